@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+// Plain JavaScript that any Node can read: it finds a Node new enough for the program, then hands over.
+// In a clone that is the `node` package among the devDependencies; installed from a registry, it is the machine's own.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const MIN_NODE = [24, 7]; // engines.node in package.json: argon2 in node:crypto, stable node:sqlite
+const [major, minor] = process.versions.node.split('.').map(Number);
+const newEnough = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1]);
+
+const own = new URL('../src/cli/main.ts', import.meta.url);
+const built = new URL('../dist/cli/main.js', import.meta.url);
+const main = existsSync(own) ? own : built;
+
+if (newEnough) {
+  await import(main.href);
+} else {
+  runOnBundledNode(fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url)));
+}
+
+function runOnBundledNode(node) {
+  if (!existsSync(node)) {
+    process.stderr.write(
+      `urlwarden needs Node ${MIN_NODE.join('.')} or newer; this is ${process.versions.node}.\n` +
+        'Install a newer Node, or in a clone of the repository run: npm ci\n',
+    );
+    process.exit(1);
+  }
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(signal ? 1 : code));
+}

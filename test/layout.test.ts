@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** A file imports from its own folder and from layers below; docs/ARCHITECTURE.md has the drawing. */
+const LAYERS = [
+  ['core'],
+  ['contract', 'config', 'store'],
+  ['accounts', 'limits', 'ingest'],
+  ['http', 'portal'],
+  ['app'],
+  ['cli'],
+];
+
+/** Drivers stay inside their adapter. */
+const DRIVERS: Record<string, string> = { 'node:sqlite': 'src/store/sqlite/' };
+
+const IMPORT = /^(?:import|export)\b[^;]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm;
+
+const imports = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((file) => {
+  const found = readFileSync(`${ROOT}/${file}`, 'utf8').matchAll(IMPORT);
+  return [...found].map((match) => ({ file, target: match[1] ?? match[2] ?? match[3] ?? '' }));
+});
+
+test('every source file has a place in the layout', () => {
+  for (const file of globSync('src/**/*.ts', { cwd: ROOT })) assert.notEqual(layerOf(file), -1, file);
+  assert.ok(imports.length > 100, 'the imports were not found');
+});
+
+test('imports point one way', () => {
+  for (const { file, target } of imports.filter(({ target }) => target.startsWith('.'))) {
+    const imported = posix.join(posix.dirname(file), target);
+    const isAllowed = folderOf(imported) === folderOf(file) || layerOf(imported) < layerOf(file);
+    assert.ok(isAllowed, `${file} must not import ${imported}`);
+  }
+});
+
+test('drivers are imported only inside their adapter', () => {
+  for (const { file, target } of imports) {
+    const home = DRIVERS[target];
+    assert.ok(home === undefined || file.startsWith(home), `${file} must not import ${target}`);
+  }
+});
+
+test('no two files import each other in a circle', () => {
+  const graph = Map.groupBy(
+    imports.filter(({ target }) => target.startsWith('.')),
+    ({ file }) => file,
+  );
+  const done = new Set<string>();
+  const visit = (file: string, path: string[]): void => {
+    assert.ok(!path.includes(file), [...path, file].join(' → '));
+    if (done.has(file)) return;
+    for (const { target } of graph.get(file) ?? []) visit(posix.join(posix.dirname(file), target), [...path, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+});
+
+function folderOf(file: string): string {
+  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+function layerOf(file: string): number {
+  return LAYERS.findIndex((layer) => layer.includes(folderOf(file)));
+}
