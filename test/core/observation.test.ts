@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatIp } from '../../src/core/ip.ts';
+import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+
+test('every value comes in its normal form, what is not told has its default', () => {
+  const result = toObservation({ ts: 10, url: 'HTTP://u:p@A.example:80', payload: { sha256: 'AB'.repeat(32) } });
+  assert.deepEqual(result, {
+    ok: true,
+    observation: {
+      ts: 10,
+      url: 'http://a.example/',
+      host: 'a.example',
+      status: 'online',
+      removal: '',
+      reporter: '',
+      addresses: [],
+      payload: {
+        ts: 10,
+        sha256: 'ab'.repeat(32),
+        mimeType: null,
+        fileType: null,
+        fileExt: null,
+        fileSize: null,
+        fileName: null,
+        family: null,
+      },
+    },
+  });
+});
+
+for (const { why, input, addresses } of [
+  {
+    why: 'a host that is an address was seen there',
+    input: { url: 'http://192.0.2.1/' },
+    addresses: ['192.0.2.1 null'],
+  },
+  { why: 'IPv4-mapped IPv6 is IPv4', input: { url: 'http://[::ffff:192.0.2.1]/' }, addresses: ['192.0.2.1 null'] },
+  {
+    why: 'the network goes with the address that is the host',
+    input: { url: 'http://192.0.2.1/', asn: 64500 },
+    addresses: ['192.0.2.1 64500'],
+  },
+  {
+    why: 'each address once',
+    input: { url: 'http://192.0.2.1/', ip: ['192.0.2.1', '2001:db8::1', '2001:DB8:0::1'] },
+    addresses: ['192.0.2.1 null', '2001:db8::1 null'],
+  },
+]) {
+  test(`addresses: ${why}`, () => {
+    const result = toObservation({ ts: 1, ...input });
+    assert.ok(result.ok);
+    assert.deepEqual(
+      result.observation.addresses.map(({ ip, asn }) => `${formatIp(ip)} ${asn}`),
+      addresses,
+    );
+  });
+}
+
+for (const { why, input, reason } of [
+  { why: 'no URL', input: { url: 'a.example' }, reason: /^url: / },
+  { why: 'no address', input: { ip: '127.1' }, reason: /^ip: "127\.1"/ },
+  { why: 'a network of two addresses', input: { ip: ['192.0.2.1', '192.0.2.2'], asn: 64500 }, reason: /^asn / },
+  { why: 'a network of no address', input: { asn: 64500 }, reason: /^asn / },
+  { why: 'a reason without a removal', input: { status: 'offline', removal: 'abuse' }, reason: /^removal / },
+  { why: 'a hash that is none', input: { payload: { sha256: 'abc' } }, reason: /^sha256: / },
+] as { why: string; input: Partial<ObservationInput>; reason: RegExp }[]) {
+  test(`refused: ${why}`, () => {
+    const result = toObservation({ ts: 1, url: 'http://a.example/', ...input });
+    assert.ok(!result.ok);
+    assert.match(result.reason, reason);
+  });
+}

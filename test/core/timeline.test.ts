@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { advance, byTime, type Entry, isEvent, type StatusObservation } from '../../src/core/timeline.ts';
+import { timelines } from '../vectors/timeline.ts';
+
+const RANK = { online: 0, offline: 1, removed: 2 };
+
+for (const { why, arrive, events } of timelines) {
+  test(`timeline: ${why}`, () => {
+    const entries = arrive.map(parse).reduce<Entry[]>((tail, seen) => advance(tail, [seen]), []);
+    assert.deepEqual(entries.filter(isEvent).map(print), events);
+  });
+}
+
+const observation: fc.Arbitrary<StatusObservation> = fc
+  .record({
+    ts: fc.integer({ min: 1, max: 12 }),
+    status: fc.constantFrom('online' as const, 'offline' as const, 'removed' as const),
+    removal: fc.constantFrom('', 'abuse', 'takedown'),
+    reporter: fc.constantFrom('ada', 'bob'),
+  })
+  .map((seen) => (seen.status === 'removed' ? seen : { ...seen, removal: '' }));
+const observations = fc.array(observation, { minLength: 1, maxLength: 12 });
+
+test('observations that arrive in order write what the table of transitions says', () => {
+  fc.assert(
+    fc.property(observations, (seen) => {
+      const inOrder = seen.toSorted(byTime);
+      const arrived = inOrder.reduce<Entry[]>((tail, one) => advance(tail, [one]), []);
+      assert.deepEqual(withoutConfirmations(arrived), byTheTable(seen));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('the last status and its removal are the same in any order of arrival', () => {
+  fc.assert(
+    fc.property(shuffled(observations), ([seen, shuffledSeen]) => {
+      const arrived = shuffledSeen.reduce<Entry[]>((tail, one) => advance(tail, [one]), []);
+      const { kind, removal } = arrived.filter(isEvent).at(-1) as Entry;
+      const expected = byTheTable(seen).at(-1);
+      assert.deepEqual(
+        { status: statusOf(kind), removal },
+        { status: statusOf(expected?.kind), removal: expected?.removal },
+      );
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test('an observation that arrives twice in a row changes nothing', () => {
+  fc.assert(
+    fc.property(observations, observation, (seen, again) => {
+      const once = advance(
+        seen.reduce<Entry[]>((tail, one) => advance(tail, [one]), []),
+        [again],
+      );
+      assert.deepEqual(advance(once, [again]), once);
+    }),
+  );
+});
+
+test('a batch in order of time that is applied again changes no event', () => {
+  fc.assert(
+    fc.property(observations, observations, (earlier, batch) => {
+      const inOrder = batch.toSorted(byTime);
+      const once = advance(advance([], earlier), inOrder);
+      assert.deepEqual(withoutConfirmations(advance(once, inOrder)), withoutConfirmations(once));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a tail from any ts before the observation is enough to place it', () => {
+  fc.assert(
+    fc.property(observations, observation, (seen, late) => {
+      const whole = advance([], seen);
+      const from = Math.max(-1, ...whole.filter((entry) => entry.ts < late.ts).map((entry) => entry.ts));
+      const head = whole.filter((entry) => entry.ts < from);
+      const tail = whole.filter((entry) => entry.ts >= from);
+      assert.deepEqual([...head, ...advance(tail, [late])], advance(whole, [late]));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('entries stay in order and no two share a time and a kind', () => {
+  fc.assert(
+    fc.property(observations, (seen) => {
+      const order = ['added', 'online', 'offline', 'removed', 'offline_after_removal', 'removed_again'];
+      const keys = advance([], seen).map(({ ts, kind }) => ts * 10 + order.indexOf(kind));
+      assert.deepEqual(
+        keys,
+        [...new Set(keys)].sort((a, b) => a - b),
+      );
+    }),
+  );
+});
+
+/** The contract's table of transitions, read row by row over all observations in order: what the code is held against. */
+function byTheTable(seen: StatusObservation[]) {
+  const better = (one: StatusObservation) => `${one.removal === '' ? 1 : 0}${one.removal} ${one.reporter}`;
+  const sorted = seen.toSorted(
+    (a, b) => a.ts - b.ts || RANK[a.status] - RANK[b.status] || (better(a) < better(b) ? -1 : 1),
+  );
+  const events: { ts: number; kind: string; removal: string; reporter: string }[] = [];
+  let state = 'unknown';
+  for (const { ts, status, removal, reporter } of sorted) {
+    const write = (kind: string) => events.push({ ts, kind, removal: kind === 'removed' ? removal : '', reporter });
+    if (state === 'unknown') {
+      write('added');
+      if (status !== 'online') write(status);
+      state = status;
+    } else if (state === 'removed') {
+      if (status === 'online') {
+        write('added');
+        state = 'online';
+      }
+    } else if (state !== status) {
+      write(status);
+      state = status;
+    }
+  }
+  return events;
+}
+
+function withoutConfirmations(entries: Entry[]) {
+  return entries.filter(isEvent).map(({ ts, kind, removal, reporter }) => ({ ts, kind, removal, reporter }));
+}
+
+function statusOf(kind: string | undefined): string {
+  return kind === 'added' || kind === 'online' ? 'online' : 'offline';
+}
+
+function shuffled<T>(list: fc.Arbitrary<T[]>): fc.Arbitrary<[T[], T[]]> {
+  return list.chain((items) =>
+    fc.tuple(fc.constant(items), fc.shuffledSubarray(items, { minLength: items.length, maxLength: items.length })),
+  );
+}
+
+/** `offline@20`, `removed@30 abuse`: how the table writes an observation or an event. */
+function parse(text: string): StatusObservation {
+  const [, status, ts, removal] = /^(\w+)@(\d+)(?: (\w+))?$/.exec(text) as RegExpExecArray;
+  return { ts: Number(ts), status: status as StatusObservation['status'], removal: removal ?? '', reporter: 'ada' };
+}
+
+function print({ kind, ts, removal }: Entry): string {
+  return `${kind}@${ts}${removal && ` ${removal}`}`;
+}
