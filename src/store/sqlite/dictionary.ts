@@ -1,0 +1,39 @@
+import type { Database } from './database.ts';
+
+/** Short strings that repeat, kept once each: text → id, made on first use. */
+export type Dictionary = {
+  idOf(text: string): number;
+  /** To be called after a rollback: ids handed out in it are gone. */
+  forget(): void;
+};
+
+/** Texts remembered in memory; hosts are the only dictionary that reaches it. */
+const REMEMBERED = 50_000;
+
+/** Further columns are derived from the text by `columns`. */
+export function createDictionary(
+  db: Database,
+  table: string,
+  column: string,
+  columns: Record<string, (text: string) => string> = {},
+): Dictionary {
+  const names = [column, ...Object.keys(columns)];
+  const find = db.prepare<[number]>(`select id from ${table} where ${column} = ?`);
+  const insert = db.prepare<[number]>(
+    `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')}) returning id`,
+  );
+  const derive = Object.values(columns);
+  const ids = new Map<string, number>();
+  return {
+    idOf(text) {
+      const known = ids.get(text);
+      if (known !== undefined) return known;
+      const row = find.get(text) ?? insert.get(text, ...derive.map((of) => of(text)));
+      const [id] = row as [number];
+      if (ids.size >= REMEMBERED) ids.clear();
+      ids.set(text, id);
+      return id;
+    },
+    forget: () => ids.clear(),
+  };
+}

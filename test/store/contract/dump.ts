@@ -1,0 +1,17 @@
+import type { Observation } from '../../../src/core/observation.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { ALWAYS, bounds, collect, searchKey } from './observations.ts';
+
+/** Every answer that the store gives about the URLs of these observations, but for the ids. */
+export async function dump(store: Store, observations: readonly Observation[]) {
+  const urls = [...new Set(observations.map(({ url }) => url))].sort();
+  const answers = [];
+  for (const url of urls) {
+    const history = await store.urlHistory(url, 1_000);
+    const last = await store.urlLast(url);
+    answers.push({ ...history, last, id: null, ...(last && { last: { ...last, id: null } }) });
+  }
+  const everywhere = ['0.0.0.0/0', '::/0'].map((network) => store.search(searchKey('ip', network), ALWAYS, bounds()));
+  const facts = (await Promise.all(everywhere.map(collect))).flat();
+  return { answers, resolutions: facts.map(({ ts, url }) => `${ts} ${url}`).sort() };
+}

@@ -1,0 +1,15 @@
+import type { TestContext } from 'node:test';
+import type { Store } from '../../../src/store/store.ts';
+import { applySuite } from './apply.ts';
+import { oneUrlSuite } from './one-url.ts';
+import { searchSuite } from './search.ts';
+
+/** Opens an empty store that is closed and gone after the test. */
+export type OpenStore = (t: TestContext) => Promise<Store>;
+
+/** What every engine must do; the test of an engine calls this and nothing else that others would share. */
+export function storeContract(open: OpenStore): void {
+  applySuite(open);
+  oneUrlSuite(open);
+  searchSuite(open);
+}

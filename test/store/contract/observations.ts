@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { type Observation, type ObservationInput, toObservation } from '../../../src/core/observation.ts';
+import { parseSearchKey, type SearchKey, type SearchKeyName } from '../../../src/core/search-key.ts';
+import type { Window } from '../../../src/core/window.ts';
+import type { Store } from '../../../src/store/store.ts';
+
+export const DAY = 86_400;
+/** 2026-01-01T00:00:00Z */
+export const NEW_YEAR = 1_767_225_600;
+export const ALWAYS: Window = { since: 0, until: Number.MAX_SAFE_INTEGER };
+
+export function seen(input: ObservationInput): Observation {
+  const result = toObservation(input);
+  assert.ok(result.ok, result.ok ? '' : result.reason);
+  return result.observation;
+}
+
+export function hashOf(digit: string): string {
+  return digit.repeat(64);
+}
+
+export function searchKey(name: SearchKeyName, value: string | number): SearchKey {
+  const result = parseSearchKey(name, value);
+  assert.ok(result.ok, result.ok ? '' : result.reason);
+  return result.key;
+}
+
+export function bounds(limit = Number.POSITIVE_INFINITY, signal = new AbortController().signal) {
+  return { limit, signal };
+}
+
+export async function collect<Item>(pages: AsyncIterable<Item[]>): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of pages) {
+    assert.ok(page.length > 0, 'a stream yields no empty page');
+    items.push(...page);
+  }
+  return items;
+}
+
+/** What a search finds, as `ts url`, in order of time. */
+export async function find(
+  store: Store,
+  name: SearchKeyName,
+  value: string | number,
+  window = ALWAYS,
+  limit?: number,
+): Promise<string[]> {
+  const facts = await collect(store.search(searchKey(name, value), window, bounds(limit)));
+  return facts.map(({ ts, url }) => `${ts} ${url}`).sort();
+}
