@@ -1,0 +1,78 @@
+import { STATUS_CODES } from 'node:http';
+import type { ErrorBody } from '../contract/error.ts';
+import { AppError, type ErrorCode } from '../core/errors.ts';
+
+/** The only place that knows status numbers. */
+const STATUS: Record<ErrorCode | 'internal', number> = {
+  bad_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  timed_out: 408,
+  body_too_large: 413,
+  expectation_failed: 417,
+  limit_reached: 429,
+  headers_too_large: 431,
+  internal: 500,
+  unavailable: 503,
+};
+
+/** Sent with a 503 when the refusal names no time itself: long enough to matter, short enough for a restart. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** An error as it goes over the wire, whichever layer writes it. */
+export type WireError = { status: number; headers: Record<string, string>; body: ErrorBody };
+
+export const statusOf = (code: ErrorCode | 'internal'): number => STATUS[code];
+
+export function wireError(error: unknown): WireError {
+  const { code, message, retryAfterSeconds } = refusalOf(error);
+  const status = STATUS[code];
+  return { status, headers: headersOf(code, retryAfterSeconds), body: { code: status, message } };
+}
+
+/** The bytes of an error on a socket that has no response object. It is the last thing said on that connection. */
+export function wireErrorBytes(error: unknown): string {
+  const { status, headers, body } = wireError(error);
+  const json = JSON.stringify(body);
+  const head = Object.entries({
+    ...headers,
+    Connection: 'close',
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(json),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${json}`;
+}
+
+type Refusal = { code: ErrorCode | 'internal'; message: string; retryAfterSeconds?: number | undefined };
+
+/** What is not a refusal is a defect of ours, and says nothing about the inside; nor does a 503. */
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof AppError) {
+    if (STATUS[error.code] < 500) return error;
+    const message = 'The service is not available at the moment; try again later';
+    return { code: error.code, message, retryAfterSeconds: error.retryAfterSeconds };
+  }
+  return refusalOfFastify(error) ?? { code: 'internal', message: 'Internal server error' };
+}
+
+/** Fastify marks what the client did wrong with a status of its own; its texts name its parts, so ours replace them. */
+function refusalOfFastify(error: unknown): Refusal | null {
+  const { code, statusCode, message } = (error ?? {}) as { code?: unknown; statusCode?: unknown; message?: unknown };
+  if (code === 'FST_ERR_VALIDATION') return { code: 'bad_request', message: String(message) };
+  if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return unknownPath();
+  if (statusCode === STATUS.body_too_large) return bodyTooLarge();
+  if (typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) return null;
+  return { code: 'bad_request', message: 'The request did not arrive whole' };
+}
+
+function headersOf(code: Refusal['code'], retryAfterSeconds: number | undefined): Record<string, string> {
+  if (code === 'unauthorized') return { 'WWW-Authenticate': 'Bearer' }; // RFC 6750 §3
+  if (code === 'unavailable') return { 'Retry-After': String(retryAfterSeconds ?? RETRY_AFTER_SECONDS) };
+  if (code === 'limit_reached' && retryAfterSeconds !== undefined) return { 'Retry-After': String(retryAfterSeconds) };
+  return {};
+}
+
+export const unknownPath = (): AppError => new AppError('not_found', 'There is nothing at this path');
+export const bodyTooLarge = (): AppError => new AppError('body_too_large', 'The body is larger than 64 KiB');

@@ -1,0 +1,60 @@
+import { STATUS_CODES } from 'node:http';
+import { ErrorBody } from '../contract/error.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import type { Endpoint, Parameter } from './endpoint.ts';
+import { statusOf } from './errors.ts';
+import type { Route } from './routes.ts';
+
+/** Of the API, not of the program: the URL endpoints are its second version. */
+const API_VERSION = '2.0.0';
+
+const REFUSALS = ['bad_request', 'method_not_allowed', 'timed_out', 'expectation_failed', 'headers_too_large'] as const;
+const TOKEN_REFUSALS = ['unauthorized', 'forbidden', 'limit_reached'] as const;
+
+/** OpenAPI 3.1, whose schemas are JSON Schema: the TypeBox values go in as they are. */
+export function openapiDocument(routes: readonly Route[]) {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Urlwarden',
+      version: API_VERSION,
+      description: 'Which URLs distribute malware, since when, from which address, with which payload.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    paths: Object.fromEntries(routes.map((route) => [templateOf(route.endpoint.path), pathItem(route)])),
+    components: {
+      schemas: { Error: ErrorBody },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+    },
+  };
+}
+
+/** `/url/:id/statuses` is `/url/{id}/statuses` in OpenAPI. */
+const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
+
+function pathItem({ access, endpoint }: Route) {
+  const { operationId, summary, body, response } = endpoint;
+  const operation = {
+    operationId,
+    summary,
+    security: access === 'token' ? [{ token: [] }] : [],
+    ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
+    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: {
+      200: { description: 'Found', content: { [response.contentType]: { schema: response.schema } } },
+      ...errorResponses(access, endpoint),
+    },
+  };
+  return { [endpoint.method.toLowerCase()]: operation };
+}
+
+const parameterOf = (parameter: Parameter) => ({ ...parameter, required: parameter.in === 'path' });
+
+function errorResponses(access: Route['access'], { body, refusals }: Endpoint) {
+  const codes: (ErrorCode | 'internal')[] = [...REFUSALS, ...refusals, 'internal', 'unavailable'];
+  if (access === 'token') codes.push(...TOKEN_REFUSALS);
+  if (body) codes.push('body_too_large');
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const statuses = codes.map(statusOf).sort((a, b) => a - b);
+  return Object.fromEntries(statuses.map((status) => [status, { description: STATUS_CODES[status], content }]));
+}

@@ -1,0 +1,46 @@
+import type { Payload as WirePayload } from '../contract/payload.ts';
+import type { Event, Status } from '../contract/status.ts';
+import type { UrlHistoryResponse, UrlLastResponse } from '../contract/url.ts';
+import type { EventKind, Payload, StatusEvent, UrlHistory, UrlLast } from '../core/records.ts';
+
+/** The newest event read as a status: what was removed is offline, and keeps its reason. */
+const STATUS_OF: Record<EventKind, Status['status']> = {
+  added: 'online',
+  online: 'online',
+  offline: 'offline',
+  removed: 'offline',
+};
+
+export function presentEvent({ ts, kind, removal, reporter }: StatusEvent): Event {
+  return { ts, status: kind, removal, reporter };
+}
+
+function presentStatus({ ts, kind, removal, reporter }: StatusEvent): Status {
+  return { ts, status: STATUS_OF[kind], removal, reporter };
+}
+
+export function presentPayload(payload: Payload): WirePayload {
+  return {
+    ts: payload.ts,
+    mime_type: payload.mimeType,
+    file_type: payload.fileType,
+    file_ext: payload.fileExt,
+    file_size: payload.fileSize,
+    file_name: payload.fileName,
+    sha256_hash: payload.sha256,
+    'malware-family': payload.family,
+  };
+}
+
+export function presentLast({ id, url, event, payload }: UrlLast): UrlLastResponse {
+  return {
+    id,
+    url,
+    status: event === null ? null : presentStatus(event),
+    payload: payload === null ? null : presentPayload(payload),
+  };
+}
+
+export function presentHistory({ id, url, events, payloads }: UrlHistory): UrlHistoryResponse {
+  return { id, url, events: events.map(presentEvent), payloads: payloads.map(presentPayload) };
+}

@@ -1,0 +1,23 @@
+import { paths } from '../../contract/paths.ts';
+import { UrlLastResponse, UrlRequest } from '../../contract/url.ts';
+import { withinBudget } from '../budget.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { presentLast } from '../present.ts';
+import { normalUrlOf, unknownUrl } from '../url-request.ts';
+
+export const urlLast: Endpoint = {
+  method: 'POST',
+  path: paths.urlLast,
+  operationId: 'urlLast',
+  summary: 'The last status and the last payload of a URL',
+  body: UrlRequest,
+  response: { contentType: 'application/json', schema: UrlLastResponse },
+  refusals: ['not_found'],
+  handler:
+    ({ services: { store }, times }) =>
+    async (request): Promise<UrlLastResponse> => {
+      const last = await withinBudget(store.urlLast(normalUrlOf(request)), times.queryBudgetMs);
+      if (last === null) throw unknownUrl();
+      return presentLast(last);
+    },
+};

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import { buildServer, closeServer, type ServerOptions, type Services } from '../../src/http/server.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** 2026-01-01T00:00:00Z: the time it is in every test. */
+export const NOW = 1_767_225_600;
+export const DAY = 86_400;
+
+export const BASE = '/api/intel/v2/byobject/url';
+
+export type Overrides = {
+  observations?: readonly ObservationInput[];
+  services?: Partial<Services>;
+  options?: ServerOptions;
+};
+
+export type Built = { app: FastifyInstance; store: Store };
+
+/** A server on a real store in a folder of its own; everything goes away after the test. */
+export async function build(t: TestContext, overrides: Overrides = {}): Promise<Built> {
+  const store = overrides.services?.store ?? (await filledStore(t, overrides.observations ?? []));
+  const services: Services = { store, now: () => NOW, authenticate: () => {}, ...overrides.services };
+  const app = buildServer(services, overrides.options);
+  t.after(() => closeServer(app, 0));
+  await app.ready();
+  return { app, store };
+}
+
+/** The same, listening on a free port of the loopback. */
+export async function serve(t: TestContext, overrides: Overrides = {}): Promise<Built & { port: number }> {
+  const built = await build(t, overrides);
+  await built.app.listen({ host: '127.0.0.1', port: 0 });
+  return { ...built, port: (built.app.server.address() as AddressInfo).port };
+}
+
+async function filledStore(t: TestContext, observations: readonly ObservationInput[]): Promise<Store> {
+  const store = await openStore({ dataDir: temporaryFolder(t) });
+  t.after(() => store.close());
+  if (observations.length > 0) await store.apply(observations.map(observed));
+  return store;
+}
+
+function observed(input: ObservationInput) {
+  const parsed = toObservation(input);
+  assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
+  return parsed.observation;
+}
+
+/** A store that knows nothing, for tests that force a fault upon one of its methods. */
+export function stubStore(methods: Partial<Store>): Store {
+  return {
+    apply: async () => ({ urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 }),
+    urlId: async () => null,
+    urlLast: async () => null,
+    urlHistory: async () => null,
+    hasUrl: async () => false,
+    statuses: async function* () {},
+    payloads: async function* () {},
+    search: async function* () {},
+    ready: async () => {},
+    close: async () => {},
+    ...methods,
+  };
+}
+
+type Answer = { statusCode: number; headers: Record<string, unknown>; body: string };
+
+/** Every error, from every layer, looks like this. */
+export function assertError(answer: Answer, status: number, message?: RegExp): void {
+  assert.equal(answer.statusCode, status, answer.body);
+  assert.match(String(answer.headers['content-type']), /^application\/json(;|$)/);
+  const body = JSON.parse(answer.body);
+  assert.deepEqual(Object.keys(body).sort(), ['code', 'message']);
+  assert.equal(body.code, status);
+  assert.equal(typeof body.message, 'string');
+  assert.notEqual(body.message, '');
+  if (message) assert.match(body.message, message);
+}
+
+export function lines(body: string): unknown[] {
+  if (body === '') return [];
+  assert.ok(body.endsWith('\n'), 'the last line is ended too');
+  return body
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+/** Looks again and again, for at most five seconds. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let tries = 0; !condition(); tries += 1) {
+    assert.ok(tries < 1000, 'it did not happen');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import type { Fact } from '../../src/core/records.ts';
+import { closeServer } from '../../src/http/server.ts';
+import { assertError, BASE, build, serve, stubStore, until } from './build.ts';
+import { exchange, open, parseAnswers } from './raw.ts';
+
+const FACT: Fact = { ts: 1, id: 1, url: 'http://a.example/' };
+const search = (port: number) => fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+
+describe('closing', () => {
+  test('lets a running answer finish, and takes no new connection', async (t) => {
+    const gate = Promise.withResolvers<void>();
+    const store = stubStore({
+      async *search() {
+        yield [FACT];
+        await gate.promise;
+        yield [FACT];
+      },
+    });
+    const { app, port } = await serve(t, { services: { store } });
+    const response = await search(port);
+    const closed = closeServer(app, 60_000);
+    await until(() => !app.server.listening);
+    await assert.rejects(search(port));
+    gate.resolve();
+    assert.equal((await response.text()).split('\n').length, 3);
+    await closed;
+  });
+
+  test('closes idle connections at once', async (t) => {
+    const { app, port } = await serve(t, { services: { store: stubStore({}) } });
+    const socket = open(port);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(socket, 'data');
+    await Promise.all([closeServer(app, 60_000), once(socket, 'close')]);
+  });
+
+  test('is the same on every address of localhost, and so are errors', async (t) => {
+    const store = stubStore({
+      async *search(_key, _window, { signal }) {
+        yield [FACT];
+        await once(signal, 'abort');
+      },
+    });
+    const { app } = await build(t, { services: { store } });
+    await app.listen({ host: 'localhost', port: 0 });
+    const running: Response[] = [];
+    for (const { address, port } of app.addresses() as AddressInfo[]) {
+      const { text } = await exchange(port, 'nonsense\r\n\r\n', address);
+      for (const answer of parseAnswers(text)) assertError(answer, 400);
+      const host = address.includes(':') ? `[${address}]` : address;
+      running.push(await fetch(`http://${host}:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' }));
+    }
+    assert.ok(running.length > 0);
+    await Promise.all([closeServer(app, 20), ...running.map((response) => assert.rejects(response.text()))]);
+  });
+
+  test('cuts off what outlasts the grace period, and its reader sees that', async (t) => {
+    let aborted = false;
+    const store = stubStore({
+      async *search(_key, _window, { signal }) {
+        yield [FACT];
+        await once(signal, 'abort');
+        aborted = true;
+      },
+    });
+    const { app, port } = await serve(t, { services: { store } });
+    const response = await search(port);
+    await Promise.all([closeServer(app, 20), assert.rejects(response.text())]);
+    await until(() => aborted);
+  });
+});

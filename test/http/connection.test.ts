@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { assertError, BASE, serve, stubStore, until } from './build.ts';
+import { exchange, open, parseAnswers } from './raw.ts';
+
+const CLOSE = 'Host: a\r\nConnection: close\r\n';
+const HASTY = { requestTimeoutMs: 120, headersTimeoutMs: 60, connectionsCheckMs: 10 };
+
+const chunked = (path: string, chunks: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
+const sized = (path: string, length: number, body: string) =>
+  `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${body}`;
+
+const REFUSED: [what: string, bytes: string, status: number][] = [
+  ['no HTTP at all', 'hello\r\n\r\n', 400],
+  ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
+  ['an unknown method', `NOPE /healthz HTTP/1.1\r\n${CLOSE}\r\n`, 400],
+  ['an unknown version', `GET /healthz HTTP/9.9\r\n${CLOSE}\r\n`, 400],
+  ['a blank in the path', `GET /health z HTTP/1.1\r\n${CLOSE}\r\n`, 400],
+  ['a field without a colon', `GET /healthz HTTP/1.1\r\n${CLOSE}nonsense\r\n\r\n`, 400],
+  ['a control character in a field', `GET /healthz HTTP/1.1\r\n${CLOSE}x: a\0b\r\n\r\n`, 400],
+  ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+  ['two Hosts', `GET /healthz HTTP/1.1\r\nHost: b\r\n${CLOSE}\r\n`, 400],
+  ['two lengths', `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{`, 400],
+  ['a length that is none', `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Content-Length: -1\r\n\r\n{`, 400],
+  [
+    'length and chunks',
+    `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    400,
+  ],
+  ['a broken chunk', chunked(`${BASE}/last`, 'zz\r\n{}\r\n'), 400],
+  ['an endless chunk extension', chunked(`${BASE}/last`, `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`), 413],
+  ['headers over 16 KiB', `GET /healthz HTTP/1.1\r\n${CLOSE}x: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+  ['a path over 16 KiB', `GET /${'y'.repeat(20_000)} HTTP/1.1\r\n${CLOSE}\r\n`, 431],
+  ['an expectation', `GET /healthz HTTP/1.1\r\n${CLOSE}Expect: wonders\r\n\r\n`, 417],
+  ['CONNECT', `CONNECT a.example:443 HTTP/1.1\r\n${CLOSE}\r\n`, 404],
+  ['an escape that is none', `GET /%zz HTTP/1.1\r\n${CLOSE}\r\n`, 404],
+  ['another scheme', `GET ftp://a/healthz HTTP/1.1\r\n${CLOSE}\r\n`, 404],
+];
+const TAKEN: [what: string, bytes: string][] = [
+  ['HTTP/1.0 without Host', 'GET /healthz HTTP/1.0\r\n\r\n'],
+  ['an absolute target', `GET http://b.example:80/healthz?x HTTP/1.1\r\n${CLOSE}\r\n`],
+  ['an absolute target in capitals', `GET HTTP://B.EXAMPLE/healthz HTTP/1.1\r\n${CLOSE}\r\n`],
+  ['a wish to upgrade', 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n'],
+  [
+    'a wish for HTTP/2',
+    'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n\r\n',
+  ],
+  ['a GET with a body', `GET /healthz HTTP/1.1\r\n${CLOSE}Content-Length: 3\r\n\r\n{{{`],
+];
+
+describe('below Fastify', () => {
+  test('what is not a request is refused as everything is', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    for (const [what, bytes, status] of REFUSED) {
+      const { text } = await exchange(port, Buffer.from(bytes, 'latin1'));
+      const answers = parseAnswers(text);
+      assert.equal(answers.length, 1, `${what}: ${text}`);
+      for (const answer of answers) assertError(answer, status);
+    }
+  });
+
+  test('what is odd but allowed is answered', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    for (const [what, bytes] of TAKEN) {
+      const [answer, ...more] = parseAnswers((await exchange(port, bytes)).text);
+      assert.deepEqual([answer?.statusCode, answer?.body, more], [200, '{"status":"ok"}', []], what);
+    }
+  });
+
+  test('OPTIONS * asks about the whole server', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    const [answer] = parseAnswers((await exchange(port, `OPTIONS * HTTP/1.1\r\n${CLOSE}\r\n`)).text);
+    assert.deepEqual([answer?.statusCode, answer?.headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
+  });
+
+  test('HEAD has no body, neither as an error', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    for (const [path, status] of [
+      ['/healthz', 200],
+      ['/nope', 404],
+      [`${BASE}/last`, 405],
+      ['/%zz', 404],
+    ]) {
+      const { text } = await exchange(port, `HEAD ${path} HTTP/1.1\r\n${CLOSE}\r\n`);
+      assert.ok(text.startsWith(`HTTP/1.1 ${status} `), text);
+      assert.ok(text.endsWith('\r\n\r\n'), text);
+    }
+  });
+
+  test('100-continue is met', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    const head = `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`;
+    const { text } = await exchange(port, `${head}{}`);
+    const [first = '', ...rest] = text.split('\r\n\r\n');
+    assert.equal(first, 'HTTP/1.1 100 Continue');
+    assertError(parseAnswers(rest.join('\r\n\r\n'))[0] as never, 400);
+  });
+});
+
+describe('a request that does not arrive whole', () => {
+  const LATE: [what: string, bytes: string][] = [
+    ['half a request line', 'GET /hea'],
+    ['half the headers', 'GET /healthz HTTP/1.1\r\nHost: a\r\n'],
+    ['half a body', sized(`${BASE}/last`, 100, '{"url":')],
+    ['half a chunked body', chunked(`${BASE}/last`, '5\r\n{"url\r\n')],
+  ];
+  test('is 408 after the time that is given', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) }, options: HASTY });
+    for (const [what, bytes] of LATE) {
+      const answers = parseAnswers((await exchange(port, bytes)).text);
+      assert.equal(answers.length, 1, what);
+      for (const answer of answers) assertError(answer, 408);
+    }
+  });
+
+  test('leaves the server in peace when the client goes', async (t) => {
+    const { port, app } = await serve(t, { services: { store: stubStore({}) } });
+    for (const [, bytes] of LATE) {
+      const socket = open(port);
+      socket.write(bytes, () => socket.resetAndDestroy());
+      await new Promise((resolve) => socket.on('close', resolve));
+    }
+    assert.equal((await app.inject('/healthz')).statusCode, 200);
+  });
+});
+
+describe('a connection', () => {
+  const HEALTH = `GET /healthz HTTP/1.1\r\n${CLOSE}\r\n`;
+  const EARLY: [what: string, bytes: string, status: number][] = [
+    ['an unknown path', sized('/nope', 5, 'abcde'), 404],
+    ['a wrong method', sized('/healthz', 5, 'abcde'), 405],
+    ['too much', sized(`${BASE}/last`, 200_000, 'x'.repeat(200_000)), 413],
+    ['too much in chunks', chunked(`${BASE}/last`, `30d40\r\n${'x'.repeat(200_000)}\r\n0\r\n\r\n`), 413],
+    ['no JSON', sized(`${BASE}/last`, 5, 'abcde'), 400],
+    ['an expectation', sized('/nope', 5, 'abcde').replace('Host', 'Expect: x\r\nHost'), 417],
+    ['no Host', sized(`${BASE}/last`, 5, 'abcde').replace('Host: a\r\n', ''), 400],
+    ['no path', sized('/%zz', 5, 'abcde'), 404],
+  ];
+  test('is good for the next request after a body that nobody read', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    for (const [what, bytes, status] of EARLY) {
+      const answers = parseAnswers((await exchange(port, bytes + HEALTH)).text);
+      assert.deepEqual(
+        answers.map(({ statusCode }) => statusCode),
+        [status, 200],
+        what,
+      );
+    }
+  });
+
+  test('gets no second answer to one request', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) }, options: HASTY });
+    const broken = [
+      chunked('/nope', '5\r\nabcde\r\n'), // never ends: would be 408
+      sized('/nope', 100, 'abcde'),
+      sized(`${BASE}/last`, 200_000, 'abcde'),
+    ];
+    for (const bytes of broken) assert.equal(parseAnswers((await exchange(port, bytes)).text).length, 1, bytes);
+  });
+
+  test('gets no second answer when a request breaks after its answer', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    const socket = open(port);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(chunked('/nope', '5\r\nabcde\r\n'));
+    await until(() => text.includes('\r\n\r\n{'));
+    socket.write('zz\r\n');
+    await new Promise((resolve) => socket.on('close', resolve));
+    assert.deepEqual(
+      parseAnswers(text).map(({ statusCode }) => statusCode),
+      [404],
+    );
+  });
+
+  test('gets no answer out of turn', async (t) => {
+    let asked = 0;
+    const urlId = () => {
+      asked += 1;
+      return new Promise<never>(() => {});
+    };
+    const { port } = await serve(t, { services: { store: stubStore({ urlId }) }, options: { queryBudgetMs: 1_000 } });
+    const body = '{"url":"http://a/"}';
+    const slow = sized(`${BASE}/id`, body.length, body);
+    const socket = open(port);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(slow + HEALTH.replace('Connection: close\r\n', ''));
+    await until(() => asked === 1);
+    socket.write('nonsense\r\n\r\n');
+    await new Promise((resolve) => socket.on('close', resolve));
+    assert.equal(text, '', 'neither the health nor the 400 is an answer to the first request');
+  });
+
+  test('that is to close gives its answer before it does, however much is still coming', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    const body = ' '.repeat(20_000_000); // more than the kernel keeps for us
+    for (const [path, status] of [
+      ['/nope', 404],
+      [`${BASE}/last`, 413],
+      ['/%zz', 404],
+    ] as const) {
+      const head = `POST ${path} HTTP/1.1\r\n${CLOSE}Content-Length: ${body.length}\r\n\r\n`;
+      const { text, reset } = await exchange(port, head + body);
+      assert.deepEqual(
+        parseAnswers(text).map(({ statusCode }) => statusCode),
+        [status],
+      );
+      assert.equal(reset, false);
+    }
+  });
+});

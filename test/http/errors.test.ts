@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { METHODS } from 'node:http';
+import { describe, test } from 'node:test';
+import type { InjectOptions } from 'fastify';
+import { AppError } from '../../src/core/errors.ts';
+import { routes } from '../../src/http/routes.ts';
+import { assertError, BASE, build, stubStore } from './build.ts';
+
+type Method = NonNullable<InjectOptions['method']>;
+
+const endpoints = routes.map(({ endpoint }) => ({ ...endpoint, url: endpoint.path.replace(':id', '1') }));
+const posts = endpoints.filter(({ method }) => method === 'POST');
+const goodBody = (path: string) => (path.endsWith('search') ? '{"asn":1}' : '{"url":"http://a.example/"}');
+
+describe('every route', () => {
+  test('refuses every other method with 405 and Allow, whatever the body', async (t) => {
+    const { app } = await build(t);
+    for (const { method, url } of endpoints) {
+      const allowed = method === 'GET' ? ['GET', 'HEAD', 'OPTIONS'] : ['POST', 'OPTIONS'];
+      const others = METHODS.filter((name) => name !== 'CONNECT' && !allowed.includes(name));
+      assert.ok(others.length > 25);
+      for (const other of others) {
+        const answer = await app.inject({
+          method: other as Method,
+          url,
+          payload: '{',
+          headers: { 'content-type': 'x' },
+        });
+        assertError(answer, 405);
+        assert.equal(answer.headers.allow, allowed.join(', '));
+      }
+    }
+  });
+
+  test('answers OPTIONS with 204 and Allow', async (t) => {
+    const { app } = await build(t);
+    for (const { method, url } of endpoints) {
+      const answer = await app.inject({ method: 'OPTIONS', url });
+      assert.deepEqual([answer.statusCode, answer.body], [204, '']);
+      assert.equal(answer.headers.allow, method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS');
+    }
+  });
+
+  test('answers HEAD as GET, without a body', async (t) => {
+    const { app } = await build(t, { services: { store: stubStore({ hasUrl: async () => true }) } });
+    for (const { url } of endpoints.filter(({ method }) => method === 'GET')) {
+      const [get, head] = [await app.inject(url), await app.inject({ method: 'HEAD', url })];
+      assert.deepEqual([head.statusCode, head.body], [200, '']);
+      assert.equal(head.headers['content-type'], get.headers['content-type']);
+    }
+  });
+
+  test('GET takes a Content-Type without a body', async (t) => {
+    const { app } = await build(t, { services: { store: stubStore({ hasUrl: async () => true }) } });
+    for (const { url } of endpoints.filter(({ method }) => method === 'GET')) {
+      for (const type of ['application/json', 'nonsense']) {
+        assert.equal((await app.inject({ url, headers: { 'content-type': type } })).statusCode, 200);
+      }
+    }
+  });
+
+  const FAULTY: [what: string, payload: string | Buffer, message: RegExp][] = [
+    ['nothing', '', /empty/],
+    ['blanks', '  \n', /JSON/],
+    ['half', '{"url":"http://a.example/"', /JSON/],
+    ['two values', '{} {}', /JSON/],
+    ['a comment', '{/**/}', /JSON/],
+    ['single quotes', "{'url':'x'}", /JSON/],
+    ['a form', 'url=http%3A%2F%2Fa.example%2F', /JSON/],
+    ['a list', '[]', /object/],
+    ['a list of one', '[{"url":"http://a.example/"}]', /object/],
+    ['null', 'null', /object/],
+    ['a number', '1e999', /object/],
+    ['a text', '"http://a.example/"', /object/],
+    ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
+    ['an overlong form', Buffer.from([0x7b, 0x22, 0xc0, 0xaf, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
+    ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), /UTF-8/],
+    ['UTF-16', Buffer.from('{"url":"http://a.example/"}', 'utf16le'), /JSON/],
+    ['deep nesting', '['.repeat(60_000), /JSON/],
+    ['deep, but whole', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /object/],
+    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"url" is missing/],
+    ['an unknown key', '{"nonsense":1}', /nonsense|"url" is missing/],
+  ];
+  test('POST refuses a faulty body with 400', async (t) => {
+    const { app } = await build(t);
+    for (const { url } of posts) {
+      for (const [what, payload, message] of FAULTY) {
+        await t.test(`${what} at ${url}`, async () => {
+          assertError(await app.inject({ method: 'POST', url, payload }), 400, message);
+        });
+      }
+    }
+  });
+
+  test('POST reads its body as JSON whatever Content-Type says', async (t) => {
+    const { app } = await build(t);
+    const types = [
+      'application/x-www-form-urlencoded',
+      'text/plain',
+      'nonsense',
+      '',
+      ';;',
+      'multipart/form-data; boundary=x',
+    ];
+    for (const { url, path } of posts) {
+      for (const type of [...types, undefined]) {
+        const headers = type === undefined ? {} : { 'content-type': type };
+        const answer = await app.inject({ method: 'POST', url, payload: Buffer.from(goodBody(path)), headers });
+        assertError(answer, 404, /known|match/);
+      }
+    }
+  });
+
+  test('a body of 64 KiB is read, one byte more is 413', async (t) => {
+    const { app } = await build(t);
+    for (const { url, path } of posts) {
+      const padded = (length: number) => goodBody(path).padEnd(length, ' ');
+      assertError(await app.inject({ method: 'POST', url, payload: padded(65_536) }), 404);
+      assertError(await app.inject({ method: 'POST', url, payload: padded(65_537) }), 413, /64 KiB/);
+    }
+  });
+});
+
+test('nothing in a body is coerced', async (t) => {
+  const { app } = await build(t);
+  for (const path of ['id', 'last', 'history']) {
+    for (const url of [123, null, true, ['http://a.example/'], { toString: 'x' }]) {
+      const answer = await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload: { url } });
+      assertError(answer, 400, /"url" must be string/);
+    }
+    const extra = { url: 'http://a.example/', limit: 1 };
+    assertError(await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload: extra }), 400, /"limit"/);
+  }
+});
+
+const UNKNOWN = [
+  '/',
+  '/nope',
+  '/api/intel/v2/byobject/url',
+  `${BASE}/`,
+  `${BASE}/last/x`,
+  `${BASE}//last`,
+  `${BASE}/LAST`,
+  `${BASE}/1`,
+  `${BASE}/1/nope`,
+  `${BASE}/%zz/statuses`,
+  '/%',
+  '/%E0%A4%A',
+  '/healthz%00',
+  '/healthz%2F',
+  '//healthz',
+  `/${'x'.repeat(8000)}`,
+];
+test('an unknown path is 404 with every method and any body', async (t) => {
+  const { app } = await build(t);
+  for (const url of UNKNOWN) {
+    for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'] as Method[]) {
+      assertError(await app.inject({ method, url, payload: '{', headers: { 'content-type': 'x' } }), 404);
+    }
+  }
+});
+
+describe('when the store fails', () => {
+  const fail = (error: unknown) => {
+    const reject = async () => {
+      throw error;
+    };
+    const breakStream = () => ({ [Symbol.asyncIterator]: () => ({ next: reject }) });
+    return stubStore({
+      urlId: reject,
+      urlLast: reject,
+      urlHistory: reject,
+      statuses: breakStream,
+      payloads: breakStream,
+      search: breakStream,
+    });
+  };
+  const asking = endpoints.filter(({ url }) => url.startsWith(BASE));
+
+  test('a defect is 500, says nothing about the inside, and is logged once', async (t) => {
+    for (const error of [new Error('secret'), new TypeError('secret'), null, 'secret', { statusCode: 200 }]) {
+      const log: string[] = [];
+      const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
+      const { app } = await build(t, { services: { store: fail(error) }, options: { logger } });
+      for (const { method, url, path } of asking) {
+        log.length = 0;
+        const headers = { authorization: 'Bearer hidden' };
+        const payload = method === 'POST' ? { payload: goodBody(path) } : {};
+        const answer = await app.inject({ method, url, headers, ...payload });
+        assertError(answer, 500);
+        assert.doesNotMatch(answer.body, /secret/);
+        assert.equal(log.length, 1, log.join(''));
+        assert.equal(JSON.parse(String(log[0])).level, 50);
+        assert.doesNotMatch(String(log[0]), /hidden|a\.example/);
+      }
+    }
+  });
+
+  test('a store that is away is 503 with Retry-After', async (t) => {
+    const store = fail(new AppError('unavailable', 'disk /secret is gone'));
+    const { app } = await build(t, { services: { store } });
+    for (const { method, url, path } of asking) {
+      const answer = await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path) }) });
+      assertError(answer, 503);
+      assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
+      assert.doesNotMatch(answer.body, /secret/);
+    }
+  });
+
+  test('a query that takes too long is 408', async (t) => {
+    const never = () => new Promise<never>(() => {});
+    const stream = () => ({ [Symbol.asyncIterator]: () => ({ next: never }) });
+    const store = stubStore({
+      urlId: never,
+      urlLast: never,
+      urlHistory: never,
+      statuses: stream,
+      payloads: stream,
+      search: stream,
+    });
+    const { app } = await build(t, { services: { store }, options: { queryBudgetMs: 5 } });
+    for (const { method, url, path } of asking) {
+      const payload = method === 'POST' ? { payload: goodBody(path) } : {};
+      assertError(await app.inject({ method, url, ...payload }), 408);
+    }
+  });
+});
+
+test('what the client does wrong is not logged', async (t) => {
+  const log: string[] = [];
+  const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
+  const { app } = await build(t, { options: { logger } });
+  for (const url of UNKNOWN) await app.inject(url);
+  await app.inject({ method: 'POST', url: `${BASE}/last`, payload: '{' });
+  await app.inject({ method: 'POST', url: `${BASE}/last`, payload: ' '.repeat(70_000) });
+  await app.inject({ method: 'POST', url: `${BASE}/last`, payload: { url: 'http://a.example/' } });
+  await app.inject({ method: 'PUT', url: '/healthz' });
+  assert.deepEqual(log, []);
+});

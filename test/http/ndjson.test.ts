@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, test } from 'node:test';
+import type { Fact } from '../../src/core/records.ts';
+import type { Bounds, Store } from '../../src/store/store.ts';
+import { assertError, BASE, build, serve, stubStore, until } from './build.ts';
+import { open } from './raw.ts';
+
+const PAGE: Fact[] = Array.from({ length: 500 }, (_, i) => ({ ts: i, id: i + 1, url: `http://a.example/${i}` }));
+const PAGE_BYTES = PAGE.map((fact) => JSON.stringify(fact)).join('\n').length + 1;
+
+const SEARCH = { method: 'POST' as const, url: `${BASE}/search`, payload: { asn: 1 } };
+const SEARCH_BYTES = `POST ${BASE}/search HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"asn":1}`;
+
+/** A search that tells what became of it. */
+function watchedSearch(pages: (signal: AbortSignal) => AsyncGenerator<Fact[]>) {
+  const seen = { pages: 0, closed: false, signal: null as AbortSignal | null };
+  async function* search(...args: Parameters<Store['search']>): AsyncGenerator<Fact[]> {
+    const { signal }: Bounds = args[2];
+    seen.signal = signal;
+    try {
+      for await (const page of pages(signal)) {
+        seen.pages += 1;
+        yield page;
+      }
+    } finally {
+      seen.closed = true;
+    }
+  }
+  return { seen, store: stubStore({ search }) };
+}
+
+async function* endless(signal: AbortSignal): AsyncGenerator<Fact[]> {
+  for (;;) {
+    signal.throwIfAborted();
+    yield PAGE;
+  }
+}
+
+/** Opens a stream and takes nothing from it. */
+async function stalledReader(port: number): Promise<Socket> {
+  const socket = open(port);
+  await once(socket, 'connect');
+  socket.pause();
+  socket.write(SEARCH_BYTES);
+  return socket;
+}
+
+/** Waits until a number stays as it is for a while. */
+async function settled(read: () => number): Promise<number> {
+  let last = -1;
+  let same = 0;
+  await until(() => {
+    same = read() === last && last > 0 ? same + 1 : 0;
+    last = read();
+    return same === 20;
+  });
+  return last;
+}
+
+describe('a stream', () => {
+  test('is pulled only as fast as it is read', async (t) => {
+    const { seen, store } = watchedSearch(endless);
+    const { port } = await serve(t, { services: { store } });
+    const socket = await stalledReader(port);
+    const pulled = await settled(() => seen.pages);
+    let received = 0;
+    socket.on('data', (chunk) => {
+      received += chunk.length;
+    });
+    socket.resume();
+    await until(() => received > 3 * pulled * PAGE_BYTES);
+    // What was pulled and is not here yet is in the kernel; nothing piles up in the process.
+    socket.pause();
+    await settled(() => seen.pages);
+    assert.equal(seen.closed, false);
+    socket.destroy();
+    await until(() => seen.closed);
+  });
+
+  test('takes the same memory however long it is', async (t) => {
+    const { seen, store } = watchedSearch(endless);
+    const { port } = await serve(t, { services: { store } });
+    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    const reader = response.body?.getReader();
+    assert.ok(reader);
+    let received = 0;
+    let peak = 0;
+    while (received < 60_000_000) {
+      received += (await reader.read()).value?.length ?? 0;
+      const { heapUsed, external } = process.memoryUsage();
+      peak = Math.max(peak, heapUsed + external);
+    }
+    await reader.cancel();
+    await until(() => seen.closed);
+    assert.ok(peak < 120_000_000, `${Math.round(peak / 1e6)} MB for a stream of ${Math.round(received / 1e6)} MB`);
+  });
+
+  test('leaves the loop to others', async (t) => {
+    const { seen, store } = watchedSearch(endless);
+    const { port, app } = await serve(t, { services: { store } });
+    const socket = await stalledReader(port);
+    socket.resume();
+    await until(() => seen.pages > 0);
+    for (let i = 0; i < 20; i += 1) assert.equal((await app.inject('/healthz')).statusCode, 200);
+    assert.equal(seen.closed, false);
+    socket.destroy();
+  });
+
+  test('that breaks half way is never ended cleanly, and logged once', async (t) => {
+    const log: string[] = [];
+    const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
+    const { store } = watchedSearch(async function* () {
+      yield PAGE;
+      yield PAGE;
+      throw new Error('the disk is gone');
+    });
+    const { port } = await serve(t, { services: { store }, options: { logger } });
+    log.length = 0; // it listens
+    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    assert.equal(response.status, 200);
+    await assert.rejects(response.text());
+    await until(() => log.length > 0);
+    assert.equal(log.length, 1);
+    assert.match(String(log[0]), /the disk is gone/);
+    assert.equal(JSON.parse(String(log[0])).level, 50);
+  });
+
+  test('that breaks half way is a reset for HTTP/1.0, where a close would be a clean end', async (t) => {
+    const gate = Promise.withResolvers<void>();
+    const { store } = watchedSearch(async function* () {
+      yield PAGE;
+      await gate.promise;
+      throw new Error('the disk is gone');
+    });
+    const { port } = await serve(t, { services: { store } });
+    const socket = open(port);
+    socket.write(SEARCH_BYTES.replace('HTTP/1.1', 'HTTP/1.0'));
+    await once(socket, 'data');
+    const failed = once(socket, 'error');
+    gate.resolve();
+    assert.equal((await failed)[0].code, 'ECONNRESET');
+  });
+
+  test('is cut off when its reader takes nothing', async (t) => {
+    const log: string[] = [];
+    const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
+    const { seen, store } = watchedSearch(endless);
+    const { port, app } = await serve(t, { services: { store }, options: { stallMs: 50, logger } });
+    log.length = 0;
+    const socket = await stalledReader(port);
+    socket.on('error', () => {});
+    await until(() => seen.closed);
+    assert.equal(seen.signal?.aborted, true);
+    app.server.getConnections((_error, count) => assert.equal(count, 0));
+    assert.deepEqual(log, [], 'that is the fault of the reader, not ours');
+    socket.destroy();
+  });
+
+  test('is not cut off for what the store takes its time for', async (t) => {
+    const { store } = watchedSearch(async function* () {
+      yield PAGE;
+      await new Promise((resolve) => setTimeout(resolve, 120));
+      yield PAGE;
+    });
+    const { port } = await serve(t, { services: { store }, options: { stallMs: 20, queryBudgetMs: 60 } });
+    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    assert.equal((await response.text()).length, 2 * PAGE_BYTES);
+  });
+
+  test('is not cut off while it waits behind another on its connection', async (t) => {
+    const { store } = watchedSearch(async function* () {
+      yield PAGE;
+      await new Promise((resolve) => setTimeout(resolve, 120));
+    });
+    const { port } = await serve(t, { services: { store }, options: { stallMs: 20 } });
+    const socket = open(port);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(SEARCH_BYTES + SEARCH_BYTES.replace('Host: a', 'Host: a\r\nConnection: close'));
+    await once(socket, 'close');
+    assert.equal(text.split('HTTP/1.1 200 OK').length, 3);
+    assert.equal(text.split('\r\n0\r\n\r\n').length, 3, 'both ended cleanly');
+  });
+
+  test('stops when its reader goes away', async (t) => {
+    const { seen, store } = watchedSearch(endless);
+    const { port } = await serve(t, { services: { store } });
+    const socket = await stalledReader(port);
+    await until(() => seen.pages > 0);
+    socket.destroy();
+    await until(() => seen.closed);
+    assert.equal(seen.signal?.aborted, true);
+  });
+
+  test('stops when its reader goes away before there is anything to read', async (t) => {
+    const log: string[] = [];
+    const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
+    const { seen, store } = watchedSearch(async function* (signal) {
+      await once(signal, 'abort');
+      signal.throwIfAborted();
+      yield PAGE;
+    });
+    const { port } = await serve(t, { services: { store }, options: { logger } });
+    log.length = 0;
+    const socket = await stalledReader(port);
+    await until(() => seen.signal !== null);
+    socket.destroy();
+    await until(() => seen.closed);
+    assert.deepEqual(log, []);
+  });
+
+  test('that finds nothing within the budget is 408, and the search is stopped', async (t) => {
+    const { seen, store } = watchedSearch(async function* (signal) {
+      await once(signal, 'abort');
+      signal.throwIfAborted();
+      yield PAGE;
+    });
+    const { app } = await build(t, { services: { store }, options: { queryBudgetMs: 10 } });
+    assertError(await app.inject(SEARCH), 408, /too long/);
+    assert.equal(seen.signal?.aborted, true);
+    await until(() => seen.closed);
+  });
+
+  test('that is empty is 408 too when nobody can say whether its URLID is known', async (t) => {
+    const store = stubStore({ hasUrl: () => new Promise(() => {}) });
+    const { app } = await build(t, { services: { store }, options: { queryBudgetMs: 10 } });
+    assertError(await app.inject(`${BASE}/1/statuses`), 408);
+  });
+
+  test('is closed after it was read to its end', async (t) => {
+    const { seen, store } = watchedSearch(async function* () {
+      yield PAGE;
+    });
+    const { app } = await build(t, { services: { store } });
+    assert.equal((await app.inject(SEARCH)).body.length, PAGE_BYTES);
+    assert.equal(seen.closed, true);
+  });
+
+  test('is not read through for HEAD', async (t) => {
+    let pulled = 0;
+    let closed = false;
+    async function* statuses() {
+      try {
+        for (;;) {
+          pulled += 1;
+          yield [{ ts: 1, kind: 'added' as const, removal: '', reporter: '' }];
+        }
+      } finally {
+        closed = true;
+      }
+    }
+    const { app } = await build(t, { services: { store: stubStore({ statuses }) } });
+    const answer = await app.inject({ method: 'HEAD', url: `${BASE}/1/statuses` });
+    assert.deepEqual([answer.statusCode, answer.body, pulled], [200, '', 1]);
+    await until(() => closed);
+  });
+
+  test('writes lines longer than a piece, and pages of any size', async (t) => {
+    const long = { ts: 1, id: 1, url: `http://a.example/${'é"\n'.repeat(20_000)}` };
+    const { store } = watchedSearch(async function* () {
+      yield [long];
+      yield [...PAGE, long, long];
+    });
+    const { port } = await serve(t, { services: { store } });
+    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    const records = (await response.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(records, [long, ...PAGE, long, long]);
+  });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { paths } from '../../src/contract/paths.ts';
+import { routes } from '../../src/http/routes.ts';
+import { build } from './build.ts';
+
+type Operation = {
+  operationId: string;
+  security: object[];
+  parameters?: { in: string; name: string; required: boolean }[];
+  requestBody?: object;
+  responses: Record<string, { content: Record<string, object> }>;
+};
+type Document = { openapi: string; paths: Record<string, Record<string, Operation>> };
+
+const templateOf = (path: string) => path.replace(':id', '{id}');
+
+describe('openapi.json', () => {
+  test('is a valid OpenAPI 3.1 document', async (t) => {
+    const { app } = await build(t);
+    const answer = await app.inject('/openapi.json');
+    assert.equal(answer.statusCode, 200);
+    const document: Document = answer.json();
+    assert.equal(document.openapi, '3.1.0');
+    const result = await new Validator().validate(document);
+    assert.ok(result.valid, JSON.stringify(result.errors));
+  });
+
+  test('has every route and nothing else', async (t) => {
+    const { app } = await build(t);
+    const document: Document = (await app.inject('/openapi.json')).json();
+    const described = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const served = routes.map(({ endpoint }) => `${endpoint.method} ${templateOf(endpoint.path)}`);
+    assert.deepEqual(described.sort(), served.sort());
+    assert.deepEqual(Object.keys(document.paths).sort(), Object.values(paths).map(templateOf).sort());
+  });
+
+  test('tells of each route what it takes and gives', async (t) => {
+    const { app } = await build(t);
+    const document: Document = (await app.inject('/openapi.json')).json();
+    for (const { access, endpoint } of routes) {
+      const operation = document.paths[templateOf(endpoint.path)]?.[endpoint.method.toLowerCase()];
+      assert.ok(operation);
+      assert.deepEqual(operation.security, access === 'token' ? [{ token: [] }] : []);
+      assert.equal('401' in operation.responses, access === 'token');
+      assert.equal('413' in operation.responses, endpoint.method === 'POST');
+      assert.equal(operation.requestBody !== undefined, endpoint.method === 'POST');
+      const placed = operation.parameters?.filter((parameter) => parameter.in === 'path').map(({ name }) => name) ?? [];
+      assert.deepEqual(placed, endpoint.path.includes(':id') ? ['id'] : []);
+      assert.ok(operation.responses['200']?.content[endpoint.response.contentType]);
+    }
+  });
+});

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { AppError } from '../../src/core/errors.ts';
+import { routes } from '../../src/http/routes.ts';
+import { assertError, BASE, build } from './build.ts';
+
+const refuse = () => {
+  throw new AppError('unauthorized', 'No token');
+};
+const OVERSIZE = ' '.repeat(70_000);
+
+describe('the order of checks', () => {
+  test('an unknown path is told before a token is asked for', async (t) => {
+    const { app } = await build(t, { services: { authenticate: refuse } });
+    for (const url of ['/nope', `${BASE}/0/statuses`, `${BASE}/%zz/statuses`]) {
+      assertError(await app.inject({ method: 'POST', url, payload: OVERSIZE }), 404);
+    }
+  });
+
+  test('a wrong method is told before a token is asked for', async (t) => {
+    const { app } = await build(t, { services: { authenticate: refuse } });
+    assertError(await app.inject({ method: 'PUT', url: `${BASE}/last`, payload: OVERSIZE }), 405);
+    assertError(await app.inject({ method: 'POST', url: `${BASE}/1/statuses?limit=x`, payload: '{' }), 405);
+    assert.equal((await app.inject({ method: 'OPTIONS', url: `${BASE}/last` })).statusCode, 204);
+  });
+
+  test('a token is asked for before size, body and parameters are looked at', async (t) => {
+    const { app } = await build(t, { services: { authenticate: refuse } });
+    for (const payload of [OVERSIZE, '{', '', '{"url":1}']) {
+      const answer = await app.inject({ method: 'POST', url: `${BASE}/search?limit=x`, payload });
+      assertError(answer, 401);
+      assert.equal(answer.headers['www-authenticate'], 'Bearer');
+    }
+    assertError(await app.inject(`${BASE}/1/statuses?limit=x`), 401);
+  });
+
+  test('a refused account comes before size too, and a refusal may come late', async (t) => {
+    const authenticate = async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      throw new AppError('forbidden', 'The account is disabled');
+    };
+    const { app } = await build(t, { services: { authenticate } });
+    assertError(await app.inject({ method: 'POST', url: `${BASE}/last`, payload: OVERSIZE }), 403, /disabled/);
+  });
+
+  test('size comes before content, content before the query', async (t) => {
+    const { app } = await build(t);
+    assertError(await app.inject({ method: 'POST', url: `${BASE}/last`, payload: `{${OVERSIZE}` }), 413);
+    assertError(await app.inject({ method: 'POST', url: `${BASE}/last`, payload: { url: 'nowhere' } }), 400);
+    assertError(await app.inject(`${BASE}/1/statuses?limit=x`), 400);
+  });
+});
+
+describe('the list of routes', () => {
+  const OPEN = ['/healthz', '/readyz', '/openapi.json'];
+
+  test('needs a token everywhere but where the contract says', () => {
+    const open = routes.filter(({ access }) => access === 'open').map(({ endpoint }) => endpoint.path);
+    assert.deepEqual(open.sort(), OPEN.toSorted());
+  });
+
+  test('is what the server does', async (t) => {
+    const { app } = await build(t, { services: { authenticate: refuse } });
+    for (const { access, endpoint } of routes) {
+      const url = endpoint.path.replace(':id', '1');
+      const answer = await app.inject({ method: endpoint.method, url });
+      if (access === 'token') assertError(answer, 401);
+      else assert.equal(answer.statusCode, 200);
+      if (endpoint.method === 'GET') {
+        assert.equal((await app.inject({ method: 'HEAD', url })).statusCode, access === 'token' ? 401 : 200);
+      }
+    }
+  });
+});

@@ -1,0 +1,74 @@
+import { connect, type Socket } from 'node:net';
+
+/** An answer as it came over the wire. */
+export type RawAnswer = { statusCode: number; headers: Record<string, string>; body: string };
+
+/** Sends bytes and gives back everything that came until the server closed; a reset is `reset: true`. */
+export function exchange(
+  port: number,
+  bytes: string | Buffer,
+  host?: string,
+): Promise<{ text: string; reset: boolean }> {
+  return new Promise((resolve) => {
+    const socket = open(port, host);
+    let text = '';
+    let reset = false;
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.on('error', () => {
+      reset = true;
+    });
+    socket.on('close', () => resolve({ text, reset }));
+    socket.write(bytes);
+  });
+}
+
+export function open(port: number, host = '127.0.0.1'): Socket {
+  return connect({ host, port });
+}
+
+/** All answers in a text, in order; throws when it is anything else. A HEAD cannot be told from it. */
+export function parseAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  for (let rest = text; rest !== ''; ) {
+    const end = rest.indexOf('\r\n\r\n');
+    if (!rest.startsWith('HTTP/1.1 ') || end === -1)
+      throw new Error(`no answer: ${JSON.stringify(rest.slice(0, 200))}`);
+    const [statusLine = '', ...fields] = rest.slice(0, end).split('\r\n');
+    const headers = Object.fromEntries(fields.map((field) => splitField(field)));
+    const statusCode = Number(statusLine.split(' ')[1]);
+    const { body, length } = takeBody(rest.slice(end + 4), headers, statusCode);
+    answers.push({ statusCode, headers, body });
+    rest = rest.slice(end + 4 + length);
+  }
+  return answers;
+}
+
+type Body = { body: string; length: number };
+
+/** RFC 9112 §6.3; without any length, as HTTP/1.0 has it, a body goes on until the connection is closed. */
+function takeBody(text: string, headers: Record<string, string>, status: number): Body {
+  if (status < 200 || status === 204) return { body: '', length: 0 };
+  if (headers['transfer-encoding'] === 'chunked') return takeChunks(text);
+  const length = Number(headers['content-length'] ?? text.length);
+  if (length > text.length) throw new Error(`the answer is cut off: ${JSON.stringify(text)}`);
+  return { body: text.slice(0, length), length };
+}
+
+function takeChunks(text: string): Body {
+  let body = '';
+  for (let at = 0; ; ) {
+    const start = text.indexOf('\r\n', at) + 2;
+    const size = Number.parseInt(text.slice(at, start), 16);
+    if (start === 1 || Number.isNaN(size)) throw new Error(`the chunks are cut off: ${JSON.stringify(text)}`);
+    body += text.slice(start, start + size);
+    at = start + size + 2;
+    if (size === 0) return { body, length: at };
+  }
+}
+
+function splitField(field: string): [string, string] {
+  const colon = field.indexOf(':');
+  return [field.slice(0, colon).toLowerCase(), field.slice(colon + 1).trim()];
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { ObservationInput } from '../../src/core/observation.ts';
+import { assertError, BASE, build, DAY, NOW, stubStore } from './build.ts';
+
+const SHA = 'ab'.repeat(32);
+const PAYLOAD = {
+  mimeType: 'text/x-shellscript',
+  fileType: 'sh',
+  fileExt: 'sh',
+  fileSize: 1842,
+  fileName: 'a.sh',
+  sha256: SHA,
+  family: 'Mirai',
+};
+const WIRE_PAYLOAD = {
+  ts: NOW - 9 * DAY,
+  mime_type: 'text/x-shellscript',
+  file_type: 'sh',
+  file_ext: 'sh',
+  file_size: 1842,
+  file_name: 'a.sh',
+  sha256_hash: SHA,
+  'malware-family': 'Mirai',
+};
+const BARE_PAYLOAD = {
+  ts: NOW - DAY,
+  mime_type: null,
+  file_type: null,
+  file_ext: null,
+  file_size: null,
+  file_name: null,
+  sha256_hash: 'cd'.repeat(32),
+  'malware-family': null,
+};
+
+const OBSERVATIONS: ObservationInput[] = [
+  { ts: NOW - 9 * DAY, url: 'http://a.example/a.sh', reporter: 'nick', payload: PAYLOAD },
+  { ts: NOW - 8 * DAY, url: 'http://a.example/a.sh', reporter: 'anna', status: 'offline' },
+  { ts: NOW - 7 * DAY, url: 'http://removed.example/', reporter: 'nick', status: 'removed', removal: 'abuse' },
+  { ts: NOW - 6 * DAY, url: 'http://again.example/', status: 'offline' },
+  { ts: NOW - 5 * DAY, url: 'http://again.example/', status: 'online', reporter: 'x' },
+  { ts: NOW - DAY, url: 'http://facts.example/', status: null, payload: { sha256: 'cd'.repeat(32) } },
+  ...Array.from({ length: 120 }, (_, i): ObservationInput => {
+    const status = i % 2 === 0 ? 'online' : 'offline';
+    return { ts: NOW - 200 + i, url: 'http://busy.example/', status, payload: { sha256: SHA, fileSize: i } };
+  }),
+];
+
+const post = (path: string, url: unknown) => ({ method: 'POST' as const, url: `${BASE}/${path}`, payload: { url } });
+
+describe('id, last and history', () => {
+  test('the answers of a filled store', async (t) => {
+    const { app } = await build(t, { observations: OBSERVATIONS });
+    const ask = async (path: string, url: string) => (await app.inject(post(path, url))).json();
+    const { id } = await ask('id', 'HTTP://user@A.example:80/a.sh#top');
+    assert.ok(Number.isInteger(id) && id > 0);
+    assert.deepEqual(await ask('id', 'http://a.example/a.sh'), { id });
+
+    assert.deepEqual(await ask('last', 'http://a.example/a.sh'), {
+      id,
+      url: 'http://a.example/a.sh',
+      status: { ts: NOW - 8 * DAY, status: 'offline', removal: '', reporter: 'anna' },
+      payload: WIRE_PAYLOAD,
+    });
+    assert.deepEqual(await ask('history', 'http://a.example/a.sh'), {
+      id,
+      url: 'http://a.example/a.sh',
+      events: [
+        { ts: NOW - 8 * DAY, status: 'offline', removal: '', reporter: 'anna' },
+        { ts: NOW - 9 * DAY, status: 'added', removal: '', reporter: 'nick' },
+      ],
+      payloads: [WIRE_PAYLOAD],
+    });
+  });
+
+  const lastStatuses: [url: string, status: object | null][] = [
+    ['http://removed.example/', { ts: NOW - 7 * DAY, status: 'offline', removal: 'abuse', reporter: 'nick' }],
+    ['http://again.example/', { ts: NOW - 5 * DAY, status: 'online', removal: '', reporter: 'x' }],
+    ['http://facts.example/', null],
+  ];
+  test('last reads the newest event as a status', async (t) => {
+    const { app } = await build(t, { observations: OBSERVATIONS });
+    for (const [url, status] of lastStatuses) {
+      const answer = await app.inject(post('last', url));
+      assert.equal(answer.statusCode, 200);
+      assert.deepEqual(Object.keys(answer.json()), ['id', 'url', 'status', 'payload']);
+      assert.deepEqual(answer.json().status, status);
+    }
+  });
+
+  test('no payload is null in last and an empty list in history; what a payload does not tell is null', async (t) => {
+    const { app } = await build(t, { observations: OBSERVATIONS });
+    assert.equal((await app.inject(post('last', 'http://removed.example/'))).json().payload, null);
+    assert.deepEqual((await app.inject(post('history', 'http://removed.example/'))).json().payloads, []);
+    assert.deepEqual((await app.inject(post('last', 'http://facts.example/'))).json().payload, BARE_PAYLOAD);
+    const facts = (await app.inject(post('history', 'http://facts.example/'))).json();
+    assert.deepEqual([facts.events, facts.payloads], [[], [BARE_PAYLOAD]]);
+  });
+
+  test('a history has the newest 100 events and the newest 100 payloads, newest first', async (t) => {
+    const { app } = await build(t, { observations: OBSERVATIONS });
+    const { events, payloads } = (await app.inject(post('history', 'http://busy.example/'))).json();
+    const newest = Array.from({ length: 100 }, (_, i) => NOW - 200 + 119 - i);
+    assert.deepEqual(
+      events.map(({ ts }: { ts: number }) => ts),
+      newest,
+    );
+    assert.deepEqual(
+      payloads.map(({ ts }: { ts: number }) => ts),
+      newest,
+    );
+  });
+
+  test('success is application/json and has no code', async (t) => {
+    const { app } = await build(t, { observations: OBSERVATIONS });
+    for (const path of ['id', 'last', 'history']) {
+      const answer = await app.inject(post(path, 'http://a.example/a.sh'));
+      assert.match(String(answer.headers['content-type']), /^application\/json/);
+      assert.equal('code' in answer.json(), false);
+    }
+  });
+
+  test('an unknown URL is 404, a text that is none 400 with the reason', async (t) => {
+    const { app } = await build(t);
+    for (const path of ['id', 'last', 'history']) {
+      assertError(await app.inject(post(path, 'http://nobody.example/')), 404);
+      assertError(await app.inject(post(path, 'hxxp://a.example/')), 400, /url.*scheme/i);
+      assertError(await app.inject(post(path, `http://a.example/${'x'.repeat(8192)}`)), 400, /url.*8,?192/);
+      assertError(await app.inject(post(path, `http://a.example/${'é'.repeat(8000)}`)), 400, /url.*8,?192/i);
+      assertError(await app.inject(post(path, 'http://\ud800.example/')), 400, /url/i);
+    }
+  });
+
+  test('integers come through whole up to 2^53-1', async (t) => {
+    const ts = Number.MAX_SAFE_INTEGER;
+    const event = { ts, kind: 'online' as const, removal: '', reporter: '\ud800"\u2028' };
+    const store = stubStore({ urlLast: async () => ({ id: ts, url: 'http://a/', event, payload: null }) });
+    const { app } = await build(t, { services: { store } });
+    const status = { ts, status: 'online', removal: '', reporter: event.reporter };
+    const answer = await app.inject(post('last', 'http://a/'));
+    assert.deepEqual(answer.json(), { id: ts, url: 'http://a/', status, payload: null });
+  });
+});
