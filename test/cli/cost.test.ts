@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { urlwarden } from './urlwarden.ts';
+
+describe('urlwarden cost', () => {
+  it('shows the canonical form and the count', async () => {
+    const { code, stdout } = await urlwarden(['cost', '192.0.2.77/24', '2001:DB8::1']);
+    assert.equal(code, 0);
+    assert.equal(
+      stdout,
+      '192.0.2.77/24\n→ 192.0.2.0/24 counts as 9 queries\n2001:DB8::1\n→ 2001:db8::1 counts as 1 query\n',
+    );
+  });
+
+  it('says what is accepted when it refuses', async () => {
+    const { code, stdout } = await urlwarden(['cost'], '127.1\n');
+    assert.equal(code, 1);
+    assert.match(stdout, /^127\.1\n {2}refused: ip must be one IPv4 address of four decimal octets/);
+  });
+
+  it('--json answers each line with one object', async () => {
+    const { code, stdout } = await urlwarden(['cost', '--json'], '"::ffff:0:0/96"\n"x"\n7\n\n"::/0"');
+    assert.equal(code, 0);
+    const answers = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(answers[0], { canonical: '0.0.0.0/0', cost: 33 });
+    assert.match(answers[1].error, /^ip must be /);
+    assert.deepEqual(answers.slice(2), [
+      { error: 'invalid_type' },
+      { error: 'invalid_type' },
+      { canonical: '::/0', cost: 65 },
+    ]);
+  });
+});

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { describe, it } from 'node:test';
+import { startUrlwarden, urlwarden } from './urlwarden.ts';
+
+describe('urlwarden normalize', () => {
+  it('shows what a URL becomes and by which rules', async () => {
+    const { code, stdout } = await urlwarden(['normalize', 'HTTP://user:pw@Example.com:80/a b']);
+    assert.equal(code, 0);
+    assert.equal(
+      stdout,
+      `HTTP://user:pw@Example.com:80/a b
+→ http://example.com/a%20b
+  scheme written in lower case (N4)
+  credentials removed (N6)
+  host written in lower case (N7)
+  default port of http dropped (N11)
+  characters that no path may contain escaped (N12)
+`,
+    );
+  });
+
+  it('says when nothing changes, and when a URL is refused', async () => {
+    const { code, stdout } = await urlwarden(['normalize', 'http://example.com/', 'hxxp://example.com/']);
+    assert.equal(code, 1);
+    assert.match(stdout, /^http:\/\/example\.com\/\n {2}unchanged\nhxxp:\/\/example\.com\/\n {2}refused: The scheme/);
+    assert.match(stdout, /\(unsupported_scheme\)\n$/);
+  });
+
+  it('reads lines, of any system, skips empty ones, and the last needs no line break', async () => {
+    const { code, stdout } = await urlwarden(['normalize'], 'http://a.test/\r\n\r\n\nhttp://b.test/');
+    assert.deepEqual([code, stdout], [0, 'http://a.test/\n  unchanged\nhttp://b.test/\n  unchanged\n']);
+  });
+
+  it('shows no control characters to a terminal', async () => {
+    const { stdout } = await urlwarden(['normalize', 'http://a.test/\u001b[2J\u202e']);
+    assert.match(stdout, /^http:\/\/a\.test\/\\u\{1b\}\[2J\\u\{202e\}\n/);
+  });
+
+  it('--json answers each line with one object', async () => {
+    const lines = [
+      ['"HTTP://a.test"', '{"url":"http://a.test/"}'],
+      ['"a.test"', '{"error":"missing_scheme"}'],
+      [' "http:\\/\\/\\u0061.test\\n" \r', '{"url":"http://a.test/"}'],
+      ['"http://a.test/\\ud800"', '{"error":"invalid_unicode"}'],
+      ['42', '{"error":"invalid_type"}'],
+      ['null', '{"error":"invalid_type"}'],
+      ['["http://a.test/"]', '{"error":"invalid_type"}'],
+      ['http://a.test/', '{"error":"invalid_type"}'],
+      ['', '{"error":"invalid_type"}'],
+      ['"http://a.test/', '{"error":"invalid_type"}'],
+      [`"${'a'.repeat(8193)}"`, '{"error":"too_long"}'],
+      [`"${'a'.repeat(70_000)}"`, '{"error":"too_long"}'],
+      ['"http://日.test/"', '{"url":"http://xn--wgv.test/"}'],
+    ];
+    const { code, stdout } = await urlwarden(['normalize', '--json'], `${lines.map(([line]) => line).join('\n')}\n`);
+    assert.equal(code, 0);
+    assert.deepEqual(stdout.split('\n'), [...lines.map(([, answer]) => answer), '']);
+  });
+
+  it('--json takes arguments as they are', async () => {
+    const { code, stdout } = await urlwarden(['normalize', '--json', 'HTTP://a.test', 'x']);
+    assert.deepEqual([code, stdout], [0, '{"url":"http://a.test/"}\n{"error":"missing_scheme"}\n']);
+  });
+
+  it('refuses a line that is not UTF-8 instead of repairing it', async () => {
+    const bytes = Buffer.from('"http://a.test/\xe9"\n"http://a.test/"\n', 'latin1');
+    const { stdout } = await urlwarden(['normalize', '--json'], bytes);
+    assert.equal(stdout, '{"error":"invalid_unicode"}\n{"url":"http://a.test/"}\n');
+  });
+
+  it('answers while it reads, many lines, and the characters cut between two pieces are whole', async () => {
+    const child = startUrlwarden(['normalize', '--json']);
+    const line = Buffer.from('"http://a.test/é"\n');
+    child.stdin.write(line.subarray(0, line.indexOf(0xc3) + 1));
+    child.stdin.write(line.subarray(line.indexOf(0xc3) + 1));
+    const [first] = await once(child.stdout, 'data');
+    assert.equal(String(first), '{"url":"http://a.test/%C3%A9"}\n');
+    child.stdin.end(line.toString().repeat(50_000));
+    let bytes = 0;
+    for await (const chunk of child.stdout) bytes += chunk.length;
+    assert.equal(bytes, 50_000 * first.length);
+  });
+
+  it('is quiet when nobody reads on', async () => {
+    const child = startUrlwarden(['normalize', '--json']);
+    child.stdin.on('error', () => {});
+    let complaints = '';
+    child.stderr.on('data', (chunk) => {
+      complaints += chunk;
+    });
+    child.stdin.write('"http://a.test/"\n'.repeat(100_000));
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    child.stdin.end('"http://a.test/"\n'.repeat(100_000));
+    const [code] = await once(child, 'close');
+    assert.deepEqual([code, complaints], [0, '']);
+  });
+});

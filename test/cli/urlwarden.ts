@@ -1,0 +1,29 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
+
+export type Outcome = { code: number | null; stdout: string; stderr: string };
+
+/** Runs the program as a person types it. */
+export async function urlwarden(args: string[], stdin: string | Buffer = ''): Promise<Outcome> {
+  const child = spawn(process.execPath, [PROGRAM, ...args]);
+  child.stdin.on('error', () => {}); // a program that needs no input may be gone before it is written
+  child.stdin.end(stdin);
+  const [code, stdout, stderr] = await Promise.all([
+    new Promise<number | null>((resolve) => child.on('close', resolve)),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  return { code, stdout, stderr };
+}
+
+export function startUrlwarden(args: string[]) {
+  return spawn(process.execPath, [PROGRAM, ...args]);
+}
+
+async function text(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}

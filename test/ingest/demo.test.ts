@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatIp } from '../../src/core/ip.ts';
+import { parseNetwork } from '../../src/core/network.ts';
+import { demoObservations } from '../../src/ingest/demo.ts';
+import { openStore } from '../../src/store/open.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const NOW = 1_794_700_000;
+const demo = demoObservations(NOW);
+
+test('demo data uses reserved names, addresses and networks only', () => {
+  const documentation = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32'].map((text) => {
+    const parsed = parseNetwork(text);
+    assert.ok(parsed.ok);
+    return parsed.network.ranges[0];
+  });
+  for (const { host, addresses, url } of demo) {
+    assert.match(host, /(^|\.)(example(\.(com|net|org))?|test)$|^[\d.]+$|^\[/, url);
+    for (const { ip, asn } of addresses) {
+      const isReserved = documentation.some(
+        (range) => range && Buffer.compare(range[0], ip) <= 0 && Buffer.compare(ip, range[1]) <= 0,
+      );
+      assert.ok(isReserved, formatIp(ip));
+      assert.ok(asn !== null && asn >= 64_496 && asn <= 64_511, `AS${asn}`);
+    }
+  }
+});
+
+test('demo data lies in the past and inside the default window', () => {
+  for (const { ts } of demo) assert.ok(ts <= NOW && ts > NOW - 300 * 86_400);
+});
+
+test('demo data shows every kind of event, several payloads, both families of addresses', async (t) => {
+  const store = await openStore({ dataDir: temporaryFolder(t) });
+  t.after(() => store.close());
+  await store.apply(demo);
+  const histories = await Promise.all(
+    [...new Set(demo.map(({ url }) => url))].map((url) => store.urlHistory(url, 100)),
+  );
+  const kinds = new Set(histories.flatMap((history) => history?.events.map(({ kind }) => kind) ?? []));
+  assert.deepEqual([...kinds].sort(), ['added', 'offline', 'online', 'removed']);
+  assert.ok(histories.some((history) => (history?.payloads.length ?? 0) >= 3));
+  const families = new Set(histories.flatMap((history) => history?.payloads.map(({ family }) => family) ?? []));
+  assert.ok(families.size >= 5);
+  const lengths = new Set(demo.flatMap(({ addresses }) => addresses.map(({ ip }) => formatIp(ip).includes(':'))));
+  assert.equal(lengths.size, 2);
+});
