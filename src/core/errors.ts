@@ -10,17 +10,27 @@ export type ErrorCode =
   | 'headers_too_large'
   | 'expectation_failed'
   | 'limit_reached'
+  /** Refused on purpose because there is too much to do: nothing is wrong, and nothing is logged. */
+  | 'overloaded'
   | 'unavailable';
+
+export type AppErrorOptions = { cause?: unknown; retryAfterSeconds?: number; challenge?: string; limit?: string };
 
 /** A refusal with a reason that may be shown to the caller. Anything else that is thrown is a defect of ours. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | undefined;
+  /** With `unauthorized`: what to tell about the way to authenticate, the value of `WWW-Authenticate`. */
+  readonly challenge: string | undefined;
+  /** With `limit_reached`: the name that the limit has on the wire. */
+  readonly limit: string | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; retryAfterSeconds?: number } = {}) {
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.name = 'AppError';
     this.code = code;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.challenge = options.challenge;
+    this.limit = options.limit;
   }
 }

@@ -1,0 +1,78 @@
+import type { Limits } from './tier.ts';
+
+/** Fixed windows, aligned to UTC. */
+export const WINDOWS = ['second', 'minute', 'hour', 'day', 'month'] as const;
+export type WindowName = (typeof WINDOWS)[number];
+
+/** Counters of the windows that hold a moment. */
+export type Counts = Record<WindowName, number>;
+
+/** A limit that refuses: its name on the wire, the window it counts in, and how many it lets through. */
+export type Policy = { name: string; window: WindowName; limit: number };
+
+/** How far the limits are used up, for the headers and for a refusal. */
+export type Standing = { policy: Policy; left: number; resetsInSeconds: number };
+
+const SECONDS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
+
+export function policiesOf(limits: Limits): Policy[] {
+  return [
+    { name: 'rl_qps', window: 'second', limit: limits.rlQps },
+    { name: 'rl_qpm', window: 'minute', limit: limits.rlQpm },
+    { name: 'rl_qph', window: 'hour', limit: limits.rlQph },
+    { name: 'qmh', window: 'month', limit: limits.qmh },
+  ];
+}
+
+/** Which window of its kind a moment falls in: seconds, minutes, … months since 1970. */
+export function windowIndex(window: WindowName, ts: number): number {
+  if (window !== 'month') return Math.floor(ts / SECONDS[window]);
+  const date = new Date(ts * 1000);
+  return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
+}
+
+/** The second after the last one of the window. */
+export function windowEnd(window: WindowName, ts: number): number {
+  const next = windowIndex(window, ts) + 1;
+  return window === 'month' ? monthStart(next) : next * SECONDS[window];
+}
+
+/** A month is as long as it is. */
+export function windowSeconds(window: WindowName, ts: number): number {
+  if (window !== 'month') return SECONDS[window];
+  return windowEnd('month', ts) - monthStart(windowIndex('month', ts));
+}
+
+/** The limit that keeps a query out: of several, the one that does so longest. Null when all let it through. */
+export function refusingStanding(policies: readonly Policy[], counts: Counts, ts: number): Standing | null {
+  const reached = standings(policies, counts, ts).filter(({ left }) => left === 0);
+  return reached.reduce<Standing | null>(
+    (longest, one) => (longest !== null && longest.resetsInSeconds >= one.resetsInSeconds ? longest : one),
+    null,
+  );
+}
+
+/** The limit with the least left in proportion: the one that the next queries will meet first. */
+export function tightestStanding(policies: readonly Policy[], counts: Counts, ts: number): Standing | null {
+  return standings(policies, counts, ts).reduce<Standing | null>(
+    (tightest, one) => (tightest !== null && share(tightest) <= share(one) ? tightest : one),
+    null,
+  );
+}
+
+function standings(policies: readonly Policy[], counts: Counts, ts: number): Standing[] {
+  return policies.map((policy) => ({
+    policy,
+    // The last query that is let in may pass a limit by its weight less one.
+    left: Math.max(0, policy.limit - counts[policy.window]),
+    resetsInSeconds: windowEnd(policy.window, ts) - ts,
+  }));
+}
+
+function share({ policy, left }: Standing): number {
+  return policy.limit === 0 ? 0 : left / policy.limit;
+}
+
+function monthStart(index: number): number {
+  return Date.UTC(1970, index, 1) / 1000;
+}

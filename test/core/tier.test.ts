@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { BUILT_IN_TIERS, limitsOf, NO_LIMIT, type Tier } from '../../src/core/tier.ts';
+
+const rates = (tier: Tier | undefined) => {
+  assert.ok(tier);
+  const { qms, qmh, rlQph, rlQpm, rlQps } = limitsOf(tier);
+  return [qms, qmh, rlQph, rlQpm, rlQps];
+};
+
+for (const { name, expect } of [
+  { name: 'developer', expect: [5_000, 5_000, 42, 5, 1] },
+  { name: 'standard', expect: [100_000, 150_000, 1_250, 125, 13] },
+  { name: 'enterprise', expect: [10_000_000, 15_000_000, 125_000, 12_500, 1_250] },
+  { name: 'operator', expect: [NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT] },
+]) {
+  test(`the limits of the built-in tier ${name}`, () => {
+    assert.deepEqual(rates(BUILT_IN_TIERS.find((tier) => tier.name === name)), expect);
+  });
+}
+
+test('a rate that is set wins over the one that follows from the month', () => {
+  const tier = { name: 'x', trs: 'base', ads: ['URL'], qms: 1, qmh: 3_000, rlQps: 7, rlQpm: null, rlQph: 9 };
+  assert.deepEqual(rates(tier), [1, 3_000, 9, 3, 7]);
+});
+
+test('the smallest tier may still ask', () => {
+  const tier = { name: 'x', trs: 'base', ads: ['URL'], qms: 1, qmh: 1, rlQps: null, rlQpm: null, rlQph: null };
+  assert.deepEqual(rates(tier), [1, 1, 1, 1, 1]);
+});
