@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { AppError } from '../../core/errors.ts';
 
 export type Params = SQLInputValue[] | [Record<string, SQLInputValue>];
@@ -16,17 +16,32 @@ export type Database = {
   exec(sql: string): void;
   /** Takes the write lock at once, so that no statement inside can fail for want of it. */
   transaction<T>(work: () => T): T;
+  /** Copies the whole database, as it is now, page by page to a file. `onProgress` hears the share that is done. */
+  copyTo(path: string, onProgress: (share: number) => void): Promise<void>;
   close(): void;
 };
 
 /** How long a writer waits for another process's transaction; imports keep theirs below half a second. */
 const WRITE_WAIT_MS = 10_000;
 
+/** Pages of 4 KiB copied in one go, on another thread: 8 MB. Measured on 1 GB: 2.0 s. */
+const COPY_PAGES = 2_000;
+
 export function openWriter(path: string): Database {
   const database = open(path, false);
   // NORMAL: a killed process loses nothing; a power cut may lose the newest transactions, never the file.
   database.exec('pragma journal_mode = wal; pragma synchronous = normal');
   return database;
+}
+
+/** For work that is done at once, on the calling thread. */
+export function withWriter(path: string, work: (db: Database) => void): void {
+  const db = openWriter(path);
+  try {
+    work(db);
+  } finally {
+    db.close();
+  }
 }
 
 export function openReader(path: string): Database {
@@ -48,6 +63,20 @@ function open(path: string, readOnly: boolean): Database {
       } catch (error) {
         if (db.isTransaction) exec('rollback');
         throw error;
+      }
+    },
+    async copyTo(to, onProgress) {
+      // Inside a read transaction the copy sees one state. Without it SQLite begins again whenever another process has
+      // written: 134 times in a minute, and no end, beside a write every 5 ms; with it 1 GB took 2 s.
+      exec('begin; select count(*) from sqlite_schema');
+      try {
+        const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) =>
+          onProgress(1 - remainingPages / totalPages);
+        await backup(db, to, { rate: COPY_PAGES, progress });
+      } catch (error) {
+        throw explained(error);
+      } finally {
+        exec('rollback');
       }
     },
     close: () => db.close(),
@@ -75,8 +104,12 @@ function guarded<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    const errcode = (error as { errcode?: number }).errcode;
-    if (errcode === undefined || !UNAVAILABLE_CODES.has(errcode & 0xff)) throw error;
-    throw new AppError('unavailable', `The database does not answer: ${(error as Error).message}`, { cause: error });
+    throw explained(error);
   }
+}
+
+function explained(error: unknown): unknown {
+  const errcode = (error as { errcode?: number }).errcode;
+  if (errcode === undefined || !UNAVAILABLE_CODES.has(errcode & 0xff)) return error;
+  return new AppError('unavailable', `The database does not answer: ${(error as Error).message}`, { cause: error });
 }

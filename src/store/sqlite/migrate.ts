@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
 import type { Database } from './database.ts';
+import type { Part } from './parts.ts';
 
 type Migration = { number: number; name: string; sql: string; breaking: boolean };
 
@@ -11,10 +12,10 @@ const MIGRATIONS = new URL('../../../migrations/sqlite/', import.meta.url);
 const BREAKING_MARK = '-- breaking';
 
 /** Brings the database to this program's schema. Several processes may race: the write lock lets one of them through. */
-export function migrate(db: Database): void {
+export function migrate(db: Database, part: Part): void {
   db.exec(`create table if not exists migrations (
     number integer primary key, name text not null, breaking integer not null, applied_ts integer not null) strict`);
-  const known = readMigrations();
+  const known = readMigrations(part);
   if (pending(db, known).length === 0) return;
   db.transaction(() => {
     const record = db.prepare('insert into migrations values (?, ?, ?, unixepoch())');
@@ -39,8 +40,13 @@ function pending(db: Database, known: Migration[]): Migration[] {
   return known.filter(({ number }) => !done.has(number));
 }
 
-function readMigrations(): Migration[] {
-  const names = readdirSync(MIGRATIONS).filter((name) => name.endsWith('.sql'));
+/** The word after the number tells the database: 0002_control.sql, 0007_control_feeds.sql. */
+export function partOfMigration(name: string): string {
+  return /^\d+_([a-z]+)/.exec(name)?.[1] ?? '';
+}
+
+function readMigrations(part: Part): Migration[] {
+  const names = readdirSync(MIGRATIONS).filter((name) => name.endsWith('.sql') && partOfMigration(name) === part);
   return names.sort().map((name) => {
     const sql = readFileSync(new URL(name, MIGRATIONS), 'utf8');
     return { number: Number.parseInt(name, 10), name, sql, breaking: sql.startsWith(BREAKING_MARK) };

@@ -1,15 +1,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { AppError } from '../../core/errors.ts';
-import { createApply } from './apply.ts';
 import { openWriter } from './database.ts';
-import type { WriterAnswer, WriterRequest } from './writer.ts';
+import { PARTS } from './parts.ts';
+import type { WriterAnswer, WriterData, WriterRequest } from './writer.ts';
 
-// The writer's thread: a batch in, a report out, one after the other.
+// The writer's thread: a request in, an answer out, one after the other.
 
 if (parentPort === null) throw new Error('writer-worker.ts runs as a worker thread only');
 const port = parentPort;
-const db = openWriter(workerData as string);
-const apply = createApply(db);
+const { part, path } = workerData as WriterData;
+const db = openWriter(path);
+// The types of names and arguments are kept by `createWriter`, the only one that asks.
+const writes = PARTS[part](db) as Record<string, (...args: unknown[]) => unknown>;
 
 port.on('message', (request: WriterRequest) => {
   if (request === 'close') {
@@ -18,11 +20,10 @@ port.on('message', (request: WriterRequest) => {
   } else port.postMessage(answer(request));
 });
 
-function answer({ id, observations }: Exclude<WriterRequest, 'close'>): WriterAnswer {
+function answer({ id, name, args }: Exclude<WriterRequest, 'close'>): WriterAnswer {
   try {
-    return { id, report: apply(observations) };
+    return { id, result: writes[name]?.(...args) };
   } catch (error) {
-    // An AppError's class does not survive the way between threads.
-    return { id, failed: error, isUnavailable: error instanceof AppError && error.code === 'unavailable' };
+    return { id, failed: error, code: error instanceof AppError ? error.code : null };
   }
 }

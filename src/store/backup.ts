@@ -1,0 +1,61 @@
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { AppError } from '../core/errors.ts';
+import { dataFiles, FILE_MODE, makeFolder } from './data-folder.ts';
+import { backupSqlite, restoreSqlite } from './sqlite/backup.ts';
+
+export type BackupOptions = { dataDir: string; file: string; onProgress?(share: number): void };
+
+/** Writes the data of a folder to one file while servers go on. Nothing has the file's name before it is complete. */
+export async function backupData({ dataDir, file, onProgress = () => {} }: BackupOptions): Promise<void> {
+  const files = dataFiles(dataDir);
+  if (!Object.values(files).some((path) => existsSync(path))) {
+    throw new AppError('not_found', `There is no data in ${dataDir}: name its folder with --data`);
+  }
+  if (existsSync(file))
+    throw new AppError('bad_request', `${file} is there already: choose another name, or move it away`);
+  const partial = `${file}.${process.pid}.partial`;
+  await explained(`The backup ${file} cannot be written`, async () => {
+    try {
+      closeSync(openSync(partial, 'wx', FILE_MODE));
+      await backupSqlite(files, partial, onProgress);
+      renameSync(partial, file);
+    } finally {
+      removeDatabase(partial);
+    }
+  });
+}
+
+/** Makes a data folder from a backup. The databases have their names only when both are complete. */
+export async function restoreData({ file, dataDir }: { file: string; dataDir: string }): Promise<void> {
+  if (!existsSync(file)) throw new AppError('not_found', `There is no file ${file}`);
+  makeFolder(dataDir);
+  if (readdirSync(dataDir).length > 0) {
+    throw new AppError('bad_request', `${dataDir} is not empty: restore into a new folder, or empty this one`);
+  }
+  const files = dataFiles(dataDir);
+  const partial = { intelligence: `${files.intelligence}.partial`, control: `${files.control}.partial` };
+  await explained(`${file} cannot be restored`, async () => {
+    try {
+      for (const path of Object.values(partial)) closeSync(openSync(path, 'wx', FILE_MODE));
+      restoreSqlite(file, partial);
+      renameSync(partial.intelligence, files.intelligence);
+      renameSync(partial.control, files.control);
+    } finally {
+      for (const path of Object.values(partial)) removeDatabase(path);
+    }
+  });
+}
+
+function removeDatabase(path: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
+}
+
+/** Faults of the disk are told in words; defects of ours are not. */
+async function explained(what: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    const isOfDisk = cause instanceof AppError || (cause instanceof Error && 'syscall' in cause);
+    throw isOfDisk ? new AppError('unavailable', `${what}: ${cause.message}`, { cause }) : cause;
+  }
+}

@@ -1,0 +1,23 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { AppError } from '../core/errors.ts';
+
+/** Password hashes and keys are kept beside the data: nobody but the owner looks in, into backups neither. */
+const FOLDER_MODE = 0o700;
+export const FILE_MODE = 0o600;
+
+/** The embedded databases of a data folder: intelligence, and accounts with their usage and the keys. */
+export type DataFiles = { intelligence: string; control: string };
+
+export function dataFiles(dataDir: string): DataFiles {
+  return { intelligence: join(dataDir, 'intelligence.db'), control: join(dataDir, 'control.db') };
+}
+
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: FOLDER_MODE });
+  } catch (error) {
+    const { message } = error as Error;
+    throw new AppError('unavailable', `The data folder ${path} cannot be made: ${message}`, { cause: error });
+  }
+}

@@ -1,0 +1,88 @@
+import type { Tier } from '../../core/tier.ts';
+import type { Account, SigningKey } from '../control.ts';
+import type { Database } from './database.ts';
+
+type AccountRow = [
+  sub: string,
+  username: string,
+  usernameKey: string,
+  passwordHash: string,
+  tier: string,
+  isEnabled: number,
+  generation: number,
+  createdTs: number,
+];
+
+type TierRow = [
+  name: string,
+  trs: string,
+  ads: string,
+  qms: number,
+  qmh: number,
+  rlQps: number | null,
+  rlQpm: number | null,
+  rlQph: number | null,
+];
+
+export type KeyRow = [kid: string, secret: Uint8Array, createdTs: number];
+
+const ACCOUNTS = `
+  select sub, username, username_key, password_hash, tier, is_enabled, generation, created_ts from accounts`;
+
+const TIERS = 'select name, trs, ads, qms, qmh, rl_qps, rl_qpm, rl_qph from tiers order by name';
+
+export const KEYS = 'select kid, secret, created_ts from signing_keys order by id desc';
+
+const USAGE = `
+  select coalesce((select count from usage where sub = :sub and period = 'day' and number = :day), 0),
+         coalesce((select count from usage where sub = :sub and period = 'month' and number = :month), 0)`;
+
+/** The reads of the control data. */
+export function createControlReads(db: Database) {
+  const version = db.prepare<[number]>('select version from control_version');
+  const accounts = db.prepare<AccountRow>(`${ACCOUNTS} order by username_key`);
+  const bySub = db.prepare<AccountRow>(`${ACCOUNTS} where sub = ?`);
+  const byUsername = db.prepare<AccountRow>(`${ACCOUNTS} where username_key = ?`);
+  const tiers = db.prepare<TierRow>(TIERS);
+  const keys = db.prepare<KeyRow>(KEYS);
+  const usage = db.prepare<[day: number, month: number]>(USAGE);
+
+  return {
+    version: async (): Promise<number> => version.get()?.[0] ?? 0,
+
+    accounts: async (): Promise<Account[]> => accounts.all().map(toAccount),
+    accountBySub: async (sub: string): Promise<Account | null> => firstAccount(bySub.get(sub)),
+    accountByUsername: async (usernameKey: string): Promise<Account | null> =>
+      firstAccount(byUsername.get(usernameKey)),
+
+    tiers: async (): Promise<Tier[]> => tiers.all().map(toTier),
+
+    keys: async (): Promise<SigningKey[]> => keys.all().map(toKey),
+
+    async usage(sub: string, day: number, month: number): Promise<{ day: number; month: number }> {
+      const counts = usage.get({ sub, day, month }) ?? [0, 0];
+      return { day: counts[0], month: counts[1] };
+    },
+  };
+}
+
+function firstAccount(row: AccountRow | undefined): Account | null {
+  return row === undefined ? null : toAccount(row);
+}
+
+function toAccount(row: AccountRow): Account {
+  const [sub, username, usernameKey, passwordHash, tier, isEnabled, generation, createdTs] = row;
+  return { sub, username, usernameKey, passwordHash, tier, isEnabled: isEnabled === 1, generation, createdTs };
+}
+
+function toTier([name, trs, ads, qms, qmh, rlQps, rlQpm, rlQph]: TierRow): Tier {
+  return { name, trs, ads: ads === '' ? [] : ads.split(','), qms, qmh, rlQps, rlQpm, rlQph };
+}
+
+export function toAdsText(ads: readonly string[]): string {
+  return ads.join(',');
+}
+
+export function toKey([kid, secret, createdTs]: KeyRow): SigningKey {
+  return { kid, secret, createdTs };
+}
