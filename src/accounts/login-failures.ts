@@ -1,0 +1,65 @@
+import { createExpiringMap } from './expiring-map.ts';
+
+/** So many at once, then one more each interval. */
+type Allowance = { burst: number; intervalMs: number };
+
+/** Where a login comes from. */
+export type Origin = {
+  address: string;
+  /** Of username and address. */
+  pair: string;
+  /** Whether this pair has logged in lately. */
+  isKnown: boolean;
+};
+
+export type LoginFailures = {
+  /** How long the origin must wait before it may try again; 0 when it may. */
+  waitMs(origin: Origin, nowMs: number): number;
+  count(origin: Origin, nowMs: number): void;
+  /** After a good login: the typing errors before it are forgotten. Those of the address stay, or one good account would buy guesses at others. */
+  forgive(origin: Origin): void;
+};
+
+/**
+ * A person who has forgotten a password tries a handful of times; a guesser gets 60 an hour. Counted only together with
+ * the address, because whoever is elsewhere must not be able to lock a customer out.
+ */
+const PER_PAIR: Allowance = { burst: 10, intervalMs: 60_000 };
+
+/**
+ * An office behind one address shares this. A flood from fifty addresses has used it up after 1,000 hashes, 46 s on two
+ * cores; then it is left with 100 tries a minute in all.
+ */
+const PER_ADDRESS: Allowance = { burst: 20, intervalMs: 30_000 };
+
+/**
+ * Only passwords that were judged count, and a hash takes 46 ms: 13,000 in ten minutes for each hash that runs at a
+ * time. So this is enough for seven at a time; beyond that, the oldest are forgotten too early.
+ */
+const MAX_ENTRIES = 100_000;
+
+export function createLoginFailures(): LoginFailures {
+  const pairs = createBuckets(PER_PAIR);
+  const addresses = createBuckets(PER_ADDRESS);
+  return {
+    // Someone else at the address of a known pair must not keep it out, so only its own failures hold it up.
+    waitMs: ({ pair, address, isKnown }, nowMs) =>
+      Math.max(pairs.waitMs(pair, nowMs), isKnown ? 0 : addresses.waitMs(address, nowMs)),
+    count({ pair, address }, nowMs) {
+      pairs.take(pair, nowMs);
+      addresses.take(address, nowMs);
+    },
+    forgive: ({ pair }) => pairs.clear(pair),
+  };
+}
+
+/** Leaky buckets, each as one number: the time at which it will be empty (the generic cell rate algorithm). */
+function createBuckets({ burst, intervalMs }: Allowance) {
+  const emptyAt = createExpiringMap<number>({ maxEntries: MAX_ENTRIES, lifeMs: burst * intervalMs });
+  const levelMs = (key: string, nowMs: number) => Math.max(0, (emptyAt.get(key, nowMs) ?? nowMs) - nowMs);
+  return {
+    waitMs: (key: string, nowMs: number) => Math.max(0, levelMs(key, nowMs) - (burst - 1) * intervalMs),
+    take: (key: string, nowMs: number) => emptyAt.set(key, nowMs + levelMs(key, nowMs) + intervalMs, nowMs),
+    clear: (key: string) => emptyAt.delete(key),
+  };
+}

@@ -1,0 +1,139 @@
+import { hash, randomUUID } from 'node:crypto';
+import { availableParallelism } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { AppError } from '../core/errors.ts';
+import { usernameKey } from '../core/username.ts';
+import type { Account, Control } from '../store/control.ts';
+import { addressKey } from './address-key.ts';
+import { loginFailed } from './bearer.ts';
+import type { Directory } from './directory.ts';
+import { createExpiringMap } from './expiring-map.ts';
+import { createHashQueue } from './hash-queue.ts';
+import { createLoginFailures, type Origin } from './login-failures.ts';
+import { createLoginPenalty } from './login-penalty.ts';
+import { DUMMY_HASH, isUsablePassword, verifyPassword } from './passwords.ts';
+
+export type LoginRequest = {
+  username: string;
+  password: string;
+  realm: string;
+  /** Where the request comes from, as text. */
+  address: string;
+};
+
+export type IssuedToken = { token: string; expires: number };
+
+/**
+ * One for every login: `penalized` was right but too often (delayed or refused), `limited` had failed too often before,
+ * `busy` found no room to be judged.
+ */
+export type LoginOutcome = 'ok' | 'penalized' | 'failed' | 'limited' | 'busy';
+
+export type LoginOptions = {
+  control: Control;
+  directory: Directory;
+  nowMs: () => number;
+  sleep?: (ms: number) => Promise<unknown>;
+  cores?: number;
+  tokenLifeSeconds?: number;
+  onOutcome?: (outcome: LoginOutcome) => void;
+};
+
+/** Throws `unauthorized`, `limit_reached`, `overloaded` or `unavailable`. */
+export type Login = (request: LoginRequest) => Promise<IssuedToken>;
+
+export const TOKEN_LIFE_SECONDS = 86_400;
+
+const REALM = 'intel';
+/** Judged in place of a password that cannot be one, so that it takes as long as any other. */
+const STAND_IN_PASSWORD = 'x';
+const BUSY_RETRY_SECONDS = 2;
+
+/** A customer who renews a token a month later still goes first. A digest and a number each: not more than 20 MB. */
+const KNOWN_LIFE_MS = 30 * 86_400_000;
+const MAX_KNOWN = 100_000;
+
+export function createLogin(options: LoginOptions): Login {
+  const { control, nowMs, sleep = wait, cores = availableParallelism(), onOutcome = () => {} } = options;
+  const failures = createLoginFailures();
+  const penalty = createLoginPenalty();
+  const queue = createHashQueue(cores);
+  const known = createExpiringMap<true>({ maxEntries: MAX_KNOWN, lifeMs: KNOWN_LIFE_MS });
+
+  function originOf(user: string, address: string): Origin {
+    const pair = pairKey(user, address);
+    return { address, pair, isKnown: known.get(pair, nowMs()) !== undefined };
+  }
+
+  function refuse(outcome: LoginOutcome, error: AppError): never {
+    onOutcome(outcome);
+    throw error;
+  }
+
+  function refuseIfLimited(origin: Origin): void {
+    const waitMs = failures.waitMs(origin, nowMs());
+    if (waitMs > 0) refuse('limited', limitReached('Too many failed logins', waitMs));
+  }
+
+  function refuseIfPenalized(user: string): void {
+    const waitMs = penalty.refusedMs(user, nowMs());
+    if (waitMs > 0) refuse('penalized', limitReached('Too many logins; keep your token until it expires', waitMs));
+  }
+
+  async function judgeInTurn(origin: Origin, user: string, request: LoginRequest): Promise<Account | null> {
+    // Colleagues behind one address do not stand in each other's way once they are known.
+    const visitor = { key: origin.isKnown ? origin.pair : origin.address, isKnown: origin.isKnown };
+    const judged = queue.run(visitor, () => judge(control, user, request));
+    if (judged !== null) return judged;
+    const options = { retryAfterSeconds: BUSY_RETRY_SECONDS };
+    return refuse('busy', new AppError('overloaded', 'Too many logins at the same time; try again later', options));
+  }
+
+  return async (request) => {
+    const user = usernameKey(request.username) ?? '';
+    const origin = originOf(user, addressKey(request.address));
+    refuseIfLimited(origin);
+    // Who is not known has to show the password first, or this would tell which accounts are busy.
+    if (origin.isKnown) refuseIfPenalized(user);
+
+    const account = await judgeInTurn(origin, user, request);
+    if (account === null) {
+      failures.count(origin, nowMs());
+      return refuse('failed', loginFailed());
+    }
+    failures.forgive(origin);
+    known.set(origin.pair, true, nowMs());
+    refuseIfPenalized(user);
+    const delayMs = penalty.count(user, nowMs());
+    if (delayMs > 0) await sleep(delayMs);
+    const issued = await issue(account, options);
+    onOutcome(delayMs > 0 ? 'penalized' : 'ok');
+    return issued;
+  };
+}
+
+/** The same work whatever is wrong: one look into the store and one hash. Null unless everything is right. */
+async function judge(control: Control, user: string, { password, realm }: LoginRequest): Promise<Account | null> {
+  const account = await control.accountByUsername(user);
+  const isUsable = isUsablePassword(password);
+  const isMatch = await verifyPassword(isUsable ? password : STAND_IN_PASSWORD, account?.passwordHash ?? DUMMY_HASH);
+  return isMatch && isUsable && realm === REALM && account?.isEnabled ? account : null;
+}
+
+async function issue(account: Account, options: LoginOptions): Promise<IssuedToken> {
+  const { directory, nowMs, tokenLifeSeconds = TOKEN_LIFE_SECONDS } = options;
+  const tokens = await directory.tokens();
+  const iat = Math.floor(nowMs() / 1000);
+  const expires = iat + tokenLifeSeconds;
+  const { sub, username: usr, generation: ver } = account;
+  return { token: tokens.sign({ iat, exp: expires, sub, usr, ver, jti: randomUUID() }), expires };
+}
+
+/** A digest, because a username may be 18 times as long once it is folded, and because memory dumps tell no names. */
+function pairKey(user: string, address: string): string {
+  return hash('sha256', `${address} ${user}`, 'base64url');
+}
+
+function limitReached(message: string, waitMs: number): AppError {
+  return new AppError('limit_reached', message, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+}

@@ -1,0 +1,106 @@
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { SigningKey } from '../store/control.ts';
+
+export type Claims = {
+  iat: number;
+  exp: number;
+  iss: string;
+  aud: string;
+  sub: string;
+  /** The username, for people who look inside. */
+  usr: string;
+  jti: string;
+  /** The generation of the account when the token was made. */
+  ver: number;
+};
+
+/** Signs with the newest key and verifies with all of them. */
+export type Tokens = {
+  sign(claims: Omit<Claims, 'iss' | 'aud'>): string;
+  /** Null for whatever is not a good token of ours at this time. */
+  verify(token: string, nowTs: number): Claims | null;
+};
+
+export const AUDIENCE = 'intel';
+
+/** The longest token we make has a username of 254 control characters, six bytes each in JSON: 2,400 characters. */
+const TOKEN_MAX_LENGTH = 4096;
+/** Clocks of nodes differ; a token from further ahead than this was not made by one of them. */
+const CLOCK_SKEW_SECONDS = 60;
+
+/** An HMAC of 32 bytes in base64url. */
+export const SIGNATURE_LENGTH = 43;
+
+/** RFC 7515 section 3.1, base64url without padding. */
+const COMPACT = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
+
+/**
+ * JSON Web Tokens (RFC 7519) with HS256 and nothing else. The header must be, byte for byte, the one that we write for
+ * one of our keys. So `kid` selects the key, the algorithm is pinned, and nothing of a token is parsed before its
+ * signature has been found good.
+ *
+ * `keys` are newest first, as the store gives them.
+ */
+export function createTokens(keys: readonly SigningKey[], issuer: string): Tokens {
+  const secrets = new Map(keys.map(({ kid, secret }) => [headerOf(kid), createSecretKey(secret)]));
+  const [newest] = secrets;
+  return {
+    sign(claims) {
+      if (newest === undefined) throw new Error('There is no key to sign with; make one with `urlwarden key rotate`.');
+      const [header, secret] = newest;
+      const input = `${header}.${encode({ ...claims, iss: issuer, aud: AUDIENCE } satisfies Claims)}`;
+      return `${input}.${signatureOf(input, secret)}`;
+    },
+    verify(token, nowTs) {
+      const [, header = '', payload = '', signature = ''] = partsOf(token);
+      const secret = secrets.get(header);
+      if (secret === undefined || !isEqual(signature, signatureOf(`${header}.${payload}`, secret))) return null;
+      const claims = decode(payload);
+      return isClaims(claims) && isCurrent(claims, issuer, nowTs) ? claims : null;
+    },
+  };
+}
+
+function partsOf(token: string): readonly string[] {
+  return token.length > TOKEN_MAX_LENGTH ? [] : (COMPACT.exec(token) ?? []);
+}
+
+function headerOf(kid: string): string {
+  return encode({ alg: 'HS256', typ: 'JWT', kid });
+}
+
+function signatureOf(input: string, secret: KeyObject): string {
+  return createHmac('sha256', secret).update(input).digest('base64url');
+}
+
+/** Compared as text: the last character of a base64url text has spare bits, and only one spelling of them is right. */
+function isEqual(a: string, b: string): boolean {
+  return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+}
+
+function isClaims(value: unknown): value is Claims {
+  const { iat, exp, iss, aud, sub, usr, jti, ver } = (value ?? {}) as Record<string, unknown>;
+  return [iat, exp, ver].every(isCount) && [iss, aud, sub, usr, jti].every((text) => typeof text === 'string');
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isCurrent({ iat, exp, iss, aud }: Claims, issuer: string, nowTs: number): boolean {
+  return iss === issuer && aud === AUDIENCE && iat <= nowTs + CLOCK_SKEW_SECONDS && iat < exp && nowTs < exp;
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/** Null unless the text is what `encode` makes of its value: no second spelling, no key twice, no bytes beside UTF-8. */
+function decode(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());
+    return typeof value === 'object' && value !== null && encode(value) === text ? value : null;
+  } catch {
+    return null;
+  }
+}

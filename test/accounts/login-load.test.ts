@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setInterval } from 'node:timers/promises';
+import { createLogin, type LoginOutcome, type LoginRequest } from '../../src/accounts/login.ts';
+import { hashPassword } from '../../src/accounts/passwords.ts';
+import { addAccount, directoryOf, openWorld, PASSWORD } from './world.ts';
+
+const ADA: LoginRequest = { username: 'ada@example', password: PASSWORD, realm: 'intel', address: '192.0.2.1' };
+
+const TRIES = 200;
+const TOLERANCE = 0.05;
+/** Other tests run on the same cores; a difference in the code is there every time. */
+const MAX_ROUNDS = 3;
+
+test('unknown user and wrong password take the same time', async (t) => {
+  const control = await openWorld(t);
+  await addAccount(control, { passwordHash: await hashPassword(PASSWORD) });
+  const directory = await directoryOf(t, control);
+  // A new one for every try, so that no limit is in the way.
+  const timed = async (request: Partial<LoginRequest>) => {
+    const login = createLogin({ control, directory, nowMs: Date.now });
+    const startMs = performance.now();
+    await assert.rejects(login({ ...ADA, ...request }), { message: 'Authentication failed' });
+    return performance.now() - startMs;
+  };
+
+  let difference = Number.POSITIVE_INFINITY;
+  for (let round = 1; round <= MAX_ROUNDS && difference > TOLERANCE; round++) {
+    const unknownUser: number[] = [];
+    const wrongPassword: number[] = [];
+    for (let i = 0; i < TRIES; i++) {
+      unknownUser.push(await timed({ username: 'bob@example' }));
+      wrongPassword.push(await timed({ password: 'wrong' }));
+    }
+    const [a, b] = [median(unknownUser), median(wrongPassword)];
+    difference = Math.abs(a - b) / Math.max(a, b);
+    t.diagnostic(`medians ${a.toFixed(2)} ms and ${b.toFixed(2)} ms, ${(100 * difference).toFixed(2)} % apart`);
+  }
+  assert.ok(difference <= TOLERANCE, `medians are ${(100 * difference).toFixed(1)} % apart`);
+});
+
+test('fifty wrong logins a second from fifty addresses do not keep a customer out', async (t) => {
+  const control = await openWorld(t);
+  await addAccount(control, { passwordHash: await hashPassword(PASSWORD) });
+  const directory = await directoryOf(t, control, { nowMs: Date.now });
+  const outcomes: LoginOutcome[] = [];
+  const login = createLogin({
+    control,
+    directory,
+    nowMs: Date.now,
+    cores: 2,
+    onOutcome: (outcome) => outcomes.push(outcome),
+  });
+  const customer = async () => {
+    const startMs = performance.now();
+    await login(ADA);
+    return performance.now() - startMs;
+  };
+  await customer();
+
+  const tookMs: Promise<number>[] = [];
+  let sent = 0;
+  for await (const _ of setInterval(1000 / 50)) {
+    login({ ...ADA, password: 'wrong', address: `198.51.100.${sent++ % 50}` }).catch(() => {});
+    if (sent % 50 === 0) tookMs.push(customer());
+    if (sent === 150) break;
+  }
+  for (const ms of await Promise.all(tookMs)) {
+    t.diagnostic(`a known customer logged in after ${ms.toFixed(0)} ms`);
+    assert.ok(ms < 2_000, `${ms} ms`);
+  }
+  assert.ok(outcomes.includes('busy'), 'the flood was no flood');
+});
+
+function median(values: number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  changePassword,
+  createAccount,
+  removeAccount,
+  requireAccount,
+  revokeTokens,
+  setAccountEnabled,
+  setAccountTier,
+} from '../../src/accounts/manage.ts';
+import { verifyPassword } from '../../src/accounts/passwords.ts';
+import { temporaryControl } from '../temporary-control.ts';
+
+const TS = 1_700_000_000;
+const NEW = { username: 'Ada@Example', tier: 'standard', password: 'correct horse' };
+
+test('a new account has a sub of eight digits and a hashed password', async (t) => {
+  const control = await temporaryControl(t);
+  const account = await createAccount(control, NEW, TS);
+  assert.match(account.sub, /^[1-9]\d{7}$/);
+  assert.deepEqual(await requireAccount(control, 'ADA@example'), account);
+  const { passwordHash, sub: _, ...others } = account;
+  assert.deepEqual(others, {
+    username: 'Ada@Example',
+    usernameKey: 'ada@example',
+    tier: 'standard',
+    isEnabled: true,
+    generation: 1,
+    createdTs: TS,
+  });
+  assert.equal(await verifyPassword('correct horse', passwordHash), true);
+});
+
+test('a sub that is taken is drawn again', async (t) => {
+  const control = await temporaryControl(t);
+  const drawn = ['10000001', '10000001', '10000001', '10000002'];
+  const draw = () => drawn.shift() ?? '';
+  await createAccount(control, NEW, TS, draw);
+  assert.equal((await createAccount(control, { ...NEW, username: 'bob' }, TS, draw)).sub, '10000002');
+  const stuck = createAccount(control, { ...NEW, username: 'eve' }, TS, () => '10000001');
+  await assert.rejects(stuck, { code: 'unavailable', message: /try again/ });
+});
+
+test('of two who add the same username at once, one is refused in words', async (t) => {
+  const control = await temporaryControl(t);
+  const [first, second] = await Promise.allSettled([createAccount(control, NEW, TS), createAccount(control, NEW, TS)]);
+  assert.ok(first && second);
+  const refused = [first, second].filter((outcome) => outcome.status === 'rejected');
+  assert.deepEqual(
+    refused.map(({ reason }) => reason.code),
+    ['bad_request'],
+  );
+});
+
+test('what cannot be an account is refused in words', async (t) => {
+  const control = await temporaryControl(t);
+  await createAccount(control, NEW, TS);
+  const refusals = [
+    [{ username: 'ADA@EXAMPLE' }, 'bad_request', /"Ada@Example" already/],
+    [{ username: '' }, 'bad_request', /1 to 254 characters/],
+    [{ username: 'x'.repeat(255) }, 'bad_request', /1 to 254 characters/],
+    [{ username: 'b', tier: 'gold' }, 'not_found', /no tier "gold"\. There are: developer, standard, enterprise, oper/],
+    [{ username: 'b', password: '' }, 'bad_request', /1 to 1024 bytes/],
+    [{ username: 'b', password: 'é'.repeat(513) }, 'bad_request', /1 to 1024 bytes/],
+  ] as const;
+  for (const [over, code, message] of refusals) {
+    await assert.rejects(createAccount(control, { ...NEW, ...over }, TS), { name: 'AppError', code, message });
+  }
+  assert.equal((await control.accounts()).length, 1);
+  await createAccount(control, { ...NEW, username: 'x'.repeat(254), password: 'é'.repeat(512) }, TS);
+});
+
+test('every change reaches the account it names', async (t) => {
+  const control = await temporaryControl(t);
+  const account = await createAccount(control, NEW, TS);
+  const now = async () => control.accountBySub(account.sub);
+
+  await setAccountTier(control, 'ada@example', 'enterprise');
+  assert.equal((await now())?.tier, 'enterprise');
+  await setAccountEnabled(control, 'ada@example', false);
+  assert.equal((await now())?.isEnabled, false);
+  await setAccountEnabled(control, 'ada@example', true);
+  assert.deepEqual(await now(), { ...account, tier: 'enterprise' }, 'tokens stay good');
+  await revokeTokens(control, 'ada@example');
+  assert.deepEqual(await now(), { ...account, tier: 'enterprise', generation: 2 });
+  await changePassword(control, 'ada@example', 'new');
+  assert.equal((await now())?.generation, 3);
+  assert.equal(await verifyPassword('new', (await now())?.passwordHash ?? ''), true);
+  await removeAccount(control, 'ada@example');
+  assert.equal(await now(), null);
+});
+
+test('an unknown account is told with what to do', async (t) => {
+  const control = await temporaryControl(t);
+  const works = [
+    () => setAccountTier(control, 'eve', 'standard'),
+    () => setAccountEnabled(control, 'eve', false),
+    () => changePassword(control, 'eve', 'x'),
+    () => revokeTokens(control, 'eve'),
+    () => removeAccount(control, 'eve'),
+    () => requireAccount(control, 'eve'),
+  ];
+  for (const work of works)
+    await assert.rejects(work(), { code: 'not_found', message: /"eve": see urlwarden account list/ });
+});
+
+test('an unknown tier is refused for an account that is there', async (t) => {
+  const control = await temporaryControl(t);
+  await createAccount(control, NEW, TS);
+  await assert.rejects(setAccountTier(control, NEW.username, 'gold'), { code: 'not_found', message: /"gold"/ });
+});

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { allTiers, removeTier, requireTier, setTier } from '../../src/accounts/tiers.ts';
+import { ADA, GOLD } from '../store/contract/control-records.ts';
+import { temporaryControl } from '../temporary-control.ts';
+
+test('a tier is found among the built-in ones and the operator’s', async (t) => {
+  const control = await temporaryControl(t);
+  await setTier(control, GOLD);
+  const names = (await allTiers(control)).map(({ name }) => name);
+  assert.deepEqual(names, ['developer', 'standard', 'enterprise', 'operator', 'gold']);
+  assert.deepEqual(await requireTier(control, 'gold'), GOLD);
+  assert.equal((await requireTier(control, 'standard')).qmh, 150_000);
+});
+
+test('a built-in name cannot be taken or removed, in any letter case', async (t) => {
+  const control = await temporaryControl(t);
+  for (const name of ['standard', 'Operator']) {
+    await assert.rejects(setTier(control, { ...GOLD, name }), { code: 'bad_request', message: /built in/ });
+    await assert.rejects(removeTier(control, name), { code: 'bad_request', message: /built in/ });
+  }
+});
+
+test('names that would need quotes are refused', async (t) => {
+  const control = await temporaryControl(t);
+  for (const name of ['', '-x', 'a b', 'a,b', 'x'.repeat(65), 'é']) {
+    await assert.rejects(setTier(control, { ...GOLD, name }), { code: 'bad_request', message: /no name for a tier/ });
+  }
+  await setTier(control, { ...GOLD, name: 'Big.2026_a-b' });
+});
+
+test('a tier in use stays, and the refusal names its accounts', async (t) => {
+  const control = await temporaryControl(t);
+  await setTier(control, GOLD);
+  for (let i = 0; i < 7; i++) {
+    await control.addAccount({ ...ADA, sub: `${i}`, username: `u${i}`, usernameKey: `u${i}`, tier: 'gold' });
+  }
+  await assert.rejects(removeTier(control, 'gold'), { code: 'bad_request', message: /"u0", .*"u4" and 2 more/ });
+  for (let i = 0; i < 7; i++) await control.removeAccount(`${i}`);
+  await removeTier(control, 'gold');
+  await assert.rejects(removeTier(control, 'gold'), { code: 'not_found', message: /no tier "gold"/ });
+});
