@@ -11,8 +11,9 @@ type Operation = { responses: Record<string, unknown> };
 const OPTIONS_STATUS = 204;
 const CONTINUE_STATUS = 100;
 
-const statusesOf = ({ endpoint }: Route): number[] => {
-  const { paths } = openapiDocument([{ access: 'token', endpoint }]);
+const statusesOf = (route: Route): number[] => {
+  const { endpoint } = route;
+  const { paths } = openapiDocument([route]);
   const [item] = Object.values(paths) as Record<string, Operation>[];
   return Object.keys(item?.[endpoint.method.toLowerCase()]?.responses ?? {}).map(Number);
 };

@@ -3,9 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, InjectOptions } from 'fastify';
+import { loginFailed } from '../src/accounts/bearer.ts';
 import { type ObservationInput, toObservation } from '../src/core/observation.ts';
 import { buildServer, closeServer } from '../src/http/server.ts';
 import { openStore } from '../src/store/open.ts';
+import { admitAll } from '../test/http/admit-all.ts';
 import { exchange, parseAnswers } from '../test/http/raw.ts';
 import { faultOf } from './check.ts';
 import { describe, type FuzzRequest, fuzzRequest } from './requests.ts';
@@ -47,7 +49,7 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   const store = await openStore({ dataDir });
   try {
     await store.apply(OBSERVATIONS.map(toObservation).flatMap((parsed) => (parsed.ok ? [parsed.observation] : [])));
-    const app = buildServer({ store, now: () => NOW, authenticate: () => {} }, TIMES);
+    const app = buildServer({ store, ...admitAll(() => NOW), login: async () => Promise.reject(loginFailed()) }, TIMES);
     await app.listen({ host: '127.0.0.1', port: 0 });
     const report = await sendAll(app, options);
     await closeServer(app, 1_000);

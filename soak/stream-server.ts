@@ -1,17 +1,13 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { FirstAccount } from '../src/accounts/first-account.ts';
 import { openApp } from '../src/app.ts';
+import { DEFAULT_SETTINGS } from '../src/config/settings.ts';
 
 // The server under test in a process of its own; the parent asks for the event-loop delay since it asked last.
 
-export type StreamServerMessage = { url: string } | { delayMs: number };
+export type StreamServerMessage = { url: string; account: FirstAccount | null } | { delayMs: number };
 
-const app = await openApp({
-  host: '127.0.0.1',
-  port: 0,
-  dataDir: process.argv[2] ?? '',
-  demo: false,
-  queryBudgetMs: 10_000,
-});
+const app = await openApp({ ...DEFAULT_SETTINGS, port: 0, metricsPort: 'off', dataDir: process.argv[2] ?? '' });
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 process.on('message', async (request) => {
@@ -23,4 +19,4 @@ process.on('message', async (request) => {
   process.send?.({ delayMs: delay.percentile(99.9) / 1e6 } satisfies StreamServerMessage);
   delay.reset();
 });
-process.send?.({ url: app.url } satisfies StreamServerMessage);
+process.send?.({ url: app.url, account: app.firstAccount } satisfies StreamServerMessage);

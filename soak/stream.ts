@@ -5,8 +5,10 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { FirstAccount } from '../src/accounts/first-account.ts';
 import { openStore } from '../src/store/open.ts';
 import { batches, FAMILY, observationAt } from './observations.ts';
+import { logIn } from './server-process.ts';
 import type { StreamServerMessage } from './stream-server.ts';
 
 export type StreamResult = {
@@ -21,6 +23,8 @@ export type StreamResult = {
   loopDelayP999Ms: number;
 };
 
+type Api = { url: string; authorization: string };
+
 const SERVER = fileURLToPath(new URL('./stream-server.ts', import.meta.url));
 const BATCH = 5_000;
 const SAMPLE_MS = 50;
@@ -31,9 +35,10 @@ export async function streamSoak(rows: number, report: (text: string) => void = 
   try {
     await fill(dataDir, rows, report);
     const server = fork(SERVER, [dataDir]);
-    const { url } = (await answerOf(server)) as { url: string };
+    const { url, account } = (await answerOf(server)) as { url: string; account: FirstAccount };
     try {
-      return await measure(server, url, rows);
+      const api = { url, authorization: await logIn(url, account) };
+      return await measure(server, api, rows);
     } finally {
       server.send('close');
       await once(server, 'exit');
@@ -43,8 +48,8 @@ export async function streamSoak(rows: number, report: (text: string) => void = 
   }
 }
 
-async function measure(server: ChildProcess, url: string, rows: number): Promise<StreamResult> {
-  const alone = await askLast(url, rows, afterMs(1_000));
+async function measure(server: ChildProcess, api: Api, rows: number): Promise<StreamResult> {
+  const alone = await askLast(api, rows, afterMs(1_000));
   await loopDelay(server);
   const before = anonymousMb(server);
   let highest = before;
@@ -53,10 +58,10 @@ async function measure(server: ChildProcess, url: string, rows: number): Promise
   }, SAMPLE_MS);
   const startMs = performance.now();
   let streaming = true;
-  const stream = search(url).finally(() => {
+  const stream = search(api).finally(() => {
     streaming = false;
   });
-  const beside = await askLast(url, rows, () => !streaming);
+  const beside = await askLast(api, rows, () => !streaming);
   const received = await stream;
   clearInterval(sampler);
   return {
@@ -82,13 +87,13 @@ async function fill(dataDir: string, rows: number, report: (text: string) => voi
 }
 
 /** Times in ms of `url/last`, one after the other on one connection. */
-async function askLast(url: string, rows: number, isEnough: () => boolean): Promise<number[]> {
+async function askLast(api: Api, rows: number, isEnough: () => boolean): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   do {
     const known = observationAt((times.length * 7_919) % rows).url;
     const startMs = performance.now();
-    const response = await post(`${url}/api/intel/v2/byobject/url/last`, { url: known }, agent);
+    const response = await post(api, '/api/intel/v2/byobject/url/last', { url: known }, agent);
     response.resume();
     await once(response, 'end');
     times.push(performance.now() - startMs);
@@ -99,8 +104,8 @@ async function askLast(url: string, rows: number, isEnough: () => boolean): Prom
 }
 
 /** How many lines a search by family gives. */
-async function search(url: string): Promise<number> {
-  const response = await post(`${url}/api/intel/v2/byobject/url/search?since=0`, { malware_family: FAMILY });
+async function search(api: Api): Promise<number> {
+  const response = await post(api, '/api/intel/v2/byobject/url/search?since=0', { malware_family: FAMILY });
   let lines = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines++;
@@ -108,8 +113,8 @@ async function search(url: string): Promise<number> {
   return lines;
 }
 
-async function post(url: string, body: object, agent?: Agent) {
-  const sent = request(url, { method: 'POST', ...(agent && { agent }) });
+async function post({ url, authorization }: Api, path: string, body: object, agent?: Agent) {
+  const sent = request(url + path, { method: 'POST', headers: { authorization }, ...(agent && { agent }) });
   sent.end(JSON.stringify(body));
   const [response] = await once(sent, 'response');
   return response;

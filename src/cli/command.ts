@@ -1,15 +1,31 @@
-/** One command of the program. `main.ts` holds the list of them. */
+/** One command of the program. */
 export type Command = {
-  name: string;
-  /** One line for the list of commands. */
-  summary: string;
+  /** Told by the list in `main.ts`, which has them without loading the command. */
+  name?: string;
+  summary?: string;
   /** What `urlwarden NAME --help` prints, ending in a line break. */
   usage: string;
   /** Takes what stands after the command's name, gives the exit code. */
   run(args: string[]): Promise<number>;
 };
 
+/** A command or several under one name, by name. Loaded when it is typed: `cost` needs no HTTP server. */
+export type Entry = {
+  name: string;
+  /** One line for the list of commands. */
+  summary: string;
+  load(): Promise<Command | CommandGroup>;
+};
+
+/** `urlwarden account add`, `urlwarden account list`, … In the order in which `--help` lists them. */
+export type CommandGroup = { entries: readonly Entry[] };
+
 /** For what went wrong and could go right another time. */
 export const EXIT_FAILURE = 1;
 /** For a command line that cannot be understood, as in most programs of Unix. */
 export const EXIT_USAGE = 2;
+
+/** A command line that cannot be understood; the message says why. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}

@@ -1,36 +1,80 @@
 import { AppError } from '../core/errors.ts';
-import { type Command, EXIT_FAILURE, EXIT_USAGE } from './command.ts';
-import { cost } from './commands/cost.ts';
-import { normalize } from './commands/normalize.ts';
-import { serve } from './commands/serve.ts';
+import { type Command, type Entry, EXIT_FAILURE, EXIT_USAGE, UsageError } from './command.ts';
 import { leaveQuietlyOnClosedPipe, print } from './output.ts';
 
 /** In the order in which `urlwarden --help` lists them. */
-const COMMANDS: readonly Command[] = [serve, normalize, cost];
+const COMMANDS: readonly Entry[] = [
+  {
+    name: 'serve',
+    summary: 'Answer queries over HTTP.',
+    load: async () => (await import('./commands/serve.ts')).serve,
+  },
+  {
+    name: 'account',
+    summary: 'Add, change and remove the accounts that may ask.',
+    load: async () => (await import('./commands/account.ts')).account,
+  },
+  {
+    name: 'tier',
+    summary: 'Show and define the limits that accounts have.',
+    load: async () => (await import('./commands/tier.ts')).tier,
+  },
+  {
+    name: 'key',
+    summary: 'Replace the key that signs tokens.',
+    load: async () => (await import('./commands/key.ts')).key,
+  },
+  {
+    name: 'backup',
+    summary: 'Write all data to one file while the server runs.',
+    load: async () => (await import('./commands/backup.ts')).backup,
+  },
+  {
+    name: 'restore',
+    summary: 'Make a data folder from a backup.',
+    load: async () => (await import('./commands/restore.ts')).restore,
+  },
+  {
+    name: 'normalize',
+    summary: 'Show the form under which a URL is stored and found.',
+    load: async () => (await import('./commands/normalize.ts')).normalize,
+  },
+  {
+    name: 'cost',
+    summary: 'Show how many queries a search for an address or network counts as.',
+    load: async () => (await import('./commands/cost.ts')).cost,
+  },
+];
 
 leaveQuietlyOnClosedPipe();
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await dispatch('urlwarden', COMMANDS, process.argv.slice(2));
 
-async function main([name, ...args]: string[]): Promise<number> {
-  if (name === undefined) return complain(help());
-  if (isHelp(name)) return printed(help());
-  const command = COMMANDS.find((candidate) => candidate.name === name);
-  if (command === undefined) return complain(`urlwarden has no command ${JSON.stringify(name)}.\n\n${help()}`);
-  if (asksForHelp(args)) return printed(command.usage);
+/** `path` is what was typed so far. */
+async function dispatch(path: string, entries: readonly Entry[], [name, ...args]: string[]): Promise<number> {
+  if (name === undefined) return complain(help(path, entries));
+  if (isHelp(name)) return printed(help(path, entries));
+  const entry = entries.find((candidate) => candidate.name === name);
+  if (entry === undefined) return complain(`${path} has no command ${JSON.stringify(name)}.\n\n${help(path, entries)}`);
+  const loaded = await entry.load();
+  if ('entries' in loaded) return dispatch(`${path} ${name}`, loaded.entries, args);
+  return asksForHelp(args) ? printed(loaded.usage) : run(`${path} ${name}`, loaded, args);
+}
+
+async function run(path: string, command: Command, args: string[]): Promise<number> {
   try {
     return await command.run(args);
   } catch (error) {
-    if (isBadOption(error)) return complain(`${error.message}\nSee: urlwarden ${command.name} --help\n`);
+    if (isBadUsage(error)) return complain(`${error.message}\nSee: ${path} --help\n`);
     if (!(error instanceof AppError)) throw error;
     process.stderr.write(`${error.message}\n`);
     return EXIT_FAILURE;
   }
 }
 
-function help(): string {
-  const width = Math.max(...COMMANDS.map((command) => command.name.length));
-  const lines = COMMANDS.map((command) => `  ${command.name.padEnd(width)}   ${command.summary}\n`);
-  return `urlwarden COMMAND [OPTIONS]\n\n${lines.join('')}\nMore about one: urlwarden COMMAND --help\n`;
+function help(path: string, entries: readonly Entry[]): string {
+  const width = Math.max(...entries.map((entry) => entry.name.length));
+  const lines = entries.map((entry) => `  ${entry.name.padEnd(width)}   ${entry.summary}\n`);
+  return `${path} COMMAND [OPTIONS]\n\n${lines.join('')}\nMore about one: ${path} COMMAND --help\n`;
 }
 
 function isHelp(arg: string): boolean {
@@ -43,8 +87,9 @@ function asksForHelp(args: string[]): boolean {
   return args.slice(0, end === -1 ? args.length : end).some(isHelp);
 }
 
-/** Thrown by parseArgs of node:util, whose messages say what is wrong with which option. */
-function isBadOption(error: unknown): error is Error {
+/** Ours, or thrown by parseArgs of node:util, whose messages say what is wrong with which option. */
+function isBadUsage(error: unknown): error is Error {
+  if (error instanceof UsageError) return true;
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
 

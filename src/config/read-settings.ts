@@ -6,6 +6,7 @@ export type Setting<Value> = {
   /** What stands behind the flag in the usage text; none for a switch. */
   argument?: string;
   meaning: string;
+  /** Null where having none is the rule. */
   fallback: Value;
   read(text: string): Value | null;
   /** What a usable text looks like; completes the sentence "--port must be …". */
@@ -56,7 +57,7 @@ export function readSettings<Table extends SettingTable>(
     const variable = variableOf(setting.flag);
     const text = flags.get(setting.flag) ?? env[variable];
     const value = text === undefined ? setting.fallback : setting.read(text);
-    if (value === null) {
+    if (text !== undefined && value === null) {
       const source = flags.has(setting.flag) ? `--${setting.flag}` : variable;
       faults.push(`${source} must be ${setting.accepts}, not ${JSON.stringify(text)}`);
     }

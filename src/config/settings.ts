@@ -1,5 +1,15 @@
 import { parseIp } from '../core/ip.ts';
+import { parseNetwork } from '../core/network.ts';
 import type { Setting, SettingValues } from './read-settings.ts';
+
+/** Tokens live below 24 days: 2^31 milliseconds, where timers of many clients overflow. */
+const TOKEN_LIFE_MAX_SECONDS = 24 * 86_400 - 1;
+
+/** What each one writes is in docs/operating.md. */
+const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const ACCEPTED_HOSTS = 'an IP address such as 127.0.0.1, 0.0.0.0 or ::, or localhost';
 
 /** Every setting of the server. */
 export const SETTINGS = {
@@ -8,15 +18,15 @@ export const SETTINGS = {
     argument: 'ADDRESS',
     meaning: 'address to listen on',
     fallback: '127.0.0.1',
-    read: (text) => (isLoopback(text) ? text : null),
-    accepts: 'a loopback address such as 127.0.0.1, ::1 or localhost, as long as there are no accounts',
+    read: readHost,
+    accepts: ACCEPTED_HOSTS,
   } satisfies Setting<string>,
   port: {
     flag: 'port',
     argument: 'PORT',
     meaning: 'port to listen on; 0 takes any free one',
     fallback: 8080,
-    read: integerUpTo(65_535),
+    read: integerBetween(0, 65_535),
     accepts: 'a whole number from 0 to 65535',
   } satisfies Setting<number>,
   dataDir: {
@@ -24,7 +34,7 @@ export const SETTINGS = {
     argument: 'DIR',
     meaning: 'folder of the database, made when missing',
     fallback: './data',
-    read: (text) => text || null,
+    read: readPath,
     accepts: 'the path of a folder',
   } satisfies Setting<string>,
   demo: {
@@ -34,20 +44,119 @@ export const SETTINGS = {
     read: readSwitch,
     accepts: 'true or false',
   } satisfies Setting<boolean>,
+  tokenLifeSeconds: {
+    flag: 'token-life-seconds',
+    argument: 'SECONDS',
+    meaning: 'how long a token is valid',
+    fallback: 86_400,
+    read: integerBetween(60, TOKEN_LIFE_MAX_SECONDS),
+    accepts: `a whole number from 60 to ${TOKEN_LIFE_MAX_SECONDS} (below 24 days)`,
+  } satisfies Setting<number>,
   queryBudgetMs: {
     flag: 'query-budget-ms',
     argument: 'MS',
     meaning: 'how long a query may look for its first record before it is answered with 408',
     fallback: 10_000,
-    read: integerUpTo(3_600_000),
-    accepts: 'a whole number of milliseconds up to 3600000',
+    read: integerBetween(1, 3_600_000),
+    accepts: 'a whole number of milliseconds from 1 to 3600000',
   } satisfies Setting<number>,
+  tlsCertFile: {
+    flag: 'tls-cert',
+    argument: 'FILE',
+    meaning: 'certificate and chain (PEM): answer over HTTPS; with --tls-key',
+    fallback: null,
+    read: readPath,
+    accepts: 'the path of a file',
+  } satisfies Setting<string | null>,
+  tlsKeyFile: {
+    flag: 'tls-key',
+    argument: 'FILE',
+    meaning: 'private key of the certificate (PEM)',
+    fallback: null,
+    read: readPath,
+    accepts: 'the path of a file',
+  } satisfies Setting<string | null>,
+  trustedProxies: {
+    flag: 'trust-proxy',
+    argument: 'CIDR,…',
+    meaning: 'addresses of proxies whose X-Forwarded-For is believed',
+    fallback: [],
+    read: readNetworks,
+    accepts: 'addresses or networks separated by commas, such as 10.0.0.0/8,2001:db8::1, and not everyone (/0)',
+  } satisfies Setting<readonly string[]>,
+  signingKeyFile: {
+    flag: 'signing-key-file',
+    argument: 'FILE',
+    meaning: 'secrets that sign tokens, one a line, the first signs; without it they are made and kept in DIR',
+    fallback: null,
+    read: readPath,
+    accepts: 'the path of a file',
+  } satisfies Setting<string | null>,
+  metricsHost: {
+    flag: 'metrics-host',
+    argument: 'ADDRESS',
+    meaning: 'address on which /metrics answers',
+    fallback: '127.0.0.1',
+    read: readHost,
+    accepts: ACCEPTED_HOSTS,
+  } satisfies Setting<string>,
+  metricsPort: {
+    flag: 'metrics-port',
+    argument: 'PORT',
+    meaning: 'port of /metrics; 0 takes any free one, off has none',
+    fallback: 9464,
+    read: (text) => (text === 'off' ? text : integerBetween(0, 65_535)(text)),
+    accepts: 'a whole number from 0 to 65535, or off',
+  } satisfies Setting<number | 'off'>,
+  logLevel: {
+    flag: 'log-level',
+    argument: 'LEVEL',
+    meaning: 'what is logged to standard error: error, warn, info or debug',
+    fallback: 'warn',
+    read: (text) => LOG_LEVELS.find((level) => level === text) ?? null,
+    accepts: 'error, warn, info or debug',
+  } satisfies Setting<LogLevel>,
 };
 
 export type Settings = SettingValues<typeof SETTINGS>;
 
-function integerUpTo(greatest: number) {
-  return (text: string): number | null => (/^\d{1,9}$/.test(text) && Number(text) <= greatest ? Number(text) : null);
+/** What a server has that was told nothing. */
+export const DEFAULT_SETTINGS = Object.fromEntries(
+  Object.entries(SETTINGS).map(([name, { fallback }]) => [name, fallback]),
+) as unknown as Settings;
+
+/** What single settings cannot tell. */
+export function conflictsOf({ host, demo, tlsCertFile, tlsKeyFile }: Settings): string[] {
+  const conflicts: string[] = [];
+  if (demo && !isLoopback(host)) {
+    conflicts.push('--demo has a password that everyone knows: use it with a loopback --host only');
+  }
+  if ((tlsCertFile === null) !== (tlsKeyFile === null)) {
+    conflicts.push('--tls-cert and --tls-key go together: give both or none');
+  }
+  return conflicts;
+}
+
+function readHost(text: string): string | null {
+  return text === 'localhost' || parseIp(text) !== null ? text : null;
+}
+
+function readPath(text: string): string | null {
+  return text || null;
+}
+
+/** In their canonical form. Null also for a network of everyone: then everyone could say who they are. */
+function readNetworks(text: string): string[] | null {
+  const networks = text.split(',').map((part) => parseNetwork(part.trim()));
+  const canonical = networks.map((parsed) => (parsed.ok ? parsed.network.canonical : '/0'));
+  return canonical.some((network) => network.endsWith('/0')) ? null : canonical;
+}
+
+function integerBetween(least: number, greatest: number) {
+  return (text: string): number | null => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= least && value <= greatest ? value : null;
+  };
 }
 
 function readSwitch(text: string): boolean | null {

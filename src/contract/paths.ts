@@ -2,6 +2,8 @@ const URL_OBJECT = '/api/intel/v2/byobject/url';
 
 /** Every path of the API. `:id` stands for a URLID. */
 export const paths = {
+  login: '/api/v1/login',
+  limits: '/api/intel/v1/limits',
   urlId: `${URL_OBJECT}/id`,
   urlLast: `${URL_OBJECT}/last`,
   urlHistory: `${URL_OBJECT}/history`,

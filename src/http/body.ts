@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
+import { SearchRequest } from '../contract/search.ts';
 import { AppError } from '../core/errors.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -49,7 +50,7 @@ function sentenceOf({ keyword, instancePath, params, message }: FastifySchemaVal
       return `Unknown key ${JSON.stringify(params.additionalProperty)}`;
     case 'minProperties':
     case 'maxProperties':
-      return 'Send exactly one of ip, host, asn, malware_family, sha256';
+      return `Send exactly one of ${Object.keys(SearchRequest.properties).join(', ')}`;
     case 'maxLength':
       return `"${key}" must have at most ${params.limit} characters`;
     default:

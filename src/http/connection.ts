@@ -1,7 +1,10 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../core/errors.ts';
 import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.ts';
+import { MIN_TLS_VERSION, type TlsPair, trackHandshakes } from './tls.ts';
 
 /**
  * What happens below Fastify: requests that Node's parser refuses, that never arrive whole, or that Node would
@@ -27,6 +30,22 @@ export type ConnectionTimes = {
   keepAliveTimeoutMs: number;
 };
 
+export const DEFAULT_CONNECTION_TIMES: ConnectionTimes = {
+  requestTimeoutMs: 30_000,
+  headersTimeoutMs: 15_000,
+  connectionsCheckMs: 1_000,
+  keepAliveTimeoutMs: 72_000, // longer than the usual 60 s of load balancers, so that it is they who close
+};
+
+export type ConnectionOptions = {
+  /** With it the server speaks HTTPS, without it HTTP. */
+  tls?: TlsPair | undefined;
+  /** Told of every request that has a response, before anything else happens with it. */
+  watch?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
+  /** Told of every request that never got a response object. */
+  onUnreadable?: ((status: number) => void) | undefined;
+};
+
 /** The newest request of a connection and its response. */
 type Exchange = { request: IncomingMessage; response: ServerResponse };
 
@@ -34,41 +53,84 @@ export type NodeServer = {
   server: Server;
   /** Closes every connection that has an answer under way when that is out. Node closes only those idle by then. */
   closeWhenAnswered(): void;
+  /** Ends every connection now. */
+  cutOff(): void;
+  /** For connections from now on; those that are open keep what they began with. */
+  setTlsPair(tls: TlsPair): void;
 };
 
-export function createNodeServer(handler: RequestListener, times: ConnectionTimes): NodeServer {
+export function createNodeServer(
+  handler: RequestListener,
+  times: ConnectionTimes,
+  { tls, watch = () => {}, onUnreadable = () => {} }: ConnectionOptions = {},
+): NodeServer {
+  /** Those that can be spoken on: with TLS, after the handshake. */
+  const ready = new WeakSet<Duplex>();
   const newest = new Map<Duplex, Exchange>();
-  const server = createServer({
+  const waiting = new WeakSet<Duplex>();
+  const refused = new WeakSet<Duplex>();
+  const refuse = (socket: Duplex, error: AppError) => {
+    if (!refused.has(socket)) onUnreadable(wireError(error).status);
+    refused.add(socket);
+    const exchange = newest.get(socket);
+    if (!isUnderWay(exchange)) lastWords(socket, exchange, error);
+    else if (!waiting.has(socket)) {
+      waiting.add(socket);
+      exchange.response.once('finish', () => lastWords(socket, newest.get(socket), error));
+    }
+  };
+  const server = listenerOf(times, tls);
+  const endHandshakes = tls === undefined ? () => {} : trackHandshakes(server);
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    ready.add(socket);
+    socket.setMaxListeners(0); // every stream listens for its end, and many may wait on one connection
+    socket.once('close', () => newest.delete(socket));
+  });
+  server.on('request', (request, response) => {
+    watch(request, response);
+    newest.set(request.socket, { request, response });
+    if (hasOneHost(request)) handler(request, response);
+    else answerError(response, new AppError('bad_request', 'The request must have exactly one Host header'));
+  });
+  server.on('checkExpectation', (request, response) => {
+    watch(request, response);
+    newest.set(request.socket, { request, response });
+    answerError(response, new AppError('expectation_failed', 'The only expectation that can be met is 100-continue'));
+  });
+  server.on('connect', (_request, socket) => refuse(socket, unknownPath()));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ECONNRESET' || !ready.has(socket)) socket.destroy();
+    else refuse(socket, refusalOf(error));
+  });
+  const closeWhenAnswered = () => {
+    endHandshakes();
+    for (const [socket, { response }] of newest) {
+      if (response.writableFinished) continue;
+      // A request that came after this one has been told that the connection closes with its own answer.
+      response.once('finish', () => newest.get(socket)?.response === response && (socket as Socket).destroySoon());
+    }
+  };
+  const cutOff = () => {
+    endHandshakes();
+    server.closeAllConnections();
+  };
+  const setTlsPair = (pair: TlsPair) =>
+    (server as TlsServer).setSecureContext({ ...pair, minVersion: MIN_TLS_VERSION });
+  return { server, closeWhenAnswered, cutOff, setTlsPair };
+}
+
+function listenerOf(times: ConnectionTimes, tls: TlsPair | undefined): Server {
+  const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     requireHostHeader: false, // Node would answer 400 with an empty body
     requestTimeout: times.requestTimeoutMs,
     headersTimeout: times.headersTimeoutMs,
     connectionsCheckingInterval: times.connectionsCheckMs,
     keepAliveTimeout: times.keepAliveTimeoutMs,
-  });
-  server.on('connection', (socket) => {
-    socket.setMaxListeners(0); // every stream listens for its end, and many may wait on one connection
-    socket.once('close', () => newest.delete(socket));
-  });
-  server.on('request', (request, response) => {
-    newest.set(request.socket, { request, response });
-    if (hasOneHost(request)) handler(request, response);
-    else answerError(response, new AppError('bad_request', 'The request must have exactly one Host header'));
-  });
-  server.on('checkExpectation', (request, response) => {
-    newest.set(request.socket, { request, response });
-    answerError(response, new AppError('expectation_failed', 'The only expectation that can be met is 100-continue'));
-  });
-  server.on('connect', (_request, socket) => lastWords(socket, newest.get(socket), unknownPath()));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET') socket.destroy();
-    else lastWords(socket, newest.get(socket), refusalOf(error));
-  });
-  return { server, closeWhenAnswered: () => newest.forEach(closeOnFinish) };
-}
-
-function closeOnFinish({ request, response }: Exchange): void {
-  if (!response.writableFinished) response.once('finish', () => request.socket.destroySoon());
+  };
+  if (tls === undefined) return createServer(options);
+  const handshakeTimeout = times.headersTimeoutMs; // the headers are not awaited before it is done
+  return createTlsServer({ ...options, ...tls, minVersion: MIN_TLS_VERSION, handshakeTimeout });
 }
 
 /** RFC 9112 §3.2: none in HTTP/1.1, or several in any version, is 400. Node keeps the first of several silently. */
@@ -121,6 +183,11 @@ function refusalOf(error: NodeJS.ErrnoException): AppError {
   }
 }
 
+/** Whether what went wrong came behind a good request that has not had its whole answer: that one goes first. */
+function isUnderWay(exchange: Exchange | undefined): exchange is Exchange {
+  return exchange?.request.complete === true && !exchange.response.writableFinished;
+}
+
 /** Says what is wrong, if it is this connection's turn to speak, and closes it. Comes again for every further byte. */
 function lastWords(socket: Duplex, exchange: Exchange | undefined, error: AppError): void {
   if (!socket.writable) return;
@@ -132,13 +199,11 @@ function lastWords(socket: Duplex, exchange: Exchange | undefined, error: AppErr
 }
 
 /**
- * Whether the next bytes of the server on this connection are the answer to what went wrong. They are not while an
- * earlier answer is still to come or under way, nor when the request that went wrong half way has its answer already:
- * a client would take them for the answer to its next request.
+ * Whether the next bytes on this connection are the answer to what went wrong. They are not when the request that
+ * broke half way has its answer already, or waits behind another: a client would take them for the answer to that.
  */
 function mayAnswer(exchange: Exchange | undefined): boolean {
   if (exchange === undefined) return true;
   const { request, response } = exchange;
-  if (!response.headersSent) return response.socket !== null;
-  return request.complete && (response.writableFinished || (response.writableEnded && response.socket !== null));
+  return response.headersSent ? request.complete : response.socket !== null;
 }

@@ -15,6 +15,7 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
   limit_reached: 429,
   headers_too_large: 431,
   internal: 500,
+  overloaded: 503,
   unavailable: 503,
 };
 
@@ -27,9 +28,15 @@ export type WireError = { status: number; headers: Record<string, string>; body:
 export const statusOf = (code: ErrorCode | 'internal'): number => STATUS[code];
 
 export function wireError(error: unknown): WireError {
-  const { code, message, retryAfterSeconds } = refusalOf(error);
-  const status = STATUS[code];
-  return { status, headers: headersOf(code, retryAfterSeconds), body: { code: status, message } };
+  const refusal = refusalOf(error);
+  const status = STATUS[refusal.code];
+  return { status, headers: headersOf(refusal), body: { code: status, message: refusal.message } };
+}
+
+/** A query that failed so is not charged: it was the server that took too long or broke. */
+export function isOurFault(error: unknown): boolean {
+  const { code } = refusalOf(error);
+  return code === 'timed_out' || STATUS[code] >= 500;
 }
 
 /** The bytes of an error on a socket that has no response object. It is the last thing said on that connection. */
@@ -45,7 +52,12 @@ export function wireErrorBytes(error: unknown): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${json}`;
 }
 
-type Refusal = { code: ErrorCode | 'internal'; message: string; retryAfterSeconds?: number | undefined };
+type Refusal = {
+  code: ErrorCode | 'internal';
+  message: string;
+  retryAfterSeconds?: number | undefined;
+  challenge?: string | undefined;
+};
 
 /** What is not a refusal is a defect of ours, and says nothing about the inside; nor does a 503. */
 function refusalOf(error: unknown): Refusal {
@@ -67,9 +79,10 @@ function refusalOfFastify(error: unknown): Refusal | null {
   return { code: 'bad_request', message: 'The request did not arrive whole' };
 }
 
-function headersOf(code: Refusal['code'], retryAfterSeconds: number | undefined): Record<string, string> {
-  if (code === 'unauthorized') return { 'WWW-Authenticate': 'Bearer' }; // RFC 6750 §3
-  if (code === 'unavailable') return { 'Retry-After': String(retryAfterSeconds ?? RETRY_AFTER_SECONDS) };
+function headersOf({ code, retryAfterSeconds, challenge }: Refusal): Record<string, string> {
+  if (code === 'unauthorized') return { 'WWW-Authenticate': challenge ?? 'Bearer' }; // RFC 6750 §3
+  if (code === 'unavailable' || code === 'overloaded')
+    return { 'Retry-After': String(retryAfterSeconds ?? RETRY_AFTER_SECONDS) };
   if (code === 'limit_reached' && retryAfterSeconds !== undefined) return { 'Retry-After': String(retryAfterSeconds) };
   return {};
 }

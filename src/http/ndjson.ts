@@ -2,6 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { budgetSpent, unlessAborted } from './budget.ts';
+import type { Exchange } from './exchange.ts';
 
 export const NDJSON = 'application/x-ndjson';
 
@@ -37,17 +38,17 @@ const READER_STALLED = new Error('The reader takes nothing');
  * socket, and gives no hold on a reader who takes nothing.
  */
 export async function sendNdjson<T>(
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply }: Exchange,
   source: NdjsonSource<T>,
   times: NdjsonTimes,
 ): Promise<FastifyReply> {
   const stop = new AbortController();
   const { socket } = request.raw;
+  const pages = source.open(stop.signal)[Symbol.asyncIterator]();
   // Not the response's own 'close': one that waits behind another on the same connection never gets it.
   const leave = () => stop.abort(READER_LEFT);
-  socket.once('close', leave);
-  const pages = source.open(stop.signal)[Symbol.asyncIterator]();
+  if (socket.destroyed) leave();
+  else socket.once('close', leave);
   try {
     const first = await firstPage(pages, source, stop, times.queryBudgetMs);
     if (first === null) return reply.type(NDJSON).send();

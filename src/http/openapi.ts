@@ -37,7 +37,7 @@ function pathItem({ access, endpoint }: Route) {
   const operation = {
     operationId,
     summary,
-    security: access === 'token' ? [{ token: [] }] : [],
+    security: access === 'open' ? [] : [{ token: [] }],
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {
@@ -52,7 +52,7 @@ const parameterOf = (parameter: Parameter) => ({ ...parameter, required: paramet
 
 function errorResponses(access: Route['access'], { body, refusals }: Endpoint) {
   const codes: (ErrorCode | 'internal')[] = [...REFUSALS, ...refusals, 'internal', 'unavailable'];
-  if (access === 'token') codes.push(...TOKEN_REFUSALS);
+  if (access !== 'open') codes.push(...TOKEN_REFUSALS);
   if (body) codes.push('body_too_large');
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
   const statuses = codes.map(statusOf).sort((a, b) => a - b);

@@ -1,6 +1,9 @@
+import type { Caller } from '../accounts/caller.ts';
+import type { LimitsResponse } from '../contract/limits.ts';
 import type { Payload as WirePayload } from '../contract/payload.ts';
 import type { Event, Status } from '../contract/status.ts';
 import type { UrlHistoryResponse, UrlLastResponse } from '../contract/url.ts';
+import type { Counts } from '../core/quota.ts';
 import type { EventKind, Payload, StatusEvent, UrlHistory, UrlLast } from '../core/records.ts';
 
 /** The newest event read as a status: what was removed is offline, and keeps its reason. */
@@ -43,4 +46,28 @@ export function presentLast({ id, url, event, payload }: UrlLast): UrlLastRespon
 
 export function presentHistory({ id, url, events, payloads }: UrlHistory): UrlHistoryResponse {
   return { id, url, events: events.map(presentEvent), payloads: payloads.map(presentPayload) };
+}
+
+export function presentLimits({ account, limits }: Caller, counts: Counts): LimitsResponse {
+  return {
+    status: 200,
+    code: 200,
+    account: { sub: account.sub, usr: account.username },
+    limits: {
+      ads: limits.ads.join(','),
+      trs: limits.trs,
+      qms: limits.qms,
+      qmh: limits.qmh,
+      rl_qph: limits.rlQph,
+      rl_qpm: limits.rlQpm,
+      rl_qps: limits.rlQps,
+    },
+    current: {
+      qpm: counts.month,
+      qpd: counts.day,
+      rl_qph: counts.hour,
+      rl_qpm: counts.minute,
+      rl_qps: counts.second,
+    },
+  };
 }

@@ -1,35 +1,55 @@
 import { METHODS } from 'node:http';
-import { type FastifyInstance, type FastifyServerOptions, fastify, LogController } from 'fastify';
+import {
+  type FastifyInstance,
+  type FastifyServerOptions,
+  fastify,
+  LogController,
+  type onRequestHookHandler,
+} from 'fastify';
 import { ErrorBody } from '../contract/error.ts';
+import { AppError } from '../core/errors.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { anyContentType, describeFault, MAX_BODY_BYTES, parseJson } from './body.ts';
-import { answerError, type ConnectionTimes, closeAfterBody, createNodeServer, type NodeServer } from './connection.ts';
+import {
+  answerError,
+  type ConnectionTimes,
+  closeAfterBody,
+  createNodeServer,
+  DEFAULT_CONNECTION_TIMES,
+  type NodeServer,
+} from './connection.ts';
 import type { EndpointContext, Services } from './endpoint.ts';
 import { wireError } from './errors.ts';
 import { authenticateHook } from './hooks/authenticate.ts';
 import { knownPath } from './hooks/known-path.ts';
 import { allowOf, answerOptions, refuseMethod } from './hooks/methods.ts';
+import { handlerOf } from './metering.ts';
 import type { NdjsonTimes } from './ndjson.ts';
+import { markRoute, watchAnswers } from './observe.ts';
 import { openapiDocument } from './openapi.ts';
 import { type Route, routes } from './routes.ts';
+import type { TlsPair } from './tls.ts';
 
 export type { Services } from './endpoint.ts';
 
 export type ServerOptions = Partial<ConnectionTimes & NdjsonTimes> & {
   logger?: Exclude<FastifyServerOptions['logger'], undefined>;
+  /** With it the server speaks HTTPS. */
+  tls?: TlsPair | undefined;
+  metrics?: Metrics | undefined;
+  /** Networks whose X-Forwarded-For is believed. */
+  trustedProxies?: readonly string[];
 };
 
 const DEFAULT_TIMES: ConnectionTimes & NdjsonTimes = {
-  requestTimeoutMs: 30_000,
-  headersTimeoutMs: 15_000,
-  connectionsCheckMs: 1_000,
-  keepAliveTimeoutMs: 72_000, // longer than the usual 60 s of load balancers, so that it is they who close
+  ...DEFAULT_CONNECTION_TIMES,
   queryBudgetMs: 10_000,
   stallMs: 60_000,
 };
 
 /** One HTTP server over services that are opened and closed elsewhere. It keeps no state outside itself. */
 export function buildServer(services: Services, options: ServerOptions = {}): FastifyInstance {
-  const { logger = false, ...given } = options;
+  const { logger = false, tls, metrics, trustedProxies = [], ...given } = options;
   const times = { ...DEFAULT_TIMES, ...given };
   const nodes: NodeServer[] = [];
   const app = fastify({
@@ -37,10 +57,13 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent, // a child for every request costs more than the request id is worth
     serverFactory: (handler) => {
-      const node = createNodeServer(handler, times);
+      const watch = metrics && watchAnswers(metrics);
+      const node = createNodeServer(handler, times, { tls, watch, onUnreadable: metrics?.unreadable });
       nodes.push(node);
       return node.server;
     },
+    clientErrorHandler: () => {}, // `connection.ts` has answered; Fastify's own would destroy the socket under it
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: MAX_BODY_BYTES,
     routerOptions: { ignoreTrailingSlash: true },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
@@ -48,7 +71,7 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
     return503OnClosing: false, // a request that came in time is answered, and its connection closed
     frameworkErrors: (error, _request, reply) => answerError(reply.raw, error), // the target is no readable path
   });
-  answerErrors(app);
+  answerErrors(app, metrics);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
   app.addHook('onRequest', knownPath);
@@ -59,15 +82,24 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
   nodeServers.set(app, nodes);
-  const context = { services, times, openapi: openapiDocument(routes) };
-  for (const route of routes) addRoute(app, route, context);
+  app.decorateRequest('caller', null);
+  const openStreams = new Map<string, number>();
+  metrics?.watchStreams(() => [...openStreams.values()].reduce((sum, open) => sum + open, 0));
+  const context = { services, times, openStreams, openapi: openapiDocument(routes) };
+  for (const route of routes) addRoute(app, route, context, metrics);
   return app;
 }
 
-function addRoute(app: FastifyInstance, { access, endpoint }: Route, context: EndpointContext): void {
+function addRoute(
+  app: FastifyInstance,
+  { access, metering, endpoint }: Route,
+  context: EndpointContext,
+  metrics: Metrics | undefined,
+): void {
   const { method, path: url, body, response } = endpoint;
-  const onRequest = [];
-  if (access === 'token') onRequest.push(authenticateHook(context.services.authenticate));
+  const mark = metrics ? [markRoute(metrics.route(url))] : [];
+  const onRequest = [...mark];
+  if (access !== 'open') onRequest.push(authenticateHook(context.services.authenticate, access));
   if (body) onRequest.push(anyContentType);
   const success =
     response.contentType === 'application/json'
@@ -78,27 +110,36 @@ function addRoute(app: FastifyInstance, { access, endpoint }: Route, context: En
     url,
     schema: { ...(body && { body }), response: { 200: success, '4xx': ErrorBody, '5xx': ErrorBody } },
     onRequest,
-    handler: endpoint.handler(context),
+    handler: handlerOf(endpoint, metering, context),
   });
-  addOtherMethods(app, method, url);
+  addOtherMethods(app, method, url, mark);
 }
 
 /** Every other method of the path, so that it is refused as such and not as an unknown path. */
-function addOtherMethods(app: FastifyInstance, method: 'GET' | 'POST', url: string): void {
+function addOtherMethods(
+  app: FastifyInstance,
+  method: 'GET' | 'POST',
+  url: string,
+  mark: readonly onRequestHookHandler[],
+): void {
   const allow = allowOf(method);
   const handler = () => {
     throw new Error('onRequest answers');
   };
   const others = app.supportedMethods.filter((name) => !allow.split(', ').includes(name));
-  app.route({ method: others, url, onRequest: refuseMethod(allow), handler });
-  app.route({ method: 'OPTIONS', url, onRequest: answerOptions(allow), handler });
+  app.route({ method: others, url, onRequest: [...mark, refuseMethod(allow)], handler });
+  app.route({ method: 'OPTIONS', url, onRequest: [...mark, answerOptions(allow)], handler });
 }
 
+/** A flood of requests that we do not take must not become a flood of log lines. */
+const isDeliberate = (error: unknown): boolean => error instanceof AppError && error.code === 'overloaded';
+
 /** Whatever is thrown, anywhere above the socket. Only what is our fault is logged: a healthy server logs no error. */
-function answerErrors(app: FastifyInstance): void {
+function answerErrors(app: FastifyInstance, metrics: Metrics | undefined): void {
   app.setErrorHandler((error, request, reply) => {
+    if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);
     const { status, headers, body } = wireError(error);
-    if (status >= 500) {
+    if (status >= 500 && !isDeliberate(error)) {
       const { method, routeOptions, id } = request;
       request.log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');
     }
@@ -113,18 +154,23 @@ function answerErrors(app: FastifyInstance): void {
 /** The Node servers of an instance: Fastify makes a second one for a name with two addresses, such as localhost. */
 const nodeServers = new WeakMap<FastifyInstance, readonly NodeServer[]>();
 
+/** For a server that was built with one: connections from now on get this certificate. */
+export function setTlsPair(app: FastifyInstance, pair: TlsPair): void {
+  for (const node of nodeServers.get(app) ?? []) node.setTlsPair(pair);
+}
+
 /**
  * Stops listening, closes idle connections, and lets running answers finish. What still runs after `graceMs` is cut
  * off, so that its reader sees an error and not an end.
  */
 export async function closeServer(app: FastifyInstance, graceMs: number): Promise<void> {
-  const servers = nodeServers.get(app)?.map(({ server }) => server) ?? [];
+  const nodes = nodeServers.get(app) ?? [];
   const cutOff = () => {
-    for (const server of servers) server.closeAllConnections();
+    for (const node of nodes) node.cutOff();
   };
   const timer = setTimeout(cutOff, graceMs);
   // Fastify closes the further ones only after the first, and waits for none of them.
-  const further = servers.filter((server) => server !== app.server && server.listening);
+  const further = nodes.map(({ server }) => server).filter((server) => server !== app.server && server.listening);
   try {
     await Promise.all([app.close(), ...further.map((server) => new Promise((resolve) => server.close(resolve)))]);
   } finally {

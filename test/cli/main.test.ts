@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { urlwarden } from './urlwarden.ts';
+import { type Outcome, urlwarden } from './urlwarden.ts';
 
 describe('urlwarden', () => {
   it('--help lists the commands', async () => {
@@ -17,11 +17,12 @@ describe('urlwarden', () => {
   });
 
   it('COMMAND --help tells how to use it', async () => {
-    for (const command of ['normalize', 'cost']) {
-      const { code, stdout } = await urlwarden([command, '--help']);
+    const texts = await helpTexts([]);
+    for (const { path, code, stdout } of texts) {
       assert.equal(code, 0);
-      assert.ok(stdout.startsWith(`urlwarden ${command} `));
+      assert.ok(stdout.startsWith(`${['urlwarden', ...path].join(' ')} `), stdout);
     }
+    assert.ok(texts.length > 15, 'the commands were not found');
   });
 
   it('names an unknown command and what to do', async () => {
@@ -38,3 +39,11 @@ describe('urlwarden', () => {
     assert.match(stderr, /urlwarden cost --help/);
   });
 });
+
+/** Of the program, of its commands as that lists them, and so on. */
+async function helpTexts(path: string[]): Promise<(Outcome & { path: string[] })[]> {
+  const own = { path, ...(await urlwarden([...path, '--help'])) };
+  const names = / COMMAND /.test(own.stdout) ? [...own.stdout.matchAll(/^ {2}(\w+) {3}/gm)] : [];
+  const below = await Promise.all(names.map(([, name = '']) => helpTexts([...path, name])));
+  return [own, ...below.flat()];
+}

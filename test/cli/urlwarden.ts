@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };
 

@@ -7,6 +7,7 @@ import { buildServer, closeServer, type ServerOptions, type Services } from '../
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { admitAll } from './admit-all.ts';
 
 /** 2026-01-01T00:00:00Z: the time it is in every test. */
 export const NOW = 1_767_225_600;
@@ -25,7 +26,7 @@ export type Built = { app: FastifyInstance; store: Store };
 /** A server on a real store in a folder of its own; everything goes away after the test. */
 export async function build(t: TestContext, overrides: Overrides = {}): Promise<Built> {
   const store = overrides.services?.store ?? (await filledStore(t, overrides.observations ?? []));
-  const services: Services = { store, now: () => NOW, authenticate: () => {}, ...overrides.services };
+  const services: Services = { store, ...admitAll(() => NOW), ...overrides.services };
   const app = buildServer(services, overrides.options);
   t.after(() => closeServer(app, 0));
   await app.ready();

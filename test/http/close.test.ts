@@ -30,6 +30,36 @@ describe('closing', () => {
     await closed;
   });
 
+  test('answers what still comes on a busy connection, and closes it then', async (t) => {
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<null>()];
+    const store = stubStore({
+      async *search() {
+        yield [FACT];
+        await first.promise;
+      },
+      urlId: () => second.promise,
+    });
+    const { app, port } = await serve(t, { services: { store } });
+    const socket = open(port);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(`POST ${BASE}/search HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"asn":1}`);
+    await until(() => text !== '');
+    const closed = closeServer(app, 60_000);
+    await until(() => !app.server.listening);
+    const arrived = once(app.server, 'request');
+    socket.write(`POST ${BASE}/id HTTP/1.1\r\nHost: a\r\nContent-Length: 19\r\n\r\n{"url":"http://a/"}`);
+    await arrived;
+    first.resolve();
+    await until(() => text.endsWith('\r\n0\r\n\r\n'));
+    second.resolve(null);
+    await Promise.all([closed, once(socket, 'close')]);
+    const [, late] = parseAnswers(text);
+    assert.deepEqual([late?.statusCode, late?.headers.connection], [404, 'close']);
+  });
+
   test('closes idle connections at once', async (t) => {
     const { app, port } = await serve(t, { services: { store: stubStore({}) } });
     const socket = open(port);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { once } from 'node:events';
+import { describe, type TestContext, test } from 'node:test';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
 import { exchange, open, parseAnswers } from './raw.ts';
 
@@ -176,25 +177,49 @@ describe('a connection', () => {
     );
   });
 
-  test('gets no answer out of turn', async (t) => {
-    let asked = 0;
+  const BODY = '{"url":"http://a/"}';
+  const ASK = sized(`${BASE}/id`, BODY.length, BODY);
+  /** Sends a request that takes its time, and something behind it; gives the statuses of all that comes back. */
+  async function behindSlow(t: TestContext, behind: string): Promise<number[]> {
+    const gate = Promise.withResolvers<null>();
+    let asked = false;
     const urlId = () => {
-      asked += 1;
-      return new Promise<never>(() => {});
+      asked = true;
+      return gate.promise;
     };
-    const { port } = await serve(t, { services: { store: stubStore({ urlId }) }, options: { queryBudgetMs: 1_000 } });
-    const body = '{"url":"http://a/"}';
-    const slow = sized(`${BASE}/id`, body.length, body);
+    const { port, app } = await serve(t, { services: { store: stubStore({ urlId }) }, options: HASTY });
     const socket = open(port);
     let text = '';
     socket.on('data', (chunk) => {
       text += chunk;
     });
-    socket.write(slow + HEALTH.replace('Connection: close\r\n', ''));
-    await until(() => asked === 1);
-    socket.write('nonsense\r\n\r\n');
-    await new Promise((resolve) => socket.on('close', resolve));
-    assert.equal(text, '', 'neither the health nor the 400 is an answer to the first request');
+    const wrong = Promise.race([once(app.server, 'clientError'), once(app.server, 'connect')]);
+    const closed = once(socket, 'close');
+    socket.write(ASK + behind);
+    await until(() => asked);
+    await wrong;
+    assert.equal(text, '');
+    gate.resolve(null);
+    await closed;
+    return parseAnswers(text).map(({ statusCode }) => statusCode);
+  }
+  const BEHIND: [what: string, bytes: string, statuses: number[]][] = [
+    ['nonsense', 'nonsense\r\n\r\n', [404, 400]],
+    ['a good request and nonsense', `${HEALTH.replace('close', 'keep-alive')}nonsense\r\n\r\n`, [404, 200, 400]],
+    ['a request whose head is late', 'GET /healthz HTTP/1.1\r\n', [404, 408]],
+    ['a tunnel', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', [404, 404]],
+    // Which of the two answers comes next cannot be said any more: better none than the wrong one.
+    ['a request that breaks', chunked(`${BASE}/last`, 'zz\r\n'), []],
+  ];
+  test('gets its answers in order, whatever comes behind a request that takes its time', async (t) => {
+    for (const [what, bytes, statuses] of BEHIND) assert.deepEqual(await behindSlow(t, bytes), statuses, what);
+  });
+
+  test('that speaks no HTTP hears so, however much it still says', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    const { text, reset } = await exchange(port, `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000_000)}`);
+    for (const answer of parseAnswers(text)) assertError(answer, 431);
+    assert.ok(text !== '' && !reset);
   });
 
   test('that is to close gives its answer before it does, however much is still coming', async (t) => {

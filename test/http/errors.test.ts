@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
+import { loginFailed } from '../../src/accounts/bearer.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { routes } from '../../src/http/routes.ts';
 import { assertError, BASE, build, stubStore } from './build.ts';
@@ -10,7 +11,13 @@ type Method = NonNullable<InjectOptions['method']>;
 
 const endpoints = routes.map(({ endpoint }) => ({ ...endpoint, url: endpoint.path.replace(':id', '1') }));
 const posts = endpoints.filter(({ method }) => method === 'POST');
-const goodBody = (path: string) => (path.endsWith('search') ? '{"asn":1}' : '{"url":"http://a.example/"}');
+/** A good question to which an empty store has no answer. */
+const goodBody = (path: string) => {
+  if (path.endsWith('login')) return '{"username":"nobody","password":"x","realm":"intel"}';
+  return path.endsWith('search') ? '{"asn":1}' : '{"url":"http://a.example/"}';
+};
+const refusalOf = (path: string) => (path.endsWith('login') ? 401 : 404);
+const failed = { login: async () => Promise.reject(loginFailed()) };
 
 describe('every route', () => {
   test('refuses every other method with 405 and Allow, whatever the body', async (t) => {
@@ -78,8 +85,8 @@ describe('every route', () => {
     ['UTF-16', Buffer.from('{"url":"http://a.example/"}', 'utf16le'), /JSON/],
     ['deep nesting', '['.repeat(60_000), /JSON/],
     ['deep, but whole', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /object/],
-    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"url" is missing/],
-    ['an unknown key', '{"nonsense":1}', /nonsense|"url" is missing/],
+    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"(url|username)" is missing/],
+    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username)" is missing/],
   ];
   test('POST refuses a faulty body with 400', async (t) => {
     const { app } = await build(t);
@@ -93,7 +100,7 @@ describe('every route', () => {
   });
 
   test('POST reads its body as JSON whatever Content-Type says', async (t) => {
-    const { app } = await build(t);
+    const { app } = await build(t, { services: failed });
     const types = [
       'application/x-www-form-urlencoded',
       'text/plain',
@@ -106,16 +113,16 @@ describe('every route', () => {
       for (const type of [...types, undefined]) {
         const headers = type === undefined ? {} : { 'content-type': type };
         const answer = await app.inject({ method: 'POST', url, payload: Buffer.from(goodBody(path)), headers });
-        assertError(answer, 404, /known|match/);
+        assertError(answer, refusalOf(path), /known|match|failed/);
       }
     }
   });
 
   test('a body of 64 KiB is read, one byte more is 413', async (t) => {
-    const { app } = await build(t);
+    const { app } = await build(t, { services: failed });
     for (const { url, path } of posts) {
       const padded = (length: number) => goodBody(path).padEnd(length, ' ');
-      assertError(await app.inject({ method: 'POST', url, payload: padded(65_536) }), 404);
+      assertError(await app.inject({ method: 'POST', url, payload: padded(65_536) }), refusalOf(path));
       assertError(await app.inject({ method: 'POST', url, payload: padded(65_537) }), 413, /64 KiB/);
     }
   });

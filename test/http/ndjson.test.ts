@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import type { Fact } from '../../src/core/records.ts';
 import type { Bounds, Store } from '../../src/store/store.ts';
+import { OPERATOR } from './admit-all.ts';
 import { assertError, BASE, build, serve, stubStore, until } from './build.ts';
 import { open } from './raw.ts';
 
@@ -97,15 +98,26 @@ describe('a stream', () => {
     assert.ok(peak < 120_000_000, `${Math.round(peak / 1e6)} MB for a stream of ${Math.round(received / 1e6)} MB`);
   });
 
-  test('leaves the loop to others', async (t) => {
-    const { seen, store } = watchedSearch(endless);
-    const { port, app } = await serve(t, { services: { store } });
-    const socket = await stalledReader(port);
-    socket.resume();
-    await until(() => seen.pages > 0);
-    for (let i = 0; i < 20; i += 1) assert.equal((await app.inject('/healthz')).statusCode, 200);
-    assert.equal(seen.closed, false);
-    socket.destroy();
+  test('gives the loop a turn between two pages', async (t) => {
+    let turn = 0;
+    let timer: NodeJS.Immediate;
+    const count = () => {
+      turn += 1;
+      timer = setImmediate(count);
+    };
+    count();
+    t.after(() => clearImmediate(timer));
+    const turns: number[] = [];
+    const { store } = watchedSearch(async function* () {
+      for (let i = 0; i < 20; i += 1) {
+        turns.push(turn);
+        yield PAGE.slice(0, 1);
+      }
+    });
+    const { port } = await serve(t, { services: { store } });
+    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    assert.equal((await response.text()).split('\n').length, 21);
+    assert.equal(new Set(turns).size, 20);
   });
 
   test('that breaks half way is never ended cleanly, and logged once', async (t) => {
@@ -211,6 +223,31 @@ describe('a stream', () => {
     socket.destroy();
     await until(() => seen.closed);
     assert.deepEqual(log, []);
+  });
+
+  test('does not begin for a reader who left before it was opened', async (t) => {
+    let signal: AbortSignal | null = null;
+    let pulled = 0;
+    async function* statuses(...[, , bounds]: Parameters<Store['statuses']>) {
+      pulled += 1;
+      signal = bounds.signal;
+      await once(signal, 'abort');
+      yield [{ ts: 1, kind: 'added' as const, removal: '', reporter: '' }];
+    }
+    const authenticate = async () => {
+      socket.destroy();
+      await once(served, 'close');
+      return OPERATOR;
+    };
+    const { app, port } = await serve(t, { services: { store: stubStore({ statuses }), authenticate } });
+    let served = new Socket();
+    app.server.on('connection', (socket) => {
+      served = socket;
+    });
+    const socket = open(port);
+    socket.write(`GET ${BASE}/1/statuses HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await until(() => pulled === 1);
+    assert.equal((signal as AbortSignal | null)?.aborted, true);
   });
 
   test('that finds nothing within the budget is 408, and the search is stopped', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { ObservationInput } from '../../src/core/observation.ts';
-import { assertError, BASE, build, DAY, lines, NOW } from './build.ts';
+import { assertError, BASE, build, DAY, lines, NOW, stubStore } from './build.ts';
 
 const SHA = 'AB'.repeat(32);
 const BUSY_SHA = 'ef'.repeat(32);
@@ -133,7 +133,7 @@ describe('statuses and payloads', () => {
     '1%2F2',
   ];
   test('what is not a URLID is an unknown path', async (t) => {
-    const { app } = await build(t);
+    const { app } = await build(t, { services: { store: stubStore({ hasUrl: async () => true }) } });
     for (const id of [...NOT_URLIDS, '1'.repeat(400)]) {
       for (const path of ['statuses', 'payloads']) {
         assertError(await app.inject(encodeURI(`${BASE}/${id}/${path}`).replaceAll('%25', '%')), 404);

@@ -4,8 +4,6 @@ import { visible } from '../output.ts';
 import { answerAll } from '../questions.ts';
 
 export const cost: Command = {
-  name: 'cost',
-  summary: 'Show how many queries a search for an address or network counts as.',
   usage: `urlwarden cost [--json] [ADDRESS…]
 
 Shows the canonical form of each IPv4 or IPv6 address or network (address/prefix) and how many queries

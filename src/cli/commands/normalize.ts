@@ -6,8 +6,6 @@ import { visible } from '../output.ts';
 import { answerAll } from '../questions.ts';
 
 export const normalize: Command = {
-  name: 'normalize',
-  summary: 'Show the form under which a URL is stored and found.',
   usage: `urlwarden normalize [--json] [URL…]
 
 Shows what each URL becomes and which rules changed it. Without arguments it reads one URL per line

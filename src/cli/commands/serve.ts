@@ -1,35 +1,65 @@
-import { openApp } from '../../app.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DEMO_ACCOUNT, type FirstAccount } from '../../accounts/first-account.ts';
+import { type App, openApp } from '../../app.ts';
 import { readSettings } from '../../config/read-settings.ts';
-import { SETTINGS } from '../../config/settings.ts';
-import type { Command } from '../command.ts';
-import { EXIT_USAGE } from '../command.ts';
+import { conflictsOf, SETTINGS } from '../../config/settings.ts';
+import { type Command, EXIT_USAGE } from '../command.ts';
 import { print } from '../output.ts';
 import { describeSettings } from '../settings-usage.ts';
 
 export const serve: Command = {
-  name: 'serve',
-  summary: 'Answer queries over HTTP.',
   usage: `urlwarden serve [OPTIONS]
 
 ${describeSettings(SETTINGS)}
-Stop it with Ctrl-C or SIGTERM: running answers are finished first.
+Stop it with Ctrl-C or SIGTERM: running answers are finished first. With --tls-cert, SIGHUP makes it read certificate and
+key again.
 
   urlwarden serve --demo
 `,
   async run(args) {
     const read = readSettings(SETTINGS, args, process.env);
-    if (!read.ok) {
-      process.stderr.write(`${read.faults.join('\n')}\nSee: urlwarden serve --help\n`);
+    const faults = read.ok ? conflictsOf(read.values) : read.faults;
+    if (!read.ok || faults.length > 0) {
+      process.stderr.write(`${faults.join('\n')}\nSee: urlwarden serve --help\n`);
       return EXIT_USAGE;
     }
+    const stopped = stopSignal();
     const app = await openApp(read.values);
-    await print(`Urlwarden answers on ${app.url}\nData: ${app.dataDir}${read.values.demo ? ' (made-up)' : ''}\n`);
-    if (process.stdout.isTTY) await print('Stop with Ctrl-C.\n');
-    await stopSignal();
+    // Without TLS there is nothing to read again, and the signal means what it always does: the terminal is gone.
+    if (read.values.tlsCertFile !== null) process.on('SIGHUP', () => app.rereadTls());
+    await print(greeting(app, read.values.demo));
+    await stopped;
     await app.close();
     return 0;
   },
 };
+
+function greeting({ url, metricsUrl, dataDir, firstAccount }: App, isDemo: boolean): string {
+  const account = isDemo ? DEMO_ACCOUNT : firstAccount;
+  return [
+    `Urlwarden answers on ${url}`,
+    `Data: ${dataDir}${isDemo ? ' (made-up)' : ''}`,
+    ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}`]),
+    ...(account === null
+      ? []
+      : [`Account: ${account.username}`, `Password: ${tellPassword(account, dataDir, isDemo)}`]),
+    ...(process.stdout.isTTY ? ['Stop with Ctrl-C.'] : []),
+    '',
+  ].join('\n');
+}
+
+/**
+ * To the terminal, where only the one who started it reads it. Where output goes elsewhere that may be a log, which many
+ * read, so it goes to a file of the owner. The password of the demo is no secret.
+ */
+function tellPassword({ password }: FirstAccount, dataDir: string, isDemo: boolean): string {
+  if (isDemo) return password;
+  if (process.stdout.isTTY) return `${password} (shown only once)`;
+  const file = join(dataDir, 'operator-password');
+  writeFileSync(file, `${password}\n`, { mode: 0o600 });
+  return `in ${file}; delete it when you have read it`;
+}
 
 /** One Ctrl-C can arrive twice, from the terminal and from npm; a second one after this is a person in a hurry. */
 const REPEATED_SIGNAL_MS = 1_000;

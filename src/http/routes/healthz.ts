@@ -9,5 +9,6 @@ export const healthz: Endpoint = {
   summary: 'Whether the process is up',
   response: { contentType: 'application/json', schema: Health },
   refusals: [],
-  handler: () => async (): Promise<Health> => ({ status: 'ok' }),
+  read: () => undefined,
+  answer: async (): Promise<Health> => ({ status: 'ok' }),
 };

@@ -9,5 +9,6 @@ export const openapi: Endpoint = {
   summary: 'This document',
   response: { contentType: 'application/json', schema: Type.Object({}, { additionalProperties: true }) },
   refusals: [],
-  handler: (context) => async () => context.openapi,
+  read: () => undefined,
+  answer: async (_question, context) => context.openapi,
 };

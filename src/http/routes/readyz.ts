@@ -11,14 +11,13 @@ export const readyz: Endpoint = {
   summary: 'Whether the server can answer now',
   response: { contentType: 'application/json', schema: Health },
   refusals: [],
-  handler:
-    ({ services: { store }, times }) =>
-    async (): Promise<Health> => {
-      try {
-        await withinBudget(store.ready(), times.queryBudgetMs);
-      } catch (cause) {
-        throw new AppError('unavailable', 'The store is not ready', { cause });
-      }
-      return { status: 'ok' };
-    },
+  read: () => undefined,
+  async answer(_question, { services: { store }, times }): Promise<Health> {
+    try {
+      await withinBudget(store.ready(), times.queryBudgetMs);
+    } catch (cause) {
+      throw new AppError('unavailable', 'The store is not ready', { cause });
+    }
+    return { status: 'ok' };
+  },
 };

@@ -5,7 +5,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { presentHistory } from '../present.ts';
 import { normalUrlOf, unknownUrl } from '../url-request.ts';
 
-export const urlHistory: Endpoint = {
+export const urlHistory: Endpoint<string> = {
   method: 'POST',
   path: paths.urlHistory,
   operationId: 'urlHistory',
@@ -13,11 +13,10 @@ export const urlHistory: Endpoint = {
   body: UrlRequest,
   response: { contentType: 'application/json', schema: UrlHistoryResponse },
   refusals: ['not_found'],
-  handler:
-    ({ services: { store }, times }) =>
-    async (request): Promise<UrlHistoryResponse> => {
-      const history = await withinBudget(store.urlHistory(normalUrlOf(request), HISTORY_LIMIT), times.queryBudgetMs);
-      if (history === null) throw unknownUrl();
-      return presentHistory(history);
-    },
+  read: normalUrlOf,
+  async answer(url, { services: { store }, times }): Promise<UrlHistoryResponse> {
+    const history = await withinBudget(store.urlHistory(url, HISTORY_LIMIT), times.queryBudgetMs);
+    if (history === null) throw unknownUrl();
+    return presentHistory(history);
+  },
 };

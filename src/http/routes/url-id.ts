@@ -4,7 +4,7 @@ import { withinBudget } from '../budget.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { normalUrlOf, unknownUrl } from '../url-request.ts';
 
-export const urlId: Endpoint = {
+export const urlId: Endpoint<string> = {
   method: 'POST',
   path: paths.urlId,
   operationId: 'urlId',
@@ -12,11 +12,10 @@ export const urlId: Endpoint = {
   body: UrlRequest,
   response: { contentType: 'application/json', schema: UrlIdResponse },
   refusals: ['not_found'],
-  handler:
-    ({ services: { store }, times }) =>
-    async (request): Promise<UrlIdResponse> => {
-      const id = await withinBudget(store.urlId(normalUrlOf(request)), times.queryBudgetMs);
-      if (id === null) throw unknownUrl();
-      return { id };
-    },
+  read: normalUrlOf,
+  async answer(url, { services: { store }, times }): Promise<UrlIdResponse> {
+    const id = await withinBudget(store.urlId(url), times.queryBudgetMs);
+    if (id === null) throw unknownUrl();
+    return { id };
+  },
 };

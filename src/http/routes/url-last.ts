@@ -5,7 +5,7 @@ import type { Endpoint } from '../endpoint.ts';
 import { presentLast } from '../present.ts';
 import { normalUrlOf, unknownUrl } from '../url-request.ts';
 
-export const urlLast: Endpoint = {
+export const urlLast: Endpoint<string> = {
   method: 'POST',
   path: paths.urlLast,
   operationId: 'urlLast',
@@ -13,11 +13,10 @@ export const urlLast: Endpoint = {
   body: UrlRequest,
   response: { contentType: 'application/json', schema: UrlLastResponse },
   refusals: ['not_found'],
-  handler:
-    ({ services: { store }, times }) =>
-    async (request): Promise<UrlLastResponse> => {
-      const last = await withinBudget(store.urlLast(normalUrlOf(request)), times.queryBudgetMs);
-      if (last === null) throw unknownUrl();
-      return presentLast(last);
-    },
+  read: normalUrlOf,
+  async answer(url, { services: { store }, times }): Promise<UrlLastResponse> {
+    const last = await withinBudget(store.urlLast(url), times.queryBudgetMs);
+    if (last === null) throw unknownUrl();
+    return presentLast(last);
+  },
 };

@@ -8,7 +8,7 @@ import { presentPayload } from '../present.ts';
 import { limitOf, queryOf } from '../query.ts';
 import { idOf, refuseUnknownId } from '../url-request.ts';
 
-export const urlPayloads: Endpoint = {
+export const urlPayloads: Endpoint<{ id: number; limit: number }> = {
   method: 'GET',
   path: paths.urlPayloads,
   operationId: 'urlPayloads',
@@ -16,16 +16,13 @@ export const urlPayloads: Endpoint = {
   parameters: [urlIdParameter, limitParameter(DEFAULT_LIMIT)],
   response: { contentType: NDJSON, schema: Payload },
   refusals: ['not_found'],
-  handler:
-    ({ services: { store }, times }) =>
-    async (request, reply) => {
-      const id = idOf(request);
-      const limit = limitOf(queryOf(request)) ?? DEFAULT_LIMIT;
-      const source = {
-        open: (signal: AbortSignal) => store.payloads(id, { limit, signal }),
-        present: presentPayload,
-        whenEmpty: () => refuseUnknownId(store, id),
-      };
-      return sendNdjson(request, reply, source, times);
-    },
+  read: (request) => ({ id: idOf(request), limit: limitOf(queryOf(request)) ?? DEFAULT_LIMIT }),
+  answer({ id, limit }, { services: { store }, times }, exchange) {
+    const source = {
+      open: (signal: AbortSignal) => store.payloads(id, { limit, signal }),
+      present: presentPayload,
+      whenEmpty: () => refuseUnknownId(store, id),
+    };
+    return sendNdjson(exchange, source, times);
+  },
 };

@@ -3,13 +3,16 @@ import { MAX_INTEGER } from '../../contract/scalars.ts';
 import { SearchRecord, SearchRequest } from '../../contract/search.ts';
 import { AppError } from '../../core/errors.ts';
 import type { Fact } from '../../core/records.ts';
-import { parseSearchKey, type SearchKey, type SearchKeyName } from '../../core/search-key.ts';
+import { parseSearchKey, type SearchKey, type SearchKeyName, searchCost } from '../../core/search-key.ts';
+import type { Window } from '../../core/window.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { NDJSON, sendNdjson } from '../ndjson.ts';
 import { limitParameter, sinceParameter, untilParameter } from '../parameters.ts';
 import { limitOf, queryOf, windowOf } from '../query.ts';
 
-export const urlSearch: Endpoint = {
+type SearchQuestion = { key: SearchKey; window: Window; limit: number };
+
+export const urlSearch: Endpoint<SearchQuestion> = {
   method: 'POST',
   path: paths.urlSearch,
   operationId: 'urlSearch',
@@ -18,19 +21,20 @@ export const urlSearch: Endpoint = {
   body: SearchRequest,
   response: { contentType: NDJSON, schema: SearchRecord },
   refusals: ['not_found'],
-  handler:
-    ({ services: { store, now }, times }) =>
-    async (request, reply) => {
-      const key = searchKeyOf(request.body as SearchRequest);
-      const window = windowOf(queryOf(request), now());
-      const limit = limitOf(queryOf(request)) ?? MAX_INTEGER;
-      const source = {
-        open: (signal: AbortSignal) => store.search(key, window, { limit, signal }),
-        present: (fact: Fact): SearchRecord => fact,
-        whenEmpty: noMatch,
-      };
-      return sendNdjson(request, reply, source, times);
-    },
+  read: (request, { services }) => ({
+    key: searchKeyOf(request.body as SearchRequest),
+    window: windowOf(queryOf(request), services.now()),
+    limit: limitOf(queryOf(request)) ?? MAX_INTEGER,
+  }),
+  weight: ({ key }) => searchCost(key),
+  answer({ key, window, limit }, { services: { store }, times }, exchange) {
+    const source = {
+      open: (signal: AbortSignal) => store.search(key, window, { limit, signal }),
+      present: (fact: Fact): SearchRecord => fact,
+      whenEmpty: noMatch,
+    };
+    return sendNdjson(exchange, source, times);
+  },
 };
 
 /** The schema has let exactly one key through. */

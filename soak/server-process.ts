@@ -1,0 +1,40 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../bin/urlwarden.js', import.meta.url));
+
+export type ServerProcess = { url: string; child: ChildProcess; stop(signal?: NodeJS.Signals): Promise<void> };
+
+/** `urlwarden serve` as a process of its own, on a free port of the loopback. */
+export async function startServer(dataDir: string, args: string[] = []): Promise<ServerProcess> {
+  const all = [PROGRAM, 'serve', '--data', dataDir, '--port', '0', '--metrics-port', 'off', ...args];
+  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  let output = '';
+  for await (const chunk of child.stdout) {
+    output += chunk;
+    const url = /answers on (\S+)\n/.exec(output)?.[1];
+    if (url === undefined) continue;
+    const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+      child.kill(signal);
+      await ended;
+    };
+    return { url, child, stop };
+  }
+  throw new Error(`the server ended before it listened: ${output}`);
+}
+
+/** The account that the first start on an empty folder has made. */
+export function operatorOf(dataDir: string): { username: string; password: string } {
+  return { username: 'operator', password: readFileSync(join(dataDir, 'operator-password'), 'utf8').trim() };
+}
+
+/** What goes into the Authorization header. */
+export async function logIn(url: string, account: { username: string; password: string }): Promise<string> {
+  const body = JSON.stringify({ ...account, realm: 'intel' });
+  const answer = await fetch(`${url}/api/v1/login`, { method: 'POST', body });
+  return `Bearer ${((await answer.json()) as { token: string }).token}`;
+}

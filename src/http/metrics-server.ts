@@ -1,0 +1,45 @@
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AppError } from '../core/errors.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { answerError, createNodeServer, DEFAULT_CONNECTION_TIMES } from './connection.ts';
+import { unknownPath } from './errors.ts';
+
+export const METRICS_PATH = '/metrics';
+
+const ALLOW = 'GET, HEAD';
+
+export type MetricsServer = { port: number; close(): Promise<void> };
+
+export type MetricsServerOptions = { host: string; port: number };
+
+/** A listener of its own, so that nobody who may ask about URLs learns how the server fares. Rejects as `listen` does. */
+export async function openMetricsServer(metrics: Metrics, options: MetricsServerOptions): Promise<MetricsServer> {
+  const { server, cutOff } = createNodeServer((request, response) => {
+    answer(request, response, metrics).catch((error) => answerError(response, error));
+  }, DEFAULT_CONNECTION_TIMES);
+  server.listen(options);
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      cutOff();
+      await closed;
+    },
+  };
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
+  const [path] = (request.url ?? '').split('?', 1);
+  if (path !== METRICS_PATH) return answerError(response, unknownPath());
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('Allow', ALLOW);
+    return answerError(response, new AppError('method_not_allowed', `This path answers to ${ALLOW}`));
+  }
+  const text = await metrics.text();
+  response.writeHead(200, { 'Content-Type': metrics.contentType, 'Content-Length': Buffer.byteLength(text) });
+  response.end(text);
+}

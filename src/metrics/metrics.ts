@@ -1,0 +1,107 @@
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { type Cell, createBuckets, observe, registerCounter, registerHistogram } from './cells.ts';
+
+/** `status` is `aborted` when the answer did not go out whole: the client left, or a stream broke. */
+export type RecordAnswer = (method: string | undefined, status: number | 'aborted', seconds: number) => void;
+
+/**
+ * What this process counts about itself. Labels are route patterns and words of ours, never a URL, a name or an account:
+ * each new value of a label is a series that a monitoring system keeps for months.
+ */
+export type Metrics = {
+  /** For one pattern, asked for once. */
+  route(pattern: string): RecordAnswer;
+  /** A request that was refused below the routes, where there is no path yet. */
+  unreadable(status: number): void;
+  /** By the name that the limit has on the wire. */
+  refused(limit: string): void;
+  loggedIn(outcome: string): void;
+  /** For one operation, asked for once. */
+  storeCall(store: string, operation: string): (seconds: number) => void;
+  /** Work between requests that failed and will be tried again. */
+  failed(task: 'usage_write' | 'account_poll'): void;
+  /** Asked for every scrape. */
+  watchStreams(open: () => number): void;
+  /** The Prometheus text format, and its media type. */
+  contentType: string;
+  text(): Promise<string>;
+};
+
+/** Methods beyond these are counted together. */
+const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
+
+/** From a look-up that found its page in memory to the end of the query budget. */
+const ANSWER_BOUNDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** A look-up in the embedded store takes 20 µs. */
+const STORE_BOUNDS = [0.00001, 0.000025, 0.00005, 0.0001, ...ANSWER_BOUNDS];
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const count = (name: string, help: string, label: string) => {
+    const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
+    return (value: string | number) => counter.inc({ [label]: value });
+  };
+  collectDefaultMetrics({ register: registry });
+  return {
+    route: createAnswers(registry),
+    unreadable: count('urlwarden_http_unreadable_total', 'Requests refused before their path was known', 'status'),
+    refused: count('urlwarden_limit_refusals_total', 'Requests refused because a limit was reached', 'limit'),
+    loggedIn: count('urlwarden_logins_total', 'Logins by what came of them', 'outcome'),
+    storeCall: createStoreCalls(registry),
+    failed: count('urlwarden_task_failures_total', 'Work between requests that failed and is tried again', 'task'),
+    watchStreams(open) {
+      const collect = function (this: Gauge) {
+        this.set(open());
+      };
+      new Gauge({ name: 'urlwarden_open_streams', help: 'Streams being sent', registers: [registry], collect });
+    },
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+  };
+}
+
+function createAnswers(registry: Registry): Metrics['route'] {
+  const counts: Cell<number>[] = [];
+  const times = createTimes(
+    registry,
+    { name: 'urlwarden_http_request_seconds', help: 'From the head of a request to the end of its answer' },
+    ANSWER_BOUNDS,
+  );
+  const text = { name: 'urlwarden_http_requests_total', help: 'Answers by route pattern, method and status' };
+  registerCounter(registry, text, ['route', 'method', 'status'], () => counts);
+  return (route) => {
+    const cellOf = createCellFinder(route, counts);
+    const time = times({ route });
+    return (method, status, seconds) => {
+      cellOf(METHODS.has(method) ? `${method}` : 'other', status).value++;
+      if (status !== 'aborted') time(seconds);
+    };
+  };
+}
+
+function createCellFinder(route: string, counts: Cell<number>[]) {
+  const byMethod = new Map<string, Map<number | 'aborted', Cell<number>>>();
+  const make = (method: string, status: number | 'aborted'): Cell<number> => {
+    const cell = { labels: { route, method, status: `${status}` }, value: 0 };
+    counts.push(cell);
+    byMethod.set(method, (byMethod.get(method) ?? new Map()).set(status, cell));
+    return cell;
+  };
+  return (method: string, status: number | 'aborted') => byMethod.get(method)?.get(status) ?? make(method, status);
+}
+
+function createStoreCalls(registry: Registry): Metrics['storeCall'] {
+  const text = { name: 'urlwarden_store_seconds', help: 'Calls of the stores; of a stream, each page' };
+  const times = createTimes(registry, text, STORE_BOUNDS);
+  return (store, operation) => times({ store, operation });
+}
+
+function createTimes(registry: Registry, text: { name: string; help: string }, bounds: readonly number[]) {
+  const cells: Cell<ReturnType<typeof createBuckets>>[] = [];
+  registerHistogram(registry, text, () => cells);
+  return (labels: Record<string, string>) => {
+    const value = createBuckets(bounds);
+    cells.push({ labels, value });
+    return (seconds: number) => observe(value, seconds);
+  };
+}

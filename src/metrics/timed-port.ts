@@ -1,0 +1,45 @@
+/** Told how long a call took. */
+export type RecordSeconds = (seconds: number) => void;
+
+type Method = (...args: never[]) => unknown;
+
+/**
+ * The same port, with the time of every call taken. Its methods give promises or streams; of a stream each page is timed,
+ * because between two pages it waits for its reader.
+ */
+export function timedPort<Port extends object>(port: Port, operation: (name: string) => RecordSeconds): Port {
+  const methods = Object.entries(port).map(([name, method]) => [name, timedMethod(method as Method, operation(name))]);
+  return Object.fromEntries(methods);
+}
+
+function timedMethod(method: Method, record: RecordSeconds): Method {
+  return (...args) => {
+    const startMs = performance.now();
+    const result = method(...args);
+    if (result instanceof Promise) return timedPromise(result, startMs, record);
+    return isStream(result) ? timedStream(result, record) : result;
+  };
+}
+
+/** Gives back the promise itself: whoever waits for it does not wait a turn longer. */
+function timedPromise<T>(promise: Promise<T>, startMs: number, record: RecordSeconds): Promise<T> {
+  const stop = () => record((performance.now() - startMs) / 1000);
+  promise.then(stop, stop);
+  return promise;
+}
+
+function timedStream<T>(stream: AsyncIterable<T>, record: RecordSeconds): AsyncIterable<T> {
+  return {
+    [Symbol.asyncIterator]() {
+      const pages = stream[Symbol.asyncIterator]();
+      return {
+        next: () => timedPromise(pages.next(), performance.now(), record),
+        return: async () => pages.return?.() ?? { done: true, value: undefined },
+      };
+    },
+  };
+}
+
+function isStream(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { verifyPassword } from '../../src/accounts/passwords.ts';
+import { windowIndex } from '../../src/core/quota.ts';
+import { temporaryControl } from '../temporary-control.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { urlwarden } from './urlwarden.ts';
+
+/** The control data as a running server has it open, and the command line beside it. */
+async function open(t: TestContext) {
+  const dataDir = temporaryFolder(t);
+  const control = await temporaryControl(t, dataDir);
+  const account = (args: string[], stdin = '') => urlwarden(['account', ...args, '--data', dataDir], stdin);
+  const json = async (args: string[], stdin = '') => JSON.parse((await account([...args, '--json'], stdin)).stdout);
+  return { control, account, json };
+}
+
+describe('urlwarden account', () => {
+  it('add takes the password from one line of standard input', async (t) => {
+    const { control, account } = await open(t);
+    const before = await control.version();
+    const { code, stdout, stderr } = await account(['add', 'Ada@Example'], 'pässword \r\nsecond line\n');
+    assert.deepEqual([code, stderr], [0, '']);
+    const added = await control.accountByUsername('ada@example');
+    assert.ok(added);
+    assert.equal(stdout, `Added Ada@Example: subscription ${added.sub}, tier standard.\n`);
+    assert.equal(await verifyPassword('pässword ', added.passwordHash), true);
+    assert.ok((await control.version()) > before, 'a server beside it looks again');
+  });
+
+  it('add --json gives the account, never its hash', async (t) => {
+    const { json, control } = await open(t);
+    const answer = await json(['add', 'bob', '--tier', 'enterprise'], 'pw');
+    const added = await control.accountByUsername('bob');
+    const expected = { username: 'bob', tier: 'enterprise', enabled: true, created_ts: added?.createdTs };
+    assert.deepEqual(answer, { sub: added?.sub, ...expected });
+  });
+
+  it('add refuses with a reason, before it wants a password', async (t) => {
+    const { account } = await open(t);
+    await account(['add', 'ada'], 'pw');
+    const refusals = [
+      [['add', 'ADA'], /^There is an account "ada" already: /],
+      [['add', 'bob', '--tier', 'gold'], /^There is no tier "gold"\. There are: developer, /],
+      [['add', 'bob'], /^There is no password on standard input: /],
+      [['add', ''], /^A username has 1 to 254 characters: /],
+    ] as const;
+    for (const [args, reason] of refusals) {
+      const { code, stdout, stderr } = await account([...args]);
+      assert.deepEqual([code, stdout], [1, '']);
+      assert.match(stderr, reason);
+    }
+    assert.match((await account(['add', 'bob'], '\n')).stderr, /1 to 1024 bytes/);
+    assert.match((await account(['add', 'bob'], 'x'.repeat(70_000))).stderr, /too long/);
+  });
+
+  it('list shows a table, or what to do when there is none', async (t) => {
+    const { account, json } = await open(t);
+    assert.match((await account(['list'])).stdout, /no accounts.*urlwarden account add/);
+    assert.deepEqual(await json(['list']), []);
+    await account(['add', 'bob\u001b[2J'], 'pw');
+    await account(['add', 'ada', '--tier', 'operator'], 'pw');
+    await account(['disable', 'ada']);
+    const { stdout } = await account(['list']);
+    const [heading, ada, bob, ...rest] = stdout.split('\n');
+    assert.match(heading ?? '', /^USERNAME +SUB +TIER +STATE +CREATED$/);
+    assert.match(ada ?? '', /^ada {11}[1-9]\d{7} {2}operator {2}disabled {2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    assert.match(bob ?? '', /^bob\\u\{1b\}\[2J {2}/, 'nothing that moves the cursor');
+    assert.deepEqual(rest, ['']);
+    assert.deepEqual(
+      (await json(['list'])).map((one: { username: string; enabled: boolean }) => [one.username, one.enabled]),
+      [
+        ['ada', false],
+        ['bob\u001b[2J', true],
+      ],
+    );
+  });
+
+  it('show tells limits and usage of this month and day', async (t) => {
+    const { account, json, control } = await open(t);
+    const { sub, created_ts } = await json(['add', 'ada', '--tier', 'developer'], 'pw');
+    const ts = Math.floor(Date.now() / 1000);
+    const [day, month] = [windowIndex('day', ts), windowIndex('month', ts)];
+    await control.addUsage([
+      { sub, day, month, count: 40 },
+      { sub, day: day - 1, month, count: 5_000 },
+    ]);
+    assert.deepEqual(await json(['show', 'ADA']), {
+      sub,
+      username: 'ada',
+      tier: 'developer',
+      enabled: true,
+      created_ts,
+      limits: { trs: 'base', ads: ['URL'], qms: 5_000, qmh: 5_000, rl_qps: 1, rl_qpm: 5, rl_qph: 42 },
+      usage: { month: 5_040, day: 40 },
+    });
+    const { stdout } = await account(['show', 'ada']);
+    assert.match(stdout, /^this month {4}5040 of 5000 queries \(above the soft limit\)$/m);
+    assert.match(stdout, /^rates {9}1 a second, 5 a minute, 42 an hour$/m);
+  });
+
+  it('set, disable, enable, passwd, revoke and remove do what they say', async (t) => {
+    const { control, account } = await open(t);
+    await account(['add', 'ada'], 'pw');
+    const state = async () => {
+      const found = await control.accountByUsername('ada');
+      return found && [found.tier, found.isEnabled, found.generation];
+    };
+    const steps = [
+      [['set', 'ada', '--tier', 'enterprise'], '', 'ada has the tier enterprise now.\n', ['enterprise', true, 1]],
+      [['disable', 'ada'], '', 'ada is disabled.\n', ['enterprise', false, 1]],
+      [['enable', 'ada'], '', 'ada is enabled.\n', ['enterprise', true, 1]],
+      [['passwd', 'ada'], 'new\n', 'ada has a new password; earlier tokens are void.\n', ['enterprise', true, 2]],
+      [['revoke', 'ada'], '', 'ada has no valid tokens any more.\n', ['enterprise', true, 3]],
+    ] as const;
+    for (const [args, stdin, output, expected] of steps) {
+      assert.deepEqual(await account([...args], stdin), { code: 0, stdout: output, stderr: '' });
+      assert.deepEqual(await state(), expected);
+    }
+    assert.equal(await verifyPassword('new', (await control.accountByUsername('ada'))?.passwordHash ?? ''), true);
+
+    const refused = await account(['remove', 'ada']);
+    assert.deepEqual([refused.code, refused.stderr], [1, 'Nobody can be asked here: add --yes if you are sure.\n']);
+    assert.notEqual(await state(), null);
+    assert.equal((await account(['remove', 'ada', '--yes'])).stdout, 'Removed ada.\n');
+    assert.equal(await state(), null);
+  });
+
+  it('an unknown account is refused by every subcommand', async (t) => {
+    const { account } = await open(t);
+    for (const args of [
+      ['show'],
+      ['set', '--tier', 'standard'],
+      ['disable'],
+      ['enable'],
+      ['passwd'],
+      ['revoke'],
+      ['remove'],
+    ]) {
+      const { code, stdout, stderr } = await account([...args, 'eve'], 'pw');
+      assert.deepEqual([code, stdout], [1, ''], args[0]);
+      assert.match(stderr, /^There is no account "eve": see urlwarden account list/);
+    }
+  });
+
+  it('a command line that cannot be understood ends with 2 and where to read on', async (t) => {
+    const { account } = await open(t);
+    const faults = [
+      [['add'], /^USERNAME is missing\nSee: urlwarden account add --help\n$/],
+      [['add', 'a', 'b'], /^"b" is not expected here\n/],
+      [['add', 'a', '--password', 'x'], /--password/],
+      [['set', 'a'], /^Say what to set: --tier NAME\n/],
+      [['ad'], /^urlwarden account has no command "ad"\.\n\n.*\n\n {2}add /],
+    ] as const;
+    for (const [args, reason] of faults) {
+      const { code, stdout, stderr } = await account([...args], 'pw');
+      assert.deepEqual([code, stdout], [2, ''], stderr);
+      assert.match(stderr, reason);
+    }
+  });
+});

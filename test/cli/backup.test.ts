@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { urlwarden } from './urlwarden.ts';
+
+test('backup and restore, as a person types them', async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, file, restored] = ['data', 'backup.db', 'restored'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const empty = await urlwarden(['backup', file, '--data', data]);
+  assert.deepEqual([empty.code, empty.stderr], [1, `There is no data in ${data}: name its folder with --data\n`]);
+
+  await urlwarden(['account', 'add', 'ada', '--data', data], 'pw');
+  const backup = await urlwarden(['backup', file, '--data', data]);
+  assert.deepEqual([backup.code, backup.stderr], [0, ''], 'no progress where nobody watches');
+  assert.match(backup.stdout, /backup\.db: \d+\.\d MB\n$/);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const again = await urlwarden(['backup', file, '--data', data]);
+  assert.deepEqual([again.code, again.stderr], [1, `${file} is there already: choose another name, or move it away\n`]);
+
+  assert.equal((await urlwarden(['restore', file, '--data', data])).code, 1);
+  assert.equal((await urlwarden(['restore', file, '--data', restored])).code, 0);
+  const [before, after] = await Promise.all(
+    [data, restored].map((dir) => urlwarden(['account', 'list', '--json', '--data', dir])),
+  );
+  assert.equal(after?.stdout, before?.stdout);
+  assert.equal(JSON.parse(after?.stdout ?? '').length, 1);
+});

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ensureKey } from '../../src/accounts/keys.ts';
+import { temporaryControl } from '../temporary-control.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { urlwarden } from './urlwarden.ts';
+
+test('key rotate signs with a new key, and only --now drops the older ones', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const control = await temporaryControl(t, dataDir);
+  const rotate = (...args: string[]) => urlwarden(['key', 'rotate', ...args, '--data', dataDir]);
+  const kids = async () => (await control.keys()).map(({ kid }) => kid);
+  const { kid: first } = await ensureKey(control, Math.floor(Date.now() / 1000));
+
+  const { stdout } = await rotate();
+  const [second] = await kids();
+  assert.equal(
+    stdout,
+    `Tokens are signed with the key ${second} from now on. Tokens signed before live until they expire.\n`,
+  );
+  assert.deepEqual(await kids(), [second, first]);
+
+  const answer = JSON.parse((await rotate('--now', '--json')).stdout);
+  const [third] = await control.keys();
+  assert.deepEqual(answer, { kid: third?.kid, keys: [{ kid: third?.kid, created_ts: third?.createdTs }] });
+  assert.deepEqual(await kids(), [answer.kid]);
+});

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { urlwarden } from './urlwarden.ts';
+
+function open(t: TestContext) {
+  const dataDir = temporaryFolder(t);
+  const run = (args: string[], stdin = '') => urlwarden([...args, '--data', dataDir], stdin);
+  return { run, tier: (...args: string[]) => run(['tier', ...args]) };
+}
+
+describe('urlwarden tier', () => {
+  it('list has the built-in tiers with their rates', async (t) => {
+    const { tier } = open(t);
+    const { code, stdout } = await tier('list');
+    assert.equal(code, 0);
+    assert.match(stdout, /^standard +100000 +150000 +13 +125 +1250 {2}URL +base$/m);
+    assert.match(stdout, /^operator +(2147483647 +){5}URL +base$/m);
+    const list = JSON.parse((await tier('list', '--json')).stdout);
+    const rates = { rl_qps: 1, rl_qpm: 5, rl_qph: 42 };
+    assert.deepEqual(list[0], {
+      name: 'developer',
+      built_in: true,
+      trs: 'base',
+      ads: ['URL'],
+      qms: 5_000,
+      qmh: 5_000,
+      ...rates,
+    });
+  });
+
+  it('set defines a tier, works out what was not given, and replaces it as a whole', async (t) => {
+    const { tier } = open(t);
+    const first = await tier(
+      'set',
+      'gold',
+      '--qms',
+      '10',
+      '--qmh',
+      '3000',
+      '--rl-qps',
+      '9',
+      '--ads',
+      'URL,IP',
+      '--trs',
+      'x',
+    );
+    assert.equal(
+      first.stdout,
+      'The tier gold has 10 (soft) and 3000 (hard) queries a month, 9 a second, 3 a minute, 25 an hour.\n',
+    );
+    const all = async () => JSON.parse((await tier('list', '--json')).stdout).slice(4);
+    const limits = { qms: 10, qmh: 3_000, rl_qps: 9, rl_qpm: 3, rl_qph: 25 };
+    assert.deepEqual(await all(), [{ name: 'gold', built_in: false, trs: 'x', ads: ['URL', 'IP'], ...limits }]);
+    const second = await tier(
+      'set',
+      'gold',
+      '--qms',
+      '0',
+      '--qmh',
+      '2147483647',
+      '--rl-qpm',
+      '1',
+      '--rl-qph',
+      '2',
+      '--json',
+    );
+    const replaced = { qms: 0, qmh: 2_147_483_647, rl_qps: 178_957, rl_qpm: 1, rl_qph: 2 };
+    assert.deepEqual(JSON.parse(second.stdout), {
+      name: 'gold',
+      built_in: false,
+      trs: 'base',
+      ads: ['URL'],
+      ...replaced,
+    });
+    assert.deepEqual(await all(), [JSON.parse(second.stdout)]);
+  });
+
+  it('a tier may lack every dataset', async (t) => {
+    const { tier } = open(t);
+    assert.deepEqual(
+      JSON.parse((await tier('set', 'none', '--qms', '1', '--qmh', '1', '--ads', '', '--json')).stdout).ads,
+      [],
+    );
+  });
+
+  it('remove refuses a tier in use, and says who has it', async (t) => {
+    const { run, tier } = open(t);
+    await tier('set', 'gold', '--qms', '1', '--qmh', '1');
+    await run(['account', 'add', 'ada', '--tier', 'gold'], 'pw');
+    const { code, stderr } = await tier('remove', 'gold');
+    assert.equal(code, 1);
+    assert.match(stderr, /^The tier gold is in use by "ada": .*urlwarden account set USERNAME --tier NAME/);
+    await run(['account', 'set', 'ada', '--tier', 'standard']);
+    assert.deepEqual(await tier('remove', 'gold', '--json'), { code: 0, stdout: '{"name":"gold"}\n', stderr: '' });
+    assert.match((await tier('remove', 'gold')).stderr, /^There is no tier "gold"/);
+  });
+
+  it('refuses the names of built-in tiers with 1, and faulty numbers with 2', async (t) => {
+    const { tier } = open(t);
+    const good = ['--qms', '1', '--qmh', '1'];
+    const refusals = [
+      [['set', 'standard', ...good], 1, /built in/],
+      [['remove', 'operator'], 1, /built in/],
+      [['set', 'a b', ...good], 1, /no name for a tier/],
+      [['set', 'x', '--qms', '1'], 2, /^--qmh N is missing\n/],
+      [['set', 'x', '--qmh', '1'], 2, /^--qms N is missing\n/],
+      [['set', 'x', '--qms', '-1', '--qmh', '1'], 2, /--qms/],
+      [['set', 'x', '--qms', '1.5', '--qmh', '1'], 2, /^--qms must be a whole number from 0 to 2147483647/],
+      [['set', 'x', '--qms', '1', '--qmh', '2147483648'], 2, /^--qmh must be a whole number/],
+      [['set', 'x', ...good, '--rl-qps', '0'], 2, /^--rl-qps must be a whole number from 1 to/],
+      [['set', 'x', ...good, '--ads', 'A B'], 2, /^--ads must be names/],
+      [['set', 'x', ...good, '--trs', ''], 2, /^--trs must be/],
+      [['set', ...good], 2, /^NAME is missing/],
+    ] as const;
+    for (const [args, expected, reason] of refusals) {
+      const { code, stdout, stderr } = await tier(...args);
+      assert.deepEqual([code, stdout], [expected, ''], stderr);
+      assert.match(stderr, reason);
+    }
+  });
+});

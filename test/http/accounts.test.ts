@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { describe, test } from 'node:test';
+import type { InjectOptions } from 'fastify';
+import { rotateKey } from '../../src/accounts/keys.ts';
+import { changePassword, removeAccount, revokeTokens, setAccountEnabled } from '../../src/accounts/manage.ts';
+import { routes } from '../../src/http/routes.ts';
+import { assertError, NOW } from './build.ts';
+import { authorized, LIMITS, PASSWORD, QUERIES, tier, USERNAME, type World, withAccounts } from './with-accounts.ts';
+
+const PROTECTED = [...QUERIES, LIMITS];
+const INVALID = /^Bearer error="invalid_token", error_description="[^"]+"$/;
+
+test('the requests of these tests reach every route that needs a token', () => {
+  const needToken = routes.filter(({ access }) => access !== 'open').map(({ endpoint }) => endpoint.path);
+  assert.deepEqual(PROTECTED.map(({ url }) => String(url).replace('/1/', '/:id/')).sort(), needToken.sort());
+});
+
+/** What makes a request fail that would succeed otherwise, and how it is told. */
+const REFUSALS: {
+  why: string;
+  authorization?(good: string, world: World): string | undefined;
+  arrange?(world: World): Promise<void>;
+  status: number;
+  challenge?: RegExp;
+  /** Who has no access to the data may still read the limits. */
+  queriesOnly?: true;
+}[] = [
+  { why: 'no header', authorization: () => undefined, status: 401, challenge: /^Bearer$/ },
+  { why: 'another scheme', authorization: () => 'Basic YTpi', status: 401, challenge: /^Bearer$/ },
+  { why: 'no token', authorization: () => 'Bearer', status: 401, challenge: INVALID },
+  { why: 'garbage', authorization: () => 'Bearer a.b.c', status: 401, challenge: INVALID },
+  { why: 'two tokens', authorization: (good) => `${good} ${good}`, status: 401, challenge: INVALID },
+  { why: 'another algorithm', authorization: (good) => unsigned(good), status: 401, challenge: INVALID },
+  { why: 'another key', authorization: (good) => resigned(good), status: 401, challenge: INVALID },
+  { why: 'expired', arrange: (world) => world.setNow(NOW + 86_400), status: 401, challenge: INVALID },
+  { why: 'revoked', arrange: ({ control }) => revokeTokens(control, USERNAME), status: 401, challenge: INVALID },
+  {
+    why: 'password changed',
+    arrange: ({ control }) => changePassword(control, USERNAME, 'new'),
+    status: 401,
+    challenge: INVALID,
+  },
+  {
+    why: 'account removed',
+    arrange: ({ control }) => removeAccount(control, USERNAME),
+    status: 401,
+    challenge: INVALID,
+  },
+  {
+    why: 'key rotated away',
+    arrange: async ({ control }) => void (await rotateKey(control, NOW, true)),
+    status: 401,
+    challenge: INVALID,
+  },
+  { why: 'account disabled', arrange: ({ control }) => setAccountEnabled(control, USERNAME, false), status: 403 },
+  {
+    why: 'dataset missing',
+    arrange: ({ control }) => control.putTier(tier({ ads: ['IP'] })),
+    status: 403,
+    queriesOnly: true,
+  },
+];
+
+describe('every route that needs a token', () => {
+  for (const { why, authorization = (good: string) => good, arrange, status, challenge, queriesOnly } of REFUSALS) {
+    test(`refuses: ${why}`, async (t) => {
+      const world = await withAccounts(t);
+      const good = await world.logIn();
+      for (const request of PROTECTED)
+        assert.equal((await world.app.inject(authorized(request, good))).statusCode, 200);
+      await arrange?.(world);
+      await world.refresh();
+      for (const request of PROTECTED) {
+        const sent = authorization(good, world);
+        const answer = await world.app.inject(sent === undefined ? request : authorized(request, sent));
+        if (queriesOnly && request === LIMITS) assert.equal(answer.statusCode, 200);
+        else assertError(answer, status);
+        if (challenge) assert.match(String(answer.headers['www-authenticate']), challenge);
+      }
+      assert.equal((await world.counters.read(world.sub)).counts.month, QUERIES.length, 'refusals are not counted');
+    });
+  }
+
+  test('takes a scheme in any letter case', async (t) => {
+    const { app, logIn } = await withAccounts(t);
+    const good = await logIn();
+    for (const request of PROTECTED) {
+      assert.equal((await app.inject(authorized(request, good.replace('Bearer', 'bEARER  ')))).statusCode, 200);
+    }
+  });
+
+  test('takes an old token after a rotation without --now, and again after the account is enabled', async (t) => {
+    const world = await withAccounts(t);
+    const good = await world.logIn();
+    await rotateKey(world.control, NOW, false);
+    await setAccountEnabled(world.control, USERNAME, false);
+    await setAccountEnabled(world.control, USERNAME, true);
+    await world.refresh();
+    for (const request of PROTECTED) assert.equal((await world.app.inject(authorized(request, good))).statusCode, 200);
+  });
+});
+
+/** Each limit by itself, and what the answer says about it. */
+const LIMITED = [
+  { limits: { rlQps: 3 }, name: 'rl_qps', retryAfter: 1 },
+  { limits: { rlQpm: 3 }, name: 'rl_qpm', retryAfter: 60 },
+  { limits: { rlQph: 3 }, name: 'rl_qph', retryAfter: 3_600 },
+  { limits: { qmh: 3 }, name: 'qmh', retryAfter: 31 * 86_400 },
+];
+
+describe('every route that counts queries', () => {
+  for (const { limits, name, retryAfter } of LIMITED) {
+    test(`refuses when ${name} is reached, and limits still answers`, async (t) => {
+      const { app, logIn } = await withAccounts(t, limits);
+      const good = await logIn();
+      const [first] = QUERIES as [InjectOptions];
+      for (const left of [2, 1, 0]) {
+        const { headers, statusCode } = await app.inject(authorized(first, good));
+        assert.equal(statusCode, 200);
+        assert.match(String(headers.ratelimit), new RegExp(`^"${name}";r=${left};t=\\d+$`));
+      }
+      for (const request of QUERIES) {
+        const answer = await app.inject(authorized(request, good));
+        assertError(answer, 429, new RegExp(`\\b${name}\\b`));
+        assert.equal(answer.headers['retry-after'], String(retryAfter));
+        assert.equal(answer.headers.ratelimit, `"${name}";r=0;t=${retryAfter}`);
+        assert.match(String(answer.headers['ratelimit-policy']), new RegExp(`"${name}";q=3;w=${retryAfter}`));
+      }
+      assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 3);
+    });
+  }
+
+  test('names all policies on every counted answer', async (t) => {
+    const { app, logIn } = await withAccounts(t, { rlQps: 5, rlQpm: 50, rlQph: 500, qmh: 5_000 });
+    const good = await logIn();
+    for (const request of QUERIES.slice(0, 5)) {
+      const { headers } = await app.inject(authorized(request, good));
+      assert.equal(
+        headers['ratelimit-policy'],
+        '"rl_qps";q=5;w=1, "rl_qpm";q=50;w=60, "rl_qph";q=500;w=3600, "qmh";q=5000;w=2678400',
+      );
+    }
+  });
+});
+
+function unsigned(authorization: string): string {
+  const [, claims] = authorization.split('.');
+  return `Bearer ${Buffer.from('{"alg":"none","typ":"JWT"}').toString('base64url')}.${claims}.`;
+}
+
+function resigned(authorization: string): string {
+  const [header, claims] = authorization.replace('Bearer ', '').split('.');
+  const signature = createHmac('sha256', PASSWORD).update(`${header}.${claims}`).digest('base64url');
+  return `Bearer ${header}.${claims}.${signature}`;
+}

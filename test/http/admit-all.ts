@@ -1,0 +1,34 @@
+import { BUILT_IN_TIERS, limitsOf, OPERATOR_TIER } from '../../src/core/tier.ts';
+import type { Services } from '../../src/http/server.ts';
+import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
+
+const operatorTier = BUILT_IN_TIERS.find(({ name }) => name === OPERATOR_TIER) ?? raise();
+
+export const OPERATOR = {
+  account: {
+    sub: '10000000',
+    username: 'operator',
+    usernameKey: 'operator',
+    passwordHash: '',
+    tier: OPERATOR_TIER,
+    isEnabled: true,
+    generation: 1,
+    createdTs: 0,
+  },
+  limits: limitsOf(operatorTier),
+};
+
+/** What stands around the store for tests that are not about accounts: everyone is the operator, nothing is kept. */
+export function admitAll(now: () => number): Omit<Services, 'store'> {
+  const usage = { usage: async () => ({ day: 0, month: 0 }), addUsage: async () => {} };
+  return {
+    now,
+    authenticate: () => OPERATOR,
+    counters: createMemoryCounters(usage, { nowMs: () => now() * 1000 }),
+    login: async () => raise(),
+  };
+}
+
+function raise(): never {
+  throw new Error('not part of this test');
+}

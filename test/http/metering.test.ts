@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { InjectOptions } from 'fastify';
+import { AppError } from '../../src/core/errors.ts';
+import { CALLS_PER_SECOND, STREAMS_PER_ACCOUNT } from '../../src/http/metering.ts';
+import { routes } from '../../src/http/routes.ts';
+import { assertError, BASE, NOW, stubStore, until } from './build.ts';
+import { authorized, LIMITS, QUERIES, USERNAME, withAccounts } from './with-accounts.ts';
+
+const counted = async ({ app, logIn }: Awaited<ReturnType<typeof withAccounts>>, requests: InjectOptions[]) => {
+  const good = await logIn();
+  for (const request of requests) await app.inject(authorized(request, good));
+  return (await app.inject(authorized(LIMITS, good))).json().current;
+};
+const search = (ip: string): InjectOptions => ({ method: 'POST', url: `${BASE}/search`, payload: { ip } });
+
+test('the table of routes says how each is counted', () => {
+  const byPath = Object.fromEntries(routes.map(({ endpoint, metering }) => [endpoint.path, metering]));
+  assert.deepEqual(byPath, {
+    '/api/v1/login': 'none',
+    '/api/intel/v1/limits': 'calls',
+    [`${BASE}/id`]: 'query',
+    [`${BASE}/last`]: 'query',
+    [`${BASE}/history`]: 'query',
+    [`${BASE}/search`]: 'query',
+    [`${BASE}/:id/statuses`]: 'query',
+    [`${BASE}/:id/payloads`]: 'query',
+    '/healthz': 'none',
+    '/readyz': 'none',
+    '/openapi.json': 'none',
+  });
+});
+
+for (const { why, requests, count } of [
+  { why: 'each query once', requests: QUERIES, count: 6 },
+  { why: 'HEAD like GET', requests: [{ method: 'HEAD' as const, url: `${BASE}/1/statuses` }], count: 1 },
+  {
+    why: 'what is not found',
+    requests: [
+      { method: 'POST' as const, url: `${BASE}/last`, payload: { url: 'http://nowhere.example/' } },
+      { method: 'GET' as const, url: `${BASE}/999/statuses` },
+      search('192.0.2.77'),
+    ],
+    count: 3,
+  },
+  {
+    why: 'a subnet by its size',
+    requests: [search('192.0.2.0/24'), search('2001:db8::/32'), search('::ffff:0:0/96')],
+    count: 75,
+  },
+  {
+    why: 'nothing that is wrong',
+    requests: [
+      { method: 'POST' as const, url: `${BASE}/last`, payload: { url: 'nowhere' } },
+      { method: 'POST' as const, url: `${BASE}/last`, payload: 'x'.repeat(70_000) },
+      { method: 'GET' as const, url: `${BASE}/1/statuses?limit=x` },
+      { method: 'GET' as const, url: `${BASE}/x/statuses` },
+      { method: 'PUT' as const, url: `${BASE}/last` },
+      search('192.0.2.0/33'),
+    ],
+    count: 0,
+  },
+  {
+    why: 'neither limits nor login nor health',
+    requests: [LIMITS, LIMITS, { method: 'GET' as const, url: '/healthz' }],
+    count: 0,
+  },
+]) {
+  test(`counted: ${why}`, async (t) => {
+    assert.deepEqual(await counted(await withAccounts(t), requests), {
+      qpm: count,
+      qpd: count,
+      rl_qph: count,
+      rl_qpm: count,
+      rl_qps: count,
+    });
+  });
+}
+
+test('what fails on our side is given back to month and day, not to the rates', async (t) => {
+  const away = async () => {
+    throw new AppError('unavailable', 'away');
+  };
+  const store = stubStore({
+    urlLast: away,
+    urlId: () => Promise.reject(new Error('a defect')),
+    urlHistory: () => new Promise(() => {}),
+  });
+  const world = await withAccounts(t, {}, { services: { store }, options: { queryBudgetMs: 20 } });
+  const current = await counted(world, QUERIES.slice(0, 3));
+  assert.deepEqual([current.qpm, current.qpd, current.rl_qps], [0, 0, 3]);
+});
+
+test('limits answers to the letter', async (t) => {
+  const { app, logIn, sub } = await withAccounts(t, {
+    ads: ['URL', 'IP'],
+    qms: 7,
+    qmh: 9,
+    rlQph: 6,
+    rlQpm: 5,
+    rlQps: 4,
+    trs: 'plus',
+  });
+  const good = await logIn();
+  await app.inject(authorized(QUERIES[0] as InjectOptions, good));
+  const answer = await app.inject(authorized(LIMITS, good));
+  assert.deepEqual(answer.json(), {
+    status: 200,
+    code: 200,
+    account: { sub, usr: USERNAME },
+    limits: { ads: 'URL,IP', trs: 'plus', qms: 7, qmh: 9, rl_qph: 6, rl_qpm: 5, rl_qps: 4 },
+    current: { qpm: 1, qpd: 1, rl_qph: 1, rl_qpm: 1, rl_qps: 1 },
+  });
+  assert.match(sub, /^[1-9]\d{7}$/);
+});
+
+test('limits has a rate of its own', async (t) => {
+  const { app, logIn, setNow } = await withAccounts(t, { qmh: 1 });
+  const good = await logIn();
+  for (let i = 0; i < CALLS_PER_SECOND; i++) assert.equal((await app.inject(authorized(LIMITS, good))).statusCode, 200);
+  const refused = await app.inject(authorized(LIMITS, good));
+  assertError(refused, 429, /calls/);
+  assert.equal(refused.headers['retry-after'], '1');
+  assert.equal(refused.headers['ratelimit-policy'], '"calls";q=100;w=1');
+  assert.equal((await app.inject(authorized(QUERIES[0] as InjectOptions, good))).statusCode, 200);
+  await setNow(NOW + 1);
+  assert.equal((await app.inject(authorized(LIMITS, good))).statusCode, 200);
+});
+
+test('the month ends at its boundary in UTC, and queries are let in again', async (t) => {
+  const { app, logIn, setNow } = await withAccounts(t, { qmh: 1 });
+  const request = QUERIES[0] as InjectOptions;
+  await setNow(Date.parse('2026-01-31T23:59:58Z') / 1000);
+  const good = await logIn();
+  assert.equal((await app.inject(authorized(request, good))).statusCode, 200);
+  await setNow(Date.parse('2026-01-31T23:59:59Z') / 1000);
+  const refused = await app.inject(authorized(request, good));
+  assertError(refused, 429, /qmh/);
+  assert.equal(refused.headers['retry-after'], '1');
+  await setNow(Date.parse('2026-02-01T00:00:00Z') / 1000);
+  assert.equal((await app.inject(authorized(request, good))).statusCode, 200);
+  assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 1);
+});
+
+test('10,000 queries at once with 1,000 left: exactly 1,000 are let in', async (t) => {
+  const { app, logIn } = await withAccounts(t, { qmh: 1_000 });
+  const good = await logIn();
+  const request = authorized(QUERIES[1] as InjectOptions, good);
+  const answers = await Promise.all(Array.from({ length: 10_000 }, () => app.inject(request)));
+  const byStatus = Map.groupBy(answers, ({ statusCode }) => statusCode);
+  assert.deepEqual([byStatus.get(200)?.length, byStatus.get(429)?.length], [1_000, 9_000]);
+  assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 1_000);
+});
+
+test('an account has so many streams open and no more, whatever they stream', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  let open = 0;
+  async function* held<Item>(item: Item) {
+    open++;
+    await gate.promise;
+    yield [item];
+  }
+  const store = stubStore({
+    search: () => held({ ts: NOW, id: 1, url: 'http://192.0.2.1/x' }),
+    statuses: () => held({ ts: NOW, kind: 'added' as const, removal: '', reporter: '' }),
+  });
+  const { app, logIn } = await withAccounts(t, {}, { services: { store } });
+  const good = await logIn();
+  const [, , , bySearch, byStatuses] = QUERIES as [unknown, unknown, unknown, InjectOptions, InjectOptions];
+  const streams = Array.from({ length: STREAMS_PER_ACCOUNT }, (_, i) =>
+    app.inject(authorized(i % 2 === 0 ? bySearch : byStatuses, good)),
+  );
+  await until(() => open === STREAMS_PER_ACCOUNT);
+  for (const request of [bySearch, byStatuses]) {
+    const refused = await app.inject(authorized(request, good));
+    assertError(refused, 429, /streams/);
+    assert.ok(refused.headers['retry-after']);
+    assert.ok(refused.headers['ratelimit-policy']);
+  }
+  gate.resolve();
+  await Promise.all(streams);
+  assert.equal((await app.inject(authorized(bySearch, good))).statusCode, 200);
+});

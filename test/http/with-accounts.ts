@@ -1,0 +1,110 @@
+import type { TestContext } from 'node:test';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { openDirectory } from '../../src/accounts/directory.ts';
+import { ensureKey } from '../../src/accounts/keys.ts';
+import { createLogin } from '../../src/accounts/login.ts';
+import { createAccount } from '../../src/accounts/manage.ts';
+import { type Tier, URL_DATASET } from '../../src/core/tier.ts';
+import type { Counters } from '../../src/limits/counters.ts';
+import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
+import type { Control } from '../../src/store/control.ts';
+import { openControl } from '../../src/store/open.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { BASE, build, NOW, type Overrides } from './build.ts';
+
+export const PASSWORD = 'correct horse battery staple';
+export const USERNAME = 'ada@example.com';
+export const ISSUER = 'urlwarden';
+
+export type World = {
+  app: FastifyInstance;
+  control: Control;
+  counters: Counters;
+  /** Sets the clock of everything, in Unix seconds, and lets the directory look into the store. */
+  setNow(ts: number): Promise<void>;
+  /** Tells the directory of changes that would be seen within a second. */
+  refresh(): Promise<void>;
+  /** Logs in and gives what goes into the Authorization header. */
+  logIn(username?: string): Promise<string>;
+  sub: string;
+  dataDir: string;
+};
+
+export const tier = (limits: Partial<Tier>): Tier => ({
+  name: 'tested',
+  trs: 'base',
+  ads: [URL_DATASET],
+  qms: 1_000_000,
+  qmh: 1_000_000,
+  rlQps: 1_000_000,
+  rlQpm: 1_000_000,
+  rlQph: 1_000_000,
+  ...limits,
+});
+
+/** A server with real accounts: one account, whose tier has the given limits, and one known URL with the id 1. */
+export async function withAccounts(
+  t: TestContext,
+  limits: Partial<Tier> = {},
+  overrides: Overrides = {},
+): Promise<World> {
+  const dataDir = temporaryFolder(t);
+  const control = await openControl({ dataDir });
+  t.after(() => control.close());
+  let nowMs = NOW * 1000;
+  await control.putTier(tier(limits));
+  await ensureKey(control, NOW);
+  const { sub } = await createAccount(control, { username: USERNAME, password: PASSWORD, tier: 'tested' }, NOW);
+  const directory = await openDirectory(control, { nowMs: () => nowMs, issuer: ISSUER });
+  t.after(() => directory.close());
+  const counters = createMemoryCounters(control, { nowMs: () => nowMs });
+  t.after(() => counters.close());
+  const login = createLogin({ control, directory, nowMs: () => nowMs, sleep: async () => {} });
+  const { app } = await build(t, {
+    observations: [
+      { ts: NOW - 10, url: 'http://192.0.2.1/x', asn: 64500, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } },
+    ],
+    ...overrides,
+    services: {
+      authenticate: directory.authenticate,
+      counters,
+      login,
+      now: () => Math.floor(nowMs / 1000),
+      ...overrides.services,
+    },
+  });
+  return {
+    app,
+    control,
+    counters,
+    sub,
+    dataDir,
+    refresh: directory.refresh,
+    async setNow(ts) {
+      nowMs = ts * 1000;
+      await directory.refresh();
+    },
+    async logIn(username = USERNAME) {
+      const payload = { username, password: PASSWORD, realm: 'intel' };
+      const answer = await app.inject({ method: 'POST', url: '/api/v1/login', payload });
+      return `Bearer ${answer.json().token}`;
+    },
+  };
+}
+
+/** A good request to every endpoint that counts queries; all of them find something. */
+export const QUERIES: InjectOptions[] = [
+  { method: 'POST', url: `${BASE}/id`, payload: { url: 'http://192.0.2.1/x' } },
+  { method: 'POST', url: `${BASE}/last`, payload: { url: 'http://192.0.2.1/x' } },
+  { method: 'POST', url: `${BASE}/history`, payload: { url: 'http://192.0.2.1/x' } },
+  { method: 'POST', url: `${BASE}/search`, payload: { asn: 64500 } },
+  { method: 'GET', url: `${BASE}/1/statuses` },
+  { method: 'GET', url: `${BASE}/1/payloads` },
+];
+
+export const LIMITS: InjectOptions = { method: 'GET', url: '/api/intel/v1/limits' };
+
+export const authorized = (request: InjectOptions, authorization: string): InjectOptions => ({
+  ...request,
+  headers: { authorization },
+});
