@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openApp } from '../src/app.ts';
+import { DEFAULT_SETTINGS } from '../src/config/settings.ts';
 import { needs } from './needs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -14,39 +15,48 @@ const readme = readFileSync(`${ROOT}/README.md`, 'utf8');
 
 /** A command, and the output that stands below it. */
 const EXAMPLE = /```sh\n(.+)\n```\n\n```(?:json|text)\n([^`]+)```/g;
+/** Sets the token that the examples use. */
+const LOGIN = /```sh\n(TOKEN=.+)\n```/.exec(readme)?.[1] ?? '';
 const examples = [...readme.matchAll(EXAMPLE)].map(([, command = '', output = '']) => ({ command, output }));
 
 test('the examples of the README give what it shows', async (t) => {
   needs('curl');
   const app = await openApp({
-    host: '127.0.0.1',
+    ...DEFAULT_SETTINGS,
     port: 0,
+    metricsPort: 'off',
     dataDir: temporaryFolder(t),
     demo: true,
-    queryBudgetMs: 10_000,
   });
   t.after(() => app.close());
   assert.ok(examples.length >= 10, 'the examples were not found');
+  const env = { ...process.env };
+  const shell = async (command: string) => {
+    const script = command.replaceAll('http://127.0.0.1:8080', app.url);
+    return (await run('bash', ['-c', script], { cwd: ROOT, env })).stdout;
+  };
+  env.TOKEN = await shell(`${LOGIN}; printf %s "$TOKEN"`);
   for (const { command, output } of examples) {
     await t.test(command, async () => {
-      const { stdout } = await run('bash', ['-c', command.replaceAll('http://127.0.0.1:8080', app.url)], { cwd: ROOT });
-      assert.deepEqual(comparable(stdout), comparable(output));
+      assert.deepEqual(comparable(await shell(command)), comparable(output));
     });
   }
 });
 
-test('every command of the README is an example or one of the two that set everything up', () => {
+test('every command of the README is an example, the login, or one of the two that set everything up', () => {
   const commands = [...readme.matchAll(/```sh\n(.+)\n```/g)].map(([, command]) => command);
   const others = commands.filter((command) => !examples.some((example) => example.command === command));
-  assert.deepEqual(others, ['npm ci && npm start -- --demo', 'npm ci && npm run check']);
+  assert.deepEqual(others, ['npm ci && npm start -- --demo', 'npm ci && npm run check', LOGIN]);
   assert.match(readFileSync(`${ROOT}/.ci/run`, 'utf8'), /^npm ci && npm run check$/m);
 });
 
-/** The demo's times count back from today, and the order of a stream is not promised. */
+/** Times count back from today, the sub is drawn, counters depend on what was asked; no order of a stream is promised. */
 function comparable(output: string): string[] {
   return output
     .trim()
     .replaceAll(/"ts":\d{10}\b/g, '"ts":0')
+    .replaceAll(/"sub":"\d{8}"/g, '"sub":"0"')
+    .replaceAll(/"current":\{[^}]+\}/g, '"current":{}')
     .split('\n')
     .sort();
 }
