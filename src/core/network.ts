@@ -49,6 +49,10 @@ export function parseNetwork(text: string): ParsedNetwork {
   return { ok: true, network: networkOf(address, isDotted ? prefix + MAPPED_PREFIX : prefix) };
 }
 
+export function isInRanges(ip: Uint8Array, ranges: readonly IpRange[]): boolean {
+  return ranges.some(([from, to]) => compareKeys(from, ip) <= 0 && compareKeys(ip, to) <= 0);
+}
+
 function parsePrefix(text: string, max: number): number | null {
   return PREFIX.test(text) && Number(text) <= max ? Number(text) : null;
 }

@@ -1,5 +1,6 @@
 import { parseIp } from './ip.ts';
 import type { FileDetails } from './records.ts';
+import { textFault } from './text.ts';
 import { normalizeUrl } from './url.ts';
 import { URL_ERRORS } from './url-errors.ts';
 
@@ -50,6 +51,8 @@ export function toObservation(input: ObservationInput): ParsedObservation {
   const url = normalizeUrl(input.url);
   if (!url.ok) return refused(`url: ${URL_ERRORS[url.error]}`);
   if (removal !== '' && status !== 'removed') return refused('removal goes with the status "removed" only');
+  const text = faultOfTexts({ removal, reporter }) ?? (payload === undefined ? null : faultOfFile(payload));
+  if (text !== null) return refused(text);
   const sha256 = payload?.sha256?.toLowerCase() ?? null;
   if (sha256 !== null && !SHA256.test(sha256)) return refused('sha256: 64 hexadecimal digits are needed');
   const addresses = toAddresses(typeof input.ip === 'string' ? [input.ip] : (input.ip ?? []), url.ip, asn);
@@ -78,17 +81,32 @@ const NO_DETAILS: FileDetails = {
   family: null,
 };
 
+/** Why the details of a file cannot be kept; null when they can. */
+export function faultOfFile(file: Partial<FileDetails>): string | null {
+  const { mimeType, fileType, fileExt, fileName, family } = file;
+  return faultOfTexts({ mimeType, fileType, fileExt, fileName, family });
+}
+
+function faultOfTexts(texts: Record<string, string | null | undefined>): string | null {
+  for (const [name, text] of Object.entries(texts)) {
+    const fault = text ? textFault(text) : null;
+    if (fault !== null) return `${name}: ${fault}`;
+  }
+  return null;
+}
+
 /** The addresses told and the one that is the host, each once; or why they cannot be used. */
 function toAddresses(told: readonly string[], host: Uint8Array | null, asn: number | null): ObservedAddress[] | string {
   const keys = new Map<string, Uint8Array>();
-  if (host !== null) keys.set(host.join(), host);
   for (const text of told) {
     const key = parseIp(text);
     if (key === null) return `ip: ${JSON.stringify(text)} is no IP address`;
     keys.set(key.join(), key);
   }
-  if (asn !== null && keys.size !== 1) return 'asn needs exactly one address that it is the network of';
-  return [...keys.values()].map((ip) => ({ ip, asn }));
+  const networked = told.length === 0 && host !== null ? host.join() : [...keys.keys()].join(' ');
+  if (host !== null) keys.set(host.join(), host);
+  if (asn !== null && !keys.has(networked)) return 'asn needs exactly one address that it is the network of';
+  return Array.from(keys, ([name, ip]) => ({ ip, asn: name === networked ? asn : null }));
 }
 
 function refused(reason: string): ParsedObservation {

@@ -2,6 +2,14 @@
 
 export type EventKind = 'added' | 'online' | 'offline' | 'removed';
 
+/** The newest event read as a status: what was removed is offline, and keeps its reason. */
+export const STATUS_OF = {
+  added: 'online',
+  online: 'online',
+  offline: 'offline',
+  removed: 'offline',
+} as const satisfies Record<EventKind, string>;
+
 /** A change in the life of a URL. `ts` is Unix seconds, here and everywhere. */
 export type StatusEvent = {
   ts: number;
@@ -20,6 +28,9 @@ export type FileDetails = {
   fileName: string | null;
   family: string | null;
 };
+
+/** What somebody knows of a file, whoever served it. */
+export type FileReport = FileDetails & { sha256: string };
 
 /** A file that a URL served at `ts`. */
 export type Payload = FileDetails & {

@@ -16,25 +16,32 @@ import type { EventKind } from './records.ts';
  * Removals are different: each one is kept, also those that change nothing at the time. Which reason is the last one
  * must not depend on the order of arrival, and a late `online` may put any of them first (removed A@10, B@20, then
  * online@15: the reason is B).
+ *
+ * At most one offline is *implied* by what feeds no longer list. Nobody saw it, and a listing that arrives late may move
+ * it or take it back; so it stands beside the runs and is never merged with one.
  */
 export type Entry = {
   ts: number;
-  /** The visible event, or what was seen after a removal: such sightings confirm it and are not events. */
+  /** The visible event, or a confirmation that must be kept and is no event. */
   kind: EntryKind;
   removal: string;
   reporter: string;
-  /** The newest sighting of the run; null for an `added` that nobody saw, implied by a URL first seen offline. */
+  /** The newest sighting of the run; null where nobody saw it: an `added` before a first `offline`, an implied offline. */
   confirmedTs: number | null;
 };
 
-export type EntryKind = EventKind | 'offline_after_removal' | 'removed_again';
+/** `offline_again`: implied where the URL was not online anyway, or seen after the implied one. */
+export type EntryKind = EventKind | 'offline_after_removal' | 'removed_again' | 'offline_again';
+
+/** That a URL was offline, and whose listing says so. */
+export type ImpliedOffline = { ts: number; reporter: string };
 
 export type StatusObservation = { ts: number; status: ObservedStatus; removal: string; reporter: string };
 
 type State = ObservedStatus | 'unknown';
 
 /** A run of sightings; a removal is a run of one. */
-type Run = StatusObservation & { confirmedTs: number };
+export type Run = StatusObservation & { confirmedTs: number };
 
 /** At equal times online comes first and removed last. */
 const RANK: Record<ObservedStatus, number> = { online: 0, offline: 1, removed: 2 };
@@ -44,6 +51,7 @@ const SEEN_AS: Record<EntryKind, ObservedStatus> = {
   online: 'online',
   offline: 'offline',
   offline_after_removal: 'offline',
+  offline_again: 'offline',
   removed: 'removed',
   removed_again: 'removed',
 };
@@ -56,18 +64,43 @@ const STATE_BEFORE: Record<EntryKind, State> = {
   removed: 'online',
   offline_after_removal: 'removed',
   removed_again: 'removed',
+  offline_again: 'offline',
+};
+
+/** How entries of one time follow each other. */
+const PLACE: Record<EntryKind, number> = {
+  added: 0,
+  online: 1,
+  offline: 2,
+  offline_after_removal: 3,
+  offline_again: 4,
+  removed: 5,
+  removed_again: 6,
 };
 
 /**
  * The end of a timeline after some more observations. `tail` is all of it, or its entries from any ts on that lies
- * before every one of the observations: those further back are not touched.
+ * before every one of the observations and both implied offlines, and has something other than a hidden implied one:
+ * those further back are not touched. `implied` takes the place of the one there is.
  */
-export function advance(tail: readonly Entry[], observations: readonly StatusObservation[]): Entry[] {
-  const runs: Run[] = tail.flatMap(toRun);
+export function advance(
+  tail: readonly Entry[],
+  observations: readonly StatusObservation[],
+  implied: ImpliedOffline | null = impliedIn(tail),
+): Entry[] {
+  const entries = inOrder(tail);
+  const runs = toRuns(entries.filter(isSeen));
   for (const observation of observations) insert(runs, observation);
-  const first = tail[0];
+  const old = impliedIn(entries);
+  if (old !== null && isHistory(old, implied, runs)) insert(runs, { ...old, status: 'offline', removal: '' });
+  const [first] = entries;
   const before = first === undefined ? 'unknown' : STATE_BEFORE[first.kind];
-  return toEntries(runs, before);
+  return toEntries(withImplied(runs, implied), before);
+}
+
+/** The runs of a whole timeline as if somebody had seen its implied offline: what others must be told of it. */
+export function toldRuns(timeline: readonly Entry[]): Run[] {
+  return toRuns(inOrder(timeline).filter((entry) => isSeen(entry) || entry.kind !== 'added'));
 }
 
 /** Orders observations as they count. */
@@ -77,12 +110,43 @@ export function byTime(a: StatusObservation, b: StatusObservation): number {
 
 /** Whether an entry is an event that callers see. */
 export function isEvent(entry: Entry): entry is Entry & { kind: EventKind } {
-  return entry.kind !== 'offline_after_removal' && entry.kind !== 'removed_again';
+  return entry.kind !== 'offline_after_removal' && entry.kind !== 'removed_again' && entry.kind !== 'offline_again';
 }
 
-function toRun(entry: Entry): Run[] {
-  const { ts, kind, removal, reporter, confirmedTs } = entry;
-  return confirmedTs === null ? [] : [{ ts, status: SEEN_AS[kind], removal, reporter, confirmedTs }];
+function isSeen(entry: Entry): boolean {
+  return entry.confirmedTs !== null;
+}
+
+/** An adapter gives them by ts and kind, and `offline_again` is the one kind that does not stand in order of its code. */
+function inOrder(entries: readonly Entry[]): readonly Entry[] {
+  if (!entries.some(({ kind }) => kind === 'offline_again')) return entries;
+  return entries.toSorted((a, b) => a.ts - b.ts || PLACE[a.kind] - PLACE[b.kind]);
+}
+
+/** A run that the implied offline cut in two, or one that it was kept apart from, is one again. */
+function toRuns(entries: readonly Entry[]): Run[] {
+  const runs: Run[] = [];
+  for (const { ts, kind, removal, reporter, confirmedTs } of entries) {
+    const run: Run = { ts, status: SEEN_AS[kind], removal, reporter, confirmedTs: confirmedTs ?? ts };
+    const last = runs.at(-1);
+    if (last === undefined || !joins(last, run)) runs.push(run);
+    else last.confirmedTs = Math.max(last.confirmedTs, run.confirmedTs);
+  }
+  return runs;
+}
+
+function impliedIn(tail: readonly Entry[]): ImpliedOffline | null {
+  const entry = tail.find((one) => !isSeen(one) && one.kind !== 'added');
+  return entry === undefined ? null : { ts: entry.ts, reporter: entry.reporter };
+}
+
+/**
+ * Whether an implied offline that gives way stays in the timeline, as if it had been seen: the URL was back later, so
+ * that the last status is the same with and without it.
+ */
+function isHistory(old: ImpliedOffline, next: ImpliedOffline | null, runs: readonly Run[]): boolean {
+  if (next !== null && next.ts <= old.ts) return false;
+  return runs.some(({ status, confirmedTs }) => status === 'online' && confirmedTs > old.ts);
 }
 
 function insert(runs: Run[], seen: StatusObservation): void {
@@ -129,21 +193,35 @@ function preference({ removal, reporter }: StatusObservation): string {
   return `${removal === '' ? '1' : '0'}${removal}\u0000${reporter}`;
 }
 
-function toEntries(runs: readonly Run[], before: State): Entry[] {
+/** A run, or the implied offline among them. */
+type Stretch = Omit<Run, 'confirmedTs'> & { confirmedTs: number | null };
+
+function withImplied(runs: readonly Run[], implied: ImpliedOffline | null): readonly Stretch[] {
+  if (implied === null) return runs;
+  const one: Stretch = { ...implied, status: 'offline', removal: '', confirmedTs: null };
+  const at = runs.findLastIndex((run) => !startsAfter(run, { ...implied, status: 'offline', removal: '' })) + 1;
+  const run = runs[at - 1];
+  const isCut = run?.status === 'online' && run.confirmedTs > implied.ts;
+  const cut: Stretch[] = isCut ? [{ ...run, confirmedTs: run.ts }, one, { ...run, ts: run.confirmedTs }] : [one];
+  return runs.toSpliced(isCut ? at - 1 : at, isCut ? 1 : 0, ...(cut as Run[]));
+}
+
+function toEntries(stretches: readonly Stretch[], before: State): Entry[] {
   const entries: Entry[] = [];
   let state = before;
-  for (const { ts, status, removal, reporter, confirmedTs } of runs) {
+  for (const { ts, status, removal, reporter, confirmedTs } of stretches) {
     if (state === 'unknown' && status !== 'online') {
       entries.push({ ts, kind: 'added', removal: '', reporter, confirmedTs: null });
     }
-    entries.push({ ts, kind: kindOf(status, state), removal, reporter, confirmedTs });
+    entries.push({ ts, kind: kindOf(status, state, confirmedTs === null), removal, reporter, confirmedTs });
     if (state !== 'removed' || status === 'online') state = status;
   }
   return entries;
 }
 
-function kindOf(status: ObservedStatus, before: State): EntryKind {
+function kindOf(status: ObservedStatus, before: State, isImplied: boolean): EntryKind {
   if (status === 'online') return before === 'offline' ? 'online' : 'added';
-  if (before !== 'removed') return status;
-  return status === 'offline' ? 'offline_after_removal' : 'removed_again';
+  if (status === 'removed') return before === 'removed' ? 'removed_again' : 'removed';
+  if (before === 'offline' || (before === 'removed' && isImplied)) return 'offline_again';
+  return before === 'removed' ? 'offline_after_removal' : 'offline';
 }

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
-import { dataFiles, FILE_MODE, makeFolder } from './data-folder.ts';
+import { dataFiles, FILE_MODE, makeFolder, requireData } from './data-folder.ts';
 import { backupSqlite, restoreSqlite } from './sqlite/backup.ts';
 
 export type BackupOptions = { dataDir: string; file: string; onProgress?(share: number): void };
@@ -8,9 +8,7 @@ export type BackupOptions = { dataDir: string; file: string; onProgress?(share: 
 /** Writes the data of a folder to one file while servers go on. Nothing has the file's name before it is complete. */
 export async function backupData({ dataDir, file, onProgress = () => {} }: BackupOptions): Promise<void> {
   const files = dataFiles(dataDir);
-  if (!Object.values(files).some((path) => existsSync(path))) {
-    throw new AppError('not_found', `There is no data in ${dataDir}: name its folder with --data`);
-  }
+  requireData(dataDir);
   if (existsSync(file))
     throw new AppError('bad_request', `${file} is there already: choose another name, or move it away`);
   const partial = `${file}.${process.pid}.partial`;

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 
@@ -20,4 +20,10 @@ export function makeFolder(path: string): void {
     const { message } = error as Error;
     throw new AppError('unavailable', `The data folder ${path} cannot be made: ${message}`, { cause: error });
   }
+}
+
+/** For commands that only read: they must not make a folder that was misspelt. */
+export function requireData(dataDir: string): void {
+  if (Object.values(dataFiles(dataDir)).some((path) => existsSync(path))) return;
+  throw new AppError('not_found', `There is no data in ${dataDir}: name its folder with --data`);
 }

@@ -1,5 +1,5 @@
-import type { Observation } from '../core/observation.ts';
-import type { Fact, Payload, StatusEvent, UrlHistory, UrlLast } from '../core/records.ts';
+import type { Observation, ObservationInput } from '../core/observation.ts';
+import type { Fact, FileReport, Payload, StatusEvent, UrlHistory, UrlLast } from '../core/records.ts';
 import type { SearchKey } from '../core/search-key.ts';
 import type { Window } from '../core/window.ts';
 
@@ -18,6 +18,30 @@ export type Bounds = {
   signal: AbortSignal;
 };
 
+/** A list of all that a feed calls online at `ts`. */
+export type Listing = { feed: string; ts: number };
+
+/** What finishing a listing would do. */
+export type ListingEffect = {
+  /** URLs of the feed that are online now, those that this listing named included. */
+  online: number;
+  /** How many of them the listing takes offline. */
+  goingOffline: number;
+};
+
+/** Which URLs are exported, each with all that is known of it; everything where nothing is said. */
+export type ExportFilter = {
+  /** URLs whose newest event or payload is not older. */
+  since?: number | undefined;
+  /** URLs whose last status is this; removed counts as offline. */
+  status?: 'online' | 'offline' | undefined;
+};
+
+export type ExportedUrl = UrlLast & { host: string };
+
+/** The network of an address, which is sixteen sortable bytes (`core/ip.ts`). */
+export type AddressNetwork = { ip: Uint8Array; asn: number };
+
 /**
  * The intelligence store. URLs come in normalized (`core/url.ts`). A stream yields pages of records, never an empty
  * page; it is read by key, so that nothing is held between two pages, and it is no snapshot.
@@ -25,7 +49,31 @@ export type Bounds = {
  */
 export type Store = {
   /** Adds observations in one transaction. Applying the same ones again changes nothing. */
-  apply(observations: readonly Observation[]): Promise<ApplyReport>;
+  /** With a listing, its feed has named their URLs. */
+  apply(observations: readonly Observation[], listing?: Listing): Promise<ApplyReport>;
+  /** Fills in what is unknown of files, also of those that no URL served yet; returns how many files changed. */
+  applyFiles(files: readonly FileReport[]): Promise<number>;
+
+  /** To be asked when all of the listing was applied and before it is finished. */
+  listingEffect(listing: Listing): Promise<ListingEffect>;
+  /**
+   * The listing was read to its end: what its feed named before, and not since, is offline (docs/timeline.md). Done in
+   * several transactions; when one is cut off, the next call for the feed goes on.
+   */
+  finishListing(listing: Listing): Promise<{ wentOffline: number }>;
+
+  /**
+   * Observations that leave behind what is stored, so that an empty store answers the same after applying them. Their
+   * order depends on what is known alone, not on ids or arrival.
+   */
+  exportObservations(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ObservationInput[]>;
+  /** URLs with their last status and payload, in the order of `exportObservations`. */
+  exportUrls(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]>;
+
+  /** Addresses that have a resolution without a network. One may come again after a while. */
+  networklessAddresses(signal: AbortSignal): AsyncIterable<Uint8Array[]>;
+  /** Gives the resolutions of these addresses their network, where they have none; returns how many changed. */
+  setNetworks(networks: readonly AddressNetwork[]): Promise<number>;
 
   urlId(url: string): Promise<number | null>;
   urlLast(url: string): Promise<UrlLast | null>;

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { advance, byTime, type Entry, isEvent, type StatusObservation } from '../../src/core/timeline.ts';
+import {
+  advance,
+  byTime,
+  type Entry,
+  type ImpliedOffline,
+  isEvent,
+  type StatusObservation,
+  toldRuns,
+} from '../../src/core/timeline.ts';
+import { ENTRY_KINDS } from '../../src/store/entry-kind.ts';
 import { timelines } from '../vectors/timeline.ts';
 
 const RANK = { online: 0, offline: 1, removed: 2 };
@@ -85,6 +94,95 @@ test('a tail from any ts before the observation is enough to place it', () => {
   );
 });
 
+const implied: fc.Arbitrary<ImpliedOffline | null> = fc.option(
+  fc.record({ ts: fc.integer({ min: 1, max: 12 }), reporter: fc.constant('feed') }),
+);
+/** Sightings, and now and then another listing that moves the implied offline, sets it or takes it back. */
+const steps = fc.array(fc.oneof(observation, fc.record({ implied })), { minLength: 1, maxLength: 12 });
+
+function follow(entries: Entry[], step: StatusObservation | { implied: ImpliedOffline | null }): Entry[] {
+  return asStored('implied' in step ? advance(entries, [], step.implied) : advance(entries, [step]));
+}
+
+/** A store gives entries back by ts and the code of their kind. */
+function asStored(entries: Entry[]): Entry[] {
+  return entries.toSorted((a, b) => a.ts - b.ts || ENTRY_KINDS.indexOf(a.kind) - ENTRY_KINDS.indexOf(b.kind));
+}
+
+test('an implied offline that moves to an earlier time is not left behind at the later one', () => {
+  const seen = advance([], [parse('online@10'), parse('online@40')]);
+  const moved = [30, 20].reduce<Entry[]>((entries, ts) => follow(entries, { implied: { ts, reporter: 'feed' } }), seen);
+  assert.deepEqual(moved.filter(isEvent).map(print), ['added@10', 'offline@20', 'online@40']);
+  const back = follow(moved, { implied: null });
+  assert.deepEqual(back.filter(isEvent).map(print), ['added@10', 'offline@20', 'online@40'], 'it was back later');
+});
+
+test('an implied offline that was moved and taken back leaves the last status as if it had been set once', () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const entries = all.reduce<Entry[]>(follow, []);
+      const last = all.findLast((step) => 'implied' in step)?.implied ?? null;
+      const sightings = all.filter((step) => 'ts' in step);
+      const seen = last === null ? sightings : [...sightings, offlineAt(last)];
+      const expected = byTheTable(seen).at(-1);
+      const { kind, removal } = entries.filter(isEvent).at(-1) ?? {};
+      assert.deepEqual(
+        { status: kind && statusOf(kind), removal },
+        { status: expected && statusOf(expected.kind), removal: expected?.removal },
+      );
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+test('no two events in a row say the same, whatever is implied', () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const kinds = all.reduce<Entry[]>(follow, []).filter(isEvent);
+      for (const [i, { kind }] of kinds.entries()) {
+        const before = kinds[i - 1]?.kind;
+        const isAfterOnline = before === 'added' || before === 'online';
+        assert.ok(kind === 'added' ? !isAfterOnline : kind === 'online' ? before === 'offline' : before !== kind);
+        if (kind === 'offline') assert.ok(isAfterOnline);
+      }
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test('with an implied offline, too, a tail is enough and keys are unique', () => {
+  fc.assert(
+    fc.property(steps, observation, implied, (all, late, next) => {
+      const whole = all.reduce<Entry[]>(follow, []);
+      const old = whole.find(({ kind, confirmedTs }) => confirmedTs === null && kind !== 'added');
+      const first = Math.min(late.ts, old?.ts ?? 99, next?.ts ?? 99);
+      const isHidden = (entry: Entry) => entry.kind === 'offline_again' && entry.confirmedTs === null;
+      const from = Math.max(-1, ...whole.filter((one) => one.ts < first && !isHidden(one)).map(({ ts }) => ts));
+      const byKey = (ts: number) => whole.filter((one) => one.ts < from === ts < from);
+      const result = [...byKey(from - 1), ...advance(byKey(from), [late], next)];
+      assert.deepEqual(asStored(result), asStored(advance(whole, [late], next)));
+      assert.equal(new Set(result.map(({ ts, kind }) => `${ts} ${kind}`)).size, result.length);
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test('a timeline that is told again is the same, and what is told of that one, too', () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const entries = all.reduce<Entry[]>(follow, []);
+      const told = toldRuns(entries).flatMap(({ confirmedTs, ...run }) =>
+        confirmedTs === run.ts ? [run] : [run, { ...run, ts: confirmedTs }],
+      );
+      assert.deepEqual(told, told.toSorted(byTime));
+      const again = told.reduce<Entry[]>((tail, one) => advance(tail, [one]), []);
+      assert.deepEqual(withoutConfirmations(again), withoutConfirmations(entries));
+      assert.deepEqual(toldRuns(again), toldRuns(entries));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
 test('entries stay in order and no two share a time and a kind', () => {
   fc.assert(
     fc.property(observations, (seen) => {
@@ -123,6 +221,10 @@ function byTheTable(seen: StatusObservation[]) {
     }
   }
   return events;
+}
+
+function offlineAt({ ts, reporter }: ImpliedOffline): StatusObservation {
+  return { ts, status: 'offline', removal: '', reporter };
 }
 
 function withoutConfirmations(entries: Entry[]) {

@@ -1,17 +1,21 @@
 import { advance, type Entry, isEvent, type StatusObservation } from '../../core/timeline.ts';
-import { ENTRY_KINDS } from '../entry-kind.ts';
+import { ENTRY_KINDS, OFFLINE_AGAIN_KIND } from '../entry-kind.ts';
 import type { Database } from './database.ts';
 import type { Dictionary } from './dictionary.ts';
+import type { ImpliedChange } from './listed.ts';
+import { EVENT_JOINS } from './read-url.ts';
 
-type TailRow = [ts: number, kind: number, removal: string, reporter: string, confirmedTs: number | null];
+export type EntryRow = [ts: number, kind: number, removal: string, reporter: string, confirmedTs: number | null];
 
-// From the last time before the first observation on: usually one or two rows.
+export const ENTRY_COLUMNS = 'e.ts, e.kind, removals.reason, reporters.name, e.confirmed_ts';
+
+// From the last time before the first change on, passing over an implied offline that is hidden, as `advance` asks:
+// usually one or two rows.
 const TAIL = `
-  select e.ts, e.kind, removals.reason, reporters.name, e.confirmed_ts
-  from events e
-  join removals on removals.id = e.removal_id
-  join reporters on reporters.id = e.reporter_id
-  where e.url_id = :url and e.ts >= coalesce((select max(ts) from events where url_id = :url and ts < :first), 0)
+  select ${ENTRY_COLUMNS} from events e ${EVENT_JOINS}
+  where e.url_id = :url and e.ts >= coalesce((
+    select max(ts) from events
+    where url_id = :url and ts < :first and (kind < ${OFFLINE_AGAIN_KIND} or confirmed_ts is not null)), 0)
   order by e.ts, e.kind`;
 
 const DELETE = 'delete from events where url_id = ? and ts = ? and kind = ?';
@@ -27,16 +31,20 @@ const SET_LAST = `
 /** Writes what the observations of one URL change in its timeline; returns how many events a caller sees changed. */
 export function createApplyStatus(db: Database, dictionaries: { reporters: Dictionary; removals: Dictionary }) {
   const { reporters, removals } = dictionaries;
-  const readTail = db.prepare<TailRow>(TAIL);
+  const readTail = db.prepare<EntryRow>(TAIL);
   const remove = db.prepare(DELETE);
   const put = db.prepare(PUT);
   const setLast = db.prepare(SET_LAST);
 
-  return (urlId: number, hostId: number, observations: readonly StatusObservation[]): number => {
-    const [first] = observations;
-    if (first === undefined) return 0;
-    const before = readTail.all({ url: urlId, first: first.ts }).map(toEntry);
-    const after = advance(before, observations);
+  return (
+    urlId: number,
+    hostId: number,
+    observations: readonly StatusObservation[],
+    implied: ImpliedChange | null = null,
+  ): number => {
+    if (observations.length === 0 && implied === null) return 0;
+    const before = readTail.all({ url: urlId, first: firstTs(observations, implied) }).map(toEntry);
+    const after = advance(before, observations, implied === null ? undefined : implied.after);
     const kept = new Map(before.map((entry) => [keyOf(entry), entry]));
     let changed = 0;
     for (const entry of after) {
@@ -61,12 +69,17 @@ export function createApplyStatus(db: Database, dictionaries: { reporters: Dicti
     const last = after.findLast(isEvent);
     if (changed > 0 && last !== undefined) {
       setLast.run(last.ts, code(last), removals.idOf(last.removal), reporters.idOf(last.reporter), urlId);
-    }
+    } else if (after.length === 0) setLast.run(null, null, null, null, urlId);
     return changed;
   };
 }
 
-function toEntry([ts, kind, removal, reporter, confirmedTs]: TailRow): Entry {
+function firstTs(observations: readonly StatusObservation[], implied: ImpliedChange | null): number {
+  const times = [observations[0]?.ts, implied?.before?.ts, implied?.after?.ts];
+  return Math.min(...times.filter((ts) => ts !== undefined));
+}
+
+export function toEntry([ts, kind, removal, reporter, confirmedTs]: EntryRow): Entry {
   return { ts, kind: ENTRY_KINDS[kind] ?? 'added', removal, reporter, confirmedTs };
 }
 

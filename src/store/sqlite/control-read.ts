@@ -1,5 +1,7 @@
 import type { Tier } from '../../core/tier.ts';
 import type { Account, SigningKey } from '../control.ts';
+import { feedReads } from './control-feeds.ts';
+import { importReads } from './control-imports.ts';
 import type { Database } from './database.ts';
 
 type AccountRow = [
@@ -63,6 +65,9 @@ export function createControlReads(db: Database) {
       const counts = usage.get({ sub, day, month }) ?? [0, 0];
       return { day: counts[0], month: counts[1] };
     },
+
+    ...feedReads(db),
+    ...importReads(db),
   };
 }
 

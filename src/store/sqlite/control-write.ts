@@ -1,6 +1,8 @@
 import { AppError } from '../../core/errors.ts';
 import { BUILT_IN_TIERS, type Tier } from '../../core/tier.ts';
 import type { Account, AccountChange, SigningKey, Usage } from '../control.ts';
+import { feedWrites } from './control-feeds.ts';
+import { importWrites } from './control-imports.ts';
 import { KEYS, type KeyRow, toAdsText, toKey } from './control-read.ts';
 import type { Database } from './database.ts';
 
@@ -24,6 +26,8 @@ export function createControlWrites(db: Database) {
     ...tierWrites(db, changing),
     ...keyWrites(db, changing),
     ...usageWrites(db),
+    ...feedWrites(db),
+    ...importWrites(db),
   };
 }
 

@@ -1,7 +1,11 @@
 import type { Control } from '../control.ts';
 import type { Store } from '../store.ts';
 import { createControlReads } from './control-read.ts';
+import { createExportObservations } from './export-observations.ts';
+import { createExportUrls } from './export-urls.ts';
 import { openPart } from './open-part.ts';
+import { createListingEffect } from './read-listings.ts';
+import { createNetworklessAddresses } from './read-networkless.ts';
 import { createReadStreams } from './read-streams.ts';
 import { createReadUrl } from './read-url.ts';
 import { createSearch } from './search.ts';
@@ -9,9 +13,17 @@ import { createSearch } from './search.ts';
 /** The embedded intelligence store. */
 export function openSqliteStore(path: string): Store {
   const { db, write, checkFile, close } = openPart('intelligence', path);
+  const exportUrls = createExportUrls(db);
   const check = db.prepare<[number]>('select count(*) from migrations');
   return {
-    apply: (observations) => write('apply', observations),
+    apply: (observations, listing) => write('apply', observations, listing),
+    applyFiles: (files) => write('applyFiles', files),
+    listingEffect: createListingEffect(db),
+    finishListing: (listing) => write('finishListing', listing),
+    exportObservations: createExportObservations(db, exportUrls),
+    exportUrls,
+    networklessAddresses: createNetworklessAddresses(db),
+    setNetworks: (networks) => write('setNetworks', networks),
     ...createReadUrl(db),
     ...createReadStreams(db),
     search: createSearch(db),
@@ -42,6 +54,14 @@ export function openSqliteControl(path: string): Control {
     addKey: (key, keepSince) => write('addKey', key, keepSince),
     ensureKey: (key) => write('ensureKey', key),
     addUsage: (usage) => write('addUsage', usage),
+    putFeed: (feed) => write('putFeed', feed),
+    changeFeed: (name, change) => write('changeFeed', name, change),
+    removeFeed: (name) => write('removeFeed', name),
+    leaseFeed: (name, owner, lease) => write('leaseFeed', name, owner, lease),
+    releaseFeed: (name, owner) => write('releaseFeed', name, owner),
+    importStarted: (start) => write('importStarted', start),
+    importFinished: (id, end) => write('importFinished', id, end),
+    addRejects: (importId, rejects) => write('addRejects', importId, rejects),
     close,
   };
 }

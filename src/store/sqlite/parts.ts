@@ -1,13 +1,12 @@
-import { createApply } from './apply.ts';
 import { createControlWrites } from './control-write.ts';
-import type { Database } from './database.ts';
+import { createIntelligenceWrites } from './intelligence-write.ts';
 
 /**
  * The databases of a data folder, each a file of its own, and what is written to them: functions that run on the
- * writer's thread, each a transaction.
+ * writer's thread, in transactions of their own.
  */
 export const PARTS = {
-  intelligence: (db: Database) => ({ apply: createApply(db) }),
+  intelligence: createIntelligenceWrites,
   control: createControlWrites,
 };
 

@@ -19,7 +19,7 @@ export type PayloadRow = [
 ];
 
 type Nullable<Row extends unknown[]> = { [Column in keyof Row]: Row[Column] | null };
-type LastRow = [id: number, url: string, ...Nullable<EventRow>, ...Nullable<PayloadRow>];
+export type LastRow = [id: number, url: string, ...Nullable<EventRow>, ...Nullable<PayloadRow>];
 
 export const EVENT_COLUMNS = 'e.ts, e.kind, removals.reason, reporters.name';
 export const EVENT_JOINS = `
@@ -38,15 +38,16 @@ export const PAYLOAD_JOINS = `
 
 const ID = 'select id from urls where url_key = ?';
 
-const LAST = `
-  select u.id, u.url, u.event_ts, u.event_kind, removals.reason, reporters.name, ${PAYLOAD_COLUMNS}
-  from urls u
+export const LAST_COLUMNS = `
+  u.id, u.url, u.event_ts, u.event_kind, removals.reason, reporters.name, ${PAYLOAD_COLUMNS}`;
+export const LAST_JOINS = `
   left join removals on removals.id = u.event_removal_id
   left join reporters on reporters.id = u.event_reporter_id
   left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id
   left join files on files.id = p.file_id
-  left join families on families.id = p.family_id
-  where u.url_key = ?`;
+  left join families on families.id = p.family_id`;
+
+const LAST = `select ${LAST_COLUMNS} from urls u ${LAST_JOINS} where u.url_key = ?`;
 
 const NEWEST_EVENTS = `
   select ${EVENT_COLUMNS} from events e ${EVENT_JOINS}
@@ -56,6 +57,10 @@ const NEWEST_PAYLOADS = `
   select ${PAYLOAD_COLUMNS} from payloads p ${PAYLOAD_JOINS}
   where p.url_id = ? order by p.ts desc, p.file_id desc limit ?`;
 
+// At most so many of one time are put in order: more files from one URL in one second come in any order.
+const PAYLOADS_OF_TIME = `
+  select ${PAYLOAD_COLUMNS} from payloads p ${PAYLOAD_JOINS} where p.url_id = ? and p.ts = ? limit 1000`;
+
 const HAS = 'select 1 from urls where id = ?';
 
 /** The reads that answer about one URL. */
@@ -64,7 +69,17 @@ export function createReadUrl(db: Database) {
   const last = db.prepare<LastRow>(LAST);
   const newestEvents = db.prepare<EventRow>(NEWEST_EVENTS);
   const newestPayloads = db.prepare<PayloadRow>(NEWEST_PAYLOADS);
+  const payloadsOfTime = db.prepare<PayloadRow>(PAYLOADS_OF_TIME);
   const has = db.prepare<[1]>(HAS);
+
+  /** At equal times the greater key first, as in `urlLast`, whichever came first. */
+  function payloadsOf(urlId: number, limit: number): PayloadRow[] {
+    const rows = newestPayloads.all(urlId, limit);
+    const oldest = rows.length < limit ? undefined : rows.at(-1)?.[0];
+    if (oldest === undefined) return rows.sort(byTimeAndKey);
+    const newer = rows.filter(([ts]) => ts > oldest);
+    return [...newer, ...payloadsOfTime.all(urlId, oldest)].sort(byTimeAndKey).slice(0, limit);
+  }
 
   return {
     async urlId(url: string): Promise<number | null> {
@@ -83,7 +98,7 @@ export function createReadUrl(db: Database) {
         id: urlId,
         url,
         events: newestEvents.all(urlId, limit).map(toEvent),
-        payloads: newestPayloads.all(urlId, limit).map(toPayload),
+        payloads: payloadsOf(urlId, limit).map(toPayload),
       };
     },
 
@@ -91,6 +106,10 @@ export function createReadUrl(db: Database) {
       return has.get(urlId) !== undefined;
     },
   };
+}
+
+function byTimeAndKey([ts, , key]: PayloadRow, [otherTs, , otherKey]: PayloadRow): number {
+  return otherTs - ts || Buffer.compare(otherKey, key);
 }
 
 export function toEvent([ts, kind, removal, reporter]: EventRow): StatusEvent {
@@ -102,7 +121,7 @@ export function toPayload(row: PayloadRow): Payload {
   return { ts, sha256: sha256OfKey(key), mimeType, fileType, fileExt, fileSize, fileName, family };
 }
 
-function toLast([id, url, ts, kind, removal, reporter, ...payload]: LastRow): UrlLast {
+export function toLast([id, url, ts, kind, removal, reporter, ...payload]: LastRow): UrlLast {
   return {
     id,
     url,

@@ -1,6 +1,8 @@
 import type { TestContext } from 'node:test';
 import type { Control } from '../../../src/store/control.ts';
 import { controlAccountsSuite } from './control-accounts.ts';
+import { controlFeedsSuite } from './control-feeds.ts';
+import { controlImportsSuite } from './control-imports.ts';
 import { controlKeysSuite } from './control-keys.ts';
 import { controlTiersSuite } from './control-tiers.ts';
 import { controlUsageSuite } from './control-usage.ts';
@@ -14,4 +16,6 @@ export function controlContract(open: OpenControl): void {
   controlTiersSuite(open);
   controlKeysSuite(open);
   controlUsageSuite(open);
+  controlFeedsSuite(open);
+  controlImportsSuite(open);
 }

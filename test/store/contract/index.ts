@@ -1,6 +1,10 @@
 import type { TestContext } from 'node:test';
 import type { Store } from '../../../src/store/store.ts';
 import { applySuite } from './apply.ts';
+import { exportSuite } from './export.ts';
+import { filesSuite } from './files.ts';
+import { listingsSuite } from './listings.ts';
+import { networksSuite } from './networks.ts';
 import { oneUrlSuite } from './one-url.ts';
 import { searchSuite } from './search.ts';
 
@@ -12,4 +16,8 @@ export function storeContract(open: OpenStore): void {
   applySuite(open);
   oneUrlSuite(open);
   searchSuite(open);
+  listingsSuite(open);
+  filesSuite(open);
+  networksSuite(open);
+  exportSuite(open);
 }

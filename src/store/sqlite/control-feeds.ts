@@ -1,0 +1,130 @@
+import type { Feed, FeedChange } from '../control.ts';
+import type { Database } from './database.ts';
+
+type FeedRow = [
+  name: string,
+  format: string,
+  url: string,
+  intervalSeconds: number,
+  headers: string,
+  isComplete: number,
+  isPaused: number,
+  allowsPrivate: number,
+  etag: string | null,
+  lastModified: string | null,
+  lastRunTs: number | null,
+  lastSuccessTs: number | null,
+  lastError: string | null,
+  nextRunTs: number,
+  failures: number,
+  rows: number | null,
+];
+
+const COLUMNS = `name, format, url, interval_seconds, headers, is_complete, is_paused, allows_private, etag, last_modified,
+  last_run_ts, last_success_ts, last_error, next_run_ts, failures, rows`;
+
+const FEED = `select ${COLUMNS} from feeds where name = ?`;
+
+export function feedReads(db: Database) {
+  const all = db.prepare<FeedRow>(`select ${COLUMNS} from feeds order by name`);
+  const one = db.prepare<FeedRow>(FEED);
+
+  return {
+    feeds: async (): Promise<Feed[]> => all.all().map(toFeed),
+
+    async feed(name: string): Promise<Feed | null> {
+      const row = one.get(name);
+      return row === undefined ? null : toFeed(row);
+    },
+  };
+}
+
+const PUT_FEED = `
+  insert into feeds (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  on conflict do update set
+    format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
+    headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
+    allows_private = excluded.allows_private, etag = excluded.etag, last_modified = excluded.last_modified,
+    last_run_ts = excluded.last_run_ts, last_success_ts = excluded.last_success_ts, last_error = excluded.last_error,
+    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows`;
+
+const LEASE = `
+  update feeds set lease_owner = :owner, lease_until_ts = :untilTs
+  where name = :name and (lease_owner = :owner or lease_until_ts <= :nowTs)`;
+
+const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where name = ? and lease_owner = ?';
+
+export function feedWrites(db: Database) {
+  const one = db.prepare<FeedRow>(FEED);
+  const put = db.prepare(PUT_FEED);
+  const remove = db.prepare('delete from feeds where name = ?');
+  const lease = db.prepare(LEASE);
+  const release = db.prepare(RELEASE);
+
+  return {
+    putFeed(feed: Feed): void {
+      put.run(...toRow(feed));
+    },
+
+    changeFeed(name: string, change: FeedChange): boolean {
+      return db.transaction(() => {
+        const row = one.get(name);
+        if (row !== undefined) put.run(...toRow({ ...toFeed(row), ...change }));
+        return row !== undefined;
+      });
+    },
+
+    removeFeed: (name: string): boolean => remove.run(name) > 0,
+
+    leaseFeed: (name: string, owner: string, { nowTs, untilTs }: { nowTs: number; untilTs: number }): boolean =>
+      lease.run({ name, owner, nowTs, untilTs }) > 0,
+
+    releaseFeed(name: string, owner: string): void {
+      release.run(name, owner);
+    },
+  };
+}
+
+function toFeed(row: FeedRow): Feed {
+  const [name, format, url, intervalSeconds, headers, isComplete, isPaused, allowsPrivate, ...state] = row;
+  const [etag, lastModified, lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows] = state;
+  return {
+    name,
+    format,
+    url,
+    intervalSeconds,
+    headers: JSON.parse(headers),
+    isComplete: isComplete === 1,
+    isPaused: isPaused === 1,
+    allowsPrivate: allowsPrivate === 1,
+    etag,
+    lastModified,
+    lastRunTs,
+    lastSuccessTs,
+    lastError,
+    nextRunTs,
+    failures,
+    rows,
+  };
+}
+
+function toRow(feed: Feed): FeedRow {
+  return [
+    feed.name,
+    feed.format,
+    feed.url,
+    feed.intervalSeconds,
+    JSON.stringify(feed.headers),
+    Number(feed.isComplete),
+    Number(feed.isPaused),
+    Number(feed.allowsPrivate),
+    feed.etag,
+    feed.lastModified,
+    feed.lastRunTs,
+    feed.lastSuccessTs,
+    feed.lastError,
+    feed.nextRunTs,
+    feed.failures,
+    feed.rows,
+  ];
+}

@@ -1,0 +1,110 @@
+import {
+  type ImportEnd,
+  type ImportOutcome,
+  type ImportRecord,
+  type ImportStart,
+  NO_COUNTS,
+  type Reject,
+} from '../control.ts';
+import type { Database } from './database.ts';
+import { PAGE_ROWS, pageOf, readPages } from './pages.ts';
+
+/** Imports that are remembered of each feed: a feed fetched every hour shows four days. */
+const IMPORTS_KEPT = 100;
+
+type ImportRow = [
+  id: number,
+  format: string,
+  feed: string,
+  source: string,
+  startedTs: number,
+  finishedTs: number | null,
+  outcome: ImportOutcome | null,
+  counts: string,
+  error: string | null,
+];
+
+type RejectRow = [number: number, line: number, reason: string, text: string];
+
+const IMPORTS = 'select id, format, feed, source, started_ts, finished_ts, outcome, counts, error from imports';
+
+const REJECTS = `
+  select number, line, reason, text from rejects
+  where import_id = ? and number > ? order by number limit ${PAGE_ROWS}`;
+
+export function importReads(db: Database) {
+  const newest = db.prepare<ImportRow>(`${IMPORTS} order by id desc limit ?`);
+  const newestOfFeed = db.prepare<ImportRow>(`${IMPORTS} where feed = ? order by id desc limit ?`);
+  const one = db.prepare<ImportRow>(`${IMPORTS} where id = ?`);
+  const rejectPage = db.prepare<RejectRow>(REJECTS);
+
+  return {
+    async imports({ feed, limit }: { feed?: string; limit: number }): Promise<ImportRecord[]> {
+      return (feed === undefined ? newest.all(limit) : newestOfFeed.all(feed, limit)).map(toImport);
+    },
+
+    async import(id: number): Promise<ImportRecord | null> {
+      const row = one.get(id);
+      return row === undefined ? null : toImport(row);
+    },
+
+    rejects(importId: number): AsyncIterable<Reject[]> {
+      const all = { limit: Number.MAX_SAFE_INTEGER, signal: new AbortController().signal };
+      return readPages<Reject, number>(0, all, (after) =>
+        pageOf(rejectPage.all(importId, after), toReject, ([number]) => number),
+      );
+    },
+  };
+}
+
+const ADD_IMPORT = `
+  insert into imports (format, feed, source, started_ts, counts) values (?, ?, ?, ?, ?) returning id`;
+
+const FINISH_IMPORT = 'update imports set finished_ts = ?, outcome = ?, counts = ?, error = ? where id = ?';
+
+const OLD_IMPORTS = `select id from imports where feed = ? order by id desc limit -1 offset ${IMPORTS_KEPT}`;
+
+const ADD_REJECT = `
+  insert into rejects (import_id, number, line, reason, text)
+  values (:id, (select coalesce(max(number), 0) + 1 from rejects where import_id = :id), :line, :reason, :text)`;
+
+export function importWrites(db: Database) {
+  const add = db.prepare<[id: number]>(ADD_IMPORT);
+  const finish = db.prepare(FINISH_IMPORT);
+  const old = db.prepare<[id: number]>(OLD_IMPORTS);
+  const remove = db.prepare('delete from imports where id = ?');
+  const removeRejects = db.prepare('delete from rejects where import_id = ?');
+  const addReject = db.prepare(ADD_REJECT);
+
+  return {
+    importStarted({ format, feed, source, startedTs }: ImportStart): number {
+      return db.transaction(() => {
+        const [id] = add.get(format, feed, source, startedTs, JSON.stringify(NO_COUNTS)) as [number];
+        for (const [oldId] of old.all(feed)) {
+          removeRejects.run(oldId);
+          remove.run(oldId);
+        }
+        return id;
+      });
+    },
+
+    importFinished(id: number, { finishedTs, outcome, counts, error }: ImportEnd): void {
+      finish.run(finishedTs, outcome, JSON.stringify(counts), error, id);
+    },
+
+    addRejects(id: number, rejects: readonly Reject[]): void {
+      db.transaction(() => {
+        for (const { line, reason, text } of rejects) addReject.run({ id, line, reason, text });
+      });
+    },
+  };
+}
+
+function toImport(row: ImportRow): ImportRecord {
+  const [id, format, feed, source, startedTs, finishedTs, outcome, counts, error] = row;
+  return { id, format, feed, source, startedTs, finishedTs, outcome, counts: JSON.parse(counts), error };
+}
+
+function toReject([, line, reason, text]: RejectRow): Reject {
+  return { line, reason, text };
+}

@@ -1,0 +1,34 @@
+import { STATUS_OF } from '../../core/records.ts';
+import type { ExportedUrl, ExportFilter } from '../store.ts';
+import type { Database } from './database.ts';
+import { PAGE_ROWS, pageOf, readPages } from './pages.ts';
+import { LAST_COLUMNS, LAST_JOINS, type LastRow, toLast } from './read-url.ts';
+
+type Row = [key: Uint8Array, host: string, ...LastRow];
+
+const URLS = `
+  select u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS} join hosts on hosts.id = u.host_id
+  where u.url_key > ? order by u.url_key limit ${PAGE_ROWS}`;
+
+const BEFORE_ALL = new Uint8Array(0);
+
+/** All URLs with what is newest of each, in order of key. */
+export function createExportUrls(db: Database) {
+  const urls = db.prepare<Row>(URLS);
+
+  return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
+    readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, (after) => {
+      const { items, next } = pageOf(urls.all(after), toExported, ([key]) => key);
+      return { items: items.filter((url) => isWanted(url, filter)), next };
+    });
+}
+
+function toExported([, host, ...last]: Row): ExportedUrl {
+  return { ...toLast(last), host };
+}
+
+function isWanted({ event, payload }: ExportedUrl, { since, status }: ExportFilter): boolean {
+  const newest = Math.max(event?.ts ?? 0, payload?.ts ?? 0);
+  if (since !== undefined && newest < since) return false;
+  return status === undefined || (event !== null && STATUS_OF[event.kind] === status);
+}
