@@ -1,0 +1,83 @@
+import type { StixFile, StixObjects, StixObserved } from './stix-objects.ts';
+
+export type StixRelations = {
+  /** Ids of what is related to it in either direction, directly or as part of the same observed data. */
+  relatedTo(id: string): string[];
+  filesOf(id: string): StixFile[];
+  /** When it was seen and who says so; without observed data, the time of its first relationship. */
+  seen(id: string): { firstTs: number | null; lastTs: number | null; creator: string };
+};
+
+/** What is looked at around an object: a hub with a million spokes must not become a million times a million. */
+const MAX_RELATED = 100;
+
+export function createStixRelations(objects: StixObjects): StixRelations {
+  const files = new Map(objects.files.map((file) => [file.id, file]));
+  const urlIds = new Set(objects.urls.map(({ id }) => id));
+  const observedById = new Map(objects.observed.map((data) => [data.id, data]));
+  const observedOf = new Map<string, StixObserved[]>();
+  for (const data of objects.observed) for (const ref of data.refs) push(observedOf, ref, data);
+  const neighbours = new Map<string, string[]>();
+  const relationTs = new Map<string, number>();
+  for (const { from, to, ts } of objects.relations) {
+    push(neighbours, from, to);
+    push(neighbours, to, from);
+    for (const id of ts === null ? [] : [from, to])
+      relationTs.set(id, Math.min(ts ?? 0, relationTs.get(id) ?? Infinity));
+  }
+
+  /** Of several URLs and several files seen together, nobody knows which belongs to which. */
+  const clear = new Set(
+    objects.observed.filter(({ refs }) => {
+      const urls = refs.filter((ref) => urlIds.has(ref)).length;
+      return urls <= 1 || refs.filter((ref) => files.has(ref)).length <= 1;
+    }),
+  );
+
+  function* around(id: string): Generator<string> {
+    const direct = neighbours.get(id) ?? [];
+    yield* direct;
+    const groups = [...direct.slice(0, MAX_RELATED).map((other) => observedById.get(other)), ...observedFew(id)];
+    for (const data of groups) {
+      if (data === undefined || !clear.has(data)) continue;
+      yield* neighbours.get(data.id) ?? [];
+      yield* data.refs;
+    }
+  }
+
+  function relatedTo(id: string): string[] {
+    const related = new Set<string>();
+    let looks = 0;
+    for (const other of around(id)) {
+      if (other !== id) related.add(other);
+      looks += 1;
+      if (looks === MAX_RELATED) break;
+    }
+    return [...related];
+  }
+
+  function observedFew(id: string): StixObserved[] {
+    return (observedOf.get(id) ?? []).slice(0, MAX_RELATED);
+  }
+
+  return {
+    relatedTo,
+    filesOf: (id) => relatedTo(id).flatMap((other) => files.get(other) ?? []),
+    seen(id) {
+      const data = observedFew(id);
+      const firsts = data.flatMap(({ firstTs }) => firstTs ?? []);
+      const lasts = data.flatMap(({ lastTs }) => lastTs ?? []);
+      return {
+        firstTs: firsts.length > 0 ? Math.min(...firsts) : (relationTs.get(id) ?? null),
+        lastTs: lasts.length > 0 ? Math.max(...lasts) : null,
+        creator: data.find(({ creator }) => creator !== '')?.creator ?? '',
+      };
+    },
+  };
+}
+
+function push<T>(lists: Map<string, T[]>, key: string, value: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [value]);
+  else list.push(value);
+}

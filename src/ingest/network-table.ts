@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { AppError } from '../core/errors.ts';
+import { IP_BYTES, isIpv4 } from '../core/ip.ts';
+
+/**
+ * Ranges of addresses in the order of their beginnings: an address is in the last range that begins at or before it, or
+ * in none. Plain numbers side by side: 412,000 ranges of IPv4 and 103,000 of IPv6 take 8.7 MB.
+ */
+export type NetworkTable = {
+  /** How many 32-bit words an address has: one, or four. */
+  words: 1 | 4;
+  starts: Uint32Array;
+  ends: Uint32Array;
+  asns: Uint32Array;
+};
+
+const LINE_FEED = 0x0a;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+const UNREADABLE = -1;
+
+/** A file of lines `start,end,asn,name`, the addresses as decimal numbers. */
+export function readNetworkTable(file: string, words: 1 | 4): NetworkTable {
+  const bytes = readTable(file);
+  const count = countLines(bytes);
+  const starts = new Uint32Array(count * words);
+  const ends = new Uint32Array(count * words);
+  const asns = new Uint32Array(count);
+  let at = 0;
+  for (let line = 0; line < count; line++) {
+    at = readDecimal(bytes, at, starts, line, words);
+    at = readDecimal(bytes, at, ends, line, words);
+    at = readDecimal(bytes, at, asns, line, 1);
+    if (at === UNREADABLE) throw unreadable(file, line);
+    if (!isInOrder(starts, ends, line, words)) throw unsorted(file, line);
+    at = bytes.indexOf(LINE_FEED, at) + 1;
+  }
+  return { words, starts, ends, asns };
+}
+
+/** Zero stands for what nobody routes. */
+export function tableAsn({ words, starts, ends, asns }: NetworkTable, key: Uint32Array): number | null {
+  let low = 0;
+  let high = asns.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compare(starts, middle, key, 0, words) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  if (low === 0 || compare(key, 0, ends, low - 1, words) > 0) return null;
+  return asns[low - 1] || null;
+}
+
+/** An address (`core/ip.ts`) as the words of its table. */
+export function keyWords(ip: Uint8Array): Uint32Array {
+  const view = new DataView(ip.buffer, ip.byteOffset, IP_BYTES);
+  if (isIpv4(ip)) return Uint32Array.of(view.getUint32(12));
+  return Uint32Array.of(view.getUint32(0), view.getUint32(4), view.getUint32(8), view.getUint32(12));
+}
+
+function readTable(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    throw new AppError('unavailable', `${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function countLines(bytes: Buffer): number {
+  let count = bytes.length > 0 && bytes.at(-1) !== LINE_FEED ? 1 : 0;
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) count++;
+  return count;
+}
+
+/**
+ * Reads a number and the comma behind it into the words at `index`, and gives the place after that. Digit by digit, since
+ * a BigInt for each made the start of the server a second longer.
+ */
+function readDecimal(bytes: Buffer, from: number, array: Uint32Array, index: number, words: number): number {
+  if (from === UNREADABLE) return UNREADABLE;
+  const first = index * words;
+  let at = from;
+  for (; bytes[at] !== COMMA; at++) {
+    let carry = (bytes[at] ?? LINE_FEED) - ZERO;
+    if (!(carry >= 0 && carry <= 9)) return UNREADABLE;
+    for (let i = first + words - 1; i >= first; i--) {
+      const value = (array[i] as number) * 10 + carry;
+      array[i] = value; // keeps the lower 32 bits
+      carry = Math.floor(value / 2 ** 32);
+    }
+    if (carry > 0) return UNREADABLE;
+  }
+  return at === from ? UNREADABLE : at + 1;
+}
+
+/** Two ranges of the real data overlap, so an end is not held against the next beginning. */
+function isInOrder(starts: Uint32Array, ends: Uint32Array, index: number, words: number): boolean {
+  if (compare(starts, index, ends, index, words) > 0) return false;
+  return index === 0 || compare(starts, index - 1, starts, index, words) < 0;
+}
+
+function compare(a: Uint32Array, aIndex: number, b: Uint32Array, bIndex: number, words: number): number {
+  for (let i = 0; i < words; i++) {
+    const difference = (a[aIndex * words + i] as number) - (b[bIndex * words + i] as number);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+function unreadable(file: string, index: number): AppError {
+  return new AppError('bad_request', `${file}: line ${index + 1} is not start,end,asn,name with addresses as numbers`);
+}
+
+function unsorted(file: string, index: number): AppError {
+  return new AppError(
+    'bad_request',
+    `${file}: line ${index + 1} ends before it begins, or does not begin after the line above it`,
+  );
+}

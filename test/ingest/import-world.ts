@@ -1,0 +1,52 @@
+import type { TestContext } from 'node:test';
+import { type Format, INPUT_LIMITS, type Item, type Source } from '../../src/ingest/format.ts';
+import { type ImportOptions, runImport } from '../../src/ingest/run.ts';
+import { sourceOf } from '../../src/ingest/source.ts';
+import type { Control } from '../../src/store/control.ts';
+import { openControl, openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+export const NOW_TS = 1_800_000_000;
+
+export type World = {
+  dataDir: string;
+  store: Store;
+  control: Control;
+  run(options: Pick<ImportOptions, 'format' | 'source'> & Partial<ImportOptions>): ReturnType<typeof runImport>;
+};
+
+/** Empty data, gone after the test, and imports into it. */
+export async function importWorld(t: TestContext): Promise<World> {
+  const dataDir = temporaryFolder(t);
+  const [store, control] = [await openStore({ dataDir }), await openControl({ dataDir })];
+  t.after(() => Promise.all([store.close(), control.close()]));
+  return {
+    dataDir,
+    store,
+    control,
+    run: (options) =>
+      runImport({ into: { store, control }, feed: 'feed', limits: INPUT_LIMITS, nowTs: () => NOW_TS, ...options }),
+  };
+}
+
+export function textSource(...texts: string[]): Source {
+  const total = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return sourceOf('text', chunks(texts), total, () => null);
+}
+
+async function* chunks(texts: readonly string[]): AsyncGenerator<Buffer> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+/** A format whose rows are made here; what it is read from does not matter. */
+export function madeFormat(read: () => AsyncIterable<Item[]>): Format {
+  return { name: 'made', summary: '', read };
+}
+
+export const NO_SOURCE = textSource();
+
+/** The row of a URL that was seen at some times. */
+export function row(line: number, url: string, ...seen: [ts: number, status: 'online' | 'offline'][]): Item {
+  return { kind: 'observations', line, text: url, inputs: seen.map(([ts, status]) => ({ url, ts, status })) };
+}

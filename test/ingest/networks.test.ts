@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { parseIp } from '../../src/core/ip.ts';
+import { toObservation } from '../../src/core/observation.ts';
+import { type Networks, openNetworks } from '../../src/ingest/networks.ts';
+import { refillNetworks } from '../../src/ingest/networks-refill.ts';
+import { openStore } from '../../src/store/open.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { mmdbOf } from './mmdb.ts';
+
+const asnOf = (networks: Networks, address: string) => networks.asnOf(parseIp(address) ?? assert.fail(address));
+
+/** `address as a number`, as the npm data set has it. */
+function numberOf(address: string): string {
+  const key = parseIp(address) ?? assert.fail(address);
+  const bytes = address.includes(':') ? key : key.subarray(12);
+  return `${BigInt(`0x${Buffer.from(bytes).toString('hex')}`)}`;
+}
+
+const row = (from: string, to: string, asn: number | string, name = '"Name, with comma"') =>
+  `${numberOf(from)},${numberOf(to)},${asn},${name}\n`;
+
+const IPV4 = [
+  row('192.0.2.0', '192.0.2.127', 64500),
+  row('192.0.2.128', '192.0.2.255', 64501, 'plain'),
+  row('198.51.100.0', '198.51.100.255', 0),
+  row('203.0.113.0', '255.255.255.255', 4_294_967_295),
+].join('');
+const IPV6 = [row('2001:db8::', '2001:db8:0:ffff:ffff:ffff:ffff:ffff', 64510), row('3fff::', '3fff::1', 64511)].join(
+  '',
+);
+
+function csvFolder(t: TestContext, ipv4 = IPV4, ipv6 = IPV6): string {
+  const folder = join(temporaryFolder(t), 'asn');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'asn-ipv4-num.csv'), ipv4);
+  writeFileSync(join(folder, 'asn-ipv6-num.csv'), ipv6);
+  return folder;
+}
+
+function mmdbFile(t: TestContext, networks = MMDB): string {
+  const file = join(temporaryFolder(t), 'asn.mmdb');
+  writeFileSync(file, mmdbOf(networks));
+  return file;
+}
+
+const MMDB = {
+  '192.0.2.0/25': { autonomous_system_number: 64500, name: 'x' },
+  '192.0.2.128/25': { asn: 'AS64501' },
+  '198.51.100.0/24': { country: 'ZZ' },
+  '203.0.113.0/24': { autonomous_system_number: 4_294_967_295 },
+  '2001:db8::/48': { autonomous_system_number: 64510 },
+};
+
+const VECTORS = [
+  ['192.0.2.0', 64500],
+  ['192.0.2.127', 64500],
+  ['::ffff:192.0.2.127', 64500],
+  ['192.0.2.128', 64501],
+  ['192.0.2.255', 64501],
+  ['192.0.3.0', null],
+  ['192.0.1.255', null],
+  ['0.0.0.0', null],
+  ['198.51.100.1', null],
+  ['203.0.113.9', 4_294_967_295],
+  ['2001:db8::', 64510],
+  ['2001:db8:0:ffff:ffff:ffff:ffff:ffff', 64510],
+  ['2001:db8:1::', null],
+  ['2001:db7:ffff:ffff:ffff:ffff:ffff:ffff', null],
+  ['::', null],
+  ['ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff', null],
+] as const;
+
+for (const [kind, make] of [
+  ['MMDB file', mmdbFile],
+  ['npm data set', csvFolder],
+] as const) {
+  describe(`networks from an ${kind}`, () => {
+    for (const [address, asn] of VECTORS) {
+      test(`${address} is in ${asn ?? 'none'}`, (t) => assert.equal(asnOf(openNetworks(make(t)), address), asn));
+    }
+  });
+}
+
+describe('networks', () => {
+  test('no table knows nothing', () => assert.equal(asnOf(openNetworks(null), '192.0.2.1'), null));
+
+  test('an empty or unended table is one too', (t) => {
+    const networks = openNetworks(csvFolder(t, IPV4.trimEnd(), ''));
+    assert.equal(asnOf(networks, '203.0.113.9'), 4_294_967_295);
+    assert.equal(asnOf(networks, '2001:db8::'), null);
+  });
+
+  test('ranges may overlap, as they do in the real data: the later beginning wins', (t) => {
+    const networks = openNetworks(
+      csvFolder(t, row('192.0.2.0', '192.0.2.99', 1) + row('192.0.2.50', '192.0.2.200', 2)),
+    );
+    assert.deepEqual(
+      ['192.0.2.49', '192.0.2.50'].map((address) => asnOf(networks, address)),
+      [1, 2],
+    );
+  });
+
+  for (const [why, text] of [
+    ['no number', 'x,2,3,n\n'],
+    ['nothing', ',2,3,n\n'],
+    ['too few fields', '1,2\n3,4,5,n\n'],
+    ['an empty line', '1,2,3,n\n\n'],
+    ['an address beyond the family', '1,4294967296,3,n\n'],
+    ['an ASN beyond 32 bits', '1,2,4294967296,n\n'],
+    ['an end before its start', '2,1,3,n\n'],
+    ['no order', '5,6,1,n\n1,2,1,n\n'],
+  ] as const) {
+    test(`a table is refused: ${why}`, (t) => {
+      assert.throws(() => openNetworks(csvFolder(t, text)), /asn-ipv4-num\.csv: line \d/);
+    });
+  }
+
+  test('says what is missing or no table', (t) => {
+    const folder = temporaryFolder(t);
+    assert.throws(() => openNetworks(join(folder, 'none.mmdb')), /is not there: see --asn-db/);
+    writeFileSync(join(folder, 'text.mmdb'), 'hello');
+    assert.throws(() => openNetworks(join(folder, 'text.mmdb')), /is no MMDB file/);
+    assert.throws(() => openNetworks('npm'), /npm install @ip-location-db\/asn/);
+  });
+
+  test('a table that has changed is read again; a broken one is told, and the old one stays', (t) => {
+    const failures: unknown[] = [];
+    const timers: (() => void)[] = [];
+    let isStopped = false;
+    const file = mmdbFile(t);
+    const networks = openNetworks(file, {
+      every(_ms, work) {
+        timers.push(work);
+        return () => {
+          isStopped = true;
+        };
+      },
+      onFailure: (error) => failures.push(error),
+    });
+    const [look = () => assert.fail()] = timers;
+    look();
+    writeFileSync(`${file}.new`, mmdbOf({ '192.0.2.0/24': { autonomous_system_number: 7 } }));
+    renameSync(`${file}.new`, file);
+    assert.equal(asnOf(networks, '192.0.2.1'), 64500);
+    look();
+    assert.equal(asnOf(networks, '192.0.2.1'), 7);
+    writeFileSync(file, 'half a fi');
+    look();
+    look();
+    assert.deepEqual([asnOf(networks, '192.0.2.1'), failures.length], [7, 1]);
+    networks.close();
+    assert.ok(isStopped);
+  });
+});
+
+describe('refilling networks', () => {
+  test('gives addresses without a network theirs, and leaves the others', async (t) => {
+    const store = await openStore({ dataDir: temporaryFolder(t) });
+    t.after(() => store.close());
+    const ts = 1_767_225_600;
+    const seen = [
+      { ts, url: 'http://192.0.2.1/a' },
+      { ts, url: 'http://192.0.2.1/b' },
+      { ts, url: 'http://192.0.2.2/', asn: 64999 },
+      { ts, url: 'http://192.88.0.1/' },
+      { ts, url: 'http://a.example/', ip: ['192.0.2.200', '2001:db8::5'] },
+    ].map((input) => {
+      const parsed = toObservation(input);
+      assert.ok(parsed.ok);
+      return parsed.observation;
+    });
+    await store.apply(seen);
+    const networks = openNetworks(mmdbFile(t));
+    const refill = () => refillNetworks(store, networks, new AbortController().signal);
+    assert.deepEqual(await refill(), { addresses: 4, unknown: 1, resolutions: 4 });
+    assert.deepEqual(await refill(), { addresses: 1, unknown: 1, resolutions: 0 });
+    const found = async (asn: number) => {
+      const urls: string[] = [];
+      const window = { since: 0, until: ts };
+      const bounds = { limit: 99, signal: new AbortController().signal };
+      for await (const facts of store.search({ by: 'asn', asn }, window, bounds))
+        urls.push(...facts.map(({ url }) => url));
+      return urls.sort();
+    };
+    assert.deepEqual(await found(64500), ['http://192.0.2.1/a', 'http://192.0.2.1/b']);
+    assert.deepEqual(await found(64999), ['http://192.0.2.2/']);
+    assert.deepEqual(await found(64501), ['http://a.example/']);
+  });
+});
