@@ -55,7 +55,7 @@ async function applyAll(dataDir: string, { observations, batchSize }: KillOption
   await store.close();
 }
 
-function integrityFaults(dataDir: string): string[] {
+export function integrityFaults(dataDir: string): string[] {
   const db = new DatabaseSync(join(dataDir, 'intelligence.db'));
   const rows = db.prepare('pragma integrity_check').all() as { integrity_check: string }[];
   db.close();

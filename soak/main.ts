@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
+import { importKillLoop } from './import-kill.ts';
 import { killLoop } from './kill.ts';
 import { streamSoak } from './stream.ts';
 
-// The long runs: npm run soak. Short versions of both are among the tests.
+// The long runs: npm run soak. Short versions of all are among the tests.
 
 const { values } = parseArgs({
   options: { rows: { type: 'string', default: '1000000' }, kills: { type: 'string', default: '50' } },
@@ -17,12 +18,17 @@ const kill = await killLoop({
 });
 say(`kill -9 in ${kill.killed} of ${values.kills} runs: ${JSON.stringify(kill.faults)}, same state: ${kill.sameState}`);
 
+const imports = await importKillLoop({ rounds: 20, rows: 20_000 });
+say(`kill -9 in ${imports.killed} of 20 imports: ${JSON.stringify(imports.faults)}, same export: ${imports.sameState}`);
+
 const stream = await streamSoak(Number(values.rows), say);
 for (const [name, value] of Object.entries(stream)) say(`${name.padEnd(16)} ${Number(value.toFixed(2))}`);
 
 const isGood =
   kill.faults.length === 0 &&
   kill.sameState &&
+  imports.faults.length === 0 &&
+  imports.sameState &&
   stream.rows === Number(values.rows) &&
   stream.grownMb < 64 &&
   stream.lastBesideP99Ms < 50 &&

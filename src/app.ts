@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
+import type { FastifyBaseLogger } from 'fastify';
 import { openDirectory } from './accounts/directory.ts';
 import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.ts';
 import { readKeyFile } from './accounts/key-file.ts';
@@ -12,6 +15,13 @@ import { METRICS_PATH, openMetricsServer } from './http/metrics-server.ts';
 import { buildServer, closeServer, setTlsPair } from './http/server.ts';
 import { readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
+import { everyMs } from './ingest/every.ts';
+import { createRunFeed } from './ingest/feed-import.ts';
+import { feedState } from './ingest/feed-times.ts';
+import type { Turn } from './ingest/feed-turn.ts';
+import { inputLimits } from './ingest/input-limits.ts';
+import { openNetworks } from './ingest/networks.ts';
+import { type Schedule, startSchedule } from './ingest/schedule.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
@@ -79,7 +89,7 @@ export async function openApp(settings: Settings): Promise<App> {
     const login = createLogin({ control, directory, nowMs: Date.now, tokenLifeSeconds, onOutcome });
     const logger = { level: logLevel, stream: process.stderr };
     const server = buildServer(
-      { store, now, authenticate: directory.authenticate, counters, login },
+      { store, now, authenticate: directory.authenticate, counters, login, feeds: control.feeds },
       { queryBudgetMs, logger, tls, metrics, trustedProxies },
     );
     const metricsUrl = metrics === undefined ? null : await listenForMetrics(metrics, settings, opened);
@@ -89,6 +99,7 @@ export async function openApp(settings: Settings): Promise<App> {
     await server
       .listen({ host, port, listenTextResolver: (address) => `listening on ${address.replace(/^http/, scheme)}` })
       .catch(explainListen(host, port, 'host', 'port'));
+    opened(startFeeds({ store, control, metrics, log: server.log, settings }));
     const url = urlOf(scheme, host, (server.server.address() as { port: number }).port);
     server.log.info({ url, metricsUrl, dataDir, version: version(), node: process.version }, 'started');
     return {
@@ -114,6 +125,64 @@ export async function openApp(settings: Settings): Promise<App> {
     await close();
     throw error;
   }
+}
+
+type FeedParts = {
+  store: Store;
+  control: Control;
+  metrics: Metrics | undefined;
+  log: FastifyBaseLogger;
+  settings: Settings;
+};
+
+/** Fetches what is due until it is closed. */
+function startFeeds({ store, control, metrics, log, settings }: FeedParts): Pick<Schedule, 'close'> {
+  const { asnDb, resolvesHosts, feedsAllowPrivate: allowedNetworks } = settings;
+  const networks = openNetworks(asnDb, {
+    every: everyMs,
+    onFailure: (err) => log.warn({ err }, 'the table of networks stays as it was'),
+  });
+  metrics?.watchFeeds(async () =>
+    (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' })),
+  );
+  const schedule = startSchedule({
+    control,
+    runFeed: createRunFeed({
+      store,
+      control,
+      networks,
+      allowedNetworks,
+      resolvesHosts,
+      limits: inputLimits(settings),
+      now,
+    }),
+    now,
+    random: Math.random,
+    every: everyMs,
+    owner: `${hostname()} ${process.pid} ${randomUUID()}`,
+    onTurn(feed, turn) {
+      metrics?.feedRan(feed, turn.outcome);
+      logTurn(log, feed, turn);
+    },
+    onFailure(err) {
+      metrics?.failed('feed_poll');
+      log.warn({ err }, 'feeds could not be looked at');
+    },
+  });
+  void schedule.runDue();
+  return {
+    async close() {
+      await schedule.close();
+      networks.close();
+    },
+  };
+}
+
+/** A publisher who does not answer is no fault of ours; what is no refusal in words is. */
+function logTurn(log: FastifyBaseLogger, feed: string, turn: Turn): void {
+  if (turn.outcome !== 'failed') log.info({ feed, outcome: turn.outcome }, 'a feed');
+  else if (turn.error instanceof AppError) log.warn({ feed, reason: turn.error.message }, 'a feed failed');
+  else log.error({ feed, err: turn.error }, 'a feed failed');
 }
 
 function now(): number {

@@ -10,14 +10,14 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LAYERS = [
   ['core'],
   ['contract', 'config', 'store'],
-  ['accounts', 'limits', 'ingest'],
+  ['accounts', 'limits', 'ingest', 'metrics'],
   ['http', 'portal'],
   ['app'],
   ['cli'],
 ];
 
 /** Drivers stay inside their adapter. */
-const DRIVERS: Record<string, string> = { 'node:sqlite': 'src/store/sqlite/' };
+const DRIVERS: Record<string, string> = { 'node:sqlite': 'src/store/sqlite/', 'prom-client': 'src/metrics/' };
 
 const IMPORT = /^(?:import|export)\b[^;]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm;
 

@@ -14,7 +14,8 @@ export type Entry = {
   name: string;
   /** One line for the list of commands. */
   summary: string;
-  load(): Promise<Command | CommandGroup>;
+  /** Takes what stands behind the name, for a command that has others beside it: `import FORMAT`, `import list`. */
+  load(args: string[]): Promise<Command | CommandGroup>;
 };
 
 /** `urlwarden account add`, `urlwarden account list`, … In the order in which `--help` lists them. */

@@ -22,6 +22,8 @@ type Shape = {
   flags?: string;
   /** Names of what must stand there, in order. */
   operands?: readonly string[];
+  /** Names of what may stand behind them. */
+  optional?: readonly string[];
   options?: ParseArgsOptionsConfig;
 };
 
@@ -52,7 +54,7 @@ export function controlCommand(shape: Shape, answer: (control: Control, input: I
   return { ...command, usage: command.usage + JSON_FLAG };
 }
 
-function readInput({ operands = [], options = {} }: Shape, args: string[]): Input {
+function readInput({ operands = [], optional = [], options = {} }: Shape, args: string[]): Input {
   const { values, positionals } = parseArgs({
     args,
     options: { ...options, data: { type: 'string' } },
@@ -60,7 +62,7 @@ function readInput({ operands = [], options = {} }: Shape, args: string[]): Inpu
   });
   const missing = operands[positionals.length];
   if (missing !== undefined) throw new UsageError(`${missing} is missing`);
-  const extra = positionals[operands.length];
+  const extra = positionals[operands.length + optional.length];
   if (extra !== undefined) throw new UsageError(`${JSON.stringify(extra)} is not expected here`);
   const { data, ...others } = values as Record<string, string | true>;
   return { operands: positionals, options: others, dataDir: readDataDir(data) };

@@ -10,6 +10,26 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/serve.ts')).serve,
   },
   {
+    name: 'import',
+    summary: 'Add what a file, a URL or standard input tells about URLs.',
+    load: async (args) => (await import('./commands/import.ts')).importFor(args),
+  },
+  {
+    name: 'export',
+    summary: 'Write all that is known to standard output.',
+    load: async () => (await import('./commands/export.ts')).exportCommand,
+  },
+  {
+    name: 'feed',
+    summary: 'Say which feeds the server fetches, and see how they are.',
+    load: async () => (await import('./commands/feed.ts')).feed,
+  },
+  {
+    name: 'networks',
+    summary: 'Fill in the networks of addresses, and look them up.',
+    load: async () => (await import('./commands/networks.ts')).networks,
+  },
+  {
     name: 'account',
     summary: 'Add, change and remove the accounts that may ask.',
     load: async () => (await import('./commands/account.ts')).account,
@@ -55,7 +75,7 @@ async function dispatch(path: string, entries: readonly Entry[], [name, ...args]
   if (isHelp(name)) return printed(help(path, entries));
   const entry = entries.find((candidate) => candidate.name === name);
   if (entry === undefined) return complain(`${path} has no command ${JSON.stringify(name)}.\n\n${help(path, entries)}`);
-  const loaded = await entry.load();
+  const loaded = await entry.load(args);
   if ('entries' in loaded) return dispatch(`${path} ${name}`, loaded.entries, args);
   return asksForHelp(args) ? printed(loaded.usage) : run(`${path} ${name}`, loaded, args);
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type Line, readLines } from './lines.ts';
+import { type Line, readLines } from '../ingest/lines.ts';
 import { print } from './output.ts';
 
 /** A command that answers one question per argument, or per line of standard input. */
@@ -10,6 +10,9 @@ export type Questions = {
   answerText(question: string): { text: string; refused: boolean };
 };
 
+/** What a request body may have. The longest URL, each of its 8,192 characters written \uXXXX, takes 49,154 bytes. */
+const LINE_MAX_BYTES = 64 * 1024;
+
 const UNREADABLE = {
   too_long: 'The line is longer than 64 KiB.',
   invalid_unicode: 'The line is not valid UTF-8.',
@@ -18,7 +21,7 @@ const UNREADABLE = {
 /** Streams: memory does not grow with the input. Exit code 1 when a question of a person was refused. */
 export async function answerAll(questions: Questions, args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, options: { json: { type: 'boolean' } }, allowPositionals: true });
-  const lines = positionals.length > 0 ? [positionals.map(argumentLine)] : readLines(standardInput());
+  const lines = positionals.length > 0 ? [positionals.map(argumentLine)] : readLines(standardInput(), LINE_MAX_BYTES);
   let code = 0;
   for await (const batch of lines) {
     const answers = batch.map((line) => (values.json ? jsonAnswer(questions, line) : textAnswer(questions, line)));

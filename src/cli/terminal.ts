@@ -1,16 +1,26 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { AppError } from '../core/errors.ts';
-import { readLines } from './lines.ts';
+import { readLines } from '../ingest/lines.ts';
+
+/** Of a line on standard input; a password has at most 1,024 bytes, and a header hardly more. */
+const LINE_MAX_BYTES = 64 * 1024;
 
 // Questions go to standard error: standard output is for the answer, which may be JSON for a program.
 
 /** From the terminal, typed twice and not shown; where there is none, the first line of standard input. */
 export async function readNewPassword(): Promise<string> {
-  if (!process.stdin.isTTY) return firstLine();
+  if (!process.stdin.isTTY) return firstLine('password');
   const [password, again] = await askHidden(['New password: ', 'The same again: ']);
   if (password === again) return password ?? '';
   throw new AppError('bad_request', 'The two passwords differ, so nothing was changed: try again.');
+}
+
+/** From the terminal, not shown; where there is none, the first line of standard input. */
+export async function readSecret(what: string): Promise<string> {
+  if (!process.stdin.isTTY) return firstLine(what);
+  const [secret] = await askHidden([`${what}: `]);
+  return secret ?? '';
 }
 
 /** Refuses to go on without a person's yes. */
@@ -58,10 +68,10 @@ function openLines(output: Writable, prompt: string) {
   };
 }
 
-async function firstLine(): Promise<string> {
-  for await (const [line] of readLines(process.stdin)) {
+async function firstLine(what: string): Promise<string> {
+  for await (const [line] of readLines(process.stdin, LINE_MAX_BYTES)) {
     if (line?.ok) return line.text.replace(/\r$/, '');
-    throw new AppError('bad_request', 'The password on standard input is too long, or not valid UTF-8.');
+    throw new AppError('bad_request', `The ${what} on standard input is too long, or not valid UTF-8.`);
   }
-  throw new AppError('bad_request', 'There is no password on standard input: write it there on one line.');
+  throw new AppError('bad_request', `There is no ${what} on standard input: write it there on one line.`);
 }

@@ -40,10 +40,10 @@ export const DEFAULT_CONNECTION_TIMES: ConnectionTimes = {
 export type ConnectionOptions = {
   /** With it the server speaks HTTPS, without it HTTP. */
   tls?: TlsPair | undefined;
-  /** Told of every request that has a response, before anything else happens with it. */
-  watch?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
-  /** Told of every request that never got a response object. */
+  /** Told of every request that is answered here and never reaches the handler. */
   onUnreadable?: ((status: number) => void) | undefined;
+  /** Told of every connection that ended while an answer was under way. */
+  onAborted?: (() => void) | undefined;
 };
 
 /** The newest request of a connection and its response. */
@@ -62,7 +62,7 @@ export type NodeServer = {
 export function createNodeServer(
   handler: RequestListener,
   times: ConnectionTimes,
-  { tls, watch = () => {}, onUnreadable = () => {} }: ConnectionOptions = {},
+  { tls, onUnreadable = () => {}, onAborted = () => {} }: ConnectionOptions = {},
 ): NodeServer {
   /** Those that can be spoken on: with TLS, after the handshake. */
   const ready = new WeakSet<Duplex>();
@@ -79,23 +79,28 @@ export function createNodeServer(
       exchange.response.once('finish', () => lastWords(socket, newest.get(socket), error));
     }
   };
+  const answerHere = (response: ServerResponse, error: AppError) => {
+    onUnreadable(wireError(error).status);
+    answerError(response, error);
+  };
   const server = listenerOf(times, tls);
   const endHandshakes = tls === undefined ? () => {} : trackHandshakes(server);
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     ready.add(socket);
     socket.setMaxListeners(0); // every stream listens for its end, and many may wait on one connection
-    socket.once('close', () => newest.delete(socket));
+    socket.once('close', () => {
+      if (newest.get(socket)?.response.writableFinished === false) onAborted();
+      newest.delete(socket);
+    });
   });
   server.on('request', (request, response) => {
-    watch(request, response);
     newest.set(request.socket, { request, response });
-    if (hasOneHost(request)) handler(request, response);
-    else answerError(response, new AppError('bad_request', 'The request must have exactly one Host header'));
+    if (hasOneHost(request)) return handler(request, response);
+    answerHere(response, new AppError('bad_request', 'The request must have exactly one Host header'));
   });
   server.on('checkExpectation', (request, response) => {
-    watch(request, response);
     newest.set(request.socket, { request, response });
-    answerError(response, new AppError('expectation_failed', 'The only expectation that can be met is 100-continue'));
+    answerHere(response, new AppError('expectation_failed', 'The only expectation that can be met is 100-continue'));
   });
   server.on('connect', (_request, socket) => refuse(socket, unknownPath()));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

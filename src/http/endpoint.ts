@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import type { Login } from '../accounts/login.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Counters } from '../limits/counters.ts';
+import type { Feed } from '../store/control.ts';
 import type { Store } from '../store/store.ts';
 import type { Exchange } from './exchange.ts';
 import type { Authenticate } from './hooks/authenticate.ts';
@@ -16,6 +17,7 @@ export type Services = {
   authenticate: Authenticate;
   counters: Counters;
   login: Login;
+  feeds(): Promise<Feed[]>;
 };
 
 /** What a handler may reach for. */

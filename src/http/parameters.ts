@@ -20,6 +20,13 @@ export const untilParameter: Parameter = {
   description: 'Records with ts less than or equal to this. Default: now.',
 };
 
+export const verboseParameter: Parameter = {
+  in: 'query',
+  name: 'verbose',
+  schema: Type.Enum(['', '1', 'true', '0', 'false']),
+  description: 'Tell of each part how it is.',
+};
+
 const Limit = { minimum: 1, maximum: MAX_INTEGER };
 
 export const limitParameter = (defaultLimit?: number): Parameter => ({

@@ -4,15 +4,7 @@ import type { Payload as WirePayload } from '../contract/payload.ts';
 import type { Event, Status } from '../contract/status.ts';
 import type { UrlHistoryResponse, UrlLastResponse } from '../contract/url.ts';
 import type { Counts } from '../core/quota.ts';
-import type { EventKind, Payload, StatusEvent, UrlHistory, UrlLast } from '../core/records.ts';
-
-/** The newest event read as a status: what was removed is offline, and keeps its reason. */
-const STATUS_OF: Record<EventKind, Status['status']> = {
-  added: 'online',
-  online: 'online',
-  offline: 'offline',
-  removed: 'offline',
-};
+import { type Payload, STATUS_OF, type StatusEvent, type UrlHistory, type UrlLast } from '../core/records.ts';
 
 export function presentEvent({ ts, kind, removal, reporter }: StatusEvent): Event {
   return { ts, status: kind, removal, reporter };

@@ -27,6 +27,14 @@ export function limitOf(query: Query): number | undefined {
   return integerParameter(query, 'limit', 1);
 }
 
+/** `?verbose`, `?verbose=1`; the unknown is refused as everywhere. */
+export function switchOf(query: Query, name: string): boolean {
+  const sent = query[name];
+  if (sent === undefined || sent === '0' || sent === 'false') return false;
+  if (sent === '' || sent === '1' || sent === 'true') return true;
+  throw new AppError('bad_request', `"${name}" must be sent once, alone or as true or false`);
+}
+
 function integerParameter(query: Query, name: string, min: number): number | undefined {
   const sent = query[name];
   if (sent === undefined) return undefined;

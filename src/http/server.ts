@@ -4,11 +4,11 @@ import {
   type FastifyServerOptions,
   fastify,
   LogController,
-  type onRequestHookHandler,
+  type onResponseHookHandler,
 } from 'fastify';
 import { ErrorBody } from '../contract/error.ts';
 import { AppError } from '../core/errors.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import type { Metrics, RecordAnswer } from '../metrics/metrics.ts';
 import { anyContentType, describeFault, MAX_BODY_BYTES, parseJson } from './body.ts';
 import {
   answerError,
@@ -25,7 +25,6 @@ import { knownPath } from './hooks/known-path.ts';
 import { allowOf, answerOptions, refuseMethod } from './hooks/methods.ts';
 import { handlerOf } from './metering.ts';
 import type { NdjsonTimes } from './ndjson.ts';
-import { markRoute, watchAnswers } from './observe.ts';
 import { openapiDocument } from './openapi.ts';
 import { type Route, routes } from './routes.ts';
 import type { TlsPair } from './tls.ts';
@@ -47,6 +46,9 @@ const DEFAULT_TIMES: ConnectionTimes & NdjsonTimes = {
   stallMs: 60_000,
 };
 
+/** What a request is counted under whose path is none of ours. */
+const UNKNOWN_ROUTE = 'unknown';
+
 /** One HTTP server over services that are opened and closed elsewhere. It keeps no state outside itself. */
 export function buildServer(services: Services, options: ServerOptions = {}): FastifyInstance {
   const { logger = false, tls, metrics, trustedProxies = [], ...given } = options;
@@ -57,8 +59,11 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (parent) => parent, // a child for every request costs more than the request id is worth
     serverFactory: (handler) => {
-      const watch = metrics && watchAnswers(metrics);
-      const node = createNodeServer(handler, times, { tls, watch, onUnreadable: metrics?.unreadable });
+      const node = createNodeServer(handler, times, {
+        tls,
+        onUnreadable: metrics?.unreadable,
+        onAborted: metrics?.aborted,
+      });
       nodes.push(node);
       return node.server;
     },
@@ -69,7 +74,10 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
     schemaErrorFormatter: describeFault,
     return503OnClosing: false, // a request that came in time is answered, and its connection closed
-    frameworkErrors: (error, _request, reply) => answerError(reply.raw, error), // the target is no readable path
+    frameworkErrors(error, _request, reply) {
+      metrics?.unreadable(wireError(error).status); // the target is no readable path
+      answerError(reply.raw, error);
+    },
   });
   answerErrors(app, metrics);
   app.removeAllContentTypeParsers();
@@ -97,8 +105,8 @@ function addRoute(
   metrics: Metrics | undefined,
 ): void {
   const { method, path: url, body, response } = endpoint;
-  const mark = metrics ? [markRoute(metrics.route(url))] : [];
-  const onRequest = [...mark];
+  const onResponse = metrics ? [recordAnswer(metrics.route(url))] : [];
+  const onRequest = [];
   if (access !== 'open') onRequest.push(authenticateHook(context.services.authenticate, access));
   if (body) onRequest.push(anyContentType);
   const success =
@@ -110,9 +118,18 @@ function addRoute(
     url,
     schema: { ...(body && { body }), response: { 200: success, '4xx': ErrorBody, '5xx': ErrorBody } },
     onRequest,
+    onResponse,
     handler: handlerOf(endpoint, metering, context),
   });
-  addOtherMethods(app, method, url, mark);
+  addOtherMethods(app, method, url, onResponse);
+}
+
+/** Of every answer that went out whole; Fastify takes the time of each in any case. */
+function recordAnswer(record: RecordAnswer): onResponseHookHandler {
+  return (request, reply, done) => {
+    record(request.method, reply.statusCode, reply.elapsedTime / 1000);
+    done();
+  };
 }
 
 /** Every other method of the path, so that it is refused as such and not as an unknown path. */
@@ -120,15 +137,15 @@ function addOtherMethods(
   app: FastifyInstance,
   method: 'GET' | 'POST',
   url: string,
-  mark: readonly onRequestHookHandler[],
+  onResponse: onResponseHookHandler[],
 ): void {
   const allow = allowOf(method);
   const handler = () => {
     throw new Error('onRequest answers');
   };
   const others = app.supportedMethods.filter((name) => !allow.split(', ').includes(name));
-  app.route({ method: others, url, onRequest: [...mark, refuseMethod(allow)], handler });
-  app.route({ method: 'OPTIONS', url, onRequest: [...mark, answerOptions(allow)], handler });
+  app.route({ method: others, url, onRequest: refuseMethod(allow), onResponse, handler });
+  app.route({ method: 'OPTIONS', url, onRequest: answerOptions(allow), onResponse, handler });
 }
 
 /** A flood of requests that we do not take must not become a flood of log lines. */
@@ -136,9 +153,11 @@ const isDeliberate = (error: unknown): boolean => error instanceof AppError && e
 
 /** Whatever is thrown, anywhere above the socket. Only what is our fault is logged: a healthy server logs no error. */
 function answerErrors(app: FastifyInstance, metrics: Metrics | undefined): void {
+  const recordUnknown = metrics?.route(UNKNOWN_ROUTE);
   app.setErrorHandler((error, request, reply) => {
-    if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);
     const { status, headers, body } = wireError(error);
+    if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);
+    if (request.is404) recordUnknown?.(request.method, status, reply.elapsedTime / 1000);
     if (status >= 500 && !isDeliberate(error)) {
       const { method, routeOptions, id } = request;
       request.log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');

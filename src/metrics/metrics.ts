@@ -1,8 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type Cell, createBuckets, observe, registerCounter, registerHistogram } from './cells.ts';
+import { type FeedGauges, registerFeedGauges } from './feed-gauges.ts';
 
-/** `status` is `aborted` when the answer did not go out whole: the client left, or a stream broke. */
-export type RecordAnswer = (method: string | undefined, status: number | 'aborted', seconds: number) => void;
+/** Told of an answer that went out whole. */
+export type RecordAnswer = (method: string, status: number, seconds: number) => void;
 
 /**
  * What this process counts about itself. Labels are route patterns and words of ours, never a URL, a name or an account:
@@ -13,22 +14,28 @@ export type Metrics = {
   route(pattern: string): RecordAnswer;
   /** A request that was refused below the routes, where there is no path yet. */
   unreadable(status: number): void;
+  /** An answer that did not go out whole: the client left, or a stream broke. */
+  aborted(): void;
   /** By the name that the limit has on the wire. */
   refused(limit: string): void;
   loggedIn(outcome: string): void;
   /** For one operation, asked for once. */
   storeCall(store: string, operation: string): (seconds: number) => void;
   /** Work between requests that failed and will be tried again. */
-  failed(task: 'usage_write' | 'account_poll'): void;
+  failed(task: 'usage_write' | 'account_poll' | 'feed_poll'): void;
+  /** A run of a feed in this process. */
+  feedRan(feed: string, outcome: string): void;
   /** Asked for every scrape. */
   watchStreams(open: () => number): void;
+  /** Asked for every scrape. */
+  watchFeeds(feeds: () => Promise<FeedGauges[]>): void;
   /** The Prometheus text format, and its media type. */
   contentType: string;
   text(): Promise<string>;
 };
 
 /** Methods beyond these are counted together. */
-const METHODS: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
 
 /** From a look-up that found its page in memory to the end of the query budget. */
 const ANSWER_BOUNDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -41,14 +48,28 @@ export function createMetrics(): Metrics {
     const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
     return (value: string | number) => counter.inc({ [label]: value });
   };
+  const aborted = new Counter({
+    name: 'urlwarden_http_aborted_total',
+    help: 'Connections that ended while an answer was under way',
+    registers: [registry],
+  });
+  const feedRuns = new Counter({
+    name: 'urlwarden_feed_runs_total',
+    help: 'Runs of feeds in this process by what came of them',
+    labelNames: ['feed', 'outcome'],
+    registers: [registry],
+  });
   collectDefaultMetrics({ register: registry });
   return {
     route: createAnswers(registry),
     unreadable: count('urlwarden_http_unreadable_total', 'Requests refused before their path was known', 'status'),
+    aborted: () => aborted.inc(),
     refused: count('urlwarden_limit_refusals_total', 'Requests refused because a limit was reached', 'limit'),
     loggedIn: count('urlwarden_logins_total', 'Logins by what came of them', 'outcome'),
     storeCall: createStoreCalls(registry),
     failed: count('urlwarden_task_failures_total', 'Work between requests that failed and is tried again', 'task'),
+    feedRan: (feed, outcome) => feedRuns.inc({ feed, outcome }),
+    watchFeeds: (feeds) => registerFeedGauges(registry, feeds),
     watchStreams(open) {
       const collect = function (this: Gauge) {
         this.set(open());
@@ -73,21 +94,21 @@ function createAnswers(registry: Registry): Metrics['route'] {
     const cellOf = createCellFinder(route, counts);
     const time = times({ route });
     return (method, status, seconds) => {
-      cellOf(METHODS.has(method) ? `${method}` : 'other', status).value++;
-      if (status !== 'aborted') time(seconds);
+      cellOf(METHODS.has(method) ? method : 'other', status).value++;
+      time(seconds);
     };
   };
 }
 
 function createCellFinder(route: string, counts: Cell<number>[]) {
-  const byMethod = new Map<string, Map<number | 'aborted', Cell<number>>>();
-  const make = (method: string, status: number | 'aborted'): Cell<number> => {
+  const byMethod = new Map<string, Map<number, Cell<number>>>();
+  const make = (method: string, status: number): Cell<number> => {
     const cell = { labels: { route, method, status: `${status}` }, value: 0 };
     counts.push(cell);
     byMethod.set(method, (byMethod.get(method) ?? new Map()).set(status, cell));
     return cell;
   };
-  return (method: string, status: number | 'aborted') => byMethod.get(method)?.get(status) ?? make(method, status);
+  return (method: string, status: number) => byMethod.get(method)?.get(status) ?? make(method, status);
 }
 
 function createStoreCalls(registry: Registry): Metrics['storeCall'] {

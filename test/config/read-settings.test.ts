@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readSettings } from '../../src/config/read-settings.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
-
-const DEFAULTS = { host: '127.0.0.1', port: 8080, dataDir: './data', demo: false, queryBudgetMs: 10_000 };
+import { conflictsOf, DEFAULT_SETTINGS, SETTINGS } from '../../src/config/settings.ts';
 
 for (const { why, args = [], env = {}, values } of [
   { why: 'nothing given', values: {} },
@@ -25,16 +23,55 @@ for (const { why, args = [], env = {}, values } of [
     values: { demo: false },
   },
   { why: 'what the tests use is not ours', env: { URLWARDEN_TEST_REDIS_URL: 'x', OTHER: 'y' }, values: {} },
-  { why: 'any loopback address', args: ['--host', '127.9.8.7'], values: { host: '127.9.8.7' } },
+  { why: 'any address', args: ['--host', '0.0.0.0'], values: { host: '0.0.0.0' } },
+  {
+    why: 'a token lives below 24 days',
+    args: ['--token-life-seconds', '2073599'],
+    values: { tokenLifeSeconds: 2_073_599 },
+  },
+  {
+    why: 'files',
+    args: ['--tls-cert', 'c.pem', '--tls-key=k.pem', '--signing-key-file', 's'],
+    values: { tlsCertFile: 'c.pem', tlsKeyFile: 'k.pem', signingKeyFile: 's' },
+  },
+  {
+    why: 'proxies, in one form',
+    args: ['--trust-proxy', '10.1.2.3/8, 2001:DB8:0::1,::ffff:192.0.2.1'],
+    values: { trustedProxies: ['10.0.0.0/8', '2001:db8::1', '192.0.2.1'] },
+  },
+  { why: 'no metrics', env: { URLWARDEN_METRICS_PORT: 'off' }, values: { metricsPort: 'off' } },
+  {
+    why: 'metrics elsewhere',
+    args: ['--metrics-host', '::1', '--metrics-port', '0'],
+    values: { metricsHost: '::1', metricsPort: 0 },
+  },
+  { why: 'a level of logging', args: ['--log-level', 'debug'], values: { logLevel: 'debug' } },
 ]) {
   test(`settings: ${why}`, () => {
-    assert.deepEqual(readSettings(SETTINGS, args, env), { ok: true, values: { ...DEFAULTS, ...values } });
+    assert.deepEqual(readSettings(SETTINGS, args, env), { ok: true, values: { ...DEFAULT_SETTINGS, ...values } });
   });
 }
 
+test('what a server has that was told nothing', () => {
+  const { host, port, dataDir, demo, tokenLifeSeconds, metricsHost, trustedProxies, logLevel } = DEFAULT_SETTINGS;
+  assert.deepEqual(
+    { host, port, dataDir, demo, tokenLifeSeconds, metricsHost, trustedProxies, logLevel },
+    {
+      host: '127.0.0.1',
+      port: 8080,
+      dataDir: './data',
+      demo: false,
+      tokenLifeSeconds: 86_400,
+      metricsHost: '127.0.0.1',
+      trustedProxies: [],
+      logLevel: 'warn',
+    },
+  );
+});
+
 test('all faults are reported together, each with its source and what would be right', () => {
   const env = { URLWARDEN_PROT: '1', URLWARDEN_QUERY_BUDGET_MS: '-1' };
-  const args = ['--port', '65536', '--host', '0.0.0.0', '--verbose', 'extra', '--demo=maybe', '--data'];
+  const args = ['--port', '65536', '--host', 'nowhere', '--verbose', 'extra', '--demo=maybe', '--data'];
   const result = readSettings(SETTINGS, args, env);
   assert.ok(!result.ok);
   assert.deepEqual(result.faults, [
@@ -42,15 +79,86 @@ test('all faults are reported together, each with its source and what would be r
     '"extra" is not expected here',
     '--data needs a value: --data DIR',
     'URLWARDEN_PROT is set, but there is no such setting: unset it or correct its name',
-    '--host must be a loopback address such as 127.0.0.1, ::1 or localhost, as long as there are no accounts, not "0.0.0.0"',
+    '--host must be an IP address such as 127.0.0.1, 0.0.0.0 or ::, or localhost, not "nowhere"',
     '--port must be a whole number from 0 to 65535, not "65536"',
     '--demo must be true or false, not "maybe"',
-    'URLWARDEN_QUERY_BUDGET_MS must be a whole number of milliseconds up to 3600000, not "-1"',
+    'URLWARDEN_QUERY_BUDGET_MS must be a whole number of milliseconds from 1 to 3600000, not "-1"',
   ]);
 });
+
+for (const [flag, good, bad] of [
+  ['token-life-seconds', ['60', '2073599'], ['59', '2073600', '1.5', '-1']],
+  ['metrics-port', ['0', '9464', 'off'], ['65536', 'on', '']],
+  ['trust-proxy', ['192.0.2.1', '192.0.2.0/24,2001:db8::/32'], ['192.0.2.0/33', 'proxy', '127.1']],
+  ['log-level', ['error', 'warn', 'info', 'debug'], ['loud', 'WARN']],
+] as [string, string[], string[]][]) {
+  test(`settings: what --${flag} takes`, () => {
+    for (const text of good) assert.ok(readSettings(SETTINGS, [`--${flag}=${text}`], {}).ok, text);
+    for (const text of bad) assert.ok(!readSettings(SETTINGS, [`--${flag}=${text}`], {}).ok, text);
+  });
+}
+
+for (const { why, settings, conflicts } of [
+  { why: 'nothing', settings: {}, conflicts: 0 },
+  { why: 'a demo on the loopback', settings: { demo: true, host: '127.9.8.7' }, conflicts: 0 },
+  { why: 'a demo for everyone', settings: { demo: true, host: '0.0.0.0' }, conflicts: 1 },
+  { why: 'a certificate without its key', settings: { tlsCertFile: 'c' }, conflicts: 1 },
+  { why: 'a key without its certificate', settings: { tlsKeyFile: 'k' }, conflicts: 1 },
+  { why: 'a certificate and its key', settings: { tlsCertFile: 'c', tlsKeyFile: 'k' }, conflicts: 0 },
+]) {
+  test(`settings that do not go together: ${why}`, () => {
+    assert.equal(conflictsOf({ ...DEFAULT_SETTINGS, ...settings }).length, conflicts);
+  });
+}
 
 for (const port of ['', ' 80', '8e1', '0x50', '+1', '1.0', '99999999999999999999']) {
   test(`settings: ${JSON.stringify(port)} is no port`, () => {
     assert.ok(!readSettings(SETTINGS, [`--port=${port}`], {}).ok);
+  });
+}
+
+for (const [flag, text] of [
+  ['token-life-seconds', '59'],
+  ['token-life-seconds', '2073600'],
+  ['tls-cert', ''],
+  ['signing-key-file', ''],
+  ['trust-proxy', ''],
+  ['trust-proxy', 'loopback'],
+  ['trust-proxy', '10.0.0.0/33'],
+  ['trust-proxy', '10.0.0.0/8,'],
+  ['trust-proxy', '10.0.0.0/8;10.0.0.1'],
+  ['trust-proxy', '0.0.0.0/0'],
+  ['trust-proxy', '::1,::/0'],
+  ['trust-proxy', '::ffff:0:0/96'],
+  ['metrics-host', 'example.com'],
+  ['metrics-port', 'on'],
+  ['metrics-port', '65536'],
+  ['log-level', 'trace'],
+  ['log-level', 'WARN'],
+]) {
+  test(`settings: --${flag} refuses ${JSON.stringify(text)}`, () => {
+    assert.ok(!readSettings(SETTINGS, [`--${flag}=${text}`], {}).ok);
+  });
+}
+
+for (const { why, given, conflicts } of [
+  { why: 'none', given: {}, conflicts: [] },
+  { why: 'a demo for everyone', given: { demo: true, host: '0.0.0.0' }, conflicts: [/^--demo .*loopback/] },
+  { why: 'a demo for everyone on IPv6', given: { demo: true, host: '::' }, conflicts: [/^--demo /] },
+  { why: 'a demo on loopback', given: { demo: true, host: '127.9.8.7' }, conflicts: [] },
+  { why: 'a demo on loopback of IPv6', given: { demo: true, host: '::1' }, conflicts: [] },
+  { why: 'a demo on localhost', given: { demo: true, host: 'localhost' }, conflicts: [] },
+  { why: 'both halves of TLS', given: { tlsCertFile: 'c', tlsKeyFile: 'k' }, conflicts: [] },
+  { why: 'a certificate without its key', given: { tlsCertFile: 'c' }, conflicts: [/^--tls-cert and --tls-key/] },
+  {
+    why: 'all together',
+    given: { tlsKeyFile: 'k', demo: true, host: '192.0.2.1' },
+    conflicts: [/^--demo /, /^--tls-cert and --tls-key/],
+  },
+]) {
+  test(`settings that do not go together: ${why}`, () => {
+    const found = conflictsOf({ ...DEFAULT_SETTINGS, ...given });
+    assert.equal(found.length, conflicts.length, found.join('\n'));
+    for (const [i, pattern] of conflicts.entries()) assert.match(`${found[i]}`, pattern);
   });
 }

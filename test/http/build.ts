@@ -57,6 +57,13 @@ function observed(input: ObservationInput) {
 export function stubStore(methods: Partial<Store>): Store {
   return {
     apply: async () => ({ urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 }),
+    applyFiles: async () => 0,
+    listingEffect: async () => ({ online: 0, goingOffline: 0 }),
+    finishListing: async () => ({ wentOffline: 0 }),
+    exportObservations: async function* () {},
+    exportUrls: async function* () {},
+    networklessAddresses: async function* () {},
+    setNetworks: async () => 0,
     urlId: async () => null,
     urlLast: async () => null,
     urlHistory: async () => null,

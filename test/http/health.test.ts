@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
-import { assertError, build, stubStore } from './build.ts';
+import { feedOf } from '../ingest/feed-of.ts';
+import { assertError, build, NOW, stubStore } from './build.ts';
 
 test('a server on a good store is up and ready', async (t) => {
   const { app } = await build(t);
@@ -9,6 +10,38 @@ test('a server on a good store is up and ready', async (t) => {
     const answer = await app.inject(url);
     assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok' }]);
   }
+});
+
+test('readyz tells with verbose how each feed is, without errors, and stays 200', async (t) => {
+  const feeds = [
+    feedOf({ name: 'fresh', lastSuccessTs: NOW }),
+    feedOf({ name: 'old', lastSuccessTs: NOW - 901, lastError: 'inside.example answered 403', failures: 3 }),
+    feedOf({ name: 'waiting', nextRunTs: NOW }),
+  ];
+  const { app } = await build(t, { services: { feeds: async () => feeds } });
+  const states = [
+    { name: 'fresh', state: 'ok', last_success_ts: NOW },
+    { name: 'old', state: 'stale', last_success_ts: NOW - 901 },
+    { name: 'waiting', state: 'new', last_success_ts: null },
+  ];
+  for (const query of ['verbose', 'verbose=1', 'verbose=true', 'verbose=&x=y']) {
+    const answer = await app.inject(`/readyz?${query}`);
+    assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok', feeds: states }]);
+  }
+  for (const query of ['', 'verbose=0', 'verbose=false', 'x']) {
+    assert.deepEqual((await app.inject(`/readyz?${query}`)).json(), { status: 'ok' });
+  }
+  for (const query of ['verbose=x', 'verbose&verbose'])
+    assertError(await app.inject(`/readyz?${query}`), 400, /verbose/);
+});
+
+test('verbose is not ready while the feeds cannot be read', async (t) => {
+  const feeds = async () => {
+    throw new AppError('unavailable', 'away');
+  };
+  const { app } = await build(t, { services: { feeds } });
+  assertError(await app.inject('/readyz?verbose'), 503);
+  assert.equal((await app.inject('/readyz')).statusCode, 200);
 });
 
 const UNREADY = [

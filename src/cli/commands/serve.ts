@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEMO_ACCOUNT, type FirstAccount } from '../../accounts/first-account.ts';
@@ -7,6 +8,7 @@ import { conflictsOf, SETTINGS } from '../../config/settings.ts';
 import { type Command, EXIT_USAGE } from '../command.ts';
 import { print } from '../output.ts';
 import { describeSettings } from '../settings-usage.ts';
+import { stopSignal } from '../stop-signal.ts';
 
 export const serve: Command = {
   usage: `urlwarden serve [OPTIONS]
@@ -24,12 +26,12 @@ key again.
       process.stderr.write(`${faults.join('\n')}\nSee: urlwarden serve --help\n`);
       return EXIT_USAGE;
     }
-    const stopped = stopSignal();
+    const { signal } = stopSignal();
     const app = await openApp(read.values);
     // Without TLS there is nothing to read again, and the signal means what it always does: the terminal is gone.
     if (read.values.tlsCertFile !== null) process.on('SIGHUP', () => app.rereadTls());
     await print(greeting(app, read.values.demo));
-    await stopped;
+    if (!signal.aborted) await once(signal, 'abort');
     await app.close();
     return 0;
   },
@@ -59,19 +61,4 @@ function tellPassword({ password }: FirstAccount, dataDir: string, isDemo: boole
   const file = join(dataDir, 'operator-password');
   writeFileSync(file, `${password}\n`, { mode: 0o600 });
   return `in ${file}; delete it when you have read it`;
-}
-
-/** One Ctrl-C can arrive twice, from the terminal and from npm; a second one after this is a person in a hurry. */
-const REPEATED_SIGNAL_MS = 1_000;
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let firstMs: number | null = null;
-    const stop = () => {
-      if (firstMs !== null && Date.now() - firstMs > REPEATED_SIGNAL_MS) process.exit(1);
-      firstMs ??= Date.now();
-      resolve();
-    };
-    process.on('SIGINT', stop).on('SIGTERM', stop);
-  });
 }

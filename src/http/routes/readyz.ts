@@ -1,23 +1,39 @@
-import { Health } from '../../contract/health.ts';
+import { Readiness } from '../../contract/health.ts';
 import { paths } from '../../contract/paths.ts';
 import { AppError } from '../../core/errors.ts';
+import { feedState } from '../../ingest/feed-times.ts';
 import { withinBudget } from '../budget.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Endpoint, Services } from '../endpoint.ts';
+import { verboseParameter } from '../parameters.ts';
+import { queryOf, switchOf } from '../query.ts';
 
-export const readyz: Endpoint = {
+type ReadyQuestion = { isVerbose: boolean };
+
+/** A stale feed is told and no more: a server with old data is better than none. */
+export const readyz: Endpoint<ReadyQuestion> = {
   method: 'GET',
   path: paths.readyz,
   operationId: 'readyz',
-  summary: 'Whether the server can answer now',
-  response: { contentType: 'application/json', schema: Health },
+  summary: 'Whether the server can answer now, and with `verbose` how its feeds are',
+  parameters: [verboseParameter],
+  response: { contentType: 'application/json', schema: Readiness },
   refusals: [],
-  read: () => undefined,
-  async answer(_question, { services: { store }, times }): Promise<Health> {
+  read: (request) => ({ isVerbose: switchOf(queryOf(request), 'verbose') }),
+  async answer({ isVerbose }, { services, times }): Promise<Readiness> {
     try {
-      await withinBudget(store.ready(), times.queryBudgetMs);
+      await withinBudget(services.store.ready(), times.queryBudgetMs);
+      return isVerbose ? { status: 'ok', feeds: await feedHealth(services) } : { status: 'ok' };
     } catch (cause) {
       throw new AppError('unavailable', 'The store is not ready', { cause });
     }
-    return { status: 'ok' };
   },
 };
+
+/** Everyone may ask: errors have names of hosts in them, and are for `urlwarden feed list`. */
+async function feedHealth({ feeds, now }: Services): Promise<NonNullable<Readiness['feeds']>> {
+  return (await feeds()).map((feed) => ({
+    name: feed.name,
+    state: feedState(feed, now()),
+    last_success_ts: feed.lastSuccessTs,
+  }));
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { observationAt } from '../../soak/observations.ts';
+import { csvRow } from '../../src/cli/commands/export/csv-row.ts';
+import { openStore } from '../../src/store/open.ts';
+import { PROGRAM, urlwarden } from './urlwarden.ts';
+
+const LINES = [
+  {
+    ts: 1_000,
+    url: 'http://203.0.113.7/a.sh',
+    status: 'online',
+    reporter: '=cmd()',
+    ip: '203.0.113.7',
+    asn: 64_500,
+    payload: { file_name: 'a,"b".sh', sha256_hash: 'a'.repeat(64), 'malware-family': 'Mirai', file_size: 12 },
+  },
+  { ts: 2_000, url: 'http://b.example/1', status: 'offline', reporter: 'bob' },
+  { ts: 3_000, url: 'http://b.example/2', status: 'online', ip: ['198.51.100.1', '2001:db8::1'] },
+  { ts: 4_000, url: 'http://c.example/', status: 'removed', removal: 'taken down', reporter: '-1' },
+  { ts: 100, url: 'http://c.example/', status: 'online' },
+  { ts: 5_000, url: 'http://[2001:db8::2]/x', status: null, payload: { file_type: 'elf' } },
+];
+
+suite('urlwarden export', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'urlwarden-test-'));
+  const data = join(folder, 'data');
+  const run = (...args: string[]) => urlwarden([...args, '--data', data]);
+  const lines = async (...args: string[]) => (await run('export', ...args)).stdout.split(/\r?\n/).slice(0, -1);
+
+  before(async () => {
+    const text = LINES.map((line) => `${JSON.stringify(line)}\n`).join('');
+    const { code, stdout } = await urlwarden(['import', 'ndjson', '-', '--data', data], text);
+    assert.deepEqual([code, /rejected +(\d+)/.exec(stdout)?.[1]], [0, '0'], stdout);
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('export, import on an empty server, export: the same bytes', async () => {
+    const first = await run('export');
+    assert.equal(first.code, 0);
+    const other = join(folder, 'other');
+    const back = await urlwarden(['import', 'ndjson', '-', '--data', other], first.stdout);
+    assert.match(back.stdout, /rejected +0\nnew URLs +5\n/);
+    const second = await urlwarden(['export', '--data', other]);
+    assert.equal(second.stdout, first.stdout);
+    assert.ok(first.stdout.split('\n').length > LINES.length);
+  });
+
+  test('csv: a row per URL, and nothing that a spreadsheet would run', async () => {
+    const [heading, ...rows] = await lines('--format', 'csv');
+    assert.match(heading ?? '', /^url,status,ts,removal,reporter,payload_ts,sha256_hash,/);
+    assert.equal(rows.length, 5);
+    const hash = 'a'.repeat(64);
+    for (const row of [
+      `http://203.0.113.7/a.sh,online,1000,,'=cmd(),1000,${hash},,,,12,"a,""b"".sh",Mirai`,
+      `http://c.example/,offline,4000,taken down,'-1,,,,,,,,`,
+      'http://[2001:db8::2]/x,,,,,5000,,,elf,,,,',
+    ]) {
+      assert.ok(rows.includes(row), `${row} is not among\n${rows.join('\n')}`);
+    }
+  });
+
+  test('url-list: the URLs, which can be imported again', async () => {
+    assert.deepEqual(
+      (await lines('--format', 'url-list')).toSorted(),
+      [...new Set(LINES.map(({ url }) => url))].sort(),
+    );
+  });
+
+  test('hosts: each name once, no addresses', async () => {
+    assert.deepEqual((await lines('--format', 'hosts')).toSorted(), ['0.0.0.0 b.example', '0.0.0.0 c.example']);
+    assert.deepEqual(await lines('--format', 'hosts', '--status', 'online'), ['0.0.0.0 b.example']);
+  });
+
+  test('--status and --since choose URLs', async () => {
+    const urls = (...args: string[]) => lines('--format', 'url-list', ...args).then((found) => found.toSorted());
+    assert.deepEqual(await urls('--status', 'online'), ['http://203.0.113.7/a.sh', 'http://b.example/2']);
+    assert.deepEqual(await urls('--status', 'offline'), ['http://b.example/1', 'http://c.example/']);
+    assert.deepEqual(await urls('--since', '4000'), ['http://[2001:db8::2]/x', 'http://c.example/']);
+    assert.deepEqual(await urls('--since', '1970-01-01T01:06:41'), ['http://[2001:db8::2]/x']);
+  });
+
+  const mistakes: [string[], number, RegExp][] = [
+    [['--format', 'xml'], 2, /^--format must be one of ndjson, csv, url-list, hosts\n/],
+    [['--status', 'removed'], 2, /^--status must be online or offline\n/],
+    [['--since', 'yesterday'], 2, /^--since must be Unix seconds or a time such as/],
+  ];
+  for (const [args, code, message] of mistakes) {
+    test(`${args.join(' ')} is explained`, async () => {
+      const outcome = await run('export', ...args);
+      assert.equal(outcome.code, code);
+      assert.match(outcome.stderr, message);
+    });
+  }
+
+  test('a folder that is not there is not made', async () => {
+    const missing = join(folder, 'missing');
+    const { code, stderr } = await urlwarden(['export', '--data', missing]);
+    assert.deepEqual([code, stderr], [1, `There is no data in ${missing}: name its folder with --data\n`]);
+    assert.equal(existsSync(missing), false);
+  });
+
+  test('a reader that has enough ends it quietly', async () => {
+    const large = join(folder, 'large');
+    const store = await openStore({ dataDir: large });
+    await store.apply(Array.from({ length: 5_000 }, (_, i) => observationAt(i)));
+    await store.close();
+    const child = spawn(process.execPath, [PROGRAM, 'export', '--data', large]);
+    let complaints = '';
+    child.stderr.on('data', (chunk) => {
+      complaints += chunk;
+    });
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    const [code] = await once(child, 'close');
+    assert.deepEqual([code, complaints], [0, '']);
+  });
+});
+
+test('cells of a CSV file', () => {
+  const cells: [string | number | null, string][] = [
+    ['plain', 'plain'],
+    ['=1+1', "'=1+1"],
+    ['+1', "'+1"],
+    ['-1', "'-1"],
+    ['@sum', "'@sum"],
+    ['\tx', "'\tx"],
+    ['\rx', '"\'\rx"'],
+    ['=a,"b"', '"\'=a,""b"""'],
+    ['a=b', 'a=b'],
+    [-1, '-1'],
+    [null, ''],
+  ];
+  for (const [cell, expected] of cells) assert.equal(csvRow([cell]), `${expected}\r\n`);
+});

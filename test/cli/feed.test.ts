@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { temporaryControl } from '../temporary-control.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { urlwarden } from './urlwarden.ts';
+
+const SECRET = 's3cret-key';
+const OWN = ['--format', 'url-list', '--url', 'https://feeds.example/list'];
+
+function open(t: TestContext) {
+  const dataDir = temporaryFolder(t);
+  const run = (args: string[], stdin = '') => urlwarden(['feed', ...args, '--data', dataDir], stdin);
+  const json = async (args: string[], stdin = '') => {
+    const { code, stdout, stderr } = await run([...args, '--json'], stdin);
+    assert.deepEqual([code, stderr], [0, ''], args.join(' '));
+    return JSON.parse(stdout);
+  };
+  return { dataDir, run, json };
+}
+
+/** A publisher on this machine. */
+async function publish(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/list`;
+}
+
+describe('urlwarden feed', () => {
+  it('add needs nothing but the name of a well-known feed', async (t) => {
+    const { run, json } = open(t);
+    assert.match((await run(['list'])).stdout, /^There are no feeds.*urlwarden feed add urlhaus$/m);
+    const { url, format, every_seconds, complete, state } = await json(['add', 'urlhaus']);
+    const expected = ['https://urlhaus.abuse.ch/downloads/csv_online/', 'urlhaus-csv', 300, true, 'new'];
+    assert.deepEqual([url, format, every_seconds, complete, state], expected);
+    const again = await run(['add', 'urlhaus']);
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /^There is a feed urlhaus already/);
+    const slower = await json(['add', 'malwarebazaar', '--every', '7d']);
+    assert.equal(slower.every_seconds, 604_800);
+  });
+
+  it('keeps keys out of everything that it shows', async (t) => {
+    const { dataDir, run, json } = open(t);
+    const keyed = await run(['add', 'urlhaus-recent', '--header', 'Auth-Key'], `${SECRET}\n`);
+    assert.equal(keyed.code, 0, keyed.stderr);
+    const file = join(dataDir, 'headers');
+    writeFileSync(file, `X-Key: ${SECRET}\r\n\nX-Other: ${SECRET}\n`);
+    await json(['add', 'own', ...OWN.slice(0, 2), '--url', `https://a.example/x?k=${SECRET}`, '--header-file', file]);
+    await json(['add', 'piped', ...OWN, '--header-file', '-'], `X-Key: ${SECRET}\n`);
+    const shown = [keyed];
+    for (const args of [['list'], ['list', '--json'], ['show', 'own'], ['show', 'own', '--json'], ['pause', 'own']]) {
+      shown.push(await run(args));
+    }
+    for (const { stdout, stderr } of shown) assert.ok(!`${stdout}${stderr}`.includes(SECRET), stdout);
+    const { headers, url } = await json(['show', 'own']);
+    assert.deepEqual([headers, url], [['X-Key', 'X-Other'], 'https://a.example/x?…']);
+    const control = await temporaryControl(t, dataDir);
+    const kept = await control.feed('urlhaus-recent');
+    assert.deepEqual(kept?.headers, { 'Auth-Key': SECRET });
+    assert.equal(kept?.url, 'https://urlhaus-api.abuse.ch/v2/files/exports/{Auth-Key}/recent.csv');
+    assert.deepEqual((await control.feed('piped'))?.headers, { 'X-Key': SECRET });
+  });
+
+  it('refuses what it cannot use, and never repeats a key', async (t) => {
+    const { run } = open(t);
+    const refusals = [
+      [['add', 'x'], 2, /^--format NAME is missing/],
+      [['add', 'x', '--format', 'url-list'], 2, /^--url URL is missing/],
+      [['add', 'x', '--format', 'y', '--url', 'https://a.example/'], 2, /^--format must be one of urlhaus-csv, /],
+      [['add', 'a b', ...OWN], 2, /^NAME must be/],
+      [['add', 'x', ...OWN, '--every', '30s'], 2, /^--every must be a time from 1m to 30d/],
+      [['add', 'x', ...OWN, '--every', '31d'], 2, /^--every/],
+      [['add', 'x', ...OWN, '--every', '1'], 2, /^--every/],
+      [['add', 'x', ...OWN, '--header', `Auth-Key: ${SECRET}`], 2, /^Give --header the name alone/],
+      [['add', 'x', ...OWN, '--header', 'Host'], 1, /^The header Host is not yours to set/],
+      [['add', 'x', ...OWN, '--header-file', '/nowhere'], 1, /^The headers cannot be read/],
+      [['add', 'x', '--format', 'url-list', '--url', 'ftp://a.example/'], 1, /is no http or https URL/],
+      [['add', 'x', '--format', 'url-list', '--url', 'https://a.example/{Key}'], 1, /no header of that name/],
+      [['show', 'x'], 1, /^There is no feed "x"/],
+      [['pause', 'x'], 1, /^There is no feed "x"/],
+      [['run', 'x'], 1, /^There is no feed "x"/],
+      [['remove', 'x', '--yes'], 1, /^There is no feed "x"/],
+    ] as const;
+    for (const [args, expected, reason] of refusals) {
+      const { code, stdout, stderr } = await run([...args], `${SECRET}\n`);
+      assert.deepEqual([code, stdout], [expected, ''], `${args.join(' ')}: ${stderr}`);
+      assert.match(stderr, reason);
+      assert.ok(!stderr.includes(SECRET));
+    }
+  });
+
+  it('pause, resume and remove', async (t) => {
+    const { run, json } = open(t);
+    await json(['add', 'own', ...OWN]);
+    const { state, next_run_ts } = await json(['pause', 'own']);
+    assert.deepEqual([state, next_run_ts], ['paused', null]);
+    assert.equal((await json(['resume', 'own'])).state, 'new');
+    assert.match((await run(['remove', 'own'])).stderr, /add --yes/);
+    assert.equal((await run(['remove', 'own', '--yes'])).stdout, 'Removed own.\n');
+    assert.deepEqual(await json(['list']), []);
+  });
+
+  it('run fetches now, and list tells how it went', async (t) => {
+    const { dataDir, run, json } = open(t);
+    let seen: string | undefined;
+    const url = await publish(t, (request, response) => {
+      seen = request.headers['auth-key'] as string;
+      if (request.headers['if-none-match'] === '"1"') response.writeHead(304).end();
+      else response.writeHead(200, { etag: '"1"' }).end('http://192.0.2.1/a\nhttp://192.0.2.1/b\nnonsense\n');
+    });
+    await json(['add', 'own', '--format', 'url-list', '--url', url, '--private', '--header', 'Auth-Key'], SECRET);
+    const refused = await run(['run', 'own']);
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /^127\.0\.0\.1 is an address that nothing is fetched from \(loopback\)/);
+    assert.equal(seen, undefined);
+    const failing = await run(['list']);
+    assert.match(failing.stdout, /^own +failing +url-list +1 h +never +127\.0\.0\.1 is an address/m);
+    const allow = ['--feeds-allow-private', '127.0.0.0/8'];
+    const first = await run(['run', 'own', ...allow]);
+    assert.deepEqual([first.code, first.stdout], [0, 'own: 3 rows. More: urlwarden import list --feed own\n']);
+    assert.equal(seen, SECRET);
+    const second = await json(['run', 'own', ...allow]);
+    assert.deepEqual([second.outcome, second.feed.state, second.feed.rows], ['not_modified', 'ok', 3]);
+    assert.equal(second.feed.last_error, null);
+    const imports = await urlwarden(['import', 'list', '--data', dataDir]);
+    assert.ok(imports.stdout.includes('own') && !imports.stdout.includes(SECRET));
+  });
+});

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { urlhausDump } from '../../bench/generate-urlhaus.ts';
+import { openStore } from '../../src/store/open.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { PROGRAM, startUrlwarden, urlwarden } from './urlwarden.ts';
+
+const HEADER = 'id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter\n';
+
+function csvOf(time: string, ...names: string[]): string {
+  const rows = names.map((name, i) => `"${i}","${time}","http://${name}.example/","online","","","","","ada"\n`);
+  return HEADER + rows.join('');
+}
+
+function world(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const data = join(folder, 'data');
+  return {
+    data,
+    file(name: string, content: string | Buffer): string {
+      writeFileSync(join(folder, name), content);
+      return join(folder, name);
+    },
+    run: (...args: string[]) => urlwarden([...args, '--data', data]),
+    pipe: (stdin: string | Buffer, ...args: string[]) => urlwarden([...args, '--data', data], stdin),
+    async statusOf(name: string): Promise<string | undefined> {
+      const store = await openStore({ dataDir: data });
+      const found = await store.urlLast(`http://${name}.example/`);
+      await store.close();
+      return found?.event?.kind;
+    },
+  };
+}
+
+suite('urlwarden import', () => {
+  test('a file, twice, packed, and from standard input', async (t) => {
+    const { run, pipe, file, statusOf } = world(t);
+    const csv = csvOf('2026-01-01 00:00:00', 'a', 'b');
+    const first = await run('import', 'urlhaus-csv', file('dump.csv', csv));
+    assert.deepEqual([first.code, first.stderr], [0, '']);
+    assert.match(first.stdout, /^rows read +2 in [\d.]+ s \([\d,]+\/s\)\nrejected +0\nnew URLs +2\n/);
+    assert.equal(await statusOf('a'), 'added');
+    for (const again of [
+      await run('import', 'urlhaus-csv', file('dump.csv.gz', gzipSync(csv))),
+      await pipe(csv, 'import', 'urlhaus-csv', '-'),
+    ]) {
+      assert.equal(again.code, 0);
+      assert.match(again.stdout, /rows read +2 .*\nrejected +0\nnew URLs +0\nevents changed +0\n/);
+    }
+  });
+
+  test('options may stand anywhere; --json gives the report', async (t) => {
+    const { run, file } = world(t);
+    const dump = file('dump.csv', `${csvOf('2026-01-01 00:00:00', 'a')}nonsense\n`);
+    const { code, stdout } = await run('import', '--feed', 'mine', '--json', 'urlhaus-csv', dump);
+    assert.equal(code, 0);
+    const { id, outcome, read, urlsAdded, rejected } = JSON.parse(stdout);
+    assert.deepEqual(
+      { id, outcome, read, urlsAdded, rejected },
+      { id: 1, outcome: 'done', read: 2, urlsAdded: 1, rejected: 1 },
+    );
+    const list = JSON.parse((await run('import', 'list', '--json', '--feed', 'mine')).stdout);
+    assert.deepEqual([list.length, list[0].feed, list[0].outcome], [1, 'mine', 'done']);
+    assert.deepEqual(JSON.parse((await run('import', 'list', '--json', '--feed', 'other')).stdout), []);
+  });
+
+  test('rejected rows are put aside and shown', async (t) => {
+    const { run, file } = world(t);
+    const dump = file(
+      'dump.csv',
+      `${csvOf('2026-01-01 00:00:00', 'a')}"9","never","http://b.example/","online","","","","","\u001b[2Jx"\n`,
+    );
+    const report = await run('import', 'urlhaus-csv', dump);
+    assert.equal(report.code, 0);
+    assert.match(report.stdout, /rejected +1\n[\s\S]*\nline 3: .*\n {2}"9","never".*\\u\{1b\}\[2Jx"\n$/);
+    const rejects = await run('import', 'rejects');
+    assert.match(rejects.stdout, /^Import 1, urlhaus-csv from .*dump\.csv at .*: 1 rejected\nline 3: /);
+    const { rejects: rows } = JSON.parse((await run('import', 'rejects', '1', '--json')).stdout);
+    assert.deepEqual([rows.length, rows[0].line], [1, 3]);
+    const list = await run('import', 'list');
+    assert.match(list.stdout, /^ID +FEED .*\n +1 +urlhaus-csv +urlhaus-csv +\S+ +done +2 +1 +1 .*dump\.csv\n$/);
+    for (const [number, code, message] of [
+      ['7', 1, /no import 7/],
+      ['x', 2, /must be the number/],
+    ] as const) {
+      const missing = await run('import', 'rejects', number);
+      assert.equal(missing.code, code);
+      assert.match(missing.stderr, message);
+    }
+  });
+
+  test('--strict stops at a row that cannot be used', async (t) => {
+    const { run, file, statusOf } = world(t);
+    const dump = file('dump.csv', `${csvOf('2026-01-01 00:00:00', 'a')}nonsense\n`);
+    const { code, stderr } = await run('import', 'urlhaus-csv', dump, '--strict');
+    assert.equal(code, 1);
+    assert.match(stderr, /^Stopped at line 3: /);
+    assert.equal(await statusOf('a'), undefined);
+  });
+
+  test('--dry-run writes nothing, not even a folder', async (t) => {
+    const { run, file, data } = world(t);
+    const { code, stdout } = await run(
+      'import',
+      'urlhaus-csv',
+      file('dump.csv', csvOf('2026-01-01 00:00:00', 'a')),
+      '--dry-run',
+    );
+    assert.equal(code, 0);
+    assert.match(stdout, /observations +1 \(dry run: nothing was written\)/);
+    assert.equal(existsSync(data), false);
+  });
+
+  test('--complete takes what is missing offline, unless that is too much', async (t) => {
+    const { run, file, statusOf } = world(t);
+    const [one, two] = [csvOf('2026-01-01 00:00:00', 'a', 'b', 'c'), csvOf('2026-01-02 00:00:00', 'a')];
+    await run('import', 'urlhaus-csv', file('1.csv', one), '--complete');
+    const refused = await run('import', 'urlhaus-csv', file('2.csv', two), '--complete');
+    assert.equal(refused.code, 1);
+    assert.match(refused.stdout, /The listing was refused\. It would take 2 of the 3 .*--force/);
+    assert.equal(await statusOf('b'), 'added');
+    const forced = await run(
+      'import',
+      'urlhaus-csv',
+      file('2.csv', two),
+      '--complete',
+      '--force',
+      '--as-of',
+      '2026-01-03',
+    );
+    assert.equal(forced.code, 0);
+    assert.match(forced.stdout, /went offline +2 by the listing of 2026-01-03T00:00:00Z\n/);
+    assert.equal(await statusOf('b'), 'offline');
+  });
+
+  const mistakes: [string, string[], RegExp][] = [
+    ['no format', [], /^FORMAT is missing\nSee: urlwarden import --help\n$/],
+    ['no source', ['ndjson'], /^FILE, URL or - is missing\n/],
+    ['an unknown format', ['csv', 'x'], /^There is no format "csv". There are:\n {2}urlhaus-csv [\s\S]*\n {2}ndjson /],
+    ['a time that is none', ['ndjson', '-', '--as-of', 'noon'], /^--as-of must be Unix seconds or a time such as/],
+    ['an unknown option', ['ndjson', '-', '--fast'], /--fast/],
+  ];
+  for (const [what, args, message] of mistakes) {
+    test(`${what} is explained`, async (t) => {
+      const { code, stderr } = await world(t).run('import', ...args);
+      assert.equal(code, 2);
+      assert.match(stderr, message);
+    });
+  }
+
+  test('a file that is not there, and a URL inside this network', async (t) => {
+    const { run } = world(t);
+    const missing = await run('import', 'ndjson', '/nowhere/x');
+    assert.deepEqual([missing.code, missing.stderr], [1, '/nowhere/x: there is no such file\n']);
+    const inside = await run('import', 'ndjson', 'http://127.0.0.1:1/x');
+    assert.equal(inside.code, 1);
+    assert.match(inside.stderr, /127\.0\.0\.1 is an address that nothing is fetched from/);
+  });
+
+  test('Ctrl-C stops it cleanly and says how to go on', async (t) => {
+    const { data } = world(t);
+    const child = startUrlwarden(['import', 'urlhaus-csv', '-', '--data', data]);
+    child.stdin.write(csvOf('2026-01-01 00:00:00', 'a'));
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    while (!existsSync(join(data, 'intelligence.db'))) await new Promise((resolve) => setTimeout(resolve, 20));
+    child.kill('SIGINT');
+    const [code] = await once(child, 'close');
+    assert.equal(code, 1);
+    assert.match(output, /Stopped\. Start the same import again/);
+  });
+
+  test('memory does not grow with the size', async (t) => {
+    // Kept, the rows would take ten times the heap that is allowed here, and end the program.
+    const { data } = world(t);
+    const child = spawn(process.execPath, [
+      '--max-old-space-size=80',
+      PROGRAM,
+      'import',
+      'urlhaus-csv',
+      '-',
+      '--dry-run',
+      '--data',
+      data,
+    ]);
+    let output = '';
+    child.stdout.on('data', (chunk) => {
+      output += chunk;
+    });
+    for (const text of urlhausDump({ rows: 150_000, seed: 1 })) {
+      if (!child.stdin.write(text)) await once(child.stdin, 'drain');
+    }
+    child.stdin.end();
+    const [code] = await once(child, 'close');
+    assert.equal(code, 0);
+    assert.match(output, /rows read +150,000 /);
+  });
+});

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createProgress } from '../../src/cli/progress.ts';
+
+function shown(isTTY: boolean, columns = 200) {
+  let [text, nowMs] = ['', 0];
+  const output = { isTTY, columns, write: (piece: string) => (text += piece) };
+  const progress = createProgress(output, () => nowMs);
+  return {
+    ...progress,
+    at(ms: number, rows: number, totalBytes: number | null = 1_000, rejected = 0): string {
+      [text, nowMs] = ['', ms];
+      progress.show({ rows, rejected, readBytes: rows, totalBytes, seconds: ms / 1000 });
+      return text;
+    },
+    end(): string {
+      text = '';
+      progress.end();
+      return text;
+    },
+  };
+}
+
+test('on a terminal the line is redrawn, ten times a second at most', () => {
+  const { at, end } = shown(true);
+  assert.equal(at(1_000, 250), '\r\u001b[K[######------------------] 250 rows, 250/s, 25 %, 0:03 left');
+  assert.equal(at(1_099, 260), '');
+  assert.equal(
+    at(1_100, 275, 1_000, 2),
+    '\r\u001b[K[######------------------] 275 rows, 250/s, 2 rejected, 27 %, 0:02 left',
+  );
+  assert.equal(at(2_000, 1_234_567, null), '\r\u001b[K1,234,567 rows, 617,284/s');
+  assert.equal(at(1_000_000, 2_000, 20_000_000), '\r\u001b[K[------------------------] 2,000 rows, 2/s, 0 %');
+  assert.equal(at(2_000_000, 200, 1_000), '\r\u001b[K[####--------------------] 200 rows, 0/s, 20 %, 2:13:20 left');
+  assert.equal(end(), '\r\u001b[K');
+  assert.equal(end(), '');
+});
+
+test('it fits into the line', () => {
+  assert.equal(shown(true, 20).at(1_000, 250), '\r\u001b[K[######------------');
+});
+
+test('elsewhere a plain line every ten seconds', () => {
+  const { at, end } = shown(false);
+  assert.equal(at(9_999, 100), '');
+  assert.equal(at(10_000, 500), '500 rows, 50/s, 50 %, 0:10 left\n');
+  assert.equal(at(19_000, 900), '');
+  assert.equal(at(20_000, 1_000), '1,000 rows, 50/s, 100 %, 0:00 left\n');
+  assert.equal(end(), '');
+});

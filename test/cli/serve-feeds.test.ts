@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { feedOf } from '../ingest/feed-of.ts';
+import { temporaryControl } from '../temporary-control.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { startUrlwarden, urlwarden } from './urlwarden.ts';
+
+test('serve fetches its feeds, tells how they are, and calls a download off when it is stopped', async (t) => {
+  const slowAsked = Promise.withResolvers<void>(); // the last one: those before it are done
+  const publisher = createServer((request, response) => {
+    if (request.url === '/list') response.end('http://192.0.2.1/a\n');
+    else response.write('http://192.0.2.1/b\n', () => slowAsked.resolve()); // and never an end
+  }).listen(0, '127.0.0.1');
+  await once(publisher, 'listening');
+  t.after(() => {
+    publisher.closeAllConnections();
+    publisher.close();
+  });
+  const at = (path: string) => `http://127.0.0.1:${(publisher.address() as AddressInfo).port}${path}`;
+  const dataDir = temporaryFolder(t);
+  const control = await temporaryControl(t, dataDir);
+  await control.putFeed(feedOf({ name: 'good', url: at('/list'), allowsPrivate: true }));
+  await control.putFeed(feedOf({ name: 'late', nextRunTs: 1, url: at('/late'), allowsPrivate: false }));
+  await control.putFeed(feedOf({ name: 'slow', nextRunTs: 2, url: at('/slow'), allowsPrivate: true }));
+
+  const flags = ['--port', '0', '--metrics-port', '0', '--data', dataDir, '--feeds-allow-private', '127.0.0.0/8'];
+  const child = startUrlwarden(['serve', ...flags]);
+  t.after(() => child.kill('SIGKILL'));
+  const output = await linesUntil(child.stdout, /Metrics: /);
+  await slowAsked.promise;
+  const url = /answers on (\S+)/.exec(output)?.[1];
+  const metricsUrl = /Metrics: (\S+)/.exec(output)?.[1];
+  assert.ok(url && metricsUrl);
+  const ready = (await (await fetch(`${url}/readyz?verbose`)).json()) as { feeds: { name: string; state: string }[] };
+  assert.deepEqual(
+    ready.feeds.map(({ name, state }) => `${name} ${state}`),
+    ['good ok', 'late failing', 'slow stale'],
+  );
+  const metrics = await (await fetch(metricsUrl)).text();
+  assert.match(metrics, /^urlwarden_feed_rows\{feed="good"\} 1$/m);
+  assert.match(metrics, /^urlwarden_feed_runs_total\{feed="late",outcome="failed"\} 1$/m);
+  assert.match(metrics, /^urlwarden_feed_stale\{feed="slow"\} 1$/m);
+
+  child.kill('SIGTERM');
+  assert.deepEqual(await once(child, 'exit'), [0, null]);
+  const { nextRunTs, failures, lastError } = (await control.feed('slow')) ?? assert.fail();
+  assert.deepEqual([nextRunTs, failures, lastError], [2, 0, null], 'it is due at the next start');
+  assert.equal(await control.leaseFeed('slow', 'next', { nowTs: 1, untilTs: 2 }), true, 'its lease was given back');
+});
+
+test('serve says what is wrong with the table of networks', async (t) => {
+  const flags = ['--port', '0', '--metrics-port', 'off', '--data', temporaryFolder(t)];
+  const { code, stderr } = await urlwarden(['serve', ...flags, '--asn-db', '/nowhere.mmdb']);
+  assert.equal(code, 1);
+  assert.match(stderr, /^The table of networks \/nowhere\.mmdb is not there: see --asn-db$/m);
+});
+
+async function linesUntil(stream: AsyncIterable<Buffer>, wanted: RegExp): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) {
+    text += chunk;
+    if (wanted.test(text)) return text;
+  }
+  throw new Error(`it ended before it was ready: ${text}`);
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { routes } from '../../src/http/routes.ts';
+import { openControl } from '../../src/store/open.ts';
+import { until } from '../http/build.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { logIn, startServer, tokenOf } from './server.ts';
+import { urlwarden } from './urlwarden.ts';
+
+const ADA = { username: 'ada@example.com', password: 'adas-Own-secret-7341' };
+const WRONG = 'a-Wrong-secret-9127';
+const BASIC = Buffer.from(`ada:${WRONG}`).toString('base64');
+
+test('nothing secret is logged or printed, whatever goes wrong, at the level that tells most', async (t) => {
+  const folder = temporaryFolder(t);
+  const dataDir = join(folder, 'data');
+  const secret = randomBytes(32);
+  const keyFile = join(folder, 'keys');
+  writeFileSync(keyFile, secret.toString('hex'), { mode: 0o600 });
+  const added = await urlwarden(['account', 'add', ADA.username, '--data', dataDir], `${ADA.password}\n`);
+  assert.equal(added.code, 0, added.stderr);
+  const args = ['--data', dataDir, '--signing-key-file', keyFile, '--log-level', 'debug', '--metrics-port', '0'];
+  const server = await startServer(t, args);
+  const { url } = server;
+  const token = await tokenOf(url, ADA);
+
+  const paths = routes.map(({ endpoint: { method, path } }) => ({ method, path: path.replace(':id', '1') }));
+  const authorizations = [`Bearer ${token}`, `Bearer ${token}x`, `Basic ${BASIC}`, WRONG, ''];
+  const bodies = [JSON.stringify({ ...ADA, realm: 'intel', url: 'x', ip: WRONG }), `{"password":"${WRONG}`, WRONG];
+  const askAll = async () => {
+    const statuses = new Set<number>();
+    for (const { method, path } of paths) {
+      for (const authorization of authorizations) {
+        for (const body of method === 'POST' ? bodies : [null]) {
+          const answer = await fetch(`${url}${path}?token=${token}`, { method, headers: { authorization }, body });
+          statuses.add(answer.status);
+          await answer.arrayBuffer();
+        }
+      }
+    }
+    await fetch(`${url}/${token}/${WRONG}`);
+    await logIn(url, { ...ADA, password: WRONG });
+    return statuses;
+  };
+  await askAll();
+  await fetch(`${url}/api/v1/login`, { method: 'POST', body: WRONG.repeat(5_000) });
+  for (const name of ['intelligence.db', 'control.db']) renameSync(join(dataDir, name), join(folder, name));
+  await until(() => server.stderr().includes('accounts could not be looked at again'));
+  const statuses = await askAll();
+  assert.ok(statuses.has(503), 'an error was forced');
+  for (const name of ['intelligence.db', 'control.db']) renameSync(join(folder, name), join(dataDir, name));
+  const metrics = await (await fetch(/^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '')).text();
+  assert.equal(await server.stop('SIGTERM'), 0);
+
+  const control = await openControl({ dataDir });
+  t.after(() => control.close());
+  const [, signature = ''] = /\.([^.]+)$/.exec(token) ?? [];
+  const log = server.stderr();
+  for (const expected of ['a request failed', 'a login', 'started', 'stopped'])
+    assert.ok(log.includes(expected), expected);
+  const written = [log, server.stdout(), added.stdout, added.stderr, metrics].join('\n');
+  const secrets = {
+    password: ADA.password,
+    'wrong password': WRONG,
+    token,
+    signature,
+    claims: token.split('.')[1] ?? '',
+    credentials: BASIC,
+    scheme: 'Bearer',
+    'signing key': secret.toString('hex'),
+    'signing key in base64url': secret.toString('base64url'),
+    hash: 'argon2',
+  };
+  assert.ok((await control.accounts()).every(({ passwordHash }) => passwordHash.includes(secrets.hash)));
+  for (const [name, text] of Object.entries(secrets)) assert.ok(text !== '' && !written.includes(text), name);
+});
+
+test('the first password is in its file and nowhere else', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const server = await startServer(t, ['--data', dataDir, '--log-level', 'debug']);
+  const password = readFileSync(join(dataDir, 'operator-password'), 'utf8').trim();
+  await logIn(server.url, { username: 'operator', password });
+  await server.stop('SIGTERM');
+  assert.ok(password.length >= 20 && !(server.stdout() + server.stderr()).includes(password));
+});
+
+for (const { level, log } of [
+  { level: 'warn', log: [] },
+  { level: 'info', log: ['listening', 'started', 'stopped'] },
+]) {
+  test(`a healthy server logs at ${level}: ${log.join(', ') || 'nothing'}`, async (t) => {
+    const server = await startServer(t, ['--demo', '--data', temporaryFolder(t), '--log-level', level]);
+    await logIn(server.url, { username: 'demo@example.com', password: WRONG });
+    await fetch(`${server.url}/nowhere`);
+    await server.stop('SIGTERM');
+    const lines = server.stderr().split('\n').filter(Boolean);
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).msg.split(' ')[0]),
+      log,
+    );
+  });
+}

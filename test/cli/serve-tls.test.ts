@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { get } from 'node:https';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { until } from '../http/build.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { makeTlsPair, type TlsFiles } from '../tls-pair.ts';
+import { startServer } from './server.ts';
+import { urlwarden } from './urlwarden.ts';
+
+/** A new connection that trusts exactly this certificate. */
+const status = (url: string, { cert }: TlsFiles) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    const options = { ca: cert, agent: false as const, servername: 'localhost' };
+    get(`${url}/healthz`, options, (answer) => answer.resume().on('end', () => resolve(answer.statusCode))).on(
+      'error',
+      reject,
+    );
+  });
+
+test('serve --tls-cert --tls-key answers over HTTPS, and reads both again on SIGHUP', async (t) => {
+  const folder = temporaryFolder(t);
+  const [first, second] = [makeTlsPair(folder, 'first'), makeTlsPair(folder, 'second')];
+  const [cert, key] = [join(folder, 'in-use.crt'), join(folder, 'in-use.key')];
+  const use = (pair: TlsFiles) => {
+    copyFileSync(pair.certFile, cert);
+    copyFileSync(pair.keyFile, key);
+  };
+  use(first);
+  const args = ['--data', join(folder, 'data'), '--tls-cert', cert, '--tls-key', key, '--log-level', 'info'];
+  const { url, child, stderr, stop } = await startServer(t, args);
+  const logged = (text: string) => until(() => stderr().includes(text));
+  assert.match(url, /^https:\/\/127\.0\.0\.1:\d+$/);
+  assert.equal(await status(url, first), 200);
+
+  use(second);
+  child.kill('SIGHUP');
+  await logged('certificate and key were read again');
+  assert.equal(await status(url, second), 200);
+
+  writeFileSync(key, 'no key');
+  child.kill('SIGHUP');
+  await logged('certificate and key stay as they were');
+  assert.equal(await status(url, second), 200);
+  assert.equal(await stop('SIGTERM'), 0);
+});
+
+test('serve says what is wrong with certificate and key', async (t) => {
+  const folder = temporaryFolder(t);
+  const [first, second] = [makeTlsPair(folder, 'first'), makeTlsPair(folder, 'second')];
+  const serve = (...args: string[]) => urlwarden(['serve', '--port', '0', '--metrics-port', 'off', ...args]);
+  const data = ['--data', join(folder, 'data')];
+  const wrong = await serve(...data, '--tls-cert', first.certFile, '--tls-key', second.keyFile);
+  assert.deepEqual([wrong.code, wrong.stderr.split('\n').length], [1, 2], wrong.stderr);
+  assert.match(wrong.stderr, /^The key in /);
+  const half = await serve(...data, '--tls-cert', first.certFile);
+  assert.equal(half.code, 2);
+  assert.match(half.stderr, /^--tls-cert and --tls-key go together: give both or none\n/);
+});

@@ -1,0 +1,53 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { TestContext } from 'node:test';
+import { startUrlwarden } from './urlwarden.ts';
+
+export type RunningServer = {
+  url: string;
+  child: ChildProcess;
+  /** All that it has written so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Sends the signal, waits for the end, gives the exit code. */
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+};
+
+/** A server as a person starts it, on any free port; metrics are off unless the arguments say otherwise. */
+export async function startServer(t: TestContext, args: string[]): Promise<RunningServer> {
+  const metrics = args.includes('--metrics-port') ? [] : ['--metrics-port', 'off'];
+  const child = startUrlwarden(['serve', '--port', '0', ...metrics, ...args]);
+  t.after(() => child.kill('SIGKILL'));
+  const closed = once(child, 'close');
+  const written = { stdout: '', stderr: '' };
+  child.stderr.on('data', (chunk) => {
+    written.stderr += chunk;
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk) => {
+      written.stdout += chunk;
+      const found = /answers on (\S+)\n/.exec(written.stdout)?.[1];
+      if (found !== undefined) resolve(found);
+    });
+    child.on('exit', () => reject(new Error(`it ended before it listened: ${written.stderr}`)));
+  });
+  return {
+    url,
+    child,
+    stdout: () => written.stdout,
+    stderr: () => written.stderr,
+    async stop(signal) {
+      child.kill(signal);
+      const [code] = await closed;
+      return code;
+    },
+  };
+}
+
+export async function logIn(url: string, account: { username: string; password: string }): Promise<Response> {
+  return fetch(`${url}/api/v1/login`, { method: 'POST', body: JSON.stringify({ ...account, realm: 'intel' }) });
+}
+
+export async function tokenOf(url: string, account: { username: string; password: string }): Promise<string> {
+  return ((await (await logIn(url, account)).json()) as { token: string }).token;
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseSpan, spanText } from '../../src/cli/time-span.ts';
+
+for (const [text, seconds] of [
+  ['90s', 90],
+  ['5m', 300],
+  ['1h', 3_600],
+  ['7d', 604_800],
+  ['0m', null],
+  ['05m', null],
+  ['1.5h', null],
+  ['5', null],
+  ['5M', null],
+  ['-5m', null],
+  ['1h30m', null],
+  ['9999999d', null],
+] as const) {
+  test(`the time ${text} is ${seconds ?? 'refused'}`, () => assert.equal(parseSpan(text), seconds));
+}
+
+for (const [seconds, text] of [
+  [0, '0 s'],
+  [59, '59 s'],
+  [60, '1 m'],
+  [61, '61 s'],
+  [119, '119 s'],
+  [5_400, '90 m'],
+  [3_600, '1 h'],
+  [93_700, '26 h'],
+  [86_400, '1 d'],
+  [172_800, '2 d'],
+] as const) {
+  test(`${seconds} seconds are ${text}`, () => assert.equal(spanText(seconds), text));
+}

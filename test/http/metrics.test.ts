@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { describe, type TestContext, test } from 'node:test';
+import { openMetricsServer } from '../../src/http/metrics-server.ts';
+import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts';
+import { assertError, BASE, build, serve, stubStore, until } from './build.ts';
+import { exchange, open, parseAnswers } from './raw.ts';
+import { authorized, LIMITS, QUERIES, withAccounts } from './with-accounts.ts';
+
+/** The lines of one metric, without its name. */
+async function rows(metrics: Metrics, name: string): Promise<string[]> {
+  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith(name));
+  return lines.map((line) => line.slice(name.length)).sort();
+}
+
+const URL_ASKED = 'http://asked-about.example/secret-path';
+
+describe('metrics', () => {
+  test('count answers by route pattern, method and status', async (t) => {
+    const metrics = createMetrics();
+    const { app } = await build(t, {
+      services: { store: stubStore({ hasUrl: async () => true }) },
+      options: { metrics },
+    });
+    const payload = { url: URL_ASKED };
+    for (const path of ['id', 'last', 'last']) await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload });
+    await app.inject({ method: 'POST', url: `${BASE}/last`, payload: {} });
+    for (const id of [7, 8]) await app.inject({ method: 'GET', url: `${BASE}/${id}/statuses?limit=1` });
+    for (const method of ['HEAD', 'OPTIONS', 'PUT', 'PROPFIND'] as const) await app.inject({ method, url: '/healthz' });
+    for (const url of ['/', '/wp-login.php', `/${BASE}`]) await app.inject({ method: 'GET', url });
+    assert.deepEqual(await rows(metrics, 'urlwarden_http_requests_total'), [
+      `{route="${BASE}/:id/statuses",method="GET",status="200"} 2`,
+      `{route="${BASE}/id",method="POST",status="404"} 1`,
+      `{route="${BASE}/last",method="POST",status="400"} 1`,
+      `{route="${BASE}/last",method="POST",status="404"} 2`,
+      '{route="/healthz",method="HEAD",status="200"} 1',
+      '{route="/healthz",method="OPTIONS",status="204"} 1',
+      '{route="/healthz",method="other",status="405"} 2',
+      '{route="unknown",method="GET",status="404"} 3',
+    ]);
+    const text = await metrics.text();
+    assert.ok(!text.includes('asked-about') && !text.includes('wp-login'), 'nothing of a request but its pattern');
+  });
+
+  test('take the time of answers by route pattern', async (t) => {
+    const metrics = createMetrics();
+    const { app } = await build(t, { services: { store: stubStore({}) }, options: { metrics } });
+    await app.inject({ method: 'GET', url: '/healthz' });
+    const times = await rows(metrics, 'urlwarden_http_request_seconds');
+    assert.deepEqual(
+      times.filter((row) => row.includes('+Inf') || row.startsWith('_count')),
+      ['_bucket{route="/healthz",le="+Inf"} 1', '_count{route="/healthz"} 1'],
+    );
+    const [first, last] = [/le="0\.00025"/, /le="10"/].map((bound) => times.some((row) => bound.test(row)));
+    assert.ok(first && last);
+  });
+
+  test('count refusals by limit', async (t) => {
+    const metrics = createMetrics();
+    const { app, logIn } = await withAccounts(t, { rlQps: 2 }, { options: { metrics } });
+    const good = await logIn();
+    for (const query of QUERIES) await app.inject(authorized(query, good));
+    for (let i = 0; i < 103; i++) await app.inject(authorized(LIMITS, good));
+    assert.deepEqual(await rows(metrics, 'urlwarden_limit_refusals_total'), [
+      '{limit="calls"} 3',
+      '{limit="rl_qps"} 4',
+    ]);
+  });
+
+  test('count open streams, and connections that end before their answer', async (t) => {
+    const metrics = createMetrics();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const store = stubStore({
+      async *search() {
+        yield [{ ts: 1, id: 1, url: 'http://a.example/' }];
+        await promise;
+      },
+    });
+    const { app, port } = await serve(t, { services: { store }, options: { metrics } });
+    const ended = once(app.server, 'connection').then(([socket]) => once(socket, 'close'));
+    const socket = open(port);
+    socket.write(`POST ${BASE}/search HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"asn":1}`);
+    await once(socket, 'data');
+    const openStreams = () => rows(metrics, 'urlwarden_open_streams');
+    assert.deepEqual(await openStreams(), [' 1']);
+    socket.destroy();
+    await ended;
+    resolve();
+    assert.deepEqual([await rows(metrics, 'urlwarden_http_aborted_total'), await openStreams()], [[' 1'], [' 0']]);
+  });
+
+  test('count what no route has seen', async (t) => {
+    const metrics = createMetrics();
+    const { port } = await serve(t, { services: { store: stubStore({}) }, options: { metrics } });
+    const close = 'Connection: close\r\n';
+    for (const bytes of [
+      'nonsense\r\n\r\n',
+      `GET /healthz HTTP/1.1\r\n${close}\r\n`,
+      `GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: much\r\n${close}\r\n`,
+      `GET /%zz HTTP/1.1\r\nHost: a\r\n${close}\r\n`,
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
+    ])
+      await exchange(port, bytes);
+    const chatterer = open(port);
+    chatterer.write('nonsense\r\n\r\n');
+    await once(chatterer, 'data');
+    chatterer.write('and more\r\n\r\n');
+    await once(chatterer, 'close');
+    assert.deepEqual(await rows(metrics, 'urlwarden_http_unreadable_total'), [
+      '{status="400"} 3',
+      '{status="404"} 2',
+      '{status="417"} 1',
+      '{status="431"} 1',
+    ]);
+  });
+
+  test('are all in the documentation', async () => {
+    const metrics = createMetrics();
+    metrics.watchStreams(() => 0);
+    const documentation = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+    const names = [...(await metrics.text()).matchAll(/^# HELP (urlwarden_\w+)/gm)].map(([, name]) => `${name}`);
+    assert.ok(names.length >= 8);
+    assert.deepEqual(
+      names.filter((name) => !documentation.includes(`\`${name}`)),
+      [],
+    );
+  });
+
+  test('two servers of one process share nothing', async () => {
+    const [one, other] = [createMetrics(), createMetrics()];
+    one.loggedIn('ok');
+    assert.deepEqual(await rows(one, 'urlwarden_logins_total'), ['{outcome="ok"} 1']);
+    assert.deepEqual(await rows(other, 'urlwarden_logins_total'), []);
+  });
+});
+
+describe('the listener of metrics', () => {
+  async function listen(t: TestContext) {
+    const metrics = createMetrics();
+    const server = await openMetricsServer(metrics, { host: '127.0.0.1', port: 0 });
+    t.after(() => server.close());
+    return `http://127.0.0.1:${server.port}`;
+  }
+  const wire = async (answer: Response) => ({
+    statusCode: answer.status,
+    headers: Object.fromEntries(answer.headers),
+    body: await answer.text(),
+  });
+
+  test('answers in the text format of Prometheus', async (t) => {
+    const url = await listen(t);
+    const { statusCode, headers, body } = await wire(await fetch(`${url}/metrics?x=1`));
+    assert.deepEqual([statusCode, headers['content-type']], [200, 'text/plain; version=0.0.4; charset=utf-8']);
+    for (const name of [
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      'nodejs_eventloop_lag_p99_seconds',
+    ])
+      assert.match(body, new RegExp(`^${name} [\\d.e+-]+$`, 'm'));
+    const head = await wire(await fetch(`${url}/metrics`, { method: 'HEAD' }));
+    assert.deepEqual([head.statusCode, head.body], [200, '']);
+  });
+
+  test('refuses everything else as the API does', async (t) => {
+    const url = await listen(t);
+    for (const path of ['/', '/metrics/', '/metrics/x', '/healthz'])
+      assertError(await wire(await fetch(url + path)), 404);
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const answer = await wire(await fetch(`${url}/metrics`, { method }));
+      assertError(answer, 405);
+      assert.equal(answer.headers.allow, 'GET, HEAD');
+    }
+    const { text } = await exchange(Number(new URL(url).port), 'nonsense\r\n\r\n');
+    const [answer] = parseAnswers(text);
+    assert.ok(answer);
+    assertError(answer, 400);
+  });
+
+  test('closes at once, whoever still holds a connection', async (t) => {
+    const server = await openMetricsServer(createMetrics(), { host: '127.0.0.1', port: 0 });
+    const socket = open(server.port);
+    t.after(() => socket.destroy());
+    let isClosed = false;
+    socket.on('close', () => {
+      isClosed = true;
+    });
+    socket.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n');
+    await once(socket, 'data');
+    await server.close();
+    await until(() => isClosed);
+  });
+});

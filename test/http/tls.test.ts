@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { Agent, get } from 'node:https';
+import { connect as connectPlain } from 'node:net';
+import { join } from 'node:path';
+import { before, describe, type TestContext, test } from 'node:test';
+import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
+import { closeServer, type ServerOptions, setTlsPair } from '../../src/http/server.ts';
+import { readTlsPair } from '../../src/http/tls.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { makeTlsPair, type TlsFiles } from '../tls-pair.ts';
+import { assertError, serve, stubStore, until } from './build.ts';
+import { parseAnswers } from './raw.ts';
+
+let folder = '';
+let first: TlsFiles;
+let second: TlsFiles;
+
+before((t) => {
+  folder = temporaryFolder(t as TestContext);
+  first = makeTlsPair(folder, 'first');
+  second = makeTlsPair(folder, 'second');
+});
+
+const serveTls = (t: TestContext, options: ServerOptions = {}) =>
+  serve(t, { services: { store: stubStore({}) }, options: { tls: first, ...options } });
+
+/** Trusts exactly this certificate. */
+function open(port: number, { cert }: TlsFiles, options: ConnectionOptions = {}): TLSSocket {
+  return connect({ host: '127.0.0.1', port, servername: 'localhost', ca: cert, ...options });
+}
+
+/** Everything that comes until the server closes. */
+async function answersTo(socket: TLSSocket, bytes: string) {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.write(bytes);
+  await once(socket, 'close');
+  return parseAnswers(text);
+}
+
+const statusOver = (agent: Agent, port: number) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    const request = get({ host: '127.0.0.1', servername: 'localhost', port, path: '/healthz', agent }, (answer) => {
+      answer.resume().on('end', () => resolve(answer.statusCode));
+    });
+    request.on('error', reject);
+  });
+
+describe('over TLS', () => {
+  test('the same server answers', async (t) => {
+    const { port } = await serveTls(t);
+    const [answer] = await answersTo(
+      open(port, first),
+      'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n',
+    );
+    assert.deepEqual([answer?.statusCode, answer?.body], [200, '{"status":"ok"}']);
+  });
+
+  for (const { why, bytes, status } of [
+    { why: 'no HTTP', bytes: 'nonsense\r\n\r\n', status: 400 },
+    { why: 'no host', bytes: 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', status: 400 },
+    { why: 'large headers', bytes: `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, status: 431 },
+    { why: 'headers that never end', bytes: 'GET / HTTP/1.1\r\nHost: a\r\n', status: 408 },
+    {
+      why: 'a body that never ends',
+      bytes: 'POST /api/v1/login HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{',
+      status: 408,
+    },
+  ]) {
+    test(`what Node's parser refuses has the same body: ${why}`, async (t) => {
+      const times = { headersTimeoutMs: 200, requestTimeoutMs: 300, connectionsCheckMs: 20 };
+      const { port } = await serveTls(t, times);
+      const [answer] = await answersTo(open(port, first), bytes);
+      assert.ok(answer);
+      assertError(answer, status);
+    });
+  }
+
+  test('plain HTTP and nonsense end at once, count as no request, and nobody else notices', async (t) => {
+    const metrics = createMetrics();
+    const { port } = await serveTls(t, { metrics });
+    for (const bytes of ['GET / HTTP/1.1\r\nHost: a\r\n\r\n', '\0'.repeat(100)]) {
+      const socket = connectPlain({ host: '127.0.0.1', port });
+      socket.on('error', () => {}).resume();
+      socket.write(bytes);
+      await once(socket, 'close');
+    }
+    assert.equal(await statusOver(new Agent({ ca: first.cert }), port), 200);
+    assert.doesNotMatch(await metrics.text(), /^urlwarden_http_unreadable_total\{/m);
+  });
+
+  test('a handshake that does not come is not waited for longer than headers are', async (t) => {
+    const { port } = await serveTls(t, { headersTimeoutMs: 100 });
+    const socket = connectPlain({ host: '127.0.0.1', port });
+    socket.on('error', () => {}).resume();
+    await once(socket, 'close');
+  });
+
+  test('a handshake that is not done does not hold up closing', async (t) => {
+    const { app, port } = await serveTls(t);
+    const accepted = once(app.server, 'connection');
+    const socket = connectPlain({ host: '127.0.0.1', port });
+    socket.on('error', () => {}).resume();
+    await accepted;
+    const startMs = performance.now();
+    await Promise.all([closeServer(app, 60_000), once(socket, 'close')]);
+    assert.ok(performance.now() - startMs < 5_000);
+  });
+
+  test('nothing older than TLS 1.2', async (t) => {
+    const { port } = await serveTls(t);
+    const old = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+    const [error] = await once(open(port, first, old), 'error');
+    assert.equal(error.code, 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION');
+    const socket = open(port, first, { maxVersion: 'TLSv1.2' });
+    await once(socket, 'secureConnect');
+    socket.destroy();
+  });
+
+  test('another certificate is for new connections, and the open ones go on', async (t) => {
+    const { app, port } = await serveTls(t);
+    const agent = new Agent({ ca: first.cert, keepAlive: true, maxSockets: 1 });
+    t.after(() => agent.destroy());
+    assert.equal(await statusOver(agent, port), 200);
+    await until(() => Object.keys(agent.freeSockets).length === 1);
+    setTlsPair(app, second);
+    assert.equal(await statusOver(agent, port), 200);
+    assert.equal(await statusOver(new Agent({ ca: second.cert }), port), 200);
+    await assert.rejects(statusOver(new Agent({ ca: first.cert }), port), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+  });
+});
+
+describe('certificate and key', () => {
+  test('are read when they belong together', () => {
+    assert.deepEqual(readTlsPair(first.certFile, first.keyFile), { cert: first.cert, key: first.key });
+  });
+
+  test('are refused with a sentence that names the file', () => {
+    const text = join(folder, 'text');
+    writeFileSync(text, 'hello');
+    chmodSync(text, 0o600);
+    for (const [certFile, keyFile, message] of [
+      ['/nowhere.crt', first.keyFile, /^The certificate cannot be read: .*\/nowhere\.crt/],
+      [first.certFile, folder, /^The key cannot be read: /],
+      [text, first.keyFile, /\/text holds no certificate in PEM form/],
+      [first.certFile, text, /\/text holds no private key in PEM form/],
+      [first.certFile, second.keyFile, /^The key in .*second\.key is not the one of the certificate in .*first\.crt/],
+    ] as const) {
+      assert.throws(() => readTlsPair(certFile, keyFile), { code: 'unavailable', message });
+    }
+  });
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { build, stubStore } from './build.ts';
+
+const DIRECT = '198.51.100.9';
+const PROXY = '10.0.0.2';
+
+for (const { why, trusted = [], from, forwarded, address } of [
+  { why: 'nobody is trusted', from: DIRECT, forwarded: '192.0.2.1', address: DIRECT },
+  { why: 'the sender is not trusted', trusted: ['10.0.0.0/8'], from: DIRECT, forwarded: '192.0.2.1', address: DIRECT },
+  { why: 'the proxy is trusted', trusted: ['10.0.0.0/8'], from: PROXY, forwarded: '192.0.2.1', address: '192.0.2.1' },
+  { why: 'no header', trusted: ['10.0.0.0/8'], from: PROXY, forwarded: undefined, address: PROXY },
+  { why: 'an empty header', trusted: ['10.0.0.0/8'], from: PROXY, forwarded: ' ', address: PROXY },
+  {
+    why: 'what a client wrote itself stands further left',
+    trusted: ['10.0.0.0/8'],
+    from: PROXY,
+    forwarded: '203.0.113.1, 127.0.0.1,10.0.0.7, 192.0.2.1',
+    address: '192.0.2.1',
+  },
+  {
+    why: 'two proxies',
+    trusted: ['10.0.0.2', '172.16.0.0/12'],
+    from: PROXY,
+    forwarded: '203.0.113.1, 192.0.2.1, 172.16.5.5',
+    address: '192.0.2.1',
+  },
+  {
+    why: 'IPv6',
+    trusted: ['2001:db8:1::/48'],
+    from: '2001:db8:1::2',
+    forwarded: '2001:db8:9::1',
+    address: '2001:db8:9::1',
+  },
+  {
+    why: 'IPv6 of elsewhere',
+    trusted: ['2001:db8:1::/48'],
+    from: '2001:db8:2::2',
+    forwarded: '::1',
+    address: '2001:db8:2::2',
+  },
+  {
+    why: 'IPv4 on a socket of IPv6',
+    trusted: ['10.0.0.0/8'],
+    from: `::ffff:${PROXY}`,
+    forwarded: '192.0.2.1',
+    address: '192.0.2.1',
+  },
+  {
+    why: 'no IPv6 network holds an IPv4 address',
+    trusted: ['::/8'],
+    from: PROXY,
+    forwarded: '192.0.2.1',
+    address: PROXY,
+  },
+  {
+    why: 'nonsense from a proxy stays nonsense',
+    trusted: [PROXY],
+    from: PROXY,
+    forwarded: 'x, 127.0.0.1 x',
+    address: '127.0.0.1 x',
+  },
+]) {
+  test(`the address of a client: ${why}`, async (t) => {
+    let seen: string | undefined;
+    const login = async ({ address }: { address: string }) => {
+      seen = address;
+      return { token: 't', expires: 1 };
+    };
+    const { app } = await build(t, { services: { store: stubStore({}), login }, options: { trustedProxies: trusted } });
+    await app.inject({
+      method: 'POST',
+      url: '/api/v1/login',
+      remoteAddress: from,
+      headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+      payload: { username: 'u', password: 'p', realm: 'intel' },
+    });
+    assert.equal(seen, address);
+  });
+}
