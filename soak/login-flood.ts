@@ -1,9 +1,11 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { logIn, operatorOf, startServer } from './server-process.ts';
 
 export type LoginFloodResult = {
@@ -15,9 +17,10 @@ export type LoginFloodResult = {
   flood: Record<number, number>;
 };
 
-/** 127.0.1.1 to 127.0.1.50: all of 127.0.0.0/8 is the loopback. */
-const ADDRESSES = Array.from({ length: 50 }, (_, i) => `127.0.1.${i + 1}`);
-const FLOOD_EVERY_MS = 1_000;
+/** Until the child has loaded and the first of its logins are under way. */
+const FLOOD_BEGINS_MS = 500;
+
+const CHILD = fileURLToPath(new URL('./login-flood-child.ts', import.meta.url));
 
 /** Fifty wrong logins a second from fifty addresses, and what lookups and customers notice of them. */
 export async function loginFlood(phaseMs: number): Promise<LoginFloodResult> {
@@ -28,35 +31,19 @@ export async function loginFlood(phaseMs: number): Promise<LoginFloodResult> {
     const authorization = await logIn(server.url, operator);
     await askLast(server.url, authorization, phaseMs / 2); // warms up
     const alone = await askLast(server.url, authorization, phaseMs);
-    const flood: Record<number, number> = {};
-    const over = new AbortController();
-    const flooding = ADDRESSES.map((address, i) => floodFrom(server.url, address, i, flood, over.signal));
+    const child = fork(CHILD, [server.url]);
+    await once(child, 'spawn');
+    await sleep(FLOOD_BEGINS_MS);
     const beside = await askLast(server.url, authorization, phaseMs);
     const startMs = performance.now();
     await logIn(server.url, operator);
     const knownLoginMs = performance.now() - startMs;
-    over.abort();
-    await Promise.all(flooding);
+    child.send('stop');
+    const [flood] = await once(child, 'message');
     return { aloneP99Ms: p99(alone), besideP99Ms: p99(beside), knownLoginMs, flood };
   } finally {
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
-async function floodFrom(
-  url: string,
-  localAddress: string,
-  index: number,
-  flood: Record<number, number>,
-  over: AbortSignal,
-): Promise<void> {
-  await sleep((index * FLOOD_EVERY_MS) / ADDRESSES.length);
-  while (!over.aborted) {
-    const body = JSON.stringify({ username: `user-${index % 5}`, password: 'wrong', realm: 'intel' });
-    const status = await post(`${url}/api/v1/login`, body, { localAddress });
-    flood[status] = (flood[status] ?? 0) + 1;
-    await sleep(FLOOD_EVERY_MS, undefined, { signal: over }).catch(() => {});
   }
 }
 

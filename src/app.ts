@@ -9,6 +9,7 @@ import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.
 import { readKeyFile } from './accounts/key-file.ts';
 import { ensureKey } from './accounts/keys.ts';
 import { createLogin } from './accounts/login.ts';
+import { createPasswordJudge } from './accounts/password-judge.ts';
 import type { Settings } from './config/settings.ts';
 import { AppError } from './core/errors.ts';
 import { METRICS_PATH, openMetricsServer } from './http/metrics-server.ts';
@@ -86,7 +87,8 @@ export async function openApp(settings: Settings): Promise<App> {
     const directory = opened(await openDirectory(control, { nowMs: Date.now, issuer: ISSUER, onFailure }));
     const counters = opened(createMemoryCounters(control, { nowMs: Date.now, onFlushFailed }));
     const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel } = settings;
-    const login = createLogin({ control, directory, nowMs: Date.now, tokenLifeSeconds, onOutcome });
+    const { verify } = opened(createPasswordJudge());
+    const login = createLogin({ control, directory, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome });
     const logger = { level: logLevel, stream: process.stderr };
     const server = buildServer(
       { store, now, authenticate: directory.authenticate, counters, login, feeds: control.feeds },

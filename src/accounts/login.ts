@@ -35,6 +35,8 @@ export type LoginOptions = {
   nowMs: () => number;
   sleep?: (ms: number) => Promise<unknown>;
   cores?: number;
+  /** Judges a password; on another thread than lookups. */
+  verify?: (password: string, hash: string) => Promise<boolean>;
   tokenLifeSeconds?: number;
   onOutcome?: (outcome: LoginOutcome) => void;
 };
@@ -54,7 +56,7 @@ const KNOWN_LIFE_MS = 30 * 86_400_000;
 const MAX_KNOWN = 100_000;
 
 export function createLogin(options: LoginOptions): Login {
-  const { control, nowMs, sleep = wait, cores = availableParallelism(), onOutcome = () => {} } = options;
+  const { nowMs, sleep = wait, cores = availableParallelism(), onOutcome = () => {} } = options;
   const failures = createLoginFailures();
   const penalty = createLoginPenalty();
   const queue = createHashQueue(cores);
@@ -83,10 +85,10 @@ export function createLogin(options: LoginOptions): Login {
   async function judgeInTurn(origin: Origin, user: string, request: LoginRequest): Promise<Account | null> {
     // Colleagues behind one address do not stand in each other's way once they are known.
     const visitor = { key: origin.isKnown ? origin.pair : origin.address, isKnown: origin.isKnown };
-    const judged = queue.run(visitor, () => judge(control, user, request));
+    const judged = queue.run(visitor, () => judge(options, user, request));
     if (judged !== null) return judged;
-    const options = { retryAfterSeconds: BUSY_RETRY_SECONDS };
-    return refuse('busy', new AppError('overloaded', 'Too many logins at the same time; try again later', options));
+    const later = { retryAfterSeconds: BUSY_RETRY_SECONDS };
+    return refuse('busy', new AppError('overloaded', 'Too many logins at the same time; try again later', later));
   }
 
   return async (request) => {
@@ -113,10 +115,11 @@ export function createLogin(options: LoginOptions): Login {
 }
 
 /** The same work whatever is wrong: one look into the store and one hash. Null unless everything is right. */
-async function judge(control: Control, user: string, { password, realm }: LoginRequest): Promise<Account | null> {
+async function judge(options: LoginOptions, user: string, { password, realm }: LoginRequest): Promise<Account | null> {
+  const { control, verify = verifyPassword } = options;
   const account = await control.accountByUsername(user);
   const isUsable = isUsablePassword(password);
-  const isMatch = await verifyPassword(isUsable ? password : STAND_IN_PASSWORD, account?.passwordHash ?? DUMMY_HASH);
+  const isMatch = await verify(isUsable ? password : STAND_IN_PASSWORD, account?.passwordHash ?? DUMMY_HASH);
   return isMatch && isUsable && realm === REALM && account?.isEnabled ? account : null;
 }
 

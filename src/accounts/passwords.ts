@@ -1,4 +1,4 @@
-import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Argon2Parameters, argon2, argon2Sync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { AppError } from '../core/errors.ts';
 
@@ -42,6 +42,12 @@ export async function hashPassword(password: string): Promise<string> {
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   const { cost, salt, tag } = parse(hash);
   return timingSafeEqual(await derive('argon2id', parameters(password, cost, salt, tag.length)), tag);
+}
+
+/** The same on the calling thread, for one that has nothing else to do. */
+export function verifyPasswordSync(password: string, hash: string): boolean {
+  const { cost, salt, tag } = parse(hash);
+  return timingSafeEqual(argon2Sync('argon2id', parameters(password, cost, salt, tag.length)), tag);
 }
 
 function parameters(password: string, cost: Cost, nonce: Buffer, tagLength: number): Argon2Parameters {

@@ -2,8 +2,8 @@ import { Counter, type Metric, type Registry } from 'prom-client';
 
 /**
  * Counters and histograms for what happens with every request. prom-client finds the place of a value anew each time it
- * is told one, by a text made of all labels: 0.8 µs for a counter, 1.4 µs for a histogram, 4 % of a look-up over HTTP.
- * Here the place is found once, and the registry is given the numbers when somebody asks for them.
+ * is told one, by a text made of all labels: 0.8 µs for a counter and 1.4 µs for a histogram, in a loop that does nothing
+ * else. Here the place is found once, and the registry is given the numbers when somebody asks for them.
  */
 export type Cell<Value> = { labels: Record<string, string>; value: Value };
 

@@ -35,7 +35,8 @@ export type Metrics = {
 };
 
 /** Methods beyond these are counted together. */
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS']);
+const OTHER_METHODS = 'other';
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS', OTHER_METHODS]);
 
 /** From a look-up that found its page in memory to the end of the query budget. */
 const ANSWER_BOUNDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -94,21 +95,27 @@ function createAnswers(registry: Registry): Metrics['route'] {
     const cellOf = createCellFinder(route, counts);
     const time = times({ route });
     return (method, status, seconds) => {
-      cellOf(METHODS.has(method) ? method : 'other', status).value++;
+      cellOf(method, status).value++;
       time(seconds);
     };
   };
 }
 
+/** By the method as it was sent, of which Node's parser lets some thirty through, so that nothing is made of it again. */
 function createCellFinder(route: string, counts: Cell<number>[]) {
   const byMethod = new Map<string, Map<number, Cell<number>>>();
-  const make = (method: string, status: number): Cell<number> => {
-    const cell = { labels: { route, method, status: `${status}` }, value: 0 };
-    counts.push(cell);
+  const cellOf = (method: string, status: number): Cell<number> =>
+    byMethod.get(method)?.get(status) ?? addCell(method, status);
+  const addCell = (method: string, status: number): Cell<number> => {
+    const isCounted = METHODS.has(method);
+    const cell = isCounted
+      ? { labels: { route, method, status: `${status}` }, value: 0 }
+      : cellOf(OTHER_METHODS, status);
+    if (isCounted) counts.push(cell);
     byMethod.set(method, (byMethod.get(method) ?? new Map()).set(status, cell));
     return cell;
   };
-  return (method: string, status: number) => byMethod.get(method)?.get(status) ?? make(method, status);
+  return cellOf;
 }
 
 function createStoreCalls(registry: Registry): Metrics['storeCall'] {
