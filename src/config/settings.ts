@@ -201,7 +201,7 @@ function readNetworks(text: string): string[] | null {
 
 function integerBetween(least: number, greatest: number) {
   return (text: string): number | null => {
-    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
     return value >= least && value <= greatest ? value : null;
   };
 }

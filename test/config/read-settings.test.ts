@@ -90,6 +90,7 @@ for (const [flag, good, bad] of [
   ['token-life-seconds', ['60', '2073599'], ['59', '2073600', '1.5', '-1']],
   ['metrics-port', ['0', '9464', 'off'], ['65536', 'on', '']],
   ['trust-proxy', ['192.0.2.1', '192.0.2.0/24,2001:db8::/32'], ['192.0.2.0/33', 'proxy', '127.1']],
+  ['max-unpacked-bytes', ['17179869184'], ['0x10', '99999999999999999']],
   ['log-level', ['error', 'warn', 'info', 'debug'], ['loud', 'WARN']],
 ] as [string, string[], string[]][]) {
   test(`settings: what --${flag} takes`, () => {
