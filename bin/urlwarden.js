@@ -1,5 +1,7 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=8
 // Plain JavaScript that any Node can read: it finds a Node new enough for the program, then hands over.
+// The flag keeps short-lived garbage small: a server that streams a million rows beside other answers grew by 13 MB with
+// it and by 133 MB without, at the same speed. V8 takes it at the start of a process only.
 // In a clone that is the `node` package among the devDependencies; installed from a registry, it is the machine's own.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -27,7 +29,9 @@ function runOnBundledNode(node) {
     );
     process.exit(1);
   }
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
+  const child = spawn(node, [...process.execArgv, fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(signal ? 1 : code));
 }

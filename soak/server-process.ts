@@ -10,7 +10,18 @@ export type ServerProcess = { url: string; child: ChildProcess; stop(signal?: No
 
 /** `urlwarden serve` as a process of its own, on a free port of the loopback. */
 export async function startServer(dataDir: string, args: string[] = []): Promise<ServerProcess> {
-  const all = [PROGRAM, 'serve', '--data', dataDir, '--port', '0', '--metrics-port', 'off', ...args];
+  const all = [
+    '--max-semi-space-size=8',
+    PROGRAM,
+    'serve',
+    '--data',
+    dataDir,
+    '--port',
+    '0',
+    '--metrics-port',
+    'off',
+    ...args,
+  ];
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   let output = '';

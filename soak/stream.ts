@@ -34,7 +34,7 @@ export async function streamSoak(rows: number, report: (text: string) => void = 
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-stream-'));
   try {
     await fill(dataDir, rows, report);
-    const server = fork(SERVER, [dataDir]);
+    const server = fork(SERVER, [dataDir], { execArgv: ['--max-semi-space-size=8'] });
     const { url, account } = (await answerOf(server)) as { url: string; account: FirstAccount };
     try {
       const api = { url, authorization: await logIn(url, account) };
