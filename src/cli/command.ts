@@ -1,8 +1,5 @@
 /** One command of the program. */
 export type Command = {
-  /** Told by the list in `main.ts`, which has them without loading the command. */
-  name?: string;
-  summary?: string;
   /** What `urlwarden NAME --help` prints, ending in a line break. */
   usage: string;
   /** Takes what stands after the command's name, gives the exit code. */
