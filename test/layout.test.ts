@@ -17,7 +17,12 @@ const LAYERS = [
 ];
 
 /** Drivers stay inside their adapter. */
-const DRIVERS: Record<string, string> = { 'node:sqlite': 'src/store/sqlite/', 'prom-client': 'src/metrics/' };
+const DRIVERS: Record<string, string> = {
+  'node:sqlite': 'src/store/sqlite/',
+  postgres: 'src/store/postgres/',
+  ioredis: 'src/limits/',
+  'prom-client': 'src/metrics/',
+};
 
 const IMPORT = /^(?:import|export)\b[^;]*?from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm;
 

@@ -2,10 +2,9 @@ import { chmodSync, constants, copyFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import { type DataFiles, FILE_MODE } from '../data-folder.ts';
+import { type Part, partOfMigration } from '../migrations.ts';
 import { type Database, openReader, withWriter } from './database.ts';
-import { partOfMigration } from './migrate.ts';
 import { preparePart } from './open-part.ts';
-import type { Part } from './parts.ts';
 
 // A backup is one database: the intelligence file copied page by page, as fast as the disk, and the few small tables of
 // control beside its own. Names must not clash; only `migrations` is in both files, and its numbers run on over both.

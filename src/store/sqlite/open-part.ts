@@ -1,9 +1,9 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
 import { FILE_MODE } from '../data-folder.ts';
+import type { Part } from '../migrations.ts';
 import { openReader, withWriter } from './database.ts';
 import { migrate } from './migrate.ts';
-import type { Part } from './parts.ts';
 import { createWriter } from './writer.ts';
 
 /** A database of the data folder: read on the calling thread, written on another. */

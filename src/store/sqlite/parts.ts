@@ -1,3 +1,4 @@
+import type { Part } from '../migrations.ts';
 import { createControlWrites } from './control-write.ts';
 import { createIntelligenceWrites } from './intelligence-write.ts';
 
@@ -8,9 +9,7 @@ import { createIntelligenceWrites } from './intelligence-write.ts';
 export const PARTS = {
   intelligence: createIntelligenceWrites,
   control: createControlWrites,
-};
-
-export type Part = keyof typeof PARTS;
+} satisfies Record<Part, unknown>;
 
 /** What can be asked of a part's writer. */
 export type Writes<P extends Part> = ReturnType<(typeof PARTS)[P]>;

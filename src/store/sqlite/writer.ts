@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '../../core/errors.ts';
-import type { Part, Writes } from './parts.ts';
+import type { Part } from '../migrations.ts';
+import type { Writes } from './parts.ts';
 
 export type WriterData = { part: Part; path: string };
 export type WriterRequest = { id: number; name: string; args: unknown[] } | 'close';

@@ -1,0 +1,48 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { AppError } from '../core/errors.ts';
+
+export type Engine = 'sqlite' | 'postgres';
+
+/** The databases of the embedded store, each a file of its own; on PostgreSQL all are in one. */
+export type Part = 'intelligence' | 'control';
+
+export type Migration = { number: number; name: string; sql: string; isBreaking: boolean };
+
+/** The same distance from src/store and from dist/store. */
+const FOLDER = new URL('../../migrations/', import.meta.url);
+
+/** A migration whose first line is this makes programs that do not know it refuse the database. */
+const BREAKING_MARK = '-- breaking';
+
+/** In their order; those of one part, or all. */
+export function readMigrations(engine: Engine, part?: Part): Migration[] {
+  const folder = new URL(`${engine}/`, FOLDER);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  const wanted = names.filter((name) => part === undefined || partOfMigration(name) === part);
+  return wanted.sort().map((name) => {
+    const sql = readFileSync(new URL(name, folder), 'utf8');
+    return { number: Number.parseInt(name, 10), name, sql, isBreaking: sql.startsWith(BREAKING_MARK) };
+  });
+}
+
+/** The word after the number tells the part: 0002_control.sql, 0007_control_feeds.sql. */
+export function partOfMigration(name: string): string {
+  return /^\d+_([a-z]+)/.exec(name)?.[1] ?? '';
+}
+
+/** What is still to be done. A database that a newer program has changed so that this one would harm it is refused. */
+export function pendingMigrations(
+  known: readonly Migration[],
+  applied: readonly Pick<Migration, 'number' | 'name' | 'isBreaking'>[],
+): Migration[] {
+  const newest = known.at(-1)?.number ?? 0;
+  const unknown = applied.find(({ number, isBreaking }) => number > newest && isBreaking);
+  if (unknown) {
+    throw new AppError(
+      'unavailable',
+      `The database was changed by a newer version of urlwarden (${unknown.name}). Start that version, or restore a backup.`,
+    );
+  }
+  const done = new Set(applied.map(({ number }) => number));
+  return known.filter(({ number }) => !done.has(number));
+}
