@@ -1,5 +1,6 @@
 import type { FileReport } from '../../core/records.ts';
 import { fileKey } from '../file-key.ts';
+import { detailsOf } from '../known-file.ts';
 import type { Database } from './database.ts';
 import type { Dictionaries } from './dictionaries.ts';
 import { createKnowFile } from './know-file.ts';
@@ -9,9 +10,8 @@ export function createApplyFiles(db: Database, { families, transaction }: Dictio
   const knowFile = createKnowFile(db);
 
   function applyFile(file: FileReport): boolean {
-    const { mimeType, fileType, fileExt, fileSize, fileName, family } = file;
-    const familyId = family === null ? null : families.idOf(family);
-    return knowFile(fileKey(file), familyId, [mimeType, fileType, fileExt, fileSize, fileName]).isChanged;
+    const familyId = file.family === null ? null : families.idOf(file.family);
+    return knowFile(fileKey(file), { familyId, details: detailsOf(file) }).isChanged;
   }
 
   return (files: readonly FileReport[]): number => {

@@ -1,8 +1,9 @@
 import type { ObservedPayload } from '../../core/observation.ts';
 import { fileKey } from '../file-key.ts';
+import { detailsOf, ownDetails } from '../known-file.ts';
 import type { Database } from './database.ts';
 import type { Dictionary } from './dictionary.ts';
-import { createKnowFile, type Details } from './know-file.ts';
+import { createKnowFile } from './know-file.ts';
 
 const ADD_PAYLOAD = `
   insert or ignore into payloads
@@ -22,12 +23,12 @@ export function createApplyPayload(db: Database, families: Dictionary) {
   const setLast = db.prepare(SET_LAST);
 
   return (urlId: number, payload: ObservedPayload): number => {
-    const { ts, mimeType, fileType, fileExt, fileSize, fileName, family } = payload;
+    const { ts, family } = payload;
     const key = fileKey(payload);
-    const told: Details = [mimeType, fileType, fileExt, fileSize, fileName];
+    const details = detailsOf(payload);
     const toldFamilyId = family === null ? null : families.idOf(family);
-    const file = knowFile(key, toldFamilyId, told);
-    const own = told.map((value, i) => (value === file.details[i] ? null : value)) as Details;
+    const file = knowFile(key, { familyId: toldFamilyId, details });
+    const own = ownDetails(details, file.details);
     const added = addPayload.run(urlId, ts, file.id, toldFamilyId ?? file.familyId, ...own);
     if (added > 0) setLast.run({ ts, file: file.id, url: urlId, key });
     return added;

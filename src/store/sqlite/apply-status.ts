@@ -1,13 +1,10 @@
-import { advance, type Entry, isEvent, type StatusObservation } from '../../core/timeline.ts';
-import { ENTRY_KINDS, OFFLINE_AGAIN_KIND } from '../entry-kind.ts';
+import type { StatusObservation } from '../../core/timeline.ts';
+import { OFFLINE_AGAIN_KIND } from '../entry-kind.ts';
+import type { ImpliedChange } from '../implied.ts';
+import { EVENT_JOINS } from '../record-rows.ts';
+import { ENTRY_COLUMNS, type EntryRow, firstChangeTs, kindCode, timelineChange, toEntry } from '../timeline-change.ts';
 import type { Database } from './database.ts';
 import type { Dictionary } from './dictionary.ts';
-import type { ImpliedChange } from './listed.ts';
-import { EVENT_JOINS } from './read-url.ts';
-
-export type EntryRow = [ts: number, kind: number, removal: string, reporter: string, confirmedTs: number | null];
-
-export const ENTRY_COLUMNS = 'e.ts, e.kind, removals.reason, reporters.name, e.confirmed_ts';
 
 // From the last time before the first change on, passing over an implied offline that is hidden, as `advance` asks:
 // usually one or two rows.
@@ -43,54 +40,24 @@ export function createApplyStatus(db: Database, dictionaries: { reporters: Dicti
     implied: ImpliedChange | null = null,
   ): number => {
     if (observations.length === 0 && implied === null) return 0;
-    const before = readTail.all({ url: urlId, first: firstTs(observations, implied) }).map(toEntry);
-    const after = advance(before, observations, implied === null ? undefined : implied.after);
-    const kept = new Map(before.map((entry) => [keyOf(entry), entry]));
-    let changed = 0;
-    for (const entry of after) {
-      const old = kept.get(keyOf(entry));
-      kept.delete(keyOf(entry));
-      if (old !== undefined && isSame(old, entry) && old.confirmedTs === entry.confirmedTs) continue;
+    const before = readTail.all({ url: urlId, first: firstChangeTs(observations, implied) }).map(toEntry);
+    const { put: entries, gone, eventsChanged, last } = timelineChange(before, observations, implied);
+    for (const entry of entries) {
       put.run(
         urlId,
         entry.ts,
-        code(entry),
+        kindCode(entry),
         hostId,
         removals.idOf(entry.removal),
         reporters.idOf(entry.reporter),
         entry.confirmedTs,
       );
-      if (isEvent(entry) && (old === undefined || !isSame(old, entry))) changed++;
     }
-    for (const gone of kept.values()) {
-      remove.run(urlId, gone.ts, code(gone));
-      if (isEvent(gone)) changed++;
+    for (const entry of gone) remove.run(urlId, entry.ts, kindCode(entry));
+    if (last === null) setLast.run(null, null, null, null, urlId);
+    else if (last !== undefined) {
+      setLast.run(last.ts, kindCode(last), removals.idOf(last.removal), reporters.idOf(last.reporter), urlId);
     }
-    const last = after.findLast(isEvent);
-    if (changed > 0 && last !== undefined) {
-      setLast.run(last.ts, code(last), removals.idOf(last.removal), reporters.idOf(last.reporter), urlId);
-    } else if (after.length === 0) setLast.run(null, null, null, null, urlId);
-    return changed;
+    return eventsChanged;
   };
-}
-
-function firstTs(observations: readonly StatusObservation[], implied: ImpliedChange | null): number {
-  const times = [observations[0]?.ts, implied?.before?.ts, implied?.after?.ts];
-  return Math.min(...times.filter((ts) => ts !== undefined));
-}
-
-export function toEntry([ts, kind, removal, reporter, confirmedTs]: EntryRow): Entry {
-  return { ts, kind: ENTRY_KINDS[kind] ?? 'added', removal, reporter, confirmedTs };
-}
-
-function code(entry: Entry): number {
-  return ENTRY_KINDS.indexOf(entry.kind);
-}
-
-function keyOf(entry: Entry): string {
-  return `${entry.ts} ${entry.kind}`;
-}
-
-function isSame(a: Entry, b: Entry): boolean {
-  return a.removal === b.removal && a.reporter === b.reporter;
 }

@@ -1,15 +1,12 @@
 import type { Observation } from '../../core/observation.ts';
-import { byTime, type StatusObservation } from '../../core/timeline.ts';
 import type { ApplyReport, Listing } from '../store.ts';
-import { urlKey } from '../url-key.ts';
+import { groupByUrl, type UrlGroup } from '../url-group.ts';
 import { createApplyAddress } from './apply-address.ts';
 import { createApplyPayload } from './apply-payload.ts';
 import { createApplyStatus } from './apply-status.ts';
 import type { Database } from './database.ts';
 import type { Dictionaries } from './dictionaries.ts';
 import { createListed } from './listed.ts';
-
-type UrlGroup = { key: Uint8Array; url: string; host: string; observations: Observation[] };
 
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
 
@@ -26,7 +23,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, spreadFami
   const addUrl = db.prepare<[id: number, hostId: number]>(ADD_URL);
 
   function applyUrl(
-    { key, url, host, observations }: UrlGroup,
+    { key, url, host, statuses, payloads, addresses }: UrlGroup,
     listing: Listing | undefined,
     report: ApplyReport,
   ): void {
@@ -37,11 +34,9 @@ export function createApply(db: Database, dictionaries: Dictionaries, spreadFami
     }
     const [urlId, hostId] = row;
     const change = listing === undefined ? null : listed.name(urlId, reporters.idOf(listing.feed), listing);
-    report.eventsChanged += applyStatus(urlId, hostId, statusesInOrder(observations), change);
-    for (const { ts, addresses, payload } of observations) {
-      if (payload !== null) report.payloadsAdded += applyPayload(urlId, payload);
-      for (const address of addresses) report.resolutionsChanged += applyAddress(urlId, ts, address);
-    }
+    report.eventsChanged += applyStatus(urlId, hostId, statuses, change);
+    for (const payload of payloads) report.payloadsAdded += applyPayload(urlId, payload);
+    for (const { ts, ip, asn } of addresses) report.resolutionsChanged += applyAddress(urlId, ts, { ip, asn });
     if (change?.after) report.resolutionsChanged += applyHostAddress(urlId, change.after.ts, url);
   }
 
@@ -53,20 +48,4 @@ export function createApply(db: Database, dictionaries: Dictionaries, spreadFami
     spreadFamilies();
     return report;
   };
-}
-
-/** In order of key: neighbours in the index are written together. */
-function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
-  const groups = new Map<string, UrlGroup>();
-  for (const observation of observations) {
-    const { url, host } = observation;
-    const group = groups.get(url);
-    if (group !== undefined) group.observations.push(observation);
-    else groups.set(url, { key: urlKey(url), url, host, observations: [observation] });
-  }
-  return [...groups.values()].sort((a, b) => Buffer.compare(a.key, b.key));
-}
-
-function statusesInOrder(observations: readonly Observation[]): StatusObservation[] {
-  return observations.filter((one): one is Observation & StatusObservation => one.status !== null).sort(byTime);
 }

@@ -6,8 +6,8 @@ import {
   NO_COUNTS,
   type Reject,
 } from '../control.ts';
+import { PAGE_ROWS, pageOf, readPages } from '../pages.ts';
 import type { Database } from './database.ts';
-import { PAGE_ROWS, pageOf, readPages } from './pages.ts';
 
 /** Imports that are remembered of each feed: a feed fetched every hour shows four days. */
 const IMPORTS_KEPT = 100;

@@ -1,10 +1,8 @@
-import { STATUS_OF } from '../../core/records.ts';
+import { type ExportedRow, isWanted, toExported } from '../exported-url.ts';
+import { PAGE_ROWS, pageOf, readPages } from '../pages.ts';
+import { LAST_COLUMNS, LAST_JOINS } from '../record-rows.ts';
 import type { ExportedUrl, ExportFilter } from '../store.ts';
 import type { Database } from './database.ts';
-import { PAGE_ROWS, pageOf, readPages } from './pages.ts';
-import { LAST_COLUMNS, LAST_JOINS, type LastRow, toLast } from './read-url.ts';
-
-type Row = [key: Uint8Array, host: string, ...LastRow];
 
 const URLS = `
   select u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS} join hosts on hosts.id = u.host_id
@@ -14,21 +12,11 @@ const BEFORE_ALL = new Uint8Array(0);
 
 /** All URLs with what is newest of each, in order of key. */
 export function createExportUrls(db: Database) {
-  const urls = db.prepare<Row>(URLS);
+  const urls = db.prepare<ExportedRow>(URLS);
 
   return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
     readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, (after) => {
       const { items, next } = pageOf(urls.all(after), toExported, ([key]) => key);
       return { items: items.filter((url) => isWanted(url, filter)), next };
     });
-}
-
-function toExported([, host, ...last]: Row): ExportedUrl {
-  return { ...toLast(last), host };
-}
-
-function isWanted({ event, payload }: ExportedUrl, { since, status }: ExportFilter): boolean {
-  const newest = Math.max(event?.ts ?? 0, payload?.ts ?? 0);
-  if (since !== undefined && newest < since) return false;
-  return status === undefined || (event !== null && STATUS_OF[event.kind] === status);
 }

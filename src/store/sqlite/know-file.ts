@@ -1,15 +1,5 @@
+import { type Details, fillFile, type KnownFile } from '../known-file.ts';
 import type { Database } from './database.ts';
-
-export type Details = [
-  mimeType: string | null,
-  fileType: string | null,
-  fileExt: string | null,
-  fileSize: number | null,
-  fileName: string | null,
-];
-
-/** A file as it is known now; `isChanged` when some of it is new. */
-export type KnownFile = { id: number; familyId: number | null; details: Details; isChanged: boolean };
 
 type FileRow = [id: number, familyId: number | null, ...Details];
 
@@ -26,25 +16,23 @@ const FILL = `
 
 const NOTE_SPREAD = 'insert or ignore into family_spreads (file_id) values (?)';
 
-/** Adds a file, or fills in what was unknown of it: what is told first stays. */
+/** Adds a file, or fills in what was unknown of it; `isChanged` when some of it is new. */
 export function createKnowFile(db: Database) {
   const find = db.prepare<FileRow>(FIND);
   const add = db.prepare<[number]>(ADD);
   const fill = db.prepare(FILL);
   const noteSpread = db.prepare(NOTE_SPREAD);
 
-  return (key: Uint8Array, familyId: number | null, details: Details): KnownFile => {
+  return (key: Uint8Array, told: KnownFile): KnownFile & { id: number; isChanged: boolean } => {
     const found = find.get(key);
     if (found === undefined) {
-      const [id] = add.get(key, familyId, ...details) as [number];
-      return { id, familyId, details, isChanged: true };
+      const [id] = add.get(key, told.familyId, ...told.details) as [number];
+      return { id, ...told, isChanged: true };
     }
-    const [id, oldFamilyId, ...old] = found;
-    const filled = old.map((value, i) => value ?? details[i] ?? null) as Details;
-    const filledFamilyId = oldFamilyId ?? familyId;
-    const isChanged = filledFamilyId !== oldFamilyId || filled.some((value, i) => value !== old[i]);
-    if (isChanged) fill.run(filledFamilyId, ...filled, id);
-    if (filledFamilyId !== oldFamilyId) noteSpread.run(id);
-    return { id, familyId: filledFamilyId, details: filled, isChanged };
+    const [id, familyId, ...details] = found;
+    const filled = fillFile({ familyId, details }, told);
+    if (filled.isChanged) fill.run(filled.familyId, ...filled.details, id);
+    if (filled.familyId !== familyId) noteSpread.run(id);
+    return { id, ...filled };
   };
 }

@@ -1,12 +1,6 @@
-import type { ImpliedOffline } from '../../core/timeline.ts';
+import { type ImpliedChange, impliedChange, type ListedRow } from '../implied.ts';
 import type { Listing } from '../store.ts';
 import type { Database } from './database.ts';
-
-/** What one feed's listings say of a URL; see the table. */
-type Row = [feedId: number, feed: string, ts: number, missedTs: number | null];
-
-/** How the implied offline of a URL changed. */
-export type ImpliedChange = { before: ImpliedOffline | null; after: ImpliedOffline | null };
 
 const OF_URL = `
   select l.feed_id, reporters.name, l.ts, l.missed_ts from listed l join reporters on reporters.id = l.feed_id
@@ -20,18 +14,20 @@ const FIRST_AFTER = 'select min(ts) from listings where feed_id = ? and ts > ?';
 
 /** Keeps which feed lists a URL, or since when not. */
 export function createListed(db: Database) {
-  const ofUrl = db.prepare<Row>(OF_URL);
+  const ofUrl = db.prepare<ListedRow>(OF_URL);
   const put = db.prepare(PUT);
   const firstAfter = db.prepare<[number | null]>(FIRST_AFTER);
 
   /** Writes down which listing of the feed misses the URL, when the newest that named it is that of `ts`. */
-  function putRow(urlId: number, rows: readonly Row[], feedId: number, { feed, ts }: Listing): ImpliedChange | null {
+  function putRow(
+    urlId: number,
+    rows: readonly ListedRow[],
+    feedId: number,
+    { feed, ts }: Listing,
+  ): ImpliedChange | null {
     const missedTs = firstAfter.get(feedId, ts)?.[0] ?? null;
     put.run(urlId, feedId, ts, missedTs);
-    const others = rows.filter(([id]) => id !== feedId);
-    const before = impliedBy(rows);
-    const after = impliedBy([...others, [feedId, feed, ts, missedTs]]);
-    return before?.ts === after?.ts && before?.reporter === after?.reporter ? null : { before, after };
+    return impliedChange(rows, [feedId, feed, ts, missedTs]);
   }
 
   return {
@@ -45,22 +41,8 @@ export function createListed(db: Database) {
     /** A listing of the feed was finished that may miss the URL. */
     miss(urlId: number, feedId: number): ImpliedChange | null {
       const rows = ofUrl.all(urlId);
-      const [, feed, ts] = rows.find(([id]) => id === feedId) as Row;
+      const [, feed, ts] = rows.find(([id]) => id === feedId) as ListedRow;
       return putRow(urlId, rows, feedId, { feed, ts });
     },
   };
-}
-
-/**
- * A URL that no feed lists any more went offline when the last feed dropped it. A feed that still lists it speaks
- * against all others.
- */
-function impliedBy(rows: readonly Row[]): ImpliedOffline | null {
-  let latest: ImpliedOffline | null = null;
-  for (const [, reporter, , ts] of rows) {
-    if (ts === null) return null;
-    if (latest === null || ts > latest.ts || (ts === latest.ts && reporter < latest.reporter))
-      latest = { ts, reporter };
-  }
-  return latest;
 }

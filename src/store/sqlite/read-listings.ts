@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { FIRST_OFFLINE_KIND } from '../entry-kind.ts';
+import { PAGE_ROWS } from '../pages.ts';
 import type { Listing, ListingEffect } from '../store.ts';
 import type { Database } from './database.ts';
-import { PAGE_ROWS } from './pages.ts';
 
 type Row = [urlId: number, isOnline: 0 | 1, isGoing: 0 | 1];
 

@@ -1,5 +1,5 @@
+import { PAGE_ROWS, pageOf, readPages } from '../pages.ts';
 import type { Database } from './database.ts';
-import { PAGE_ROWS, pageOf, readPages } from './pages.ts';
 
 type Row = [bucket: number, ip: Uint8Array, ts: number, urlId: number, isWithout: 0 | 1];
 type Key = [bucket: number, ip: Uint8Array, ts: number, urlId: number];

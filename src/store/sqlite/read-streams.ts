@@ -1,9 +1,7 @@
 import type { Payload, StatusEvent } from '../../core/records.ts';
 import type { Window } from '../../core/window.ts';
 import { FIRST_HIDDEN_KIND } from '../entry-kind.ts';
-import type { Bounds } from '../store.ts';
-import type { Database } from './database.ts';
-import { PAGE_ROWS, pageOf, readPages } from './pages.ts';
+import { PAGE_ROWS, pageOf, readPages } from '../pages.ts';
 import {
   EVENT_COLUMNS,
   EVENT_JOINS,
@@ -13,7 +11,9 @@ import {
   type PayloadRow,
   toEvent,
   toPayload,
-} from './read-url.ts';
+} from '../record-rows.ts';
+import type { Bounds } from '../store.ts';
+import type { Database } from './database.ts';
 
 // Hidden entries are read too and dropped afterwards: leaving them out here could make one statement pass over many.
 const STATUSES = `

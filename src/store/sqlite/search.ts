@@ -2,10 +2,10 @@ import type { Network } from '../../core/network.ts';
 import type { Fact } from '../../core/records.ts';
 import type { SearchKey } from '../../core/search-key.ts';
 import type { Window } from '../../core/window.ts';
+import { PAGE_ROWS, pageOf, readPages } from '../pages.ts';
 import { bucketOf } from '../resolution-time.ts';
 import type { Bounds } from '../store.ts';
 import type { Database, Query } from './database.ts';
-import { PAGE_ROWS, pageOf, readPages } from './pages.ts';
 
 // The four searches below read an index (what, ts, …) from the newest end; every row that is read is a match.
 // `tie` is the last column of the index: with it each row has a key of its own.

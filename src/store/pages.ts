@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Bounds } from '../store.ts';
+import type { Bounds } from './store.ts';
 
 /** Rows that one statement may look at: below a millisecond or two, so that others get their turn. */
 export const PAGE_ROWS = 500;
@@ -14,13 +14,13 @@ export type Page<Item, Key> = { items: Item[]; next: Key | null };
 export async function* readPages<Item, Key>(
   first: Key | null,
   { limit, signal }: Bounds,
-  read: (key: Key, rows: number) => Page<Item, Key>,
+  read: (key: Key) => Page<Item, Key> | Promise<Page<Item, Key>>,
 ): AsyncGenerator<Item[], void, void> {
   let key = first;
   let left = limit;
   while (key !== null && left > 0) {
     signal.throwIfAborted();
-    const { items, next } = read(key, PAGE_ROWS);
+    const { items, next } = await read(key);
     const page = items.length > left ? items.slice(0, left) : items;
     if (page.length > 0) yield page;
     left -= page.length;
