@@ -1,5 +1,7 @@
 import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
+import { type HostOptions, noAnswer, openHosts, STATEMENT_TIMEOUT_MS } from './hosts.ts';
+import { arrayLiteral } from './literal.ts';
 
 /** What a statement may be given: arrays go to `unnest($1::bigint[])`. */
 export type Scalar = string | number | boolean | null | Uint8Array;
@@ -21,141 +23,166 @@ export type Database = Session & {
   close(): Promise<void>;
 };
 
-export type DatabaseOptions = {
-  /** Connections that may be open at once. */
-  connections: number;
-  /** `read-write`: of several hosts, the one that accepts writes. `any`: whichever answers. */
-  role: 'read-write' | 'any';
+export type DatabaseOptions = HostOptions & {
+  /** How long a statement of its own may take, and a transaction may wait for its connection. */
+  waitMs?: number;
 };
 
-const CONNECT_TIMEOUT_SECONDS = 5;
-
-/**
- * How long a statement of its own may take, and a transaction may wait for its connection. Where none of several hosts
- * accepts writes, the driver tries them again and again without an end.
- */
 const WAIT_MS = 5_000;
 
-/** No statement of ours examines more than a page or a batch; one that runs this long is stuck behind another. */
-const STATEMENT_TIMEOUT_MS = 15_000;
+/** The server ends a statement in time; where it does not, it has gone. */
+const TRANSACTION_WAIT_MS = STATEMENT_TIMEOUT_MS + WAIT_MS;
 
 /** A transaction that lost against another is tried so many times in all. */
 const ATTEMPTS = 5;
 
+type Connection = postgres.Sql | postgres.TransactionSql;
+
 /** A pool of connections to one server, or to the right one of several. Nothing is connected before the first statement. */
-export function openDatabase(url: string, { connections, role }: DatabaseOptions): Database {
-  const sql = postgres(url, {
-    max: connections,
-    connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    connection: { application_name: 'urlwarden', statement_timeout: STATEMENT_TIMEOUT_MS },
-    ...(role === 'any' ? {} : { target_session_attrs: role }),
-    // Sums, ids and seconds stay far below 2^53.
-    types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
-    onnotice: () => {},
-  });
+export function openDatabase(url: string, options: DatabaseOptions): Database {
+  const { waitMs = WAIT_MS } = options;
+  const hosts = openHosts(url, options);
+
+  async function onPool<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
+    const pool = await hosts.pool();
+    try {
+      return await work(pool);
+    } catch (error) {
+      if (isSilence(error)) hosts.leave(pool);
+      else if (isOfHost(error)) hosts.doubt(pool);
+      throw error;
+    }
+  }
+
+  /** A cancel request names a connection, not a statement: it may come late and meet the next one, which is asked again. */
+  function once<Result>(ask: (connection: Connection) => Pending<Result>, signal?: AbortSignal): Promise<Result> {
+    const attempt = () => onPool((pool) => answered(ask(pool), waitMs, signal));
+    return attempt().catch((error) => {
+      if (codeOf(error) !== CANCELLED) throw error;
+      return attempt();
+    });
+  }
 
   return {
-    ...sessionOn(sql, WAIT_MS),
+    query: <Row extends unknown[]>(text: string, params: readonly Param[] = [], signal?: AbortSignal) =>
+      once((sql) => prepared(sql, text, params).values(), signal) as Promise<unknown> as Promise<Row[]>,
+
+    run: async (text, params = []) => (await once((sql) => prepared(sql, text, params))).count,
+
     async transaction(work) {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await begin(sql, (connection) => work(sessionOn(connection)));
+          return await onPool((pool) => begin(pool, waitMs, (sql) => work(sessionOn(sql, TRANSACTION_WAIT_MS))));
         } catch (error) {
-          if (attempt === ATTEMPTS || !CONFLICTS.has(codeOf(error))) throw explained(error);
+          if (attempt === ATTEMPTS || !CONFLICTS.has(codeOf(error))) throw error;
         }
       }
     },
-    async script(work) {
-      try {
-        return await begin(sql, async (connection) => {
-          await connection.unsafe('set local statement_timeout = 0');
-          const exec = async (text: string) => void (await connection.unsafe(text).simple());
-          return work({ ...sessionOn(connection), exec });
-        });
-      } catch (error) {
-        throw explained(error);
-      }
-    },
-    close: () => sql.end({ timeout: CONNECT_TIMEOUT_SECONDS }),
+
+    script: (work) =>
+      onPool((pool) =>
+        begin(pool, waitMs, async (sql) => {
+          await sql.unsafe('set local statement_timeout = 0');
+          const exec = async (text: string) => void (await sql.unsafe(text).simple());
+          return work({ ...sessionOn(sql), exec });
+        }),
+      ),
+
+    close: hosts.close,
   };
 }
 
-/** Gives up when there is no connection in time; one that is had later is given back unused. */
-async function begin<T>(sql: postgres.Sql, work: (connection: postgres.TransactionSql) => Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
+/** Gives up when there is no connection in time (one that is had later is given back unused), or the server has gone. */
+async function begin<T>(
+  pool: postgres.Sql,
+  waitMs: number,
+  work: (connection: postgres.TransactionSql) => Promise<T>,
+): Promise<T> {
+  const failed = Promise.withResolvers<never>();
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    late.reject(noAnswer());
-  }, WAIT_MS);
-  const done = sql.begin((connection) => {
+    failed.reject(noAnswer());
+  }, waitMs);
+  const done = pool.begin(async (connection) => {
     clearTimeout(timer);
     if (isLate) throw noAnswer();
-    return work(connection);
+    try {
+      return await work(connection);
+    } catch (error) {
+      // Behind a statement that is never answered, the driver's rollback is not either.
+      if (isSilence(error)) failed.reject(error);
+      throw error;
+    }
   });
   try {
-    return (await Promise.race([done, late.promise])) as T;
+    return (await Promise.race([done, failed.promise])) as T;
+  } catch (error) {
+    throw explained(error);
   } finally {
     clearTimeout(timer);
   }
 }
 
-type Connection = postgres.Sql | postgres.TransactionSql;
-
 function sessionOn(sql: Connection, waitMs?: number): Session {
-  /** Cancelled when the caller aborts, and after `waitMs`. */
-  async function settled<Result>(pending: Promise<Result> & { cancel(): void }, signal?: AbortSignal) {
-    let isLate = false;
-    const cancel = () => pending.cancel();
-    const giveUp = () => {
-      isLate = true;
-      cancel();
-    };
-    const timer = waitMs === undefined ? undefined : setTimeout(giveUp, waitMs);
-    signal?.addEventListener('abort', cancel);
-    try {
-      return await pending;
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw isLate ? noAnswer(error) : explained(error);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', cancel);
-    }
-  }
-
   return {
-    async query<Row extends unknown[]>(text: string, params: readonly Param[] = [], signal?: AbortSignal) {
-      signal?.throwIfAborted();
-      return (await settled(prepared(sql, text, params).values(), signal)) as unknown as Row[];
-    },
-    async run(text, params = []) {
-      return (await settled(prepared(sql, text, params))).count;
-    },
+    query: <Row extends unknown[]>(text: string, params: readonly Param[] = []) =>
+      answered(prepared(sql, text, params).values(), waitMs) as Promise<unknown> as Promise<Row[]>,
+    run: async (text, params = []) => (await answered(prepared(sql, text, params), waitMs)).count,
   };
 }
 
 function prepared(sql: Connection, text: string, params: readonly Param[]) {
-  return sql.unsafe(text, params.map(encoded), { prepare: true });
+  const encoded = params.map((param) => (Array.isArray(param) ? arrayLiteral(param) : (param as Scalar)));
+  return sql.unsafe(text, encoded, { prepare: true });
 }
 
-function noAnswer(cause?: unknown): AppError {
-  return new AppError('unavailable', 'PostgreSQL does not answer', { cause });
+/** A statement as the driver has it: `state` once it was sent, `active` while it is the one being answered. */
+type Pending<Result> = Promise<Result> & {
+  state?: unknown;
+  active?: boolean;
+  canceller?: ((pending: unknown) => Promise<unknown>) | null;
+};
+
+function answered<Result>(pending: Pending<Result>, waitMs?: number, signal?: AbortSignal): Promise<Result> {
+  return new Promise<Result>((resolve, reject) => {
+    const giveUp = (reason: unknown) => {
+      cancel(pending);
+      settle(() => reject(reason));
+    };
+    const abort = () => giveUp(signal?.reason);
+    const timer = waitMs === undefined ? undefined : setTimeout(() => giveUp(noAnswer()), waitMs);
+    const settle = (how: () => void) => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+      how();
+    };
+    if (signal?.aborted) return abort();
+    signal?.addEventListener('abort', abort);
+    pending.then(
+      (result) => settle(() => resolve(result)),
+      (error) => settle(() => reject(explained(error))),
+    );
+  });
 }
 
-/** The driver would take the type of an array from its first element; as text the server tells it from the statement. */
-function encoded(param: Param): Scalar {
-  return Array.isArray(param) ? `{${param.map(element).join(',')}}` : (param as Scalar);
+/**
+ * Not by the driver's own `cancel`: it drops the promise of its request, so that a server that has gone would end the
+ * process. And not where others of the connection are still before it: the driver would take the answer to it for the
+ * answer to the next.
+ */
+function cancel(pending: Pending<unknown>): void {
+  pending.catch(() => {});
+  if (pending.state && !pending.active) return;
+  pending.canceller?.(pending).catch(() => {});
+  pending.canceller = null;
 }
 
-function element(value: Scalar): string {
-  if (value === null) return 'null';
-  if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`;
-  return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
-}
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const CANCELLED = '57014';
 
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html: serialization failure, deadlock. */
-const CONFLICTS = new Set(['40001', '40P01']);
+/** Serialization failure, deadlock; and cancelled, when it was meant for the statement before. */
+const CONFLICTS = new Set(['40001', '40P01', CANCELLED]);
 
 /**
  * Classes and codes that say something about the server, its disk, the network or other sessions: connection (08),
@@ -165,9 +192,22 @@ const CONFLICTS = new Set(['40001', '40P01']);
  */
 const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|55P03$)/;
 
+/** Of these, and of what the driver reports of its sockets, another host may have nothing. */
+const OF_HOST = /^(?:08|57P|25006$)/;
+
 function codeOf(error: unknown): string {
   const cause = error instanceof AppError ? error.cause : error;
   return String((cause as { code?: unknown } | null)?.code ?? '');
+}
+
+/** Nothing came, not even a refusal. */
+function isSilence(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'unavailable' && error.cause === undefined;
+}
+
+function isOfHost(error: unknown): boolean {
+  if (!(error instanceof AppError) || error.code !== 'unavailable') return false;
+  return !(error.cause instanceof postgres.PostgresError) || OF_HOST.test(error.cause.code);
 }
 
 /** A fault of the server or the way to it becomes `unavailable`; what is ours stays as it is. */

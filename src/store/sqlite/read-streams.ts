@@ -1,7 +1,4 @@
-import type { Payload, StatusEvent } from '../../core/records.ts';
-import type { Window } from '../../core/window.ts';
-import { FIRST_HIDDEN_KIND } from '../entry-kind.ts';
-import { PAGE_ROWS, pageOf, readPages } from '../pages.ts';
+import { PAGE_ROWS } from '../pages.ts';
 import {
   EVENT_COLUMNS,
   EVENT_JOINS,
@@ -9,10 +6,8 @@ import {
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
   type PayloadRow,
-  toEvent,
-  toPayload,
 } from '../record-rows.ts';
-import type { Bounds } from '../store.ts';
+import { createUrlStreams } from '../url-streams.ts';
 import type { Database } from './database.ts';
 
 // Hidden entries are read too and dropped afterwards: leaving them out here could make one statement pass over many.
@@ -26,27 +21,12 @@ const PAYLOADS = `
   where p.url_id = ? and (p.ts, p.file_id) < (?, ?)
   order by p.ts desc, p.file_id desc limit ${PAGE_ROWS}`;
 
-type EventKey = [ts: number, kind: number];
-type PayloadKey = [ts: number, fileId: number];
-
 /** The newest records of one URL, page by page. */
 export function createReadStreams(db: Database) {
-  const statusPage = db.prepare<EventRow>(STATUSES);
-  const payloadPage = db.prepare<PayloadRow>(PAYLOADS);
-
-  return {
-    statuses(id: number, { since, until }: Window, bounds: Bounds): AsyncIterable<StatusEvent[]> {
-      return readPages<StatusEvent, EventKey>([until + 1, 0], bounds, (key) => {
-        const rows = statusPage.all(id, since, ...key);
-        const page = pageOf(rows, toEvent, ([ts, kind]): EventKey => [ts, kind]);
-        return { ...page, items: page.items.filter((_, i) => (rows[i]?.[1] ?? 0) < FIRST_HIDDEN_KIND) };
-      });
-    },
-
-    payloads(id: number, bounds: Bounds): AsyncIterable<Payload[]> {
-      return readPages<Payload, PayloadKey>([Number.MAX_SAFE_INTEGER, 0], bounds, (key) =>
-        pageOf(payloadPage.all(id, ...key), toPayload, ([ts, fileId]): PayloadKey => [ts, fileId]),
-      );
-    },
-  };
+  const statuses = db.prepare<EventRow>(STATUSES);
+  const payloads = db.prepare<PayloadRow>(PAYLOADS);
+  return createUrlStreams({
+    statuses: (id, since, before) => statuses.all(id, since, ...before),
+    payloads: (id, before) => payloads.all(id, ...before),
+  });
 }

@@ -1,0 +1,15 @@
+import type { Scalar } from './database.ts';
+
+/**
+ * An array as PostgreSQL writes it. The driver would take the type of an array from its first element; as text the
+ * server tells it from the statement.
+ */
+export function arrayLiteral(values: readonly Scalar[]): string {
+  return `{${values.map(element).join(',')}}`;
+}
+
+function element(value: Scalar): string {
+  if (value === null) return 'null';
+  if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`;
+  return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
+}

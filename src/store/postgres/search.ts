@@ -1,0 +1,59 @@
+import { PAGE_ROWS } from '../pages.ts';
+import { createPagedSearch } from '../search-pages.ts';
+import type { Store } from '../store.ts';
+import type { Query } from './replicas.ts';
+
+// The four searches below read an index (what, ts, …) from the newest end; every row that is read is a match.
+
+export const BY_HOST = `
+  select e.ts, e.url_id, e.kind, urls.url from events e join urls on urls.id = e.url_id
+  where e.host_id = $1 and e.kind < 4 and e.ts >= $2 and (e.ts, e.url_id, e.kind) < ($3, $4, $5)
+  order by e.ts desc, e.url_id desc, e.kind desc limit ${PAGE_ROWS}`;
+
+export const BY_FAMILY = `
+  select p.ts, p.url_id, p.file_id, urls.url from payloads p join urls on urls.id = p.url_id
+  where p.family_id = $1 and p.ts >= $2 and (p.ts, p.url_id, p.file_id) < ($3, $4, $5)
+  order by p.ts desc, p.url_id desc, p.file_id desc limit ${PAGE_ROWS}`;
+
+export const BY_FILE = `
+  select p.ts, p.url_id, p.file_id, urls.url from payloads p join urls on urls.id = p.url_id
+  where p.file_id = $1 and p.ts >= $2 and (p.ts, p.url_id) < ($3, $4)
+  order by p.ts desc, p.url_id desc limit ${PAGE_ROWS}`;
+
+export const BY_ASN = `
+  select r.ts, r.url_id, r.ip, urls.url from resolutions r join urls on urls.id = r.url_id
+  where r.asn = $1 and r.ts >= $2 and (r.ts, r.url_id, r.ip) < ($3, $4, $5)
+  order by r.ts desc, r.url_id desc, r.ip desc limit ${PAGE_ROWS}`;
+
+// Addresses are read bucket by bucket, in order of address; rows outside the window come without their URL. They are
+// few: only the first and the last bucket of a window can hold any.
+export const BY_IP = `
+  select r.ts, r.url_id, r.ip, urls.url
+  from (select ip, ts, url_id from resolutions
+        where bucket = $1 and ip <= $2 and (ip, ts, url_id) > ($3, $4, $5)
+        order by ip, ts, url_id limit ${PAGE_ROWS}) r
+  left join urls on urls.id = r.url_id and r.ts between $6 and $7
+  order by r.ip, r.ts, r.url_id`;
+
+// The end of all times lies in a bucket beyond those that the column can hold.
+export const NEWEST_BUCKET = 'select max(bucket) from resolutions where bucket <= $1::bigint';
+
+const HOST_ID = 'select id from hosts where host = $1';
+const FAMILY_IDS = 'select id from families where text_key(folded) = text_key($1)';
+const FILE_ID = 'select id from files where file_key = $1';
+
+/** Searches in a window of time, page by page. */
+export function createSearch(query: Query): Store['search'] {
+  return createPagedSearch({
+    hostIds: (host) => query(HOST_ID, [host]),
+    // A text with a NUL is no text to PostgreSQL, and no family has one.
+    familyIds: (folded) => (folded.includes('\0') ? [] : query(FAMILY_IDS, [folded])),
+    fileIds: (sha256) => query(FILE_ID, [sha256]),
+    byHost: (id, since, before, signal) => query(BY_HOST, [id, since, ...before], signal),
+    byFamily: (id, since, before, signal) => query(BY_FAMILY, [id, since, ...before], signal),
+    byFile: (id, since, [ts, urlId], signal) => query(BY_FILE, [id, since, ts, urlId], signal),
+    byAsn: (asn, since, before, signal) => query(BY_ASN, [asn, since, ...before], signal),
+    byIp: (bucket, to, after, { since, until }, signal) => query(BY_IP, [bucket, to, ...after, since, until], signal),
+    newestBucket: (from) => query(NEWEST_BUCKET, [from]),
+  });
+}
