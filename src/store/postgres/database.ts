@@ -33,6 +33,12 @@ const WAIT_MS = 5_000;
 /** The server ends a statement in time; where it does not, it has gone. */
 const TRANSACTION_WAIT_MS = STATEMENT_TIMEOUT_MS + WAIT_MS;
 
+/**
+ * A batch grows tables within seconds from nothing to a size for which a plan that was kept is wrong, and planning is
+ * little beside it.
+ */
+const FRESH_PLANS = 'set local plan_cache_mode = force_custom_plan';
+
 /** A transaction that lost against another is tried so many times in all. */
 const ATTEMPTS = 5;
 
@@ -72,7 +78,13 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     async transaction(work) {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await onPool((pool) => begin(pool, waitMs, (sql) => work(sessionOn(sql, TRANSACTION_WAIT_MS))));
+          return await onPool((pool) =>
+            begin(pool, waitMs, async (sql) => {
+              const planned = sql.unsafe(FRESH_PLANS).execute();
+              const [result] = await Promise.all([work(sessionOn(sql, TRANSACTION_WAIT_MS)), planned]);
+              return result;
+            }),
+          );
         } catch (error) {
           if (attempt === ATTEMPTS || !CONFLICTS.has(codeOf(error))) throw error;
         }

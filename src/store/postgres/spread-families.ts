@@ -15,9 +15,8 @@ const CHUNK_OF_FILE = `
   where p.file_id = $1 and (p.ts, p.url_id) > ($2, $3) order by p.ts, p.url_id limit ${CHUNK}`;
 
 const SET_FAMILY = `
-  update payloads p set family_id = f.family_id
-  from unnest($2::bigint[], $3::bigint[]) as g (ts, url_id), files f
-  where f.id = $1 and p.file_id = $1 and p.url_id = g.url_id and p.ts = g.ts and p.family_id is null`;
+  update payloads set family_id = (select family_id from files where id = $1)
+  where file_id = $1 and (ts, url_id) > ($2, $3) and (ts, url_id) <= ($4, $5) and family_id is null`;
 
 const DONE = 'delete from family_spreads where file_id = $1';
 
@@ -43,8 +42,9 @@ async function spreadChunk(session: Session, fileId: number, [afterTs, afterUrlI
   const note = await session.query(LOCK_NOTE, [fileId]);
   if (note.length === 0) return null;
   const places = await session.query<Place>(CHUNK_OF_FILE, [fileId, afterTs, afterUrlId]);
-  await session.run(SET_FAMILY, [fileId, places.map(([ts]) => ts), places.map(([, urlId]) => urlId)]);
-  if (places.length === CHUNK) return places.at(-1) ?? null;
+  const last = places.at(-1);
+  if (last !== undefined) await session.run(SET_FAMILY, [fileId, afterTs, afterUrlId, ...last]);
+  if (last !== undefined && places.length === CHUNK) return last;
   await session.run(DONE, [fileId]);
   return null;
 }
