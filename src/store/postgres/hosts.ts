@@ -34,10 +34,18 @@ const RECONNECT_SECONDS = 0.1;
 export const STATEMENT_TIMEOUT_MS = 15_000;
 
 /**
- * Every statement is written for an index. Which way is the best is not asked of the statistics: a plan is kept as long
- * as its connection has it, and one that was made while a table was nearly empty reads all of it after an import.
+ * Every statement is written for an index and its order. Which way is the best is not asked of the statistics: a plan is
+ * kept as long as its connection, and one that was made while a table was nearly empty would read all of it, and one
+ * for an address with few matches would sort all those of a network.
  */
-const PLANNING = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' };
+export const PLANNING = {
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  enable_sort: 'off',
+  jit: 'off',
+};
 
 /**
  * One pool for one host. The driver can be given several hosts, but where none accepts writes it tries them without an

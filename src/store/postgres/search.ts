@@ -28,19 +28,17 @@ export const BY_ASN = `
 // Addresses are read bucket by bucket, in order of address; rows outside the window come without their URL. They are
 // few: only the first and the last bucket of a window can hold any.
 export const BY_IP = `
-  select r.ts, r.url_id, r.ip, urls.url
+  select ts, url_id, ip, (select url from urls where id = url_id and ts between $6 and $7)
   from (select ip, ts, url_id from resolutions
         where bucket = $1 and ip <= $2 and (ip, ts, url_id) > ($3, $4, $5)
-        order by ip, ts, url_id limit ${PAGE_ROWS}) r
-  left join urls on urls.id = r.url_id and r.ts between $6 and $7
-  order by r.ip, r.ts, r.url_id`;
+        order by ip, ts, url_id limit ${PAGE_ROWS}) r`;
 
 // The end of all times lies in a bucket beyond those that the column can hold.
 export const NEWEST_BUCKET = 'select max(bucket) from resolutions where bucket <= $1::bigint';
 
-const HOST_ID = 'select id from hosts where host = $1';
-const FAMILY_IDS = 'select id from families where text_key(folded) = text_key($1)';
-const FILE_ID = 'select id from files where file_key = $1';
+export const HOST_ID = 'select id from hosts where host = $1';
+export const FAMILY_IDS = 'select id from families where text_key(folded) = text_key($1)';
+export const FILE_ID = 'select id from files where file_key = $1';
 
 /** Searches in a window of time, page by page. */
 export function createSearch(query: Query): Store['search'] {
