@@ -1,32 +1,11 @@
 import type { Feed, FeedChange } from '../control.ts';
+import { FEED_COLUMNS, type FeedRow, toFeed, toFeedRow } from '../feed-row.ts';
 import type { Database } from './database.ts';
 
-type FeedRow = [
-  name: string,
-  format: string,
-  url: string,
-  intervalSeconds: number,
-  headers: string,
-  isComplete: number,
-  isPaused: number,
-  allowsPrivate: number,
-  etag: string | null,
-  lastModified: string | null,
-  lastRunTs: number | null,
-  lastSuccessTs: number | null,
-  lastError: string | null,
-  nextRunTs: number,
-  failures: number,
-  rows: number | null,
-];
-
-const COLUMNS = `name, format, url, interval_seconds, headers, is_complete, is_paused, allows_private, etag, last_modified,
-  last_run_ts, last_success_ts, last_error, next_run_ts, failures, rows`;
-
-const FEED = `select ${COLUMNS} from feeds where name = ?`;
+const FEED = `select ${FEED_COLUMNS} from feeds where name = ?`;
 
 export function feedReads(db: Database) {
-  const all = db.prepare<FeedRow>(`select ${COLUMNS} from feeds order by name`);
+  const all = db.prepare<FeedRow>(`select ${FEED_COLUMNS} from feeds order by name`);
   const one = db.prepare<FeedRow>(FEED);
 
   return {
@@ -40,7 +19,7 @@ export function feedReads(db: Database) {
 }
 
 const PUT_FEED = `
-  insert into feeds (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  insert into feeds (${FEED_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   on conflict do update set
     format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
     headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
@@ -63,13 +42,13 @@ export function feedWrites(db: Database) {
 
   return {
     putFeed(feed: Feed): void {
-      put.run(...toRow(feed));
+      put.run(...toFeedRow(feed));
     },
 
     changeFeed(name: string, change: FeedChange): boolean {
       return db.transaction(() => {
         const row = one.get(name);
-        if (row !== undefined) put.run(...toRow({ ...toFeed(row), ...change }));
+        if (row !== undefined) put.run(...toFeedRow({ ...toFeed(row), ...change }));
         return row !== undefined;
       });
     },
@@ -83,48 +62,4 @@ export function feedWrites(db: Database) {
       release.run(name, owner);
     },
   };
-}
-
-function toFeed(row: FeedRow): Feed {
-  const [name, format, url, intervalSeconds, headers, isComplete, isPaused, allowsPrivate, ...state] = row;
-  const [etag, lastModified, lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows] = state;
-  return {
-    name,
-    format,
-    url,
-    intervalSeconds,
-    headers: JSON.parse(headers),
-    isComplete: isComplete === 1,
-    isPaused: isPaused === 1,
-    allowsPrivate: allowsPrivate === 1,
-    etag,
-    lastModified,
-    lastRunTs,
-    lastSuccessTs,
-    lastError,
-    nextRunTs,
-    failures,
-    rows,
-  };
-}
-
-function toRow(feed: Feed): FeedRow {
-  return [
-    feed.name,
-    feed.format,
-    feed.url,
-    feed.intervalSeconds,
-    JSON.stringify(feed.headers),
-    Number(feed.isComplete),
-    Number(feed.isPaused),
-    Number(feed.allowsPrivate),
-    feed.etag,
-    feed.lastModified,
-    feed.lastRunTs,
-    feed.lastSuccessTs,
-    feed.lastError,
-    feed.nextRunTs,
-    feed.failures,
-    feed.rows,
-  ];
 }

@@ -1,35 +1,20 @@
+import { type ImportEnd, type ImportRecord, type ImportStart, NO_COUNTS, type Reject } from '../control.ts';
 import {
-  type ImportEnd,
-  type ImportOutcome,
-  type ImportRecord,
-  type ImportStart,
-  NO_COUNTS,
-  type Reject,
-} from '../control.ts';
+  IMPORT_COLUMNS,
+  IMPORTS_KEPT,
+  type ImportRow,
+  REJECT_COLUMNS,
+  type RejectRow,
+  toImport,
+  toReject,
+} from '../import-row.ts';
 import { PAGE_ROWS, pageOf, readPages } from '../pages.ts';
 import type { Database } from './database.ts';
 
-/** Imports that are remembered of each feed: a feed fetched every hour shows four days. */
-const IMPORTS_KEPT = 100;
-
-type ImportRow = [
-  id: number,
-  format: string,
-  feed: string,
-  source: string,
-  startedTs: number,
-  finishedTs: number | null,
-  outcome: ImportOutcome | null,
-  counts: string,
-  error: string | null,
-];
-
-type RejectRow = [number: number, line: number, reason: string, text: string];
-
-const IMPORTS = 'select id, format, feed, source, started_ts, finished_ts, outcome, counts, error from imports';
+const IMPORTS = `select ${IMPORT_COLUMNS} from imports`;
 
 const REJECTS = `
-  select number, line, reason, text from rejects
+  select ${REJECT_COLUMNS} from rejects
   where import_id = ? and number > ? order by number limit ${PAGE_ROWS}`;
 
 export function importReads(db: Database) {
@@ -98,13 +83,4 @@ export function importWrites(db: Database) {
       });
     },
   };
-}
-
-function toImport(row: ImportRow): ImportRecord {
-  const [id, format, feed, source, startedTs, finishedTs, outcome, counts, error] = row;
-  return { id, format, feed, source, startedTs, finishedTs, outcome, counts: JSON.parse(counts), error };
-}
-
-function toReject([, line, reason, text]: RejectRow): Reject {
-  return { line, reason, text };
 }

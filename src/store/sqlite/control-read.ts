@@ -1,39 +1,25 @@
 import type { Tier } from '../../core/tier.ts';
 import type { Account, SigningKey } from '../control.ts';
+import {
+  ACCOUNT_COLUMNS,
+  type AccountRow,
+  KEY_COLUMNS,
+  type KeyRow,
+  TIER_COLUMNS,
+  type TierRow,
+  toAccount,
+  toKey,
+  toTier,
+} from '../control-rows.ts';
 import { feedReads } from './control-feeds.ts';
 import { importReads } from './control-imports.ts';
 import type { Database } from './database.ts';
 
-type AccountRow = [
-  sub: string,
-  username: string,
-  usernameKey: string,
-  passwordHash: string,
-  tier: string,
-  isEnabled: number,
-  generation: number,
-  createdTs: number,
-];
+const ACCOUNTS = `select ${ACCOUNT_COLUMNS} from accounts`;
 
-type TierRow = [
-  name: string,
-  trs: string,
-  ads: string,
-  qms: number,
-  qmh: number,
-  rlQps: number | null,
-  rlQpm: number | null,
-  rlQph: number | null,
-];
+const TIERS = `select ${TIER_COLUMNS} from tiers order by name`;
 
-export type KeyRow = [kid: string, secret: Uint8Array, createdTs: number];
-
-const ACCOUNTS = `
-  select sub, username, username_key, password_hash, tier, is_enabled, generation, created_ts from accounts`;
-
-const TIERS = 'select name, trs, ads, qms, qmh, rl_qps, rl_qpm, rl_qph from tiers order by name';
-
-export const KEYS = 'select kid, secret, created_ts from signing_keys order by id desc';
+export const KEYS = `select ${KEY_COLUMNS} from signing_keys order by id desc`;
 
 const USAGE = `
   select coalesce((select count from usage where sub = :sub and period = 'day' and number = :day), 0),
@@ -73,21 +59,4 @@ export function createControlReads(db: Database) {
 
 function firstAccount(row: AccountRow | undefined): Account | null {
   return row === undefined ? null : toAccount(row);
-}
-
-function toAccount(row: AccountRow): Account {
-  const [sub, username, usernameKey, passwordHash, tier, isEnabled, generation, createdTs] = row;
-  return { sub, username, usernameKey, passwordHash, tier, isEnabled: isEnabled === 1, generation, createdTs };
-}
-
-function toTier([name, trs, ads, qms, qmh, rlQps, rlQpm, rlQph]: TierRow): Tier {
-  return { name, trs, ads: ads === '' ? [] : ads.split(','), qms, qmh, rlQps, rlQpm, rlQph };
-}
-
-export function toAdsText(ads: readonly string[]): string {
-  return ads.join(',');
-}
-
-export function toKey([kid, secret, createdTs]: KeyRow): SigningKey {
-  return { kid, secret, createdTs };
 }

@@ -1,9 +1,19 @@
-import { AppError } from '../../core/errors.ts';
-import { BUILT_IN_TIERS, type Tier } from '../../core/tier.ts';
+import type { Tier } from '../../core/tier.ts';
 import type { Account, AccountChange, SigningKey, Usage } from '../control.ts';
+import {
+  ACCOUNT_COLUMNS,
+  isBuiltInTier,
+  KEY_COLUMNS,
+  type KeyRow,
+  TIER_COLUMNS,
+  tierGone,
+  toAccountRow,
+  toKey,
+  toTierRow,
+} from '../control-rows.ts';
 import { feedWrites } from './control-feeds.ts';
 import { importWrites } from './control-imports.ts';
-import { KEYS, type KeyRow, toAdsText, toKey } from './control-read.ts';
+import { KEYS } from './control-read.ts';
 import type { Database } from './database.ts';
 
 const RAISE_VERSION = 'update control_version set version = version + 1';
@@ -35,7 +45,7 @@ export function createControlWrites(db: Database) {
 type Changing = (work: () => number) => boolean;
 
 const ADD_ACCOUNT = `
-  insert into accounts (sub, username, username_key, password_hash, tier, is_enabled, generation, created_ts)
+  insert into accounts (${ACCOUNT_COLUMNS})
   values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 
 const CHANGE_ACCOUNT = `
@@ -52,19 +62,16 @@ function accountWrites(db: Database, changing: Changing) {
   const findTier = db.prepare<[1]>('select 1 from tiers where name = ?');
 
   function requireTier(name: string): void {
-    if (BUILT_IN_TIERS.some((tier) => tier.name === name) || findTier.get(name) !== undefined) return;
-    throw new AppError('not_found', `There is no tier ${JSON.stringify(name)} any more`);
+    if (!isBuiltInTier(name) && findTier.get(name) === undefined) throw tierGone(name);
   }
 
   return {
     addAccount(account: Account): boolean {
-      const { sub, username, usernameKey, passwordHash, tier, isEnabled, generation, createdTs } = account;
       return changing(() => {
-        requireTier(tier);
-        const row = [sub, username, usernameKey, passwordHash, tier, Number(isEnabled), generation, createdTs];
-        const added = add.run(...row);
+        requireTier(account.tier);
+        const added = add.run(...toAccountRow(account));
         // A server may write the last counts of an account after its removal; they are not the next one's.
-        if (added > 0) removeUsage.run(sub);
+        if (added > 0) removeUsage.run(account.sub);
         return added;
       });
     },
@@ -87,7 +94,7 @@ function accountWrites(db: Database, changing: Changing) {
 }
 
 const PUT_TIER = `
-  insert or replace into tiers (name, trs, ads, qms, qmh, rl_qps, rl_qpm, rl_qph)
+  insert or replace into tiers (${TIER_COLUMNS})
   values (?, ?, ?, ?, ?, ?, ?, ?)`;
 
 function tierWrites(db: Database, changing: Changing) {
@@ -96,8 +103,8 @@ function tierWrites(db: Database, changing: Changing) {
   const findUser = db.prepare<[1]>('select 1 from accounts where tier = ? limit 1');
 
   return {
-    putTier({ name, trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Tier): void {
-      changing(() => put.run(name, trs, toAdsText(ads), qms, qmh, rlQps, rlQpm, rlQph));
+    putTier(tier: Tier): void {
+      changing(() => put.run(...toTierRow(tier)));
     },
 
     removeTier(name: string): 'removed' | 'unknown' | 'in_use' {
@@ -112,7 +119,7 @@ function tierWrites(db: Database, changing: Changing) {
   };
 }
 
-const ADD_KEY = 'insert into signing_keys (kid, secret, created_ts) values (?, ?, ?)';
+const ADD_KEY = `insert into signing_keys (${KEY_COLUMNS}) values (?, ?, ?)`;
 
 const DROP_SUPERSEDED = `
   delete from signing_keys as old
