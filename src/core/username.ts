@@ -5,6 +5,8 @@ export const USERNAME_MAX_LENGTH = 254;
  * judged as an e-mail address: real ones have no top-level domain. Null for what cannot be a username.
  */
 export function usernameKey(username: string): string | null {
-  if (username === '' || username.length > USERNAME_MAX_LENGTH || !username.isWellFormed()) return null;
+  if (username === '' || username.length > USERNAME_MAX_LENGTH) return null;
+  // PostgreSQL keeps neither in a text.
+  if (!username.isWellFormed() || username.includes('\0')) return null;
   return username.normalize('NFKC').toLowerCase();
 }

@@ -12,6 +12,7 @@ for (const { why, username, key } of [
   { why: 'too long', username: 'a'.repeat(255), key: null },
   { why: 'empty', username: '', key: null },
   { why: 'half of a surrogate pair', username: 'a\ud800', key: null },
+  { why: 'NUL', username: 'a\0', key: null },
 ]) {
   test(`username: ${why}`, () => {
     assert.equal(usernameKey(username), key);
