@@ -24,6 +24,17 @@ export function controlAccountsSuite(open: OpenControl): void {
       assert.equal(await control.accountByUsername('Ada@Example'), null);
     });
 
+    test('usernames stand in the order of their bytes', async (t) => {
+      const control = await open(t);
+      const keys = ['a b', 'a-b', 'a.c', 'ab', 'b', 'z', 'ä', '\uffee', '\u{1f600}'];
+      for (const [i, usernameKey] of keys.toReversed().entries())
+        await control.addAccount({ ...ADA, sub: `${20_000_000 + i}`, usernameKey });
+      assert.deepEqual(
+        (await control.accounts()).map(({ usernameKey }) => usernameKey),
+        keys,
+      );
+    });
+
     test('a username or a sub is taken once', async (t) => {
       const control = await open(t);
       await control.addAccount(ADA);

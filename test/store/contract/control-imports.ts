@@ -40,6 +40,27 @@ export function controlImportsSuite(open: OpenControl): void {
       assert.deepEqual(await rejectsOf(control, two + 1), []);
     });
 
+    test('rejects of batches that are under way at once keep the order in which they were handed over', async (t) => {
+      const control = await open(t);
+      const id = await control.importStarted(START);
+      const batches = Array.from({ length: 10 }, (_, batch) =>
+        Array.from({ length: 30 }, (_, i) => ({ line: batch * 30 + i, reason: 'r', text: '' })),
+      );
+      await Promise.all(batches.map((batch) => control.addRejects(id, batch)));
+      assert.deepEqual(await rejectsOf(control, id), batches.flat());
+    });
+
+    test('messages may quote anything', async (t) => {
+      const control = await open(t);
+      const id = await control.importStarted(START);
+      await control.addRejects(id, [{ line: 1, reason: 'a "\0", {b}\\', text: 'null' }]);
+      await control.importFinished(id, { finishedTs: 1, outcome: 'failed', counts: NO_COUNTS, error: 'a\0' });
+      const [reject] = await rejectsOf(control, id);
+      assert.match(reject?.reason ?? '', /^a "[\0\ufffd]", \{b\}\\$/);
+      assert.equal(reject?.text, 'null');
+      assert.match((await control.import(id))?.error ?? '', /^a[\0\ufffd]$/);
+    });
+
     test('of each feed the newest hundred stay, older ones go with their rejects', async (t) => {
       const control = await open(t);
       const other = await control.importStarted({ ...START, feed: 'other' });

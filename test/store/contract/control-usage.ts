@@ -25,6 +25,13 @@ export function controlUsageSuite(open: OpenControl): void {
       assert.deepEqual(await control.usage('1', 6, 6), { day: 2, month: 1 });
     });
 
+    test('a batch may name an account, a day and a month more than once', async (t) => {
+      const control = await open(t);
+      await control.addUsage([used('1', 1, 1, 2), used('1', 2, 1, 3), used('1', 2, 1, 4)]);
+      assert.deepEqual(await control.usage('1', 2, 1), { day: 7, month: 9 });
+      await control.addUsage([]);
+    });
+
     test('what is given back is taken off, never below nothing', async (t) => {
       const control = await open(t);
       await control.addUsage([used('1', 1, 1, 10)]);
