@@ -17,8 +17,14 @@ const PASSWORD_BYTES = 18;
 export async function ensureFirstAccount(control: Control, isDemo: boolean, ts: number): Promise<FirstAccount | null> {
   if ((await control.accounts()).length > 0) return null;
   const account = isDemo ? DEMO_ACCOUNT : { username: OPERATOR_USERNAME, password: randomPassword() };
-  await createAccount(control, { ...account, tier: OPERATOR_TIER }, ts);
-  return account;
+  try {
+    await createAccount(control, { ...account, tier: OPERATOR_TIER }, ts);
+    return account;
+  } catch (error) {
+    // Of nodes that start together on an empty database one is the first.
+    if ((await control.accounts()).length > 0) return null;
+    throw error;
+  }
 }
 
 function randomPassword(): string {
