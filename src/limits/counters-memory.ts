@@ -1,17 +1,15 @@
 import { type Counts, WINDOWS, type WindowName, windowIndex } from '../core/quota.ts';
-import type { Control, Usage } from '../store/control.ts';
+import type { Control } from '../store/control.ts';
 import type { Counters, Reading } from './counters.ts';
+import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
-export type MemoryCountersOptions = {
+export type MemoryCountersOptions = UsageWriterOptions & {
   nowMs(): number;
-  /** How often day and month are written down: what a crash may lose. */
-  flushMs?: number;
-  /** Counts that could not be written are kept and tried again. */
-  onFlushFailed?(error: unknown): void;
+  /** Where counts are noted, when they are not the only ones that note theirs there. */
+  writer?: UsageWriter;
+  /** What is known of an account besides what the store holds. */
+  known?(sub: string): Reading | null;
 };
-
-/** Half of the second that a crash may cost, the other half being left for the write itself. */
-const FLUSH_MS = 500;
 
 type Cell = { index: number; count: number };
 type Entry = Record<WindowName, Cell>;
@@ -21,16 +19,9 @@ export function createMemoryCounters(
   control: Pick<Control, 'usage' | 'addUsage'>,
   options: MemoryCountersOptions,
 ): Counters {
-  const { nowMs, flushMs = FLUSH_MS, onFlushFailed = () => {} } = options;
+  const { nowMs, writer = createUsageWriter(control, options), known = () => null } = options;
   const entries = new Map<string, Promise<Entry> | Entry>();
   const calls = new Map<string, Cell>();
-  let unwritten = new Map<string, Usage>();
-  let writing: Promise<void> = Promise.resolve();
-
-  const timer = setInterval(() => {
-    if (unwritten.size > 0) writing = writing.then(write);
-  }, flushMs);
-  timer.unref();
 
   function now(): number {
     return Math.floor(nowMs() / 1000);
@@ -40,48 +31,19 @@ export function createMemoryCounters(
     const ts = now();
     const [day, month] = [windowIndex('day', ts), windowIndex('month', ts)];
     const used = await control.usage(sub, day, month);
-    const cell = (window: WindowName, count = 0) => ({ index: windowIndex(window, ts), count });
-    const entry: Entry = {
-      second: cell('second'),
-      minute: cell('minute'),
-      hour: cell('hour'),
-      day: cell('day', used.day),
-      month: cell('month', used.month),
-    };
+    const entry = entryFrom({ second: 0, minute: 0, hour: 0, ...used }, known(sub), ts);
     entries.set(sub, entry);
     return entry;
   }
 
   /** Waits only the first time; callers that come meanwhile wait for the same reading. */
   function entryOf(sub: string): Promise<Entry> | Entry {
-    const known = entries.get(sub);
-    if (known !== undefined) return known;
+    const entry = entries.get(sub);
+    if (entry !== undefined) return entry;
     const loading = load(sub);
     entries.set(sub, loading);
     loading.catch(() => entries.delete(sub));
     return loading;
-  }
-
-  function note(sub: string, ts: number, count: number): void {
-    const [day, month] = [windowIndex('day', ts), windowIndex('month', ts)];
-    const key = `${sub} ${day}`;
-    const usage = unwritten.get(key) ?? { sub, day, month, count: 0 };
-    usage.count += count;
-    unwritten.set(key, usage);
-  }
-
-  async function write(): Promise<void> {
-    const batch = unwritten;
-    unwritten = new Map();
-    try {
-      await control.addUsage([...batch.values()]);
-    } catch (error) {
-      for (const [key, { sub, day, month, count }] of batch) {
-        const later = unwritten.get(key)?.count ?? 0;
-        unwritten.set(key, { sub, day, month, count: count + later });
-      }
-      onFlushFailed(error);
-    }
   }
 
   return {
@@ -92,7 +54,7 @@ export function createMemoryCounters(
       const isAdmitted = policies.every(({ window, limit }) => entry[window].count < limit);
       if (isAdmitted) {
         for (const window of WINDOWS) entry[window].count += weight;
-        note(sub, ts, weight);
+        writer.note(sub, ts, weight);
       }
       return { isAdmitted, ...reading(entry, ts) };
     },
@@ -119,15 +81,21 @@ export function createMemoryCounters(
       for (const window of ['day', 'month'] as const) {
         if (entry[window].index === windowIndex(window, ts)) entry[window].count -= weight;
       }
-      note(sub, ts, -weight);
+      writer.note(sub, ts, -weight);
     },
 
-    async close() {
-      clearInterval(timer);
-      await writing;
-      if (unwritten.size > 0) await write();
-    },
+    close: () => writer.close(),
   };
+}
+
+/** The store may lag behind what is known, and what is known behind the store: the greater one is right. */
+function entryFrom(used: Counts, known: Reading | null, ts: number): Entry {
+  const cell = (window: WindowName): Cell => {
+    const index = windowIndex(window, ts);
+    const isSame = known !== null && windowIndex(window, known.ts) === index;
+    return { index, count: isSame ? Math.max(used[window], known.counts[window]) : used[window] };
+  };
+  return Object.fromEntries(WINDOWS.map((window) => [window, cell(window)])) as Entry;
 }
 
 /** A window that has passed is empty again. A clock that was set back does not open one a second time. */

@@ -1,0 +1,70 @@
+import { windowIndex } from '../core/quota.ts';
+import type { Control, Usage } from '../store/control.ts';
+
+export type UsageWriterOptions = {
+  /** How often day and month are written down: what a crash may lose. */
+  flushMs?: number;
+  /** Counts that could not be written are kept and tried again. */
+  onFlushFailed?(error: unknown): void;
+};
+
+/** What this node has counted and not yet written down. */
+export type UsageWriter = {
+  /** Counts for the day and the month that hold `ts`; less than nothing for what is given back. */
+  note(sub: string, ts: number, count: number): void;
+  /** When it is done, everything noted before is written, or `onFlushFailed` was told. */
+  flush(): Promise<void>;
+  /** Writes the rest. */
+  close(): Promise<void>;
+};
+
+/** Half of the second that a crash may cost, the other half being left for the write itself. */
+const FLUSH_MS = 500;
+
+export function createUsageWriter(
+  control: Pick<Control, 'addUsage'>,
+  { flushMs = FLUSH_MS, onFlushFailed = () => {} }: UsageWriterOptions,
+): UsageWriter {
+  let unwritten = new Map<string, Usage>();
+  let writing: Promise<void> = Promise.resolve();
+  const timer = setInterval(flush, flushMs);
+  timer.unref();
+
+  function note(sub: string, ts: number, count: number): void {
+    const [day, month] = [windowIndex('day', ts), windowIndex('month', ts)];
+    const key = `${sub} ${day}`;
+    const usage = unwritten.get(key) ?? { sub, day, month, count: 0 };
+    usage.count += count;
+    unwritten.set(key, usage);
+  }
+
+  /** One batch after another: a flush that finds one under way waits for it first. */
+  function flush(): Promise<void> {
+    writing = writing.then(write);
+    return writing;
+  }
+
+  async function write(): Promise<void> {
+    if (unwritten.size === 0) return;
+    const batch = unwritten;
+    unwritten = new Map();
+    try {
+      await control.addUsage([...batch.values()]);
+    } catch (error) {
+      for (const [key, { sub, day, month, count }] of batch) {
+        const later = unwritten.get(key)?.count ?? 0;
+        unwritten.set(key, { sub, day, month, count: count + later });
+      }
+      onFlushFailed(error);
+    }
+  }
+
+  return {
+    note,
+    flush,
+    async close() {
+      clearInterval(timer);
+      await flush();
+    },
+  };
+}
