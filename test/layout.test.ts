@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** A file imports from its own folder and from layers below; docs/ARCHITECTURE.md has the drawing. */
 const LAYERS = [
   ['core'],
-  ['contract', 'config', 'store'],
+  ['contract', 'config', 'store', 'redis'],
   ['accounts', 'limits', 'ingest', 'metrics'],
   ['http', 'portal'],
   ['app'],
@@ -20,7 +20,7 @@ const LAYERS = [
 const DRIVERS: Record<string, string> = {
   'node:sqlite': 'src/store/sqlite/',
   postgres: 'src/store/postgres/',
-  ioredis: 'src/limits/',
+  ioredis: 'src/redis/',
   'prom-client': 'src/metrics/',
 };
 

@@ -27,6 +27,7 @@ export function createUsageWriter(
 ): UsageWriter {
   let unwritten = new Map<string, Usage>();
   let writing: Promise<void> = Promise.resolve();
+  let next: Promise<void> | null = null;
   const timer = setInterval(flush, flushMs);
   timer.unref();
 
@@ -38,13 +39,15 @@ export function createUsageWriter(
     unwritten.set(key, usage);
   }
 
-  /** One batch after another: a flush that finds one under way waits for it first. */
+  /** One batch is written at a time, and whoever asks meanwhile shares the next one. */
   function flush(): Promise<void> {
-    writing = writing.then(write);
-    return writing;
+    next ??= writing.then(write);
+    writing = next;
+    return next;
   }
 
   async function write(): Promise<void> {
+    next = null;
     if (unwritten.size === 0) return;
     const batch = unwritten;
     unwritten = new Map();

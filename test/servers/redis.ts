@@ -5,6 +5,7 @@ import { freePort, startChild, untilReady } from './child.ts';
 export type RedisServer = {
   url: string;
   port: number;
+  pid: number;
   /** Ends it; nothing that it held is kept. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 };
@@ -18,7 +19,7 @@ export async function startRedis(options: { port?: number; args?: readonly strin
     ...args,
   ]);
   await untilReady('redis-server', child, () => answers(port));
-  return { url: `redis://127.0.0.1:${port}`, port, stop: (signal = 'SIGTERM') => child.end(signal) };
+  return { url: `redis://127.0.0.1:${port}`, port, pid: child.pid, stop: (signal = 'SIGTERM') => child.end(signal) };
 }
 
 async function answers(port: number): Promise<boolean> {

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { AppError } from '../../src/core/errors.ts';
+import { type Policy, windowIndex } from '../../src/core/quota.ts';
+import type { Counters } from '../../src/limits/counters.ts';
+import { createRedisCounters, type WhenDown } from '../../src/limits/counters-redis.ts';
+import type { RedisLink } from '../../src/redis/link.ts';
+import type { Control } from '../../src/store/control.ts';
+import { openControl } from '../../src/store/open.ts';
+import { freePort } from '../servers/child.ts';
+import { type RedisServer, startRedis } from '../servers/redis.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryLink, temporaryPrefix } from './temporary-redis-counters.ts';
+
+const SUB = '10000001';
+const T = 1_794_700_000;
+const PROBE_MS = 20;
+const NO_LIMIT: Policy[] = [];
+const limited = (window: Policy['window'], limit: number): Policy[] => [{ name: window, window, limit }];
+
+type Node = { counters: Counters; link: RedisLink; told: string[]; countedLocally(): number };
+
+test('local: each node counts on from what it knew, and Redis takes it in when it is back', async (t) => {
+  const { redis, nodes, usage } = await world(t, 'local', 2);
+  const [a, b] = nodes as [Node, Node];
+  await a.counters.take(SUB, NO_LIMIT, 10);
+  await b.counters.take(SUB, NO_LIMIT, 5);
+  await redis.stop('SIGKILL');
+
+  const { counts, isAdmitted } = await a.counters.take(SUB, limited('month', 20), 3);
+  assert.deepEqual([isAdmitted, counts.month >= 13, counts.second], [true, true, counts.month]);
+  assert.ok((await b.counters.take(SUB, limited('month', 20), 4)).isAdmitted);
+  assert.equal((await b.counters.take(SUB, limited('second', 19), 1)).isAdmitted, false, 'the rates go on too');
+  assert.deepEqual([a.countedLocally(), b.countedLocally()], [1, 2]);
+  await usage.settled(22);
+
+  await redis.startAgain();
+  for (const { link } of nodes) await untilUp(link);
+  assert.equal((await a.counters.read(SUB)).counts.month, 22);
+  assert.equal((await b.counters.take(SUB, NO_LIMIT, 1)).counts.day, 23);
+  assert.deepEqual(
+    nodes.map(({ told }) => told),
+    [
+      ['down', 'up'],
+      ['down', 'up'],
+    ],
+  );
+});
+
+test('local: a Redis that kept its keys takes in what was counted meanwhile, once', async (t) => {
+  const { redis, nodes, usage } = await world(t, 'local', 1);
+  const [a] = nodes as [Node];
+  await a.counters.take(SUB, NO_LIMIT, 10);
+  redis.signal('SIGSTOP');
+  const began = performance.now();
+  const { counts } = await a.counters.take(SUB, NO_LIMIT, 3);
+  assert.equal(counts.month, 13);
+  assert.ok(performance.now() - began < 5_000, 'a silent Redis was given up');
+  const taken = await Promise.all(Array.from({ length: 100 }, () => a.counters.take(SUB, NO_LIMIT, 1)));
+  assert.equal(taken.at(-1)?.counts.month, 113);
+  await usage.settled(113);
+  redis.signal('SIGCONT');
+  await untilUp(a.link);
+  // The take that Redis never answered lay in its socket. Whether it was counted there too, the greater count is right.
+  assert.equal((await a.counters.read(SUB)).counts.month, 113);
+  assert.equal((await a.counters.take(SUB, NO_LIMIT, 1)).counts.month, 114);
+});
+
+test('refuse: 503 with a time to come again, nothing is counted, and what failed is still given back', async (t) => {
+  const { redis, nodes, usage } = await world(t, 'refuse', 1);
+  const [a] = nodes as [Node];
+  const { ts } = await a.counters.take(SUB, NO_LIMIT, 10);
+  await redis.stop('SIGKILL');
+  const refused = (error: AppError) => error.code === 'overloaded' && error.retryAfterSeconds === 1;
+  await assert.rejects(a.counters.take(SUB, NO_LIMIT, 1), refused);
+  await assert.rejects(a.counters.takeCall(SUB, 1), refused);
+  await assert.rejects(a.counters.read(SUB), refused);
+  await a.counters.giveBack(SUB, 4, ts);
+  await usage.settled(6);
+  await redis.startAgain();
+  await untilUp(a.link);
+  assert.equal((await a.counters.take(SUB, NO_LIMIT, 1)).counts.month, 7);
+  assert.equal(a.countedLocally(), 0);
+});
+
+for (const whenDown of ['local', 'refuse'] as const) {
+  test(`Redis is killed and comes back empty under load: ${whenDown}`, async (t) => {
+    const { redis, nodes, usage } = await world(t, whenDown, 3);
+    const isOver = { value: false };
+    let [admitted, refused] = [0, 0];
+    const load = nodes.flatMap((node) =>
+      Array.from({ length: 10 }, async () => {
+        while (!isOver.value) {
+          const taken = await node.counters.take(SUB, NO_LIMIT, 1).catch((error: AppError) => error.code);
+          if (typeof taken === 'object') admitted++;
+          else assert.equal(taken, 'overloaded');
+          if (typeof taken !== 'object') refused++;
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      }),
+    );
+    const until = async (isReached: () => boolean) => {
+      while (!isReached()) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    await until(() => admitted > 1_000);
+    await redis.stop('SIGKILL');
+    const atKill = admitted;
+    if (whenDown === 'local') await until(() => admitted > atKill + 1_000);
+    else await until(() => refused > 1_000);
+    await redis.startAgain();
+    for (const { link } of nodes) await untilUp(link);
+    const atReturn = admitted;
+    await until(() => admitted > atReturn + 1_000);
+    isOver.value = true;
+    await Promise.all(load);
+    for (const { told } of nodes) assert.deepEqual(told, ['down', 'up']);
+    if (whenDown === 'local') assert.equal(refused, 0);
+    await usage.settled(admitted);
+    // What other nodes had not written when the key was filled may be missing in Redis, half a second at most; what
+    // it counted and could not answer may be too much there.
+    const { counts } = await (nodes[0] as Node).counters.read(SUB);
+    const halfSecond = 30 * 500;
+    assert.ok(Math.abs(counts.month - admitted) < Math.min(halfSecond, admitted / 2), `${counts.month} of ${admitted}`);
+  });
+}
+
+test('a server that starts without Redis counts by itself until it is there', async (t) => {
+  const port = await freePort();
+  const control = await openControl({ dataDir: temporaryFolder(t) });
+  const node = await openNode(t, { url: `redis://127.0.0.1:${port}`, prefix: 'x', control, whenDown: 'local' });
+  t.after(async () => {
+    await node.counters.close();
+    await control.close();
+  });
+  assert.deepEqual(node.told, ['down']);
+  assert.equal((await node.counters.take(SUB, NO_LIMIT, 2)).counts.month, 2);
+  const redis = await startRedis({ port });
+  t.after(() => redis.stop());
+  await untilUp(node.link);
+  assert.equal((await node.counters.take(SUB, NO_LIMIT, 1)).counts.month, 3);
+  assert.equal(node.countedLocally(), 1);
+});
+
+/** A Redis of its own, and nodes that share it and a store. The clock stands at T. */
+async function world(t: TestContext, whenDown: WhenDown, count: number) {
+  let server: RedisServer = await startRedis();
+  t.after(() => server.stop('SIGKILL'));
+  const { url, port } = server;
+  const prefix = temporaryPrefix();
+  const control = await openControl({ dataDir: temporaryFolder(t) });
+  const nodes: Node[] = [];
+  for (let i = 0; i < count; i++) nodes.push(await openNode(t, { url, prefix, control, whenDown }));
+  t.after(async () => {
+    for (const { counters } of nodes) await counters.close();
+    await control.close();
+  });
+  return {
+    nodes,
+    redis: {
+      stop: (signal: NodeJS.Signals) => server.stop(signal),
+      signal: (signal: NodeJS.Signals) => process.kill(server.pid, signal),
+      async startAgain() {
+        server = await startRedis({ port });
+      },
+    },
+    usage: {
+      /** Waits until the store holds so many for the month. */
+      async settled(expected: number) {
+        const used = () => control.usage(SUB, windowIndex('day', T), windowIndex('month', T));
+        const givesUpAt = Date.now() + 10_000;
+        while ((await used()).month !== expected && Date.now() < givesUpAt) {
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+        assert.deepEqual(await used(), { day: expected, month: expected });
+      },
+    },
+  };
+}
+
+type NodeOptions = { url: string; prefix: string; control: Control; whenDown: WhenDown };
+
+async function openNode(t: TestContext, { url, prefix, control, whenDown }: NodeOptions): Promise<Node> {
+  const link = await temporaryLink(t, { url, prefix, probeMs: PROBE_MS });
+  const told: string[] = [];
+  link.watch({ onDown: () => told.push('down'), onUp: () => told.push('up') });
+  let locally = 0;
+  const counters = createRedisCounters(link, control, {
+    whenDown,
+    nowMs: () => T * 1000,
+    onCountedLocally: () => locally++,
+  });
+  return { counters, link, told, countedLocally: () => locally };
+}
+
+async function untilUp(link: RedisLink): Promise<void> {
+  while (!link.isUp()) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Redis } from 'ioredis';
+import { type Policy, windowIndex } from '../../src/core/quota.ts';
+import type { Counters } from '../../src/limits/counters.ts';
+import { createRedisCounters, type RedisCountersOptions } from '../../src/limits/counters-redis.ts';
+import type { Control } from '../../src/store/control.ts';
+import { openControl } from '../../src/store/open.ts';
+import { redisServerUrl } from '../servers/urls.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { countersContract } from './contract/index.ts';
+import { temporaryLink, temporaryPrefix, temporaryRedisCounters } from './temporary-redis-counters.ts';
+
+const SUB = '10000001';
+const T = 1_794_700_000;
+const NEVER_MS = 2_147_483_647;
+const monthly = (limit: number): Policy[] => [{ name: 'qmh', window: 'month', limit }];
+
+countersContract(async (t) => {
+  let ts = 0;
+  const control = await openControl({ dataDir: temporaryFolder(t) });
+  const counters = await temporaryRedisCounters(t, control, { nowMs: () => ts * 1000 });
+  t.after(async () => {
+    await counters.close();
+    await control.close();
+  });
+  return {
+    counters,
+    async setNow(now) {
+      ts = now;
+    },
+  };
+});
+
+test('several nodes with one account: 20,000 queries at once with 1,000 left, exactly 1,000 are let in', async (t) => {
+  const { counters } = await nodes(t, 3);
+  const policies = monthly(1_000);
+  const taken = await Promise.all(
+    Array.from({ length: 20_000 }, (_, i) => (counters[i % 3] as Counters).take(SUB, policies, 1)),
+  );
+  assert.equal(taken.filter(({ isAdmitted }) => isAdmitted).length, 1_000);
+  for (const node of counters) assert.equal((await node.read(SUB)).counts.month, 1_000);
+});
+
+test('what each node has counted is written down once', async (t) => {
+  const { counters, control } = await nodes(t, 3, { nowMs: () => T * 1000 });
+  for (const [i, node] of counters.entries()) await node.take(SUB, monthly(100), 10 ** i);
+  await counters[0]?.giveBack(SUB, 1, T);
+  for (const node of counters) await node.close();
+  const used = await control.usage(SUB, windowIndex('day', T), windowIndex('month', T));
+  assert.deepEqual(used, { day: 110, month: 110 });
+});
+
+test("windows go by Redis's own clock", async (t) => {
+  const { counters } = await nodes(t, 1);
+  const redis = await plainClient(t);
+  const before = Number((await redis.time())[0]);
+  const { ts } = (await counters[0]?.take(SUB, monthly(10), 1)) ?? {};
+  const after = Number((await redis.time())[0]);
+  assert.ok(ts !== undefined && before <= ts && ts <= after, `${before} ≤ ${ts} ≤ ${after}`);
+});
+
+test('a clock that was set back opens no window a second time', async (t) => {
+  let ts = T;
+  const { counters } = await nodes(t, 1, { nowMs: () => ts * 1000 });
+  await counters[0]?.take(SUB, monthly(10), 4);
+  ts = T - 40 * 86_400;
+  const counts = (await counters[0]?.take(SUB, monthly(10), 1))?.counts;
+  assert.deepEqual(counts, { second: 5, minute: 5, hour: 5, day: 5, month: 5 });
+});
+
+test('months are those of the calendar', async (t) => {
+  let ts = 0;
+  const { counters } = await nodes(t, 1, { nowMs: () => ts * 1000 });
+  const everyDay = Array.from({ length: 5 * 366 }, (_, i) => windowIndex('day', T) + i);
+  const monthEnds = Array.from({ length: 12 * 110 }, (_, i) => Date.UTC(2032, i, 1) / 86_400_000);
+  let [month, expected] = [0, 0];
+  for (const day of [...everyDay, ...monthEnds.flatMap((first) => [first - 1, first])]) {
+    ts = day * 86_400 + 43_200;
+    expected = windowIndex('month', ts) === month ? expected + 1 : 1;
+    month = windowIndex('month', ts);
+    const counts = (await counters[0]?.take(SUB, monthly(1e9), 1))?.counts;
+    assert.equal(counts?.month, expected, new Date(ts * 1000).toISOString());
+  }
+});
+
+test('a Redis that lost its keys goes on from the store', async (t) => {
+  const { counters, prefix } = await nodes(t, 2, { nowMs: () => T * 1000, flushMs: NEVER_MS });
+  const [first, second] = counters as [Counters, Counters];
+  await first.take(SUB, monthly(100), 7);
+  const redis = await plainClient(t);
+  assert.equal(await redis.del(`${prefix}:{${SUB}}:queries`), 1);
+  // The node that finds the key missing has written down its own counts before it looks into the store.
+  const { counts } = await first.take(SUB, monthly(100), 1);
+  assert.deepEqual(counts, { second: 1, minute: 1, hour: 1, day: 8, month: 8 });
+  assert.equal((await second.read(SUB)).counts.month, 8);
+});
+
+test('keys of one account are in one slot, and expire', async (t) => {
+  const { counters, prefix } = await nodes(t, 1, { nowMs: () => T * 1000 });
+  await counters[0]?.take(SUB, monthly(10), 1);
+  await counters[0]?.takeCall(SUB, 10);
+  const redis = await plainClient(t);
+  const keys = await redis.keys(`${prefix}:*`);
+  assert.deepEqual(keys.sort(), [`${prefix}:{${SUB}}:calls`, `${prefix}:{${SUB}}:queries`]);
+  for (const [key, lifeSeconds] of [
+    ['calls', 60],
+    ['queries', 32 * 86_400],
+  ] as const) {
+    const left = await redis.ttl(`${prefix}:{${SUB}}:${key}`);
+    assert.ok(left > lifeSeconds - 30 && left <= lifeSeconds, `${key}: ${left}`);
+  }
+});
+
+test('calls are counted in their second, by all nodes together', async (t) => {
+  let ts = T;
+  const { counters } = await nodes(t, 2, { nowMs: () => ts * 1000 });
+  const [first, second] = counters as [Counters, Counters];
+  await first.takeCall(SUB, 2);
+  await second.takeCall(SUB, 2);
+  const { isAdmitted, counts } = await first.takeCall(SUB, 2);
+  assert.deepEqual([isAdmitted, counts.second, (await first.read(SUB)).counts.month], [false, 2, 0]);
+  ts++;
+  assert.equal((await second.takeCall(SUB, 2)).counts.second, 1);
+});
+
+test('an account whose usage cannot be read now is read again later', async (t) => {
+  let isAway = true;
+  const flaky = {
+    async usage() {
+      if (isAway) throw new Error('away');
+      return { day: 1, month: 2 };
+    },
+    addUsage: async () => {},
+  };
+  const counters = createRedisCounters(await temporaryLink(t), flaky, { whenDown: 'local' });
+  t.after(() => counters.close());
+  await assert.rejects(counters.take(SUB, monthly(10), 1), /away/);
+  isAway = false;
+  assert.equal((await counters.take(SUB, monthly(10), 1)).counts.month, 3);
+});
+
+/** Nodes with connections of their own to the same Redis and the same store. */
+async function nodes(t: TestContext, count: number, options: Partial<RedisCountersOptions> = {}) {
+  const prefix = temporaryPrefix();
+  const control: Control = await openControl({ dataDir: temporaryFolder(t) });
+  const counters: Counters[] = [];
+  for (let i = 0; i < count; i++) {
+    const link = await temporaryLink(t, { prefix });
+    counters.push(createRedisCounters(link, control, { whenDown: 'refuse', ...options }));
+  }
+  t.after(async () => {
+    for (const node of counters) await node.close();
+    await control.close();
+  });
+  return { counters, control, prefix };
+}
+
+async function plainClient(t: TestContext): Promise<Redis> {
+  const redis = new Redis(redisServerUrl());
+  t.after(() => redis.disconnect());
+  return redis;
+}

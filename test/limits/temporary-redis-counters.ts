@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto';
+import type { TestContext } from 'node:test';
+import { parseRedisUrl } from '../../src/core/redis-address.ts';
+import type { Counters } from '../../src/limits/counters.ts';
+import { createRedisCounters, type RedisCountersOptions } from '../../src/limits/counters-redis.ts';
+import { openRedisLink, type RedisLink, type RedisLinkOptions } from '../../src/redis/link.ts';
+import type { Control } from '../../src/store/control.ts';
+import { redisServerUrl } from '../servers/urls.ts';
+
+/** A name that no other test uses. */
+export const temporaryPrefix = (): string => `urlwarden-test-${randomUUID()}`;
+
+/** A connection as one node has it, closed after the test; to the server of this run unless a URL is given. */
+export async function temporaryLink(
+  t: TestContext,
+  { url = redisServerUrl(), ...options }: Partial<RedisLinkOptions> & { url?: string } = {},
+): Promise<RedisLink> {
+  const address = parseRedisUrl(url);
+  if (address === null) throw new Error(`${url} names no Redis`);
+  const link = await openRedisLink(address, { prefix: temporaryPrefix(), ...options });
+  t.after(() => link.close());
+  return link;
+}
+
+/** Counters on the Redis of this run, under a prefix of their own; whoever asks for them closes them. */
+export async function temporaryRedisCounters(
+  t: TestContext,
+  control: Control,
+  options: Partial<RedisCountersOptions> = {},
+): Promise<Counters> {
+  return createRedisCounters(await temporaryLink(t), control, { whenDown: 'refuse', ...options });
+}
