@@ -1,7 +1,7 @@
 import { createExpiringMap } from './expiring-map.ts';
 
 /** So many at once, then one more each interval. */
-type Allowance = { burst: number; intervalMs: number };
+export type Allowance = { burst: number; intervalMs: number };
 
 /** Where a login comes from. */
 export type Origin = {
@@ -12,25 +12,26 @@ export type Origin = {
   isKnown: boolean;
 };
 
+/** Failed logins, as this process or as all nodes together remember them. */
 export type LoginFailures = {
   /** How long the origin must wait before it may try again; 0 when it may. */
-  waitMs(origin: Origin, nowMs: number): number;
-  count(origin: Origin, nowMs: number): void;
+  waitMs(origin: Origin, nowMs: number): number | Promise<number>;
+  count(origin: Origin, nowMs: number): void | Promise<void>;
   /** After a good login: the typing errors before it are forgotten. Those of the address stay, or one good account would buy guesses at others. */
-  forgive(origin: Origin): void;
+  forgive(origin: Origin): void | Promise<void>;
 };
 
 /**
  * A person who has forgotten a password tries a handful of times; a guesser gets 60 an hour. Counted only together with
  * the address, because whoever is elsewhere must not be able to lock a customer out.
  */
-const PER_PAIR: Allowance = { burst: 10, intervalMs: 60_000 };
+export const PER_PAIR: Allowance = { burst: 10, intervalMs: 60_000 };
 
 /**
  * An office behind one address shares this. A flood from fifty addresses has used it up after 1,000 hashes, 46 s on two
  * cores; then it is left with 100 tries a minute in all.
  */
-const PER_ADDRESS: Allowance = { burst: 20, intervalMs: 30_000 };
+export const PER_ADDRESS: Allowance = { burst: 20, intervalMs: 30_000 };
 
 /**
  * Only passwords that were judged count, and a hash takes 46 ms: 13,000 in ten minutes for each hash that runs at a
@@ -38,19 +39,19 @@ const PER_ADDRESS: Allowance = { burst: 20, intervalMs: 30_000 };
  */
 const MAX_ENTRIES = 100_000;
 
-export function createLoginFailures(): LoginFailures {
+export function createLoginFailures() {
   const pairs = createBuckets(PER_PAIR);
   const addresses = createBuckets(PER_ADDRESS);
   return {
     // Someone else at the address of a known pair must not keep it out, so only its own failures hold it up.
-    waitMs: ({ pair, address, isKnown }, nowMs) =>
+    waitMs: ({ pair, address, isKnown }: Origin, nowMs: number): number =>
       Math.max(pairs.waitMs(pair, nowMs), isKnown ? 0 : addresses.waitMs(address, nowMs)),
-    count({ pair, address }, nowMs) {
+    count({ pair, address }: Origin, nowMs: number): void {
       pairs.take(pair, nowMs);
       addresses.take(address, nowMs);
     },
-    forgive: ({ pair }) => pairs.clear(pair),
-  };
+    forgive: ({ pair }: Origin): void => pairs.clear(pair),
+  } satisfies LoginFailures;
 }
 
 /** Leaky buckets, each as one number: the time at which it will be empty (the generic cell rate algorithm). */

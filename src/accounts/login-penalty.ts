@@ -5,39 +5,45 @@ import { createExpiringMap } from './expiring-map.ts';
  */
 export type LoginPenalty = {
   /** How long the account must wait before a login is accepted again; 0 when it may try. */
-  refusedMs(account: string, nowMs: number): number;
-  /** Counts a login and says by how much to delay it. */
-  count(account: string, nowMs: number): number;
+  refusedMs(account: string, nowMs: number): number | Promise<number>;
+  /** Counts a login, unless it must wait: how long, or by how much to delay it. */
+  take(account: string, nowMs: number): LoginTurn | Promise<LoginTurn>;
 };
 
-const WINDOW_MS = 600_000;
+/** One of them is 0. */
+export type LoginTurn = { refusedMs: number; delayMs: number };
+
+export const WINDOW_MS = 600_000;
 const FREE_LOGINS = 10;
 const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 8_000;
 /** The thirtieth login within the window is refused. */
-const MAX_LOGINS = 29;
+export const MAX_LOGINS = 29;
 /** Accounts, not attempts: at 29 numbers each not more than 30 MB when every one of them is at its limit. */
 const MAX_ACCOUNTS = 100_000;
 
-export function createLoginPenalty(): LoginPenalty {
+export function createLoginPenalty() {
   const logins = createExpiringMap<readonly number[]>({ maxEntries: MAX_ACCOUNTS, lifeMs: WINDOW_MS });
   const recent = (account: string, nowMs: number) =>
     (logins.get(account, nowMs) ?? []).filter((timeMs) => nowMs - timeMs < WINDOW_MS);
+  const refusedMs = (account: string, nowMs: number): number => {
+    const [oldest = 0, ...others] = recent(account, nowMs);
+    return others.length + 1 < MAX_LOGINS ? 0 : oldest + WINDOW_MS - nowMs;
+  };
   return {
-    refusedMs(account, nowMs) {
-      const [oldest = 0, ...others] = recent(account, nowMs);
-      return others.length + 1 < MAX_LOGINS ? 0 : oldest + WINDOW_MS - nowMs;
-    },
-    count(account, nowMs) {
+    refusedMs,
+    take(account: string, nowMs: number): LoginTurn {
+      const waitMs = refusedMs(account, nowMs);
+      if (waitMs > 0) return { refusedMs: waitMs, delayMs: 0 };
       const before = recent(account, nowMs);
       logins.set(account, [...before, nowMs], nowMs);
-      return delayMs(before.length);
+      return { refusedMs: 0, delayMs: delayMs(before.length) };
     },
-  };
+  } satisfies LoginPenalty;
 }
 
 /** Ten free ones, then 250 ms, 500 ms, 1 s, 2 s, 4 s, 8 s, 8 s, … */
-function delayMs(loginsBefore: number): number {
+export function delayMs(loginsBefore: number): number {
   if (loginsBefore < FREE_LOGINS) return 0;
   return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (loginsBefore - FREE_LOGINS));
 }

@@ -9,8 +9,8 @@ import { loginFailed } from './bearer.ts';
 import type { Directory } from './directory.ts';
 import { createExpiringMap } from './expiring-map.ts';
 import { createHashQueue } from './hash-queue.ts';
-import { createLoginFailures, type Origin } from './login-failures.ts';
-import { createLoginPenalty } from './login-penalty.ts';
+import { createLoginFailures, type LoginFailures, type Origin } from './login-failures.ts';
+import { createLoginPenalty, type LoginPenalty } from './login-penalty.ts';
 import { DUMMY_HASH, isUsablePassword, verifyPassword } from './passwords.ts';
 
 export type LoginRequest = {
@@ -38,6 +38,9 @@ export type LoginOptions = {
   /** Judges a password; on another thread than lookups. */
   verify?: (password: string, hash: string) => Promise<boolean>;
   tokenLifeSeconds?: number;
+  /** In place of those of this process. */
+  failures?: LoginFailures;
+  penalty?: LoginPenalty;
   onOutcome?: (outcome: LoginOutcome) => void;
 };
 
@@ -57,8 +60,7 @@ const MAX_KNOWN = 100_000;
 
 export function createLogin(options: LoginOptions): Login {
   const { nowMs, sleep = wait, cores = availableParallelism(), onOutcome = () => {} } = options;
-  const failures = createLoginFailures();
-  const penalty = createLoginPenalty();
+  const { failures = createLoginFailures(), penalty = createLoginPenalty() } = options;
   const queue = createHashQueue(cores);
   const known = createExpiringMap<true>({ maxEntries: MAX_KNOWN, lifeMs: KNOWN_LIFE_MS });
 
@@ -72,13 +74,12 @@ export function createLogin(options: LoginOptions): Login {
     throw error;
   }
 
-  function refuseIfLimited(origin: Origin): void {
-    const waitMs = failures.waitMs(origin, nowMs());
+  async function refuseIfLimited(origin: Origin): Promise<void> {
+    const waitMs = await failures.waitMs(origin, nowMs());
     if (waitMs > 0) refuse('limited', limitReached('Too many failed logins', waitMs));
   }
 
-  function refuseIfPenalized(user: string): void {
-    const waitMs = penalty.refusedMs(user, nowMs());
+  function refuseIfPenalized(waitMs: number): void {
     if (waitMs > 0) refuse('penalized', limitReached('Too many logins; keep your token until it expires', waitMs));
   }
 
@@ -94,19 +95,19 @@ export function createLogin(options: LoginOptions): Login {
   return async (request) => {
     const user = usernameKey(request.username) ?? '';
     const origin = originOf(user, addressKey(request.address));
-    refuseIfLimited(origin);
+    await refuseIfLimited(origin);
     // Who is not known has to show the password first, or this would tell which accounts are busy.
-    if (origin.isKnown) refuseIfPenalized(user);
+    if (origin.isKnown) refuseIfPenalized(await penalty.refusedMs(user, nowMs()));
 
     const account = await judgeInTurn(origin, user, request);
     if (account === null) {
-      failures.count(origin, nowMs());
+      await failures.count(origin, nowMs());
       return refuse('failed', loginFailed());
     }
-    failures.forgive(origin);
+    await failures.forgive(origin);
     known.set(origin.pair, true, nowMs());
-    refuseIfPenalized(user);
-    const delayMs = penalty.count(user, nowMs());
+    const { refusedMs, delayMs } = await penalty.take(user, nowMs());
+    refuseIfPenalized(refusedMs);
     if (delayMs > 0) await sleep(delayMs);
     const issued = await issue(account, options);
     onOutcome(delayMs > 0 ? 'penalized' : 'ok');

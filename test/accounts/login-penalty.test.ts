@@ -7,7 +7,7 @@ const WINDOW_MS = 600_000;
 test('ten logins are free, the next are delayed, the thirtieth is refused', () => {
   const penalty = createLoginPenalty();
   const delays: number[] = [];
-  while (penalty.refusedMs('ada', delays.length) === 0) delays.push(penalty.count('ada', delays.length));
+  while (penalty.refusedMs('ada', delays.length) === 0) delays.push(penalty.take('ada', delays.length).delayMs);
   const free = new Array(10).fill(0);
   assert.deepEqual(delays, [...free, 250, 500, 1_000, 2_000, 4_000, ...new Array(14).fill(8_000)]);
   assert.equal(delays.length, 29);
@@ -15,18 +15,18 @@ test('ten logins are free, the next are delayed, the thirtieth is refused', () =
 
 test('the window cools login by login', () => {
   const penalty = createLoginPenalty();
-  for (let i = 0; i < 29; i++) penalty.count('ada', i * 1_000);
+  for (let i = 0; i < 29; i++) penalty.take('ada', i * 1_000);
   assert.equal(penalty.refusedMs('ada', 29_000), WINDOW_MS - 29_000);
   assert.equal(penalty.refusedMs('ada', WINDOW_MS - 1), 1);
   assert.equal(penalty.refusedMs('ada', WINDOW_MS), 0);
-  assert.equal(penalty.count('ada', WINDOW_MS), 8_000);
+  assert.equal(penalty.take('ada', WINDOW_MS).delayMs, 8_000);
   assert.equal(penalty.refusedMs('ada', WINDOW_MS), 1_000);
-  assert.equal(penalty.count('ada', 2 * WINDOW_MS), 0);
+  assert.equal(penalty.take('ada', 2 * WINDOW_MS).delayMs, 0);
 });
 
 test('accounts do not pay for each other', () => {
   const penalty = createLoginPenalty();
-  for (let i = 0; i < 29; i++) penalty.count('ada', 0);
+  for (let i = 0; i < 29; i++) penalty.take('ada', 0);
   assert.equal(penalty.refusedMs('bob', 0), 0);
-  assert.equal(penalty.count('bob', 0), 0);
+  assert.equal(penalty.take('bob', 0).delayMs, 0);
 });
