@@ -9,6 +9,7 @@ import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.
 import { readKeyFile } from './accounts/key-file.ts';
 import { ensureKey } from './accounts/keys.ts';
 import { createLogin } from './accounts/login.ts';
+import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/login-shared.ts';
 import { createPasswordJudge } from './accounts/password-judge.ts';
 import type { Settings } from './config/settings.ts';
 import { AppError } from './core/errors.ts';
@@ -24,8 +25,10 @@ import { inputLimits } from './ingest/input-limits.ts';
 import { openNetworks } from './ingest/networks.ts';
 import { type Schedule, startSchedule } from './ingest/schedule.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
+import { createRedisCounters, type WhenDown } from './limits/counters-redis.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
+import { openRedisLink, type RedisLink } from './redis/link.ts';
 import type { Control } from './store/control.ts';
 import { openControl, openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
@@ -85,15 +88,33 @@ export async function openApp(settings: Settings): Promise<App> {
       server.log.debug({ outcome }, 'a login');
     };
     const directory = opened(await openDirectory(control, { nowMs: Date.now, issuer: ISSUER, onFailure }));
-    const counters = opened(createMemoryCounters(control, { nowMs: Date.now, onFlushFailed }));
-    const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel } = settings;
+    const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
+    const redis = settings.redis && opened(await openRedisLink(settings.redis, { prefix: settings.redisPrefix }));
+    const onCountedLocally = () => metrics?.countedLocally();
+    const counters = opened(
+      redis === null
+        ? createMemoryCounters(control, { nowMs: Date.now, onFlushFailed })
+        : createRedisCounters(redis, control, { whenDown, onFlushFailed, onCountedLocally }),
+    );
     const { verify } = opened(createPasswordJudge());
-    const login = createLogin({ control, directory, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome });
+    const login = createLogin({
+      ...{ control, directory, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome },
+      ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
+    });
     const logger = { level: logLevel, stream: process.stderr };
     const server = buildServer(
-      { store, now, authenticate: directory.authenticate, counters, login, feeds: control.feeds },
+      {
+        store,
+        now,
+        authenticate: directory.authenticate,
+        counters,
+        ...(redis === null ? {} : { countedWhere: () => (redis.isUp() ? 'shared' : standIn(whenDown)) }),
+        login,
+        feeds: control.feeds,
+      },
       { queryBudgetMs, logger, tls, metrics, trustedProxies },
     );
+    if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
     const metricsUrl = metrics === undefined ? null : await listenForMetrics(metrics, settings, opened);
     opened({ close: () => closeServer(server, CLOSE_GRACE_MS) });
     const { host, port } = settings;
@@ -127,6 +148,20 @@ export async function openApp(settings: Settings): Promise<App> {
     await close();
     throw error;
   }
+}
+
+const standIn = (whenDown: WhenDown) => (whenDown === 'local' ? 'local' : 'refused');
+
+type RedisParts = { log: FastifyBaseLogger; metrics: Metrics | undefined; whenDown: WhenDown };
+
+/** Once when it goes and once when it comes back, however many queries meet it. */
+function watchRedis(redis: RedisLink, { log, metrics, whenDown }: RedisParts): void {
+  metrics?.watchRedis(redis.isUp);
+  const meanwhile = whenDown === 'local' ? 'this server goes by its own counts' : 'queries are refused';
+  redis.watch({
+    onDown: (reason) => log.warn({ reason }, `Redis is away; ${meanwhile} until it is back`),
+    onUp: () => log.info('Redis is back'),
+  });
 }
 
 type FeedParts = {

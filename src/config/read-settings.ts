@@ -11,6 +11,8 @@ export type Setting<Value> = {
   read(text: string): Value | null;
   /** What a usable text looks like; completes the sentence "--port must be …". */
   accepts: string;
+  /** It may hold a password, so a fault does not show it. */
+  isSecret?: true;
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: each setting has a type of its own
@@ -59,7 +61,7 @@ export function readSettings<Table extends SettingTable>(
     const value = text === undefined ? setting.fallback : setting.read(text);
     if (text !== undefined && value === null) {
       const source = flags.has(setting.flag) ? `--${setting.flag}` : variable;
-      faults.push(`${source} must be ${setting.accepts}, not ${JSON.stringify(text)}`);
+      faults.push(`${source} must be ${setting.accepts}${setting.isSecret ? '' : `, not ${JSON.stringify(text)}`}`);
     }
     values[name] = value;
   }

@@ -1,5 +1,6 @@
 import { parseIp } from '../core/ip.ts';
 import { parseNetwork } from '../core/network.ts';
+import { parseRedisUrl, type RedisAddress } from '../core/redis-address.ts';
 import type { Setting, SettingValues } from './read-settings.ts';
 
 /** Tokens live below 24 days: 2^31 milliseconds, where timers of many clients overflow. */
@@ -8,6 +9,9 @@ const TOKEN_LIFE_MAX_SECONDS = 24 * 86_400 - 1;
 /** What each one writes is in docs/operating.md. */
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What becomes of queries while Redis is away. */
+const WHEN_REDIS_IS_DOWN = ['local', 'refuse'] as const;
 
 const ACCEPTED_HOSTS = 'an IP address such as 127.0.0.1, 0.0.0.0 or ::, or localhost';
 
@@ -108,6 +112,31 @@ export const SETTINGS = {
     read: (text) => (text === 'off' ? text : integerBetween(0, 65_535)(text)),
     accepts: 'a whole number from 0 to 65535, or off',
   } satisfies Setting<number | 'off'>,
+  redis: {
+    flag: 'redis-url',
+    argument: 'URL',
+    meaning: 'Redis or Valkey in which several servers count queries and logins together; without it each counts alone',
+    fallback: null,
+    read: parseRedisUrl,
+    accepts: 'redis://HOST:PORT, redis+sentinel://HOST:PORT,…/NAME or redis+cluster://HOST:PORT,… (rediss for TLS)',
+    isSecret: true,
+  } satisfies Setting<RedisAddress | null>,
+  redisPrefix: {
+    flag: 'redis-prefix',
+    argument: 'NAME',
+    meaning: 'what every key in Redis begins with, so that several installations can share one',
+    fallback: 'urlwarden',
+    read: (text) => (/^[A-Za-z0-9_.:-]{1,64}$/.test(text) ? text : null),
+    accepts: 'up to 64 letters, digits and . _ : -',
+  } satisfies Setting<string>,
+  limitsWhenRedisIsDown: {
+    flag: 'limits-when-redis-is-down',
+    argument: 'WORD',
+    meaning: 'local: each server goes by its own counts meanwhile; refuse: queries are answered with 503',
+    fallback: 'local',
+    read: (text) => WHEN_REDIS_IS_DOWN.find((word) => word === text) ?? null,
+    accepts: 'local or refuse',
+  } satisfies Setting<(typeof WHEN_REDIS_IS_DOWN)[number]>,
   asnDb: {
     flag: 'asn-db',
     argument: 'FILE',

@@ -14,6 +14,11 @@ const FeedHealth = Type.Object({
 
 export const Readiness = Type.Object({
   status: Type.Literal('ok'),
+  limits: Type.Optional(
+    Type.Enum(['shared', 'local'], {
+      description: 'With `verbose`, where there is a Redis: local while it is away and this server counts by itself.',
+    }),
+  ),
   feeds: Type.Optional(Type.Array(FeedHealth, { description: 'With `verbose`: how each feed is.' })),
 });
 export type Readiness = Static<typeof Readiness>;

@@ -10,7 +10,7 @@ export type ErrorCode =
   | 'headers_too_large'
   | 'expectation_failed'
   | 'limit_reached'
-  /** Refused on purpose because there is too much to do: nothing is wrong, and nothing is logged. */
+  /** Refused on purpose, because there is too much to do or because of what is logged already: it is not logged. */
   | 'overloaded'
   | 'unavailable';
 

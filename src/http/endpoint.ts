@@ -16,6 +16,8 @@ export type Services = {
   now(): number;
   authenticate: Authenticate;
   counters: Counters;
+  /** Where queries are counted in Redis: whether they are now, or on this node, or not at all and so refused. */
+  countedWhere?(): 'shared' | 'local' | 'refused';
   login: Login;
   feeds(): Promise<Feed[]>;
 };

@@ -25,6 +25,10 @@ export type Metrics = {
   failed(task: 'usage_write' | 'account_poll' | 'feed_poll'): void;
   /** A run of a feed in this process. */
   feedRan(feed: string, outcome: string): void;
+  /** A query that was counted on this node only, because Redis is away. */
+  countedLocally(): void;
+  /** Asked for every scrape. */
+  watchRedis(isUp: () => boolean): void;
   /** Asked for every scrape. */
   watchStreams(open: () => number): void;
   /** Asked for every scrape. */
@@ -60,6 +64,17 @@ export function createMetrics(): Metrics {
     labelNames: ['feed', 'outcome'],
     registers: [registry],
   });
+  const countedLocally = new Counter({
+    name: 'urlwarden_counted_locally_total',
+    help: 'Queries counted on this node only because Redis is away',
+    registers: [registry],
+  });
+  const watch = (name: string, help: string, value: () => number) => {
+    const collect = function (this: Gauge) {
+      this.set(value());
+    };
+    new Gauge({ name, help, registers: [registry], collect });
+  };
   collectDefaultMetrics({ register: registry });
   return {
     route: createAnswers(registry),
@@ -71,12 +86,10 @@ export function createMetrics(): Metrics {
     failed: count('urlwarden_task_failures_total', 'Work between requests that failed and is tried again', 'task'),
     feedRan: (feed, outcome) => feedRuns.inc({ feed, outcome }),
     watchFeeds: (feeds) => registerFeedGauges(registry, feeds),
-    watchStreams(open) {
-      const collect = function (this: Gauge) {
-        this.set(open());
-      };
-      new Gauge({ name: 'urlwarden_open_streams', help: 'Streams being sent', registers: [registry], collect });
-    },
+    countedLocally: () => countedLocally.inc(),
+    watchRedis: (isUp) =>
+      watch('urlwarden_redis_up', '1 while Redis is there, 0 while it is away', () => Number(isUp())),
+    watchStreams: (open) => watch('urlwarden_open_streams', 'Streams being sent', open),
     contentType: registry.contentType,
     text: () => registry.metrics(),
   };

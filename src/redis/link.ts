@@ -8,8 +8,8 @@ export type ScriptArgument = string | number;
 export type Script<Reply> = (key: string, ...args: ScriptArgument[]) => Promise<Reply | null>;
 
 export type RedisWatcher = {
-  /** Redis has gone: told once. */
-  onDown?(error: unknown): void;
+  /** Redis has gone, and why in a sentence: told once. The error itself may hold the password that was refused. */
+  onDown?(reason: string): void;
   /** It is back after that. */
   onUp?(): void;
 };
@@ -51,19 +51,22 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   let isClosed = false;
   let owed = 0;
   let silentTicks = 0;
+  /** Of the connection; a command that failed with it only knows that there is none. */
+  let connectionError: Error | null = null;
   /** While Redis is away: why, the key whose command failed, and the timer that asks for it. */
-  let away: { error: unknown; key: string; timer: NodeJS.Timeout } | null = null;
+  let away: { reason: string; key: string; timer: NodeJS.Timeout } | null = null;
 
   const keyOf = (tag: string, name: string) => `${prefix}:{${tag}}:${name}`;
   const renewed = () => {
     for (const listener of renewals) listener();
   };
 
-  function goDown(error: unknown, key: string): void {
+  function goDown(error: Error, key: string): void {
     if (away !== null || isClosed) return;
-    away = { error, key, timer: setInterval(probe, probeMs) };
+    const reason = (connectionError ?? error).message;
+    away = { reason, key, timer: setInterval(probe, probeMs) };
     away.timer.unref();
-    for (const { onDown } of watchers) onDown?.(error);
+    for (const { onDown } of watchers) onDown?.(reason);
   }
 
   /** A write, since a replica answers to reading; in the slot that failed, since a Cluster may lack one part only. */
@@ -89,12 +92,18 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   listening.unref();
 
   // Each failure is also that of a command or of the next probe; without a listener it would end the process.
-  client.on('error', () => {});
-  client.on('ready', () => (away === null ? renewed() : probe()));
+  client.on('error', (error) => {
+    connectionError = error;
+  });
+  client.on('ready', () => {
+    connectionError = null;
+    if (away === null) renewed();
+    else void probe();
+  });
   client.on('+node', renewed);
   const connected = client.connect().then(
     () => null,
-    (error) => error,
+    (error: Error) => error,
   );
   const failure = await Promise.race([
     connected,
@@ -113,7 +122,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
         try {
           return await run(key, ...args);
         } catch (error) {
-          goDown(error, key);
+          goDown(error as Error, key);
           return null;
         } finally {
           owed--;
@@ -125,7 +134,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     key: keyOf,
     watch(watcher) {
       watchers.push(watcher);
-      if (away !== null) watcher.onDown?.(away.error);
+      if (away !== null) watcher.onDown?.(away.reason);
     },
     onRenewed: (listener) => void renewals.push(listener),
     async close() {

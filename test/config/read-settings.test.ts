@@ -86,12 +86,22 @@ test('all faults are reported together, each with its source and what would be r
   ]);
 });
 
+test('a fault of what may hold a password does not show it', () => {
+  const result = readSettings(SETTINGS, ['--redis-url', 'redis://:hunter2@127.0.0.1/x'], {});
+  assert.ok(!result.ok);
+  assert.match(result.faults.join(), /^--redis-url must be redis:\/\/HOST/);
+  assert.doesNotMatch(result.faults.join(), /hunter2/);
+});
+
 for (const [flag, good, bad] of [
   ['token-life-seconds', ['60', '2073599'], ['59', '2073600', '1.5', '-1']],
   ['metrics-port', ['0', '9464', 'off'], ['65536', 'on', '']],
   ['trust-proxy', ['192.0.2.1', '192.0.2.0/24,2001:db8::/32'], ['192.0.2.0/33', 'proxy', '127.1']],
   ['max-unpacked-bytes', ['17179869184'], ['0x10', '99999999999999999']],
   ['log-level', ['error', 'warn', 'info', 'debug'], ['loud', 'WARN']],
+  ['redis-url', ['redis://127.0.0.1', 'redis+cluster://a:1,b:2'], ['127.0.0.1', 'redis+sentinel://a:1', '']],
+  ['redis-prefix', ['urlwarden', 'a.b:c_d-1'], ['', '{x}', 'a b', 'x'.repeat(65)]],
+  ['limits-when-redis-is-down', ['local', 'refuse'], ['Local', '']],
 ] as [string, string[], string[]][]) {
   test(`settings: what --${flag} takes`, () => {
     for (const text of good) assert.ok(readSettings(SETTINGS, [`--${flag}=${text}`], {}).ok, text);

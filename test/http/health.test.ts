@@ -35,6 +35,20 @@ test('readyz tells with verbose how each feed is, without errors, and stays 200'
     assertError(await app.inject(`/readyz?${query}`), 400, /verbose/);
 });
 
+test('readyz tells with verbose where queries are counted, and is not ready when they are refused', async (t) => {
+  for (const [where, status, told] of [
+    ['shared', 200, 'shared'],
+    ['local', 200, 'local'],
+    ['refused', 503, undefined],
+  ] as const) {
+    const { app } = await build(t, { services: { countedWhere: () => where } });
+    const answer = await app.inject('/readyz?verbose');
+    assert.deepEqual([answer.statusCode, answer.json().limits], [status, told]);
+    assert.equal((await app.inject('/readyz')).statusCode, status);
+    assert.equal(answer.headers['retry-after'] !== undefined, status === 503);
+  }
+});
+
 test('verbose is not ready while the feeds cannot be read', async (t) => {
   const feeds = async () => {
     throw new AppError('unavailable', 'away');

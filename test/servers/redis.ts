@@ -22,14 +22,16 @@ export async function startRedis(options: { port?: number; args?: readonly strin
   return { url: `redis://127.0.0.1:${port}`, port, pid: child.pid, stop: (signal = 'SIGTERM') => child.end(signal) };
 }
 
+/** One that asks for a password is there too. */
 async function answers(port: number): Promise<boolean> {
-  const redis = new Redis({ port, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  const asItIs = { protocol: 2, enableReadyCheck: false, disableClientInfo: true } as const;
+  const redis = new Redis({ port, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0, ...asItIs });
   redis.on('error', () => {});
   try {
     await redis.connect();
     return (await redis.ping()) === 'PONG';
-  } catch {
-    return false;
+  } catch (error) {
+    return String(error).includes('NOAUTH');
   } finally {
     redis.disconnect();
   }

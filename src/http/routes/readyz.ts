@@ -9,20 +9,23 @@ import { queryOf, switchOf } from '../query.ts';
 
 type ReadyQuestion = { isVerbose: boolean };
 
-/** A stale feed is told and no more: a server with old data is better than none. */
+/** A stale feed, or a Redis that can be done without, is told and no more: such a server is better than none. */
 export const readyz: Endpoint<ReadyQuestion> = {
   method: 'GET',
   path: paths.readyz,
   operationId: 'readyz',
-  summary: 'Whether the server can answer now, and with `verbose` how its feeds are',
+  summary: 'Whether the server can answer now, and with `verbose` how its feeds and limits are',
   parameters: [verboseParameter],
   response: { contentType: 'application/json', schema: Readiness },
   refusals: [],
   read: (request) => ({ isVerbose: switchOf(queryOf(request), 'verbose') }),
   async answer({ isVerbose }, { services, times }): Promise<Readiness> {
+    const limits = services.countedWhere?.();
+    if (limits === 'refused') throw new AppError('overloaded', 'The counters of queries are away');
     try {
       await withinBudget(services.store.ready(), times.queryBudgetMs);
-      return isVerbose ? { status: 'ok', feeds: await feedHealth(services) } : { status: 'ok' };
+      if (!isVerbose) return { status: 'ok' };
+      return { status: 'ok', ...(limits === undefined ? {} : { limits }), feeds: await feedHealth(services) };
     } catch (cause) {
       throw new AppError('unavailable', 'The store is not ready', { cause });
     }

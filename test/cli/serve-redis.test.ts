@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { until } from '../http/build.ts';
+import { startRedis } from '../servers/redis.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { logIn, type RunningServer, startServer, tokenOf } from './server.ts';
+
+/** A URL that nobody knows: the query is answered, and counts. */
+const ANSWERED = 404;
+const DEMO = { username: 'demo@example.com', password: 'demo' };
+
+test('servers with one Redis count queries and failed logins together; without it each by itself', async (t) => {
+  const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });
+  t.after(() => redis.stop());
+  const url = `redis://:hunter2@127.0.0.1:${redis.port}`;
+  const [a, b] = await startTwo(t, url, 'local');
+  const authorization = `Bearer ${await tokenOf(a.url, DEMO)}`;
+  for (const node of [a, b, a]) assert.equal((await query(node, authorization)).status, ANSWERED);
+  for (const node of [a, b]) assert.equal(await queriesToday(node, authorization), 3);
+  assert.equal((await readiness(a)).limits, 'shared');
+
+  for (let i = 0; i < 10; i++) await logIn(a.url, { ...DEMO, username: 'bob' });
+  assert.equal((await logIn(b.url, { ...DEMO, username: 'bob' })).status, 429);
+
+  await redis.stop('SIGKILL');
+  for (let i = 0; i < 3; i++) assert.equal((await query(a, authorization)).status, ANSWERED);
+  assert.equal(await queriesToday(a, authorization), 6);
+  assert.equal((await readiness(a)).limits, 'local');
+  const text = await (await fetch(/^Metrics: (\S+)$/m.exec(a.stdout())?.[1] ?? '')).text();
+  assert.match(text, /^urlwarden_redis_up 0$/m);
+  assert.match(text, /^urlwarden_counted_locally_total 3$/m);
+
+  const again = await startRedis({ port: redis.port, args: ['--requirepass', 'hunter2'] });
+  t.after(() => again.stop());
+  await until(() => a.stderr().includes('Redis is back'));
+  await until(() => b.stderr().includes('Redis is back'));
+  assert.equal((await readiness(a)).limits, 'shared');
+  for (const node of [a, b]) assert.equal(await queriesToday(node, authorization), 6);
+  assert.equal(a.stderr().match(/Redis is away; this server goes by its own counts/g)?.length, 1);
+  assert.equal(await a.stop('SIGTERM'), 0);
+  assert.doesNotMatch(a.stderr(), /hunter2|"level":50/);
+});
+
+test('refuse: without Redis there is 503 and a time to come again, and one line in the log', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const [a] = await startTwo(t, redis.url, 'refuse');
+  const authorization = `Bearer ${await tokenOf(a.url, DEMO)}`;
+  assert.equal((await query(a, authorization)).status, ANSWERED);
+  await redis.stop('SIGKILL');
+  for (let i = 0; i < 5; i++) {
+    const answer = await query(a, authorization);
+    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1']);
+  }
+  assert.equal((await fetch(`${a.url}/readyz`)).status, 503);
+  assert.equal((await fetch(`${a.url}/healthz`)).status, 200);
+  assert.equal((await logIn(a.url, DEMO)).status, 200);
+  assert.equal(await a.stop('SIGTERM'), 0);
+  assert.equal(a.stderr().match(/"level":[45]0/g)?.length, 1, a.stderr());
+});
+
+test('a Redis that refuses the password is told in the log, without the password', async (t) => {
+  const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });
+  t.after(() => redis.stop());
+  const url = `redis://:hunter3@127.0.0.1:${redis.port}`;
+  const server = await startServer(t, ['--demo', '--data', temporaryFolder(t), '--redis-url', url]);
+  await until(() => server.stderr().includes('Redis is away'));
+  assert.match(server.stderr(), /WRONGPASS/);
+  assert.doesNotMatch(server.stderr(), /hunter/);
+});
+
+/** On one data folder: the same accounts, as nodes on one database have them. */
+async function startTwo(t: TestContext, redisUrl: string, whenDown: string): Promise<[RunningServer, RunningServer]> {
+  const dataDir = temporaryFolder(t);
+  const start = () =>
+    startServer(t, [
+      ...['--demo', '--data', dataDir, '--metrics-port', '0', '--log-level', 'info'],
+      ...['--redis-url', redisUrl, '--limits-when-redis-is-down', whenDown],
+    ]);
+  return [await start(), await start()];
+}
+
+function query(server: RunningServer, authorization: string): Promise<Response> {
+  const body = JSON.stringify({ url: 'http://unknown.example/' });
+  return fetch(`${server.url}/api/intel/v2/byobject/url/id`, { method: 'POST', body, headers: { authorization } });
+}
+
+async function queriesToday(server: RunningServer, authorization: string): Promise<number> {
+  const answer = await fetch(`${server.url}/api/intel/v1/limits`, { headers: { authorization } });
+  return ((await answer.json()) as { current: { qpd: number } }).current.qpd;
+}
+
+async function readiness(server: RunningServer): Promise<{ limits?: string }> {
+  return (await (await fetch(`${server.url}/readyz?verbose`)).json()) as { limits?: string };
+}
