@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Policy } from '../../src/core/quota.ts';
+import { createRedisCounters } from '../../src/limits/counters-redis.ts';
+import { openControl } from '../../src/store/open.ts';
+import { type RedisCluster, startRedisCluster } from '../servers/redis-cluster.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { countersContract } from './contract/index.ts';
+import { temporaryLink, temporaryPrefix } from './temporary-redis-counters.ts';
+
+const T = 1_794_700_000;
+const SUBS = Array.from({ length: 30 }, (_, i) => `${10_000_001 + i}`);
+const monthly = (limit: number): Policy[] => [{ name: 'qmh', window: 'month', limit }];
+
+let cluster: RedisCluster;
+before(async () => {
+  cluster = await startRedisCluster();
+});
+after(() => cluster.stop());
+
+countersContract(async (t) => {
+  let ts = 0;
+  const control = await openControl({ dataDir: temporaryFolder(t) });
+  const link = await temporaryLink(t, { url: cluster.url });
+  const counters = createRedisCounters(link, control, { whenDown: 'refuse', nowMs: () => ts * 1000 });
+  t.after(async () => {
+    await counters.close();
+    await control.close();
+  });
+  return {
+    counters,
+    async setNow(now) {
+      ts = now;
+    },
+  };
+});
+
+test('accounts are spread over the nodes, and one that is killed and comes back empty loses no month', async (t) => {
+  const control = await openControl({ dataDir: temporaryFolder(t) });
+  const link = await temporaryLink(t, { url: cluster.url, probeMs: 50, prefix: temporaryPrefix() });
+  const told: string[] = [];
+  link.watch({ onDown: () => told.push('down'), onUp: () => told.push('up') });
+  const counters = createRedisCounters(link, control, { whenDown: 'local', nowMs: () => T * 1000 });
+  t.after(async () => {
+    await counters.close();
+    await control.close();
+  });
+  const takeAll = async () => {
+    const taken = [];
+    for (const sub of SUBS) taken.push(await counters.take(sub, monthly(100), 1));
+    return taken.map(({ counts }) => counts.month);
+  };
+  assert.deepEqual(
+    await takeAll(),
+    SUBS.map(() => 1),
+  );
+  await cluster.nodes[1]?.stop('SIGKILL');
+  assert.deepEqual(
+    await takeAll(),
+    SUBS.map(() => 2),
+  );
+  assert.deepEqual(told, ['down']);
+  await cluster.startAgain(1);
+  while (!link.isUp()) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.deepEqual(
+    await takeAll(),
+    SUBS.map(() => 3),
+  );
+  assert.deepEqual(told, ['down', 'up']);
+});

@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { type Child, freePort, startChild, untilReady } from './child.ts';
+import { type RedisServer, startRedis } from './redis.ts';
+
+export type Sentinels = {
+  /** As `--redis-url` takes it. */
+  url: string;
+  primary: RedisServer;
+  replica: RedisServer;
+  stop(): Promise<void>;
+};
+
+const NAME = 'counters';
+/** How long a server must be silent before the sentinels make the other one the primary. */
+const DOWN_AFTER_MS = 500;
+const QUORUM = 2;
+
+/** A primary, a replica and three sentinels, which keep what they know in a folder that goes with them. */
+export async function startSentinels(): Promise<Sentinels> {
+  const folder = mkdtempSync(join(tmpdir(), 'urlwarden-sentinels-'));
+  const primary = await startRedis();
+  const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
+  const started: { port: number; child: Child }[] = [];
+  for (let i = 0; i < 3; i++) {
+    const port = await freePort();
+    const file = join(folder, `${port}.conf`);
+    writeFileSync(file, config(port, primary.port, folder));
+    const child = startChild('redis-server', [file, '--sentinel']);
+    started.push({ port, child });
+  }
+  for (const { port, child } of started) await untilReady('a sentinel', child, () => knowsAll(port));
+  return {
+    url: `redis+sentinel://${started.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${NAME}`,
+    primary,
+    replica,
+    async stop() {
+      for (const { child } of started) await child.end('SIGKILL');
+      for (const server of [primary, replica]) await server.stop('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function config(port: number, primaryPort: number, folder: string): string {
+  return [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${folder}`,
+    `sentinel monitor ${NAME} 127.0.0.1 ${primaryPort} ${QUORUM}`,
+    `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`,
+    `sentinel failover-timeout ${NAME} 2000`,
+    '',
+  ].join('\n');
+}
+
+/** Both other sentinels, and the replica: before that there is no failover. */
+async function knowsAll(port: number): Promise<boolean> {
+  const redis = new Redis({ port, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  redis.on('error', () => {});
+  try {
+    await redis.connect();
+    const others = (await redis.call('sentinel', 'sentinels', NAME)) as unknown[];
+    const replicas = (await redis.call('sentinel', 'replicas', NAME)) as unknown[][];
+    return others.length === 2 && replicas.length === 1 && !String(replicas[0]).includes('s_down');
+  } catch {
+    return false;
+  } finally {
+    redis.disconnect();
+  }
+}
