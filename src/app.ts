@@ -30,7 +30,7 @@ import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
 import { openRedisLink, type RedisLink } from './redis/link.ts';
 import type { Control } from './store/control.ts';
-import { openControl, openStore } from './store/open.ts';
+import { describePlace, openControl, openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
 
 export type App = {
@@ -39,6 +39,8 @@ export type App = {
   /** Where its metrics are; null when they are off. */
   metricsUrl: string | null;
   dataDir: string;
+  /** Where the data is, for people. */
+  place: string;
   /** The account that this start has made, with its password; null when there were accounts. */
   firstAccount: FirstAccount | null;
   /** Reads certificate and key again, for connections from now on; what is wrong with them is logged. */
@@ -70,9 +72,10 @@ export async function openApp(settings: Settings): Promise<App> {
     for (const part of open) await part.close();
   };
   try {
-    const store = timed(opened(await openStore({ dataDir })), 'intelligence', metrics);
+    const place = { ...settings, dataDir };
+    const store = timed(opened(await openStore(place)), 'intelligence', metrics);
     if (settings.demo) await fillDemo(store, now());
-    const control = await withKeys(timed(opened(await openControl({ dataDir })), 'control', metrics), settings);
+    const control = await withKeys(timed(opened(await openControl(place)), 'control', metrics), settings);
     const firstAccount = await ensureFirstAccount(control, settings.demo, now());
     // The server comes last, but none of these has anything to say before it is there.
     const onFailure = (err: unknown) => {
@@ -124,11 +127,15 @@ export async function openApp(settings: Settings): Promise<App> {
       .catch(explainListen(host, port, 'host', 'port'));
     opened(startFeeds({ store, control, metrics, log: server.log, settings }));
     const url = urlOf(scheme, host, (server.server.address() as { port: number }).port);
-    server.log.info({ url, metricsUrl, dataDir, version: version(), node: process.version }, 'started');
+    server.log.info(
+      { url, metricsUrl, place: describePlace(place), version: version(), node: process.version },
+      'started',
+    );
     return {
       url,
       metricsUrl,
       dataDir,
+      place: describePlace(place),
       firstAccount,
       rereadTls() {
         try {

@@ -41,6 +41,32 @@ export const SETTINGS = {
     read: readPath,
     accepts: 'the path of a folder',
   } satisfies Setting<string>,
+  databaseUrl: {
+    flag: 'database-url',
+    argument: 'URL',
+    meaning: 'keep the data in PostgreSQL instead; of several hosts, in the one that accepts writes',
+    fallback: null,
+    read: readPostgresUrl,
+    accepts: 'like postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE',
+    isSecret: true,
+  } satisfies Setting<string | null>,
+  databaseReadUrls: {
+    flag: 'database-read-url',
+    argument: 'URL,…',
+    meaning: 'replicas of that database, which answer lookups',
+    fallback: [],
+    read: readPostgresUrls,
+    accepts: 'URLs of PostgreSQL databases separated by commas',
+    isSecret: true,
+  } satisfies Setting<readonly string[]>,
+  databaseConnections: {
+    flag: 'database-connections',
+    argument: 'NUMBER',
+    meaning: 'connections to each of these databases at most',
+    fallback: 10,
+    read: integerBetween(1, 1_000),
+    accepts: 'a whole number from 1 to 1000',
+  } satisfies Setting<number>,
   demo: {
     flag: 'demo',
     meaning: 'serve made-up data from a folder of its own, DIR/demo',
@@ -202,13 +228,20 @@ export const DEFAULT_SETTINGS = Object.fromEntries(
 ) as unknown as Settings;
 
 /** What single settings cannot tell. */
-export function conflictsOf({ host, demo, tlsCertFile, tlsKeyFile }: Settings): string[] {
+export function conflictsOf(settings: Settings): string[] {
+  const { host, demo, tlsCertFile, tlsKeyFile, databaseUrl, databaseReadUrls } = settings;
   const conflicts: string[] = [];
   if (demo && !isLoopback(host)) {
     conflicts.push('--demo has a password that everyone knows: use it with a loopback --host only');
   }
   if ((tlsCertFile === null) !== (tlsKeyFile === null)) {
     conflicts.push('--tls-cert and --tls-key go together: give both or none');
+  }
+  if (demo && databaseUrl !== null) {
+    conflicts.push('--demo keeps its data in a folder: use it without --database-url');
+  }
+  if (databaseUrl === null && databaseReadUrls.length > 0) {
+    conflicts.push('--database-read-url names replicas of --database-url: give that too');
   }
   return conflicts;
 }
@@ -219,6 +252,19 @@ function readHost(text: string): string | null {
 
 function readPath(text: string): string | null {
   return text || null;
+}
+
+/** Only what the driver would take for something else is refused here; it tells the rest when it connects. */
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/[^/\s]+\/[^/?\s]+(?:\?\S*)?$/;
+
+function readPostgresUrl(text: string): string | null {
+  return POSTGRES_URL.test(text) ? text : null;
+}
+
+/** A comma also stands between the hosts of one URL. */
+function readPostgresUrls(text: string): string[] | null {
+  const urls = text.split(/,(?=postgres)/);
+  return urls.every((url) => readPostgresUrl(url) !== null) ? urls : null;
 }
 
 /** In their canonical form. Null also for a network of everyone: then everyone could say who they are. */

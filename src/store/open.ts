@@ -1,14 +1,35 @@
 import type { Control } from './control.ts';
 import { dataFiles, makeFolder } from './data-folder.ts';
+import { openPostgresControl, openPostgresStore } from './postgres/open.ts';
 import { openSqliteControl, openSqliteStore } from './sqlite/open.ts';
 import type { Store } from './store.ts';
 
-export async function openStore(options: { dataDir: string }): Promise<Store> {
-  makeFolder(options.dataDir);
-  return openSqliteStore(dataFiles(options.dataDir).intelligence);
+/** Where the data is: in a folder, or in PostgreSQL where its URL is given. The names are those of the settings. */
+export type DataPlace = {
+  dataDir: string;
+  databaseUrl?: string | null;
+  databaseReadUrls?: readonly string[];
+  databaseConnections?: number;
+};
+
+const CONNECTIONS = 10;
+
+export async function openStore(place: DataPlace): Promise<Store> {
+  const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [], databaseConnections = CONNECTIONS } = place;
+  if (url) return openPostgresStore({ url, readUrls, connections: databaseConnections });
+  makeFolder(dataDir);
+  return openSqliteStore(dataFiles(dataDir).intelligence);
 }
 
-export async function openControl(options: { dataDir: string }): Promise<Control> {
-  makeFolder(options.dataDir);
-  return openSqliteControl(dataFiles(options.dataDir).control);
+export async function openControl({ dataDir, databaseUrl: url }: DataPlace): Promise<Control> {
+  if (url) return openPostgresControl({ url });
+  makeFolder(dataDir);
+  return openSqliteControl(dataFiles(dataDir).control);
+}
+
+/** For people: the folder, or the hosts and the database without user and password. */
+export function describePlace({ dataDir, databaseUrl }: DataPlace): string {
+  if (!databaseUrl) return dataDir;
+  const [, hosts, database] = /^\w+:\/\/(?:.*@)?([^/]+)\/([^?]+)/.exec(databaseUrl) ?? [];
+  return `PostgreSQL ${hosts}/${database}`;
 }

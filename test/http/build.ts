@@ -6,7 +6,7 @@ import { type ObservationInput, toObservation } from '../../src/core/observation
 import { buildServer, closeServer, type ServerOptions, type Services } from '../../src/http/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryPlace } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
 
 /** 2026-01-01T00:00:00Z: the time it is in every test. */
@@ -41,7 +41,7 @@ export async function serve(t: TestContext, overrides: Overrides = {}): Promise<
 }
 
 async function filledStore(t: TestContext, observations: readonly ObservationInput[]): Promise<Store> {
-  const store = await openStore({ dataDir: temporaryFolder(t) });
+  const store = await openStore(await temporaryPlace(t));
   t.after(() => store.close());
   if (observations.length > 0) await store.apply(observations.map(observed));
   return store;

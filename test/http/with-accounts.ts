@@ -6,10 +6,9 @@ import { createLogin } from '../../src/accounts/login.ts';
 import { createAccount } from '../../src/accounts/manage.ts';
 import { type Tier, URL_DATASET } from '../../src/core/tier.ts';
 import type { Counters } from '../../src/limits/counters.ts';
-import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
 import type { Control } from '../../src/store/control.ts';
 import { openControl } from '../../src/store/open.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
+import { temporaryCounters, temporaryPlace } from '../engine.ts';
 import { BASE, build, NOW, type Overrides } from './build.ts';
 
 export const PASSWORD = 'correct horse battery staple';
@@ -27,7 +26,6 @@ export type World = {
   /** Logs in and gives what goes into the Authorization header. */
   logIn(username?: string): Promise<string>;
   sub: string;
-  dataDir: string;
 };
 
 export const tier = (limits: Partial<Tier>): Tier => ({
@@ -48,8 +46,7 @@ export async function withAccounts(
   limits: Partial<Tier> = {},
   overrides: Overrides = {},
 ): Promise<World> {
-  const dataDir = temporaryFolder(t);
-  const control = await openControl({ dataDir });
+  const control = await openControl(await temporaryPlace(t));
   t.after(() => control.close());
   let nowMs = NOW * 1000;
   await control.putTier(tier(limits));
@@ -57,8 +54,7 @@ export async function withAccounts(
   const { sub } = await createAccount(control, { username: USERNAME, password: PASSWORD, tier: 'tested' }, NOW);
   const directory = await openDirectory(control, { nowMs: () => nowMs, issuer: ISSUER });
   t.after(() => directory.close());
-  const counters = createMemoryCounters(control, { nowMs: () => nowMs });
-  t.after(() => counters.close());
+  const counters = await temporaryCounters(t, control, () => nowMs);
   const login = createLogin({ control, directory, nowMs: () => nowMs, sleep: async () => {} });
   const { app } = await build(t, {
     observations: [
@@ -78,7 +74,6 @@ export async function withAccounts(
     control,
     counters,
     sub,
-    dataDir,
     refresh: directory.refresh,
     async setNow(ts) {
       nowMs = ts * 1000;

@@ -1,25 +1,59 @@
 import { randomUUID } from 'node:crypto';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import postgres from 'postgres';
 import { postgresServerUrl } from './urls.ts';
 
 /** An order of texts that is not the order of their bytes: most servers have one, and none of it may show. */
 const LOCALE = `template template0 locale_provider icu icu_locale 'en'`;
 
-/** The URL of an empty database that is gone after the test. Ask for it before what uses it is opened. */
+/** Databases of tests that have ended, by their URL: emptying one takes a tenth of the time that making one does. */
+const free: string[] = [];
+const made: string[] = [];
+after(async () => {
+  for (const url of made) await onServer(postgresServerUrl(), `drop database ${nameOf(url)} with (force)`);
+});
+
+// Whoever still holds a connection to it belongs to a test that has ended.
+const EMPTY = `
+  select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
+  do $$ declare name text; begin
+    for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'migrations' loop
+      execute format('delete from %I', name);
+      if name = 'control_version' then insert into control_version values (0); end if;
+    end loop;
+    for name in select sequencename from pg_sequences where schemaname = 'public' loop
+      perform setval(name::regclass, 1, false);
+    end loop;
+  end $$`;
+
+/** The URL of a database without data, with the tables of this program or none. */
 export async function temporaryDatabase(t: TestContext): Promise<string> {
-  const name = `urlwarden_test_${randomUUID().replaceAll('-', '')}`;
-  await onServer((sql) => sql.unsafe(`create database ${name} ${LOCALE}`));
-  t.after(() => onServer((sql) => sql.unsafe(`drop database ${name} with (force)`)));
+  const used = free.pop();
+  if (used !== undefined) await onServer(used, EMPTY);
+  const url = used ?? (await makeDatabase());
+  t.after(() => {
+    free.push(url);
+  });
+  return url;
+}
+
+/** The URL of a database in which nothing ever was; nobody has it after this test, so it may be spoilt. */
+export async function makeDatabase(): Promise<string> {
   const url = new URL(postgresServerUrl());
-  url.pathname = `/${name}`;
+  url.pathname = `/urlwarden_test_${randomUUID().replaceAll('-', '')}`;
+  await onServer(postgresServerUrl(), `create database ${nameOf(url.href)} ${LOCALE}`);
+  made.push(url.href);
   return url.href;
 }
 
-async function onServer(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  const sql = postgres(postgresServerUrl(), { max: 1, onnotice: () => {} });
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
+}
+
+async function onServer(url: string, statements: string): Promise<void> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
   try {
-    await work(sql);
+    await sql.unsafe(statements).simple();
   } finally {
     await sql.end();
   }

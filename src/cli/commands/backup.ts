@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { backupData } from '../../store/backup.ts';
-import { dataCommand } from '../data-command.ts';
+import { dataCommand, requireFolder } from '../data-command.ts';
 import { print } from '../output.ts';
 
 export const backup = dataCommand(
@@ -11,8 +11,8 @@ meanwhile. FILE must not be there yet; it has its name when it is complete. Back
 `,
     operands: ['FILE'],
   },
-  async ({ operands: [file = ''], dataDir }) => {
-    await backupData({ dataDir, file, onProgress: showProgress });
+  async ({ operands: [file = ''], place }) => {
+    await backupData({ dataDir: requireFolder(place), file, onProgress: showProgress });
     if (process.stderr.isTTY) process.stderr.write('\n');
     await print(`${file}: ${megabytes(statSync(file).size)} MB\n`);
     return 0;

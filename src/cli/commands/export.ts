@@ -32,11 +32,11 @@ server. FORMAT is
 `,
     options: { format: { type: 'string' }, since: { type: 'string' }, status: { type: 'string' } },
   },
-  async ({ options, dataDir }) => {
+  async ({ options, place }) => {
     const lines = readFormat(options.format);
     const filter: ExportFilter = { since: readSince(options.since), status: readStatus(options.status) };
-    requireData(dataDir);
-    const store = await openStore({ dataDir });
+    if (!place.databaseUrl) requireData(place.dataDir);
+    const store = await openStore(place);
     try {
       for await (const text of lines(store, filter, new AbortController().signal)) await print(text);
       return 0;

@@ -5,6 +5,7 @@ import { DEMO_ACCOUNT, type FirstAccount } from '../../accounts/first-account.ts
 import { type App, openApp } from '../../app.ts';
 import { readSettings } from '../../config/read-settings.ts';
 import { conflictsOf, SETTINGS } from '../../config/settings.ts';
+import { makeFolder } from '../../store/data-folder.ts';
 import { type Command, EXIT_USAGE } from '../command.ts';
 import { print } from '../output.ts';
 import { describeSettings } from '../settings-usage.ts';
@@ -37,11 +38,11 @@ key again.
   },
 };
 
-function greeting({ url, metricsUrl, dataDir, firstAccount }: App, isDemo: boolean): string {
+function greeting({ url, metricsUrl, dataDir, place, firstAccount }: App, isDemo: boolean): string {
   const account = isDemo ? DEMO_ACCOUNT : firstAccount;
   return [
     `Urlwarden answers on ${url}`,
-    `Data: ${dataDir}${isDemo ? ' (made-up)' : ''}`,
+    `Data: ${place}${isDemo ? ' (made-up)' : ''}`,
     ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}`]),
     ...(account === null
       ? []
@@ -58,6 +59,7 @@ function greeting({ url, metricsUrl, dataDir, firstAccount }: App, isDemo: boole
 function tellPassword({ password }: FirstAccount, dataDir: string, isDemo: boolean): string {
   if (isDemo) return password;
   if (process.stdout.isTTY) return `${password} (shown only once)`;
+  makeFolder(dataDir);
   const file = join(dataDir, 'operator-password');
   writeFileSync(file, `${password}\n`, { mode: 0o600 });
   return `in ${file}; delete it when you have read it`;

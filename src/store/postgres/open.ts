@@ -1,12 +1,16 @@
 import { AppError } from '../../core/errors.ts';
+import type { Control } from '../control.ts';
 import type { Store } from '../store.ts';
 import { createApply } from './apply.ts';
 import { createApplyFiles } from './apply-files.ts';
-import { openDatabase } from './database.ts';
+import { createControlReads } from './control-read.ts';
+import { createControlWrites } from './control-write.ts';
+import { type Database, openDatabase } from './database.ts';
 import { createExportObservations } from './export-observations.ts';
 import { createExportUrls } from './export-urls.ts';
 import { createFinishListing } from './finish-listing.ts';
 import { migrate } from './migrate.ts';
+import { refuseHalfMoved } from './move-mark.ts';
 import { createListingEffect } from './read-listings.ts';
 import { createNetworklessAddresses } from './read-networkless.ts';
 import { createReadStreams } from './read-streams.ts';
@@ -28,19 +32,16 @@ export type PostgresOptions = {
 /** A replica that is slow is not waited for as long as the primary, after which there is none. */
 const REPLICA_WAIT_MS = 2_000;
 
+/** Accounts are looked at once a second, and usage is written twice. */
+const CONTROL_CONNECTIONS = 3;
+
 const CHECK = `select current_setting('transaction_read_only'), count(*) from migrations`;
 
 /** The intelligence store on PostgreSQL. */
 export async function openPostgresStore({ url, readUrls, connections }: PostgresOptions): Promise<Store> {
-  const primary = openDatabase(url, { connections, role: 'read-write' });
+  const primary = await openPrimary(url, connections);
   const replicas = readUrls.map((one) => openDatabase(one, { connections, role: 'any', waitMs: REPLICA_WAIT_MS }));
   const close = async () => void (await Promise.all([primary, ...replicas].map((database) => database.close())));
-  try {
-    await migrate(primary);
-  } catch (error) {
-    await close();
-    throw error;
-  }
   const reads = createReads(primary, replicas);
   const spreadFamilies = createSpreadFamilies(primary);
   const exportUrls = createExportUrls(primary.query);
@@ -63,4 +64,23 @@ export async function openPostgresStore({ url, readUrls, connections }: Postgres
     },
     close,
   };
+}
+
+/** The control store on PostgreSQL, for any number of nodes. */
+export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>): Promise<Control> {
+  const db = await openPrimary(url, CONTROL_CONNECTIONS);
+  return { ...createControlReads(db), ...createControlWrites(db), close: db.close };
+}
+
+/** The server that accepts writes, brought to this program's schema. */
+async function openPrimary(url: string, connections: number): Promise<Database> {
+  const db = openDatabase(url, { connections, role: 'read-write' });
+  try {
+    await migrate(db);
+    await refuseHalfMoved(db);
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
 }

@@ -28,7 +28,7 @@ ${INGEST_USAGE}  --json          for programs: one JSON value instead of text
     options: { force: { type: 'boolean' }, json: { type: 'boolean' }, ...INGEST_OPTIONS },
   },
   async (input) => {
-    const control = await openControl({ dataDir: input.dataDir });
+    const control = await openControl(input.place);
     try {
       const name = input.operands[0] ?? '';
       await requireFeed(control, name);
@@ -43,10 +43,10 @@ ${INGEST_USAGE}  --json          for programs: one JSON value instead of text
   },
 );
 
-async function runNow(name: string, { options, dataDir }: Input, control: Control): Promise<Turn> {
+async function runNow(name: string, { options, place }: Input, control: Control): Promise<Turn> {
   const settings = readIngestSettings(options);
   const networks = openNetworks(settings.asnDb);
-  const store = await openStore({ dataDir });
+  const store = await openStore(place);
   const { signal, dispose } = stopSignal();
   const progress = createProgress();
   const runFeed = createRunFeed({

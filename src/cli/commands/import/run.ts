@@ -7,7 +7,7 @@ import { openNetworks } from '../../../ingest/networks.ts';
 import { createDnsResolver, resolvingFormat } from '../../../ingest/resolve.ts';
 import { type ImportOptions, runImport } from '../../../ingest/run.ts';
 import { openFile, openStdin } from '../../../ingest/source.ts';
-import { openControl, openStore } from '../../../store/open.ts';
+import { type DataPlace, openControl, openStore } from '../../../store/open.ts';
 import { currentTs } from '../../clock.ts';
 import { EXIT_FAILURE, UsageError } from '../../command.ts';
 import { dataCommand, type Input } from '../../data-command.ts';
@@ -57,7 +57,7 @@ ${INGEST_USAGE}`,
     const choices = readChoices(input, settings);
     const { signal, dispose } = stopSignal();
     const source = await openSource(input.operands[1] ?? '', settings, signal);
-    const into = input.options['dry-run'] ? null : await openData(input.dataDir);
+    const into = input.options['dry-run'] ? null : await openData(input.place);
     const progress = createProgress();
     try {
       const report = await runImport({ ...choices, source, into, signal, onProgress: progress.show });
@@ -110,7 +110,7 @@ async function openSource(name: string, settings: IngestSettings, signal: AbortS
   return download;
 }
 
-async function openData(dataDir: string): Promise<NonNullable<ImportOptions['into']>> {
-  const control = await openControl({ dataDir });
-  return { control, store: await openStore({ dataDir }) };
+async function openData(place: DataPlace): Promise<NonNullable<ImportOptions['into']>> {
+  const control = await openControl(place);
+  return { control, store: await openStore(place) };
 }

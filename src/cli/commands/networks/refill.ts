@@ -18,9 +18,9 @@ the first time, or renewed. Networks that are stored stay. Beside a running serv
 `,
     options: { 'asn-db': INGEST_OPTIONS['asn-db'], json: { type: 'boolean' } },
   },
-  async ({ options, dataDir }) => {
+  async ({ options, place }) => {
     const networks = requireNetworks(options);
-    const store = await openStore({ dataDir });
+    const store = await openStore(place);
     const { signal, dispose } = stopSignal();
     try {
       const report = await refillNetworks(store, networks, signal);

@@ -1,0 +1,26 @@
+import type { TestContext } from 'node:test';
+import type { Counters } from '../src/limits/counters.ts';
+import { createMemoryCounters } from '../src/limits/counters-memory.ts';
+import type { Control } from '../src/store/control.ts';
+import type { DataPlace } from '../src/store/open.ts';
+import { temporaryRedisCounters } from './limits/temporary-redis-counters.ts';
+import { temporaryDatabase } from './servers/temporary-database.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+// The suites that ask for their place here run twice: on the embedded store, and with this variable on PostgreSQL and
+// Redis (npm run test:scaled).
+const isScaled = process.env.URLWARDEN_TEST_ENGINE === 'scaled';
+
+/** Where a test may keep data: empty, and gone afterwards. */
+export async function temporaryPlace(t: TestContext): Promise<DataPlace> {
+  const dataDir = temporaryFolder(t);
+  return isScaled ? { dataDir, databaseUrl: await temporaryDatabase(t) } : { dataDir };
+}
+
+/** Counters that go by the given clock, closed after the test. */
+export async function temporaryCounters(t: TestContext, control: Control, nowMs: () => number): Promise<Counters> {
+  if (isScaled) return temporaryRedisCounters(t, control, { nowMs });
+  const counters = createMemoryCounters(control, { nowMs });
+  t.after(() => counters.close());
+  return counters;
+}
