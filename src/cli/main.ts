@@ -55,6 +55,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/restore.ts')).restore,
   },
   {
+    name: 'move',
+    summary: 'Copy all data of a folder into PostgreSQL.',
+    load: async () => (await import('./commands/move.ts')).move,
+  },
+  {
     name: 'normalize',
     summary: 'Show the form under which a URL is stored and found.',
     load: async () => (await import('./commands/normalize.ts')).normalize,

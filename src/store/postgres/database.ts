@@ -15,9 +15,14 @@ export type Session = {
   run(sql: string, params?: readonly Param[]): Promise<number>;
 };
 
+export type Transaction = Session & {
+  /** `copy … from stdin` with this text. */
+  copyIn(sql: string, text: string): Promise<void>;
+};
+
 export type Database = Session & {
   /** All of it or nothing. `work` runs again when the server gave it up in favour of another transaction. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  transaction<T>(work: (session: Transaction) => Promise<T>): Promise<T>;
   /** Runs a file of statements, in a transaction of its own, without a limit of time. */
   script<T>(work: (session: Session & { exec(sql: string): Promise<void> }) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -136,11 +141,23 @@ async function begin<T>(
   }
 }
 
-function sessionOn(sql: Connection, waitMs?: number): Session {
+function sessionOn(sql: Connection, waitMs?: number): Transaction {
   return {
     query: <Row extends unknown[]>(text: string, params: readonly Param[] = []) =>
       answered(prepared(sql, text, params).values(), waitMs) as Promise<unknown> as Promise<Row[]>,
     run: async (text, params = []) => (await answered(prepared(sql, text, params), waitMs)).count,
+    async copyIn(text, rows) {
+      try {
+        const stream = await sql.unsafe(text).writable();
+        await new Promise<void>((resolve, reject) => {
+          stream.on('error', reject);
+          stream.on('finish', resolve);
+          stream.end(rows);
+        });
+      } catch (error) {
+        throw explained(error);
+      }
+    },
   };
 }
 

@@ -48,8 +48,22 @@ export function openReader(path: string): Database {
   return open(path, true);
 }
 
-function open(path: string, readOnly: boolean): Database {
-  const db = guarded(() => new DatabaseSync(path, { readOnly, timeout: WRITE_WAIT_MS }));
+/** For reading while nobody else can open the database at all; null when somebody has it open. */
+export function openAlone(path: string): Database | null {
+  const database = open(path, false, 0);
+  try {
+    // Before the first read, so that the log is had exclusively too (https://www.sqlite.org/wal.html, "without shared memory").
+    database.exec('pragma locking_mode = exclusive; begin immediate; commit');
+    return database;
+  } catch (error) {
+    database.close();
+    if (error instanceof AppError) return null;
+    throw error;
+  }
+}
+
+function open(path: string, readOnly: boolean, timeout = WRITE_WAIT_MS): Database {
+  const db = guarded(() => new DatabaseSync(path, { readOnly, timeout }));
   const exec = (sql: string) => guarded(() => db.exec(sql));
   return {
     exec,

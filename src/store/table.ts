@@ -1,0 +1,38 @@
+import { hash } from 'node:crypto';
+
+/** A table that both engines have, with the same columns in the same order. */
+export type Table = {
+  name: string;
+  columns: readonly string[];
+  /** Columns that tell rows apart, in the order of the primary key; all of them where there is none. */
+  key: readonly string[];
+};
+
+export type Cell = null | number | string | boolean | Uint8Array;
+export type Row = Cell[];
+
+/** Rows whose key is greater than `after`, up to and including `upTo`; null: no bound. */
+export type Range = { after: Row | null; upTo: Row | null };
+
+export function keyOf({ columns, key }: Table, row: Row): Row {
+  return key.map((column) => row[columns.indexOf(column)] ?? null);
+}
+
+/** Rows as `copy … from stdin` reads them, whichever engine they came from. */
+export function toCopyText(rows: readonly Row[]): string {
+  return rows.map((row) => `${row.map(toCopyCell).join('\t')}\n`).join('');
+}
+
+function toCopyCell(cell: Cell): string {
+  if (cell === null) return '\\N';
+  if (typeof cell === 'boolean') return cell ? '1' : '0';
+  if (cell instanceof Uint8Array) return `\\\\x${Buffer.from(cell).toString('hex')}`;
+  return typeof cell === 'number' ? String(cell) : cell.replace(/[\\\t\n\r]/g, (found) => ESCAPES[found] ?? '');
+}
+
+/** https://www.postgresql.org/docs/current/sql-copy.html, "Text Format". */
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
+export function checksumOf(copyText: string): string {
+  return hash('sha256', copyText);
+}
