@@ -15,7 +15,7 @@ const TAGS = ['32-bit,elf,mips,Mozi', 'elf,mirai', 'hajime', 'None', 'exe,RedLin
 const WORDS = ['update', 'invoice', 'cdn', 'shop', 'mail', 'files', 'login', 'photo', 'news', 'secure'];
 
 /** A stream of numbers in [0, n), the same for the same seed (mulberry32). */
-function dice(seed: number): (n: number) => number {
+export function dice(seed: number): (n: number) => number {
   let state = seed >>> 0;
   return (n) => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -25,7 +25,7 @@ const CHILD = fileURLToPath(new URL('./login-flood-child.ts', import.meta.url));
 /** Fifty wrong logins a second from fifty addresses, and what lookups and customers notice of them. */
 export async function loginFlood(phaseMs: number): Promise<LoginFloodResult> {
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-flood-'));
-  const server = await startServer(dataDir, ['--host', '127.0.0.1']);
+  const server = await startServer(dataDir, { args: ['--host', '127.0.0.1'] });
   try {
     const operator = operatorOf(dataDir);
     const authorization = await logIn(server.url, operator);

@@ -8,19 +8,19 @@ const PROGRAM = fileURLToPath(new URL('../bin/urlwarden.js', import.meta.url));
 
 export type ServerProcess = { url: string; child: ChildProcess; stop(signal?: NodeJS.Signals): Promise<void> };
 
+export type ServerOptions = {
+  /** `off`, or 0 for a free one. */
+  metricsPort?: 'off' | 0;
+  args?: string[];
+  nodeArgs?: string[];
+};
+
 /** `urlwarden serve` as a process of its own, on a free port of the loopback. */
-export async function startServer(dataDir: string, args: string[] = []): Promise<ServerProcess> {
+export async function startServer(dataDir: string, options: ServerOptions = {}): Promise<ServerProcess> {
+  const { metricsPort = 'off', args = [], nodeArgs = [] } = options;
   const all = [
-    '--max-semi-space-size=8',
-    PROGRAM,
-    'serve',
-    '--data',
-    dataDir,
-    '--port',
-    '0',
-    '--metrics-port',
-    'off',
-    ...args,
+    ...['--max-semi-space-size=8', ...nodeArgs, PROGRAM, 'serve', '--data', dataDir],
+    ...['--port', '0', '--metrics-port', `${metricsPort}`, ...args],
   ];
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');

@@ -1,0 +1,33 @@
+-- Reads the requests that bench/harness/load.ts wrote, sends them in turn and prints one line of JSON.
+-- All of them are put together before the first is sent, so that the generator costs the machine little.
+
+local requests, at = {}, 0
+
+function init(args)
+  local lines = io.lines(args[1])
+  local method = lines()
+  local headers = {}
+  for line in lines do
+    if line == '' then break end
+    local name, value = line:match('^([^:]+): (.*)$')
+    headers[name] = value
+  end
+  for path in lines do
+    local body = lines()
+    requests[#requests + 1] = wrk.format(method, path, headers, body ~= '' and body or nil)
+  end
+end
+
+function request()
+  at = at % #requests + 1
+  return requests[at]
+end
+
+-- No response(): wrk would hand every answer with its headers to Lua. It counts statuses of 400 and above by itself.
+function done(summary, latency)
+  local errors = summary.errors
+  local broken = errors.connect + errors.read + errors.write + errors.timeout
+  local result = '\n{"total": %d, "refused": %d, "broken": %d, "seconds": %f, "p50Ms": %f}\n'
+  io.write(result:format(
+    summary.requests, errors.status, broken, summary.duration / 1e6, latency:percentile(50) / 1000))
+end

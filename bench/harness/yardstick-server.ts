@@ -1,0 +1,44 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fastify } from 'fastify';
+import type { TSchema } from 'typebox';
+
+// What the runtime can do at best: one route that reads the same requests and gives a constant answer. A process of its
+// own, started by `servers.ts`.
+
+export type YardstickOptions = {
+  /** `fastify` parses, validates and serializes by schema; `node:http` reads the body away and writes ready bytes. */
+  engine: 'fastify' | 'node:http';
+  path: string;
+  request: TSchema;
+  response: TSchema;
+  status: number;
+  answer: unknown;
+};
+
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+
+async function listenFastify({ path, request, response, status, answer }: YardstickOptions): Promise<string> {
+  const app = fastify();
+  const schema = { body: request, response: { [status]: response } };
+  app.post(path, { schema }, async (_request, reply) => {
+    reply.code(status);
+    return answer;
+  });
+  return app.listen(LOOPBACK);
+}
+
+async function listenNode({ status, answer }: YardstickOptions): Promise<string> {
+  const bytes = Buffer.from(JSON.stringify(answer));
+  const headers = { 'content-type': 'application/json; charset=utf-8', 'content-length': bytes.length };
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => response.writeHead(status, headers).end(bytes));
+  });
+  await new Promise<void>((resolve) => server.listen(LOOPBACK, resolve));
+  return `http://${LOOPBACK.host}:${(server.address() as AddressInfo).port}`;
+}
+
+process.once('message', async (options: YardstickOptions) => {
+  process.send?.(await (options.engine === 'fastify' ? listenFastify : listenNode)(options));
+});

@@ -1,0 +1,103 @@
+import { ErrorBody } from '../src/contract/error.ts';
+import { paths } from '../src/contract/paths.ts';
+import { UrlHistoryResponse, UrlLastResponse, UrlRequest } from '../src/contract/url.ts';
+import { dice } from './generate-urlhaus.ts';
+import { type Bench, type Figure, inTurns, type Mark, type Row } from './harness/figure.ts';
+import { load, type Requests } from './harness/load.ts';
+import { startUrlwarden, startYardstick, type Urlwarden } from './harness/servers.ts';
+import type { YardstickOptions } from './harness/yardstick-server.ts';
+import { longLives, unknownUrlAt, urlAt } from './store/observations.ts';
+
+const URLS = 1_000_000;
+/** More than a round asks for, so that none comes twice in a round. */
+const SAMPLES = 200_000;
+const SEED = 7;
+
+/** Uniform over all URLs: a cache of the often asked ones has nothing to gain. */
+export function sample(urls: number, urlOf: (place: { i: number; urls: number }) => string): string[] {
+  const roll = dice(SEED);
+  return Array.from({ length: SAMPLES }, () => urlOf({ i: roll(urls), urls }));
+}
+
+export function lookups(path: string, authorization: string, urls: readonly string[], isRefused = false): Requests {
+  const headers = { authorization, 'content-type': 'application/json' };
+  return { method: 'POST', headers, paths: [path], bodies: urls.map((url) => JSON.stringify({ url })), isRefused };
+}
+
+type Comparison = Pick<YardstickOptions, 'engine' | 'path' | 'response'> & {
+  name: string;
+  mark: Mark | null;
+  urls: string[];
+};
+
+/** Our server against one that always gives the first of its answers. */
+async function compare({ rounds, seconds }: Bench, ours: Urlwarden, comparison: Comparison): Promise<Figure> {
+  const { name, mark, urls, engine, path, response } = comparison;
+  const first = await fetch(ours.url + path, {
+    method: 'POST',
+    headers: { authorization: ours.authorization },
+    body: JSON.stringify({ url: urls[0] }),
+  });
+  const { status } = first;
+  const requests = lookups(path, ours.authorization, urls, status !== 200);
+  const answer: unknown = await first.json();
+  const yardstick = await startYardstick({ engine, path, request: UrlRequest, response, status, answer });
+  try {
+    const turns = await inTurns(
+      rounds,
+      () => load(yardstick.url, requests, seconds),
+      () => load(ours.url, requests, seconds),
+    );
+    const rates = (results: { perSecond: number }[]) => results.map(({ perSecond }) => perSecond);
+    return { name, unit: '/s', ours: rates(turns.ours), yardstick: rates(turns.yardstick), mark };
+  } finally {
+    await yardstick.stop();
+  }
+}
+
+function lookupRow(name: string, comparisons: () => Comparison[]): Row {
+  return {
+    name,
+    async measure(bench) {
+      const server = await startUrlwarden(bench.dataDir(URLS));
+      try {
+        const figures = [];
+        for (const comparison of comparisons()) figures.push(await compare(bench, server, comparison));
+        return figures;
+      } finally {
+        await server.stop();
+      }
+    },
+  };
+}
+
+export const last = lookupRow('last', () => {
+  const known = { path: paths.urlLast, response: UrlLastResponse, urls: sample(URLS, urlAt) };
+  const ratio = (atLeast: number): Mark => ({ of: 'ratio', atLeast });
+  return [
+    { ...known, name: 'url/last, known URL / bare Fastify', engine: 'fastify', mark: ratio(0.75) },
+    { ...known, name: 'url/last, known URL / bare node:http', engine: 'node:http', mark: null },
+  ];
+});
+
+export const unknown = lookupRow('unknown', () => [
+  {
+    name: 'url/last, unknown URL / bare Fastify',
+    engine: 'fastify',
+    path: paths.urlLast,
+    response: ErrorBody,
+    urls: sample(URLS, unknownUrlAt),
+    mark: { of: 'ratio', atLeast: 0.8 },
+  },
+]);
+
+export const history = lookupRow('history', () => [
+  {
+    name: 'url/history, 100 + 100 / bare Fastify',
+    engine: 'fastify',
+    path: paths.urlHistory,
+    response: UrlHistoryResponse,
+    urls: [...longLives(URLS)],
+    mark: { of: 'ratio', atLeast: 0.7 },
+  },
+]);

@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type Bench, isReached, type Result, type Row } from './harness/figure.ts';
+import { machine } from './harness/machine.ts';
+import { tableOf } from './harness/table.ts';
+import { history, last, unknown } from './lookups.ts';
+import { DEFAULT_FOLDER, dataDirOf } from './store/stores.ts';
+
+// npm run bench: every row. npm run bench -- last stream: these. Options: --rounds N, --seconds N, --data DIR.
+
+/** All rows, in the order of the table. A new one is a file that exports a Row, and its line here. */
+const ROWS: readonly Row[] = [last, unknown, history];
+
+const OUTPUT = fileURLToPath(new URL('./results/latest.json', import.meta.url));
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    data: { type: 'string', default: DEFAULT_FOLDER },
+  },
+});
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const bench: Bench = {
+  dataDir: (urls) => dataDirOf(values.data, urls, say),
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  say,
+};
+
+const names = ROWS.map(({ name }) => name);
+const unknownNames = positionals.filter((name) => !names.includes(name));
+if (unknownNames.length > 0) {
+  say(`There is no row ${unknownNames.join(', ')}; the rows are ${names.join(', ')}.`);
+  process.exit(2);
+}
+
+const before = machine();
+const results: Result[] = [];
+for (const row of ROWS) {
+  if (positionals.length > 0 && !positionals.includes(row.name)) continue;
+  say(`measuring ${row.name}`);
+  results.push(...(await row.measure(bench)));
+}
+const after = machine();
+process.stdout.write(`${tableOf(results)}\nLoad ${before.load} before, ${after.load} after. ${after.versions}\n`);
+mkdirSync(dirname(OUTPUT), { recursive: true });
+writeFileSync(OUTPUT, `${JSON.stringify({ before, after, bench: values, results }, null, 2)}\n`);
+process.exitCode = results.some((result) => !('missing' in result) && isReached(result) === false) ? 1 : 0;
