@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { importKillLoop } from './import-kill.ts';
 import { killLoop } from './kill.ts';
+import { moveSoak } from './move.ts';
 import { streamSoak } from './stream.ts';
 
 // The long runs: npm run soak. Short versions of all are among the tests.
@@ -24,6 +25,10 @@ say(`kill -9 in ${imports.killed} of 20 imports: ${JSON.stringify(imports.faults
 const stream = await streamSoak(Number(values.rows), say);
 for (const [name, value] of Object.entries(stream)) say(`${name.padEnd(16)} ${Number(value.toFixed(2))}`);
 
+const { differences, ...move } = await moveSoak(Number(values.rows), 10_000, say);
+for (const [name, value] of Object.entries(move)) say(`${name.padEnd(16)} ${value}`);
+say(`different answers after the move: ${differences.length}`);
+
 const isGood =
   kill.faults.length === 0 &&
   kill.sameState &&
@@ -32,6 +37,9 @@ const isGood =
   stream.rows === Number(values.rows) &&
   stream.grownMb < 64 &&
   stream.lastBesideP99Ms < 50 &&
-  stream.loopDelayP999Ms < 10;
+  stream.loopDelayP999Ms < 10 &&
+  move.isFinished &&
+  move.sameExport &&
+  differences.length === 0;
 say(isGood ? 'all within their bounds' : 'OUT OF BOUNDS');
 process.exitCode = isGood ? 0 : 1;
