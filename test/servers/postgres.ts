@@ -10,6 +10,8 @@ export type PostgresServer = {
   /** Of its database `postgres`, as superuser. */
   url: string;
   port: number;
+  /** Of the postmaster. */
+  pid: number;
   dataDir: string;
   /** SIGINT ends it in order, SIGQUIT as a crash would. */
   stop(signal?: NodeJS.Signals): Promise<void>;
@@ -47,6 +49,7 @@ export async function runPostgres(
   return {
     url,
     port: itsPort,
+    pid: child.pid,
     dataDir,
     stop: (signal = 'SIGINT') => child.end(signal),
     remove: () => rmSync(dataDir, { recursive: true, force: true }),

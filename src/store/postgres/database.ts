@@ -81,6 +81,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     run: async (text, params = []) => (await once((sql) => prepared(sql, text, params))).count,
 
     async transaction(work) {
+      const givesUpAt = Date.now() + STATEMENT_TIMEOUT_MS;
       for (let attempt = 1; ; attempt++) {
         try {
           return await onPool((pool) =>
@@ -91,7 +92,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
             }),
           );
         } catch (error) {
-          if (attempt === ATTEMPTS || !CONFLICTS.has(codeOf(error))) throw error;
+          if (attempt === ATTEMPTS || Date.now() > givesUpAt || !CONFLICTS.has(codeOf(error))) throw error;
         }
       }
     },
@@ -210,7 +211,10 @@ function cancel(pending: Pending<unknown>): void {
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const CANCELLED = '57014';
 
-/** Serialization failure, deadlock; and cancelled, when it was meant for the statement before. */
+/**
+ * Serialization failure, deadlock; and cancelled, when it was meant for the statement before. One that ran into its own
+ * time-out has the same code, and is told by the time.
+ */
 const CONFLICTS = new Set(['40001', '40P01', CANCELLED]);
 
 /**

@@ -65,14 +65,14 @@ function firstPages<Row extends unknown[]>(
 ): (id: number) => Promise<Row[]> {
   const ids = urls.map((url) => url.id);
   const places = new Map(ids.map((id, i) => [id, Math.floor(i / TOGETHER)]));
-  let read0: { place: number; rows: Promise<Map<number, OfUrl<Row>[]>> } | null = null;
+  let together: { place: number; rows: Promise<Map<number, OfUrl<Row>[]>> } | null = null;
   return async (id) => {
     const place = places.get(id) ?? 0;
-    if (read0?.place !== place) {
+    if (together?.place !== place) {
       const some = ids.slice(place * TOGETHER, (place + 1) * TOGETHER);
-      read0 = { place, rows: read(some).then((rows) => Map.groupBy(rows, ([urlId]) => urlId)) };
+      together = { place, rows: read(some).then((rows) => Map.groupBy(rows, ([urlId]) => urlId)) };
     }
-    return ofOne((await read0.rows).get(id) ?? []);
+    return ofOne((await together.rows).get(id) ?? []);
   };
 }
 
