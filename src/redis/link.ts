@@ -22,7 +22,10 @@ export type RedisLink = {
   key(tag: string, name: string): string;
   /** Tells also that Redis is away already. */
   watch(watcher: RedisWatcher): void;
-  /** Told after every new connection, whether or not anyone has noticed that the old one broke: what Redis holds may be older than what it held. */
+  /**
+   * Told after every new connection, whether or not anyone has noticed that the old one broke: what Redis holds now may
+   * be older than what it held.
+   */
   onRenewed(listener: () => void): void;
   close(): Promise<void>;
 };
@@ -38,6 +41,8 @@ const PROBE_LIFE_SECONDS = 60;
  */
 const SILENCE_TICK_MS = 100;
 const SILENCE_TICKS = 5;
+/** Probes that find a new connection still without its greeting, before it is given up. */
+const MAX_GREETINGS = 3;
 /** Sentinels that do not answer are asked for ever: the start does not wait for that. */
 const FIRST_CONNECTION_MS = 2_000;
 
@@ -51,6 +56,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   let isClosed = false;
   let owed = 0;
   let silentTicks = 0;
+  let greetings = 0;
   /** Of the connection; a command that failed with it only knows that there is none. */
   let connectionError: Error | null = null;
   /** While Redis is away: why, the key whose command failed, and the timer that asks for it. */
@@ -69,15 +75,36 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     for (const { onDown } of watchers) onDown?.(reason);
   }
 
+  /** Commands that are under way are what silence is measured by. */
+  async function owing<Reply>(command: () => Promise<Reply>): Promise<Reply> {
+    owed++;
+    try {
+      return await command();
+    } finally {
+      owed--;
+      silentTicks = 0;
+    }
+  }
+
+  /** The driver waits for ever for a server that has taken its connection and then says nothing. */
+  function greet(): void {
+    greetings = client.status === 'connect' ? greetings + 1 : 0;
+    if (greetings < MAX_GREETINGS) return;
+    greetings = 0;
+    client.disconnect(true);
+  }
+
   /** A write, since a replica answers to reading; in the slot that failed, since a Cluster may lack one part only. */
   async function probe(): Promise<void> {
     if (away === null) return;
     const asked = away;
-    const isBack = await client.set(`${asked.key}:probe`, 1, 'EX', PROBE_LIFE_SECONDS).then(
+    const write = () => client.set(`${asked.key}:probe`, 1, 'EX', PROBE_LIFE_SECONDS);
+    const isBack = await owing(write).then(
       () => true,
       () => false,
     );
-    if (!isBack || away !== asked) return;
+    if (away !== asked) return;
+    if (!isBack) return greet();
     clearInterval(asked.timer);
     away = null;
     renewed();
@@ -118,15 +145,11 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
       const run = commandOf<Reply>(client, name);
       return async (key, ...args) => {
         if (away !== null) return null;
-        owed++;
         try {
-          return await run(key, ...args);
+          return await owing(() => run(key, ...args));
         } catch (error) {
           goDown(error as Error, key);
           return null;
-        } finally {
-          owed--;
-          silentTicks = 0;
         }
       };
     },

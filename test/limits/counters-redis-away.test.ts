@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { AppError } from '../../src/core/errors.ts';
 import { type Policy, windowIndex } from '../../src/core/quota.ts';
@@ -139,6 +141,21 @@ test('a server that starts without Redis counts by itself until it is there', as
   await untilUp(node.link);
   assert.equal((await node.counters.take(SUB, NO_LIMIT, 1)).counts.month, 3);
   assert.equal(node.countedLocally(), 1);
+});
+
+test('a server that takes connections and says nothing is left for one that answers at the same address', async (t) => {
+  const port = await freePort();
+  const held: Socket[] = [];
+  const silent = createServer((socket) => held.push(socket.on('error', () => {}))).listen(port, '127.0.0.1');
+  await once(silent, 'listening');
+  const link = await temporaryLink(t, { url: `redis://127.0.0.1:${port}`, probeMs: PROBE_MS });
+  assert.deepEqual([link.isUp(), held.length > 0], [false, true]);
+  // It takes no new connections, and does not end those that it has.
+  silent.close();
+  const redis = await startRedis({ port });
+  t.after(() => redis.stop());
+  await untilUp(link);
+  for (const socket of held) socket.destroy();
 });
 
 /** A Redis of its own, and nodes that share it and a store. The clock stands at T. */
