@@ -1,5 +1,6 @@
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { AppError } from '../../core/errors.ts';
+import { createTurnSnapshot } from './turn-snapshot.ts';
 
 export type Params = SQLInputValue[] | [Record<string, SQLInputValue>];
 
@@ -21,14 +22,26 @@ export type Database = {
   close(): void;
 };
 
+/** Sees one state of the database during each turn of the event loop. */
+export type Reader = Database & {
+  /** The next statement sees what was written by now. */
+  renew(): void;
+};
+
 /** How long a writer waits for another process's transaction; imports keep theirs below half a second. */
 const WRITE_WAIT_MS = 10_000;
+
+/**
+ * So much of the file is read through a mapping, at 22 µs a look-up instead of 31; SQLite allows no more than 2 GiB. What
+ * lies behind is read as ever. Only by readers: a writer would have to write through the mapping's back.
+ */
+const MAPPED_BYTES = 2 ** 31 - 2 ** 16;
 
 /** Pages of 4 KiB copied in one go, on another thread: 8 MB. Measured on 1 GB: 2.0 s. */
 const COPY_PAGES = 2_000;
 
 export function openWriter(path: string): Database {
-  const database = open(path, false);
+  const database = databaseOf(connect(path, false));
   // NORMAL: a killed process loses nothing; a power cut may lose the newest transactions, never the file.
   database.exec('pragma journal_mode = wal; pragma synchronous = normal');
   return database;
@@ -44,13 +57,24 @@ export function withWriter(path: string, work: (db: Database) => void): void {
   }
 }
 
-export function openReader(path: string): Database {
-  return open(path, true);
+export function openReader(path: string): Reader {
+  const db = connect(path, true);
+  const { begin, end } = createTurnSnapshot(db);
+  const database = databaseOf(db, begin);
+  database.exec(`pragma mmap_size = ${MAPPED_BYTES}`);
+  return {
+    ...database,
+    renew: end,
+    close() {
+      end();
+      database.close();
+    },
+  };
 }
 
 /** For reading while nobody else can open the database at all; null when somebody has it open. */
 export function openAlone(path: string): Database | null {
-  const database = open(path, false, 0);
+  const database = databaseOf(connect(path, false, 0));
   try {
     // Before the first read, so that the log is had exclusively too (https://www.sqlite.org/wal.html, "without shared memory").
     database.exec('pragma locking_mode = exclusive; begin immediate; commit');
@@ -62,12 +86,27 @@ export function openAlone(path: string): Database | null {
   }
 }
 
-function open(path: string, readOnly: boolean, timeout = WRITE_WAIT_MS): Database {
-  const db = guarded(() => new DatabaseSync(path, { readOnly, timeout }));
+/** For reading what is there now, whatever others write meanwhile. The log is not folded back before it is closed. */
+export function openSnapshot(path: string): Database {
+  const database = databaseOf(connect(path, true));
+  database.exec('begin; select count(*) from sqlite_schema');
+  return database;
+}
+
+function connect(path: string, readOnly: boolean, timeout = WRITE_WAIT_MS): DatabaseSync {
+  return guarded(() => new DatabaseSync(path, { readOnly, timeout }));
+}
+
+/** `before` is called before every prepared statement that is run. */
+function databaseOf(db: DatabaseSync, before: () => void = () => {}): Database {
   const exec = (sql: string) => guarded(() => db.exec(sql));
   return {
     exec,
-    prepare: <Row extends unknown[]>(sql: string) => query<Row>(guarded(() => db.prepare(sql))),
+    prepare: <Row extends unknown[]>(sql: string) =>
+      query<Row>(
+        guarded(() => db.prepare(sql)),
+        before,
+      ),
     transaction(work) {
       exec('begin immediate');
       try {
@@ -97,13 +136,35 @@ function open(path: string, readOnly: boolean, timeout = WRITE_WAIT_MS): Databas
   };
 }
 
-function query<Row extends unknown[]>(statement: StatementSync): Query<Row> {
+/** No function inside a function for each call: this is the hot path. */
+function query<Row extends unknown[]>(statement: StatementSync, before: () => void): Query<Row> {
   statement.setReturnArrays(true);
   // The driver types rows as objects whatever setReturnArrays says.
   return {
-    get: (...params) => guarded(() => statement.get(...(params as SQLInputValue[])) as unknown as Row | undefined),
-    all: (...params) => guarded(() => statement.all(...(params as SQLInputValue[])) as unknown as Row[]),
-    run: (...params) => guarded(() => Number(statement.run(...(params as SQLInputValue[])).changes)),
+    get(...params) {
+      try {
+        before();
+        return statement.get(...(params as SQLInputValue[])) as unknown as Row | undefined;
+      } catch (error) {
+        throw explained(error);
+      }
+    },
+    all(...params) {
+      try {
+        before();
+        return statement.all(...(params as SQLInputValue[])) as unknown as Row[];
+      } catch (error) {
+        throw explained(error);
+      }
+    },
+    run(...params) {
+      try {
+        before();
+        return Number(statement.run(...(params as SQLInputValue[])).changes);
+      } catch (error) {
+        throw explained(error);
+      }
+    },
   };
 }
 

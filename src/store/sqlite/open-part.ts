@@ -14,7 +14,9 @@ export function openPart<P extends Part>(part: P, path: string) {
   const opened = statSync(path).ino;
   return {
     db,
-    write: writer.write,
+
+    /** Who reads after a write sees it, also in the turn in which another read came before. */
+    write: ((name, ...args) => writer.write(name, ...args).finally(db.renew)) as typeof writer.write,
 
     /** An open file goes on answering after it was moved away or replaced, with data that nobody will renew. */
     checkFile(): void {

@@ -1,6 +1,6 @@
 import { type DataFiles, requireData } from '../data-folder.ts';
 import type { Row, Table } from '../table.ts';
-import { type Database, openAlone, openReader, type Params } from './database.ts';
+import { type Database, openAlone, openSnapshot, type Params } from './database.ts';
 import { preparePart } from './open-part.ts';
 
 /** The tables of a data folder, as they are when it is opened. */
@@ -24,9 +24,7 @@ export function openTables(dataDir: string, files: DataFiles): Tables {
   const parts = (['intelligence', 'control'] as const).map((part) => {
     preparePart(part, files[part]);
     const alone = openAlone(files[part]);
-    const db = alone ?? openReader(files[part]);
-    // The first read fixes what all later ones see.
-    db.exec('begin; select count(*) from migrations');
+    const db = alone ?? openSnapshot(files[part]);
     return { db, isAlone: alone !== null, tables: tablesOf(db) };
   });
   const databases = new Map(parts.flatMap(({ db, tables }) => tables.map((table) => [table.name, db])));
