@@ -3,11 +3,14 @@ import type { UrlRequest } from '../contract/url.ts';
 import { AppError } from '../core/errors.ts';
 import { normalizeUrl } from '../core/url.ts';
 import { URL_ERRORS } from '../core/url-errors.ts';
+import { isPlainUrl } from '../core/url-plain.ts';
 import type { Store } from '../store/store.ts';
 
 /** The URL that is asked for, in the form under which it is stored. */
 export function normalUrlOf(request: FastifyRequest): string {
-  const normal = normalizeUrl((request.body as UrlRequest).url);
+  const { url } = request.body as UrlRequest;
+  if (isPlainUrl(url)) return url;
+  const normal = normalizeUrl(url);
   if (!normal.ok) throw new AppError('bad_request', `url: ${URL_ERRORS[normal.error]}`);
   return normal.url;
 }
