@@ -45,32 +45,35 @@ export function windowSeconds(window: WindowName, ts: number): number {
 
 /** The limit that keeps a query out: of several, the one that does so longest. Null when all let it through. */
 export function refusingStanding(policies: readonly Policy[], counts: Counts, ts: number): Standing | null {
-  const reached = standings(policies, counts, ts).filter(({ left }) => left === 0);
-  return reached.reduce<Standing | null>(
-    (longest, one) => (longest !== null && longest.resetsInSeconds >= one.resetsInSeconds ? longest : one),
-    null,
-  );
+  const reached = policies.filter((policy) => leftOf(policy, counts) === 0);
+  return reached
+    .map((policy) => standingOf(policy, counts, ts))
+    .reduce<Standing | null>(
+      (longest, one) => (longest !== null && longest.resetsInSeconds >= one.resetsInSeconds ? longest : one),
+      null,
+    );
 }
 
 /** The limit with the least left in proportion: the one that the next queries will meet first. */
 export function tightestStanding(policies: readonly Policy[], counts: Counts, ts: number): Standing | null {
-  return standings(policies, counts, ts).reduce<Standing | null>(
-    (tightest, one) => (tightest !== null && share(tightest) <= share(one) ? tightest : one),
-    null,
-  );
+  let tightest: Policy | null = null;
+  let least = Number.POSITIVE_INFINITY;
+  for (const policy of policies) {
+    const share = policy.limit === 0 ? 0 : leftOf(policy, counts) / policy.limit;
+    if (share >= least) continue;
+    tightest = policy;
+    least = share;
+  }
+  return tightest === null ? null : standingOf(tightest, counts, ts);
 }
 
-function standings(policies: readonly Policy[], counts: Counts, ts: number): Standing[] {
-  return policies.map((policy) => ({
-    policy,
-    // The last query that is let in may pass a limit by its weight less one.
-    left: Math.max(0, policy.limit - counts[policy.window]),
-    resetsInSeconds: windowEnd(policy.window, ts) - ts,
-  }));
+function standingOf(policy: Policy, counts: Counts, ts: number): Standing {
+  return { policy, left: leftOf(policy, counts), resetsInSeconds: windowEnd(policy.window, ts) - ts };
 }
 
-function share({ policy, left }: Standing): number {
-  return policy.limit === 0 ? 0 : left / policy.limit;
+/** The last query that is let in may pass a limit by its weight less one. */
+function leftOf({ window, limit }: Policy, counts: Counts): number {
+  return Math.max(0, limit - counts[window]);
 }
 
 function monthStart(index: number): number {

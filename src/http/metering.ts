@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import { type Counts, type Policy, policiesOf, refusingStanding } from '../core/quota.ts';
+import type { Limits } from '../core/tier.ts';
 import type { Endpoint, EndpointContext } from './endpoint.ts';
 import { isOurFault } from './errors.ts';
 import { callerOf } from './hooks/authenticate.ts';
-import { limitHeaders } from './limit-headers.ts';
+import { createLimitHeaders } from './limit-headers.ts';
 import { NDJSON } from './ndjson.ts';
 
 /**
@@ -38,11 +39,13 @@ export function handlerOf(endpoint: Endpoint, metering: Metering, context: Endpo
 /** Reads, counts, answers. What fails on our side is not charged to the month and the day. */
 function countQueries(endpoint: Endpoint, context: EndpointContext): Handler {
   const { counters } = context.services;
+  const policiesFor = createPolicies();
+  const limitHeaders = createLimitHeaders();
   return async (request, reply) => {
     const question = endpoint.read(request, context);
     const weight = endpoint.weight?.(question) ?? 1;
     const { account, limits } = callerOf(request);
-    const policies = policiesOf(limits);
+    const policies = policiesFor(limits);
     const { isAdmitted, counts, ts } = await counters.take(account.sub, policies, weight);
     reply.headers(limitHeaders(policies, counts, ts));
     if (!isAdmitted) throw limitReached(policies, counts, ts);
@@ -58,8 +61,21 @@ function countQueries(endpoint: Endpoint, context: EndpointContext): Handler {
   };
 }
 
+/** The same list for the same limits, which live as long as a copy of the accounts: what is made from it can be kept. */
+function createPolicies(): (limits: Limits) => readonly Policy[] {
+  const known = new WeakMap<Limits, readonly Policy[]>();
+  return (limits) => {
+    const policies = known.get(limits);
+    if (policies !== undefined) return policies;
+    const made = policiesOf(limits);
+    known.set(limits, made);
+    return made;
+  };
+}
+
 function countCalls(endpoint: Endpoint, context: EndpointContext): Handler {
   const { counters } = context.services;
+  const limitHeaders = createLimitHeaders();
   const policies: Policy[] = [{ name: 'calls', window: 'second', limit: CALLS_PER_SECOND }];
   return async (request, reply) => {
     const { isAdmitted, counts, ts } = await counters.takeCall(callerOf(request).account.sub, CALLS_PER_SECOND);
@@ -73,6 +89,7 @@ function countCalls(endpoint: Endpoint, context: EndpointContext): Handler {
 
 /** A stream costs memory and time as long as it is open, however few queries it was. */
 function limitStreams(handler: Handler, { services: { counters }, openStreams: open }: EndpointContext): Handler {
+  const limitHeaders = createLimitHeaders();
   return async (request, reply) => {
     const { account, limits } = callerOf(request);
     const { sub } = account;

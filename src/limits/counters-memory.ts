@@ -100,6 +100,7 @@ function entryFrom(used: Counts, known: Reading | null, ts: number): Entry {
 
 /** A window that has passed is empty again. A clock that was set back does not open one a second time. */
 function roll(entry: Entry, ts: number): void {
+  if (ts === entry.second.index) return; // the longer windows were looked at in the same second
   for (const window of WINDOWS) {
     const index = windowIndex(window, ts);
     if (index > entry[window].index) entry[window] = { index, count: 0 };
@@ -107,6 +108,13 @@ function roll(entry: Entry, ts: number): void {
 }
 
 function reading(entry: Entry, ts: number): Reading {
-  const counts = Object.fromEntries(WINDOWS.map((window) => [window, entry[window].count])) as Counts;
+  const { second, minute, hour, day, month } = entry;
+  const counts: Counts = {
+    second: second.count,
+    minute: minute.count,
+    hour: hour.count,
+    day: day.count,
+    month: month.count,
+  };
   return { counts, ts };
 }
