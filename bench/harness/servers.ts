@@ -9,7 +9,7 @@ import type { YardstickOptions } from './yardstick-server.ts';
 /** The program as people run it, metrics included, with the token of its operator. */
 export type Urlwarden = ServerProcess & { authorization: string };
 
-export type Yardstick = { url: string; stop(): Promise<void> };
+export type Yardstick = { url: string; child: ChildProcess; stop(): Promise<void> };
 
 const YARDSTICK = fileURLToPath(new URL('./yardstick-server.ts', import.meta.url));
 
@@ -28,5 +28,5 @@ export async function startYardstick(options: YardstickOptions): Promise<Yardsti
     child.kill();
     await once(child, 'exit');
   };
-  return { url, stop };
+  return { url, child, stop };
 }
