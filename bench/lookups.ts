@@ -24,6 +24,13 @@ export function lookups(path: string, authorization: string, urls: readonly stri
   return { method: 'POST', headers, paths: [path], bodies: urls.map((url) => JSON.stringify({ url })), isRefused };
 }
 
+/** The compiler of the runtime needs thousands of requests before a server is as fast as it will be for days. */
+const WARM_UP_SECONDS = 4;
+
+export async function warmUp(...loads: ((seconds: number) => Promise<unknown>)[]): Promise<void> {
+  for (const one of loads) await one(WARM_UP_SECONDS);
+}
+
 type Comparison = Pick<YardstickOptions, 'engine' | 'path' | 'response'> & {
   name: string;
   mark: Mark | null;
@@ -43,10 +50,13 @@ async function compare({ rounds, seconds }: Bench, ours: Urlwarden, comparison: 
   const answer: unknown = await first.json();
   const yardstick = await startYardstick({ engine, path, request: UrlRequest, response, status, answer });
   try {
+    const askYardstick = (forSeconds = seconds) => load(yardstick.url, requests, forSeconds);
+    const askOurs = (forSeconds = seconds) => load(ours.url, requests, forSeconds);
+    await warmUp(askYardstick, askOurs);
     const turns = await inTurns(
       rounds,
-      () => load(yardstick.url, requests, seconds),
-      () => load(ours.url, requests, seconds),
+      () => askYardstick(),
+      () => askOurs(),
     );
     const rates = (results: { perSecond: number }[]) => results.map(({ perSecond }) => perSecond);
     return { name, unit: '/s', ours: rates(turns.ours), yardstick: rates(turns.yardstick), mark };

@@ -2,16 +2,22 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { cidr } from './cidr.ts';
+import { growth } from './growth.ts';
 import { type Bench, isReached, type Result, type Row } from './harness/figure.ts';
 import { machine } from './harness/machine.ts';
 import { tableOf } from './harness/table.ts';
+import { inProcess } from './in-process.ts';
 import { history, last, unknown } from './lookups.ts';
+import { memory, start } from './start.ts';
 import { DEFAULT_FOLDER, dataDirOf } from './store/stores.ts';
+import { streamRow } from './stream.ts';
 
-// npm run bench: every row. npm run bench -- last stream: these. Options: --rounds N, --seconds N, --data DIR.
+// npm run bench: every row. npm run bench -- last stream: these. Options: --rounds N, --seconds N, --data DIR,
+// --largest N for a largest database of other than 10 M URLs.
 
 /** All rows, in the order of the table. A new one is a file that exports a Row, and its line here. */
-const ROWS: readonly Row[] = [last, unknown, history];
+const ROWS: readonly Row[] = [last, unknown, history, streamRow, cidr, growth, start, memory, inProcess];
 
 const OUTPUT = fileURLToPath(new URL('./results/latest.json', import.meta.url));
 
@@ -20,12 +26,14 @@ const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    largest: { type: 'string', default: '10000000' },
     data: { type: 'string', default: DEFAULT_FOLDER },
   },
 });
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 const bench: Bench = {
   dataDir: (urls) => dataDirOf(values.data, urls, say),
+  largest: Number(values.largest),
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
   say,

@@ -22,6 +22,8 @@ export type Result = Figure | Missing;
 export type Bench = {
   /** The data folder with so many made-up URLs. */
   dataDir(urls: number): string;
+  /** Of how many URLs the largest database is. */
+  largest: number;
   rounds: number;
   /** How long one round of load lasts. */
   seconds: number;

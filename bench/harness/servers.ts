@@ -11,6 +11,19 @@ export type Urlwarden = ServerProcess & { authorization: string };
 
 export type Yardstick = { url: string; child: ChildProcess; stop(): Promise<void> };
 
+/** Our server in a process that tells the delay of its event loop, p99.9 since it was asked last. */
+export type Watched = {
+  url: string;
+  child: ChildProcess;
+  authorization: string;
+  delayMs(): Promise<number>;
+  stop(): Promise<void>;
+};
+
+/** As `bin/urlwarden.js` is started. */
+const NODE_ARGS = ['--max-semi-space-size=8'];
+
+const WATCHED = fileURLToPath(new URL('../../soak/stream-server.ts', import.meta.url));
 const YARDSTICK = fileURLToPath(new URL('./yardstick-server.ts', import.meta.url));
 
 export async function startUrlwarden(dataDir: string, nodeArgs: string[] = []): Promise<Urlwarden> {
@@ -19,9 +32,29 @@ export async function startUrlwarden(dataDir: string, nodeArgs: string[] = []): 
   return { ...server, authorization: await logIn(server.url, operatorOf(dataDir)) };
 }
 
+export async function startWatched(dataDir: string): Promise<Watched> {
+  await (await startUrlwarden(dataDir)).stop(); // the first start of all makes the account
+  const child = fork(WATCHED, [dataDir], { execArgv: NODE_ARGS });
+  const [{ url }] = await once(child, 'message');
+  return {
+    url,
+    child,
+    authorization: await logIn(url, operatorOf(dataDir)),
+    async delayMs() {
+      child.send('delay');
+      const [{ delayMs }] = await once(child, 'message');
+      return delayMs;
+    },
+    async stop() {
+      child.send('close');
+      await once(child, 'exit');
+    },
+  };
+}
+
 /** A server that does nothing but answer, on the same Node with the same flags. */
 export async function startYardstick(options: YardstickOptions): Promise<Yardstick> {
-  const child: ChildProcess = fork(YARDSTICK, { execArgv: ['--max-semi-space-size=8'] });
+  const child: ChildProcess = fork(YARDSTICK, { execArgv: NODE_ARGS });
   child.send(options);
   const [url] = await once(child, 'message');
   const stop = async () => {

@@ -30,6 +30,7 @@ function spread(values: number[]): string {
 
 function markText({ of, atLeast, atMost }: Mark): string {
   const what = of === 'ratio' ? '' : 'ours ';
+  if (atLeast !== undefined && atMost !== undefined) return `${what}${atLeast}–${atMost}`;
   return atLeast === undefined ? `${what}≤ ${atMost}` : `${what}≥ ${atLeast}`;
 }
 

@@ -8,7 +8,10 @@ import type { Store } from '../store/store.ts';
 
 /** The URL that is asked for, in the form under which it is stored. */
 export function normalUrlOf(request: FastifyRequest): string {
-  const { url } = request.body as UrlRequest;
+  return normalUrl((request.body as UrlRequest).url);
+}
+
+export function normalUrl(url: string): string {
   if (isPlainUrl(url)) return url;
   const normal = normalizeUrl(url);
   if (!normal.ok) throw new AppError('bad_request', `url: ${URL_ERRORS[normal.error]}`);
