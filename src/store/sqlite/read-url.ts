@@ -1,10 +1,7 @@
-import type { UrlHistory, UrlLast } from '../../core/records.ts';
+import type { StatusEvent, UrlHistory, UrlLast } from '../../core/records.ts';
 import { FIRST_HIDDEN_KIND } from '../entry-kind.ts';
 import {
   byTimeAndKey,
-  EVENT_COLUMNS,
-  EVENT_JOINS,
-  type EventRow,
   LAST_COLUMNS,
   LAST_JOINS,
   type LastRow,
@@ -17,13 +14,14 @@ import {
 } from '../record-rows.ts';
 import { urlKey } from '../url-key.ts';
 import type { Database } from './database.ts';
+import { createNames } from './names.ts';
 
 const ID = 'select id from urls where url_key = ?';
 
 const LAST = `select ${LAST_COLUMNS} from urls u ${LAST_JOINS} where u.url_key = ?`;
 
 const NEWEST_EVENTS = `
-  select ${EVENT_COLUMNS} from events e ${EVENT_JOINS}
+  select e.ts, e.kind, e.removal_id, e.reporter_id from events e
   where e.url_id = ? and e.kind < ${FIRST_HIDDEN_KIND} order by e.ts desc, e.kind desc limit ?`;
 
 const NEWEST_PAYLOADS = `
@@ -40,10 +38,18 @@ const HAS = 'select 1 from urls where id = ?';
 export function createReadUrl(db: Database) {
   const id = db.prepare<[number]>(ID);
   const last = db.prepare<LastRow>(LAST);
-  const newestEvents = db.prepare<EventRow>(NEWEST_EVENTS);
+  const newestEvents = db.prepare<[ts: number, kind: number, removalId: number, reporterId: number]>(NEWEST_EVENTS);
+  const removals = createNames(db, 'removals', 'reason');
+  const reporters = createNames(db, 'reporters', 'name');
   const newestPayloads = db.prepare<PayloadRow>(NEWEST_PAYLOADS);
   const payloadsOfTime = db.prepare<PayloadRow>(PAYLOADS_OF_TIME);
   const has = db.prepare<[1]>(HAS);
+
+  function eventsOf(urlId: number, limit: number): StatusEvent[] {
+    return newestEvents
+      .all(urlId, limit)
+      .map(([ts, kind, removalId, reporterId]) => toEvent([ts, kind, removals(removalId), reporters(reporterId)]));
+  }
 
   /** At equal times the greater key first, as in `urlLast`, whichever came first. */
   function payloadsOf(urlId: number, limit: number): PayloadRow[] {
@@ -70,7 +76,7 @@ export function createReadUrl(db: Database) {
       return {
         id: urlId,
         url,
-        events: newestEvents.all(urlId, limit).map(toEvent),
+        events: eventsOf(urlId, limit),
         payloads: payloadsOf(urlId, limit).map(toPayload),
       };
     },
