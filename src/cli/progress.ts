@@ -5,6 +5,8 @@ const REDRAW_MS = 100;
 /** Where output goes to a log. */
 const LINE_MS = 10_000;
 const BAR_WIDTH = 24;
+/** Of a terminal that does not tell its width, or tells 0, as a new one does. */
+const UNKNOWN_COLUMNS = 80;
 
 export type ProgressOutput = { isTTY?: boolean; columns?: number; write(text: string): unknown };
 
@@ -20,7 +22,9 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
       shownMs = nowMs();
       if (!isTerminal) output.write(`${progressText(progress)}\n`);
       else
-        output.write(`\r\u001b[K${`${bar(progress)}${progressText(progress)}`.slice(0, (output.columns ?? 80) - 1)}`);
+        output.write(
+          `\r\u001b[K${`${bar(progress)}${progressText(progress)}`.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1)}`,
+        );
       isDrawn = isTerminal;
     },
 

@@ -40,6 +40,10 @@ test('it fits into the line', () => {
   assert.equal(shown(true, 20).at(1_000, 250), '\r\u001b[K[######------------');
 });
 
+test('a terminal that does not know its width has 80 columns', () => {
+  assert.match(shown(true, 0).at(1_000, 250), /] 250 rows, 250\/s, 25 %, 0:03 left$/);
+});
+
 test('elsewhere a plain line every ten seconds', () => {
   const { at, end } = shown(false);
   assert.equal(at(9_999, 100), '');

@@ -1,36 +1,9 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
-import { stripVTControlCharacters } from 'node:util';
 import { verifyPassword } from '../../src/accounts/passwords.ts';
-import { needs } from '../needs.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { PROGRAM } from './urlwarden.ts';
-
-needs('script', 'bsdutils');
-
-/** What is typed when the terminal shows a text. */
-type Typing = readonly (readonly [shown: string, typed: string])[];
-
-/** Runs the program on a terminal of its own; gives what a person sees. */
-async function onTerminal(args: string[], typing: Typing): Promise<{ code: number | null; screen: string }> {
-  const command = [process.execPath, PROGRAM, ...args].map((arg) => `'${arg}'`).join(' ');
-  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null']);
-  const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  const left = [...typing];
-  let [screen, seen] = ['', 0];
-  child.stdout.setEncoding('utf8');
-  for await (const chunk of child.stdout) {
-    screen += chunk;
-    const next = left[0];
-    if (next === undefined || !screen.slice(seen).includes(next[0])) continue;
-    seen = screen.length;
-    child.stdin.write(next[1]);
-    left.shift();
-  }
-  return { code: await ended, screen: stripVTControlCharacters(screen).replaceAll(/\r+\n/g, '\n') };
-}
+import { onTerminal, type Typing } from './on-terminal.ts';
 
 async function open(t: TestContext) {
   const dataDir = temporaryFolder(t);
