@@ -48,7 +48,9 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-fuzz-'));
   const store = await openStore({ dataDir });
   try {
-    await store.apply(OBSERVATIONS.map(toObservation).flatMap((parsed) => (parsed.ok ? [parsed.observation] : [])));
+    await store.apply(
+      OBSERVATIONS.map((input) => toObservation(input)).flatMap((parsed) => (parsed.ok ? [parsed.observation] : [])),
+    );
     const app = buildServer({ store, ...admitAll(() => NOW), login: async () => Promise.reject(loginFailed()) }, TIMES);
     await app.listen({ host: '127.0.0.1', port: 0 });
     const report = await sendAll(app, options);

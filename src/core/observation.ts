@@ -1,7 +1,7 @@
 import { parseIp } from './ip.ts';
 import type { FileDetails } from './records.ts';
 import { textFault } from './text.ts';
-import { normalizeUrl } from './url.ts';
+import { type NormalizedUrl, normalizeUrl, type UrlRefusal } from './url.ts';
 import { URL_ERRORS } from './url-errors.ts';
 
 /** How a URL was seen; the order is the one that counts at equal times. */
@@ -45,13 +45,21 @@ export type ParsedObservation = { ok: true; observation: Observation } | { ok: f
 
 const SHA256 = /^[0-9a-f]{64}$/;
 
-/** Brings every value to its normal form. A URL whose host is an address was seen at that address. */
-export function toObservation(input: ObservationInput): ParsedObservation {
+/**
+ * Brings every value to its normal form. A URL whose host is an address was seen at that address. Who has normalized
+ * the same URL before may pass the result on.
+ */
+export function toObservation(
+  input: ObservationInput,
+  url: NormalizedUrl | UrlRefusal = normalizeUrl(input.url),
+): ParsedObservation {
   const { ts, status = 'online', removal = '', reporter = '', asn = null, payload } = input;
-  const url = normalizeUrl(input.url);
   if (!url.ok) return refused(`url: ${URL_ERRORS[url.error]}`);
   if (removal !== '' && status !== 'removed') return refused('removal goes with the status "removed" only');
-  const text = faultOfTexts({ removal, reporter }) ?? (payload === undefined ? null : faultOfFile(payload));
+  const text =
+    faultOf('removal', removal) ??
+    faultOf('reporter', reporter) ??
+    (payload === undefined ? null : faultOfFile(payload));
   if (text !== null) return refused(text);
   const sha256 = payload?.sha256?.toLowerCase() ?? null;
   if (sha256 !== null && !SHA256.test(sha256)) return refused('sha256: 64 hexadecimal digits are needed');
@@ -84,26 +92,30 @@ const NO_DETAILS: FileDetails = {
 /** Why the details of a file cannot be kept; null when they can. */
 export function faultOfFile(file: Partial<FileDetails>): string | null {
   const { mimeType, fileType, fileExt, fileName, family } = file;
-  return faultOfTexts({ mimeType, fileType, fileExt, fileName, family });
+  return (
+    faultOf('mimeType', mimeType) ??
+    faultOf('fileType', fileType) ??
+    faultOf('fileExt', fileExt) ??
+    faultOf('fileName', fileName) ??
+    faultOf('family', family)
+  );
 }
 
-function faultOfTexts(texts: Record<string, string | null | undefined>): string | null {
-  for (const [name, text] of Object.entries(texts)) {
-    const fault = text ? textFault(text) : null;
-    if (fault !== null) return `${name}: ${fault}`;
-  }
-  return null;
+function faultOf(name: string, text: string | null | undefined): string | null {
+  const fault = text ? textFault(text) : null;
+  return fault === null ? null : `${name}: ${fault}`;
 }
 
 /** The addresses told and the one that is the host, each once; or why they cannot be used. */
 function toAddresses(told: readonly string[], host: Uint8Array | null, asn: number | null): ObservedAddress[] | string {
+  if (told.length === 0 && host !== null) return [{ ip: host, asn }];
   const keys = new Map<string, Uint8Array>();
   for (const text of told) {
     const key = parseIp(text);
     if (key === null) return `ip: ${JSON.stringify(text)} is no IP address`;
     keys.set(key.join(), key);
   }
-  const networked = told.length === 0 && host !== null ? host.join() : [...keys.keys()].join(' ');
+  const networked = [...keys.keys()].join(' ');
   if (host !== null) keys.set(host.join(), host);
   if (asn !== null && !keys.has(networked)) return 'asn needs exactly one address that it is the network of';
   return Array.from(keys, ([name, ip]) => ({ ip, asn: name === networked ? asn : null }));

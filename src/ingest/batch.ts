@@ -1,6 +1,7 @@
 import { type Observation, type ObservationInput, toObservation } from '../core/observation.ts';
 import type { FileReport } from '../core/records.ts';
 import { byTime, type StatusObservation } from '../core/timeline.ts';
+import { normalizeUrl } from '../core/url.ts';
 import type { Reject } from '../store/control.ts';
 import type { Item } from './format.ts';
 
@@ -11,7 +12,7 @@ export type Batch = {
   observations: Observation[];
   files: FileReport[];
   rejects: Reject[];
-  /** What was seen online, row by row: what a complete listing names. */
+  /** What was seen online, row by row: what a complete listing names. Empty where nobody asked for it. */
   listed: ListedUrl[];
   /** The newest time that the source or one of its rows has told; null when none has. */
   newestTs: number | null;
@@ -27,8 +28,16 @@ export type LookupAsn = (ip: Uint8Array) => number | null;
 /** "Not more than a day ahead": clocks differ, and dates are written in local time by mistake. */
 const AHEAD_MAX_SECONDS = 86_400;
 
+export type BatcherOptions = {
+  nowTs: number;
+  lookupAsn: LookupAsn | undefined;
+  /** The source is a complete listing. */
+  isListing: boolean;
+};
+
 /** Collects the rows of a source; `take` hands over what has been collected. */
-export function createBatcher({ nowTs, lookupAsn }: { nowTs: number; lookupAsn: LookupAsn | undefined }) {
+export function createBatcher({ nowTs, lookupAsn, isListing }: BatcherOptions) {
+  const normalize = createNormalizer();
   let batch = emptyBatch();
   const taken = { rows: 0, rejected: 0 };
 
@@ -56,7 +65,7 @@ export function createBatcher({ nowTs, lookupAsn }: { nowTs: number; lookupAsn: 
     for (const input of inputs) {
       const fault = timeFault(input.ts, nowTs) ?? timeFault(input.payload?.ts ?? input.ts, nowTs);
       if (fault !== null) return fault;
-      const parsed = toObservation(input);
+      const parsed = toObservation(input, normalize(input.url));
       if (!parsed.ok) return parsed.reason;
       observations.push(parsed.observation);
       if (lookupAsn !== undefined)
@@ -66,7 +75,7 @@ export function createBatcher({ nowTs, lookupAsn }: { nowTs: number; lookupAsn: 
       batch.observations.push(observation);
       tell(observation.ts);
     }
-    batch.listed.push(...seenOnline(observations));
+    if (isListing) batch.listed.push(...seenOnline(observations));
     return null;
   }
 
@@ -92,6 +101,15 @@ export function createBatcher({ nowTs, lookupAsn }: { nowTs: number; lookupAsn: 
 
 function emptyBatch(): Batch {
   return { rows: 0, observations: [], files: [], rejects: [], listed: [], newestTs: null, endsInReject: false };
+}
+
+/** A row often tells two or three things of one URL, which is normalized once: that doubles the rate of reading. */
+function createNormalizer() {
+  let last = { text: '', normalized: normalizeUrl('') };
+  return (text: string) => {
+    if (text !== last.text) last = { text, normalized: normalizeUrl(text) };
+    return last.normalized;
+  };
 }
 
 /** Why a time cannot be one, or null. */

@@ -106,7 +106,7 @@ async function importRows(options: ImportOptions, run: Run, listing: Listing | n
 async function* readBatches(options: ImportOptions, run: Run): AsyncGenerator<Batch> {
   const { format, source, limits, lookupAsn, signal, onProgress } = options;
   const nowTs = options.nowTs();
-  const batcher = createBatcher({ nowTs, lookupAsn });
+  const batcher = createBatcher({ nowTs, lookupAsn, isListing: options.isComplete === true });
   const items = format.read(source, limits, { nowTs, asOfTs: options.asOfTs ?? nowTs });
   for await (const some of untilAborted(items, signal)) {
     for (const item of some) {
