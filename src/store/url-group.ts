@@ -4,29 +4,54 @@ import { urlKey } from './url-key.ts';
 
 /** What a batch tells of one URL. */
 export type UrlGroup = {
-  key: Uint8Array;
+  key: ByteText;
   url: string;
   host: string;
   /** In order of time. */
   statuses: StatusObservation[];
   payloads: ObservedPayload[];
-  addresses: { ts: number; ip: Uint8Array; asn: number | null }[];
+  addresses: [ts: number, ip: ByteText, asn: number | null][];
 };
 
-/** In order of key: neighbours in the index are written together, and several writers lock URLs in one order. */
+/** Bytes as a text of one character each: every array of bytes would cross to another thread with a buffer of its own. */
+type ByteText = string;
+
+/**
+ * A batch as it goes to the writer, in order of key: neighbours in the index are written together, and several writers
+ * lock URLs in one order. Most rows tell two or three things of one URL; grouped, it crosses to the writer's thread once,
+ * with its host and its address. The hashing and sorting is done here because the writer is the one that others wait for.
+ */
 export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
   const groups = new Map<string, UrlGroup>();
   for (const observation of observations) {
-    const { ts, url, host, status, removal, reporter, payload } = observation;
+    const { url, host } = observation;
     let group = groups.get(url);
     if (group === undefined) {
-      group = { key: urlKey(url), url, host, statuses: [], payloads: [], addresses: [] };
+      group = { key: toByteText(urlKey(url)), url, host, statuses: [], payloads: [], addresses: [] };
       groups.set(url, group);
     }
-    if (status !== null) group.statuses.push({ ts, status, removal, reporter });
-    if (payload !== null) group.payloads.push(payload);
-    for (const { ip, asn } of observation.addresses) group.addresses.push({ ts, ip, asn });
+    addTo(group, observation);
   }
-  for (const { statuses } of groups.values()) statuses.sort(byTime);
-  return [...groups.values()].sort((a, b) => Buffer.compare(a.key, b.key));
+  for (const { statuses } of groups.values()) if (statuses.length > 1) statuses.sort(byTime);
+  return [...groups.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+/** A row that tells two things of one moment tells the address twice. */
+function addTo({ statuses, payloads, addresses }: UrlGroup, observation: Observation): void {
+  const { ts, status, removal, reporter, payload } = observation;
+  if (status !== null) statuses.push({ ts, status, removal, reporter });
+  if (payload !== null) payloads.push(payload);
+  for (const address of observation.addresses) {
+    const [ip, asn] = [toByteText(address.ip), address.asn];
+    const last = addresses.at(-1);
+    if (last === undefined || last[0] !== ts || last[1] !== ip || last[2] !== asn) addresses.push([ts, ip, asn]);
+  }
+}
+
+function toByteText(bytes: Uint8Array): ByteText {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+}
+
+export function toBytes(text: ByteText): Uint8Array {
+  return Buffer.from(text, 'latin1');
 }

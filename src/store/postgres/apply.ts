@@ -2,7 +2,7 @@ import { foldFamily } from '../../core/family.ts';
 import type { Observation } from '../../core/observation.ts';
 import type { ImpliedChange } from '../implied.ts';
 import type { ApplyReport, Listing } from '../store.ts';
-import { groupByUrl, type UrlGroup } from '../url-group.ts';
+import { groupByUrl, toBytes, type UrlGroup } from '../url-group.ts';
 import { hostAddress, readResolutions, type UrlAddress } from './apply-address.ts';
 import { putPayloads, urlPayload } from './apply-payload.ts';
 import { putStatuses, statusChanges } from './apply-status.ts';
@@ -43,7 +43,9 @@ async function applyGroups(
     return { urlId: id, hostId, statuses, implied: listed.changes.get(id) ?? null };
   });
   const payloads = urls.flatMap((url) => url.payloads.map((one) => urlPayload(url.id, one, texts.families)));
-  const addresses = urls.flatMap((url) => url.addresses.map((one) => ({ urlId: url.id, ...one })));
+  const addresses = urls.flatMap((url) =>
+    url.addresses.map(([ts, ip, asn]) => ({ urlId: url.id, ts, ip: toBytes(ip), asn })),
+  );
   const hosts = urls.flatMap((url) => impliedAddresses(url, listed.changes.get(url.id)));
   const [changes, files, resolutions] = await Promise.all([
     statusChanges(session, updates, texts),

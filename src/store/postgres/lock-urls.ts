@@ -1,4 +1,4 @@
-import type { UrlGroup } from '../url-group.ts';
+import { toBytes, type UrlGroup } from '../url-group.ts';
 import { columns } from './columns.ts';
 import type { Session } from './database.ts';
 
@@ -33,7 +33,7 @@ const READ = `
  * waits for one that waits for it.
  */
 export async function lockUrls(session: Session, groups: readonly UrlGroup[]) {
-  const keys = groups.map(({ key }) => key);
+  const keys = groups.map(({ key }) => toBytes(key));
   const hosts = [...new Set(groups.map(({ host }) => host))];
   const [, urlsAdded, , rows] = await Promise.all([
     session.run(ADD_HOSTS, [hosts]),

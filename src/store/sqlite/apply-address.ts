@@ -1,4 +1,3 @@
-import type { ObservedAddress } from '../../core/observation.ts';
 import { normalizeUrl } from '../../core/url.ts';
 import { bucketOf, dayOf } from '../resolution-time.ts';
 import type { Database } from './database.ts';
@@ -18,7 +17,7 @@ export function createApplyAddress(db: Database) {
   const put = db.prepare(PUT);
   const newestNetwork = db.prepare<[number | null]>(NEWEST_NETWORK);
 
-  function applyAddress(urlId: number, ts: number, { ip, asn }: ObservedAddress): number {
+  function applyAddress(urlId: number, ts: number, ip: Uint8Array, asn: number | null): number {
     return put.run(urlId, ip, dayOf(ts), ts, bucketOf(ts), asn);
   }
 
@@ -29,7 +28,7 @@ export function createApplyAddress(db: Database) {
     applyHostAddress(urlId: number, ts: number, url: string): number {
       const parsed = normalizeUrl(url);
       if (!parsed.ok || parsed.ip === null) return 0;
-      return applyAddress(urlId, ts, { ip: parsed.ip, asn: newestNetwork.get(urlId, parsed.ip)?.[0] ?? null });
+      return applyAddress(urlId, ts, parsed.ip, newestNetwork.get(urlId, parsed.ip)?.[0] ?? null);
     },
   };
 }

@@ -42,8 +42,7 @@ export function importReads(db: Database) {
   };
 }
 
-const ADD_IMPORT = `
-  insert into imports (format, feed, source, started_ts, counts) values (?, ?, ?, ?, ?) returning id`;
+const ADD_IMPORT = 'insert into imports (format, feed, source, started_ts, counts) values (?, ?, ?, ?, ?)';
 
 const FINISH_IMPORT = 'update imports set finished_ts = ?, outcome = ?, counts = ?, error = ? where id = ?';
 
@@ -54,7 +53,7 @@ const ADD_REJECT = `
   values (:id, (select coalesce(max(number), 0) + 1 from rejects where import_id = :id), :line, :reason, :text)`;
 
 export function importWrites(db: Database) {
-  const add = db.prepare<[id: number]>(ADD_IMPORT);
+  const add = db.prepare(ADD_IMPORT);
   const finish = db.prepare(FINISH_IMPORT);
   const old = db.prepare<[id: number]>(OLD_IMPORTS);
   const remove = db.prepare('delete from imports where id = ?');
@@ -64,7 +63,7 @@ export function importWrites(db: Database) {
   return {
     importStarted({ format, feed, source, startedTs }: ImportStart): number {
       return db.transaction(() => {
-        const [id] = add.get(format, feed, source, startedTs, JSON.stringify(NO_COUNTS)) as [number];
+        const id = add.insert(format, feed, source, startedTs, JSON.stringify(NO_COUNTS));
         for (const [oldId] of old.all(feed)) {
           removeRejects.run(oldId);
           remove.run(oldId);

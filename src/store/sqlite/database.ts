@@ -10,6 +10,8 @@ export type Query<Row extends unknown[]> = {
   all(...params: Params): Row[];
   /** How many rows were changed. */
   run(...params: Params): number;
+  /** Adds one row and gives its id: `returning` would go through a table of its own. */
+  insert(...params: Params): number;
 };
 
 export type Database = {
@@ -161,6 +163,14 @@ function query<Row extends unknown[]>(statement: StatementSync, before: () => vo
       try {
         before();
         return Number(statement.run(...(params as SQLInputValue[])).changes);
+      } catch (error) {
+        throw explained(error);
+      }
+    },
+    insert(...params) {
+      try {
+        before();
+        return Number(statement.run(...(params as SQLInputValue[])).lastInsertRowid);
       } catch (error) {
         throw explained(error);
       }

@@ -19,17 +19,14 @@ export function createDictionary(
 ): Dictionary {
   const names = [column, ...Object.keys(columns)];
   const find = db.prepare<[number]>(`select id from ${table} where ${column} = ?`);
-  const insert = db.prepare<[number]>(
-    `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')}) returning id`,
-  );
+  const add = db.prepare(`insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`);
   const derive = Object.values(columns);
   const ids = new Map<string, number>();
   return {
     idOf(text) {
       const known = ids.get(text);
       if (known !== undefined) return known;
-      const row = find.get(text) ?? insert.get(text, ...derive.map((of) => of(text)));
-      const [id] = row as [number];
+      const id = find.get(text)?.[0] ?? add.insert(text, ...derive.map((of) => of(text)));
       if (ids.size >= REMEMBERED) ids.clear();
       ids.set(text, id);
       return id;

@@ -1,5 +1,6 @@
 import type { Control } from '../control.ts';
 import type { Store } from '../store.ts';
+import { groupByUrl } from '../url-group.ts';
 import { createControlReads } from './control-read.ts';
 import { createExportObservations } from './export-observations.ts';
 import { createExportUrls } from './export-urls.ts';
@@ -16,7 +17,7 @@ export function openSqliteStore(path: string): Store {
   const exportUrls = createExportUrls(db);
   const check = db.prepare<[number]>('select count(*) from migrations');
   return {
-    apply: (observations, listing) => write('apply', observations, listing),
+    apply: (observations, listing) => write('apply', groupByUrl(observations), listing),
     applyFiles: (files) => write('applyFiles', files),
     listingEffect: createListingEffect(db),
     finishListing: (listing) => write('finishListing', listing),
