@@ -33,7 +33,7 @@ export type ImportOptions = {
 };
 
 /** As measured with URLhaus rows: see docs/ARCHITECTURE.md, "The way of an import". */
-export const BATCH_SIZE = 1_000;
+export const BATCH_SIZE = 2_000;
 
 /** One batch is written while the next one waits and a third is being read. */
 const BATCHES_IN_FLIGHT = 2;

@@ -1,4 +1,4 @@
-import type { Scalar } from './database.ts';
+import type { Scalar } from './literal.ts';
 
 /** Rows as one array per column, for `unnest`: a statement has few parameters however many rows there are. */
 export function columns<Item>(count: number, items: readonly Item[], rowOf: (item: Item) => Scalar[]): Scalar[][] {

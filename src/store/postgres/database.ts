@@ -1,10 +1,9 @@
 import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
 import { type HostOptions, noAnswer, openHosts, STATEMENT_TIMEOUT_MS } from './hosts.ts';
-import { arrayLiteral } from './literal.ts';
+import { arrayLiteral, type Scalar } from './literal.ts';
 
 /** What a statement may be given: arrays go to `unnest($1::bigint[])`. */
-export type Scalar = string | number | boolean | null | Uint8Array;
 export type Param = Scalar | readonly Scalar[];
 
 /** Where statements run: the pool, or the one connection of a transaction. */

@@ -1,4 +1,5 @@
-import type { Scalar } from './database.ts';
+/** A value that a statement may be given. */
+export type Scalar = string | number | boolean | null | Uint8Array;
 
 /**
  * An array as PostgreSQL writes it. The driver would take the type of an array from its first element; as text the
