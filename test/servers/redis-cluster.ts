@@ -28,7 +28,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     startRedis({
       port,
       args: [
-        ...['--cluster-enabled', 'yes', '--cluster-config-file', join(folder, `${port}.conf`)],
+        ...['--dir', folder, '--cluster-enabled', 'yes', '--cluster-config-file', join(folder, `${port}.conf`)],
         ...['--cluster-node-timeout', '2000', '--cluster-port', String(busPort)],
       ],
     });

@@ -21,8 +21,11 @@ const QUORUM = 2;
 /** A primary, a replica and three sentinels, which keep what they know in a folder that goes with them. */
 export async function startSentinels(): Promise<Sentinels> {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-sentinels-'));
-  const primary = await startRedis();
-  const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(primary.port)] });
+  // A replica writes down what it gets from its primary, and any server that starts in that folder would read it.
+  const inFolder = (name: string) => ['--dir', folder, '--dbfilename', `${name}.rdb`];
+  const primary = await startRedis({ args: inFolder('primary') });
+  const args = [...inFolder('replica'), '--replicaof', '127.0.0.1', String(primary.port)];
+  const replica = await startRedis({ args });
   const started: { port: number; child: Child }[] = [];
   for (let i = 0; i < 3; i++) {
     const port = await freePort();

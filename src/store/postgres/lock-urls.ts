@@ -39,7 +39,7 @@ export async function lockUrls(session: Session, groups: readonly UrlGroup[]) {
     session.run(ADD_HOSTS, [hosts]),
     session.run(
       ADD_URLS,
-      columns(3, groups, ({ key, url, host }) => [key, url, host]),
+      columns(3, groups, ({ key, url, host }) => [toBytes(key), url, host]),
     ),
     session.query(LOCK, [keys]),
     session.query<Row>(READ, [keys]),
