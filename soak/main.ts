@@ -9,6 +9,7 @@ import { streamSoak } from './stream.ts';
 const { values } = parseArgs({
   options: { rows: { type: 'string', default: '1000000' }, kills: { type: 'string', default: '50' } },
 });
+const IMPORT_KILLS = 20;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 const kill = await killLoop({
@@ -19,8 +20,8 @@ const kill = await killLoop({
 });
 say(`kill -9 in ${kill.killed} of ${values.kills} runs: ${JSON.stringify(kill.faults)}, same state: ${kill.sameState}`);
 
-const imports = await importKillLoop({ rounds: 20, rows: 20_000 });
-say(`kill -9 in ${imports.killed} of 20 imports: ${JSON.stringify(imports.faults)}, same export: ${imports.sameState}`);
+const imports = await importKillLoop({ kills: IMPORT_KILLS, rows: 20_000 });
+say(`kill -9 in ${imports.killed} imports: ${JSON.stringify(imports.faults)}, same export: ${imports.sameState}`);
 
 const stream = await streamSoak(Number(values.rows), say);
 for (const [name, value] of Object.entries(stream)) say(`${name.padEnd(16)} ${Number(value.toFixed(2))}`);
@@ -34,6 +35,7 @@ const isGood =
   kill.sameState &&
   imports.faults.length === 0 &&
   imports.sameState &&
+  imports.killed === IMPORT_KILLS &&
   stream.rows === Number(values.rows) &&
   stream.grownMb < 64 &&
   stream.lastBesideP99Ms < 50 &&
