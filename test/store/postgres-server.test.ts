@@ -11,7 +11,7 @@ import * as reads from '../../src/store/postgres/read-url.ts';
 import * as searches from '../../src/store/postgres/search.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../servers/child.ts';
-import { temporaryDatabase } from '../servers/temporary-database.ts';
+import { makeDatabase } from '../servers/temporary-database.ts';
 import { ALWAYS, bounds, collect, find, hashOf, NEW_YEAR, searchKey, seen } from './contract/observations.ts';
 
 const T = NEW_YEAR;
@@ -19,7 +19,7 @@ const URL = 'http://192.0.2.1/';
 const isUnavailable = (error: unknown) => error instanceof AppError && error.code === 'unavailable';
 
 test('several nodes may start at once on a new database', async (t) => {
-  const url = await temporaryDatabase(t);
+  const url = await makeDatabase();
   const nodes = await Promise.all(Array.from({ length: 6 }, () => open(t, url)));
   await nodes[0]?.apply([seen({ ts: T, url: URL })]);
   for (const node of nodes) assert.equal((await node.urlLast(URL))?.event?.ts, T);
@@ -28,7 +28,7 @@ test('several nodes may start at once on a new database', async (t) => {
 });
 
 test('a database that a newer version changed is refused only when the change was breaking', async (t) => {
-  const url = await temporaryDatabase(t);
+  const url = await makeDatabase();
   await (await open(t, url)).close();
   const sql = onDatabase(t, url);
   await sql`insert into migrations (number, name, breaking) values (9999, '9999_later.sql', false)`;
@@ -46,7 +46,7 @@ test('a server that is not there is told in words, and in time', async (t) => {
 });
 
 test('a store whose database is taken away is not ready, and is again when it is back', async (t) => {
-  const url = await temporaryDatabase(t);
+  const url = await makeDatabase();
   const store = await open(t, url);
   const sql = onServerOf(t, url);
   const name = nameOf(url);
@@ -59,7 +59,7 @@ test('a store whose database is taken away is not ready, and is again when it is
 });
 
 test('a database that accepts no writes is not ready', async (t) => {
-  const url = await temporaryDatabase(t);
+  const url = await makeDatabase();
   await (await open(t, url)).close();
   await onServerOf(t, url).unsafe(`alter database ${nameOf(url)} set default_transaction_read_only = on`);
   const store = await open(t, url);
@@ -68,7 +68,7 @@ test('a database that accepts no writes is not ready', async (t) => {
 });
 
 test('lookups go to the replicas, all else to the primary', async (t) => {
-  const [url, replica] = [await temporaryDatabase(t), await temporaryDatabase(t)];
+  const [url, replica] = [await makeDatabase(), await makeDatabase()];
   const other = await open(t, replica);
   await other.apply([seen({ ts: T + 7, url: URL })]);
   const store = await open(t, url, [replica, replica]);
@@ -80,9 +80,9 @@ test('lookups go to the replicas, all else to the primary', async (t) => {
 });
 
 test('a replica that fails is left alone, and others are asked', async (t) => {
-  const [url, replica] = [await temporaryDatabase(t), await temporaryDatabase(t)];
+  const [url, replica] = [await makeDatabase(), await makeDatabase()];
   const nowhere = `postgres://postgres@127.0.0.1:${await freePort()}/x`;
-  const notMigrated = await temporaryDatabase(t);
+  const notMigrated = await makeDatabase();
   await (await open(t, replica)).apply([seen({ ts: T + 7, url: URL })]);
   const one = await open(t, url, [nowhere, notMigrated, replica]);
   for (let i = 0; i < 6; i++) assert.equal((await one.urlLast(URL))?.event?.ts, T + 7);
@@ -93,7 +93,7 @@ test('a replica that fails is left alone, and others are asked', async (t) => {
 });
 
 test('the statement of a search that is called off is cancelled', async (t) => {
-  const url = await temporaryDatabase(t);
+  const url = await makeDatabase();
   const store = await open(t, url);
   await store.apply([seen({ ts: T, url: URL })]);
   const sql = onDatabase(t, url);
@@ -110,7 +110,7 @@ test('the statement of a search that is called off is cancelled', async (t) => {
 });
 
 test('a search that is called off while others wait on its connection leaves them their answers', async (t) => {
-  const url = await temporaryDatabase(t);
+  const url = await makeDatabase();
   const store = await open(t, url, [], 1);
   const urls = ['a', 'b', 'c'].map((name) => `http://${name}.example/`);
   await store.apply(urls.map((one) => seen({ ts: T, url: one, ip: '192.0.2.1', asn: 64500 })));
@@ -136,7 +136,7 @@ test('a search that is called off while others wait on its connection leaves the
 });
 
 test('every lookup and search reads indexes, in their order', async (t) => {
-  const url = await temporaryDatabase(t);
+  const url = await makeDatabase();
   const store = await open(t, url);
   for (let batch = 0; batch < 4; batch++)
     await store.apply(Array.from({ length: 3_000 }, (_, i) => varied(batch * 3_000 + i)));
@@ -151,7 +151,7 @@ test('every lookup and search reads indexes, in their order', async (t) => {
 });
 
 test('texts of any length and spelling come back as they went in', async (t) => {
-  const store = await open(t, await temporaryDatabase(t));
+  const store = await open(t, await makeDatabase());
   const texts = [
     '{"a,b"}',
     'null',
@@ -182,7 +182,7 @@ test('texts of any length and spelling come back as they went in', async (t) => 
 });
 
 test('a batch that fails leaves nothing behind, and the next one succeeds', async (t) => {
-  const store = await open(t, await temporaryDatabase(t));
+  const store = await open(t, await makeDatabase());
   const good = seen({ ts: 10, url: 'http://a.example/', reporter: 'new' });
   const bad = { ...seen({ ts: 10, url: 'http://b.example/' }), ts: 1.5 };
   await assert.rejects(store.apply([good, bad]));
