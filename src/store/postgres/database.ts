@@ -1,10 +1,7 @@
 import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
 import { type HostOptions, noAnswer, openHosts, STATEMENT_TIMEOUT_MS } from './hosts.ts';
-import { arrayLiteral, type Scalar } from './literal.ts';
-
-/** What a statement may be given: arrays go to `unnest($1::bigint[])`. */
-export type Param = Scalar | readonly Scalar[];
+import { arrayLiteral, type Param, type Scalar } from './literal.ts';
 
 /** Where statements run: the pool, or the one connection of a transaction. */
 export type Session = {

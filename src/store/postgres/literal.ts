@@ -1,5 +1,6 @@
-/** A value that a statement may be given. */
+/** What a statement may be given: arrays go to `unnest($1::bigint[])`. */
 export type Scalar = string | number | boolean | null | Uint8Array;
+export type Param = Scalar | readonly Scalar[];
 
 /**
  * An array as PostgreSQL writes it. The driver would take the type of an array from its first element; as text the
