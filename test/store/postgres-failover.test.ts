@@ -20,6 +20,7 @@ test('a primary is killed under load and its synchronous standby promoted', { ti
   const store = await openPostgresStore({ url, readUrls: [], connections: 4 });
   t.after(() => store.close());
   const load = startLoad(store);
+  t.after(() => load.stop());
 
   await until(() => load.acknowledged.length >= 20, 'there is load');
   await primary.stop('SIGQUIT');

@@ -124,9 +124,11 @@ async function begin<T>(
     try {
       return await work(connection);
     } catch (error) {
-      // Behind a statement that is never answered, the driver's rollback is not either.
-      if (isSilence(error)) failed.reject(error);
-      throw error;
+      if (!isLost(error)) throw error;
+      // The driver would send a rollback: never answered on a silent connection, and on a closed one the end of the
+      // process ("Cannot read properties of null"). So it never hears of the error.
+      failed.reject(error);
+      return new Promise<never>(() => {});
     }
   });
   try {
@@ -221,8 +223,10 @@ const CONFLICTS = new Set(['40001', '40P01', CANCELLED]);
  */
 const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|55P03$)/;
 
-/** Of these, and of what the driver reports of its sockets, another host may have nothing. */
-const OF_HOST = /^(?:08|57P|25006$)/;
+/** After these the server closes the connection. */
+const FATAL = /^(?:08|57P)/;
+
+const READ_ONLY = '25006';
 
 function codeOf(error: unknown): string {
   const cause = error instanceof AppError ? error.cause : error;
@@ -234,9 +238,15 @@ function isSilence(error: unknown): boolean {
   return error instanceof AppError && error.code === 'unavailable' && error.cause === undefined;
 }
 
-function isOfHost(error: unknown): boolean {
+/** Whether the connection has gone with the statement: closed by either side, or silent. */
+function isLost(error: unknown): boolean {
   if (!(error instanceof AppError) || error.code !== 'unavailable') return false;
-  return !(error.cause instanceof postgres.PostgresError) || OF_HOST.test(error.cause.code);
+  return !(error.cause instanceof postgres.PostgresError) || FATAL.test(error.cause.code);
+}
+
+/** Whether another host may do better. */
+function isOfHost(error: unknown): boolean {
+  return isLost(error) || codeOf(error) === READ_ONLY;
 }
 
 /** A fault of the server or the way to it becomes `unavailable`; what is ours stays as it is. */
