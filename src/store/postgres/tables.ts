@@ -1,6 +1,7 @@
 import { AppError } from '../../core/errors.ts';
 import { type Range, type Row, type Table, toCopyText } from '../table.ts';
-import { type Database, openDatabase, type Param, type Session } from './database.ts';
+import { type Database, openDatabase, type Session } from './database.ts';
+import type { Param } from './literal.ts';
 import { migrate } from './migrate.ts';
 import { MOVE_MARK } from './move-mark.ts';
 
