@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIPv6 } from 'node:net';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
-import type { FastifyBaseLogger } from 'fastify';
 import { openDirectory } from './accounts/directory.ts';
 import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.ts';
 import { readKeyFile } from './accounts/key-file.ts';
@@ -11,24 +8,19 @@ import { ensureKey } from './accounts/keys.ts';
 import { createLogin } from './accounts/login.ts';
 import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/login-shared.ts';
 import { createPasswordJudge } from './accounts/password-judge.ts';
+import { startFeeds } from './app/feeds.ts';
+import { now } from './app/now.ts';
+import { openRedis, standIn, watchRedis } from './app/redis.ts';
 import type { Settings } from './config/settings.ts';
 import { AppError } from './core/errors.ts';
 import { METRICS_PATH, openMetricsServer } from './http/metrics-server.ts';
 import { buildServer, closeServer, setTlsPair } from './http/server.ts';
 import { readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
-import { everyMs } from './ingest/every.ts';
-import { createRunFeed } from './ingest/feed-import.ts';
-import { feedState } from './ingest/feed-times.ts';
-import type { Turn } from './ingest/feed-turn.ts';
-import { inputLimits } from './ingest/input-limits.ts';
-import { openNetworks } from './ingest/networks.ts';
-import { type Schedule, startSchedule } from './ingest/schedule.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
-import { createRedisCounters, type WhenDown } from './limits/counters-redis.ts';
+import { createRedisCounters } from './limits/counters-redis.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
-import { openRedisLink, type RedisLink } from './redis/link.ts';
 import type { Control } from './store/control.ts';
 import { describePlace, openControl, openStore } from './store/open.ts';
 import type { Store } from './store/store.ts';
@@ -92,7 +84,7 @@ export async function openApp(settings: Settings): Promise<App> {
     };
     const directory = opened(await openDirectory(control, { nowMs: Date.now, issuer: ISSUER, onFailure }));
     const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
-    const redis = settings.redis && opened(await openRedisLink(settings.redis, { prefix: settings.redisPrefix }));
+    const redis = settings.redis && opened(await openRedis(settings.redis, settings.redisPrefix));
     const onCountedLocally = () => metrics?.countedLocally();
     const counters = opened(
       redis === null
@@ -155,82 +147,6 @@ export async function openApp(settings: Settings): Promise<App> {
     await close();
     throw error;
   }
-}
-
-const standIn = (whenDown: WhenDown) => (whenDown === 'local' ? 'local' : 'refused');
-
-type RedisParts = { log: FastifyBaseLogger; metrics: Metrics | undefined; whenDown: WhenDown };
-
-/** Once when it goes and once when it comes back, however many queries meet it. */
-function watchRedis(redis: RedisLink, { log, metrics, whenDown }: RedisParts): void {
-  metrics?.watchRedis(redis.isUp);
-  const meanwhile = whenDown === 'local' ? 'this server goes by its own counts' : 'queries are refused';
-  redis.watch({
-    onDown: (reason) => log.warn({ reason }, `Redis is away; ${meanwhile} until it is back`),
-    onUp: () => log.info('Redis is back'),
-  });
-}
-
-type FeedParts = {
-  store: Store;
-  control: Control;
-  metrics: Metrics | undefined;
-  log: FastifyBaseLogger;
-  settings: Settings;
-};
-
-/** Fetches what is due until it is closed. */
-function startFeeds({ store, control, metrics, log, settings }: FeedParts): Pick<Schedule, 'close'> {
-  const { asnDb, resolvesHosts, feedsAllowPrivate: allowedNetworks } = settings;
-  const networks = openNetworks(asnDb, {
-    every: everyMs,
-    onFailure: (err) => log.warn({ err }, 'the table of networks stays as it was'),
-  });
-  metrics?.watchFeeds(async () =>
-    (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' })),
-  );
-  const schedule = startSchedule({
-    control,
-    runFeed: createRunFeed({
-      store,
-      control,
-      networks,
-      allowedNetworks,
-      resolvesHosts,
-      limits: inputLimits(settings),
-      now,
-    }),
-    now,
-    random: Math.random,
-    every: everyMs,
-    owner: `${hostname()} ${process.pid} ${randomUUID()}`,
-    onTurn(feed, turn) {
-      metrics?.feedRan(feed, turn.outcome);
-      logTurn(log, feed, turn);
-    },
-    onFailure(err) {
-      metrics?.failed('feed_poll');
-      log.warn({ err }, 'feeds could not be looked at');
-    },
-  });
-  void schedule.runDue();
-  return {
-    async close() {
-      await schedule.close();
-      networks.close();
-    },
-  };
-}
-
-/** A publisher who does not answer is no fault of ours; what is no refusal in words is. */
-function logTurn(log: FastifyBaseLogger, feed: string, turn: Turn): void {
-  if (turn.outcome !== 'failed') log.info({ feed, outcome: turn.outcome }, 'a feed');
-  else if (turn.error instanceof AppError) log.warn({ feed, reason: turn.error.message }, 'a feed failed');
-  else log.error({ feed, err: turn.error }, 'a feed failed');
-}
-
-function now(): number {
-  return Math.floor(Date.now() / 1000);
 }
 
 function timed<Port extends object>(port: Port, name: string, metrics: Metrics | undefined): Port {

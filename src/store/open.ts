@@ -1,6 +1,5 @@
 import type { Control } from './control.ts';
 import { dataFiles, makeFolder } from './data-folder.ts';
-import { openPostgresControl, openPostgresStore } from './postgres/open.ts';
 import { openSqliteControl, openSqliteStore } from './sqlite/open.ts';
 import type { Store } from './store.ts';
 
@@ -14,15 +13,18 @@ export type DataPlace = {
 
 const CONNECTIONS = 10;
 
+/** Loaded where it is wanted: commands on a folder start without its driver. */
+const postgres = () => import('./postgres/open.ts');
+
 export async function openStore(place: DataPlace): Promise<Store> {
   const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [], databaseConnections = CONNECTIONS } = place;
-  if (url) return openPostgresStore({ url, readUrls, connections: databaseConnections });
+  if (url) return (await postgres()).openPostgresStore({ url, readUrls, connections: databaseConnections });
   makeFolder(dataDir);
   return openSqliteStore(dataFiles(dataDir).intelligence);
 }
 
 export async function openControl({ dataDir, databaseUrl: url }: DataPlace): Promise<Control> {
-  if (url) return openPostgresControl({ url });
+  if (url) return (await postgres()).openPostgresControl({ url });
   makeFolder(dataDir);
   return openSqliteControl(dataFiles(dataDir).control);
 }
