@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { chownSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import postgres from 'postgres';
 import { AppError } from '../../src/core/errors.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { copyPostgres, type PostgresServer, runPostgres, startPostgres } from '../servers/postgres.ts';
+import type { PostgresServer } from '../servers/postgres.ts';
+import { promote, startPair } from '../servers/postgres-pair.ts';
 import { NEW_YEAR, seen } from './contract/observations.ts';
 
 const T = NEW_YEAR;
@@ -58,33 +57,6 @@ test('a primary that falls silent is left, and what was asked of it is refused i
     for (const pid of processes) process.kill(pid, 'SIGCONT');
   }
 });
-
-/** A primary, and a standby without which it acknowledges nothing. */
-async function startPair(t: TestContext) {
-  const first = await startPostgres();
-  await first.stop();
-  const copy = copyPostgres(first.dataDir);
-  const primary = await runPostgres(first.dataDir, { synchronous_standby_names: '*' });
-  t.after(() => end(primary));
-  const signal = join(copy, 'standby.signal');
-  writeFileSync(signal, '');
-  const { uid, gid } = statSync(copy);
-  chownSync(signal, uid, gid);
-  const standby = await runPostgres(copy, { primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres` });
-  t.after(() => end(standby));
-  return { primary, standby };
-}
-
-async function end(server: PostgresServer): Promise<void> {
-  await server.stop('SIGQUIT');
-  server.remove();
-}
-
-async function promote({ url }: PostgresServer): Promise<void> {
-  const sql = postgres(url, { max: 1 });
-  await sql`select pg_promote()`;
-  await sql.end();
-}
 
 async function backendsOf({ url }: PostgresServer): Promise<number[]> {
   const sql = postgres(url, { max: 1 });
