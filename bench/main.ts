@@ -10,6 +10,7 @@ import { tableOf } from './harness/table.ts';
 import { inProcess } from './in-process.ts';
 import { history, last, unknown } from './lookups.ts';
 import { peer } from './peer.ts';
+import { scaled } from './scaled.ts';
 import { memory, start } from './start.ts';
 import { DEFAULT_FOLDER, dataDirOf } from './store/stores.ts';
 import { streamRow } from './stream.ts';
@@ -18,7 +19,7 @@ import { streamRow } from './stream.ts';
 // --largest N for a largest database of other than 10 M URLs.
 
 /** All rows, in the order of the table. A new one is a file that exports a Row, and its line here. */
-const ROWS: readonly Row[] = [last, unknown, history, streamRow, cidr, growth, start, memory, inProcess, peer];
+const ROWS: readonly Row[] = [last, unknown, history, streamRow, cidr, growth, start, memory, inProcess, scaled, peer];
 
 const OUTPUT = fileURLToPath(new URL('./results/latest.json', import.meta.url));
 

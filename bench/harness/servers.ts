@@ -53,8 +53,13 @@ export async function startWatched(dataDir: string): Promise<Watched> {
 }
 
 /** A server that does nothing but answer, on the same Node with the same flags. */
-export async function startYardstick(options: YardstickOptions): Promise<Yardstick> {
-  const child: ChildProcess = fork(YARDSTICK, { execArgv: NODE_ARGS });
+export function startYardstick(options: YardstickOptions): Promise<Yardstick> {
+  return startYardstickProcess(YARDSTICK, options);
+}
+
+/** `file` is told its options by the first message, and answers with its URL. */
+export async function startYardstickProcess(file: string, options: object): Promise<Yardstick> {
+  const child: ChildProcess = fork(file, { execArgv: NODE_ARGS });
   child.send(options);
   const [url] = await once(child, 'message');
   const stop = async () => {

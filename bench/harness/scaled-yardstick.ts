@@ -1,0 +1,40 @@
+import { fastify } from 'fastify';
+import { Redis } from 'ioredis';
+import postgres from 'postgres';
+import { paths } from '../../src/contract/paths.ts';
+import { UrlLastResponse, UrlRequest } from '../../src/contract/url.ts';
+import { presentLast } from '../../src/http/present.ts';
+import { TAKE } from '../../src/limits/redis-scripts.ts';
+import { LAST } from '../../src/store/postgres/read-url.ts';
+import { type LastRow, toLast } from '../../src/store/record-rows.ts';
+import { urlKey } from '../../src/store/url-key.ts';
+
+// One route that does what cannot be avoided: one call of the same script, then the same statement, with the same drivers.
+// A process of its own.
+
+export type ScaledYardstickOptions = { databaseUrl: string; redisUrl: string; connections: number };
+
+const KEY = 'yardstick';
+/** Counted before, so that the script finds its key: see limits/redis-scripts.ts. */
+const COUNTED = '1 0 0 0 1 0 0';
+const UNLIMITED = ['', '', '', '', ''];
+
+async function listen({ databaseUrl, redisUrl, connections }: ScaledYardstickOptions): Promise<string> {
+  const types = { bigint: { to: 20, from: [20], serialize: String, parse: Number } };
+  const sql = postgres(databaseUrl, { max: connections, fetch_types: false, types });
+  const redis = new Redis(redisUrl) as Redis & { take(key: string, ...args: string[]): Promise<unknown> };
+  redis.defineCommand('take', { numberOfKeys: 1, lua: TAKE });
+  await redis.set(KEY, COUNTED);
+  const app = fastify();
+  const schema = { body: UrlRequest, response: { 200: UrlLastResponse } };
+  app.post<{ Body: UrlRequest }>(paths.urlLast, { schema }, async ({ body }) => {
+    await redis.take(KEY, '', '1', ...UNLIMITED);
+    const rows = await sql.unsafe(LAST, [urlKey(body.url)], { prepare: true }).values();
+    return presentLast(toLast(rows[0] as LastRow));
+  });
+  return app.listen({ host: '127.0.0.1', port: 0 });
+}
+
+process.once('message', async (options: ScaledYardstickOptions) => {
+  process.send?.(await listen(options));
+});
