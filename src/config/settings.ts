@@ -255,7 +255,7 @@ function readPath(text: string): string | null {
 }
 
 /** Only what the driver would take for something else is refused here; it tells the rest when it connects. */
-const POSTGRES_URL = /^postgres(?:ql)?:\/\/[^/\s]+\/[^/?\s]+(?:\?\S*)?$/;
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/[^/\s]+\/[^/?,\s]+(?:\?\S*)?$/;
 
 function readPostgresUrl(text: string): string | null {
   return POSTGRES_URL.test(text) ? text : null;

@@ -35,6 +35,19 @@ for (const { why, args = [], env = {}, values } of [
     values: { tlsCertFile: 'c.pem', tlsKeyFile: 'k.pem', signingKeyFile: 's' },
   },
   {
+    why: 'a database of several hosts, and replicas, one of which has several too',
+    args: [
+      '--database-url',
+      'postgres://u:p@a:1,b:2/x',
+      '--database-read-url',
+      'postgres://a,b/x,postgresql://c/x?y=1',
+    ],
+    values: {
+      databaseUrl: 'postgres://u:p@a:1,b:2/x',
+      databaseReadUrls: ['postgres://a,b/x', 'postgresql://c/x?y=1'],
+    },
+  },
+  {
     why: 'proxies, in one form',
     args: ['--trust-proxy', '10.1.2.3/8, 2001:DB8:0::1,::ffff:192.0.2.1'],
     values: { trustedProxies: ['10.0.0.0/8', '2001:db8::1', '192.0.2.1'] },
@@ -113,6 +126,8 @@ for (const { why, settings, conflicts } of [
   { why: 'nothing', settings: {}, conflicts: 0 },
   { why: 'a demo on the loopback', settings: { demo: true, host: '127.9.8.7' }, conflicts: 0 },
   { why: 'a demo for everyone', settings: { demo: true, host: '0.0.0.0' }, conflicts: 1 },
+  { why: 'a demo in PostgreSQL', settings: { demo: true, databaseUrl: 'postgres://h/x' }, conflicts: 1 },
+  { why: 'replicas of nothing', settings: { databaseReadUrls: ['postgres://h/x'] }, conflicts: 1 },
   { why: 'a certificate without its key', settings: { tlsCertFile: 'c' }, conflicts: 1 },
   { why: 'a key without its certificate', settings: { tlsKeyFile: 'k' }, conflicts: 1 },
   { why: 'a certificate and its key', settings: { tlsCertFile: 'c', tlsKeyFile: 'k' }, conflicts: 0 },
@@ -129,6 +144,11 @@ for (const port of ['', ' 80', '8e1', '0x50', '+1', '1.0', '99999999999999999999
 }
 
 for (const [flag, text] of [
+  ['database-url', 'mysql://h/x'],
+  ['database-url', 'postgres://h'],
+  ['database-url', 'postgres://h/'],
+  ['database-read-url', 'postgres://h/x,other'],
+  ['database-connections', '0'],
   ['token-life-seconds', '59'],
   ['token-life-seconds', '2073600'],
   ['tls-cert', ''],
