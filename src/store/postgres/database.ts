@@ -218,13 +218,13 @@ const CONFLICTS = new Set(['40001', '40P01', CANCELLED]);
 /**
  * Classes and codes that say something about the server, its disk, the network or other sessions: connection (08),
  * refused sign-in (28), unknown database (3D), resources (53), stopped or cancelled by the server (57), its own
- * errors (58, XX); read-only (25006: a primary that became a standby), a lock not had in time (55P03). All others are
- * mistakes of ours.
+ * errors (58, XX); read-only (25006: a primary that became a standby), too long idle in a transaction (25P03), a lock
+ * not had in time (55P03). All others are mistakes of ours.
  */
-const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|55P03$)/;
+const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|25P03$|55P03$)/;
 
 /** After these the server closes the connection. */
-const FATAL = /^(?:08|57P)/;
+const FATAL = /^(?:08|57P|25P03$)/;
 
 const READ_ONLY = '25006';
 

@@ -33,6 +33,9 @@ const RECONNECT_SECONDS = 0.1;
 /** No statement of ours examines more than a page or a batch; one that runs this long is stuck behind another. */
 export const STATEMENT_TIMEOUT_MS = 15_000;
 
+/** A process that was stopped in the middle of a transaction (Ctrl-Z, a frozen machine) must not keep others waiting. */
+const IDLE_TRANSACTION_MS = 15_000;
+
 /**
  * Every statement is written for an index and its order. Which way is the best is not asked of the statistics: a plan is
  * kept as long as its connection, and one that was made while a table was nearly empty would read all of it, and one
@@ -64,7 +67,12 @@ export function openHosts(url: string, { connections, role }: HostOptions): Host
       max: connections,
       connect_timeout: CONNECT_TIMEOUT_SECONDS,
       backoff: () => RECONNECT_SECONDS,
-      connection: { application_name: 'urlwarden', statement_timeout: STATEMENT_TIMEOUT_MS, ...PLANNING },
+      connection: {
+        application_name: 'urlwarden',
+        statement_timeout: STATEMENT_TIMEOUT_MS,
+        idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+        ...PLANNING,
+      },
       // Sums, ids and seconds stay far below 2^53.
       types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
       fetch_types: false,
