@@ -1,8 +1,9 @@
+import type { ErrorBody } from '../../contract/error.ts';
 import { paths } from '../../contract/paths.ts';
 import { UrlIdResponse, UrlRequest } from '../../contract/url.ts';
 import { withinBudget } from '../budget.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { normalUrlOf, unknownUrl } from '../url-request.ts';
+import { answerUnknownUrl, normalUrlOf } from '../url-request.ts';
 
 export const urlId: Endpoint<string> = {
   method: 'POST',
@@ -13,9 +14,9 @@ export const urlId: Endpoint<string> = {
   response: { contentType: 'application/json', schema: UrlIdResponse },
   refusals: ['not_found'],
   read: normalUrlOf,
-  async answer(url, { services: { store }, times }): Promise<UrlIdResponse> {
+  async answer(url, { services: { store }, times }, exchange): Promise<UrlIdResponse | ErrorBody> {
     const id = await withinBudget(store.urlId(url), times.queryBudgetMs);
-    if (id === null) throw unknownUrl();
+    if (id === null) return answerUnknownUrl(exchange);
     return { id };
   },
 };

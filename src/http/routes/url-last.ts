@@ -1,9 +1,10 @@
+import type { ErrorBody } from '../../contract/error.ts';
 import { paths } from '../../contract/paths.ts';
 import { UrlLastResponse, UrlRequest } from '../../contract/url.ts';
 import { withinBudget } from '../budget.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { presentLast } from '../present.ts';
-import { normalUrlOf, unknownUrl } from '../url-request.ts';
+import { answerUnknownUrl, normalUrlOf } from '../url-request.ts';
 
 export const urlLast: Endpoint<string> = {
   method: 'POST',
@@ -14,9 +15,9 @@ export const urlLast: Endpoint<string> = {
   response: { contentType: 'application/json', schema: UrlLastResponse },
   refusals: ['not_found'],
   read: normalUrlOf,
-  async answer(url, { services: { store }, times }): Promise<UrlLastResponse> {
+  async answer(url, { services: { store }, times }, exchange): Promise<UrlLastResponse | ErrorBody> {
     const last = await withinBudget(store.urlLast(url), times.queryBudgetMs);
-    if (last === null) throw unknownUrl();
+    if (last === null) return answerUnknownUrl(exchange);
     return presentLast(last);
   },
 };
