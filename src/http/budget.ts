@@ -10,8 +10,12 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
   });
 }
 
-/** The work, or a refusal when it takes longer than the budget. On the way of every look-up: no promise too many. */
-export function withinBudget<T>(work: Promise<T>, budgetMs: number): Promise<T> {
+/**
+ * The work, or a refusal when it takes longer than the budget. On the way of every look-up: no promise too many, and no
+ * timer for what is there at once.
+ */
+export function withinBudget<T>(work: T | Promise<T>, budgetMs: number): T | Promise<T> {
+  if (!(work instanceof Promise)) return work;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(budgetSpent()), budgetMs);
     work.then(

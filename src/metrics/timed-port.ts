@@ -4,8 +4,8 @@ export type RecordSeconds = (seconds: number) => void;
 type Method = (...args: never[]) => unknown;
 
 /**
- * The same port, with the time of every call taken. Its methods give promises or streams; of a stream each page is timed,
- * because between two pages it waits for its reader.
+ * The same port, with the time of every call taken. Of a stream each page is timed, because between two pages it waits
+ * for its reader.
  */
 export function timedPort<Port extends object>(port: Port, operation: (name: string) => RecordSeconds): Port {
   const methods = Object.entries(port).map(([name, method]) => [name, timedMethod(method as Method, operation(name))]);
@@ -15,18 +15,28 @@ export function timedPort<Port extends object>(port: Port, operation: (name: str
 function timedMethod(method: Method, record: RecordSeconds): Method {
   return (...args) => {
     const startMs = performance.now();
-    const result = method(...args);
+    let result: unknown;
+    try {
+      result = method(...args);
+    } catch (error) {
+      record(secondsSince(startMs));
+      throw error;
+    }
     if (result instanceof Promise) return timedPromise(result, startMs, record);
-    return isStream(result) ? timedStream(result, record) : result;
+    if (isStream(result)) return timedStream(result, record);
+    record(secondsSince(startMs));
+    return result;
   };
 }
 
 /** Gives back the promise itself: whoever waits for it does not wait a turn longer. */
 function timedPromise<T>(promise: Promise<T>, startMs: number, record: RecordSeconds): Promise<T> {
-  const stop = () => record((performance.now() - startMs) / 1000);
+  const stop = () => record(secondsSince(startMs));
   promise.then(stop, stop);
   return promise;
 }
+
+const secondsSince = (startMs: number): number => (performance.now() - startMs) / 1000;
 
 function timedStream<T>(stream: AsyncIterable<T>, record: RecordSeconds): AsyncIterable<T> {
   return {

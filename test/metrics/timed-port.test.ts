@@ -18,6 +18,18 @@ test('a call is timed, answered or failed, and gives what it gave', async () => 
   assert.deepEqual(times, ['double true', 'fail true']);
 });
 
+test('so is a call that answers or fails at once', () => {
+  const { port, times } = timed({
+    double: (n: number) => 2 * n,
+    fail: (): never => {
+      throw new Error('no');
+    },
+  });
+  assert.equal(port.double(4), 8);
+  assert.throws(() => port.fail(), /^Error: no$/);
+  assert.deepEqual(times, ['double true', 'fail true']);
+});
+
 test('a stream is timed page by page, and can be given up', async () => {
   let isGivenUp = false;
   const { port, times } = timed({

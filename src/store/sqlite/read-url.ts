@@ -61,11 +61,11 @@ export function createReadUrl(db: Database) {
   }
 
   return {
-    async urlId(url: string): Promise<number | null> {
+    urlId(url: string): number | null {
       return id.get(urlKey(url))?.[0] ?? null;
     },
 
-    async urlLast(url: string): Promise<UrlLast | null> {
+    urlLast(url: string): UrlLast | null {
       const row = last.get(urlKey(url));
       return row === undefined ? null : toLast(row);
     },
