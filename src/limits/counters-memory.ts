@@ -1,6 +1,6 @@
-import { type Counts, WINDOWS, type WindowName, windowIndex } from '../core/quota.ts';
+import { type Counts, type Policy, WINDOWS, type WindowName, windowIndex } from '../core/quota.ts';
 import type { Control } from '../store/control.ts';
-import type { Counters, Reading } from './counters.ts';
+import type { Admission, Counters, Reading } from './counters.ts';
 import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
 export type MemoryCountersOptions = UsageWriterOptions & {
@@ -46,17 +46,22 @@ export function createMemoryCounters(
     return loading;
   }
 
+  function takeFrom(entry: Entry, sub: string, policies: readonly Policy[], weight: number): Admission {
+    const ts = now();
+    roll(entry, ts);
+    const isAdmitted = policies.every(({ window, limit }) => entry[window].count < limit);
+    if (isAdmitted) {
+      for (const window of WINDOWS) entry[window].count += weight;
+      writer.note(sub, ts, weight);
+    }
+    return { isAdmitted, counts: countsOf(entry), ts };
+  }
+
   return {
-    async take(sub, policies, weight) {
-      const entry = await entryOf(sub);
-      const ts = now();
-      roll(entry, ts);
-      const isAdmitted = policies.every(({ window, limit }) => entry[window].count < limit);
-      if (isAdmitted) {
-        for (const window of WINDOWS) entry[window].count += weight;
-        writer.note(sub, ts, weight);
-      }
-      return { isAdmitted, ...reading(entry, ts) };
+    take(sub, policies, weight) {
+      const entry = entryOf(sub);
+      if (entry instanceof Promise) return entry.then((loaded) => takeFrom(loaded, sub, policies, weight));
+      return takeFrom(entry, sub, policies, weight);
     },
 
     async takeCall(sub, limit) {
@@ -73,7 +78,7 @@ export function createMemoryCounters(
       const entry = await entryOf(sub);
       const ts = now();
       roll(entry, ts);
-      return reading(entry, ts);
+      return { counts: countsOf(entry), ts };
     },
 
     async giveBack(sub, weight, ts) {
@@ -107,14 +112,6 @@ function roll(entry: Entry, ts: number): void {
   }
 }
 
-function reading(entry: Entry, ts: number): Reading {
-  const { second, minute, hour, day, month } = entry;
-  const counts: Counts = {
-    second: second.count,
-    minute: minute.count,
-    hour: hour.count,
-    day: day.count,
-    month: month.count,
-  };
-  return { counts, ts };
+function countsOf({ second, minute, hour, day, month }: Entry): Counts {
+  return { second: second.count, minute: minute.count, hour: hour.count, day: day.count, month: month.count };
 }

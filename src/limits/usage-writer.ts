@@ -26,13 +26,16 @@ export function createUsageWriter(
   { flushMs = FLUSH_MS, onFlushFailed = () => {} }: UsageWriterOptions,
 ): UsageWriter {
   let unwritten = new Map<string, Usage>();
+  /** The windows of the second that was noted last: under load most notes fall into it. */
+  let newest = { ts: Number.NaN, day: 0, month: 0 };
   let writing: Promise<void> = Promise.resolve();
   let next: Promise<void> | null = null;
   const timer = setInterval(flush, flushMs);
   timer.unref();
 
   function note(sub: string, ts: number, count: number): void {
-    const [day, month] = [windowIndex('day', ts), windowIndex('month', ts)];
+    if (ts !== newest.ts) newest = { ts, day: windowIndex('day', ts), month: windowIndex('month', ts) };
+    const { day, month } = newest;
     const key = `${sub} ${day}`;
     const usage = unwritten.get(key) ?? { sub, day, month, count: 0 };
     usage.count += count;

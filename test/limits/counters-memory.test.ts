@@ -104,7 +104,7 @@ test('an account whose usage cannot be read now is read again later', async (t) 
   };
   const counters = createMemoryCounters(flaky, { nowMs: () => T * 1000 });
   t.after(() => counters.close());
-  await assert.rejects(counters.take(SUB, policies, 1), /away/);
+  await assert.rejects(async () => counters.take(SUB, policies, 1), /away/);
   isAway = false;
   assert.equal((await counters.take(SUB, policies, 1)).counts.month, 3);
 });

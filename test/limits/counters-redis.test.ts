@@ -135,7 +135,7 @@ test('an account whose usage cannot be read now is read again later', async (t) 
   };
   const counters = createRedisCounters(await temporaryLink(t), flaky, { whenDown: 'local' });
   t.after(() => counters.close());
-  await assert.rejects(counters.take(SUB, monthly(10), 1), /away/);
+  await assert.rejects(async () => counters.take(SUB, monthly(10), 1), /away/);
   isAway = false;
   assert.equal((await counters.take(SUB, monthly(10), 1)).counts.month, 3);
 });
