@@ -1,24 +1,12 @@
-import type { StatusEvent, UrlHistory, UrlLast } from '../../core/records.ts';
+import type { StatusEvent, UrlHistory } from '../../core/records.ts';
 import { FIRST_HIDDEN_KIND } from '../entry-kind.ts';
-import {
-  byTimeAndKey,
-  LAST_COLUMNS,
-  LAST_JOINS,
-  type LastRow,
-  PAYLOAD_COLUMNS,
-  PAYLOAD_JOINS,
-  type PayloadRow,
-  toEvent,
-  toLast,
-  toPayload,
-} from '../record-rows.ts';
+import { byTimeAndKey, PAYLOAD_COLUMNS, PAYLOAD_JOINS, type PayloadRow, toEvent, toPayload } from '../record-rows.ts';
 import { urlKey } from '../url-key.ts';
 import type { Database } from './database.ts';
 import { createNames } from './names.ts';
+import { createReadLast } from './read-last.ts';
 
 const ID = 'select id from urls where url_key = ?';
-
-const LAST = `select ${LAST_COLUMNS} from urls u ${LAST_JOINS} where u.url_key = ?`;
 
 const NEWEST_EVENTS = `
   select e.ts, e.kind, e.removal_id, e.reporter_id from events e
@@ -37,7 +25,6 @@ const HAS = 'select 1 from urls where id = ?';
 /** The reads that answer about one URL. */
 export function createReadUrl(db: Database) {
   const id = db.prepare<[number]>(ID);
-  const last = db.prepare<LastRow>(LAST);
   const newestEvents = db.prepare<[ts: number, kind: number, removalId: number, reporterId: number]>(NEWEST_EVENTS);
   const removals = createNames(db, 'removals', 'reason');
   const reporters = createNames(db, 'reporters', 'name');
@@ -65,10 +52,7 @@ export function createReadUrl(db: Database) {
       return id.get(urlKey(url))?.[0] ?? null;
     },
 
-    urlLast(url: string): UrlLast | null {
-      const row = last.get(urlKey(url));
-      return row === undefined ? null : toLast(row);
-    },
+    urlLast: createReadLast(db),
 
     async urlHistory(url: string, limit: number): Promise<UrlHistory | null> {
       const urlId = id.get(urlKey(url))?.[0];
