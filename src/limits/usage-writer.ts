@@ -25,7 +25,8 @@ export function createUsageWriter(
   control: Pick<Control, 'addUsage'>,
   { flushMs = FLUSH_MS, onFlushFailed = () => {} }: UsageWriterOptions,
 ): UsageWriter {
-  let unwritten = new Map<string, Usage>();
+  /** By account, one entry for each day. */
+  let unwritten = new Map<string, Usage[]>();
   /** The windows of the second that was noted last: under load most notes fall into it. */
   let newest = { ts: Number.NaN, day: 0, month: 0 };
   let writing: Promise<void> = Promise.resolve();
@@ -35,11 +36,15 @@ export function createUsageWriter(
 
   function note(sub: string, ts: number, count: number): void {
     if (ts !== newest.ts) newest = { ts, day: windowIndex('day', ts), month: windowIndex('month', ts) };
-    const { day, month } = newest;
-    const key = `${sub} ${day}`;
-    const usage = unwritten.get(key) ?? { sub, day, month, count: 0 };
-    usage.count += count;
-    unwritten.set(key, usage);
+    add({ sub, day: newest.day, month: newest.month, count });
+  }
+
+  function add(usage: Usage): void {
+    const days = unwritten.get(usage.sub);
+    const known = days?.find(({ day }) => day === usage.day);
+    if (known !== undefined) known.count += usage.count;
+    else if (days !== undefined) days.push(usage);
+    else unwritten.set(usage.sub, [usage]);
   }
 
   /** One batch is written at a time, and whoever asks meanwhile shares the next one. */
@@ -52,15 +57,12 @@ export function createUsageWriter(
   async function write(): Promise<void> {
     next = null;
     if (unwritten.size === 0) return;
-    const batch = unwritten;
+    const batch = [...unwritten.values()].flat();
     unwritten = new Map();
     try {
-      await control.addUsage([...batch.values()]);
+      await control.addUsage(batch);
     } catch (error) {
-      for (const [key, { sub, day, month, count }] of batch) {
-        const later = unwritten.get(key)?.count ?? 0;
-        unwritten.set(key, { sub, day, month, count: count + later });
-      }
+      batch.forEach(add);
       onFlushFailed(error);
     }
   }
