@@ -49,6 +49,14 @@ export function oneUrlSuite(open: OpenStore): void {
       assert.deepEqual((await store.urlHistory(URL, 100))?.events, []);
     });
 
+    test('a payload of which only details are known has no hash, and one without a family none', async (t) => {
+      const store = await open(t);
+      await store.apply([seen({ ts: 10, url: URL, payload: { fileName: 'a.sh', fileSize: 7 } })]);
+      const { payload } = (await store.urlLast(URL)) ?? {};
+      assert.deepEqual([payload?.sha256, payload?.fileName, payload?.family], [null, 'a.sh', null]);
+      assert.deepEqual((await store.urlHistory(URL, 100))?.payloads, [payload]);
+    });
+
     test('the last payload at equal times does not depend on the order of arrival', async (t) => {
       const [a, b] = ['a', 'b'].map((digit) =>
         seen({ ts: 10, url: URL, status: null, payload: { sha256: hashOf(digit) } }),
