@@ -7,6 +7,7 @@ import { PAGE_ROWS } from '../../src/store/pages.ts';
 import { type Database, openReader, type Params } from '../../src/store/sqlite/database.ts';
 import { createExportObservations } from '../../src/store/sqlite/export-observations.ts';
 import { createExportUrls } from '../../src/store/sqlite/export-urls.ts';
+import { createReadHistory } from '../../src/store/sqlite/read-history.ts';
 import { createReadStreams } from '../../src/store/sqlite/read-streams.ts';
 import { createReadUrl } from '../../src/store/sqlite/read-url.ts';
 import { createSearch } from '../../src/store/sqlite/search.ts';
@@ -75,6 +76,7 @@ async function watched(t: TestContext) {
   const exportUrls = createExportUrls(db);
   const reads = {
     ...createReadUrl(db),
+    ...createReadHistory(db),
     ...createReadStreams(db),
     search: createSearch(db),
     exportUrls,
@@ -93,12 +95,12 @@ test('the last status and payload of a URL are one statement, known or not, once
   assert.equal(runs.length, 2);
 });
 
-test('a history is three statements, once the names of reporters and reasons were read', async (t) => {
+test('a history is four statements, once names and files were read: one asks whether these are still so', async (t) => {
   const { runs, reads } = await watched(t);
   await reads.urlHistory(observation(0).url, 100);
   runs.length = 0;
   assert.equal((await reads.urlHistory(observation(1).url, 100))?.payloads.length, 1);
-  assert.equal(runs.length, 3);
+  assert.equal(runs.length, 4);
 });
 
 test('no statement sorts, and none goes through a table', async (t) => {

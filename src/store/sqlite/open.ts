@@ -5,6 +5,7 @@ import { createControlReads } from './control-read.ts';
 import { createExportObservations } from './export-observations.ts';
 import { createExportUrls } from './export-urls.ts';
 import { openPart } from './open-part.ts';
+import { createReadHistory } from './read-history.ts';
 import { createListingEffect } from './read-listings.ts';
 import { createNetworklessAddresses } from './read-networkless.ts';
 import { createReadStreams } from './read-streams.ts';
@@ -26,6 +27,7 @@ export function openSqliteStore(path: string): Store {
     networklessAddresses: createNetworklessAddresses(db),
     setNetworks: (networks) => write('setNetworks', networks),
     ...createReadUrl(db),
+    ...createReadHistory(db),
     ...createReadStreams(db),
     search: createSearch(db),
 
