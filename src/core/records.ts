@@ -54,7 +54,7 @@ export type UrlHistory = {
   payloads: Payload[];
 };
 
-/** One match of a search: the URL and the time of the resolution, event or payload that matched. */
+/** One match of a search: the URL and the time of the resolution, event or payload that matched. A line on the wire. */
 export type Fact = {
   ts: number;
   id: number;

@@ -19,11 +19,9 @@ export type NdjsonTimes = {
   stallMs: number;
 };
 
-export type NdjsonSource<T> = {
-  /** Pages of records, none of them empty; ends by throwing when the signal is aborted. */
-  open(signal: AbortSignal): AsyncIterable<T[]>;
-  /** The record as it is on the wire. */
-  present(record: T): unknown;
+export type NdjsonSource = {
+  /** Pages of whole lines, none of them empty; ends by throwing when the signal is aborted. */
+  open(signal: AbortSignal): AsyncIterable<string>;
   /** Throws when having no record means that the thing asked for is not there. */
   whenEmpty(): Promise<void>;
 };
@@ -37,9 +35,9 @@ const READER_STALLED = new Error('The reader takes nothing');
  * too long" can still be said. An own pump, because `reply.send(readable)` sends headers first, reads ahead of the
  * socket, and gives no hold on a reader who takes nothing.
  */
-export async function sendNdjson<T>(
+export async function sendNdjson(
   { request, reply }: Exchange,
-  source: NdjsonSource<T>,
+  source: NdjsonSource,
   times: NdjsonTimes,
 ): Promise<FastifyReply> {
   const stop = new AbortController();
@@ -52,10 +50,9 @@ export async function sendNdjson<T>(
   try {
     const first = await firstPage(pages, source, stop, times.queryBudgetMs);
     if (first === null) return reply.type(NDJSON).send();
-    const line = lineOf(reply, source);
     reply.hijack();
     reply.type(NDJSON).raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
-    if (request.method !== 'HEAD') await pump(reply.raw, first, pages, line, stop, times.stallMs);
+    if (request.method !== 'HEAD') await pump(reply.raw, first, pages, stop, times.stallMs);
     reply.raw.end();
   } catch (error) {
     if (!reply.raw.headersSent && error !== READER_LEFT) throw error;
@@ -81,12 +78,12 @@ function breakOff(request: FastifyRequest, reply: FastifyReply, error: unknown):
 }
 
 /** null: there is nothing to tell of something that is there. */
-async function firstPage<T>(
-  pages: AsyncIterator<T[]>,
-  source: NdjsonSource<T>,
+async function firstPage(
+  pages: AsyncIterator<string>,
+  source: NdjsonSource,
   stop: AbortController,
   budgetMs: number,
-): Promise<T[] | null> {
+): Promise<string | null> {
   const timer = setTimeout(() => stop.abort(budgetSpent()), budgetMs);
   try {
     const first = await unlessAborted(pages.next(), stop.signal);
@@ -99,16 +96,15 @@ async function firstPage<T>(
 }
 
 /** A page is asked for when the one before has left, and after the event loop had a turn for everyone else. */
-async function pump<T>(
+async function pump(
   response: ServerResponse,
-  first: T[],
-  pages: AsyncIterator<T[]>,
-  line: (record: T) => string,
+  first: string,
+  pages: AsyncIterator<string>,
   stop: AbortController,
   stallMs: number,
 ): Promise<void> {
   for (let page = first; ; ) {
-    for (const piece of pieces(page, line)) await write(response, piece, stop, stallMs);
+    for (const piece of pieces(page)) await write(response, piece, stop, stallMs);
     await nextTurn();
     const next = await unlessAborted(pages.next(), stop.signal);
     if (next.done) return;
@@ -116,15 +112,13 @@ async function pump<T>(
   }
 }
 
-function* pieces<T>(page: T[], line: (record: T) => string): Generator<string> {
-  let piece = '';
-  for (const record of page) {
-    piece += line(record);
-    if (piece.length < PIECE_CHARACTERS) continue;
-    yield piece;
-    piece = '';
+/** Cut between lines: a cut inside a character of two halves would spoil it. */
+function* pieces(page: string): Generator<string> {
+  for (let start = 0; start < page.length; ) {
+    const end = page.indexOf('\n', start + PIECE_CHARACTERS) + 1 || page.length;
+    yield page.slice(start, end);
+    start = end;
   }
-  if (piece !== '') yield piece;
 }
 
 /** Resolves when the bytes are with the kernel: that is later than 'drain' may be, never earlier. */
@@ -144,9 +138,14 @@ async function write(response: ServerResponse, piece: string, stop: AbortControl
   }
 }
 
-/** The serializer that Fastify made from the response schema of the route. */
-function lineOf<T>(reply: FastifyReply, source: NdjsonSource<T>): (record: T) => string {
+/** Records as lines, by the serializer that Fastify made from the response schema of the route. */
+export async function* linesOf<T>(
+  reply: FastifyReply,
+  pages: AsyncIterable<T[]>,
+  present: (record: T) => object,
+): AsyncGenerator<string, void, void> {
   const serialize = reply.getSerializationFunction('200', NDJSON);
   if (serialize === undefined) throw new Error(`no ${NDJSON} schema for ${reply.routeOptions.url}`);
-  return (record) => `${serialize(source.present(record) as Record<string, unknown>)}\n`;
+  const line = (record: T) => `${serialize(present(record) as Record<string, unknown>)}\n`;
+  for await (const page of pages) yield page.map(line).join('');
 }

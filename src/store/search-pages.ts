@@ -1,35 +1,48 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Network } from '../core/network.ts';
-import type { Fact } from '../core/records.ts';
 import type { SearchKey } from '../core/search-key.ts';
 import type { Window } from '../core/window.ts';
-import { pageOf, readPages } from './pages.ts';
 import { bucketOf } from './resolution-time.ts';
 import type { Bounds, Store } from './store.ts';
 
 /** `tie` is the last column of the index that is read: with it each row has a key of its own. */
-export type FactRow = [ts: number, id: number, tie: number | Uint8Array, url: string];
 export type FactKey = [ts: number, id: number, tie: number | Uint8Array];
-
-/** The URL is null outside the window. */
-export type AddressRow = [ts: number, id: number, ip: Uint8Array, url: string | null];
 export type AddressKey = [ip: Uint8Array, ts: number, id: number];
 
-type Rows<Row> = Row[] | Promise<Row[]>;
-type FactPage = (what: number, since: number, before: FactKey, signal: AbortSignal) => Rows<FactRow>;
+/** `count` facts, a line of JSON each, and from where the next page goes on; null when there is nothing more. */
+export type LinesPage<Key> = { lines: string; count: number; next: Key | null };
+
+type Soon<T> = T | Promise<T>;
+/** `limit`: no more lines than these, and none behind them is asked for. */
+type FactPage = (
+  what: number,
+  since: number,
+  before: FactKey,
+  limit: number,
+  signal: AbortSignal,
+) => Soon<LinesPage<FactKey>>;
 type Range = Network['ranges'][number];
 
 /** What an engine reads for a search: ids, and pages of `PAGE_ROWS` from the newest end, or in order of address. */
 export type SearchReads = {
-  hostIds(host: string): Rows<[number]>;
-  familyIds(folded: string): Rows<[number]>;
-  fileIds(sha256: Uint8Array): Rows<[number]>;
+  hostIds(host: string): Soon<[number][]>;
+  familyIds(folded: string): Soon<[number][]>;
+  fileIds(sha256: Uint8Array): Soon<[number][]>;
   byHost: FactPage;
   byFamily: FactPage;
   byFile: FactPage;
   byAsn: FactPage;
-  byIp(bucket: number, to: Uint8Array, after: AddressKey, window: Window, signal: AbortSignal): Rows<AddressRow>;
+  /** Looks at a page of addresses, of which those inside the window become lines. */
+  byIp(
+    bucket: number,
+    to: Uint8Array,
+    after: AddressKey,
+    window: Window,
+    limit: number,
+    signal: AbortSignal,
+  ): Soon<LinesPage<AddressKey>>;
   /** The newest bucket that has addresses, from this one back. */
-  newestBucket(from: number): Rows<[number | null]>;
+  newestBucket(from: number): Soon<[number | null][]>;
 };
 
 /** Less than every other, of its type. */
@@ -43,9 +56,9 @@ export function createPagedSearch(reads: SearchReads): Store['search'] {
     let bucket = await newestUpTo(bucketOf(window.until));
     while (bucket !== null && bucket >= bucketOf(window.since) && left > 0) {
       for (const range of ranges) {
-        for await (const page of addressesIn(bucket, range, window, { ...bounds, limit: left })) {
-          yield page;
-          left -= page.length;
+        for await (const { lines, count } of addressesIn(bucket, range, window, { ...bounds, limit: left })) {
+          yield lines;
+          left -= count;
         }
       }
       bounds.signal.throwIfAborted();
@@ -58,58 +71,57 @@ export function createPagedSearch(reads: SearchReads): Store['search'] {
   }
 
   function addressesIn(bucket: number, [from, to]: Range, window: Window, bounds: Bounds) {
-    return readPages<Fact, AddressKey>([from, -1, NO_ID], bounds, async (key) => {
-      const rows = await reads.byIp(bucket, to, key, window, bounds.signal);
-      const page = pageOf(rows, toAddressFact, ([ts, id, ip]): AddressKey => [ip, ts, id]);
-      return { ...page, items: page.items.filter((fact) => fact !== null) };
-    });
+    return readLines<AddressKey>([from, -1, NO_ID], bounds, (key, limit) =>
+      reads.byIp(bucket, to, key, window, limit, bounds.signal),
+    );
   }
 
-  return (key, window, bounds) => {
-    switch (key.by) {
-      case 'ip':
-        return addresses(key.network, window, bounds);
-      case 'asn':
-        return facts(reads.byAsn, key.asn, NO_ADDRESS, window, bounds);
-      default:
-        return each(key);
-    }
-
-    /** Several ids one after the other, as if they were one. */
-    async function* each(by: Exclude<SearchKey, { by: 'ip' | 'asn' }>) {
-      const [ids, read] = await idsOf(by);
-      let left = bounds.limit;
-      for (const [id] of ids) {
-        for await (const page of facts(read, id, NO_ID, window, { ...bounds, limit: left })) {
-          yield page;
-          left -= page.length;
-        }
+  /** Several ids one after the other, as if they were one. */
+  async function* facts(key: Exclude<SearchKey, { by: 'ip' }>, { since, until }: Window, bounds: Bounds) {
+    const [ids, read, noTie] = await idsOf(key);
+    let left = bounds.limit;
+    for (const [id] of ids) {
+      const pages = readLines<FactKey>([until + 1, NO_ID, noTie], { ...bounds, limit: left }, (before, limit) =>
+        read(id, since, before, limit, bounds.signal),
+      );
+      for await (const { lines, count } of pages) {
+        yield lines;
+        left -= count;
       }
     }
-  };
+  }
 
-  async function idsOf(key: Exclude<SearchKey, { by: 'ip' | 'asn' }>): Promise<[[number][], FactPage]> {
+  async function idsOf(key: Exclude<SearchKey, { by: 'ip' }>): Promise<[[number][], FactPage, FactKey[2]]> {
     switch (key.by) {
+      case 'asn':
+        return [[[key.asn]], reads.byAsn, NO_ADDRESS];
       case 'host':
-        return [await reads.hostIds(key.host), reads.byHost];
+        return [await reads.hostIds(key.host), reads.byHost, NO_ID];
       case 'family':
-        return [await reads.familyIds(key.folded), reads.byFamily];
+        return [await reads.familyIds(key.folded), reads.byFamily, NO_ID];
       case 'sha256':
-        return [await reads.fileIds(Buffer.from(key.sha256, 'hex')), reads.byFile];
+        return [await reads.fileIds(Buffer.from(key.sha256, 'hex')), reads.byFile, NO_ID];
     }
   }
+
+  return (key, window, bounds) =>
+    key.by === 'ip' ? addresses(key.network, window, bounds) : facts(key, window, bounds);
 }
 
-function facts(read: FactPage, what: number, noTie: number | Uint8Array, { since, until }: Window, bounds: Bounds) {
-  return readPages<Fact, FactKey>([until + 1, NO_ID, noTie], bounds, async (key) =>
-    pageOf(await read(what, since, key, bounds.signal), toFact, ([ts, id, tie]): FactKey => [ts, id, tie]),
-  );
-}
-
-function toFact([ts, id, , url]: FactRow): Fact {
-  return { ts, id, url };
-}
-
-function toAddressFact([ts, id, , url]: AddressRow): Fact | null {
-  return url === null ? null : { ts, id, url };
+/** As `readPages` does with records. */
+async function* readLines<Key>(
+  first: Key,
+  { limit, signal }: Bounds,
+  read: (key: Key, limit: number) => Soon<LinesPage<Key>>,
+): AsyncGenerator<LinesPage<Key>, void, void> {
+  let key: Key | null = first;
+  let left = limit;
+  while (key !== null && left > 0) {
+    signal.throwIfAborted();
+    const page: LinesPage<Key> = await read(key, left);
+    if (page.count > 0) yield page;
+    left -= page.count;
+    key = page.next;
+    await setImmediate();
+  }
 }

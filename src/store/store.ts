@@ -1,5 +1,5 @@
 import type { Observation, ObservationInput } from '../core/observation.ts';
-import type { Fact, FileReport, Payload, StatusEvent, UrlHistory, UrlLast } from '../core/records.ts';
+import type { FileReport, Payload, StatusEvent, UrlHistory, UrlLast } from '../core/records.ts';
 import type { SearchKey } from '../core/search-key.ts';
 import type { Window } from '../core/window.ts';
 
@@ -86,8 +86,11 @@ export type Store = {
   statuses(id: number, window: Window, bounds: Bounds): AsyncIterable<StatusEvent[]>;
   /** The newest payloads of a URL, newest first. */
   payloads(id: number, bounds: Bounds): AsyncIterable<Payload[]>;
-  /** Every fact inside the window that matches the key, in any order. */
-  search(key: SearchKey, window: Window, bounds: Bounds): AsyncIterable<Fact[]>;
+  /**
+   * Every fact inside the window that matches the key, in any order: pages of lines, each a `Fact` as JSON. As text,
+   * because SQLite joins a page of lines in the time in which it would hand out the rows alone (docs/decisions/reads.md).
+   */
+  search(key: SearchKey, window: Window, bounds: Bounds): AsyncIterable<string>;
 
   /** Throws when the store cannot answer now. */
   ready(): Promise<void>;

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import type { Fact } from '../../src/core/records.ts';
 import { buildServer, closeServer, type ServerOptions, type Services } from '../../src/http/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -51,6 +52,11 @@ function observed(input: ObservationInput) {
   const parsed = toObservation(input);
   assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
   return parsed.observation;
+}
+
+/** A page of a search. */
+export function linesOf(facts: Fact[]): string {
+  return facts.map((fact) => `${JSON.stringify(fact)}\n`).join('');
 }
 
 /** A store that knows nothing, for tests that force a fault upon one of its methods. */

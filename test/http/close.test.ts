@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
-import type { Fact } from '../../src/core/records.ts';
 import { closeServer } from '../../src/http/server.ts';
-import { assertError, BASE, build, serve, stubStore, until } from './build.ts';
+import { assertError, BASE, build, linesOf, serve, stubStore, until } from './build.ts';
 import { exchange, open, parseAnswers } from './raw.ts';
 
-const FACT: Fact = { ts: 1, id: 1, url: 'http://a.example/' };
+const LINE = linesOf([{ ts: 1, id: 1, url: 'http://a.example/' }]);
 const search = (port: number) => fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
 
 describe('closing', () => {
@@ -15,9 +14,9 @@ describe('closing', () => {
     const gate = Promise.withResolvers<void>();
     const store = stubStore({
       async *search() {
-        yield [FACT];
+        yield LINE;
         await gate.promise;
-        yield [FACT];
+        yield LINE;
       },
     });
     const { app, port } = await serve(t, { services: { store } });
@@ -34,7 +33,7 @@ describe('closing', () => {
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<null>()];
     const store = stubStore({
       async *search() {
-        yield [FACT];
+        yield LINE;
         await first.promise;
       },
       urlId: () => second.promise,
@@ -71,7 +70,7 @@ describe('closing', () => {
   test('is the same on every address of localhost, and so are errors', async (t) => {
     const store = stubStore({
       async *search(_key, _window, { signal }) {
-        yield [FACT];
+        yield LINE;
         await once(signal, 'abort');
       },
     });
@@ -92,7 +91,7 @@ describe('closing', () => {
     let aborted = false;
     const store = stubStore({
       async *search(_key, _window, { signal }) {
-        yield [FACT];
+        yield LINE;
         await once(signal, 'abort');
         aborted = true;
       },

@@ -4,7 +4,7 @@ import type { InjectOptions } from 'fastify';
 import { AppError } from '../../src/core/errors.ts';
 import { CALLS_PER_SECOND, STREAMS_PER_ACCOUNT } from '../../src/http/metering.ts';
 import { routes } from '../../src/http/routes.ts';
-import { assertError, BASE, NOW, stubStore, until } from './build.ts';
+import { assertError, BASE, linesOf, NOW, stubStore, until } from './build.ts';
 import { authorized, LIMITS, QUERIES, USERNAME, withAccounts } from './with-accounts.ts';
 
 const counted = async ({ app, logIn }: Awaited<ReturnType<typeof withAccounts>>, requests: InjectOptions[]) => {
@@ -155,14 +155,14 @@ test('10,000 queries at once with 1,000 left: exactly 1,000 are let in', async (
 test('an account has so many streams open and no more, whatever they stream', async (t) => {
   const gate = Promise.withResolvers<void>();
   let open = 0;
-  async function* held<Item>(item: Item) {
+  async function* held<Page>(page: Page) {
     open++;
     await gate.promise;
-    yield [item];
+    yield page;
   }
   const store = stubStore({
-    search: () => held({ ts: NOW, id: 1, url: 'http://192.0.2.1/x' }),
-    statuses: () => held({ ts: NOW, kind: 'added' as const, removal: '', reporter: '' }),
+    search: () => held(linesOf([{ ts: NOW, id: 1, url: 'http://192.0.2.1/x' }])),
+    statuses: () => held([{ ts: NOW, kind: 'added' as const, removal: '', reporter: '' }]),
   });
   const { app, logIn } = await withAccounts(t, {}, { services: { store } });
   const good = await logIn();

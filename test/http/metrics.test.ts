@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { openMetricsServer } from '../../src/http/metrics-server.ts';
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts';
-import { assertError, BASE, build, serve, stubStore, until } from './build.ts';
+import { assertError, BASE, build, linesOf, serve, stubStore, until } from './build.ts';
 import { exchange, open, parseAnswers } from './raw.ts';
 import { authorized, LIMITS, QUERIES, withAccounts } from './with-accounts.ts';
 
@@ -73,7 +73,7 @@ describe('metrics', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const store = stubStore({
       async *search() {
-        yield [{ ts: 1, id: 1, url: 'http://a.example/' }];
+        yield linesOf([{ ts: 1, id: 1, url: 'http://a.example/' }]);
         await promise;
       },
     });

@@ -5,19 +5,20 @@ import { describe, test } from 'node:test';
 import type { Fact } from '../../src/core/records.ts';
 import type { Bounds, Store } from '../../src/store/store.ts';
 import { OPERATOR } from './admit-all.ts';
-import { assertError, BASE, build, serve, stubStore, until } from './build.ts';
+import { assertError, BASE, build, linesOf, serve, stubStore, until } from './build.ts';
 import { open } from './raw.ts';
 
-const PAGE: Fact[] = Array.from({ length: 500 }, (_, i) => ({ ts: i, id: i + 1, url: `http://a.example/${i}` }));
-const PAGE_BYTES = PAGE.map((fact) => JSON.stringify(fact)).join('\n').length + 1;
+const FACTS: Fact[] = Array.from({ length: 500 }, (_, i) => ({ ts: i, id: i + 1, url: `http://a.example/${i}` }));
+const PAGE = linesOf(FACTS);
+const PAGE_BYTES = PAGE.length;
 
 const SEARCH = { method: 'POST' as const, url: `${BASE}/search`, payload: { asn: 1 } };
 const SEARCH_BYTES = `POST ${BASE}/search HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"asn":1}`;
 
 /** A search that tells what became of it. */
-function watchedSearch(pages: (signal: AbortSignal) => AsyncGenerator<Fact[]>) {
+function watchedSearch(pages: (signal: AbortSignal) => AsyncGenerator<string>) {
   const seen = { pages: 0, closed: false, signal: null as AbortSignal | null };
-  async function* search(...args: Parameters<Store['search']>): AsyncGenerator<Fact[]> {
+  async function* search(...args: Parameters<Store['search']>): AsyncGenerator<string> {
     const { signal }: Bounds = args[2];
     seen.signal = signal;
     try {
@@ -32,7 +33,7 @@ function watchedSearch(pages: (signal: AbortSignal) => AsyncGenerator<Fact[]>) {
   return { seen, store: stubStore({ search }) };
 }
 
-async function* endless(signal: AbortSignal): AsyncGenerator<Fact[]> {
+async function* endless(signal: AbortSignal): AsyncGenerator<string> {
   for (;;) {
     signal.throwIfAborted();
     yield PAGE;
@@ -111,7 +112,7 @@ describe('a stream', () => {
     const { store } = watchedSearch(async function* () {
       for (let i = 0; i < 20; i += 1) {
         turns.push(turn);
-        yield PAGE.slice(0, 1);
+        yield linesOf(FACTS.slice(0, 1));
       }
     });
     const { port } = await serve(t, { services: { store } });
@@ -297,10 +298,10 @@ describe('a stream', () => {
   });
 
   test('writes lines longer than a piece, and pages of any size', async (t) => {
-    const long = { ts: 1, id: 1, url: `http://a.example/${'é"\n'.repeat(20_000)}` };
+    const long = { ts: 1, id: 1, url: `http://a.example/${'é😀"\n'.repeat(20_000)}` };
     const { store } = watchedSearch(async function* () {
-      yield [long];
-      yield [...PAGE, long, long];
+      yield linesOf([long]);
+      yield linesOf([...FACTS, long, long]);
     });
     const { port } = await serve(t, { services: { store } });
     const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
@@ -308,6 +309,6 @@ describe('a stream', () => {
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    assert.deepEqual(records, [long, ...PAGE, long, long]);
+    assert.deepEqual(records, [long, ...FACTS, long, long]);
   });
 });

@@ -9,6 +9,7 @@ import { createRunFeed, type FeedImportOptions } from '../../src/ingest/feed-imp
 import { INPUT_LIMITS } from '../../src/ingest/format.ts';
 import { openNetworks } from '../../src/ingest/networks.ts';
 import { openStore } from '../../src/store/open.ts';
+import { factsOf } from '../store/contract/observations.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { feedOf } from './feed-of.ts';
@@ -68,8 +69,8 @@ describe('a run of a feed', () => {
     assert.ok(await store.urlId('http://192.0.2.1/a'));
     const bounds = { limit: 9, signal: new AbortController().signal };
     const facts = [];
-    for await (const page of store.search({ by: 'asn', asn: 64500 }, { since: 0, until: NOW }, bounds))
-      facts.push(...page);
+    for await (const lines of store.search({ by: 'asn', asn: 64500 }, { since: 0, until: NOW }, bounds))
+      facts.push(...factsOf(lines));
     assert.equal(facts.length, 2);
     assert.deepEqual(await run(validators), { outcome: 'not_modified' });
     const [first, ...others] = await control.imports({ feed: 'f', limit: 9 });

@@ -7,6 +7,7 @@ import { toObservation } from '../../src/core/observation.ts';
 import { type Networks, openNetworks } from '../../src/ingest/networks.ts';
 import { refillNetworks } from '../../src/ingest/networks-refill.ts';
 import { openStore } from '../../src/store/open.ts';
+import { factsOf } from '../store/contract/observations.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { mmdbOf } from './mmdb.ts';
 
@@ -181,8 +182,8 @@ describe('refilling networks', () => {
       const urls: string[] = [];
       const window = { since: 0, until: ts };
       const bounds = { limit: 99, signal: new AbortController().signal };
-      for await (const facts of store.search({ by: 'asn', asn }, window, bounds))
-        urls.push(...facts.map(({ url }) => url));
+      for await (const lines of store.search({ by: 'asn', asn }, window, bounds))
+        urls.push(...factsOf(lines).map(({ url }) => url));
       return urls.sort();
     };
     assert.deepEqual(await found(64500), ['http://192.0.2.1/a', 'http://192.0.2.1/b']);

@@ -6,6 +6,7 @@ import type { Item } from '../../src/ingest/format.ts';
 import { BATCH_SIZE } from '../../src/ingest/run.ts';
 import type { Reject } from '../../src/store/control.ts';
 import type { Store } from '../../src/store/store.ts';
+import { factsOf } from '../store/contract/observations.ts';
 import { importWorld, madeFormat, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
 
 const CSV = `# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter
@@ -241,8 +242,8 @@ async function statusOf(store: Store, url: string): Promise<string | undefined> 
 async function matches(store: Store, asn: number): Promise<number> {
   let found = 0;
   const bounds = { limit: 10, signal: new AbortController().signal };
-  for await (const facts of store.search({ by: 'asn', asn }, { since: 0, until: NOW_TS }, bounds))
-    found += facts.length;
+  for await (const lines of store.search({ by: 'asn', asn }, { since: 0, until: NOW_TS }, bounds))
+    found += factsOf(lines).length;
   return found;
 }
 

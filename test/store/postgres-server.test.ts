@@ -12,7 +12,17 @@ import * as searches from '../../src/store/postgres/search.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../servers/child.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
-import { ALWAYS, bounds, collect, find, hashOf, NEW_YEAR, searchKey, seen } from './contract/observations.ts';
+import {
+  ALWAYS,
+  bounds,
+  collect,
+  collectFacts,
+  find,
+  hashOf,
+  NEW_YEAR,
+  searchKey,
+  seen,
+} from './contract/observations.ts';
 
 const T = NEW_YEAR;
 const URL = 'http://192.0.2.1/';
@@ -100,7 +110,7 @@ test('the statement of a search that is called off is cancelled', async (t) => {
   const called = new AbortController();
   await sql.begin(async (transaction) => {
     await transaction`lock table urls in access exclusive mode`;
-    const reading = collect(store.search(searchKey('ip', '192.0.2.1'), ALWAYS, bounds(Infinity, called.signal)));
+    const reading = collectFacts(store.search(searchKey('ip', '192.0.2.1'), ALWAYS, bounds(Infinity, called.signal)));
     await until(async () => (await waiting(transaction)) === 1);
     called.abort();
     await assert.rejects(reading, { name: 'AbortError' });
@@ -115,7 +125,8 @@ test('a search that is called off while others wait on its connection leaves the
   const urls = ['a', 'b', 'c'].map((name) => `http://${name}.example/`);
   await store.apply(urls.map((one) => seen({ ts: T, url: one, ip: '192.0.2.1', asn: 64500 })));
   const called = new AbortController();
-  const search = (signal?: AbortSignal) => collect(store.search(searchKey('asn', 64500), ALWAYS, bounds(9, signal)));
+  const search = (signal?: AbortSignal) =>
+    collectFacts(store.search(searchKey('asn', 64500), ALWAYS, bounds(9, signal)));
   await Promise.all([store.urlLast(URL), search()]);
   await onDatabase(t, url).begin(async (transaction) => {
     await transaction`lock table families in access exclusive mode`;
@@ -178,7 +189,7 @@ test('texts of any length and spelling come back as they went in', async (t) => 
     assert.deepEqual(await store.finishListing({ feed: text, ts: T + 1 }), { wentOffline: 0 });
   }
   const nul = { by: 'family', folded: 'a\0b' } as const;
-  assert.deepEqual(await collect(store.search(nul, ALWAYS, bounds())), []);
+  assert.deepEqual(await collectFacts(store.search(nul, ALWAYS, bounds())), []);
 });
 
 test('a batch that fails leaves nothing behind, and the next one succeeds', async (t) => {

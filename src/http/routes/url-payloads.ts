@@ -2,7 +2,7 @@ import { paths } from '../../contract/paths.ts';
 import { Payload } from '../../contract/payload.ts';
 import { DEFAULT_LIMIT } from '../../contract/scalars.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { NDJSON, sendNdjson } from '../ndjson.ts';
+import { linesOf, NDJSON, sendNdjson } from '../ndjson.ts';
 import { limitParameter, urlIdParameter } from '../parameters.ts';
 import { presentPayload } from '../present.ts';
 import { limitOf, queryOf } from '../query.ts';
@@ -19,8 +19,7 @@ export const urlPayloads: Endpoint<{ id: number; limit: number }> = {
   read: (request) => ({ id: idOf(request), limit: limitOf(queryOf(request)) ?? DEFAULT_LIMIT }),
   answer({ id, limit }, { services: { store }, times }, exchange) {
     const source = {
-      open: (signal: AbortSignal) => store.payloads(id, { limit, signal }),
-      present: presentPayload,
+      open: (signal: AbortSignal) => linesOf(exchange.reply, store.payloads(id, { limit, signal }), presentPayload),
       whenEmpty: () => refuseUnknownId(store, id),
     };
     return sendNdjson(exchange, source, times);

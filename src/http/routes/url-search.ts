@@ -2,7 +2,6 @@ import { paths } from '../../contract/paths.ts';
 import { MAX_INTEGER } from '../../contract/scalars.ts';
 import { SearchRecord, SearchRequest } from '../../contract/search.ts';
 import { AppError } from '../../core/errors.ts';
-import type { Fact } from '../../core/records.ts';
 import { parseSearchKey, type SearchKey, type SearchKeyName, searchCost } from '../../core/search-key.ts';
 import type { Window } from '../../core/window.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -30,7 +29,6 @@ export const urlSearch: Endpoint<SearchQuestion> = {
   answer({ key, window, limit }, { services: { store }, times }, exchange) {
     const source = {
       open: (signal: AbortSignal) => store.search(key, window, { limit, signal }),
-      present: (fact: Fact): SearchRecord => fact,
       whenEmpty: noMatch,
     };
     return sendNdjson(exchange, source, times);

@@ -3,7 +3,7 @@ import { DEFAULT_LIMIT } from '../../contract/scalars.ts';
 import { Event } from '../../contract/status.ts';
 import type { Window } from '../../core/window.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { NDJSON, sendNdjson } from '../ndjson.ts';
+import { linesOf, NDJSON, sendNdjson } from '../ndjson.ts';
 import { limitParameter, sinceParameter, untilParameter, urlIdParameter } from '../parameters.ts';
 import { presentEvent } from '../present.ts';
 import { limitOf, queryOf, windowOf } from '../query.ts';
@@ -26,8 +26,8 @@ export const urlStatuses: Endpoint<StatusesQuestion> = {
   }),
   answer({ id, window, limit }, { services: { store }, times }, exchange) {
     const source = {
-      open: (signal: AbortSignal) => store.statuses(id, window, { limit, signal }),
-      present: presentEvent,
+      open: (signal: AbortSignal) =>
+        linesOf(exchange.reply, store.statuses(id, window, { limit, signal }), presentEvent),
       whenEmpty: () => refuseUnknownId(store, id),
     };
     return sendNdjson(exchange, source, times);

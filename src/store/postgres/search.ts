@@ -1,5 +1,6 @@
-import { PAGE_ROWS } from '../pages.ts';
-import { createPagedSearch } from '../search-pages.ts';
+import type { Fact } from '../../core/records.ts';
+import { PAGE_ROWS, pageOf } from '../pages.ts';
+import { type AddressKey, createPagedSearch, type FactKey, type LinesPage } from '../search-pages.ts';
 import type { Store } from '../store.ts';
 import type { Query } from './replicas.ts';
 
@@ -40,18 +41,46 @@ export const HOST_ID = 'select id from hosts where host = $1';
 export const FAMILY_IDS = 'select id from families where text_key(folded) = text_key($1)';
 export const FILE_ID = 'select id from files where file_key = $1';
 
+type FactRow = [ts: number, id: number, tie: number | Uint8Array, url: string];
+/** The URL is null outside the window. */
+type AddressRow = [ts: number, id: number, ip: Uint8Array, url: string | null];
+
 /** Searches in a window of time, page by page. */
 export function createSearch(query: Query): Store['search'] {
+  const factPage =
+    (sql: string, keyLength = 3) =>
+    async (what: number, since: number, before: FactKey, limit: number, signal: AbortSignal) => {
+      const rows = await query<FactRow>(sql, [what, since, ...before.slice(0, keyLength)], signal);
+      return linesPage(rows, ([ts, id, tie]): FactKey => [ts, id, tie], limit);
+    };
+
   return createPagedSearch({
     hostIds: (host) => query(HOST_ID, [host]),
     // A text with a NUL is no text to PostgreSQL, and no family has one.
     familyIds: (folded) => (folded.includes('\0') ? [] : query(FAMILY_IDS, [folded])),
     fileIds: (sha256) => query(FILE_ID, [sha256]),
-    byHost: (id, since, before, signal) => query(BY_HOST, [id, since, ...before], signal),
-    byFamily: (id, since, before, signal) => query(BY_FAMILY, [id, since, ...before], signal),
-    byFile: (id, since, [ts, urlId], signal) => query(BY_FILE, [id, since, ts, urlId], signal),
-    byAsn: (asn, since, before, signal) => query(BY_ASN, [asn, since, ...before], signal),
-    byIp: (bucket, to, after, { since, until }, signal) => query(BY_IP, [bucket, to, ...after, since, until], signal),
+    byHost: factPage(BY_HOST),
+    byFamily: factPage(BY_FAMILY),
+    byFile: factPage(BY_FILE, 2), // the file is the same in all rows
+    byAsn: factPage(BY_ASN),
+    async byIp(bucket, to, after, { since, until }, limit, signal) {
+      const rows = await query<AddressRow>(BY_IP, [bucket, to, ...after, since, until], signal);
+      return linesPage(rows, ([ts, id, ip]): AddressKey => [ip, ts, id], limit);
+    },
     newestBucket: (from) => query(NEWEST_BUCKET, [from]),
   });
+}
+
+function linesPage<Row extends FactRow | AddressRow, Key>(
+  rows: Row[],
+  keyOf: (row: Row) => Key,
+  limit: number,
+): LinesPage<Key> {
+  const { items, next } = pageOf(rows, ([ts, id, , url]) => (url === null ? null : lineOf({ ts, id, url })), keyOf);
+  const lines = items.filter((line) => line !== null).slice(0, limit);
+  return { lines: lines.join(''), count: lines.length, next };
+}
+
+function lineOf(fact: Fact): string {
+  return `${JSON.stringify(fact)}\n`;
 }

@@ -1,60 +1,80 @@
 import { PAGE_ROWS } from '../pages.ts';
-import { type AddressRow, createPagedSearch, type FactRow } from '../search-pages.ts';
+import { type AddressKey, createPagedSearch, type FactKey } from '../search-pages.ts';
 import type { Store } from '../store.ts';
 import type { Database } from './database.ts';
 
-// The four searches below read an index (what, ts, …) from the newest end; every row that is read is a match.
+// Lines are made and joined by SQLite, and the key of the last row of a page is read from the index alone: together
+// 1.15 µs a row, where rows that become records and then lines took 1.9.
+const LINES = `count(*), group_concat(json_object('ts', r.ts, 'id', r.url_id, 'url', urls.url), char(10))`;
+type LinesRow = [count: number, lines: string | null];
 
-const BY_HOST = `
-  select e.ts, e.url_id, e.kind, urls.url from events e join urls on urls.id = e.url_id
-  where e.host_id = ? and e.kind < 4 and e.ts >= ? and (e.ts, e.url_id, e.kind) < (?, ?, ?)
-  order by e.ts desc, e.url_id desc, e.kind desc limit ${PAGE_ROWS}`;
+/** An index (what, ts, url_id, tie) that is read from the newest end; every row that is read is a match. */
+type FactIndex = { table: string; what: string; tie: string };
 
-const BY_FAMILY = `
-  select p.ts, p.url_id, p.file_id, urls.url from payloads p join urls on urls.id = p.url_id
-  where p.family_id = ? and p.ts >= ? and (p.ts, p.url_id, p.file_id) < (?, ?, ?)
-  order by p.ts desc, p.url_id desc, p.file_id desc limit ${PAGE_ROWS}`;
+const BY_HOST: FactIndex = { table: 'events', what: 'kind < 4 and host_id', tie: 'kind' };
+const BY_FAMILY: FactIndex = { table: 'payloads', what: 'family_id', tie: 'file_id' };
+const BY_FILE: FactIndex = { table: 'payloads', what: 'file_id', tie: 'file_id' };
+const BY_ASN: FactIndex = { table: 'resolutions', what: 'asn', tie: 'ip' };
 
-const BY_FILE = `
-  select p.ts, p.url_id, p.file_id, urls.url from payloads p join urls on urls.id = p.url_id
-  where p.file_id = ? and p.ts >= ? and (p.ts, p.url_id, p.file_id) < (?, ?, ?)
-  order by p.ts desc, p.url_id desc, p.file_id desc limit ${PAGE_ROWS}`;
+const factRows = ({ table, what, tie }: FactIndex) => `
+  select ts, url_id, ${tie} from ${table}
+  where ${what} = ?1 and ts >= ?2 and (ts, url_id, ${tie}) < (?3, ?4, ?5)
+  order by ts desc, url_id desc, ${tie} desc`;
 
-const BY_ASN = `
-  select r.ts, r.url_id, r.ip, urls.url from resolutions r join urls on urls.id = r.url_id
-  where r.asn = ? and r.ts >= ? and (r.ts, r.url_id, r.ip) < (?, ?, ?)
-  order by r.ts desc, r.url_id desc, r.ip desc limit ${PAGE_ROWS}`;
+const factLines = (index: FactIndex) => `
+  select ${LINES} from (${factRows(index)} limit ?6) r join urls on urls.id = r.url_id`;
 
-// Addresses are read bucket by bucket, in order of address; rows outside the window come without their URL. They are
-// few: only the first and the last bucket of a window can hold any.
-const BY_IP = `
-  select r.ts, r.url_id, r.ip, urls.url
-  from (select ip, ts, url_id from resolutions
-        where bucket = ? and ip <= ? and (ip, ts, url_id) > (?, ?, ?) order by ip, ts, url_id limit ${PAGE_ROWS}) r
-  left join urls on urls.id = r.url_id and r.ts between ? and ?`;
+const lastFact = (index: FactIndex) => `${factRows(index)} limit 1 offset ${PAGE_ROWS - 1}`;
+
+// Addresses are read bucket by bucket, in order of address. Those outside the window are few: only the first and the last
+// bucket of a window can hold any.
+const ADDRESS_ROWS = `
+  select ip, ts, url_id from resolutions
+  where bucket = ?1 and ip <= ?2 and (ip, ts, url_id) > (?3, ?4, ?5) order by ip, ts, url_id`;
+
+const ADDRESS_LINES = `
+  select ${LINES} from (
+    select ts, url_id from (${ADDRESS_ROWS} limit ${PAGE_ROWS}) r where ts between ?6 and ?7 limit ?8) r
+  join urls on urls.id = r.url_id`;
+
+const LAST_ADDRESS = `${ADDRESS_ROWS} limit 1 offset ${PAGE_ROWS - 1}`;
 
 const NEWEST_BUCKET = 'select max(bucket) from resolutions where bucket <= ?';
 
 /** Searches in a window of time, page by page. */
 export function createSearch(db: Database): Store['search'] {
-  const byHost = db.prepare<FactRow>(BY_HOST);
-  const byFamily = db.prepare<FactRow>(BY_FAMILY);
-  const byFile = db.prepare<FactRow>(BY_FILE);
-  const byAsn = db.prepare<FactRow>(BY_ASN);
-  const byIp = db.prepare<AddressRow>(BY_IP);
+  const addressLines = db.prepare<LinesRow>(ADDRESS_LINES);
+  const lastAddress = db.prepare<AddressKey>(LAST_ADDRESS);
   const newestBucket = db.prepare<[number | null]>(NEWEST_BUCKET);
   const hostId = db.prepare<[number]>('select id from hosts where host = ?');
   const familyIds = db.prepare<[number]>('select id from families where folded = ?');
   const fileId = db.prepare<[number]>('select id from files where file_key = ?');
+
+  function factPage(index: FactIndex) {
+    const lines = db.prepare<LinesRow>(factLines(index));
+    const last = db.prepare<FactKey>(lastFact(index));
+    return (what: number, since: number, before: FactKey, limit: number) => ({
+      ...linesOf(lines.get(what, since, ...before, Math.min(limit, PAGE_ROWS))),
+      next: limit <= PAGE_ROWS ? null : (last.get(what, since, ...before) ?? null),
+    });
+  }
+
   return createPagedSearch({
     hostIds: (host) => hostId.all(host),
     familyIds: (folded) => familyIds.all(folded),
     fileIds: (sha256) => fileId.all(sha256),
-    byHost: (id, since, before) => byHost.all(id, since, ...before),
-    byFamily: (id, since, before) => byFamily.all(id, since, ...before),
-    byFile: (id, since, before) => byFile.all(id, since, ...before),
-    byAsn: (asn, since, before) => byAsn.all(asn, since, ...before),
-    byIp: (bucket, to, after, { since, until }) => byIp.all(bucket, to, ...after, since, until),
+    byHost: factPage(BY_HOST),
+    byFamily: factPage(BY_FAMILY),
+    byFile: factPage(BY_FILE),
+    byAsn: factPage(BY_ASN),
+    byIp: (bucket, to, after, { since, until }, limit) => ({
+      ...linesOf(addressLines.get(bucket, to, ...after, since, until, Math.min(limit, PAGE_ROWS))),
+      next: lastAddress.get(bucket, to, ...after) ?? null,
+    }),
     newestBucket: (from) => newestBucket.all(from),
   });
+}
+
+function linesOf([count, lines]: LinesRow = [0, null]): { lines: string; count: number } {
+  return { lines: lines === null ? '' : `${lines}\n`, count };
 }

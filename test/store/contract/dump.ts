@@ -1,6 +1,6 @@
 import type { Observation } from '../../../src/core/observation.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { ALWAYS, bounds, collect, searchKey } from './observations.ts';
+import { ALWAYS, bounds, collectFacts, searchKey } from './observations.ts';
 
 /** Every answer that the store gives about the URLs of these observations, but for the ids. */
 export async function dump(store: Store, observations: readonly Observation[]) {
@@ -12,6 +12,6 @@ export async function dump(store: Store, observations: readonly Observation[]) {
     answers.push({ ...history, last, id: null, ...(last && { last: { ...last, id: null } }) });
   }
   const everywhere = ['0.0.0.0/0', '::/0'].map((network) => store.search(searchKey('ip', network), ALWAYS, bounds()));
-  const facts = (await Promise.all(everywhere.map(collect))).flat();
+  const facts = (await Promise.all(everywhere.map(collectFacts))).flat();
   return { answers, resolutions: facts.map(({ ts, url }) => `${ts} ${url}`).sort() };
 }

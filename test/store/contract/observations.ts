@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Observation, type ObservationInput, toObservation } from '../../../src/core/observation.ts';
+import type { Fact } from '../../../src/core/records.ts';
 import { parseSearchKey, type SearchKey, type SearchKeyName } from '../../../src/core/search-key.ts';
 import type { Window } from '../../../src/core/window.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -38,6 +39,22 @@ export async function collect<Item>(pages: AsyncIterable<Item[]>): Promise<Item[
   return items;
 }
 
+/** What is on a page of a search. */
+export function factsOf(lines: string): Fact[] {
+  assert.ok(lines.endsWith('\n'), 'every line is whole');
+  return lines
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+/** All that a search finds. */
+export async function collectFacts(pages: AsyncIterable<string>): Promise<Fact[]> {
+  const facts: Fact[] = [];
+  for await (const lines of pages) facts.push(...factsOf(lines));
+  return facts;
+}
+
 /** What a search finds, as `ts url`, in order of time. */
 export async function find(
   store: Store,
@@ -46,6 +63,6 @@ export async function find(
   window = ALWAYS,
   limit?: number,
 ): Promise<string[]> {
-  const facts = await collect(store.search(searchKey(name, value), window, bounds(limit)));
+  const facts = await collectFacts(store.search(searchKey(name, value), window, bounds(limit)));
   return facts.map(({ ts, url }) => `${ts} ${url}`).sort();
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Store } from '../../../src/store/store.ts';
 import type { OpenStore } from './index.ts';
-import { ALWAYS, bounds, collect, DAY, find, hashOf, NEW_YEAR, searchKey, seen } from './observations.ts';
+import { ALWAYS, bounds, collectFacts, DAY, factsOf, find, hashOf, NEW_YEAR, searchKey, seen } from './observations.ts';
 
 const T = NEW_YEAR;
 
@@ -161,6 +161,20 @@ export function searchSuite(open: OpenStore): void {
       }
     });
 
+    test('a line is the fact as JSON, whatever is in the URL', async (t) => {
+      const store = await open(t);
+      const url = 'http://192.0.2.1/"\\/\u0001\u007fé\u2028😀';
+      await store.apply([{ ...seen({ ts: T, url: 'http://192.0.2.1/' }), url }]);
+      for (const [name, value] of [
+        ['ip', '192.0.2.1'],
+        ['host', '192.0.2.1'],
+      ] as const) {
+        let text = '';
+        for await (const lines of store.search(searchKey(name, value), ALWAYS, bounds())) text += lines;
+        assert.equal(text, `${JSON.stringify({ ts: T, id: await store.urlId(url), url })}\n`);
+      }
+    });
+
     test('a stream that is called off throws the reason and reads no further', async (t) => {
       const store = await open(t);
       await store.apply(Array.from({ length: 1_500 }, (_, i) => seen({ ts: T, url: `http://192.0.2.1/${i}` })));
@@ -172,14 +186,14 @@ export function searchSuite(open: OpenStore): void {
         let found = 0;
         const reading = (async () => {
           for await (const page of store.search(searchKey(name, value), ALWAYS, bounds(Infinity, called.signal))) {
-            found += page.length;
+            found += factsOf(page).length;
             called.abort(new Error('gone'));
           }
         })();
         await assert.rejects(reading, /gone/);
         assert.ok(found > 0 && found < 1_500);
       }
-      assert.equal((await collect(store.search(searchKey('ip', '192.0.2.1'), ALWAYS, bounds()))).length, 1_500);
+      assert.equal((await collectFacts(store.search(searchKey('ip', '192.0.2.1'), ALWAYS, bounds()))).length, 1_500);
     });
   });
 }
