@@ -4,11 +4,11 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { urlhausDump } from './generate-urlhaus.ts';
+import type { Bench, Row } from './harness/figure.ts';
 
 // The rate of `urlwarden import` into an empty data folder against that of `.import` in the sqlite3 shell, which loads
-// the same file into one table: node bench/import.ts --rows 1000000
+// the same file into one table.
 
 export type ImportRowOptions = { rows: number; rounds: number; folder: string };
 /** One figure a round, each of the whole command from its start to its end. */
@@ -23,6 +23,24 @@ const COLUMNS = ['id', 'dateadded', 'url', 'url_status', 'last_online', 'threat'
  */
 const INDEXED = COLUMNS.filter((name) => name !== 'threat');
 const BANNER_LINES = 6;
+
+const ROWS = 1_000_000;
+/** A round takes a minute, so no more of them whatever is asked for. */
+const MOST_ROUNDS = 3;
+
+export const importing: Row = {
+  name: 'import',
+  async measure({ rounds }: Bench) {
+    const folder = mkdtempSync(join(tmpdir(), 'urlwarden-bench-import-'));
+    try {
+      const measured = await importRow({ rows: ROWS, rounds: Math.min(rounds, MOST_ROUNDS), folder });
+      const name = `import of ${ROWS.toLocaleString('en')} rows / sqlite3 .import`;
+      return [{ name, ...measured, mark: { of: 'ratio', atLeast: 0.4 } }];
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
 
 /** Both in turns, so that what else the machine does meets both. */
 export async function importRow({ rows, rounds, folder }: ImportRowOptions): Promise<BenchRow> {
@@ -70,26 +88,4 @@ function timed<T>(work: () => T): [seconds: number, result: T] {
   const startedMs = performance.now();
   const result = work();
   return [(performance.now() - startedMs) / 1000, result];
-}
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: { rows: { type: 'string', default: '1000000' }, rounds: { type: 'string', default: '3' } },
-  });
-  const folder = mkdtempSync(join(tmpdir(), 'urlwarden-bench-import-'));
-  try {
-    const { ours, yardstick, unit } = await importRow({
-      rows: Number(values.rows),
-      rounds: Number(values.rounds),
-      folder,
-    });
-    ours.forEach((rate, i) => {
-      const other = yardstick[i] ?? Number.NaN;
-      process.stdout.write(
-        `${Math.round(rate)} ${unit}, sqlite3 .import ${Math.round(other)}: ${(rate / other).toFixed(2)}\n`,
-      );
-    });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }

@@ -7,6 +7,7 @@ import { growth } from './growth.ts';
 import { type Bench, isReached, type Result, type Row } from './harness/figure.ts';
 import { machine } from './harness/machine.ts';
 import { tableOf } from './harness/table.ts';
+import { importing } from './import.ts';
 import { inProcess } from './in-process.ts';
 import { history, last, unknown } from './lookups.ts';
 import { peer } from './peer.ts';
@@ -19,7 +20,20 @@ import { streamRow } from './stream.ts';
 // --largest N for a largest database of other than 10 M URLs.
 
 /** All rows, in the order of the table. A new one is a file that exports a Row, and its line here. */
-const ROWS: readonly Row[] = [last, unknown, history, streamRow, cidr, growth, start, memory, inProcess, scaled, peer];
+const ROWS: readonly Row[] = [
+  last,
+  unknown,
+  history,
+  streamRow,
+  cidr,
+  importing,
+  growth,
+  start,
+  memory,
+  inProcess,
+  scaled,
+  peer,
+];
 
 const OUTPUT = fileURLToPath(new URL('./results/latest.json', import.meta.url));
 
