@@ -5,9 +5,7 @@
 // In a clone that is the `node` package among the devDependencies; installed from a registry, it is the machine's own.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import module from 'node:module';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
+import * as module from 'node:module'; // as a whole: an older Node lacks a name below, and could not even say so
 import { fileURLToPath } from 'node:url';
 
 const MIN_NODE = [24, 7]; // engines.node in package.json: argon2 in node:crypto, stable node:sqlite
@@ -18,10 +16,13 @@ const own = new URL('../src/cli/main.ts', import.meta.url);
 const built = new URL('../dist/cli/main.js', import.meta.url);
 const main = existsSync(own) ? own : built;
 
+// Compiled modules are kept from one start to the next, which halves the time of a command and a third of that of a server. Beside the program, where
+// only those can put something who could change the program itself; where it may not be written, nothing is kept.
+const COMPILED = fileURLToPath(new URL('../node_modules/.cache/urlwarden', import.meta.url));
+
 if (newEnough) {
-  // What was compiled before is not compiled again: a command takes 0.24 s instead of 0.65 s. In a folder of the user's
-  // own, because code is run from it; where there is none, nothing is kept.
-  module.enableCompileCache(join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'urlwarden'));
+  process.env.NODE_COMPILE_CACHE ??= COMPILED; // for the threads; this one has begun
+  module.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   await import(main.href);
 } else {
   runOnBundledNode(fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url)));
