@@ -6,7 +6,7 @@ import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
 import type { Usage } from '../../src/store/control.ts';
 import { openControl } from '../../src/store/open.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { countersContract } from './contract/index.ts';
+import { countersContract, countersOver } from './contract/index.ts';
 
 const SUB = '10000001';
 const T = 1_794_700_000;
@@ -14,21 +14,7 @@ const [developer] = BUILT_IN_TIERS;
 assert.ok(developer);
 const policies = policiesOf({ ...limitsOf(developer), rlQps: 100, rlQpm: 100, rlQph: 100 });
 
-countersContract(async (t) => {
-  let ts = 0;
-  const control = await openControl({ dataDir: temporaryFolder(t) });
-  const counters = createMemoryCounters(control, { nowMs: () => ts * 1000 });
-  t.after(async () => {
-    await counters.close();
-    await control.close();
-  });
-  return {
-    counters,
-    async setNow(now) {
-      ts = now;
-    },
-  };
-});
+countersContract(countersOver((_t, control, nowMs) => createMemoryCounters(control, { nowMs })));
 
 test('day and month are there again after a restart, the rates begin anew', async (t) => {
   const control = await openedControl(t);

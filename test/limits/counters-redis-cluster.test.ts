@@ -5,7 +5,7 @@ import { createRedisCounters } from '../../src/limits/counters-redis.ts';
 import { openControl } from '../../src/store/open.ts';
 import { type RedisCluster, startRedisCluster } from '../servers/redis-cluster.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { countersContract } from './contract/index.ts';
+import { countersContract, countersOver } from './contract/index.ts';
 import { temporaryLink, temporaryPrefix } from './temporary-redis-counters.ts';
 
 const T = 1_794_700_000;
@@ -18,22 +18,11 @@ before(async () => {
 });
 after(() => cluster.stop());
 
-countersContract(async (t) => {
-  let ts = 0;
-  const control = await openControl({ dataDir: temporaryFolder(t) });
-  const link = await temporaryLink(t, { url: cluster.url });
-  const counters = createRedisCounters(link, control, { whenDown: 'refuse', nowMs: () => ts * 1000 });
-  t.after(async () => {
-    await counters.close();
-    await control.close();
-  });
-  return {
-    counters,
-    async setNow(now) {
-      ts = now;
-    },
-  };
-});
+countersContract(
+  countersOver(async (t, control, nowMs) =>
+    createRedisCounters(await temporaryLink(t, { url: cluster.url }), control, { whenDown: 'refuse', nowMs }),
+  ),
+);
 
 test('accounts are spread over the nodes, and one that is killed and comes back empty loses no month', async (t) => {
   const control = await openControl({ dataDir: temporaryFolder(t) });

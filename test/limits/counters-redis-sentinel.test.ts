@@ -4,7 +4,7 @@ import { createRedisCounters } from '../../src/limits/counters-redis.ts';
 import { openControl } from '../../src/store/open.ts';
 import { type Sentinels, startSentinels } from '../servers/redis-sentinel.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { countersContract } from './contract/index.ts';
+import { countersContract, countersOver } from './contract/index.ts';
 import { temporaryLink } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
@@ -16,22 +16,11 @@ before(async () => {
 });
 after(() => servers.stop());
 
-countersContract(async (t) => {
-  let ts = 0;
-  const control = await openControl({ dataDir: temporaryFolder(t) });
-  const link = await temporaryLink(t, { url: servers.url });
-  const counters = createRedisCounters(link, control, { whenDown: 'refuse', nowMs: () => ts * 1000 });
-  t.after(async () => {
-    await counters.close();
-    await control.close();
-  });
-  return {
-    counters,
-    async setNow(now) {
-      ts = now;
-    },
-  };
-});
+countersContract(
+  countersOver(async (t, control, nowMs) =>
+    createRedisCounters(await temporaryLink(t, { url: servers.url }), control, { whenDown: 'refuse', nowMs }),
+  ),
+);
 
 test('the primary is killed: the replica takes over by itself, and counts go on', async (t) => {
   const control = await openControl({ dataDir: temporaryFolder(t) });

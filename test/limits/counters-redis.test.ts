@@ -8,7 +8,7 @@ import type { Control } from '../../src/store/control.ts';
 import { openControl } from '../../src/store/open.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { countersContract } from './contract/index.ts';
+import { countersContract, countersOver } from './contract/index.ts';
 import { temporaryLink, temporaryPrefix, temporaryRedisCounters } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
@@ -16,21 +16,7 @@ const T = 1_794_700_000;
 const NEVER_MS = 2_147_483_647;
 const monthly = (limit: number): Policy[] => [{ name: 'qmh', window: 'month', limit }];
 
-countersContract(async (t) => {
-  let ts = 0;
-  const control = await openControl({ dataDir: temporaryFolder(t) });
-  const counters = await temporaryRedisCounters(t, control, { nowMs: () => ts * 1000 });
-  t.after(async () => {
-    await counters.close();
-    await control.close();
-  });
-  return {
-    counters,
-    async setNow(now) {
-      ts = now;
-    },
-  };
-});
+countersContract(countersOver((t, control, nowMs) => temporaryRedisCounters(t, control, { nowMs })));
 
 test('several nodes with one account: 20,000 queries at once with 1,000 left, exactly 1,000 are let in', async (t) => {
   const { counters } = await nodes(t, 3);

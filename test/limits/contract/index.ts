@@ -2,9 +2,33 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { Policy } from '../../../src/core/quota.ts';
 import type { Counters } from '../../../src/limits/counters.ts';
+import type { Control } from '../../../src/store/control.ts';
+import { openControl } from '../../../src/store/open.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** Counters whose clock stands at what `setNow` was given last. */
 export type OpenCounters = (t: TestContext) => Promise<{ counters: Counters; setNow(ts: number): Promise<void> }>;
+
+/** Counters over an empty control store, by a clock that is set; both are closed after the test. */
+export function countersOver(
+  create: (t: TestContext, control: Control, nowMs: () => number) => Counters | Promise<Counters>,
+): OpenCounters {
+  return async (t) => {
+    let ts = 0;
+    const control = await openControl({ dataDir: temporaryFolder(t) });
+    const counters = await create(t, control, () => ts * 1000);
+    t.after(async () => {
+      await counters.close();
+      await control.close();
+    });
+    return {
+      counters,
+      async setNow(now) {
+        ts = now;
+      },
+    };
+  };
+}
 
 const at = (text: string) => Date.parse(text) / 1000;
 const T = at('2026-11-15T12:34:56Z');
