@@ -1,0 +1,57 @@
+import { parseIp } from '../core/ip.ts';
+import { parseNetwork } from '../core/network.ts';
+
+// How the texts of settings are read; null for one that cannot be used.
+
+export function readHost(text: string): string | null {
+  return text === 'localhost' || parseIp(text) !== null ? text : null;
+}
+
+export function readPath(text: string): string | null {
+  return text || null;
+}
+
+/** Only what the driver would take for something else is refused here; it tells the rest when it connects. */
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/[^/\s]+\/[^/?,\s]+(?:\?\S*)?$/;
+
+export function readPostgresUrl(text: string): string | null {
+  return POSTGRES_URL.test(text) ? text : null;
+}
+
+/** A comma also stands between the hosts of one URL. */
+export function readPostgresUrls(text: string): string[] | null {
+  const urls = text.split(/,(?=postgres)/);
+  return urls.every((url) => readPostgresUrl(url) !== null) ? urls : null;
+}
+
+/** In their canonical form. Null also for a network of everyone: then everyone could say who they are. */
+export function readNetworks(text: string): string[] | null {
+  const networks = text.split(',').map((part) => parseNetwork(part.trim()));
+  const canonical = networks.map((parsed) => (parsed.ok ? parsed.network.canonical : '/0'));
+  return canonical.some((network) => network.endsWith('/0')) ? null : canonical;
+}
+
+export function integerBetween(least: number, greatest: number) {
+  return (text: string): number | null => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= least && value <= greatest ? value : null;
+  };
+}
+
+export function readSwitch(text: string): boolean | null {
+  if (text === 'true' || text === '1') return true;
+  return text === 'false' || text === '0' ? false : null;
+}
+
+/** 127.0.0.0/8, ::1, or the name that stands for them. */
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost') return true;
+  const key = parseIp(host);
+  if (key === null) return false;
+  return LOOPBACKS.some((prefix) => prefix.every((byte, i) => key[i] === byte));
+}
+
+const LOOPBACKS = [
+  [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127],
+  [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+];
