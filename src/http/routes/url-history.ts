@@ -1,9 +1,10 @@
+import type { ErrorBody } from '../../contract/error.ts';
 import { paths } from '../../contract/paths.ts';
 import { HISTORY_LIMIT, UrlHistoryResponse, UrlRequest } from '../../contract/url.ts';
 import { withinBudget } from '../budget.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { presentHistory } from '../present.ts';
-import { normalUrlOf, unknownUrl } from '../url-request.ts';
+import { answerUnknownUrl, normalUrlOf } from '../url-request.ts';
 
 export const urlHistory: Endpoint<string> = {
   method: 'POST',
@@ -14,9 +15,9 @@ export const urlHistory: Endpoint<string> = {
   response: { contentType: 'application/json', schema: UrlHistoryResponse },
   refusals: ['not_found'],
   read: normalUrlOf,
-  async answer(url, { services: { store }, times }): Promise<UrlHistoryResponse> {
+  async answer(url, { services: { store }, times }, exchange): Promise<UrlHistoryResponse | ErrorBody> {
     const history = await withinBudget(store.urlHistory(url, HISTORY_LIMIT), times.queryBudgetMs);
-    if (history === null) throw unknownUrl();
+    if (history === null) return answerUnknownUrl(exchange);
     return presentHistory(history);
   },
 };
