@@ -4,6 +4,7 @@ import * as postgres from './postgres/tables.ts';
 import * as sqlite from './sqlite/tables.ts';
 import { checksumOf, keyOf, type Row, type Table, toCopyText } from './table.ts';
 
+/** A row is done when it was written and compared, which are two passes over all. */
 export type MoveProgress = { rows: number; totalRows: number; seconds: number };
 
 export type MoveOptions = {
@@ -38,12 +39,12 @@ export async function moveData({ dataDir, databaseUrl, signal, onProgress }: Mov
     const to = await postgres.openTables(databaseUrl);
     try {
       const counts = from.tables.map((table) => [table.name, from.count(table)] as const);
-      const totalRows = 2 * counts.reduce((sum, [, count]) => sum + count, 0);
-      let rows = 0;
+      const totalRows = counts.reduce((sum, [, count]) => sum + count, 0);
+      let passed = 0;
       const seconds = () => (performance.now() - startedMs) / 1000;
       const onRows = (count: number) => {
-        rows += count;
-        onProgress?.({ rows, totalRows, seconds: seconds() });
+        passed += count;
+        onProgress?.({ rows: Math.floor(passed / 2), totalRows, seconds: seconds() });
       };
       const each = { from, to, signal, onRows };
       let written = 0;
