@@ -86,8 +86,12 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     }
   }
 
-  /** The driver waits for ever for a server that has taken its connection and then says nothing. */
-  function greet(): void {
+  /**
+   * What the driver does not get out of by itself. It ends for good when sentinels tell of a new primary while it is
+   * asking one of them for it, and it waits for ever for a server that has taken its connection and then says nothing.
+   */
+  function mend(): void {
+    if (client.status === 'end') client.connect().catch(() => {}); // the next probe will tell
     greetings = client.status === 'connect' ? greetings + 1 : 0;
     if (greetings < MAX_GREETINGS) return;
     greetings = 0;
@@ -104,7 +108,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
       () => false,
     );
     if (away !== asked) return;
-    if (!isBack) return greet();
+    if (!isBack) return mend();
     clearInterval(asked.timer);
     away = null;
     renewed();

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { Redis } from 'ioredis';
 import { createRedisCounters } from '../../src/limits/counters-redis.ts';
 import { openControl } from '../../src/store/open.ts';
+import { startRedis } from '../servers/redis.ts';
 import { type Sentinels, startSentinels } from '../servers/redis-sentinel.ts';
+import { startSentinelStub } from '../servers/sentinel-stub.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/index.ts';
 import { temporaryLink } from './temporary-redis-counters.ts';
@@ -38,4 +41,30 @@ test('the primary is killed: the replica takes over by itself, and counts go on'
   while (!link.isUp()) await new Promise((resolve) => setTimeout(resolve, 10));
   assert.equal((await counters.take(SUB, [], 1)).counts.month, 16);
   assert.deepEqual(told, ['down', 'up']);
+});
+
+async function dropConnections(port: number): Promise<void> {
+  const redis = new Redis({ port });
+  await redis.call('client', 'kill', 'type', 'normal', 'skipme', 'yes');
+  redis.disconnect();
+}
+
+test('sentinels tell of a new primary while one of them is being asked for it: the link comes back', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop('SIGKILL'));
+  const sentinel = await startSentinelStub(t, redis.port);
+  const url = `redis+sentinel://127.0.0.1:${sentinel.port}/counters`;
+  const link = await temporaryLink(t, { url, probeMs: 20 });
+  const count = link.script<number>("return redis.call('incr', KEYS[1])");
+  const key = link.key('tag', 'count');
+  assert.equal(await count(key), 1);
+
+  sentinel.holdAnswers();
+  await dropConnections(redis.port);
+  await sentinel.untilAsked();
+  sentinel.tellOfFailover();
+  assert.equal(await count(key), null);
+  sentinel.release();
+  while (!link.isUp()) await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(await count(key), 2);
 });
