@@ -1,6 +1,8 @@
 import { type Counts, type Policy, tightestStanding, windowEnd, windowSeconds } from '../core/quota.ts';
 
-export type LimitHeaders = (policies: readonly Policy[], counts: Counts, ts: number) => Record<string, string>;
+export type LimitHeaders = Readonly<Record<string, string>>;
+
+export type DescribeLimits = (policies: readonly Policy[], counts: Counts, ts: number) => LimitHeaders;
 
 /**
  * How an account stands with its limits, for every counted answer and every refusal
@@ -10,7 +12,7 @@ export type LimitHeaders = (policies: readonly Policy[], counts: Counts, ts: num
  *     RateLimit-Policy: "rl_qps";q=5;w=1, "rl_qpm";q=50;w=60, …
  *     RateLimit: "rl_qps";r=4;t=1
  */
-export function createLimitHeaders(): LimitHeaders {
+export function createLimitHeaders(): DescribeLimits {
   /** What does not change within a month is written once. */
   const texts = new WeakMap<readonly Policy[], { text: string; sinceTs: number; untilTs: number }>();
 

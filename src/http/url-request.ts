@@ -1,13 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import type { ErrorBody } from '../contract/error.ts';
 import type { UrlRequest } from '../contract/url.ts';
 import { AppError } from '../core/errors.ts';
 import { normalizeUrl } from '../core/url.ts';
 import { URL_ERRORS } from '../core/url-errors.ts';
 import { isPlainUrl } from '../core/url-plain.ts';
 import type { Store } from '../store/store.ts';
-import { wireError } from './errors.ts';
-import type { Exchange } from './exchange.ts';
 
 /** The URL that is asked for, in the form under which it is stored. */
 export function normalUrlOf(request: FastifyRequest): string {
@@ -19,14 +16,6 @@ export function normalUrl(url: string): string {
   const normal = normalizeUrl(url);
   if (!normal.ok) throw new AppError('bad_request', `url: ${URL_ERRORS[normal.error]}`);
   return normal.url;
-}
-
-const UNKNOWN_URL = wireError(new AppError('not_found', 'This URL is not known'));
-
-/** The answer to most questions, since most URLs are not bad. Not thrown: on Fastify's way for errors it costs 50 µs more. */
-export function answerUnknownUrl({ reply }: Exchange): ErrorBody {
-  reply.code(UNKNOWN_URL.status);
-  return UNKNOWN_URL.body;
 }
 
 /** The path was checked before: see `hooks/known-path.ts`. */

@@ -1,22 +1,16 @@
-import type { ErrorBody } from '../../contract/error.ts';
 import { paths } from '../../contract/paths.ts';
-import { UrlIdResponse, UrlRequest } from '../../contract/url.ts';
-import { withinBudget } from '../budget.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { answerUnknownUrl, normalUrlOf } from '../url-request.ts';
+import { UrlIdResponse } from '../../contract/url.ts';
+import { lookUpEndpoint } from '../look-up.ts';
 
-export const urlId: Endpoint<string> = {
-  method: 'POST',
+const toJson = (id: number | null) => (id === null ? null : `{"id":${id}}`);
+
+export const urlId = lookUpEndpoint({
   path: paths.urlId,
   operationId: 'urlId',
   summary: 'The numeric id of a URL',
-  body: UrlRequest,
-  response: { contentType: 'application/json', schema: UrlIdResponse },
-  refusals: ['not_found'],
-  read: normalUrlOf,
-  async answer(url, { services: { store }, times }, exchange): Promise<UrlIdResponse | ErrorBody> {
-    const id = await withinBudget(store.urlId(url), times.queryBudgetMs);
-    if (id === null) return answerUnknownUrl(exchange);
-    return { id };
+  schema: UrlIdResponse,
+  lookUp(store, url) {
+    const id = store.urlId(url);
+    return id instanceof Promise ? id.then(toJson) : toJson(id);
   },
-};
+});

@@ -1,23 +1,18 @@
-import type { ErrorBody } from '../../contract/error.ts';
 import { paths } from '../../contract/paths.ts';
-import { UrlLastResponse, UrlRequest } from '../../contract/url.ts';
-import { withinBudget } from '../budget.ts';
-import type { Endpoint } from '../endpoint.ts';
+import { UrlLastResponse } from '../../contract/url.ts';
+import type { UrlLast } from '../../core/records.ts';
+import { lookUpEndpoint } from '../look-up.ts';
 import { presentLast } from '../present.ts';
-import { answerUnknownUrl, normalUrlOf } from '../url-request.ts';
 
-export const urlLast: Endpoint<string> = {
-  method: 'POST',
+const toJson = (last: UrlLast | null) => last && JSON.stringify(presentLast(last));
+
+export const urlLast = lookUpEndpoint({
   path: paths.urlLast,
   operationId: 'urlLast',
   summary: 'The last status and the last payload of a URL',
-  body: UrlRequest,
-  response: { contentType: 'application/json', schema: UrlLastResponse },
-  refusals: ['not_found'],
-  read: normalUrlOf,
-  async answer(url, { services: { store }, times }, exchange): Promise<UrlLastResponse | ErrorBody> {
-    const last = await withinBudget(store.urlLast(url), times.queryBudgetMs);
-    if (last === null) return answerUnknownUrl(exchange);
-    return presentLast(last);
+  schema: UrlLastResponse,
+  lookUp(store, url) {
+    const last = store.urlLast(url);
+    return last instanceof Promise ? last.then(toJson) : toJson(last);
   },
-};
+});
