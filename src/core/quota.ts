@@ -26,21 +26,19 @@ export function policiesOf(limits: Limits): Policy[] {
 
 /** Which window of its kind a moment falls in: seconds, minutes, … months since 1970. */
 export function windowIndex(window: WindowName, ts: number): number {
-  if (window !== 'month') return Math.floor(ts / SECONDS[window]);
-  const date = new Date(ts * 1000);
-  return (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
+  return window === 'month' ? monthOf(ts).index : Math.floor(ts / SECONDS[window]);
 }
 
 /** The second after the last one of the window. */
 export function windowEnd(window: WindowName, ts: number): number {
-  const next = windowIndex(window, ts) + 1;
-  return window === 'month' ? monthStart(next) : next * SECONDS[window];
+  return window === 'month' ? monthOf(ts).endTs : (windowIndex(window, ts) + 1) * SECONDS[window];
 }
 
 /** A month is as long as it is. */
 export function windowSeconds(window: WindowName, ts: number): number {
   if (window !== 'month') return SECONDS[window];
-  return windowEnd('month', ts) - monthStart(windowIndex('month', ts));
+  const { startTs, endTs } = monthOf(ts);
+  return endTs - startTs;
 }
 
 /** The limit that keeps a query out: of several, the one that does so longest. Null when all let it through. */
@@ -74,6 +72,19 @@ function standingOf(policy: Policy, counts: Counts, ts: number): Standing {
 /** The last query that is let in may pass a limit by its weight less one. */
 function leftOf({ window, limit }: Policy, counts: Counts): number {
   return Math.max(0, limit - counts[window]);
+}
+
+type Month = { index: number; startTs: number; endTs: number };
+
+/** Kept, since every query asks for the month that it is, and dates cost as much as all the rest of its admission. */
+let lastMonth: Month = { index: 0, startTs: 0, endTs: 0 };
+
+function monthOf(ts: number): Month {
+  if (ts >= lastMonth.startTs && ts < lastMonth.endTs) return lastMonth;
+  const date = new Date(ts * 1000);
+  const index = (date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth();
+  lastMonth = { index, startTs: monthStart(index), endTs: monthStart(index + 1) };
+  return lastMonth;
 }
 
 function monthStart(index: number): number {
