@@ -12,6 +12,7 @@ import { startFeeds } from './app/feeds.ts';
 import { now } from './app/now.ts';
 import { openRedis, standIn, watchRedis } from './app/redis.ts';
 import type { Settings } from './config/settings.ts';
+import type { UrlLastResponse } from './contract/url.ts';
 import { AppError } from './core/errors.ts';
 import { METRICS_PATH, openMetricsServer } from './http/metrics-server.ts';
 import { buildServer, closeServer, setTlsPair } from './http/server.ts';
@@ -170,7 +171,8 @@ async function withKeys(control: Control, { signingKeyFile }: Settings): Promise
 async function fillDemo(store: Store, now: number): Promise<void> {
   const observations = demoObservations(now);
   const last = await store.urlLast(observations[0]?.url ?? '');
-  if (last?.event && last.event.ts > now - DEMO_FRESH_SECONDS) return;
+  const status = last === null ? null : (JSON.parse(last) as UrlLastResponse).status;
+  if (status !== null && status.ts > now - DEMO_FRESH_SECONDS) return;
   await store.apply(observations);
 }
 

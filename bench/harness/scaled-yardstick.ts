@@ -3,7 +3,8 @@ import { Redis } from 'ioredis';
 import postgres from 'postgres';
 import { paths } from '../../src/contract/paths.ts';
 import { UrlLastResponse, UrlRequest } from '../../src/contract/url.ts';
-import { presentLast } from '../../src/http/present.ts';
+import { STATUS_OF, type UrlLast } from '../../src/core/records.ts';
+import { presentEvent, presentPayload } from '../../src/http/present.ts';
 import { TAKE } from '../../src/limits/redis-scripts.ts';
 import { LAST } from '../../src/store/postgres/read-url.ts';
 import { type LastRow, toLast } from '../../src/store/record-rows.ts';
@@ -33,6 +34,15 @@ async function listen({ databaseUrl, redisUrl, connections }: ScaledYardstickOpt
     return presentLast(toLast(rows[0] as LastRow));
   });
   return app.listen({ host: '127.0.0.1', port: 0 });
+}
+
+function presentLast({ id, url, event, payload }: UrlLast): UrlLastResponse {
+  return {
+    id,
+    url,
+    status: event && { ...presentEvent(event), status: STATUS_OF[event.kind] },
+    payload: payload && presentPayload(payload),
+  };
 }
 
 process.once('message', async (options: ScaledYardstickOptions) => {

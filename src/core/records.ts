@@ -1,4 +1,4 @@
-/** What the server knows, in the words of the code; `http/present.ts` turns it into the words of the wire. */
+/** What the server knows, in the words of the code; `http/present.ts` and `store/answer-text.ts` turn it into the words of the wire. */
 
 export type EventKind = 'added' | 'online' | 'offline' | 'removed';
 
@@ -45,13 +45,6 @@ export type UrlLast = {
   /** The newest event; null when all that was reported of the URL are facts without a status. */
   event: StatusEvent | null;
   payload: Payload | null;
-};
-
-export type UrlHistory = {
-  id: number;
-  url: string;
-  events: StatusEvent[];
-  payloads: Payload[];
 };
 
 /** One match of a search: the URL and the time of the resolution, event or payload that matched. A line on the wire. */

@@ -8,6 +8,7 @@ import { normalUrlOf } from './url-request.ts';
 
 export type LookUpAnswer = { status: number; json: string };
 
+/** Of an answer that is text already, and so passes the serializer by. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The answer to most questions, since most URLs are not bad. Not thrown: on Fastify's way for errors it costs 50 µs more. */

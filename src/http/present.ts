@@ -1,17 +1,12 @@
 import type { Caller } from '../accounts/caller.ts';
 import type { LimitsResponse } from '../contract/limits.ts';
 import type { Payload as WirePayload } from '../contract/payload.ts';
-import type { Event, Status } from '../contract/status.ts';
-import type { UrlHistoryResponse, UrlLastResponse } from '../contract/url.ts';
+import type { Event } from '../contract/status.ts';
 import type { Counts } from '../core/quota.ts';
-import { type Payload, STATUS_OF, type StatusEvent, type UrlHistory, type UrlLast } from '../core/records.ts';
+import type { Payload, StatusEvent } from '../core/records.ts';
 
 export function presentEvent({ ts, kind, removal, reporter }: StatusEvent): Event {
   return { ts, status: kind, removal, reporter };
-}
-
-function presentStatus({ ts, kind, removal, reporter }: StatusEvent): Status {
-  return { ts, status: STATUS_OF[kind], removal, reporter };
 }
 
 export function presentPayload(payload: Payload): WirePayload {
@@ -25,19 +20,6 @@ export function presentPayload(payload: Payload): WirePayload {
     sha256_hash: payload.sha256,
     'malware-family': payload.family,
   };
-}
-
-export function presentLast({ id, url, event, payload }: UrlLast): UrlLastResponse {
-  return {
-    id,
-    url,
-    status: event === null ? null : presentStatus(event),
-    payload: payload === null ? null : presentPayload(payload),
-  };
-}
-
-export function presentHistory({ id, url, events, payloads }: UrlHistory): UrlHistoryResponse {
-  return { id, url, events: events.map(presentEvent), payloads: payloads.map(presentPayload) };
 }
 
 export function presentLimits({ account, limits }: Caller, counts: Counts): LimitsResponse {

@@ -1,5 +1,5 @@
 import type { Observation, ObservationInput } from '../core/observation.ts';
-import type { FileReport, Payload, StatusEvent, UrlHistory, UrlLast } from '../core/records.ts';
+import type { FileReport, Payload, StatusEvent, UrlLast } from '../core/records.ts';
 import type { SearchKey } from '../core/search-key.ts';
 import type { Window } from '../core/window.ts';
 
@@ -77,9 +77,14 @@ export type Store = {
 
   // At once where the engine is in this process: a promise and the timer beside it cost as much as half the look-up.
   urlId(url: string): number | null | Promise<number | null>;
-  urlLast(url: string): UrlLast | null | Promise<UrlLast | null>;
-  /** The newest `limit` events and the newest `limit` payloads, newest first. */
-  urlHistory(url: string, limit: number): Promise<UrlHistory | null>;
+  /**
+   * The last status and the last payload: the body of the answer, as it is sent (`UrlLastResponse` in contract/url.ts). As
+   * text, because making records of rows, the words of the wire of records and text of these costs more than the
+   * database does (docs/decisions/reads.md).
+   */
+  urlLast(url: string): string | null | Promise<string | null>;
+  /** The same of the newest `limit` events and the newest `limit` payloads, newest first (`UrlHistoryResponse`). */
+  urlHistory(url: string, limit: number): string | null | Promise<string | null>;
 
   hasUrl(id: number): Promise<boolean>;
   /** The newest events of a URL inside the window, newest first. */

@@ -10,6 +10,7 @@ import { gzipSync } from 'node:zlib';
 import { urlhausDump } from '../../bench/generate-urlhaus.ts';
 import { paths } from '../../src/contract/paths.ts';
 import { openStore } from '../../src/store/open.ts';
+import { newestEventOf } from '../store/answers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { onTerminal } from './on-terminal.ts';
 import { startServer, tokenOf } from './server.ts';
@@ -88,5 +89,5 @@ test('a terminal shows a bar with rows, rate and time left, and then the report 
 async function lastKind(t: TestContext, dataDir: string): Promise<string | undefined> {
   const store = await openStore({ dataDir });
   t.after(() => store.close());
-  return (await store.urlLast(URL))?.event?.kind;
+  return (await newestEventOf(store, URL))?.status;
 }

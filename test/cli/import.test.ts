@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { urlhausDump } from '../../bench/generate-urlhaus.ts';
 import { openStore } from '../../src/store/open.ts';
+import { newestEventOf } from '../store/answers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { PROGRAM, startUrlwarden, urlwarden } from './urlwarden.ts';
 
@@ -31,9 +32,9 @@ function world(t: TestContext) {
     pipe: (stdin: string | Buffer, ...args: string[]) => urlwarden([...args, '--data', data], stdin),
     async statusOf(name: string): Promise<string | undefined> {
       const store = await openStore({ dataDir: data });
-      const found = await store.urlLast(`http://${name}.example/`);
+      const event = await newestEventOf(store, `http://${name}.example/`);
       await store.close();
-      return found?.event?.kind;
+      return event?.status;
     },
   };
 }

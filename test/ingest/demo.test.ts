@@ -4,6 +4,7 @@ import { formatIp } from '../../src/core/ip.ts';
 import { parseNetwork } from '../../src/core/network.ts';
 import { demoObservations } from '../../src/ingest/demo.ts';
 import { openStore } from '../../src/store/open.ts';
+import { historyOf } from '../store/answers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const NOW = 1_794_700_000;
@@ -35,13 +36,13 @@ test('demo data shows every kind of event, several payloads, both families of ad
   const store = await openStore({ dataDir: temporaryFolder(t) });
   t.after(() => store.close());
   await store.apply(demo);
-  const histories = await Promise.all(
-    [...new Set(demo.map(({ url }) => url))].map((url) => store.urlHistory(url, 100)),
-  );
-  const kinds = new Set(histories.flatMap((history) => history?.events.map(({ kind }) => kind) ?? []));
+  const histories = await Promise.all([...new Set(demo.map(({ url }) => url))].map((url) => historyOf(store, url)));
+  const kinds = new Set(histories.flatMap((history) => history?.events.map(({ status }) => status) ?? []));
   assert.deepEqual([...kinds].sort(), ['added', 'offline', 'online', 'removed']);
   assert.ok(histories.some((history) => (history?.payloads.length ?? 0) >= 3));
-  const families = new Set(histories.flatMap((history) => history?.payloads.map(({ family }) => family) ?? []));
+  const families = new Set(
+    histories.flatMap((history) => history?.payloads.map((payload) => payload['malware-family']) ?? []),
+  );
   assert.ok(families.size >= 5);
   const lengths = new Set(demo.flatMap(({ addresses }) => addresses.map(({ ip }) => formatIp(ip).includes(':'))));
   assert.equal(lengths.size, 2);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 import type { Item } from '../../src/ingest/format.ts';
+import { newestEventOf } from '../store/answers.ts';
 import { importWorld, madeFormat, NO_SOURCE, NOW_TS, row, type World } from './import-world.ts';
 
 const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.example/`) as [string, string, string, string];
@@ -19,8 +20,8 @@ async function complete(world: World, items: Item[], options: object = {}) {
 }
 
 async function last({ store }: World, url: string): Promise<string> {
-  const event = (await store.urlLast(url))?.event;
-  return event ? `${event.kind}@${event.ts}` : 'unknown';
+  const event = await newestEventOf(store, url);
+  return event ? `${event.status}@${event.ts}` : 'unknown';
 }
 
 suite('a complete listing', () => {

@@ -6,6 +6,7 @@ import type { Item } from '../../src/ingest/format.ts';
 import { BATCH_SIZE } from '../../src/ingest/run.ts';
 import type { Reject } from '../../src/store/control.ts';
 import type { Store } from '../../src/store/store.ts';
+import { lastOf } from '../store/answers.ts';
 import { factsOf } from '../store/contract/observations.ts';
 import { importWorld, madeFormat, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
 
@@ -36,7 +37,7 @@ suite('an import', () => {
       wentOffline: 0,
     });
     assert.ok(seconds > 0);
-    assert.equal((await store.urlLast('http://b.example/b'))?.event?.kind, 'offline');
+    assert.equal((await lastOf(store, 'http://b.example/b'))?.status?.status, 'offline');
 
     const { urlsAdded, eventsChanged, resolutionsChanged } = await run({ format: urlhausCsv, source: textSource(CSV) });
     assert.deepEqual([urlsAdded, eventsChanged, resolutionsChanged], [0, 0, 0]);
@@ -236,7 +237,7 @@ function hash(item: Item): number {
 }
 
 async function statusOf(store: Store, url: string): Promise<string | undefined> {
-  return (await store.urlLast(url))?.event?.kind === 'offline' ? 'offline' : 'online';
+  return (await lastOf(store, url))?.status?.status;
 }
 
 async function matches(store: Store, asn: number): Promise<number> {

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { backupData, restoreData } from '../../src/store/backup.ts';
 import { openControl, openStore } from '../../src/store/open.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { lastOf } from './answers.ts';
 import { ADA, GOLD, key } from './contract/control-records.ts';
 import { seen } from './contract/observations.ts';
 
@@ -41,7 +42,7 @@ test('what is restored gives the same answers, and goes on', async (t) => {
 
   assert.equal(await control2.addAccount(ADA), false, 'the unique keys are there');
   await store2.apply([seen({ ts: 20, url: URL, status: 'offline' })]);
-  assert.equal((await store2.urlLast(URL))?.event?.kind, 'offline');
+  assert.equal((await lastOf(store2, URL))?.status?.status, 'offline');
 });
 
 test('the restored files have the schema of the ones that were backed up', async (t) => {

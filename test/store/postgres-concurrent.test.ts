@@ -7,6 +7,7 @@ import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { historyOf, lastOf } from './answers.ts';
 import { DAY, find, hashOf, NEW_YEAR, seen } from './contract/observations.ts';
 
 const T = NEW_YEAR;
@@ -146,8 +147,8 @@ function addressOf(round: number, i: number): string {
 /** All that a store says of the URLs of a round, but for the ids. */
 async function answersOf(store: Store, round: number): Promise<string> {
   const urls = Array.from({ length: URLS }, (_, i) => urlOf(round, i));
-  const histories = await Promise.all(urls.map((url) => store.urlHistory(url, 1_000)));
-  const last = await Promise.all(urls.map((url) => store.urlLast(url)));
+  const histories = await Promise.all(urls.map((url) => historyOf(store, url, 1_000)));
+  const last = await Promise.all(urls.map((url) => lastOf(store, url)));
   const resolutions = await find(store, 'ip', `10.${round}.0.0/16`);
   const networks = [];
   for (const asn of [64501, 64502, 64503])

@@ -7,6 +7,7 @@ import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { PostgresServer } from '../servers/postgres.ts';
 import { promote, startPair } from '../servers/postgres-pair.ts';
+import { lastOf } from './answers.ts';
 import { NEW_YEAR, seen } from './contract/observations.ts';
 
 const T = NEW_YEAR;
@@ -112,8 +113,8 @@ function urlOf(i: number, j: number): string {
 
 async function checkBatch(store: Store, i: number): Promise<void> {
   for (let j = 0; j < URLS; j++) {
-    const last = await store.urlLast(urlOf(i, j));
-    assert.deepEqual(last?.event, { ts: T + i, kind: 'added', removal: '', reporter: `reporter ${i}` });
+    const last = await lastOf(store, urlOf(i, j));
+    assert.deepEqual(last?.status, { ts: T + i, status: 'online', removal: '', reporter: `reporter ${i}` });
   }
 }
 

@@ -12,6 +12,7 @@ import * as searches from '../../src/store/postgres/search.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../servers/child.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
+import { lastOf } from './answers.ts';
 import {
   ALWAYS,
   bounds,
@@ -32,7 +33,7 @@ test('several nodes may start at once on a new database', async (t) => {
   const url = await makeDatabase();
   const nodes = await Promise.all(Array.from({ length: 6 }, () => open(t, url)));
   await nodes[0]?.apply([seen({ ts: T, url: URL })]);
-  for (const node of nodes) assert.equal((await node.urlLast(URL))?.event?.ts, T);
+  for (const node of nodes) assert.equal((await lastOf(node, URL))?.status?.ts, T);
   const names = await onDatabase(t, url)`select name from migrations order by number`;
   assert.equal(new Set(names.map(({ name }) => name)).size, names.length);
 });
@@ -83,7 +84,7 @@ test('lookups go to the replicas, all else to the primary', async (t) => {
   await other.apply([seen({ ts: T + 7, url: URL })]);
   const store = await open(t, url, [replica, replica]);
   await store.apply([seen({ ts: T, url: URL })]);
-  assert.equal((await store.urlLast(URL))?.event?.ts, T + 7);
+  assert.equal((await lastOf(store, URL))?.status?.ts, T + 7);
   assert.deepEqual(await find(store, 'host', '192.0.2.1'), [`${T + 7} ${URL}`]);
   const [exported] = await collect(store.exportUrls({}, new AbortController().signal));
   assert.equal(exported?.event?.ts, T);
@@ -95,10 +96,10 @@ test('a replica that fails is left alone, and others are asked', async (t) => {
   const notMigrated = await makeDatabase();
   await (await open(t, replica)).apply([seen({ ts: T + 7, url: URL })]);
   const one = await open(t, url, [nowhere, notMigrated, replica]);
-  for (let i = 0; i < 6; i++) assert.equal((await one.urlLast(URL))?.event?.ts, T + 7);
+  for (let i = 0; i < 6; i++) assert.equal((await lastOf(one, URL))?.status?.ts, T + 7);
   const none = await open(t, url, [nowhere, notMigrated]);
   await none.apply([seen({ ts: T, url: URL })]);
-  for (let i = 0; i < 6; i++) assert.equal((await none.urlLast(URL))?.event?.ts, T);
+  for (let i = 0; i < 6; i++) assert.equal((await lastOf(none, URL))?.status?.ts, T);
   await none.ready();
 });
 
@@ -130,10 +131,10 @@ test('a search that is called off while others wait on its connection leaves the
   await Promise.all([store.urlLast(URL), search()]);
   await onDatabase(t, url).begin(async (transaction) => {
     await transaction`lock table families in access exclusive mode`;
-    const first = store.urlLast(urls[0] as string);
+    const first = lastOf(store, urls[0] as string);
     await until(async () => (await waiting(transaction)) === 1);
     const searching = search(called.signal);
-    const others = urls.map((one) => store.urlLast(one));
+    const others = urls.map((one) => lastOf(store, one));
     await setTimeout(20);
     called.abort();
     await assert.rejects(searching, { name: 'AbortError' });
@@ -183,9 +184,9 @@ test('texts of any length and spelling come back as they went in', async (t) => 
       feed: text,
       ts: T,
     });
-    const last = await store.urlLast(url);
-    assert.deepEqual([last?.url, last?.event?.removal, last?.event?.reporter], [url, text, text]);
-    assert.deepEqual([last?.payload?.fileName, last?.payload?.family], [text, text]);
+    const last = await lastOf(store, url);
+    assert.deepEqual([last?.url, last?.status?.removal, last?.status?.reporter], [url, text, text]);
+    assert.deepEqual([last?.payload?.file_name, last?.payload?.['malware-family']], [text, text]);
     assert.deepEqual(await store.finishListing({ feed: text, ts: T + 1 }), { wentOffline: 0 });
   }
   const nul = { by: 'family', folded: 'a\0b' } as const;
@@ -199,7 +200,7 @@ test('a batch that fails leaves nothing behind, and the next one succeeds', asyn
   await assert.rejects(store.apply([good, bad]));
   assert.equal(await store.urlId('http://a.example/'), null);
   await store.apply([good]);
-  assert.equal((await store.urlLast('http://a.example/'))?.event?.reporter, 'new');
+  assert.equal((await lastOf(store, 'http://a.example/'))?.status?.reporter, 'new');
 });
 
 async function open(t: TestContext, url: string, readUrls: string[] = [], connections = 3): Promise<Store> {

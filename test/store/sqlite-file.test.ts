@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { AppError } from '../../src/core/errors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { lastOf } from './answers.ts';
 import { seen } from './contract/observations.ts';
 
 const run = promisify(execFile);
@@ -85,5 +86,5 @@ test('a batch that fails leaves nothing behind, and the next one succeeds', asyn
   await assert.rejects(store.apply([good, bad]));
   assert.equal(await store.urlId('http://a.example/'), null);
   await store.apply([good]);
-  assert.equal((await store.urlLast('http://a.example/'))?.event?.reporter, 'new');
+  assert.equal((await lastOf(store, 'http://a.example/'))?.status?.reporter, 'new');
 });

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { NULL, payloadText } from '../../src/store/answer-text.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Database, Query } from '../../src/store/sqlite/database.ts';
 import { createFiles } from '../../src/store/sqlite/files.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { historyOf } from './answers.ts';
 import { hashOf, seen } from './contract/observations.ts';
 
 const URL = 'http://a.example/x';
@@ -13,34 +15,39 @@ test('a history shows what another process told of a file since the last one', a
   const dataDir = temporaryFolder(t);
   const [ours, other] = [await openStore({ dataDir }), await openStore({ dataDir })];
   t.after(() => Promise.all([ours.close(), other.close()]));
-  const nameOf = async () => (await ours.urlHistory(URL, 100))?.payloads[0]?.fileName;
+  const nameOf = async () => (await historyOf(ours, URL))?.payloads[0]?.file_name;
   await ours.apply([seen({ ts: 10, url: URL, payload: { sha256: hashOf('a') } })]);
   assert.equal(await nameOf(), null);
   await other.applyFiles([{ ...UNTOLD, sha256: hashOf('a'), fileName: 'a.sh' }]);
   assert.equal(await nameOf(), 'a.sh');
 });
 
-test('files are read once each while nothing is written, and again when too many were remembered', () => {
+test('files are read once each while nothing is written, and again when another took their place', () => {
   let reads = 0;
   let version = 1;
   const query = {
     get: (id?: number) => {
       if (id === undefined) return [version];
       reads++;
-      return [new Uint8Array(32), null, null, null, null, `${id}`];
+      return [null, null, null, null, `${id}`, null];
     },
   } as unknown as Query<never>;
   const files = createFiles({ prepare: () => query } as unknown as Database);
+  const nameOf = (id: number) => JSON.parse(payloadText(0, files.textOf(id), NULL)).file_name;
   files.renew();
-  assert.equal(files.of(1).fileName, '1');
+  assert.equal(nameOf(1), '1');
   files.renew();
-  assert.equal(files.of(1).fileName, '1');
+  assert.equal(nameOf(1), '1');
   assert.equal(reads, 1);
   version = 2;
   files.renew();
-  assert.equal(files.of(1).fileName, '1');
+  assert.equal(nameOf(1), '1');
   assert.equal(reads, 2);
-  for (let id = 2; id <= 20_001; id++) files.of(id);
-  files.of(1);
-  assert.equal(reads, 20_003);
+  const PLACES = 2 ** 15;
+  for (let id = 2; id <= PLACES; id++) files.textOf(id);
+  assert.equal(nameOf(1), '1');
+  assert.equal(reads, PLACES + 1);
+  assert.equal(nameOf(PLACES + 1), `${PLACES + 1}`);
+  assert.equal(nameOf(1), '1');
+  assert.equal(reads, PLACES + 3);
 });

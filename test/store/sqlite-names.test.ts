@@ -3,19 +3,19 @@ import { test } from 'node:test';
 import type { Database, Query } from '../../src/store/sqlite/database.ts';
 import { createNames } from '../../src/store/sqlite/names.ts';
 
-test('names are read once each, and again when too many were remembered', () => {
+test('names are JSON, read once each, and again when too many were remembered', () => {
   let reads = 0;
   const query = {
     get: (id: number) => {
       reads++;
-      return [`name ${id}`];
+      return [`name "${id}"`];
     },
   } as unknown as Query<[string]>;
   const names = createNames({ prepare: () => query } as unknown as Database, 'reporters', 'name');
-  assert.equal(names(1), 'name 1');
-  assert.equal(names(1), 'name 1');
+  assert.equal(names(1), '"name \\"1\\""');
+  assert.equal(names(1), '"name \\"1\\""');
   assert.equal(reads, 1);
   for (let id = 2; id <= 10_001; id++) names(id);
-  assert.equal(names(1), 'name 1');
+  assert.equal(names(1), '"name \\"1\\""');
   assert.equal(reads, 10_002);
 });

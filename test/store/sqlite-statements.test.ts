@@ -12,6 +12,7 @@ import { createReadStreams } from '../../src/store/sqlite/read-streams.ts';
 import { createReadUrl } from '../../src/store/sqlite/read-url.ts';
 import { createSearch } from '../../src/store/sqlite/search.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { historyOf, lastOf } from './answers.ts';
 import {
   ALWAYS,
   bounds,
@@ -99,7 +100,7 @@ test('the last status and payload of a URL are one statement, known or not, once
   const { runs, reads } = await watched(t);
   reads.urlLast(observation(0).url);
   runs.length = 0;
-  assert.ok(reads.urlLast(observation(1).url)?.payload);
+  assert.ok((await lastOf(reads, observation(1).url))?.payload);
   assert.equal(runs.length, 1);
   assert.equal(reads.urlLast('http://unknown.example/'), null);
   assert.equal(runs.length, 2);
@@ -107,9 +108,9 @@ test('the last status and payload of a URL are one statement, known or not, once
 
 test('a history is four statements, once names and files were read: one asks whether these are still so', async (t) => {
   const { runs, reads } = await watched(t);
-  await reads.urlHistory(observation(0).url, 100);
+  reads.urlHistory(observation(0).url, 100);
   runs.length = 0;
-  assert.equal((await reads.urlHistory(observation(1).url, 100))?.payloads.length, 1);
+  assert.equal((await historyOf(reads, observation(1).url))?.payloads.length, 1);
   assert.equal(runs.length, 4);
 });
 

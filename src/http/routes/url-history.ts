@@ -1,15 +1,11 @@
 import { paths } from '../../contract/paths.ts';
 import { HISTORY_LIMIT, UrlHistoryResponse } from '../../contract/url.ts';
 import { lookUpEndpoint } from '../look-up.ts';
-import { presentHistory } from '../present.ts';
 
 export const urlHistory = lookUpEndpoint({
   path: paths.urlHistory,
   operationId: 'urlHistory',
   summary: 'The last 100 events and the last 100 payloads of a URL',
   schema: UrlHistoryResponse,
-  async lookUp(store, url) {
-    const history = await store.urlHistory(url, HISTORY_LIMIT);
-    return history && JSON.stringify(presentHistory(history));
-  },
+  lookUp: (store, url) => store.urlHistory(url, HISTORY_LIMIT),
 });

@@ -1,3 +1,14 @@
+import {
+  eventText,
+  fileText,
+  historyText,
+  type Json,
+  jsonOf,
+  lastText,
+  NULL,
+  payloadText,
+  statusText,
+} from '../answer-text.ts';
 import { FIRST_HIDDEN_KIND } from '../entry-kind.ts';
 import {
   byTimeAndKey,
@@ -10,8 +21,6 @@ import {
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
   type PayloadRow,
-  toEvent,
-  toLast,
   toPayload,
 } from '../record-rows.ts';
 import type { Store } from '../store.ts';
@@ -48,7 +57,7 @@ export function createReadUrl(query: Query): Pick<Store, 'urlId' | 'urlLast' | '
 
     async urlLast(url) {
       const [row] = await query<LastRow>(LAST, [urlKey(url)]);
-      return row === undefined ? null : toLast(row);
+      return row === undefined ? null : lastOf(row);
     },
 
     async urlHistory(url, limit) {
@@ -60,11 +69,29 @@ export function createReadUrl(query: Query): Pick<Store, 'urlId' | 'urlLast' | '
       ]);
       if (row === undefined) return null;
       const newest = payloads.sort(byTimeAndKey).slice(0, limit);
-      return { id: row[0], url, events: events.map(toEvent), payloads: newest.map(toPayload) };
+      return historyText(row[0], url, events.map(eventOf).join(), newest.map(payloadOf).join());
     },
 
     async hasUrl(id) {
       return (await query(HAS, [id])).length > 0;
     },
   };
+}
+
+function lastOf([id, url, ts, kind, removal, reporter, ...payload]: LastRow): Json {
+  return lastText(
+    id,
+    url,
+    ts === null ? NULL : statusText(ts, kind as number, jsonOf(removal), jsonOf(reporter)),
+    payload[0] === null ? NULL : payloadOf(payload as PayloadRow),
+  );
+}
+
+function eventOf([ts, kind, removal, reporter]: EventRow): Json {
+  return eventText(ts, kind, jsonOf(removal), jsonOf(reporter));
+}
+
+function payloadOf(row: PayloadRow): Json {
+  const payload = toPayload(row);
+  return payloadText(payload.ts, fileText(payload), jsonOf(payload.family));
 }

@@ -1,7 +1,5 @@
-import type { Payload, StatusEvent, UrlHistory } from '../../core/records.ts';
+import { eventText, historyText, type Json, NULL, ownFileText, payloadText } from '../answer-text.ts';
 import { FIRST_HIDDEN_KIND } from '../entry-kind.ts';
-import type { Details } from '../known-file.ts';
-import { toEvent } from '../record-rows.ts';
 import { urlKey } from '../url-key.ts';
 import type { Database } from './database.ts';
 import { createFiles } from './files.ts';
@@ -9,9 +7,14 @@ import { createNames } from './names.ts';
 
 const ID = 'select id from urls where url_key = ?';
 
+// A bare `limit ?` costs 14 µs more at each run: SQLite seems to plan the statement anew whenever a limit is bound, but not
+// where the limit is an expression.
+const LIMIT = 'limit cast(? as integer)';
+
 const NEWEST_EVENTS = `
   select ts, kind, removal_id, reporter_id from events
-  where url_id = ? and kind < ${FIRST_HIDDEN_KIND} order by ts desc, kind desc limit ?`;
+  where url_id = ? and kind < ${FIRST_HIDDEN_KIND} order by ts desc, kind desc ${LIMIT}`;
+type EventRow = [ts: number, kind: number, removalId: number, reporterId: number];
 
 // Few payloads keep details of their own, and every column of every row costs: these come as one, where there are any.
 const PAYLOAD_COLUMNS = `
@@ -21,65 +24,67 @@ const PAYLOAD_COLUMNS = `
 type PayloadRow = [ts: number, fileId: number, familyId: number | null, ownDetails: string | null];
 
 const NEWEST_PAYLOADS = `
-  select ${PAYLOAD_COLUMNS} from payloads where url_id = ? order by ts desc, file_id desc limit ?`;
+  select ${PAYLOAD_COLUMNS} from payloads where url_id = ? order by ts desc, file_id desc ${LIMIT}`;
 
 // At most so many of one time are put in order: more files from one URL in one second come in any order.
 const PAYLOADS_OF_TIME = `select ${PAYLOAD_COLUMNS} from payloads where url_id = ? and ts = ? limit 1000`;
 
-const NO_DETAILS: Details = [null, null, null, null, null];
+const FILE_KEY = 'select file_key from files where id = ?';
 
-/** What happened to one URL. A join costs a microsecond a row, so names and files come from memory. */
+/** What happened to one URL. A join costs a microsecond a row, so names and files come from memory, as JSON. */
 export function createReadHistory(db: Database) {
   const id = db.prepare<[number]>(ID);
-  const newestEvents = db.prepare<[ts: number, kind: number, removalId: number, reporterId: number]>(NEWEST_EVENTS);
+  const newestEvents = db.prepare<EventRow>(NEWEST_EVENTS);
   const newestPayloads = db.prepare<PayloadRow>(NEWEST_PAYLOADS);
   const payloadsOfTime = db.prepare<PayloadRow>(PAYLOADS_OF_TIME);
+  const fileKey = db.prepare<[Uint8Array]>(FILE_KEY);
   const removals = createNames(db, 'removals', 'reason');
   const reporters = createNames(db, 'reporters', 'name');
   const families = createNames(db, 'families', 'name');
   const files = createFiles(db);
 
-  function eventsOf(urlId: number, limit: number): StatusEvent[] {
-    return newestEvents
-      .all(urlId, limit)
-      .map(([ts, kind, removalId, reporterId]) => toEvent([ts, kind, removals(removalId), reporters(reporterId)]));
+  function eventsOf(urlId: number, limit: number): string {
+    let text = '';
+    for (const [ts, kind, removalId, reporterId] of newestEvents.all(urlId, limit)) {
+      text += `,${eventText(ts, kind, removals(removalId), reporters(reporterId))}`;
+    }
+    return text.slice(1);
   }
 
-  function payloadsOf(urlId: number, limit: number): Payload[] {
+  function payloadsOf(urlId: number, limit: number): string {
     files.renew();
-    const rows = newestPayloads.all(urlId, limit);
-    const oldest = rows.length < limit ? undefined : rows.at(-1)?.[0];
-    if (oldest === undefined) return rows.sort(byTimeAndKey).map(toPayload);
-    const newer = rows.filter(([ts]) => ts > oldest);
-    return [...newer, ...payloadsOfTime.all(urlId, oldest)].sort(byTimeAndKey).slice(0, limit).map(toPayload);
+    let text = '';
+    for (const [ts, fileId, familyId, ownDetails] of newestOf(urlId, limit)) {
+      const file = files.textOf(fileId);
+      const told = ownDetails === null ? file : ownFileText(file, JSON.parse(ownDetails));
+      text += `,${payloadText(ts, told, familyId === null ? NULL : families(familyId))}`;
+    }
+    return text.slice(1);
   }
 
-  /** At equal times the greater key first, as in `urlLast`, whichever came first. */
-  function byTimeAndKey([ts, fileId]: PayloadRow, [otherTs, otherFileId]: PayloadRow): number {
-    return otherTs - ts || Buffer.compare(files.of(otherFileId).key, files.of(fileId).key);
+  function newestOf(urlId: number, limit: number): PayloadRow[] {
+    // One more than wanted tells whether the oldest time has more of them.
+    const rows = newestPayloads.all(urlId, limit + 1);
+    const beyond = rows.length > limit ? rows.pop() : undefined;
+    const oldest = rows.at(-1)?.[0];
+    if (beyond === undefined || beyond[0] !== oldest) return inOrder(rows);
+    const newer = rows.filter(([ts]) => ts > beyond[0]);
+    return inOrder([...newer, ...payloadsOfTime.all(urlId, beyond[0])]).slice(0, limit);
   }
 
-  function toPayload([ts, fileId, familyId, ownDetails]: PayloadRow): Payload {
-    const file = files.of(fileId);
-    const [mimeType, fileType, fileExt, fileSize, fileName] =
-      ownDetails === null ? NO_DETAILS : (JSON.parse(ownDetails) as Details);
-    return {
-      ts,
-      sha256: file.sha256,
-      mimeType: mimeType ?? file.mimeType,
-      fileType: fileType ?? file.fileType,
-      fileExt: fileExt ?? file.fileExt,
-      fileSize: fileSize ?? file.fileSize,
-      fileName: fileName ?? file.fileName,
-      family: familyId === null ? null : families(familyId),
-    };
+  /** At equal times the greater key first, as in `urlLast`, whichever came first. Few URLs have such payloads. */
+  function inOrder(rows: PayloadRow[]): PayloadRow[] {
+    if (!rows.some(([ts], i) => ts === rows[i + 1]?.[0])) return rows;
+    const keys = new Map(rows.map(([, fileId]) => [fileId, (fileKey.get(fileId) as [Uint8Array])[0]]));
+    const keyOf = ([, fileId]: PayloadRow) => keys.get(fileId) as Uint8Array;
+    return rows.sort((a, b) => b[0] - a[0] || Buffer.compare(keyOf(b), keyOf(a)));
   }
 
   return {
-    async urlHistory(url: string, limit: number): Promise<UrlHistory | null> {
+    urlHistory(url: string, limit: number): Json | null {
       const urlId = id.get(urlKey(url))?.[0];
       if (urlId === undefined) return null;
-      return { id: urlId, url, events: eventsOf(urlId, limit), payloads: payloadsOf(urlId, limit) };
+      return historyText(urlId, url, eventsOf(urlId, limit), payloadsOf(urlId, limit));
     },
   };
 }

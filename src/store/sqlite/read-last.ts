@@ -1,5 +1,4 @@
-import type { EventKind, Payload, StatusEvent, UrlLast } from '../../core/records.ts';
-import { ENTRY_KINDS } from '../entry-kind.ts';
+import { fileText, type Json, lastText, NULL, payloadText, statusText } from '../answer-text.ts';
 import { urlKey } from '../url-key.ts';
 import type { Database } from './database.ts';
 import { createNames } from './names.ts';
@@ -36,27 +35,24 @@ type LastRow = [
 ];
 
 /** The hot path: the last status and the last payload of a URL. */
-export function createReadLast(db: Database): (url: string) => UrlLast | null {
+export function createReadLast(db: Database): (url: string) => Json | null {
   const last = db.prepare<LastRow>(LAST);
   const removals = createNames(db, 'removals', 'reason');
   const reporters = createNames(db, 'reporters', 'name');
   const families = createNames(db, 'families', 'name');
 
-  const eventOf = (row: LastRow): StatusEvent | null => {
-    const [, ts, kind, removalId, reporterId] = row;
-    if (ts === null) return null;
-    return { ts, kind: ENTRY_KINDS[kind] as EventKind, removal: removals(removalId), reporter: reporters(reporterId) };
-  };
+  const statusOf = ([, ts, kind, removalId, reporterId]: LastRow): Json =>
+    ts === null ? NULL : statusText(ts, kind, removals(removalId), reporters(reporterId));
 
-  const payloadOf = (row: LastRow): Payload | null => {
+  const payloadOf = (row: LastRow): Json => {
     const [, , , , , ts, sha256, mimeType, fileType, fileExt, fileSize, fileName, familyId] = row;
-    if (ts === null) return null;
-    const family = familyId === null ? null : families(familyId);
-    return { ts, sha256, mimeType, fileType, fileExt, fileSize, fileName, family };
+    if (ts === null) return NULL;
+    const file = fileText({ mimeType, fileType, fileExt, fileSize, fileName, sha256 });
+    return payloadText(ts, file, familyId === null ? NULL : families(familyId));
   };
 
   return (url) => {
     const row = last.get(urlKey(url));
-    return row === undefined ? null : { id: row[0], url, event: eventOf(row), payload: payloadOf(row) };
+    return row === undefined ? null : lastText(row[0], url, statusOf(row), payloadOf(row));
   };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Observation } from '../../../src/core/observation.ts';
+import { historyOf, lastOf } from '../answers.ts';
 import { dump } from './dump.ts';
 import type { OpenStore } from './index.ts';
 import { find, hashOf, NEW_YEAR, seen } from './observations.ts';
@@ -45,8 +46,8 @@ export function applySuite(open: OpenStore): void {
       const back = await open(t);
       for (let i = observations.length; i > 0; i -= 9) await back.apply(observations.slice(Math.max(0, i - 9), i));
       for (const { url } of observations) {
-        const [a, b] = [await forth.urlLast(url), await back.urlLast(url)];
-        assert.deepEqual([a?.event?.removal, isUp(a?.event?.kind)], [b?.event?.removal, isUp(b?.event?.kind)]);
+        const [a, b] = [await lastOf(forth, url), await lastOf(back, url)];
+        assert.deepEqual([a?.status?.removal, a?.status?.status], [b?.status?.removal, b?.status?.status]);
       }
     });
 
@@ -57,23 +58,23 @@ export function applySuite(open: OpenStore): void {
       await store.apply([of('before', {}), of('other', { fileName: 'other.exe', family: 'Other' })]);
       await store.apply([of('tells', { fileName: 'told.exe', fileSize: 0, fileType: 'exe', family: 'Told' })]);
       await store.apply([of('after', {})]);
-      const payload = async (name: string) => (await store.urlLast(`http://${name}.example/`))?.payload;
+      const payload = async (name: string) => (await lastOf(store, `http://${name}.example/`))?.payload;
       assert.deepEqual(
         { ...(await payload('other')) },
         {
           ts: T,
-          sha256: hashOf('a'),
-          mimeType: null,
-          fileType: 'exe',
-          fileExt: null,
-          fileSize: 0,
-          fileName: 'other.exe',
-          family: 'Other',
+          mime_type: null,
+          file_type: 'exe',
+          file_ext: null,
+          file_size: 0,
+          file_name: 'other.exe',
+          sha256_hash: hashOf('a'),
+          'malware-family': 'Other',
         },
       );
-      assert.equal((await payload('tells'))?.fileName, 'told.exe');
-      assert.equal((await payload('tells'))?.family, 'Told');
-      for (const name of ['before', 'after']) assert.equal((await payload(name))?.fileName, 'other.exe');
+      assert.equal((await payload('tells'))?.file_name, 'told.exe');
+      assert.equal((await payload('tells'))?.['malware-family'], 'Told');
+      for (const name of ['before', 'after']) assert.equal((await payload(name))?.file_name, 'other.exe');
       assert.deepEqual(await find(store, 'malware_family', 'other'), [
         `${T} http://after.example/`,
         `${T} http://before.example/`,
@@ -104,9 +105,9 @@ export function applySuite(open: OpenStore): void {
         of({ fileName: 'no hash' }),
         of({ fileName: 'no hash', fileSize: 1 }),
       ]);
-      const payloads = (await store.urlHistory(url, 100))?.payloads ?? [];
-      const facts = payloads.map(({ ts, sha256, fileName, fileSize }) =>
-        [ts - T, sha256?.[0], fileName, fileSize].join(),
+      const payloads = (await historyOf(store, url))?.payloads ?? [];
+      const facts = payloads.map(({ ts, sha256_hash, file_name, file_size }) =>
+        [ts - T, sha256_hash?.[0], file_name, file_size].join(),
       );
       assert.deepEqual(facts.sort(), ['0,,no hash,', '0,,no hash,1', '0,a,late name,', '0,b,,', '1,a,late name,']);
     });
@@ -136,9 +137,9 @@ export function applySuite(open: OpenStore): void {
           payload: { fileName: text, fileSize: Number.MAX_SAFE_INTEGER },
         }),
       ]);
-      const last = await store.urlLast(url);
+      const last = await lastOf(store, url);
       assert.deepEqual(
-        [last?.url, last?.event?.removal, last?.event?.reporter, last?.payload?.fileName, last?.payload?.fileSize],
+        [last?.url, last?.status?.removal, last?.status?.reporter, last?.payload?.file_name, last?.payload?.file_size],
         [url, text, text, text, Number.MAX_SAFE_INTEGER],
       );
     });
@@ -159,8 +160,4 @@ function manyObservations(): Observation[] {
       ...(i % 3 === 0 ? { payload: { sha256: hashOf('abc'[i % 2] ?? 'c'), family: `Family ${i % 5}` } } : {}),
     });
   });
-}
-
-function isUp(kind: string | undefined): boolean {
-  return kind === 'added' || kind === 'online';
 }

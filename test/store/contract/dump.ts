@@ -1,5 +1,6 @@
 import type { Observation } from '../../../src/core/observation.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { historyOf, lastOf } from '../answers.ts';
 import { ALWAYS, bounds, collectFacts, searchKey } from './observations.ts';
 
 /** Every answer that the store gives about the URLs of these observations, but for the ids. */
@@ -7,8 +8,8 @@ export async function dump(store: Store, observations: readonly Observation[]) {
   const urls = [...new Set(observations.map(({ url }) => url))].sort();
   const answers = [];
   for (const url of urls) {
-    const history = await store.urlHistory(url, 1_000);
-    const last = await store.urlLast(url);
+    const history = await historyOf(store, url, 1_000);
+    const last = await lastOf(store, url);
     answers.push({ ...history, last, id: null, ...(last && { last: { ...last, id: null } }) });
   }
   const everywhere = ['0.0.0.0/0', '::/0'].map((network) => store.search(searchKey('ip', network), ALWAYS, bounds()));

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import type { Observation, ObservationInput } from '../../../src/core/observation.ts';
 import { parsePaper, printPaper } from '../../../src/core/observation-paper.ts';
 import type { ExportFilter, Store } from '../../../src/store/store.ts';
+import { historyOf } from '../answers.ts';
 import { dump } from './dump.ts';
 import type { OpenStore } from './index.ts';
 import { collect, DAY, find, hashOf, NEW_YEAR, seen } from './observations.ts';
@@ -116,7 +117,14 @@ export function exportSuite(open: OpenStore): void {
       const url = 'http://a.example/x';
       await store.apply([seen({ ts: 10, url, reporter: 'ada', payload: { sha256: hashOf('a'), family: 'Mirai' } })]);
       const [one] = await collect(store.exportUrls({}, never()));
-      assert.deepEqual(one, { ...(await store.urlLast(url)), host: 'a.example' });
+      const untold = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null };
+      assert.deepEqual(one, {
+        id: await store.urlId(url),
+        url,
+        host: 'a.example',
+        event: { ts: 10, kind: 'added', removal: '', reporter: 'ada' },
+        payload: { ts: 10, sha256: hashOf('a'), ...untold, family: 'Mirai' },
+      });
     });
 
     test('an export that is called off throws the reason', async (t) => {
@@ -141,7 +149,7 @@ export function exportSuite(open: OpenStore): void {
         const store = await open(t);
         for (const one of [...order, newer]) await store.apply([one]);
         const digits = async (limit: number) =>
-          (await store.urlHistory(url, limit))?.payloads.map(({ sha256 }) => sha256?.[0]).join('');
+          (await historyOf(store, url, limit))?.payloads.map(({ sha256_hash }) => sha256_hash?.[0]).join('');
         assert.equal(await digits(100), '054321');
         assert.equal(await digits(3), '054');
         assert.equal(await digits(1), '0');

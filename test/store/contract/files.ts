@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { FileReport } from '../../../src/core/records.ts';
+import { lastOf } from '../answers.ts';
 import type { OpenStore } from './index.ts';
 import { find, hashOf, NEW_YEAR, seen } from './observations.ts';
 
@@ -16,12 +17,13 @@ export function filesSuite(open: OpenStore): void {
       assert.equal(await store.applyFiles([file({ fileName: 'second', fileSize: 7, family: 'Mirai' })]), 1);
       assert.equal((await find(store, 'malware_family', 'mirai')).length, 1);
       await store.apply([of('after', {}), of('own', { family: 'Own', fileSize: 8 })]);
-      const payload = async (name: string) => (await store.urlLast(`http://${name}.example/`))?.payload;
+      const payload = async (name: string) => (await lastOf(store, `http://${name}.example/`))?.payload;
       for (const name of ['before', 'after']) {
-        const { fileName, fileSize, family } = (await payload(name)) ?? {};
-        assert.deepEqual([fileName, fileSize, family], ['told first', 7, 'Mirai']);
+        const told = await payload(name);
+        assert.deepEqual([told?.file_name, told?.file_size, told?.['malware-family']], ['told first', 7, 'Mirai']);
       }
-      assert.deepEqual([(await payload('own'))?.fileSize, (await payload('own'))?.family], [8, 'Own']);
+      const own = await payload('own');
+      assert.deepEqual([own?.file_size, own?.['malware-family']], [8, 'Own']);
       assert.equal((await find(store, 'malware_family', 'mirai')).length, 2);
     });
 
@@ -29,7 +31,7 @@ export function filesSuite(open: OpenStore): void {
       const store = await open(t);
       await store.applyFiles([file({ fileName: 'a.exe', family: 'Early' })]);
       await store.apply([seen({ ts: T, url: 'http://a.example/', payload: { sha256: hashOf('A') } })]);
-      assert.equal((await store.urlLast('http://a.example/'))?.payload?.fileName, 'a.exe');
+      assert.equal((await lastOf(store, 'http://a.example/'))?.payload?.file_name, 'a.exe');
       assert.equal((await find(store, 'malware_family', 'early')).length, 1);
     });
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { ObservationInput } from '../../../src/core/observation.ts';
-import { STATUS_OF } from '../../../src/core/records.ts';
 import type { Listing, Store } from '../../../src/store/store.ts';
+import { historyOf, lastOf, newestEventOf } from '../answers.ts';
 import { impliedByListings, type NamedUrls } from './implied.ts';
 import type { OpenStore } from './index.ts';
 import { find, NEW_YEAR, seen } from './observations.ts';
@@ -82,7 +82,7 @@ export function listingsSuite(open: OpenStore): void {
       assert.deepEqual(await events(store, URL), [`added@${T + 10} feed`, `offline@${T + 10} feed`]);
       await list(store, 'feed', T + 20, []);
       await store.apply([seen({ ts: T, url: URL, status: null })], { feed: 'feed', ts: T + 20 });
-      assert.equal((await store.urlLast(URL))?.event, null);
+      assert.equal((await lastOf(store, URL))?.status, null);
     });
 
     test('a URL that was removed stays so, and is added when it is back', async (t) => {
@@ -113,7 +113,7 @@ export function listingsSuite(open: OpenStore): void {
       await name(store, 'feed', T + 10, ['u7']);
       assert.deepEqual(await store.listingEffect({ feed: 'feed', ts: T + 10 }), { online: 4_500, goingOffline: 4_499 });
       assert.deepEqual(await store.finishListing({ feed: 'feed', ts: T + 10 }), { wentOffline: 4_499 });
-      assert.equal((await store.urlLast('http://u7.example/'))?.event?.kind, 'added');
+      assert.equal((await newestEventOf(store, 'http://u7.example/'))?.status, 'added');
     });
 
     test('two feeds end in the same last statuses, in whatever order their listings come', async (t) => {
@@ -185,8 +185,8 @@ function worldOf(store: Store, run: number) {
     },
 
     async statuses() {
-      const last = await Promise.all(URLS.map((i) => store.urlLast(urlOf(i))));
-      return last.map((one) => (one?.event ? STATUS_OF[one.event.kind] : null));
+      const last = await Promise.all(URLS.map((i) => lastOf(store, urlOf(i))));
+      return last.map((one) => one?.status?.status ?? null);
     },
 
     /** The newest of all sightings and of what the listings imply; offline comes after online at equal times. */
@@ -222,6 +222,6 @@ async function list(store: Store, feed: string, ts: number, names: string[], see
 
 /** Oldest first. */
 async function events(store: Store, url: string): Promise<string[]> {
-  const all = (await store.urlHistory(url, 100))?.events ?? [];
-  return all.map(({ kind, ts, reporter }) => `${kind}@${ts} ${reporter}`).reverse();
+  const all = (await historyOf(store, url))?.events ?? [];
+  return all.map(({ status, ts, reporter }) => `${status}@${ts} ${reporter}`).reverse();
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Store } from '../../../src/store/store.ts';
+import { lastOf } from '../answers.ts';
 import type { OpenStore } from './index.ts';
 import { ALWAYS, bounds, collectFacts, DAY, factsOf, find, hashOf, NEW_YEAR, searchKey, seen } from './observations.ts';
 
@@ -125,7 +126,7 @@ export function searchSuite(open: OpenStore): void {
       const both = [`${T} http://a.example/`, `${T + 1} http://b.example/`];
       assert.deepEqual(await find(store, 'malware_family', 'mirai'), both);
       assert.equal((await find(store, 'malware_family', 'mIRAI', ALWAYS, 1)).length, 1);
-      assert.equal((await store.urlLast('http://b.example/'))?.payload?.family, 'MIRAI');
+      assert.equal((await lastOf(store, 'http://b.example/'))?.payload?.['malware-family'], 'MIRAI');
     });
 
     test('a file is found by its hash, in any letter case', async (t) => {
