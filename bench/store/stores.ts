@@ -9,7 +9,7 @@ import { observationsAt } from './observations.ts';
 export const DEFAULT_FOLDER = join(tmpdir(), 'urlwarden-bench');
 
 /** Raised when the world or the way it is written changes: older databases are then made again. */
-const GENERATION = 1;
+const GENERATION = 2;
 
 /** The data folder with so many URLs, made when it is not there: about 20 s a million. */
 export function dataDirOf(folder: string, urls: number, say: (text: string) => void): string {

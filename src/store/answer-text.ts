@@ -61,9 +61,14 @@ export function payloadText(ts: number, file: FileText, family: Json): Json {
   return `{"ts":${ts}${file}${family}}`;
 }
 
-export function lastText(id: number, url: string, status: Json, payload: Json): Json {
-  return `{"id":${id},"url":${jsonOf(url)},"status":${status},"payload":${payload}}`;
+export function lastText(id: number, url: string, rest: LastRest): Json {
+  return `{"id":${id},"url":${jsonOf(url)}${rest}`;
 }
+
+/** All that stands in `last` behind id and URL: what an engine may keep ready. */
+export type LastRest = string;
+
+export const lastRest = (status: Json, payload: Json): LastRest => `,"status":${status},"payload":${payload}}`;
 
 /** Events and payloads with commas between them. */
 export function historyText(id: number, url: string, events: string, payloads: string): Json {

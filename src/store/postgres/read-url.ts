@@ -4,6 +4,7 @@ import {
   historyText,
   type Json,
   jsonOf,
+  lastRest,
   lastText,
   NULL,
   payloadText,
@@ -79,12 +80,8 @@ export function createReadUrl(query: Query): Pick<Store, 'urlId' | 'urlLast' | '
 }
 
 function lastOf([id, url, ts, kind, removal, reporter, ...payload]: LastRow): Json {
-  return lastText(
-    id,
-    url,
-    ts === null ? NULL : statusText(ts, kind as number, jsonOf(removal), jsonOf(reporter)),
-    payload[0] === null ? NULL : payloadOf(payload as PayloadRow),
-  );
+  const status = ts === null ? NULL : statusText(ts, kind as number, jsonOf(removal), jsonOf(reporter));
+  return lastText(id, url, lastRest(status, payload[0] === null ? NULL : payloadOf(payload as PayloadRow)));
 }
 
 function eventOf([ts, kind, removal, reporter]: EventRow): Json {
