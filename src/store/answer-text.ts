@@ -1,6 +1,5 @@
 import { type EventKind, type FileDetails, STATUS_OF } from '../core/records.ts';
 import { ENTRY_KINDS } from './entry-kind.ts';
-import type { Details } from './known-file.ts';
 
 // How the answers about one URL read on the wire (`contract/url.ts`), for every engine; why as text: `Store.urlLast`.
 // Names come in as JSON already, so that an engine can remember them so, and constant parts are as few and as long as
@@ -10,6 +9,12 @@ import type { Details } from './known-file.ts';
 export type Json = string;
 
 export const NULL: Json = 'null';
+
+/**
+ * For a text that is kept: the runtime holds what is put together as a tree of its parts, and would walk it with every
+ * answer.
+ */
+export const inOnePiece = (text: string): string => Buffer.from(text).toString();
 
 export function jsonOf(value: string | null): Json {
   return value === null ? NULL : JSON.stringify(value);
@@ -21,9 +26,11 @@ const SHOWN_KINDS = ENTRY_KINDS.filter((kind): kind is EventKind => kind in STAT
 const EVENT_STATUSES = SHOWN_KINDS.map((kind) => statusMember(kind));
 const LAST_STATUSES = SHOWN_KINDS.map((kind) => statusMember(STATUS_OF[kind]));
 
-/** A change in the life of a URL. */
-export function eventText(ts: number, kind: number, removal: Json, reporter: Json): Json {
-  return `{"ts":${ts}${EVENT_STATUSES[kind]}${removal},"reporter":${reporter}}`;
+/** All that stands in an event behind its time. */
+export type EventTail = string;
+
+export function eventTail(kind: number, removal: Json, reporter: Json): EventTail {
+  return `${EVENT_STATUSES[kind]}${removal},"reporter":${reporter}}`;
 }
 
 /** What a URL is since its newest event. */
@@ -34,32 +41,26 @@ export function statusText(ts: number, kind: number, removal: Json, reporter: Js
 /** What a payload tells of its file. */
 export type ToldFile = Omit<FileDetails, 'family'> & { sha256: string | null };
 
-/** All that stands in a payload between its time and its family. */
-export type FileText = string;
+/** All that stands in a payload behind its time. */
+export type PayloadTail = string;
 
-export function fileText({ mimeType, fileType, fileExt, fileSize, fileName, sha256 }: ToldFile): FileText {
+export function payloadTail(file: ToldFile, family: Json): PayloadTail {
+  const { mimeType, fileType, fileExt, fileSize, fileName, sha256 } = file;
   const type = `,"mime_type":${jsonOf(mimeType)},"file_type":${jsonOf(fileType)},"file_ext":${jsonOf(fileExt)}`;
   const name = `,"file_size":${fileSize},"file_name":${jsonOf(fileName)}`;
-  return `${type}${name},"sha256_hash":${jsonOf(sha256)},"malware-family":`;
+  return `${type}${name},"sha256_hash":${jsonOf(sha256)},"malware-family":${family}}`;
 }
 
-/** The same for a payload with details of its own, which win over what is known of the file. */
-export function ownFileText(file: FileText, [mimeType, fileType, fileExt, fileSize, fileName]: Details): FileText {
-  const told = JSON.parse(payloadText(0, file, NULL));
-  return fileText({
-    mimeType: mimeType ?? told.mime_type,
-    fileType: fileType ?? told.file_type,
-    fileExt: fileExt ?? told.file_ext,
-    fileSize: fileSize ?? told.file_size,
-    fileName: fileName ?? told.file_name,
-    sha256: told.sha256_hash,
-  });
-}
+/** A change in the life of a URL, or a file that it served. */
+export const recordText = (ts: number, tail: EventTail | PayloadTail): Json => `{"ts":${ts}${tail}`;
 
-/** A file that a URL served. */
-export function payloadText(ts: number, file: FileText, family: Json): Json {
-  return `{"ts":${ts}${file}${family}}`;
-}
+/** A list of such without its end; begins as an empty text. */
+export type OpenList = string;
+
+export const addRecord = (list: OpenList, ts: number, tail: EventTail | PayloadTail): OpenList =>
+  list === '' ? `[{"ts":${ts}${tail}` : `${list},{"ts":${ts}${tail}`;
+
+const ended = (list: OpenList): Json => (list === '' ? '[]' : `${list}]`);
 
 export function lastText(id: number, url: string, rest: LastRest): Json {
   return `{"id":${id},"url":${jsonOf(url)}${rest}`;
@@ -70,7 +71,6 @@ export type LastRest = string;
 
 export const lastRest = (status: Json, payload: Json): LastRest => `,"status":${status},"payload":${payload}}`;
 
-/** Events and payloads with commas between them. */
-export function historyText(id: number, url: string, events: string, payloads: string): Json {
-  return `{"id":${id},"url":${jsonOf(url)},"events":[${events}],"payloads":[${payloads}]}`;
+export function historyText(id: number, url: string, events: OpenList, payloads: OpenList): Json {
+  return `{"id":${id},"url":${jsonOf(url)},"events":${ended(events)},"payloads":${ended(payloads)}}`;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NULL, payloadText } from '../../src/store/answer-text.ts';
+import { recordText } from '../../src/store/answer-text.ts';
+import type { Details } from '../../src/store/known-file.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Database, Query } from '../../src/store/sqlite/database.ts';
 import { createFiles } from '../../src/store/sqlite/files.ts';
@@ -33,7 +34,7 @@ test('files are read once each while nothing is written, and again when another 
     },
   } as unknown as Query<never>;
   const files = createFiles({ prepare: () => query } as unknown as Database);
-  const nameOf = (id: number) => JSON.parse(payloadText(0, files.textOf(id), NULL)).file_name;
+  const nameOf = (id: number) => JSON.parse(recordText(0, files.tailOf(id, null))).file_name;
   files.renew();
   assert.equal(nameOf(1), '1');
   files.renew();
@@ -44,10 +45,31 @@ test('files are read once each while nothing is written, and again when another 
   assert.equal(nameOf(1), '1');
   assert.equal(reads, 2);
   const PLACES = 2 ** 15;
-  for (let id = 2; id <= PLACES; id++) files.textOf(id);
+  for (let id = 2; id <= PLACES; id++) files.tailOf(id, null);
   assert.equal(nameOf(1), '1');
   assert.equal(reads, PLACES + 1);
   assert.equal(nameOf(PLACES + 1), `${PLACES + 1}`);
   assert.equal(nameOf(1), '1');
   assert.equal(reads, PLACES + 3);
+});
+
+test("each detail that an observation told itself wins, an empty one too; the rest is the file's", () => {
+  const query = { get: () => ['a', 'b', 'c', 1, 'd', 'e'] } as unknown as Query<never>;
+  const files = createFiles({ prepare: () => query } as unknown as Database);
+  const known = JSON.parse(recordText(1, files.tailOf(1, null)));
+  const names = ['mime_type', 'file_type', 'file_ext', 'file_size', 'file_name'];
+  for (const [i, name] of names.entries()) {
+    const value = name === 'file_size' ? 0 : '';
+    const own = names.map((_, j) => (i === j ? value : null)) as Details;
+    assert.deepEqual(JSON.parse(recordText(1, files.ownTailOf(1, null, own))), { ...known, [name]: value });
+  }
+});
+
+test('a file that payloads call by different families is told with the family of each', async (t) => {
+  const store = await openStore({ dataDir: temporaryFolder(t) });
+  t.after(() => store.close());
+  const families = ['Mirai', 'Gafgyt', 'Mirai'];
+  await store.apply(families.map((family, i) => seen({ ts: i, url: URL, payload: { sha256: hashOf('a'), family } })));
+  const told = (await historyOf(store, URL))?.payloads.map((payload) => payload['malware-family']);
+  assert.deepEqual(told, families.toReversed());
 });

@@ -1,13 +1,15 @@
 import {
-  eventText,
-  fileText,
+  addRecord,
+  eventTail,
   historyText,
   type Json,
   jsonOf,
   lastRest,
   lastText,
   NULL,
-  payloadText,
+  type OpenList,
+  payloadTail,
+  recordText,
   statusText,
 } from '../answer-text.ts';
 import { FIRST_HIDDEN_KIND } from '../entry-kind.ts';
@@ -70,7 +72,7 @@ export function createReadUrl(query: Query): Pick<Store, 'urlId' | 'urlLast' | '
       ]);
       if (row === undefined) return null;
       const newest = payloads.sort(byTimeAndKey).slice(0, limit);
-      return historyText(row[0], url, events.map(eventOf).join(), newest.map(payloadOf).join());
+      return historyText(row[0], url, events.reduce(addEvent, ''), newest.reduce(addPayload, ''));
     },
 
     async hasUrl(id) {
@@ -84,11 +86,16 @@ function lastOf([id, url, ts, kind, removal, reporter, ...payload]: LastRow): Js
   return lastText(id, url, lastRest(status, payload[0] === null ? NULL : payloadOf(payload as PayloadRow)));
 }
 
-function eventOf([ts, kind, removal, reporter]: EventRow): Json {
-  return eventText(ts, kind, jsonOf(removal), jsonOf(reporter));
-}
-
 function payloadOf(row: PayloadRow): Json {
   const payload = toPayload(row);
-  return payloadText(payload.ts, fileText(payload), jsonOf(payload.family));
+  return recordText(payload.ts, payloadTail(payload, jsonOf(payload.family)));
+}
+
+function addEvent(list: OpenList, [ts, kind, removal, reporter]: EventRow): OpenList {
+  return addRecord(list, ts, eventTail(kind, jsonOf(removal), jsonOf(reporter)));
+}
+
+function addPayload(list: OpenList, row: PayloadRow): OpenList {
+  const payload = toPayload(row);
+  return addRecord(list, payload.ts, payloadTail(payload, jsonOf(payload.family)));
 }

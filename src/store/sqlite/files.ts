@@ -1,11 +1,15 @@
-import { type FileText, fileText } from '../answer-text.ts';
+import { inOnePiece, NULL, type PayloadTail, payloadTail } from '../answer-text.ts';
+import type { Details } from '../known-file.ts';
 import type { Database } from './database.ts';
+import { createNames } from './names.ts';
 
-/** What payloads tell of files, by id of file, as it is in the state of the database that is read now. */
+/** What payloads tell of files, by id of file and family, as it is in the state of the database that is read now. */
 export type Files = {
   /** Before files of another turn are asked for: what anybody wrote since is then seen. */
   renew(): void;
-  textOf(id: number): FileText;
+  tailOf(id: number, familyId: number | null): PayloadTail;
+  /** The same for a payload with details of its own, which win over what is known of the file. */
+  ownTailOf(id: number, familyId: number | null, own: Details): PayloadTail;
 };
 
 /**
@@ -15,6 +19,8 @@ export type Files = {
 const PLACES = 2 ** 15;
 
 const NOBODY = 0;
+const NO_FAMILY = 0;
+const NO_DETAILS: Details = [null, null, null, null, null];
 
 // A file without a hash is known by a shorter key.
 const FILE = `
@@ -38,31 +44,43 @@ type FileRow = [
 export function createFiles(db: Database): Files {
   const file = db.prepare<FileRow>(FILE);
   const version = db.prepare<[number]>('pragma data_version');
-  const ids = new Float64Array(PLACES);
-  const texts: FileText[] = new Array(PLACES).fill('');
+  const families = createNames(db, 'families', 'name');
+  /** Id of file and of family by turns, so that one visit to memory tells both. */
+  const known = new Float64Array(2 * PLACES);
+  const tails: PayloadTail[] = new Array(PLACES).fill('');
   let readVersion: number | undefined;
 
-  function read(id: number): FileText {
+  function ownTailOf(id: number, familyId: number | null, own: Details): PayloadTail {
     const [mimeType, fileType, fileExt, fileSize, fileName, sha256] = file.get(id) as FileRow;
-    const text = fileText({ mimeType, fileType, fileExt, fileSize, fileName, sha256 });
-    // As one piece: the runtime keeps what is put together as a tree of its parts, and would walk it with every answer.
-    return Buffer.from(text).toString();
+    const told = {
+      mimeType: own[0] ?? mimeType,
+      fileType: own[1] ?? fileType,
+      fileExt: own[2] ?? fileExt,
+      fileSize: own[3] ?? fileSize,
+      fileName: own[4] ?? fileName,
+      sha256,
+    };
+    return payloadTail(told, familyId === null ? NULL : families(familyId));
   }
 
   return {
     renew() {
       const current = version.get()?.[0];
-      if (current !== readVersion) ids.fill(NOBODY);
+      if (current !== readVersion) known.fill(NOBODY);
       readVersion = current;
     },
 
-    textOf(id) {
+    tailOf(id, familyId) {
       const place = id % PLACES;
-      if (ids[place] === id) return texts[place] as FileText;
-      const text = read(id);
-      ids[place] = id;
-      texts[place] = text;
-      return text;
+      const family = familyId ?? NO_FAMILY;
+      if (known[2 * place] === id && known[2 * place + 1] === family) return tails[place] as PayloadTail;
+      const tail = inOnePiece(ownTailOf(id, familyId, NO_DETAILS));
+      known[2 * place] = id;
+      known[2 * place + 1] = family;
+      tails[place] = tail;
+      return tail;
     },
+
+    ownTailOf,
   };
 }

@@ -1,9 +1,9 @@
-import { eventText, historyText, type Json, NULL, ownFileText, payloadText } from '../answer-text.ts';
+import { addRecord, historyText, type Json, type OpenList } from '../answer-text.ts';
 import { FIRST_HIDDEN_KIND } from '../entry-kind.ts';
 import { urlKey } from '../url-key.ts';
 import type { Database } from './database.ts';
+import { createEventTails } from './event-tails.ts';
 import { createFiles } from './files.ts';
-import { createNames } from './names.ts';
 
 const ID = 'select id from urls where url_key = ?';
 
@@ -11,10 +11,11 @@ const ID = 'select id from urls where url_key = ?';
 // where the limit is an expression.
 const LIMIT = 'limit cast(? as integer)';
 
+// Reason and kind in one number: a column less in every row.
 const NEWEST_EVENTS = `
-  select ts, kind, removal_id, reporter_id from events
+  select ts, removal_id * ${FIRST_HIDDEN_KIND} + kind, reporter_id from events
   where url_id = ? and kind < ${FIRST_HIDDEN_KIND} order by ts desc, kind desc ${LIMIT}`;
-type EventRow = [ts: number, kind: number, removalId: number, reporterId: number];
+type EventRow = [ts: number, removalAndKind: number, reporterId: number];
 
 // Few payloads keep details of their own, and every column of every row costs: these come as one, where there are any.
 const PAYLOAD_COLUMNS = `
@@ -38,28 +39,28 @@ export function createReadHistory(db: Database) {
   const newestPayloads = db.prepare<PayloadRow>(NEWEST_PAYLOADS);
   const payloadsOfTime = db.prepare<PayloadRow>(PAYLOADS_OF_TIME);
   const fileKey = db.prepare<[Uint8Array]>(FILE_KEY);
-  const removals = createNames(db, 'removals', 'reason');
-  const reporters = createNames(db, 'reporters', 'name');
-  const families = createNames(db, 'families', 'name');
+  const tailOf = createEventTails(db);
   const files = createFiles(db);
 
-  function eventsOf(urlId: number, limit: number): string {
-    let text = '';
-    for (const [ts, kind, removalId, reporterId] of newestEvents.all(urlId, limit)) {
-      text += `,${eventText(ts, kind, removals(removalId), reporters(reporterId))}`;
+  function eventsOf(urlId: number, limit: number): OpenList {
+    let list = '';
+    for (const [ts, removalAndKind, reporterId] of newestEvents.all(urlId, limit)) {
+      list = addRecord(list, ts, tailOf(removalAndKind, reporterId));
     }
-    return text.slice(1);
+    return list;
   }
 
-  function payloadsOf(urlId: number, limit: number): string {
+  function payloadsOf(urlId: number, limit: number): OpenList {
     files.renew();
-    let text = '';
+    let list = '';
     for (const [ts, fileId, familyId, ownDetails] of newestOf(urlId, limit)) {
-      const file = files.textOf(fileId);
-      const told = ownDetails === null ? file : ownFileText(file, JSON.parse(ownDetails));
-      text += `,${payloadText(ts, told, familyId === null ? NULL : families(familyId))}`;
+      const tail =
+        ownDetails === null
+          ? files.tailOf(fileId, familyId)
+          : files.ownTailOf(fileId, familyId, JSON.parse(ownDetails));
+      list = addRecord(list, ts, tail);
     }
-    return text.slice(1);
+    return list;
   }
 
   function newestOf(urlId: number, limit: number): PayloadRow[] {
@@ -74,7 +75,7 @@ export function createReadHistory(db: Database) {
 
   /** At equal times the greater key first, as in `urlLast`, whichever came first. Few URLs have such payloads. */
   function inOrder(rows: PayloadRow[]): PayloadRow[] {
-    if (!rows.some(([ts], i) => ts === rows[i + 1]?.[0])) return rows;
+    if (!hasEqualTimes(rows)) return rows;
     const keys = new Map(rows.map(([, fileId]) => [fileId, (fileKey.get(fileId) as [Uint8Array])[0]]));
     const keyOf = ([, fileId]: PayloadRow) => keys.get(fileId) as Uint8Array;
     return rows.sort((a, b) => b[0] - a[0] || Buffer.compare(keyOf(b), keyOf(a)));
@@ -87,4 +88,14 @@ export function createReadHistory(db: Database) {
       return historyText(urlId, url, eventsOf(urlId, limit), payloadsOf(urlId, limit));
     },
   };
+}
+
+/** Of rows in order of time. */
+function hasEqualTimes(rows: readonly PayloadRow[]): boolean {
+  let newer = Number.NaN;
+  for (const [ts] of rows) {
+    if (ts === newer) return true;
+    newer = ts;
+  }
+  return false;
 }

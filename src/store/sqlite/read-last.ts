@@ -1,11 +1,11 @@
 import {
-  fileText,
   type Json,
   type LastRest,
   lastRest,
   lastText,
   NULL,
-  payloadText,
+  payloadTail,
+  recordText,
   statusText,
 } from '../answer-text.ts';
 import { urlKey } from '../url-key.ts';
@@ -67,8 +67,8 @@ export function createMakeAnswer(db: Database): (id: number) => LastRest {
   const payloadOf = (row: LastRow): Json => {
     const [, , , , ts, sha256, mimeType, fileType, fileExt, fileSize, fileName, familyId] = row;
     if (ts === null) return NULL;
-    const file = fileText({ mimeType, fileType, fileExt, fileSize, fileName, sha256 });
-    return payloadText(ts, file, familyId === null ? NULL : families(familyId));
+    const file = { mimeType, fileType, fileExt, fileSize, fileName, sha256 };
+    return recordText(ts, payloadTail(file, familyId === null ? NULL : families(familyId)));
   };
 
   return (id) => {
