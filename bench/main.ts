@@ -64,13 +64,22 @@ if (unknownNames.length > 0) {
 
 const before = machine();
 const results: Result[] = [];
+const failed: string[] = [];
 for (const row of ROWS) {
   if (positionals.length > 0 && !positionals.includes(row.name)) continue;
   say(`measuring ${row.name}`);
-  results.push(...(await row.measure(bench)));
+  try {
+    results.push(...(await row.measure(bench)));
+  } catch (error) {
+    // What the other rows took minutes to find out is not lost with it.
+    say(`${row.name} failed: ${(error as Error).stack}`);
+    failed.push(row.name);
+    results.push({ name: row.name, missing: (error as Error).message });
+  }
 }
 const after = machine();
 process.stdout.write(`${tableOf(results)}\nLoad ${before.load} before, ${after.load} after. ${after.versions}\n`);
 mkdirSync(dirname(OUTPUT), { recursive: true });
 writeFileSync(OUTPUT, `${JSON.stringify({ before, after, bench: values, results }, null, 2)}\n`);
-process.exitCode = results.some((result) => !('missing' in result) && isReached(result) === false) ? 1 : 0;
+const isMissed = results.some((result) => !('missing' in result) && isReached(result) === false);
+process.exitCode = isMissed || failed.length > 0 ? 1 : 0;
