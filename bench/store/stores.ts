@@ -11,7 +11,7 @@ export const DEFAULT_FOLDER = join(tmpdir(), 'urlwarden-bench');
 /** Raised when the world or the way it is written changes: older databases are then made again. */
 const GENERATION = 2;
 
-/** The data folder with so many URLs, made when it is not there: about 20 s a million. */
+/** The data folder with so many URLs, made when it is not there: about a minute a million. */
 export function dataDirOf(folder: string, urls: number, say: (text: string) => void): string {
   const dataDir = join(folder, `${urls}-urls-${GENERATION}`);
   if (existsSync(dataDir)) return dataDir;

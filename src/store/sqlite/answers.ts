@@ -4,7 +4,8 @@ import { createMakeAnswer } from './read-last.ts';
 /**
  * Ready answers: the column `answer` of a URL (migration 0005). A statement that changes what the answer shows sets it to
  * null, and the URL is noted; at the end of the transaction the answers of all noted are made anew. So one that was
- * forgotten here is missing, which only costs time, and not wrong.
+ * forgotten here is missing, which only costs time, and not wrong. What becomes known of a file comes a little later, from
+ * `spread-files.ts`: it may concern a hundred thousand URLs.
  */
 export type Answers = {
   note(urlId: number): void;
