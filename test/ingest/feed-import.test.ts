@@ -9,7 +9,7 @@ import { createRunFeed, type FeedImportOptions } from '../../src/ingest/feed-imp
 import { INPUT_LIMITS } from '../../src/ingest/format.ts';
 import { openNetworks } from '../../src/ingest/networks.ts';
 import { openStore } from '../../src/store/open.ts';
-import { lastOf } from '../store/answers.ts';
+import { newestEventOf } from '../store/answers.ts';
 import { factsOf } from '../store/contract/observations.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -89,7 +89,7 @@ describe('a run of a feed', () => {
     await run({ isComplete: true });
     [body, ts] = ['http://192.0.2.1/a\n', NOW + 60];
     await assert.rejects(run({ isComplete: true }), { code: 'bad_request' });
-    assert.equal((await lastOf(store, 'http://192.0.2.1/b'))?.status?.status, 'online');
+    assert.equal((await newestEventOf(store, 'http://192.0.2.1/b'))?.status, 'added');
   });
 
   test('an answer of which no row can be used is a failure', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import type { ObservationInput } from '../../src/core/observation.ts';
 import type { FileReport } from '../../src/core/records.ts';
 import { dataFiles } from '../../src/store/data-folder.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -12,13 +12,21 @@ import { preparePart } from '../../src/store/sqlite/open-part.ts';
 import { createMakeAnswer } from '../../src/store/sqlite/read-last.ts';
 import { groupByUrl } from '../../src/store/url-group.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { seen } from './contract/observations.ts';
 
 // Few of everything, so that what is told meets what is known.
 const url = fc.constantFrom('http://192.0.2.1/a', 'http://192.0.2.1/b', 'http://a.example/');
 const ts = fc.integer({ min: 1, max: 4 });
 const detail = <T>(...values: T[]) => fc.constantFrom(null, ...values);
 const sha256 = fc.constantFrom('aa'.repeat(32), 'bb'.repeat(32));
-const details = { mimeType: detail('text/html'), fileName: detail('a "b"', 'ü'), family: detail('Mirai', 'Gafgyt') };
+const details = {
+  mimeType: detail('text/html'),
+  fileType: fc.constant(null),
+  fileExt: fc.constant(null),
+  fileSize: detail(1),
+  fileName: detail('a "b"', 'ü'),
+  family: detail('Mirai', 'Gafgyt'),
+};
 
 const payload = fc.option(fc.record({ sha256: fc.option(sha256), ...details }));
 
@@ -35,7 +43,7 @@ const observation = fc.record({ url, ts, status: fc.constantFrom('online', 'offl
 
 type Step =
   | { name: 'apply'; observations: ObservationInput[] }
-  | { name: 'files'; files: Pick<FileReport, 'sha256'>[] }
+  | { name: 'files'; files: FileReport[] }
   | { name: 'listing'; observations: ObservationInput[]; ts: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -76,7 +84,7 @@ test('a URL without a ready answer has the same one', async (t) => {
   const store = await openStore({ dataDir });
   t.after(() => store.close());
   const url = 'http://a.example/';
-  await store.apply([observed({ ts: 1, url, reporter: 'x', payload: { sha256: 'aa'.repeat(32), family: 'Mirai' } })]);
+  await store.apply([seen({ ts: 1, url, reporter: 'x', payload: { sha256: 'aa'.repeat(32), family: 'Mirai' } })]);
   const ready = store.urlLast(url);
   const db = openWriter(dataFiles(dataDir).intelligence);
   assert.equal(db.prepare('update urls set answer = null').run(), 1);
@@ -87,26 +95,10 @@ test('a URL without a ready answer has the same one', async (t) => {
 });
 
 function take(step: Step, { apply, applyFiles, finishListing }: ReturnType<typeof createIntelligenceWrites>): void {
-  if (step.name === 'files') return void applyFiles(step.files.map(reported));
-  const groups = groupByUrl(step.observations.map(observed));
+  if (step.name === 'files') return void applyFiles(step.files);
+  const groups = groupByUrl(step.observations.map(seen));
   if (step.name === 'apply') return void apply(groups);
   const listing = { feed: 'feed', ts: step.ts };
   apply(groups, listing);
   finishListing(listing);
 }
-
-function observed(input: ObservationInput) {
-  const parsed = toObservation(input);
-  assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
-  return parsed.observation;
-}
-
-const reported = (file: Pick<FileReport, 'sha256'>): FileReport => ({
-  mimeType: null,
-  fileType: null,
-  fileExt: null,
-  fileSize: null,
-  fileName: null,
-  family: null,
-  ...file,
-});
