@@ -1,6 +1,8 @@
 import { paths } from '../src/contract/paths.ts';
+import { dataFiles } from '../src/store/data-folder.ts';
 import { type Bench, inTurns, type Row } from './harness/figure.ts';
 import { load } from './harness/load.ts';
+import { readThrough } from './harness/measure.ts';
 import { startUrlwarden } from './harness/servers.ts';
 import { lookups, sample, warmUp } from './lookups.ts';
 import { urlAt } from './store/observations.ts';
@@ -11,6 +13,7 @@ const SMALL = 10_000;
 export const growth: Row = {
   name: 'growth',
   async measure({ dataDir, largest, rounds, seconds }: Bench) {
+    await readThrough(dataFiles(dataDir(largest)).intelligence);
     const [small, large] = [await startUrlwarden(dataDir(SMALL)), await startUrlwarden(dataDir(largest))];
     try {
       const asked = (server: typeof small, urls: number) => {

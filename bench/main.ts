@@ -68,6 +68,7 @@ const failed: string[] = [];
 for (const row of ROWS) {
   if (positionals.length > 0 && !positionals.includes(row.name)) continue;
   say(`measuring ${row.name}`);
+  const startMs = performance.now();
   try {
     results.push(...(await row.measure(bench)));
   } catch (error) {
@@ -76,6 +77,7 @@ for (const row of ROWS) {
     failed.push(row.name);
     results.push({ name: row.name, missing: (error as Error).message });
   }
+  say(`  ${Math.round((performance.now() - startMs) / 1000)} s`);
 }
 const after = machine();
 process.stdout.write(`${tableOf(results)}\nLoad ${before.load} before, ${after.load} after. ${after.versions}\n`);

@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { logIn, operatorOf, startServer } from '../soak/server-process.ts';
+import { logIn, operatorOf, passwordFile, startServer } from '../soak/server-process.ts';
 import { paths } from '../src/contract/paths.ts';
 import { moveData } from '../src/store/move.ts';
 import { type PostgresServer, runPostgres, startPostgres } from '../test/servers/postgres.ts';
@@ -18,8 +18,6 @@ const URLS = 1_000_000;
 const CONNECTIONS = 10;
 const YARDSTICK = fileURLToPath(new URL('./harness/scaled-yardstick.ts', import.meta.url));
 
-/** Kept between runs, like the databases of the embedded store; not beside them, since another user must reach it. */
-const KEPT = join(tmpdir(), `urlwarden-bench-postgres-${URLS}`);
 const SETTINGS = { shared_buffers: '1GB', max_wal_size: '8GB' };
 
 /** One node on PostgreSQL and Redis, all on this machine. */
@@ -38,7 +36,7 @@ export const scaled: Row = {
     };
     const yardstick = await startYardstickProcess(YARDSTICK, options);
     try {
-      const authorization = await logIn(ours.url, operatorOf(bench.dataDir(URLS)));
+      const authorization = await logIn(ours.url, operatorOf(postgres.dataDir));
       const requests = lookups(paths.urlLast, authorization, sample(URLS, urlAt));
       const ask = (url: string) => (seconds: number) => load(url, requests, seconds);
       await warmUp(ask(yardstick.url), ask(ours.url));
@@ -61,16 +59,21 @@ export const scaled: Row = {
   },
 };
 
-/** The same data as the embedded store has, operator and keys included. */
+/**
+ * The same data as the embedded store has, operator and keys included. Kept between runs like it; not beside it, since
+ * another user must reach it.
+ */
 async function filledPostgres({ dataDir, say }: Bench): Promise<PostgresServer> {
-  if (!existsSync(KEPT)) {
-    say(`moving ${URLS} URLs to PostgreSQL in ${KEPT}`);
-    const from = dataDir(URLS);
+  const from = dataDir(URLS);
+  const kept = join(tmpdir(), `urlwarden-bench-postgres-${basename(from)}`);
+  if (!existsSync(kept)) {
+    say(`moving ${URLS} URLs to PostgreSQL in ${kept}`);
     await (await startUrlwarden(from)).stop();
     const server = await startPostgres(SETTINGS);
     await moveData({ dataDir: from, databaseUrl: server.url, signal: new AbortController().signal });
     await server.stop();
-    renameSync(server.dataDir, KEPT);
+    copyFileSync(passwordFile(from), passwordFile(server.dataDir));
+    renameSync(server.dataDir, kept);
   }
-  return runPostgres(KEPT, SETTINGS);
+  return runPostgres(kept, SETTINGS);
 }

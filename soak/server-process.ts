@@ -38,14 +38,17 @@ export async function startServer(dataDir: string, options: ServerOptions = {}):
   throw new Error(`the server ended before it listened: ${output}`);
 }
 
+export const passwordFile = (dataDir: string): string => join(dataDir, 'operator-password');
+
 /** The account that the first start on an empty folder has made. */
 export function operatorOf(dataDir: string): { username: string; password: string } {
-  return { username: 'operator', password: readFileSync(join(dataDir, 'operator-password'), 'utf8').trim() };
+  return { username: 'operator', password: readFileSync(passwordFile(dataDir), 'utf8').trim() };
 }
 
 /** What goes into the Authorization header. */
 export async function logIn(url: string, account: { username: string; password: string }): Promise<string> {
   const body = JSON.stringify({ ...account, realm: 'intel' });
   const answer = await fetch(`${url}/api/v1/login`, { method: 'POST', body });
+  if (!answer.ok) throw new Error(`${account.username} cannot log in: ${await answer.text()}`);
   return `Bearer ${((await answer.json()) as { token: string }).token}`;
 }

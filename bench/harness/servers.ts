@@ -1,9 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { logIn, operatorOf, type ServerProcess, startServer } from '../../soak/server-process.ts';
+import { logIn, operatorOf, passwordFile, type ServerProcess, startServer } from '../../soak/server-process.ts';
 import type { YardstickOptions } from './yardstick-server.ts';
 
 /** The program as people run it, metrics included, with the token of its operator. */
@@ -28,7 +27,7 @@ const YARDSTICK = fileURLToPath(new URL('./yardstick-server.ts', import.meta.url
 
 export async function startUrlwarden(dataDir: string, nodeArgs: string[] = []): Promise<Urlwarden> {
   const server = await startServer(dataDir, { metricsPort: 0, nodeArgs });
-  if (!existsSync(join(dataDir, 'operator-password'))) throw new Error(`${dataDir} has accounts of somebody else`);
+  if (!existsSync(passwordFile(dataDir))) throw new Error(`${dataDir} has accounts of somebody else`);
   return { ...server, authorization: await logIn(server.url, operatorOf(dataDir)) };
 }
 
