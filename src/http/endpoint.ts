@@ -5,7 +5,6 @@ import type { ErrorCode } from '../core/errors.ts';
 import type { Counters } from '../limits/counters.ts';
 import type { Feed } from '../store/control.ts';
 import type { Store } from '../store/store.ts';
-import type { Counted } from './counted.ts';
 import type { Exchange } from './exchange.ts';
 import type { Authenticate } from './hooks/authenticate.ts';
 import type { NdjsonTimes } from './ndjson.ts';
@@ -27,8 +26,6 @@ export type Services = {
 export type EndpointContext = {
   services: Services;
   times: NdjsonTimes;
-  /** Every query goes through it. */
-  counted: Counted;
   /** How many streams each account has open here. */
   openStreams: Map<string, number>;
   /** The OpenAPI document of this server. */
@@ -36,9 +33,6 @@ export type EndpointContext = {
 };
 
 export type Parameter = { in: 'path' | 'query'; name: string; schema: TSchema; description: string };
-
-/** Finds one URL in the store: the whole answer as JSON, or null where the URL is not known. */
-export type LookUp = (store: Store, url: string) => string | null | Promise<string | null>;
 
 /**
  * One endpoint: its shapes, and how it answers, in two steps, because a query is counted between them: what is wrong
@@ -59,7 +53,5 @@ export type Endpoint<Question = unknown> = {
   read(request: FastifyRequest, context: EndpointContext): Question;
   /** How many queries it counts as, where that is not one. */
   weight?(question: Question): number;
-  /** Where one URL is asked for: the same answer for a request that needs nothing of the above (`direct.ts`). */
-  lookUp?: LookUp;
   answer(question: Question, context: EndpointContext, exchange: Exchange): Promise<unknown>;
 };

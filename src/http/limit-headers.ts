@@ -1,8 +1,6 @@
 import { type Counts, type Policy, tightestStanding, windowEnd, windowSeconds } from '../core/quota.ts';
 
-export type LimitHeaders = Readonly<Record<string, string>>;
-
-export type DescribeLimits = (policies: readonly Policy[], counts: Counts, ts: number) => LimitHeaders;
+export type LimitHeaders = (policies: readonly Policy[], counts: Counts, ts: number) => Record<string, string>;
 
 /**
  * How an account stands with its limits, for every counted answer and every refusal
@@ -12,7 +10,7 @@ export type DescribeLimits = (policies: readonly Policy[], counts: Counts, ts: n
  *     RateLimit-Policy: "rl_qps";q=5;w=1, "rl_qpm";q=50;w=60, …
  *     RateLimit: "rl_qps";r=4;t=1
  */
-export function createLimitHeaders(): DescribeLimits {
+export function createLimitHeaders(): LimitHeaders {
   /** What does not change within a month is written once. */
   const texts = new WeakMap<readonly Policy[], { text: string; sinceTs: number; untilTs: number }>();
 

@@ -1,10 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
-import { type Policy, policiesOf } from '../core/quota.ts';
-import { limitReached } from './counted.ts';
+import { type Counts, type Policy, policiesOf, refusingStanding } from '../core/quota.ts';
+import type { Limits } from '../core/tier.ts';
 import type { Endpoint, EndpointContext } from './endpoint.ts';
+import { isOurFault } from './errors.ts';
 import { callerOf } from './hooks/authenticate.ts';
-import { createLimitHeaders, type LimitHeaders } from './limit-headers.ts';
+import { createLimitHeaders } from './limit-headers.ts';
 import { NDJSON } from './ndjson.ts';
 
 /**
@@ -35,14 +36,40 @@ export function handlerOf(endpoint: Endpoint, metering: Metering, context: Endpo
   }
 }
 
+/** Reads, counts, answers. What fails on our side is not charged to the month and the day. */
 function countQueries(endpoint: Endpoint, context: EndpointContext): Handler {
+  const { counters } = context.services;
+  const policiesFor = createPolicies();
+  const limitHeaders = createLimitHeaders();
   return async (request, reply) => {
     const question = endpoint.read(request, context);
     const weight = endpoint.weight?.(question) ?? 1;
-    const onHeaders = (headers: LimitHeaders) => void reply.headers(headers);
-    return context.counted({ caller: callerOf(request), weight, onHeaders }, () =>
-      endpoint.answer(question, context, { request, reply }),
-    );
+    const { account, limits } = callerOf(request);
+    const policies = policiesFor(limits);
+    const { isAdmitted, counts, ts } = await counters.take(account.sub, policies, weight);
+    reply.headers(limitHeaders(policies, counts, ts));
+    if (!isAdmitted) throw limitReached(policies, counts, ts);
+    if (counts.month > limits.qms && counts.month - weight <= limits.qms) {
+      request.log.warn({ sub: account.sub, qms: limits.qms }, 'an account has passed its soft monthly limit');
+    }
+    try {
+      return await endpoint.answer(question, context, { request, reply });
+    } catch (error) {
+      if (isOurFault(error)) await counters.giveBack(account.sub, weight, ts);
+      throw error;
+    }
+  };
+}
+
+/** The same list for the same limits, which live as long as a copy of the accounts: what is made from it can be kept. */
+function createPolicies(): (limits: Limits) => readonly Policy[] {
+  const known = new WeakMap<Limits, readonly Policy[]>();
+  return (limits) => {
+    const policies = known.get(limits);
+    if (policies !== undefined) return policies;
+    const made = policiesOf(limits);
+    known.set(limits, made);
+    return made;
   };
 }
 
@@ -81,6 +108,14 @@ function limitStreams(handler: Handler, { services: { counters }, openStreams: o
       else open.set(sub, left);
     }
   };
+}
+
+function limitReached(policies: readonly Policy[], counts: Counts, ts: number): AppError {
+  const standing = refusingStanding(policies, counts, ts);
+  if (standing === null) throw new Error('a query was refused while every limit had room');
+  const { policy, resetsInSeconds } = standing;
+  const message = `The limit ${policy.name} is reached (${policy.limit} a ${policy.window}); try again in ${resetsInSeconds} s`;
+  return new AppError('limit_reached', message, { retryAfterSeconds: resetsInSeconds, limit: policy.name });
 }
 
 function streamsReached(): AppError {

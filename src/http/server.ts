@@ -18,11 +18,8 @@ import {
   DEFAULT_CONNECTION_TIMES,
   type NodeServer,
 } from './connection.ts';
-import { createCounted } from './counted.ts';
-import { createDirect, type DirectRoute } from './direct.ts';
 import type { EndpointContext, Services } from './endpoint.ts';
 import { wireError } from './errors.ts';
-import { bodyHandedOver, refuseHandedOver } from './handed-over.ts';
 import { authenticateHook } from './hooks/authenticate.ts';
 import { knownPath } from './hooks/known-path.ts';
 import { allowOf, answerOptions, refuseMethod } from './hooks/methods.ts';
@@ -31,6 +28,7 @@ import type { NdjsonTimes } from './ndjson.ts';
 import { openapiDocument } from './openapi.ts';
 import { type Route, routes } from './routes.ts';
 import type { TlsPair } from './tls.ts';
+import { atEndOfTurn } from './turn.ts';
 
 export type { Services } from './endpoint.ts';
 
@@ -57,20 +55,11 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
   const { logger = false, tls, metrics, trustedProxies = [], ...given } = options;
   const times = { ...DEFAULT_TIMES, ...given };
   const nodes: NodeServer[] = [];
-  const openStreams = new Map<string, number>();
-  metrics?.watchStreams(() => [...openStreams.values()].reduce((sum, open) => sum + open, 0));
-  const counted = createCounted(services.counters, ({ account: { sub }, limits: { qms } }) =>
-    app.log.warn({ sub, qms }, 'an account has passed its soft monthly limit'),
-  );
-  const context = { services, times, counted, openStreams, openapi: openapiDocument(routes) };
-  const records = recordsOf(metrics);
-  let isClosing = false;
-  const direct = { routes: directRoutes(records), context, isClosing: () => isClosing };
   const app = fastify({
     logger,
     logController: new LogController({ disableRequestLogging: true }),
     serverFactory: (handler) => {
-      const node = createNodeServer(createDirect(handler, direct), times, {
+      const node = createNodeServer(atEndOfTurn(handler), times, {
         tls,
         onUnreadable: metrics?.unreadable,
         onAborted: metrics?.aborted,
@@ -96,11 +85,8 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
   answerErrors(app, metrics);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
-  app.addHook('onRequest', refuseHandedOver);
   app.addHook('onRequest', knownPath);
-  app.addHook('preParsing', bodyHandedOver);
   app.addHook('preClose', async () => {
-    isClosing = true;
     for (const node of nodes) node.closeWhenAnswered();
   });
   for (const method of METHODS) {
@@ -108,32 +94,21 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
   }
   nodeServers.set(app, nodes);
   app.decorateRequest('caller', null);
-  for (const route of routes) addRoute(app, route, context, records.get(route.endpoint.path));
+  const openStreams = new Map<string, number>();
+  metrics?.watchStreams(() => [...openStreams.values()].reduce((sum, open) => sum + open, 0));
+  const context = { services, times, openStreams, openapi: openapiDocument(routes) };
+  for (const route of routes) addRoute(app, route, context, metrics);
   return app;
-}
-
-function recordsOf(metrics: Metrics | undefined): ReadonlyMap<string, RecordAnswer> {
-  return new Map(metrics === undefined ? [] : routes.map(({ endpoint: { path } }) => [path, metrics.route(path)]));
-}
-
-function directRoutes(records: ReadonlyMap<string, RecordAnswer>): ReadonlyMap<string, DirectRoute> {
-  const found = new Map<string, DirectRoute>();
-  for (const { endpoint, access, metering } of routes) {
-    const { path, lookUp } = endpoint;
-    if (lookUp === undefined || access !== 'dataset' || metering !== 'query') continue;
-    found.set(path, { lookUp, record: records.get(path) ?? (() => {}) });
-  }
-  return found;
 }
 
 function addRoute(
   app: FastifyInstance,
   { access, metering, endpoint }: Route,
   context: EndpointContext,
-  record: RecordAnswer | undefined,
+  metrics: Metrics | undefined,
 ): void {
   const { method, path: url, body, response } = endpoint;
-  const onResponse = record ? [recordAnswer(record)] : [];
+  const onResponse = metrics ? [recordAnswer(metrics.route(url))] : [];
   const onRequest = [];
   if (access !== 'open') onRequest.push(authenticateHook(context.services.authenticate, access));
   if (body) onRequest.push(anyContentType);

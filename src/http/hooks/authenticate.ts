@@ -2,7 +2,6 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import type { Caller } from '../../accounts/caller.ts';
 import { AppError } from '../../core/errors.ts';
 import { URL_DATASET } from '../../core/tier.ts';
-import { callerHandedOver } from '../handed-over.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,7 +23,7 @@ export function authenticateHook(authenticate: Authenticate, access: 'account' |
   };
   return (request, _reply, done) => {
     try {
-      const caller = callerHandedOver(request) ?? authenticate(request.headers.authorization);
+      const caller = authenticate(request.headers.authorization);
       if (!(caller instanceof Promise)) admit(request, caller);
       else return void caller.then((known) => admit(request, known)).then(() => done(), done);
     } catch (error) {

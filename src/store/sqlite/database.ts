@@ -24,7 +24,7 @@ export type Database = {
   close(): void;
 };
 
-/** Sees one state of the database during each turn of the event loop. */
+/** Sees one state of the database in all that is read in one go: see `turn-snapshot.ts`. */
 export type Reader = Database & {
   /** The next statement sees what was written by now. */
   renew(): void;

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { describe, test } from 'node:test';
+import { atEndOfTurn } from '../../src/http/turn.ts';
+import { BASE, NOW, serve } from './build.ts';
+import { open, parseAnswers } from './raw.ts';
+
+const KNOWN = 'http://192.0.2.1/x';
+
+/** A listener that notes what it was called with, behind `atEndOfTurn`. */
+function noted(): { listener: RequestListener; handled: IncomingMessage[] } {
+  const handled: IncomingMessage[] = [];
+  return { listener: atEndOfTurn((request) => void handled.push(request)), handled };
+}
+
+const requestOf = (text: string) => ({ text, destroyed: false }) as unknown as IncomingMessage & { destroyed: boolean };
+const NO_RESPONSE = new EventEmitter() as ServerResponse;
+const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('requests of one turn', () => {
+  test('are handed over at its end, in the order in which they came', async () => {
+    const { listener, handled } = noted();
+    const [first, second, third] = [requestOf('a'), requestOf('b'), requestOf('c')];
+    listener(first, NO_RESPONSE);
+    await Promise.resolve();
+    listener(second, NO_RESPONSE);
+    process.nextTick(() => listener(third, NO_RESPONSE));
+    await Promise.resolve();
+    assert.deepEqual(handled, []);
+    await endOfTurn();
+    assert.deepEqual(handled, [first, second, third]);
+  });
+
+  test('are handed over once, also when the next turn brings more', async () => {
+    const { listener, handled } = noted();
+    const [first, second] = [requestOf('a'), requestOf('b')];
+    listener(first, NO_RESPONSE);
+    await endOfTurn();
+    listener(second, NO_RESPONSE);
+    await endOfTurn();
+    await endOfTurn();
+    assert.deepEqual(handled, [first, second]);
+  });
+
+  test('are forgotten when their clients left before its end', async () => {
+    const { listener, handled } = noted();
+    const [gone, stayed] = [requestOf('a'), requestOf('b')];
+    listener(gone, NO_RESPONSE);
+    listener(stayed, NO_RESPONSE);
+    gone.destroyed = true;
+    await endOfTurn();
+    assert.deepEqual(handled, [stayed]);
+  });
+
+  test('of one connection are answered in their order, in whatever pieces they came', async (t) => {
+    const { port } = await serve(t, { observations: [{ ts: NOW - 10, url: KNOWN, status: 'online', reporter: 'r' }] });
+    const body = JSON.stringify({ url: KNOWN });
+    const head = `POST ${BASE}/last HTTP/1.1\r\nHost: a\r\n`;
+    const message = (text: string, headers = '') =>
+      `${head}${headers}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+    const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{"\r\n${(body.length - 2).toString(16)}\r\n${body.slice(2)}\r\n0\r\n\r\n`;
+    const socket = open(port);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    const ended = once(socket, 'close');
+    for (const piece of message(body)) {
+      socket.write(piece);
+      await endOfTurn();
+    }
+    const unknown = JSON.stringify({ url: 'http://192.0.2.1/y' });
+    socket.write(chunked + message(unknown) + message('no JSON') + message(body, 'Connection: close\r\n'));
+    await ended;
+    assert.deepEqual(
+      parseAnswers(text).map(({ statusCode }) => statusCode),
+      [200, 200, 404, 400, 200],
+    );
+  });
+});
