@@ -4,7 +4,6 @@ import { advance, type StatusObservation } from '../../src/core/timeline.ts';
 import { ENTRY_KINDS } from '../../src/store/entry-kind.ts';
 import { fileKey } from '../../src/store/file-key.ts';
 import { bucketOf, dayOf } from '../../src/store/resolution-time.ts';
-import { type Answers, createAnswers } from '../../src/store/sqlite/answers.ts';
 import { type Database, openWriter } from '../../src/store/sqlite/database.ts';
 import { preparePart } from '../../src/store/sqlite/open-part.ts';
 import { urlKey } from '../../src/store/url-key.ts';
@@ -41,14 +40,8 @@ export function bulkFill(path: string, urls: Iterable<Observation[]>): void {
     db.exec(FAST);
     const indexes = db.prepare<[name: string, sql: string]>(INDEXES).all();
     for (const [name] of indexes) db.exec(`drop index ${name}`);
-    const answers = createAnswers(db);
-    const add = createAdd(db, answers);
-    for (const chunk of chunksOf(urls)) {
-      db.transaction(() => {
-        chunk.forEach(add);
-        answers.makeNoted();
-      });
-    }
+    const add = createAdd(db);
+    for (const chunk of chunksOf(urls)) db.transaction(() => chunk.forEach(add));
     for (const [, sql] of indexes) db.exec(sql);
     db.exec('pragma journal_mode = wal');
   } finally {
@@ -57,7 +50,7 @@ export function bulkFill(path: string, urls: Iterable<Observation[]>): void {
 }
 
 /** Writes one URL with all that is known of it. */
-function createAdd(db: Database, answers: Answers) {
+function createAdd(db: Database) {
   const addUrl = db.prepare(URL);
   const addEvent = db.prepare(EVENT);
   const addPayload = db.prepare(PAYLOAD);
@@ -91,7 +84,6 @@ function createAdd(db: Database, answers: Answers) {
     }
     const [eventTs, kind, removalId, reporterId] = entries.at(-1) as (typeof entries)[number];
     addUrl.run(id, urlKey(url), url, hostId, eventTs, kind, removalId, reporterId, ...last);
-    answers.note(id);
   };
 }
 

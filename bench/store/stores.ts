@@ -9,7 +9,7 @@ import { observationsAt } from './observations.ts';
 export const DEFAULT_FOLDER = join(tmpdir(), 'urlwarden-bench');
 
 /** Raised when the world or the way it is written changes: older databases are then made again. */
-const GENERATION = 2;
+const GENERATION = 3;
 
 /** The data folder with so many URLs, made when it is not there: about a minute a million. */
 export function dataDirOf(folder: string, urls: number, say: (text: string) => void): string {

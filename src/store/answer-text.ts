@@ -62,14 +62,9 @@ export const addRecord = (list: OpenList, ts: number, tail: EventTail | PayloadT
 
 const ended = (list: OpenList): Json => (list === '' ? '[]' : `${list}]`);
 
-export function lastText(id: number, url: string, rest: LastRest): Json {
-  return `{"id":${id},"url":${jsonOf(url)}${rest}`;
+export function lastText(id: number, url: string, status: Json, payload: Json): Json {
+  return `{"id":${id},"url":${jsonOf(url)},"status":${status},"payload":${payload}}`;
 }
-
-/** All that stands in `last` behind id and URL: what an engine may keep ready. */
-export type LastRest = string;
-
-export const lastRest = (status: Json, payload: Json): LastRest => `,"status":${status},"payload":${payload}}`;
 
 export function historyText(id: number, url: string, events: OpenList, payloads: OpenList): Json {
   return `{"id":${id},"url":${jsonOf(url)},"events":${ended(events)},"payloads":${ended(payloads)}}`;

@@ -4,7 +4,6 @@ import {
   historyText,
   type Json,
   jsonOf,
-  lastRest,
   lastText,
   NULL,
   type OpenList,
@@ -82,8 +81,12 @@ export function createReadUrl(query: Query): Pick<Store, 'urlId' | 'urlLast' | '
 }
 
 function lastOf([id, url, ts, kind, removal, reporter, ...payload]: LastRow): Json {
-  const status = ts === null ? NULL : statusText(ts, kind as number, jsonOf(removal), jsonOf(reporter));
-  return lastText(id, url, lastRest(status, payload[0] === null ? NULL : payloadOf(payload as PayloadRow)));
+  return lastText(
+    id,
+    url,
+    ts === null ? NULL : statusText(ts, kind as number, jsonOf(removal), jsonOf(reporter)),
+    payload[0] === null ? NULL : payloadOf(payload as PayloadRow),
+  );
 }
 
 function payloadOf(row: PayloadRow): Json {

@@ -6,7 +6,7 @@ import type { Dictionaries } from './dictionaries.ts';
 import { createKnowFile } from './know-file.ts';
 
 /** Fills in details of files in one transaction; returns how many files changed. */
-export function createApplyFiles(db: Database, { families, transaction }: Dictionaries, spreadFiles: () => void) {
+export function createApplyFiles(db: Database, { families, transaction }: Dictionaries, spreadFamilies: () => void) {
   const knowFile = createKnowFile(db);
 
   function applyFile(file: FileReport): boolean {
@@ -16,7 +16,7 @@ export function createApplyFiles(db: Database, { families, transaction }: Dictio
 
   return (files: readonly FileReport[]): number => {
     const changed = transaction(() => files.filter(applyFile).length);
-    spreadFiles();
+    spreadFamilies();
     return changed;
   };
 }

@@ -2,7 +2,7 @@ import type { ObservedPayload } from '../../core/observation.ts';
 import { fileKey } from '../file-key.ts';
 import { detailsOf, ownDetails } from '../known-file.ts';
 import type { Database } from './database.ts';
-import type { Dictionaries } from './dictionaries.ts';
+import type { Dictionary } from './dictionary.ts';
 import { createKnowFile } from './know-file.ts';
 
 const ADD_PAYLOAD = `
@@ -12,12 +12,12 @@ const ADD_PAYLOAD = `
 
 // At equal times the greater key wins, so that the last payload does not depend on the order of arrival.
 const SET_LAST = `
-  update urls set payload_ts = :ts, payload_file_id = :file, answer = null
+  update urls set payload_ts = :ts, payload_file_id = :file
   where id = :url and (payload_ts is null or payload_ts < :ts
     or (payload_ts = :ts and (select file_key from files where id = payload_file_id) < :key))`;
 
 /** Writes one payload; returns how many were new. What is told first of a payload stays. */
-export function createApplyPayload(db: Database, { families, answers }: Pick<Dictionaries, 'families' | 'answers'>) {
+export function createApplyPayload(db: Database, families: Dictionary) {
   const knowFile = createKnowFile(db);
   const addPayload = db.prepare(ADD_PAYLOAD);
   const setLast = db.prepare(SET_LAST);
@@ -30,7 +30,7 @@ export function createApplyPayload(db: Database, { families, answers }: Pick<Dic
     const file = knowFile(key, { familyId: toldFamilyId, details });
     const own = ownDetails(details, file.details);
     const added = addPayload.run(urlId, ts, file.id, toldFamilyId ?? file.familyId, ...own);
-    if (added > 0 && setLast.run({ ts, file: file.id, url: urlId, key }) > 0) answers.note(urlId);
+    if (added > 0) setLast.run({ ts, file: file.id, url: urlId, key });
     return added;
   };
 }

@@ -18,8 +18,7 @@ const TAIL = `
 const DELETE = 'delete from events where url_id = ? and ts = ? and kind = ?';
 
 const SET_LAST = `
-  update urls set event_ts = ?, event_kind = ?, event_removal_id = ?, event_reporter_id = ?, answer = null
-  where id = ?`;
+  update urls set event_ts = ?, event_kind = ?, event_removal_id = ?, event_reporter_id = ? where id = ?`;
 
 /** Writes what the observations of a known URL change in its timeline; returns how many events a caller sees changed. */
 export function createApplyStatus(db: Database, dictionaries: EntryDictionaries) {
@@ -39,10 +38,7 @@ export function createApplyStatus(db: Database, dictionaries: EntryDictionaries)
     const { put, gone, eventsChanged, last } = timelineChange(before, observations, implied);
     for (const entry of put) putEntry(urlId, hostId, entry);
     for (const entry of gone) remove.run(urlId, entry.ts, kindCode(entry));
-    if (last !== undefined) {
-      setLast.run(...lastColumns(last, dictionaries), urlId);
-      dictionaries.answers.note(urlId);
-    }
+    if (last !== undefined) setLast.run(...lastColumns(last, dictionaries), urlId);
     return eventsChanged;
   };
 }

@@ -11,11 +11,11 @@ import { createListed } from './listed.ts';
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
 
 /** Applies batches of observations, each in one transaction. */
-export function createApply(db: Database, dictionaries: Dictionaries, spreadFiles: () => void) {
-  const { reporters, transaction } = dictionaries;
+export function createApply(db: Database, dictionaries: Dictionaries, spreadFamilies: () => void) {
+  const { reporters, families, transaction } = dictionaries;
   const addUrl = createAddUrl(db, dictionaries);
   const applyStatus = createApplyStatus(db, dictionaries);
-  const applyPayload = createApplyPayload(db, dictionaries);
+  const applyPayload = createApplyPayload(db, families);
   const { applyAddress, applyHostAddress } = createApplyAddress(db);
   const listed = createListed(db);
   const findUrl = db.prepare<[id: number, hostId: number]>(FIND_URL);
@@ -45,7 +45,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, spreadFile
     transaction(() => {
       for (const group of groups) applyUrl(group, listing, report);
     });
-    spreadFiles();
+    spreadFamilies();
     return report;
   };
 }

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import { createDictionaries } from './dictionaries.ts';
 import { createFinishListing } from './finish-listing.ts';
 import { createSetNetworks } from './set-networks.ts';
-import { createSpreadFiles } from './spread-files.ts';
+import { createSpreadFamilies } from './spread-families.ts';
 
 /** KiB of pages that the writer keeps: URLs, hosts and addresses come in no order, so that each row meets other pages. */
 const CACHE_KIB = 32 * 1024;
@@ -20,10 +20,10 @@ const CHECKPOINT_PAGES = 16_000;
 export function createIntelligenceWrites(db: Database) {
   db.exec(`pragma cache_size = -${CACHE_KIB}; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   const dictionaries = createDictionaries(db);
-  const spreadFiles = createSpreadFiles(db, dictionaries.answers);
+  const spreadFamilies = createSpreadFamilies(db);
   return {
-    apply: createApply(db, dictionaries, spreadFiles),
-    applyFiles: createApplyFiles(db, dictionaries, spreadFiles),
+    apply: createApply(db, dictionaries, spreadFamilies),
+    applyFiles: createApplyFiles(db, dictionaries, spreadFamilies),
     finishListing: createFinishListing(db, dictionaries),
     setNetworks: createSetNetworks(db),
   };

@@ -32,7 +32,7 @@ export function createKnowFile(db: Database) {
     const [id, familyId, ...details] = found;
     const filled = fillFile({ familyId, details }, told);
     if (filled.isChanged) fill.run(filled.familyId, ...filled.details, id);
-    if (filled.isChanged) noteSpread.run(id);
+    if (filled.familyId !== familyId) noteSpread.run(id);
     return { id, ...filled };
   };
 }

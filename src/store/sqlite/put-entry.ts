@@ -3,7 +3,7 @@ import { kindCode } from '../timeline-change.ts';
 import type { Database } from './database.ts';
 import type { Dictionaries } from './dictionaries.ts';
 
-export type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals' | 'answers'>;
+export type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals'>;
 
 /** The newest event as it is copied to the URL's row. */
 export type LastColumns = [ts: number | null, kind: number | null, removalId: number | null, reporterId: number | null];

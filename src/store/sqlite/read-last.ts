@@ -1,34 +1,13 @@
-import {
-  type Json,
-  type LastRest,
-  lastRest,
-  lastText,
-  NULL,
-  payloadTail,
-  recordText,
-  statusText,
-} from '../answer-text.ts';
+import { type Json, lastText, NULL, payloadTail, recordText, statusText } from '../answer-text.ts';
 import { urlKey } from '../url-key.ts';
 import type { Database } from './database.ts';
 import { createNames } from './names.ts';
 
-const READY = 'select id, answer from urls where url_key = ?';
-
-/** The hot path: the last status and the last payload of a URL. */
-export function createReadLast(db: Database): (url: string) => Json | null {
-  const ready = db.prepare<[id: number, answer: LastRest | null]>(READY);
-  const make = createMakeAnswer(db);
-  return (url) => {
-    const row = ready.get(urlKey(url));
-    return row === undefined ? null : lastText(row[0], url, row[1] ?? make(row[0]));
-  };
-}
-
 // Numbers and texts only, and no more than the answer has: of what a look-up costs, a third is joins for names and
 // values that are made for JavaScript, bytes being the dearest (docs/decisions/reads.md). A file without a hash is known
 // by a shorter key.
-const NEWEST = `
-  select u.event_ts, u.event_kind, u.event_removal_id, u.event_reporter_id,
+const LAST = `
+  select u.id, u.event_ts, u.event_kind, u.event_removal_id, u.event_reporter_id,
     p.ts, case when length(files.file_key) = 32 then lower(hex(files.file_key)) end,
     coalesce(p.mime_type, files.mime_type), coalesce(p.file_type, files.file_type),
     coalesce(p.file_ext, files.file_ext), coalesce(p.file_size, files.file_size),
@@ -36,10 +15,11 @@ const NEWEST = `
   from urls u
   left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id
   left join files on files.id = p.file_id
-  where u.id = ?`;
+  where u.url_key = ?`;
 
 /** The event and the payload are there as a whole or not at all. */
 type LastRow = [
+  id: number,
   eventTs: number | null,
   kind: number,
   removalId: number,
@@ -54,25 +34,25 @@ type LastRow = [
   familyId: number | null,
 ];
 
-/** Makes the answer of a URL by its id. */
-export function createMakeAnswer(db: Database): (id: number) => LastRest {
-  const newest = db.prepare<LastRow>(NEWEST);
+/** The hot path: the last status and the last payload of a URL. */
+export function createReadLast(db: Database): (url: string) => Json | null {
+  const last = db.prepare<LastRow>(LAST);
   const removals = createNames(db, 'removals', 'reason');
   const reporters = createNames(db, 'reporters', 'name');
   const families = createNames(db, 'families', 'name');
 
-  const statusOf = ([ts, kind, removalId, reporterId]: LastRow): Json =>
+  const statusOf = ([, ts, kind, removalId, reporterId]: LastRow): Json =>
     ts === null ? NULL : statusText(ts, kind, removals(removalId), reporters(reporterId));
 
   const payloadOf = (row: LastRow): Json => {
-    const [, , , , ts, sha256, mimeType, fileType, fileExt, fileSize, fileName, familyId] = row;
+    const [, , , , , ts, sha256, mimeType, fileType, fileExt, fileSize, fileName, familyId] = row;
     if (ts === null) return NULL;
     const file = { mimeType, fileType, fileExt, fileSize, fileName, sha256 };
     return recordText(ts, payloadTail(file, familyId === null ? NULL : families(familyId)));
   };
 
-  return (id) => {
-    const row = newest.get(id) as LastRow;
-    return lastRest(statusOf(row), payloadOf(row));
+  return (url) => {
+    const row = last.get(urlKey(url));
+    return row === undefined ? null : lastText(row[0], url, statusOf(row), payloadOf(row));
   };
 }

@@ -18,9 +18,6 @@ const TABLE_NAMES = `
   select name from sqlite_schema
   where type = 'table' and name not like 'sqlite_%' and name <> 'migrations' order by rowid`;
 
-/** Made from the others, and of this engine alone. */
-const READY_ANSWER = 'urls.answer';
-
 /** Beside a running server: what it writes meanwhile is not seen. */
 export function openTables(dataDir: string, files: DataFiles): Tables {
   requireData(dataDir);
@@ -59,7 +56,7 @@ function tablesOf(db: Database): Table[] {
     const key = columns.filter(([, place]) => place > 0).sort(([, a], [, b]) => a - b);
     return {
       name,
-      columns: columns.map(([column]) => column).filter((column) => `${name}.${column}` !== READY_ANSWER),
+      columns: columns.map(([column]) => column),
       key: (key.length > 0 ? key : columns).map(([of]) => of),
     };
   });

@@ -1,4 +1,3 @@
-import type { Answers } from './answers.ts';
 import type { Database } from './database.ts';
 
 /** Payloads looked at in one transaction: some tens of milliseconds. */
@@ -14,29 +13,21 @@ const CHUNK_OF_FILE = `
 
 const SET_FAMILY = 'update payloads set family_id = ? where url_id = ? and ts = ? and file_id = ?';
 
-const FORGET_ANSWER = 'update urls set answer = null where id = ? and payload_file_id = ?';
-
 const DONE = 'delete from family_spreads where file_id = ?';
 
 /**
- * Tells the payloads stored before what became known of their file: the family, and the answers that show its details.
- * One hash may have a hundred thousand, so it is done chunk by chunk; a process that ends half way leaves the note, and
- * the next batch goes on.
+ * Gives a family that became known for a file to the payloads stored before. One hash may have a hundred thousand, so
+ * it is done chunk by chunk; a process that ends half way leaves the note, and the next batch goes on.
  */
-export function createSpreadFiles(db: Database, answers: Answers) {
-  const nextFile = db.prepare<[fileId: number, familyId: number | null]>(NEXT_FILE);
+export function createSpreadFamilies(db: Database) {
+  const nextFile = db.prepare<[fileId: number, familyId: number]>(NEXT_FILE);
   const chunkOf = db.prepare<Place>(CHUNK_OF_FILE);
   const setFamily = db.prepare(SET_FAMILY);
-  const forgetAnswer = db.prepare(FORGET_ANSWER);
   const done = db.prepare(DONE);
 
-  function spreadChunk(fileId: number, familyId: number | null, [afterTs, afterUrlId]: Place): Place | null {
+  function spreadChunk(fileId: number, familyId: number, [afterTs, afterUrlId]: Place): Place | null {
     const places = chunkOf.all(fileId, afterTs, afterUrlId);
-    for (const [ts, urlId, old] of places) {
-      if (old === null && familyId !== null) setFamily.run(familyId, urlId, ts, fileId);
-      if (forgetAnswer.run(urlId, fileId) > 0) answers.note(urlId);
-    }
-    answers.makeNoted();
+    for (const [ts, urlId, old] of places) if (old === null) setFamily.run(familyId, urlId, ts, fileId);
     const last = places.length < CHUNK ? null : (places.at(-1) ?? null);
     if (last === null) done.run(fileId);
     return last;
