@@ -99,7 +99,7 @@ function createAnswers(registry: Registry): Metrics['route'] {
   const counts: Cell<number>[] = [];
   const times = createTimes(
     registry,
-    { name: 'urlwarden_http_request_seconds', help: 'From the head of a request to the end of its answer' },
+    { name: 'urlwarden_http_request_seconds', help: 'From the taking up of a request to the end of its answer' },
     ANSWER_BOUNDS,
   );
   const text = { name: 'urlwarden_http_requests_total', help: 'Answers by route pattern, method and status' };
