@@ -3,10 +3,16 @@ import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { describe, test } from 'node:test';
 import { atEndOfTurn } from '../../src/http/turn.ts';
-import { BASE, NOW, serve } from './build.ts';
+import { BASE, NOW, serve, stubStore } from './build.ts';
 import { open, parseAnswers } from './raw.ts';
 
 const KNOWN = 'http://192.0.2.1/x';
+const CONNECTIONS = 20;
+const HEAD = `POST ${BASE}/last HTTP/1.1\r\nHost: a\r\n`;
+const BODY = JSON.stringify({ url: KNOWN });
+const message = (body: string, headers = '') =>
+  `${HEAD}${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+const MESSAGE = message(BODY);
 
 /** A listener that notes what it was called with, behind `atEndOfTurn`. */
 function noted(): { listener: RequestListener; handled: IncomingMessage[] } {
@@ -53,25 +59,48 @@ describe('requests of one turn', () => {
     assert.deepEqual(handled, [stayed]);
   });
 
+  test('of many connections are looked up in one go', async (t) => {
+    let goes = 0;
+    let isGoing = false;
+    const urlLast = () => {
+      if (!isGoing) {
+        goes++;
+        isGoing = true;
+        process.nextTick(() => {
+          isGoing = false;
+        });
+      }
+      return null;
+    };
+    const { port } = await serve(t, { services: { store: stubStore({ urlLast }) } });
+    const sockets = Array.from({ length: CONNECTIONS }, () => open(port));
+    const askAll = async () => {
+      const answers = sockets.map((socket) => once(socket, 'data'));
+      for (const socket of sockets) socket.write(MESSAGE);
+      await Promise.all(answers);
+    };
+    await askAll(); // connections are accepted one after another
+    goes = 0;
+    await askAll();
+    for (const socket of sockets) socket.destroy();
+    assert.ok(goes <= CONNECTIONS / 4, `${CONNECTIONS} requests took ${goes} goes`);
+  });
+
   test('of one connection are answered in their order, in whatever pieces they came', async (t) => {
     const { port } = await serve(t, { observations: [{ ts: NOW - 10, url: KNOWN, status: 'online', reporter: 'r' }] });
-    const body = JSON.stringify({ url: KNOWN });
-    const head = `POST ${BASE}/last HTTP/1.1\r\nHost: a\r\n`;
-    const message = (text: string, headers = '') =>
-      `${head}${headers}Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
-    const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{"\r\n${(body.length - 2).toString(16)}\r\n${body.slice(2)}\r\n0\r\n\r\n`;
+    const chunked = `${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\n{"\r\n${(BODY.length - 2).toString(16)}\r\n${BODY.slice(2)}\r\n0\r\n\r\n`;
     const socket = open(port);
     let text = '';
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
     });
     const ended = once(socket, 'close');
-    for (const piece of message(body)) {
+    for (const piece of MESSAGE) {
       socket.write(piece);
       await endOfTurn();
     }
     const unknown = JSON.stringify({ url: 'http://192.0.2.1/y' });
-    socket.write(chunked + message(unknown) + message('no JSON') + message(body, 'Connection: close\r\n'));
+    socket.write(chunked + message(unknown) + message('no JSON') + message(BODY, 'Connection: close\r\n'));
     await ended;
     assert.deepEqual(
       parseAnswers(text).map(({ statusCode }) => statusCode),
