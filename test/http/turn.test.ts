@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { atEndOfTurn } from '../../src/http/turn.ts';
 import { BASE, NOW, serve, stubStore } from './build.ts';
@@ -84,6 +85,21 @@ describe('requests of one turn', () => {
     await askAll();
     for (const socket of sockets) socket.destroy();
     assert.ok(goes <= CONNECTIONS / 4, `${CONNECTIONS} requests took ${goes} goes`);
+  });
+
+  test('are answered also when the client sends nothing more', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({ urlLast: () => null }) } });
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.end(MESSAGE);
+    await once(socket, 'close');
+    assert.deepEqual(
+      parseAnswers(text).map(({ statusCode }) => statusCode),
+      [404],
+    );
   });
 
   test('of one connection are answered in their order, in whatever pieces they came', async (t) => {
