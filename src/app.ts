@@ -1,60 +1,67 @@
-import { readFileSync } from 'node:fs';
-import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { openDirectory } from './accounts/directory.ts';
+import { openAuthenticator } from './accounts/authenticator.ts';
 import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.ts';
-import { readKeyFile } from './accounts/key-file.ts';
-import { ensureKey } from './accounts/keys.ts';
 import { createLogin } from './accounts/login.ts';
 import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/login-shared.ts';
-import { createPasswordJudge } from './accounts/password-judge.ts';
-import { startFeeds } from './app/feeds.ts';
-import { now } from './app/now.ts';
-import { openRedis, standIn, watchRedis } from './app/redis.ts';
+import { createPasswordVerifier } from './accounts/password-verifier.ts';
+import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
+import { feedHealth, startFeeds } from './app/feeds.ts';
+import { listenOn, openMetricsListener } from './app/listen.ts';
+import { limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
+import { createRoutes } from './app/routes.ts';
+import { type Control, describePlace, openControl, openIntelligence } from './app/stores.ts';
 import type { Settings } from './config/settings.ts';
-import type { UrlLastResponse } from './contract/url.ts';
-import { AppError } from './core/errors.ts';
-import { METRICS_PATH, openMetricsServer } from './http/metrics-server.ts';
+import { programVersion } from './config/version.ts';
+import { toTs } from './core/time.ts';
 import { buildServer, closeServer, setTlsPair } from './http/server.ts';
 import { readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
+import { createCharging } from './limits/charge.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createRedisCounters } from './limits/counters-redis.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
-import type { Control } from './store/control.ts';
-import { describePlace, openControl, openStore } from './store/open.ts';
-import type { Store } from './store/store.ts';
+import type { UrlStore } from './urls/store.ts';
+import type { UrlLastResponse } from './urls/wire.ts';
 
+/** Everything is open, but nothing listens yet. */
 export type App = {
-  /** Where it listens, such as http://127.0.0.1:8080 */
-  url: string;
-  /** Where its metrics are; null when they are off. */
-  metricsUrl: string | null;
   dataDir: string;
-  /** Where the data is, for people. */
+  /** Where the data is, for messages. */
   place: string;
-  /** The account that this start has made, with its password; null when there were accounts. */
-  firstAccount: FirstAccount | null;
-  /** Reads certificate and key again, for connections from now on; what is wrong with them is logged. */
+  /** Begins to answer and to fetch feeds. Closes everything when that fails. */
+  listen(): Promise<Listening>;
+  /** Reads certificate and key again, for new connections; logs what is wrong with them. */
   rereadTls(): void;
   /** Lets running answers finish, then closes everything. */
   close(): Promise<void>;
 };
 
-/** In every token; another server's tokens are none of ours. */
+export type Listening = {
+  /** Such as http://127.0.0.1:8080 */
+  url: string;
+  /** Null when the metrics are off. */
+  metricsUrl: string | null;
+  /** The account that was made because there was none, with its password; null otherwise. */
+  firstAccount: FirstAccount | null;
+};
+
+/** The issuer in every token; tokens of other servers are not accepted. */
 const ISSUER = 'urlwarden';
 
-/** Answers that run longer than this after a stop are cut off; below the ten seconds that service managers grant. */
+/** Answers that still run this long after a stop are cut off. Service managers usually allow ten seconds. */
 const CLOSE_GRACE_MS = 8_000;
 
-/** Demo data older than this is told again up to today: the default window of a search is twelve months. */
+/** Demo data older than this is written again with times up to today: a search looks back twelve months by default. */
 const DEMO_FRESH_SECONDS = 90 * 86_400;
 
-/** The composition root: opens everything, closes everything. */
+/** Unix seconds. */
+const now = () => toTs(Date.now());
+
+/** The composition root: opens everything in order, and closes it in reverse. */
 export async function openApp(settings: Settings): Promise<App> {
   const dataDir = settings.demo ? join(settings.dataDir, 'demo') : settings.dataDir;
-  const tls = tlsPairOf(settings);
+  const tls = readTls(settings);
   const metrics = settings.metricsPort === 'off' ? undefined : createMetrics();
   const open: { close(): unknown }[] = [];
   const opened = <Part extends { close(): unknown }>(part: Part): Part => {
@@ -62,77 +69,92 @@ export async function openApp(settings: Settings): Promise<App> {
     return part;
   };
   const close = async () => {
-    for (const part of open) await part.close();
+    for (const part of open.splice(0)) await part.close();
   };
   try {
     const place = { ...settings, dataDir };
-    const store = timed(opened(await openStore(place)), 'intelligence', metrics);
+    const store = timed(opened(await openIntelligence(place)), 'intelligence', metrics);
     if (settings.demo) await fillDemo(store, now());
     const control = await withKeys(timed(opened(await openControl(place)), 'control', metrics), settings);
-    const firstAccount = await ensureFirstAccount(control, settings.demo, now());
-    // The server comes last, but none of these has anything to say before it is there.
-    const onFailure = (err: unknown) => {
+
+    // These callbacks need the server, which is built last; none of them is called before.
+    const onPollFailed = (err: unknown) => {
       metrics?.failed('account_poll');
-      server.log.warn({ err }, 'accounts could not be looked at again');
+      server.log.warn({ err }, 'accounts could not be read again');
     };
     const onFlushFailed = (err: unknown) => {
       metrics?.failed('usage_write');
-      server.log.error({ err }, 'counted queries could not be written down; they are kept and tried again');
+      server.log.error({ err }, 'counted queries could not be written; they are kept and written later');
     };
     const onOutcome = (outcome: string) => {
       metrics?.loggedIn(outcome);
-      server.log.debug({ outcome }, 'a login');
+      server.log.debug({ outcome }, 'login');
     };
-    const directory = opened(await openDirectory(control, { nowMs: Date.now, issuer: ISSUER, onFailure }));
+    const authenticator = opened(
+      await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER, onFailure: onPollFailed }),
+    );
     const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
     const redis = settings.redis && opened(await openRedis(settings.redis, settings.redisPrefix));
-    const onCountedLocally = () => metrics?.countedLocally();
     const counters = opened(
       redis === null
         ? createMemoryCounters(control, { nowMs: Date.now, onFlushFailed })
-        : createRedisCounters(redis, control, { whenDown, onFlushFailed, onCountedLocally }),
+        : createRedisCounters(redis, control, {
+            whenDown,
+            onFlushFailed,
+            onCountedLocally: () => metrics?.countedLocally(),
+          }),
     );
-    const { verify } = opened(createPasswordJudge());
+    const { verify } = opened(createPasswordVerifier());
     const login = createLogin({
-      ...{ control, directory, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome },
+      ...{ control, authenticator, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome },
       ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
     });
-    const logger = { level: logLevel, stream: process.stderr };
+    const charging = createCharging(counters);
+    metrics?.watchStreams(charging.openStreams);
+    const limitsState = redis && (() => (redis.isUp() ? 'shared' : limitsWithoutRedis(whenDown)));
+    const health = { ready: store.ready, feeds: () => feedHealth(control, now()), ...(limitsState && { limitsState }) };
     const server = buildServer(
-      {
-        store,
-        now,
-        authenticate: directory.authenticate,
-        counters,
-        ...(redis === null ? {} : { countedWhere: () => (redis.isUp() ? 'shared' : standIn(whenDown)) }),
-        login,
-        feeds: control.feeds,
-      },
-      { queryBudgetMs, logger, tls, metrics, trustedProxies },
+      createRoutes({ store, now, counters, login, health }),
+      { authenticate: authenticator.authenticate, charging },
+      { queryBudgetMs, logger: { level: logLevel, stream: process.stderr }, tls, metrics, trustedProxies },
     );
-    if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
-    const metricsUrl = metrics === undefined ? null : await listenForMetrics(metrics, settings, opened);
+    let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
+    opened({ close: () => metricsListener?.close() }); // closes after the server, so that the end can be watched
     opened({ close: () => closeServer(server, CLOSE_GRACE_MS) });
-    const { host, port } = settings;
-    const scheme = tls === undefined ? 'http' : 'https';
-    await server
-      .listen({ host, port, listenTextResolver: (address) => `listening on ${address.replace(/^http/, scheme)}` })
-      .catch(explainListen(host, port, 'host', 'port'));
-    opened(startFeeds({ store, control, metrics, log: server.log, settings }));
-    const url = urlOf(scheme, host, (server.server.address() as { port: number }).port);
-    server.log.info(
-      { url, metricsUrl, place: describePlace(place), version: version(), node: process.version },
-      'started',
-    );
+    if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
+
+    async function listen(): Promise<Listening> {
+      metricsListener = metrics && (await openMetricsListener(metrics, settings));
+      const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
+      // After everything that can fail: its password is shown only once.
+      const firstAccount = await ensureFirstAccount(control, settings.demo, now());
+      opened(startFeeds({ store, control, metrics, log: server.log, settings, now }));
+      const metricsUrl = metricsListener?.url ?? null;
+      const started = {
+        url,
+        metricsUrl,
+        place: describePlace(place),
+        version: programVersion(),
+        node: process.version,
+      };
+      server.log.info(started, 'started');
+      return { url, metricsUrl, firstAccount };
+    }
+
     return {
-      url,
-      metricsUrl,
       dataDir,
       place: describePlace(place),
-      firstAccount,
+      async listen() {
+        try {
+          return await listen();
+        } catch (error) {
+          await close();
+          throw error;
+        }
+      },
       rereadTls() {
         try {
-          const pair = tlsPairOf(settings);
+          const pair = readTls(settings);
           if (pair !== undefined) setTlsPair(server, pair);
           server.log.info('certificate and key were read again');
         } catch (err) {
@@ -154,11 +176,11 @@ function timed<Port extends object>(port: Port, name: string, metrics: Metrics |
   return metrics === undefined ? port : timedPort(port, (operation) => metrics.storeCall(name, operation));
 }
 
-function tlsPairOf({ tlsCertFile, tlsKeyFile }: Settings): TlsPair | undefined {
+function readTls({ tlsCertFile, tlsKeyFile }: Settings): TlsPair | undefined {
   return tlsCertFile === null || tlsKeyFile === null ? undefined : readTlsPair(tlsCertFile, tlsKeyFile);
 }
 
-/** Keys from a file take the place of those in the store. */
+/** Keys from a file replace those in the store. */
 async function withKeys(control: Control, { signingKeyFile }: Settings): Promise<Control> {
   if (signingKeyFile !== null) {
     const keys = readKeyFile(signingKeyFile);
@@ -168,42 +190,10 @@ async function withKeys(control: Control, { signingKeyFile }: Settings): Promise
   return control;
 }
 
-async function fillDemo(store: Store, now: number): Promise<void> {
-  const observations = demoObservations(now);
+async function fillDemo(store: UrlStore, nowTs: number): Promise<void> {
+  const observations = demoObservations(nowTs);
   const last = await store.urlLast(observations[0]?.url ?? '');
   const status = last === null ? null : (JSON.parse(last) as UrlLastResponse).status;
-  if (status !== null && status.ts > now - DEMO_FRESH_SECONDS) return;
+  if (status !== null && status.ts > nowTs - DEMO_FRESH_SECONDS) return;
   await store.apply(observations);
-}
-
-async function listenForMetrics(
-  metrics: Metrics,
-  { metricsHost: host, metricsPort: port }: Settings,
-  opened: <Part extends { close(): unknown }>(part: Part) => Part,
-): Promise<string> {
-  const listening = openMetricsServer(metrics, { host, port: Number(port) });
-  const server = opened(await listening.catch(explainListen(host, Number(port), 'metrics-host', 'metrics-port')));
-  return urlOf('http', host, server.port) + METRICS_PATH;
-}
-
-function urlOf(scheme: string, host: string, port: number): string {
-  return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${port}`;
-}
-
-function explainListen(host: string, port: number, hostFlag: string, portFlag: string) {
-  return (error: NodeJS.ErrnoException): never => {
-    const reasons: Record<string, string> = {
-      EADDRINUSE: `Port ${port} on ${host} is taken: choose another with --${portFlag}, or --${portFlag} 0 for any free one`,
-      EACCES: `Port ${port} needs more rights than this user has: choose one from 1024 on with --${portFlag}`,
-      EADDRNOTAVAIL: `${host} is no address of this machine: choose another with --${hostFlag}`,
-    };
-    throw new AppError('unavailable', reasons[error.code ?? ''] ?? `Cannot listen on ${host}: ${error.message}`, {
-      cause: error,
-    });
-  };
-}
-
-/** Beside `src` and beside `dist`. */
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }

@@ -1,8 +1,7 @@
 import type { TestContext } from 'node:test';
+import type { Control, DataPlace } from '../src/app/stores.ts';
 import type { Counters } from '../src/limits/counters.ts';
 import { createMemoryCounters } from '../src/limits/counters-memory.ts';
-import type { Control } from '../src/store/control.ts';
-import type { DataPlace } from '../src/store/open.ts';
 import { temporaryRedisCounters } from './limits/temporary-redis-counters.ts';
 import { temporaryDatabase } from './servers/temporary-database.ts';
 import { temporaryFolder } from './temporary-folder.ts';

@@ -9,17 +9,21 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 /** A file imports from its own folder and from layers below; docs/ARCHITECTURE.md has the drawing. */
 const LAYERS = [
   ['core'],
-  ['contract', 'config', 'store', 'redis'],
-  ['accounts', 'limits', 'ingest', 'metrics'],
-  ['http', 'portal'],
+  ['config', 'threads'],
+  ['database', 'redis', 'metrics'],
+  ['http'],
+  ['urls', 'accounts', 'limits', 'ingest', 'health'],
   ['app'],
   ['cli'],
 ];
 
+/** What a feature may import from another one: its port and its wire format. */
+const PUBLIC = /^src\/[a-z]+\/(?:store|wire)\.ts$/;
+
 /** Drivers stay inside their adapter. */
 const DRIVERS: Record<string, string> = {
-  'node:sqlite': 'src/store/sqlite/',
-  postgres: 'src/store/postgres/',
+  'node:sqlite': 'src/database/sqlite/',
+  postgres: 'src/database/postgres/',
   ioredis: 'src/redis/',
   'prom-client': 'src/metrics/',
 };
@@ -39,7 +43,10 @@ test('every source file has a place in the layout', () => {
 test('imports point one way', () => {
   for (const { file, target } of imports.filter(({ target }) => target.startsWith('.'))) {
     const imported = posix.join(posix.dirname(file), target);
-    const isAllowed = folderOf(imported) === folderOf(file) || layerOf(imported) < layerOf(file);
+    const isAllowed =
+      folderOf(imported) === folderOf(file) ||
+      layerOf(imported) < layerOf(file) ||
+      (layerOf(imported) === layerOf(file) && PUBLIC.test(imported));
     assert.ok(isAllowed, `${file} must not import ${imported}`);
   }
 });
@@ -73,3 +80,27 @@ function folderOf(file: string): string {
 function layerOf(file: string): number {
   return LAYERS.findIndex((layer) => layer.includes(folderOf(file)));
 }
+
+test('both adapters of a feature have the same files', () => {
+  /** Caches, and the writes that the writer thread loads without the reads, exist for SQLite only. */
+  const only = new Set(['src/urls/sqlite/json-cache.ts', 'src/urls/sqlite/writes.ts']);
+  const files = (engine: string) => globSync(`src/{urls,accounts,limits,ingest}/${engine}/*.ts`, { cwd: ROOT });
+  const names = (engine: string) =>
+    files(engine)
+      .filter((file) => !only.has(file))
+      .map((file) => file.replace(engine, 'engine'))
+      .sort();
+  assert.deepEqual(names('sqlite'), names('postgres'));
+  assert.ok(names('sqlite').length > 15, 'the adapters were not found');
+});
+
+test('no tool imports another one', () => {
+  for (const file of globSync('tools/**/*.ts', { cwd: ROOT })) {
+    for (const match of readFileSync(`${ROOT}/${file}`, 'utf8').matchAll(IMPORT)) {
+      const target = posix.join(posix.dirname(file), match[1] ?? match[2] ?? match[3] ?? '');
+      const [, from] = file.split('/');
+      const [root, to] = target.split('/');
+      assert.ok(root !== 'tools' || to === from || to === 'shared', `${file} must not import ${target}`);
+    }
+  }
+});

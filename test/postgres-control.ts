@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
-import type { Control } from '../src/store/control.ts';
-import { openPostgresControl } from '../src/store/postgres/open.ts';
+import { openPostgresControl } from '../src/app/postgres-stores.ts';
+import type { Control } from '../src/app/stores.ts';
 import { temporaryDatabase } from './servers/temporary-database.ts';
 
 /** Control data on PostgreSQL, empty unless it is that of another node; closed after the test. */

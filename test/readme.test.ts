@@ -29,10 +29,11 @@ test('the examples of the README give what it shows', async (t) => {
     demo: true,
   });
   t.after(() => app.close());
+  const { url } = await app.listen();
   assert.ok(examples.length >= 10, 'the examples were not found');
   const env = { ...process.env };
   const shell = async (command: string) => {
-    const script = command.replaceAll('http://127.0.0.1:8080', app.url);
+    const script = command.replaceAll('http://127.0.0.1:8080', url);
     return (await run('bash', ['-c', script], { cwd: ROOT, env })).stdout;
   };
   env.TOKEN = await shell(`${LOGIN}; printf %s "$TOKEN"`);

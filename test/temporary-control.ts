@@ -1,6 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { Control } from '../src/store/control.ts';
-import { openControl } from '../src/store/open.ts';
+import { type Control, openControl } from '../src/app/stores.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** Empty control data, closed and gone after the test; in a folder of its own unless one is given. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { OPERATOR_TIER } from '../core/tier.ts';
-import type { Control } from '../store/control.ts';
 import { createAccount } from './manage.ts';
+import type { AccountStore } from './store.ts';
 
 export type FirstAccount = { username: string; password: string };
 
@@ -14,7 +14,11 @@ export const DEMO_ACCOUNT: FirstAccount = { username: 'demo@example.com', passwo
 const PASSWORD_BYTES = 18;
 
 /** Nobody can log in to a server without accounts, so the first start makes one; null when there are some. */
-export async function ensureFirstAccount(control: Control, isDemo: boolean, ts: number): Promise<FirstAccount | null> {
+export async function ensureFirstAccount(
+  control: AccountStore,
+  isDemo: boolean,
+  ts: number,
+): Promise<FirstAccount | null> {
   if ((await control.accounts()).length > 0) return null;
   const account = isDemo ? DEMO_ACCOUNT : { username: OPERATOR_USERNAME, password: randomPassword() };
   try {

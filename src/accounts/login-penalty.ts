@@ -7,11 +7,11 @@ export type LoginPenalty = {
   /** How long the account must wait before a login is accepted again; 0 when it may try. */
   refusedMs(account: string, nowMs: number): number | Promise<number>;
   /** Counts a login, unless it must wait: how long, or by how much to delay it. */
-  take(account: string, nowMs: number): LoginTurn | Promise<LoginTurn>;
+  take(account: string, nowMs: number): LoginDecision | Promise<LoginDecision>;
 };
 
 /** One of them is 0. */
-export type LoginTurn = { refusedMs: number; delayMs: number };
+export type LoginDecision = { refusedMs: number; delayMs: number };
 
 export const WINDOW_MS = 600_000;
 const FREE_LOGINS = 10;
@@ -32,7 +32,7 @@ export function createLoginPenalty() {
   };
   return {
     refusedMs,
-    take(account: string, nowMs: number): LoginTurn {
+    take(account: string, nowMs: number): LoginDecision {
       const waitMs = refusedMs(account, nowMs);
       if (waitMs > 0) return { refusedMs: waitMs, delayMs: 0 };
       const before = recent(account, nowMs);

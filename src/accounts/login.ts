@@ -2,16 +2,15 @@ import { hash, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
-import { usernameKey } from '../core/username.ts';
-import type { Account, Control } from '../store/control.ts';
-import { addressKey } from './address-key.ts';
+import type { Authenticator } from './authenticator.ts';
 import { loginFailed } from './bearer.ts';
-import type { Directory } from './directory.ts';
 import { createExpiringMap } from './expiring-map.ts';
 import { createHashQueue } from './hash-queue.ts';
-import { createLoginFailures, type LoginFailures, type Origin } from './login-failures.ts';
+import { addressKey, createLoginFailures, type LoginFailures, type Origin } from './login-failures.ts';
 import { createLoginPenalty, type LoginPenalty } from './login-penalty.ts';
 import { DUMMY_HASH, isUsablePassword, verifyPassword } from './passwords.ts';
+import type { Account, AccountStore } from './store.ts';
+import { usernameKey } from './username.ts';
 
 export type LoginRequest = {
   username: string;
@@ -30,8 +29,8 @@ export type IssuedToken = { token: string; expires: number };
 export type LoginOutcome = 'ok' | 'penalized' | 'failed' | 'limited' | 'busy';
 
 export type LoginOptions = {
-  control: Control;
-  directory: Directory;
+  control: AccountStore;
+  authenticator: Authenticator;
   nowMs: () => number;
   sleep?: (ms: number) => Promise<unknown>;
   cores?: number;
@@ -125,8 +124,8 @@ async function judge(options: LoginOptions, user: string, { password, realm }: L
 }
 
 async function issue(account: Account, options: LoginOptions): Promise<IssuedToken> {
-  const { directory, nowMs, tokenLifeSeconds = TOKEN_LIFE_SECONDS } = options;
-  const tokens = await directory.tokens();
+  const { authenticator, nowMs, tokenLifeSeconds = TOKEN_LIFE_SECONDS } = options;
+  const tokens = await authenticator.tokens();
   const iat = Math.floor(nowMs() / 1000);
   const expires = iat + tokenLifeSeconds;
   const { sub, username: usr, generation: ver } = account;

@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import type { Tier } from '../core/tier.ts';
-import { USERNAME_MAX_LENGTH, usernameKey } from '../core/username.ts';
-import type { Account, Control } from '../store/control.ts';
 import { hashPassword } from './passwords.ts';
+import type { Account, AccountStore } from './store.ts';
 import { requireTier } from './tiers.ts';
+import { USERNAME_MAX_LENGTH, usernameKey } from './username.ts';
 
 // What an operator does with accounts. Running servers go by a change within seconds.
 
@@ -15,7 +15,7 @@ const SUB_ATTEMPTS = 20;
 
 /** `drawSub` is the source of randomness. */
 export async function createAccount(
-  control: Control,
+  control: AccountStore,
   { username, tier, password }: NewAccount,
   ts: number,
   drawSub: () => string = randomSub,
@@ -40,14 +40,14 @@ export async function createAccount(
 }
 
 /** What can be said against a new account before its password is known; gives the key of its username. */
-export async function checkNewAccount(control: Control, username: string, tier: string): Promise<string> {
+export async function checkNewAccount(control: AccountStore, username: string, tier: string): Promise<string> {
   const key = keyOf(username);
   await requireTier(control, tier);
   await refuseTaken(control, key);
   return key;
 }
 
-export async function requireAccount(control: Control, username: string): Promise<Account> {
+export async function requireAccount(control: AccountStore, username: string): Promise<Account> {
   const account = await control.accountByUsername(keyOf(username));
   if (account !== null) return account;
   throw new AppError(
@@ -56,7 +56,7 @@ export async function requireAccount(control: Control, username: string): Promis
   );
 }
 
-export async function setAccountTier(control: Control, username: string, tierName: string): Promise<Tier> {
+export async function setAccountTier(control: AccountStore, username: string, tierName: string): Promise<Tier> {
   const { sub } = await requireAccount(control, username);
   const tier = await requireTier(control, tierName);
   await requireDone(username, control.changeAccount(sub, { tier: tier.name }));
@@ -64,25 +64,25 @@ export async function setAccountTier(control: Control, username: string, tierNam
 }
 
 /** The tokens of a disabled account are good again when it is enabled before they expire. */
-export async function setAccountEnabled(control: Control, username: string, isEnabled: boolean): Promise<void> {
+export async function setAccountEnabled(control: AccountStore, username: string, isEnabled: boolean): Promise<void> {
   const { sub } = await requireAccount(control, username);
   await requireDone(username, control.changeAccount(sub, { isEnabled }));
 }
 
 /** The account's tokens are void from then on. */
-export async function changePassword(control: Control, username: string, password: string): Promise<void> {
+export async function changePassword(control: AccountStore, username: string, password: string): Promise<void> {
   const { sub } = await requireAccount(control, username);
   const passwordHash = await hashPassword(password);
   await requireDone(username, control.changeAccount(sub, { passwordHash, raisesGeneration: true }));
 }
 
 /** The account's tokens are void from then on; its password stays. */
-export async function revokeTokens(control: Control, username: string): Promise<void> {
+export async function revokeTokens(control: AccountStore, username: string): Promise<void> {
   const { sub } = await requireAccount(control, username);
   await requireDone(username, control.changeAccount(sub, { raisesGeneration: true }));
 }
 
-export async function removeAccount(control: Control, username: string): Promise<void> {
+export async function removeAccount(control: AccountStore, username: string): Promise<void> {
   const { sub } = await requireAccount(control, username);
   await requireDone(username, control.removeAccount(sub));
 }
@@ -98,7 +98,7 @@ function keyOf(username: string): string {
   throw new AppError('bad_request', `A username has 1 to ${USERNAME_MAX_LENGTH} characters: choose another one.`);
 }
 
-async function refuseTaken(control: Control, key: string): Promise<void> {
+async function refuseTaken(control: AccountStore, key: string): Promise<void> {
   const account = await control.accountByUsername(key);
   if (account === null) return;
   const name = JSON.stringify(account.username);

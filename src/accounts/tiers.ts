@@ -1,16 +1,16 @@
 import { AppError } from '../core/errors.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
-import type { Control } from '../store/control.ts';
+import type { AccountStore } from './store.ts';
 
 /** What can be typed without quotes, and read in a table. */
 const TIER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** The built-in tiers, then those of the operator. */
-export async function allTiers(control: Control): Promise<Tier[]> {
+export async function allTiers(control: AccountStore): Promise<Tier[]> {
   return [...BUILT_IN_TIERS, ...(await control.tiers())];
 }
 
-export async function requireTier(control: Control, name: string): Promise<Tier> {
+export async function requireTier(control: AccountStore, name: string): Promise<Tier> {
   const tiers = await allTiers(control);
   const tier = tiers.find((candidate) => candidate.name === name);
   if (tier !== undefined) return tier;
@@ -19,7 +19,7 @@ export async function requireTier(control: Control, name: string): Promise<Tier>
 }
 
 /** Makes a tier, or replaces one as a whole; running servers go by it within seconds. */
-export async function setTier(control: Control, tier: Tier): Promise<void> {
+export async function setTier(control: AccountStore, tier: Tier): Promise<void> {
   refuseBuiltIn(tier.name);
   if (!TIER_NAME.test(tier.name)) {
     const rule = 'up to 64 letters, digits, dots, dashes and underscores, a letter or digit first';
@@ -28,7 +28,7 @@ export async function setTier(control: Control, tier: Tier): Promise<void> {
   await control.putTier(tier);
 }
 
-export async function removeTier(control: Control, name: string): Promise<void> {
+export async function removeTier(control: AccountStore, name: string): Promise<void> {
   refuseBuiltIn(name);
   const outcome = await control.removeTier(name);
   if (outcome === 'removed') return;

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { SigningKey } from '../store/control.ts';
+import type { SigningKey } from './store.ts';
 
 export type Claims = {
   iat: number;

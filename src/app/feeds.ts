@@ -3,28 +3,28 @@ import { hostname } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import { everyMs } from '../ingest/every.ts';
-import { createRunFeed } from '../ingest/feed-import.ts';
-import { feedState } from '../ingest/feed-times.ts';
-import type { Turn } from '../ingest/feed-turn.ts';
-import { inputLimits } from '../ingest/input-limits.ts';
+import { createRunFeed } from '../ingest/feeds/feed-import.ts';
+import type { FeedRun } from '../ingest/feeds/feed-run.ts';
+import { feedState } from '../ingest/feeds/feed-state.ts';
+import { everyMs, type Schedule, startSchedule } from '../ingest/feeds/schedule.ts';
 import { openNetworks } from '../ingest/networks.ts';
-import { type Schedule, startSchedule } from '../ingest/schedule.ts';
+import { inputLimitsOf } from '../ingest/sources/format.ts';
+import type { FeedStore } from '../ingest/store.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { Control } from '../store/control.ts';
-import type { Store } from '../store/store.ts';
-import { now } from './now.ts';
+import type { UrlStore } from '../urls/store.ts';
+import type { Control } from './stores.ts';
 
 type FeedParts = {
-  store: Store;
+  store: UrlStore;
   control: Control;
   metrics: Metrics | undefined;
   log: FastifyBaseLogger;
   settings: Settings;
+  now(): number;
 };
 
 /** Fetches what is due until it is closed. */
-export function startFeeds({ store, control, metrics, log, settings }: FeedParts): Pick<Schedule, 'close'> {
+export function startFeeds({ store, control, metrics, log, settings, now }: FeedParts): Pick<Schedule, 'close'> {
   const { asnDb, resolvesHosts, feedsAllowPrivate: allowedNetworks } = settings;
   const networks = openNetworks(asnDb, {
     every: everyMs,
@@ -41,16 +41,16 @@ export function startFeeds({ store, control, metrics, log, settings }: FeedParts
       networks,
       allowedNetworks,
       resolvesHosts,
-      limits: inputLimits(settings),
+      limits: inputLimitsOf(settings),
       now,
     }),
     now,
     random: Math.random,
     every: everyMs,
     owner: `${hostname()} ${process.pid} ${randomUUID()}`,
-    onTurn(feed, turn) {
-      metrics?.feedRan(feed, turn.outcome);
-      logTurn(log, feed, turn);
+    onRun(feed, run) {
+      metrics?.feedRan(feed, run.outcome);
+      logRun(log, feed, run);
     },
     onFailure(err) {
       metrics?.failed('feed_poll');
@@ -66,9 +66,18 @@ export function startFeeds({ store, control, metrics, log, settings }: FeedParts
   };
 }
 
-/** A publisher who does not answer is no fault of ours; what is no refusal in words is. */
-function logTurn(log: FastifyBaseLogger, feed: string, turn: Turn): void {
-  if (turn.outcome !== 'failed') log.info({ feed, outcome: turn.outcome }, 'a feed');
-  else if (turn.error instanceof AppError) log.warn({ feed, reason: turn.error.message }, 'a feed failed');
-  else log.error({ feed, err: turn.error }, 'a feed failed');
+/** A publisher that does not answer is not our fault; anything but an AppError is. */
+function logRun(log: FastifyBaseLogger, feed: string, run: FeedRun): void {
+  if (run.outcome !== 'failed') log.info({ feed, outcome: run.outcome }, 'a feed ran');
+  else if (run.error instanceof AppError) log.warn({ feed, reason: run.error.message }, 'a feed failed');
+  else log.error({ feed, err: run.error }, 'a feed failed');
+}
+
+/** For `/readyz`, which everyone may read. Errors are not shown there: they contain host names. */
+export async function feedHealth(control: Pick<FeedStore, 'feeds'>, nowTs: number) {
+  return (await control.feeds()).map((feed) => ({
+    name: feed.name,
+    state: feedState(feed, nowTs),
+    last_success_ts: feed.lastSuccessTs,
+  }));
 }

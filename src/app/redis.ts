@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify';
-import type { RedisAddress } from '../core/redis-address.ts';
+import type { RedisAddress } from '../config/redis-url.ts';
 import type { WhenDown } from '../limits/counters-redis.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { RedisLink } from '../redis/link.ts';
 
-export const standIn = (whenDown: WhenDown) => (whenDown === 'local' ? 'local' : 'refused');
+export const limitsWithoutRedis = (whenDown: WhenDown) => (whenDown === 'local' ? 'local' : 'refused');
 
-/** Loaded where it is wanted: a server on its own starts without the driver. */
+/** Loaded on demand: a single server starts without the driver. */
 export async function openRedis(address: RedisAddress, prefix: string): Promise<RedisLink> {
   const { openRedisLink } = await import('../redis/link.ts');
   return openRedisLink(address, { prefix });
@@ -14,12 +14,12 @@ export async function openRedis(address: RedisAddress, prefix: string): Promise<
 
 type RedisParts = { log: FastifyBaseLogger; metrics: Metrics | undefined; whenDown: WhenDown };
 
-/** Once when it goes and once when it comes back, however many queries meet it. */
+/** Logs once when Redis goes down and once when it is back, however many queries notice it. */
 export function watchRedis(redis: RedisLink, { log, metrics, whenDown }: RedisParts): void {
   metrics?.watchRedis(redis.isUp);
-  const meanwhile = whenDown === 'local' ? 'this server goes by its own counts' : 'queries are refused';
+  const meanwhile = whenDown === 'local' ? 'this server counts alone' : 'queries are refused';
   redis.watch({
-    onDown: (reason) => log.warn({ reason }, `Redis is away; ${meanwhile} until it is back`),
+    onDown: (reason) => log.warn({ reason }, `Redis is down; ${meanwhile} until it is back`),
     onUp: () => log.info('Redis is back'),
   });
 }

@@ -1,8 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
+import { type Control, type DataPlace, openControl } from '../app/stores.ts';
 import { readSettings, variableOf } from '../config/read-settings.ts';
 import { SETTINGS } from '../config/settings.ts';
-import type { Control } from '../store/control.ts';
-import { type DataPlace, openControl } from '../store/open.ts';
 import { type Command, UsageError } from './command.ts';
 import { print } from './output.ts';
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type Line, readLines } from '../ingest/lines.ts';
+import { type Line, readLines } from '../ingest/sources/lines.ts';
 import { print } from './output.ts';
 
 /** A command that answers one question per argument, or per line of standard input. */

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { AppError } from '../core/errors.ts';
-import { readLines } from '../ingest/lines.ts';
+import { readLines } from '../ingest/sources/lines.ts';
 
 /** Of a line on standard input; a password has at most 1,024 bytes, and a header hardly more. */
 const LINE_MAX_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
-import { parseIp } from '../core/ip.ts';
-import { parseNetwork } from '../core/network.ts';
+import { parseIp } from '../core/ip/address.ts';
+import { parseNetwork } from '../core/ip/network.ts';
 
 // How the texts of settings are read; null for one that cannot be used.
 

@@ -1,8 +1,7 @@
-import { parseIp } from './ip.ts';
-import type { FileDetails } from './records.ts';
+import { parseIp } from './ip/address.ts';
 import { textFault } from './text.ts';
-import { type NormalizedUrl, normalizeUrl, type UrlRefusal } from './url.ts';
-import { URL_ERRORS } from './url-errors.ts';
+import { URL_ERRORS } from './url/errors.ts';
+import { type NormalizedUrl, normalizeUrl, type UrlRefusal } from './url/normalize.ts';
 
 /** How a URL was seen; the order is the one that counts at equal times. */
 export type ObservedStatus = 'online' | 'offline' | 'removed';
@@ -123,4 +122,27 @@ function toAddresses(told: readonly string[], host: Uint8Array | null, asn: numb
 
 function refused(reason: string): ParsedObservation {
   return { ok: false, reason };
+}
+
+/** What is known of a file; null where nobody has said. */
+export type FileDetails = {
+  mimeType: string | null;
+  fileType: string | null;
+  fileExt: string | null;
+  fileSize: number | null;
+  fileName: string | null;
+  family: string | null;
+};
+
+/** What somebody knows of a file, whoever served it. */
+export type FileReport = FileDetails & { sha256: string };
+
+export type StatusObservation = { ts: number; status: ObservedStatus; removal: string; reporter: string };
+
+/** At equal times online comes first and removed last. */
+export const STATUS_ORDER: Record<ObservedStatus, number> = { online: 0, offline: 1, removed: 2 };
+
+/** Orders observations as they count. */
+export function byTime(a: StatusObservation, b: StatusObservation): number {
+  return a.ts - b.ts || STATUS_ORDER[a.status] - STATUS_ORDER[b.status];
 }

@@ -17,3 +17,11 @@ function isTooLong(text: string): boolean {
   if (text.length <= TEXT_MAX_LENGTH) return false;
   return text.length > 2 * TEXT_MAX_LENGTH || [...text].length > TEXT_MAX_LENGTH;
 }
+
+/**
+ * The form under which a malware family is compared: `Mirai`, `mirai` and `MIRAI` are one. Folded here and not by a
+ * database, whose collations differ from each other. Not `toLocaleLowerCase`: Turkish would fold `I` to a dotless one.
+ */
+export function foldFamily(name: string): string {
+  return name.toLowerCase();
+}

@@ -40,13 +40,13 @@ export const BUILT_IN_TIERS: readonly Tier[] = [
 ];
 
 /**
- * Rates are proportional to the most queries a day: with 150,000 a month that is 5,000 a day, so 1,250 an hour, 125 a
- * minute, 13 a second. Never below one, or a small tier could ask nothing at all.
+ * Rates that are not set follow from D, the most queries a day (a thirtieth of the hard monthly limit): 4·D an hour, D a
+ * minute, D / 8 a second. With 5,000 a month D is 166, so 664 an hour, 166 a minute and 21 a second: ordinary clients send
+ * 7 to 25 requests at once. Never below one, so that the smallest tier can send requests at all.
  */
 export function limitsOf({ trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Tier): Limits {
-  const daily = Math.floor(qmh / DAYS_IN_MONTH);
-  const share = (divisor: number) => Math.max(1, Math.ceil(daily / divisor));
-  return { trs, ads, qms, qmh, rlQph: rlQph ?? share(4), rlQpm: rlQpm ?? share(40), rlQps: rlQps ?? share(400) };
+  const daily = Math.max(1, Math.floor(qmh / DAYS_IN_MONTH));
+  return { trs, ads, qms, qmh, rlQph: rlQph ?? 4 * daily, rlQpm: rlQpm ?? daily, rlQps: rlQps ?? Math.ceil(daily / 8) };
 }
 
 function builtIn(name: string, qms: number, qmh: number): Tier {

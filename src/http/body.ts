@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
-import { SearchRequest } from '../contract/search.ts';
+import type { TSchema } from 'typebox';
 import { AppError } from '../core/errors.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -33,13 +33,18 @@ function faultOf(bytes: Buffer, error: unknown): string {
   return `The body is not valid ${error instanceof SyntaxError ? 'JSON' : 'UTF-8'}`;
 }
 
-/** One fault of a body in words that name the key. Fastify validates with Ajv; these are the keywords we use. */
-export function describeFault(faults: FastifySchemaValidationError[]): Error {
-  const [fault] = faults;
-  return new Error(fault === undefined ? 'The body is not what is expected' : sentenceOf(fault));
+/**
+ * The formatter of validation errors for one body schema: one sentence that names the key. Fastify validates with Ajv; these
+ * are the keywords that our schemas use.
+ */
+export function validationMessage(body: TSchema) {
+  const keys = Object.keys((body as { properties?: object }).properties ?? {});
+  return ([fault]: FastifySchemaValidationError[]): Error =>
+    new Error(fault === undefined ? 'The body is not what is expected' : sentenceOf(fault, keys));
 }
 
-function sentenceOf({ keyword, instancePath, params, message }: FastifySchemaValidationError): string {
+function sentenceOf(fault: FastifySchemaValidationError, keys: readonly string[]): string {
+  const { keyword, instancePath, params, message } = fault;
   const key = instancePath.slice(1);
   switch (keyword) {
     case 'type':
@@ -50,7 +55,7 @@ function sentenceOf({ keyword, instancePath, params, message }: FastifySchemaVal
       return `Unknown key ${JSON.stringify(params.additionalProperty)}`;
     case 'minProperties':
     case 'maxProperties':
-      return `Send exactly one of ${Object.keys(SearchRequest.properties).join(', ')}`;
+      return `Send exactly one of ${keys.join(', ')}`;
     case 'maxLength':
       return `"${key}" must have at most ${params.limit} characters`;
     default:

@@ -47,7 +47,7 @@ export type ConnectionOptions = {
 };
 
 /** The newest request of a connection and its response. */
-type Exchange = { request: IncomingMessage; response: ServerResponse };
+type RequestAndResponse = { request: IncomingMessage; response: ServerResponse };
 
 export type NodeServer = {
   server: Server;
@@ -66,7 +66,7 @@ export function createNodeServer(
 ): NodeServer {
   /** Those that can be spoken on: with TLS, after the handshake. */
   const ready = new WeakSet<Duplex>();
-  const newest = new Map<Duplex, Exchange>();
+  const newest = new Map<Duplex, RequestAndResponse>();
   const waiting = new WeakSet<Duplex>();
   const refused = new WeakSet<Duplex>();
   const refuse = (socket: Duplex, error: AppError) => {
@@ -105,7 +105,7 @@ export function createNodeServer(
   server.on('connect', (_request, socket) => refuse(socket, unknownPath()));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !ready.has(socket)) socket.destroy();
-    else refuse(socket, refusalOf(error));
+    else refuse(socket, parserRefusal(error));
   });
   const closeWhenAnswered = () => {
     endHandshakes();
@@ -175,7 +175,7 @@ export function closeAfterBody(response: ServerResponse): void {
   response.once('finish', () => (request.complete ? close() : request.once('close', close)));
 }
 
-function refusalOf(error: NodeJS.ErrnoException): AppError {
+function parserRefusal(error: NodeJS.ErrnoException): AppError {
   switch (error.code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new AppError('timed_out', 'The request did not arrive whole in time');
@@ -189,12 +189,12 @@ function refusalOf(error: NodeJS.ErrnoException): AppError {
 }
 
 /** Whether what went wrong came behind a good request that has not had its whole answer: that one goes first. */
-function isUnderWay(exchange: Exchange | undefined): exchange is Exchange {
+function isUnderWay(exchange: RequestAndResponse | undefined): exchange is RequestAndResponse {
   return exchange?.request.complete === true && !exchange.response.writableFinished;
 }
 
 /** Says what is wrong, if it is this connection's turn to speak, and closes it. Comes again for every further byte. */
-function lastWords(socket: Duplex, exchange: Exchange | undefined, error: AppError): void {
+function lastWords(socket: Duplex, exchange: RequestAndResponse | undefined, error: AppError): void {
   if (!socket.writable) return;
   socket.on('error', () => {}); // a response still in the making may write to the closed socket
   if (mayAnswer(exchange)) socket.end(wireErrorBytes(error));
@@ -207,7 +207,7 @@ function lastWords(socket: Duplex, exchange: Exchange | undefined, error: AppErr
  * Whether the next bytes on this connection are the answer to what went wrong. They are not when the request that
  * broke half way has its answer already, or waits behind another: a client would take them for the answer to that.
  */
-function mayAnswer(exchange: Exchange | undefined): boolean {
+function mayAnswer(exchange: RequestAndResponse | undefined): boolean {
   if (exchange === undefined) return true;
   const { request, response } = exchange;
   return response.headersSent ? request.complete : response.socket !== null;

@@ -1,42 +1,35 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
-import type { Login } from '../accounts/login.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import type { Counters } from '../limits/counters.ts';
-import type { Feed } from '../store/control.ts';
-import type { Store } from '../store/store.ts';
-import type { Exchange } from './exchange.ts';
-import type { Authenticate } from './hooks/authenticate.ts';
-import type { NdjsonTimes } from './ndjson.ts';
+import type { Limits } from '../core/tier.ts';
 
-/** What the server is given; it opens and closes none of it, so that several may share them. */
-export type Services = {
-  store: Store;
-  /** Unix seconds. */
-  now(): number;
-  authenticate: Authenticate;
-  counters: Counters;
-  /** Where queries are counted in Redis: whether they are now, or on this node, or not at all and so refused. */
-  countedWhere?(): 'shared' | 'local' | 'refused';
-  login: Login;
-  feeds(): Promise<Feed[]>;
+// How a feature describes its endpoints to the server.
+
+/** Limits of time for one answer. */
+export type AnswerTimes = {
+  /** Until the answer, or the first record of a stream, is found. */
+  queryBudgetMs: number;
+  /** Until the reader of a stream has taken the next piece. */
+  stallMs: number;
 };
 
-/** What a handler may reach for. */
-export type EndpointContext = {
-  services: Services;
-  times: NdjsonTimes;
-  /** How many streams each account has open here. */
-  openStreams: Map<string, number>;
-  /** The OpenAPI document of this server. */
-  openapi: unknown;
-};
+export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
-export type Parameter = { in: 'path' | 'query'; name: string; schema: TSchema; description: string };
+/** Who sent a request, and what that account may do. */
+export type Caller = { account: { sub: string; username: string }; limits: Limits };
+
+export type Parameter = {
+  in: 'path' | 'query';
+  name: string;
+  schema: TSchema;
+  description: string;
+  /** For a path parameter: a request with any other text in its place gets 404, because that path does not exist. */
+  isValid?(text: string): boolean;
+};
 
 /**
- * One endpoint: its shapes, and how it answers, in two steps, because a query is counted between them: what is wrong
- * with a request costs nothing. Whether it needs a token and how it is metered stands in `routes.ts`.
+ * One endpoint: its shapes, and its answer in two steps. A query is charged between `read` and `answer`, so that a bad
+ * request costs nothing.
  */
 export type Endpoint<Question = unknown> = {
   method: 'GET' | 'POST';
@@ -45,13 +38,21 @@ export type Endpoint<Question = unknown> = {
   summary: string;
   parameters?: readonly Parameter[];
   body?: TSchema;
-  /** The success. A stream has one such value on every line. */
-  response: { contentType: 'application/json' | 'application/x-ndjson'; schema: TSchema };
-  /** What this endpoint refuses beyond what every endpoint does. */
+  /** The success, of any content type. In NDJSON every line has the schema; an answer without a schema is sent as it is. */
+  response: { contentType: string; schema?: TSchema };
+  /** Errors of this endpoint beyond those that every endpoint has. */
   refusals: readonly ErrorCode[];
-  /** What is asked, in the words of the code. Throws what is wrong with the request. */
-  read(request: FastifyRequest, context: EndpointContext): Question;
-  /** How many queries it counts as, where that is not one. */
+  /** Reads the question from the request. Throws if the request is wrong. */
+  read(request: FastifyRequest): Question;
+  /** How many queries it counts as; 1 if missing. */
   weight?(question: Question): number;
-  answer(question: Question, context: EndpointContext, exchange: Exchange): Promise<unknown>;
+  answer(question: Question, exchange: Exchange, times: AnswerTimes): Promise<unknown>;
+};
+
+export type Route = {
+  endpoint: Endpoint;
+  /** Who may send requests: `open` everyone, `account` every token, or accounts whose tier has this dataset. */
+  access: 'open' | 'account' | { dataset: string };
+  /** `query`: counts against the limits of the account. `call`: limited to some a second, not a query. `none`: free. */
+  charge: 'query' | 'call' | 'none';
 };

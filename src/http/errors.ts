@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { ErrorBody } from '../contract/error.ts';
+import { type Static, Type } from 'typebox';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 
 /** The only place that knows status numbers. */
@@ -89,3 +89,7 @@ function headersOf({ code, retryAfterSeconds, challenge }: Refusal): Record<stri
 
 export const unknownPath = (): AppError => new AppError('not_found', 'There is nothing at this path');
 export const bodyTooLarge = (): AppError => new AppError('body_too_large', 'The body is larger than 64 KiB');
+
+/** The body of every error, whichever layer found it. `code` is the HTTP status. */
+export const ErrorBody = Type.Object({ code: Type.Integer(), message: Type.String() });
+export type ErrorBody = Static<typeof ErrorBody>;

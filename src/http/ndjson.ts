@@ -1,54 +1,43 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { budgetSpent, unlessAborted } from './budget.ts';
-import type { Exchange } from './exchange.ts';
+import type { AnswerTimes, Exchange } from './endpoint.ts';
 
 export const NDJSON = 'application/x-ndjson';
 
 /**
- * So much is handed to the socket at once, and it must have left before more is made. It is also the measure of a
- * reader who takes something: kernels move their windows in steps of this order, so less cannot be told from nothing.
+ * Characters that are written to the socket at once; the next piece is written when they have left. It is also how much a
+ * reader must take to count as reading: kernels move their windows in steps of this size.
  */
 const PIECE_CHARACTERS = 16 * 1024;
 
-export type NdjsonTimes = {
-  /** Until the first record is found. */
-  queryBudgetMs: number;
-  /** Until a reader has taken a piece. */
-  stallMs: number;
-};
+/** Pages of whole lines, none of them empty. Ends by throwing when the signal is aborted. */
+export type NdjsonSource = (signal: AbortSignal) => AsyncIterable<string>;
 
-export type NdjsonSource = {
-  /** Pages of whole lines, none of them empty; ends by throwing when the signal is aborted. */
-  open(signal: AbortSignal): AsyncIterable<string>;
-  /** Throws when having no record means that the thing asked for is not there. */
-  whenEmpty(): Promise<void>;
-};
-
-/** Why a stream is given up without anyone being told: nobody is listening. */
-const READER_LEFT = new Error('The reader is gone');
-const READER_STALLED = new Error('The reader takes nothing');
+/** Why a stream is given up without an error in the log: nobody is reading. */
+const READER_LEFT = new Error('The reader has left');
+const READER_STALLED = new Error('The reader has stalled');
 
 /**
- * Answers with a stream of lines. The first page is there before the headers are sent, so that "not found" and "took
- * too long" can still be said. An own pump, because `reply.send(readable)` sends headers first, reads ahead of the
- * socket, and gives no hold on a reader who takes nothing.
+ * Answers with a stream of lines. The first page is read before the headers are sent, so that the answer can still be
+ * "not found" or "timed out". Fastify's `reply.send(readable)` sends the headers first, reads ahead of the socket and
+ * cannot detect a stalled reader.
  */
 export async function sendNdjson(
   { request, reply }: Exchange,
   source: NdjsonSource,
-  times: NdjsonTimes,
+  times: AnswerTimes,
 ): Promise<FastifyReply> {
   const stop = new AbortController();
   const { socket } = request.raw;
-  const pages = source.open(stop.signal)[Symbol.asyncIterator]();
-  // Not the response's own 'close': one that waits behind another on the same connection never gets it.
+  const pages = source(stop.signal)[Symbol.asyncIterator]();
+  // Not the 'close' of the response: a pipelined response that waits for another one never gets it.
   const leave = () => stop.abort(READER_LEFT);
   if (socket.destroyed) leave();
   else socket.once('close', leave);
   try {
-    const first = await firstPage(pages, source, stop, times.queryBudgetMs);
+    const first = await firstPage(pages, stop, times.queryBudgetMs);
     if (first === null) return reply.type(NDJSON).send();
     reply.hijack();
     reply.type(NDJSON).raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
@@ -59,43 +48,40 @@ export async function sendNdjson(
     breakOff(request, reply, error);
   } finally {
     socket.off('close', leave);
-    stop.abort(READER_LEFT); // whatever the store still does for this stream is in vain
+    stop.abort(READER_LEFT); // the store may stop looking
     pages.return?.().catch(() => {});
   }
   return reply;
 }
 
 /**
- * Never a clean end: the missing last chunk tells the client that there should have been more (RFC 9112 §8). HTTP/1.0
- * has no chunks, and there a close is the end of the body: only a reset is none.
+ * Never a clean end: the missing last chunk shows the client that the answer is incomplete (RFC 9112 §8). HTTP/1.0 has no
+ * chunks, and a close would look like the end of the body, so the connection is reset.
  */
 function breakOff(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();
   if (request.raw.httpVersion === '1.0') request.raw.socket.resetAndDestroy();
   else reply.raw.destroy();
   if (error === READER_LEFT || error === READER_STALLED) return;
-  request.log.error({ err: error, route: request.routeOptions.url, reqId: request.id }, 'a stream broke half way');
+  request.log.error({ err: error, route: request.routeOptions.url, reqId: request.id }, 'a stream broke');
 }
 
-/** null: there is nothing to tell of something that is there. */
+/** Null when there is no page. */
 async function firstPage(
   pages: AsyncIterator<string>,
-  source: NdjsonSource,
   stop: AbortController,
   budgetMs: number,
 ): Promise<string | null> {
   const timer = setTimeout(() => stop.abort(budgetSpent()), budgetMs);
   try {
     const first = await unlessAborted(pages.next(), stop.signal);
-    if (!first.done) return first.value;
-    await unlessAborted(source.whenEmpty(), stop.signal);
-    return null;
+    return first.done ? null : first.value;
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** A page is asked for when the one before has left, and after the event loop had a turn for everyone else. */
+/** The next page is read when the one before has left and the event loop has served other requests. */
 async function pump(
   response: ServerResponse,
   first: string,
@@ -105,14 +91,14 @@ async function pump(
 ): Promise<void> {
   for (let page = first; ; ) {
     for (const piece of pieces(page)) await write(response, piece, stop, stallMs);
-    await nextTurn();
+    await nextIteration();
     const next = await unlessAborted(pages.next(), stop.signal);
     if (next.done) return;
     page = next.value;
   }
 }
 
-/** Cut between lines: a cut inside a character of two halves would spoil it. */
+/** Cut between lines, because a cut inside a surrogate pair would break the character. */
 function* pieces(page: string): Generator<string> {
   for (let start = 0; start < page.length; ) {
     const end = page.indexOf('\n', start + PIECE_CHARACTERS) + 1 || page.length;
@@ -121,10 +107,10 @@ function* pieces(page: string): Generator<string> {
   }
 }
 
-/** Resolves when the bytes are with the kernel: that is later than 'drain' may be, never earlier. */
+/** Resolves when the kernel has the bytes, which is never earlier than 'drain'. */
 async function write(response: ServerResponse, piece: string, stop: AbortController, stallMs: number): Promise<void> {
   const timer = setTimeout(() => {
-    // A response that waits for the one before it on the same connection has no socket yet, and no reader to blame.
+    // A pipelined response that waits for the one before it has no socket yet, so its reader cannot stall.
     if (response.socket === null) timer.refresh();
     else stop.abort(READER_STALLED);
   }, stallMs);
@@ -138,7 +124,7 @@ async function write(response: ServerResponse, piece: string, stop: AbortControl
   }
 }
 
-/** Records as lines, by the serializer that Fastify made from the response schema of the route. */
+/** Records as lines, by the serializer that Fastify compiled from the response schema of the route. */
 export async function* linesOf<T>(
   reply: FastifyReply,
   pages: AsyncIterable<T[]>,
@@ -148,4 +134,14 @@ export async function* linesOf<T>(
   if (serialize === undefined) throw new Error(`no ${NDJSON} schema for ${reply.routeOptions.url}`);
   const line = (record: T) => `${serialize(present(record) as Record<string, unknown>)}\n`;
   for await (const page of pages) yield page.map(line).join('');
+}
+
+/** The same pages. If there are none, `check` runs and may throw. */
+export async function* checkIfEmpty(pages: AsyncIterable<string>, check: () => Promise<void>): AsyncGenerator<string> {
+  let isEmpty = true;
+  for await (const page of pages) {
+    isEmpty = false;
+    yield page;
+  }
+  if (isEmpty) await check();
 }

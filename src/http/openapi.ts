@@ -1,17 +1,17 @@
 import { STATUS_CODES } from 'node:http';
-import { ErrorBody } from '../contract/error.ts';
+import { Type } from 'typebox';
 import type { ErrorCode } from '../core/errors.ts';
-import type { Endpoint, Parameter } from './endpoint.ts';
-import { statusOf } from './errors.ts';
-import type { Route } from './routes.ts';
+import { paths } from '../core/paths.ts';
+import type { Endpoint, Parameter, Route } from './endpoint.ts';
+import { ErrorBody, statusOf } from './errors.ts';
 
-/** Of the API, not of the program: the URL endpoints are its second version. */
+/** The version of the API, not of the program: the URL endpoints are its second version. */
 const API_VERSION = '2.0.0';
 
 const REFUSALS = ['bad_request', 'method_not_allowed', 'timed_out', 'expectation_failed', 'headers_too_large'] as const;
 const TOKEN_REFUSALS = ['unauthorized', 'forbidden', 'limit_reached'] as const;
 
-/** OpenAPI 3.1, whose schemas are JSON Schema: the TypeBox values go in as they are. */
+/** OpenAPI 3.1 uses JSON Schema, so the TypeBox values are used unchanged. */
 export function openapiDocument(routes: readonly Route[]) {
   return {
     openapi: '3.1.0',
@@ -41,14 +41,20 @@ function pathItem({ access, endpoint }: Route) {
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {
-      200: { description: 'Found', content: { [response.contentType]: { schema: response.schema } } },
+      200: {
+        description: 'Found',
+        content: { [response.contentType]: response.schema ? { schema: response.schema } : {} },
+      },
       ...errorResponses(access, endpoint),
     },
   };
   return { [endpoint.method.toLowerCase()]: operation };
 }
 
-const parameterOf = (parameter: Parameter) => ({ ...parameter, required: parameter.in === 'path' });
+const parameterOf = ({ isValid: _isValid, ...parameter }: Parameter) => ({
+  ...parameter,
+  required: parameter.in === 'path',
+});
 
 function errorResponses(access: Route['access'], { body, refusals }: Endpoint) {
   const codes: (ErrorCode | 'internal')[] = [...REFUSALS, ...refusals, 'internal', 'unavailable'];
@@ -57,4 +63,21 @@ function errorResponses(access: Route['access'], { body, refusals }: Endpoint) {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
   const statuses = codes.map(statusOf).sort((a, b) => a - b);
   return Object.fromEntries(statuses.map((status) => [status, { description: STATUS_CODES[status], content }]));
+}
+
+/** The route that serves the document of all routes, itself included. */
+export function openapiRoute(routes: readonly Route[]): Route {
+  const endpoint: Endpoint = {
+    method: 'GET',
+    path: paths.openapi,
+    operationId: 'openapi',
+    summary: 'This document',
+    response: { contentType: 'application/json', schema: Type.Object({}, { additionalProperties: true }) },
+    refusals: [],
+    read: () => undefined,
+    answer: async () => document,
+  };
+  const route: Route = { endpoint, access: 'open', charge: 'none' };
+  const document = openapiDocument([...routes, route]);
+  return route;
 }

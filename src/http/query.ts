@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { MAX_INTEGER } from '../contract/scalars.ts';
+import { Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
-import { type Window, windowOf as windowBetween } from '../core/window.ts';
+import { type TimeWindow, timeWindow as windowBetween } from '../core/time.ts';
+import type { Parameter } from './endpoint.ts';
+import { MAX_INTEGER, Timestamp } from './scalars.ts';
 
 /** A query string as the router parses it: a parameter that was sent twice is a list. */
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -15,20 +17,20 @@ export function parseDecimal(text: string, min: number): number | null {
   return value >= min && value <= MAX_INTEGER ? value : null;
 }
 
-export const queryOf = (request: FastifyRequest): Query => request.query as Query;
+export const queryString = (request: FastifyRequest): Query => request.query as Query;
 
-export function windowOf(query: Query, now: number): Window {
+export function readWindow(query: Query, now: number): TimeWindow {
   const window = windowBetween(integerParameter(query, 'since', 0), integerParameter(query, 'until', 0), now);
   if (window === null) throw new AppError('bad_request', '"since" must not be after "until"');
   return window;
 }
 
-export function limitOf(query: Query): number | undefined {
+export function readLimit(query: Query): number | undefined {
   return integerParameter(query, 'limit', 1);
 }
 
 /** `?verbose`, `?verbose=1`; the unknown is refused as everywhere. */
-export function switchOf(query: Query, name: string): boolean {
+export function readSwitch(query: Query, name: string): boolean {
   const sent = query[name];
   if (sent === undefined || sent === '0' || sent === 'false') return false;
   if (sent === '' || sent === '1' || sent === 'true') return true;
@@ -44,3 +46,35 @@ function integerParameter(query: Query, name: string, min: number): number | und
     throw new AppError('bad_request', `"${name}" must be a decimal integer, ${min} to ${MAX_INTEGER}`);
   return value;
 }
+
+/** The parameters as the OpenAPI document shows them; `query.ts` is what reads them. */
+
+export const sinceParameter: Parameter = {
+  in: 'query',
+  name: 'since',
+  schema: Timestamp,
+  description: 'Records with ts greater than or equal to this. Default: 12 months before now.',
+};
+
+export const untilParameter: Parameter = {
+  in: 'query',
+  name: 'until',
+  schema: Timestamp,
+  description: 'Records with ts less than or equal to this. Default: now.',
+};
+
+export const verboseParameter: Parameter = {
+  in: 'query',
+  name: 'verbose',
+  schema: Type.Enum(['', '1', 'true', '0', 'false']),
+  description: 'Tell of each part how it is.',
+};
+
+const Limit = { minimum: 1, maximum: MAX_INTEGER };
+
+export const limitParameter = (defaultLimit?: number): Parameter => ({
+  in: 'query',
+  name: 'limit',
+  schema: Type.Integer(defaultLimit === undefined ? Limit : { ...Limit, default: defaultLimit }),
+  description: 'At most so many records.',
+});

@@ -1,57 +1,47 @@
 import { METHODS } from 'node:http';
-import {
-  type FastifyInstance,
-  type FastifyServerOptions,
-  fastify,
-  LogController,
-  type onResponseHookHandler,
-} from 'fastify';
-import { ErrorBody } from '../contract/error.ts';
+import { fastify, type FastifyInstance, type FastifyServerOptions, LogController, type onRequestHookHandler, type onResponseHookHandler } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordAnswer } from '../metrics/metrics.ts';
-import { anyContentType, describeFault, MAX_BODY_BYTES, parseJson } from './body.ts';
-import {
-  answerError,
-  type ConnectionTimes,
-  closeAfterBody,
-  createNodeServer,
-  DEFAULT_CONNECTION_TIMES,
-  type NodeServer,
-} from './connection.ts';
-import type { EndpointContext, Services } from './endpoint.ts';
-import { wireError } from './errors.ts';
-import { authenticateHook } from './hooks/authenticate.ts';
-import { knownPath } from './hooks/known-path.ts';
-import { allowOf, answerOptions, refuseMethod } from './hooks/methods.ts';
-import { handlerOf } from './metering.ts';
-import type { NdjsonTimes } from './ndjson.ts';
-import { openapiDocument } from './openapi.ts';
-import { type Route, routes } from './routes.ts';
+import { type Authenticate, authenticateHook } from './authenticate.ts';
+import { anyContentType, MAX_BODY_BYTES, parseJson, validationMessage } from './body.ts';
+import { answerError, closeAfterBody, type ConnectionTimes, createNodeServer, DEFAULT_CONNECTION_TIMES, type NodeServer } from './connection.ts';
+import { type Charging, createHandler } from './dispatch.ts';
+import type { AnswerTimes, Endpoint, Route } from './endpoint.ts';
+import { ErrorBody, wireError } from './errors.ts';
+import { allowOf, answerOptions, refuseBadParameters, refuseMethod, refuseUnknownPath } from './methods.ts';
+import { openapiRoute } from './openapi.ts';
+import { batchRequests } from './request-batching.ts';
 import type { TlsPair } from './tls.ts';
-import { atEndOfTurn } from './turn.ts';
 
-export type { Services } from './endpoint.ts';
+export type ServerServices = {
+  authenticate: Authenticate;
+  charging: Charging;
+};
 
-export type ServerOptions = Partial<ConnectionTimes & NdjsonTimes> & {
+export type ServerOptions = Partial<ConnectionTimes & AnswerTimes> & {
   logger?: Exclude<FastifyServerOptions['logger'], undefined>;
   /** With it the server speaks HTTPS. */
   tls?: TlsPair | undefined;
   metrics?: Metrics | undefined;
-  /** Networks whose X-Forwarded-For is believed. */
+  /** Networks whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly string[];
 };
 
-const DEFAULT_TIMES: ConnectionTimes & NdjsonTimes = {
+const DEFAULT_TIMES: ConnectionTimes & AnswerTimes = {
   ...DEFAULT_CONNECTION_TIMES,
   queryBudgetMs: 10_000,
   stallMs: 60_000,
 };
 
-/** What a request is counted under whose path is none of ours. */
+/** The route label, in metrics, of requests to a path that does not exist. */
 const UNKNOWN_ROUTE = 'unknown';
 
-/** One HTTP server over services that are opened and closed elsewhere. It keeps no state outside itself. */
-export function buildServer(services: Services, options: ServerOptions = {}): FastifyInstance {
+/** One HTTP server for these routes. Its services are opened and closed elsewhere, so several servers may share them. */
+export function buildServer(
+  routes: readonly Route[],
+  services: ServerServices,
+  options: ServerOptions = {},
+): FastifyInstance {
   const { logger = false, tls, metrics, trustedProxies = [], ...given } = options;
   const times = { ...DEFAULT_TIMES, ...given };
   const nodes: NodeServer[] = [];
@@ -59,7 +49,7 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
     logger,
     logController: new LogController({ disableRequestLogging: true }),
     serverFactory: (handler) => {
-      const node = createNodeServer(atEndOfTurn(handler), times, {
+      const node = createNodeServer(batchRequests(handler), times, {
         tls,
         onUnreadable: metrics?.unreadable,
         onAborted: metrics?.aborted,
@@ -67,25 +57,25 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
       nodes.push(node);
       return node.server;
     },
-    clientErrorHandler: () => {}, // `connection.ts` has answered; Fastify's own would destroy the socket under it
+    clientErrorHandler: () => {}, // `connection.ts` answers; Fastify's own handler would destroy the socket first
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: MAX_BODY_BYTES,
+    // Clients join a base address that ends in a slash with a path that begins with one.
+    rewriteUrl: ({ url = '/' }) => (url.startsWith('//') ? url.slice(1) : url),
     routerOptions: { ignoreTrailingSlash: true },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
-    schemaErrorFormatter: describeFault,
-    return503OnClosing: false, // a request that came in time is answered, and its connection closed
+    return503OnClosing: false, // a request that arrived in time is answered, then its connection is closed
     frameworkErrors(error, _request, reply) {
-      metrics?.unreadable(wireError(error).status); // the target is no readable path
+      metrics?.unreadable(wireError(error).status); // the request target is not a valid path
       answerError(reply.raw, error);
     },
   });
-  // Fastify wants a child for every request, which costs more than the request id is worth; a factory of our own would
-  // have its product looked over each time.
+  // Fastify makes a child logger for every request, which costs more than the request id in each line is worth.
   app.log.child = () => app.log;
   answerErrors(app, metrics);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
-  app.addHook('onRequest', knownPath);
+  app.addHook('onRequest', refuseUnknownPath);
   app.addHook('preClose', async () => {
     for (const node of nodes) node.closeWhenAnswered();
   });
@@ -94,37 +84,43 @@ export function buildServer(services: Services, options: ServerOptions = {}): Fa
   }
   nodeServers.set(app, nodes);
   app.decorateRequest('caller', null);
-  const openStreams = new Map<string, number>();
-  metrics?.watchStreams(() => [...openStreams.values()].reduce((sum, open) => sum + open, 0));
-  const context = { services, times, openStreams, openapi: openapiDocument(routes) };
-  for (const route of routes) addRoute(app, route, context, metrics);
+  for (const route of [...routes, openapiRoute(routes)]) addRoute(app, route, services, times, metrics);
   return app;
 }
 
 function addRoute(
   app: FastifyInstance,
-  { access, metering, endpoint }: Route,
-  context: EndpointContext,
+  route: Route,
+  { authenticate, charging }: ServerServices,
+  times: AnswerTimes,
   metrics: Metrics | undefined,
 ): void {
-  const { method, path: url, body, response } = endpoint;
+  const { access, endpoint } = route;
+  const { method, path: url, body } = endpoint;
   const onResponse = metrics ? [recordAnswer(metrics.route(url))] : [];
-  const onRequest = [];
-  if (access !== 'open') onRequest.push(authenticateHook(context.services.authenticate, access));
+  const checkPath = endpoint.parameters?.some(({ isValid }) => isValid)
+    ? [refuseBadParameters(endpoint.parameters)]
+    : [];
+  const onRequest: onRequestHookHandler[] = [...checkPath];
+  if (access !== 'open') onRequest.push(authenticateHook(authenticate, access));
   if (body) onRequest.push(anyContentType);
-  const success =
-    response.contentType === 'application/json'
-      ? response.schema
-      : { content: { [response.contentType]: { schema: response.schema } } };
   app.route({
     method,
     url,
-    schema: { ...(body && { body }), response: { 200: success, '4xx': ErrorBody, '5xx': ErrorBody } },
+    schema: { ...(body && { body }), response: responseSchemas(endpoint) },
+    ...(body && { schemaErrorFormatter: validationMessage(body) }),
     onRequest,
     onResponse,
-    handler: handlerOf(endpoint, metering, context),
+    handler: createHandler(route, charging, times),
   });
-  addOtherMethods(app, method, url, onResponse);
+  addOtherMethods(app, method, url, checkPath, onResponse);
+}
+
+/** For Fastify's serializers. An answer without a schema is sent as it is. */
+function responseSchemas({ response: { contentType, schema } }: Endpoint) {
+  const errors = { '4xx': ErrorBody, '5xx': ErrorBody };
+  if (schema === undefined) return errors;
+  return { 200: contentType === 'application/json' ? schema : { content: { [contentType]: { schema } } }, ...errors };
 }
 
 /** Of every answer that went out whole; Fastify takes the time of each in any case. */
@@ -140,6 +136,7 @@ function addOtherMethods(
   app: FastifyInstance,
   method: 'GET' | 'POST',
   url: string,
+  checkPath: onRequestHookHandler[],
   onResponse: onResponseHookHandler[],
 ): void {
   const allow = allowOf(method);
@@ -147,8 +144,8 @@ function addOtherMethods(
     throw new Error('onRequest answers');
   };
   const others = app.supportedMethods.filter((name) => !allow.split(', ').includes(name));
-  app.route({ method: others, url, onRequest: refuseMethod(allow), onResponse, handler });
-  app.route({ method: 'OPTIONS', url, onRequest: answerOptions(allow), onResponse, handler });
+  app.route({ method: others, url, onRequest: [...checkPath, refuseMethod(allow)], onResponse, handler });
+  app.route({ method: 'OPTIONS', url, onRequest: [...checkPath, answerOptions(allow)], onResponse, handler });
 }
 
 /** A flood of requests that we do not take must not become a flood of log lines. */

@@ -1,9 +1,7 @@
-import { type Observation, type ObservationInput, toObservation } from '../core/observation.ts';
-import type { FileReport } from '../core/records.ts';
-import { byTime, type StatusObservation } from '../core/timeline.ts';
-import { normalizeUrl } from '../core/url.ts';
-import type { Reject } from '../store/control.ts';
-import type { Item } from './format.ts';
+import { byTime, type FileReport, type Observation, type ObservationInput, type StatusObservation, toObservation } from '../core/observation.ts';
+import { normalizeUrl } from '../core/url/normalize.ts';
+import type { Item } from './sources/format.ts';
+import type { Reject } from './store.ts';
 
 /** What is written at once, and what came with it. */
 export type Batch = {

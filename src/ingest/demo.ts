@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Observation, type ObservationInput, toObservation } from '../core/observation.ts';
-import type { FileDetails } from '../core/records.ts';
+import { type FileDetails, type Observation, type ObservationInput, toObservation } from '../core/observation.ts';
 
 /**
  * Made-up data for a first look: every kind of event, several payloads, both families of addresses. All names are

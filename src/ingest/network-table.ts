@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
-import { IP_BYTES, isIpv4 } from '../core/ip.ts';
+import { IP_BYTES, isIpv4 } from '../core/ip/address.ts';
 
 /**
  * Ranges of addresses in the order of their beginnings: an address is in the last range that begins at or before it, or

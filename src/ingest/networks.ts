@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type AsnResponse, Reader, type Response } from 'mmdb-lib';
 import { AppError } from '../core/errors.ts';
-import { formatIp, isIpv4 } from '../core/ip.ts';
+import { formatIp, isIpv4 } from '../core/ip/address.ts';
+import type { AddressNetwork, UrlStore } from '../urls/store.ts';
 import { keyWords, type NetworkTable, readNetworkTable, tableAsn } from './network-table.ts';
 
 /** Which network (autonomous system) an address belongs to. */
@@ -117,4 +118,32 @@ function readMmdb(path: string): Reader<Response> {
 function loadCsv(ipv4File: string, ipv6File: string): AsnOf {
   const [ipv4, ipv6]: NetworkTable[] = [readNetworkTable(ipv4File, 1), readNetworkTable(ipv6File, 4)];
   return (ip) => tableAsn((isIpv4(ip) ? ipv4 : ipv6) as NetworkTable, keyWords(ip));
+}
+
+export type RefillReport = {
+  /** Looked up because they were stored without a network; one that was seen over months counts more than once. */
+  addresses: number;
+  /** Those of them that the table does not have. */
+  unknown: number;
+  /** What was changed: one address has a resolution for every URL and day. */
+  resolutions: number;
+};
+
+/** Page by page, so that imports and memory do not notice. Stops early, without an error, when the signal says so. */
+export async function refillNetworks(store: UrlStore, networks: Networks, signal: AbortSignal): Promise<RefillReport> {
+  const report: RefillReport = { addresses: 0, unknown: 0, resolutions: 0 };
+  try {
+    for await (const page of store.networklessAddresses(signal)) {
+      const found = page.flatMap((ip): AddressNetwork[] => {
+        const asn = networks.asnOf(ip);
+        return asn === null ? [] : [{ ip, asn }];
+      });
+      report.addresses += page.length;
+      report.unknown += page.length - found.length;
+      if (found.length > 0) report.resolutions += await store.setNetworks(found);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  return report;
 }

@@ -1,4 +1,4 @@
-import type { ImportCounts, ImportOutcome, Reject } from '../store/control.ts';
+import type { ImportCounts, ImportOutcome, Reject } from './store.ts';
 
 /** What an import did. */
 export type ImportReport = ImportCounts & {
@@ -21,7 +21,3 @@ export type ImportProgress = {
   totalBytes: number | null;
   seconds: number;
 };
-
-export function addCounts(counts: ImportCounts, more: Partial<ImportCounts>): void {
-  for (const name of Object.keys(more) as (keyof ImportCounts)[]) counts[name] += more[name] ?? 0;
-}

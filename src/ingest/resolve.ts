@@ -1,10 +1,10 @@
 import { Resolver as DnsResolver } from 'node:dns/promises';
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseIp } from '../core/ip.ts';
+import { parseIp } from '../core/ip/address.ts';
 import type { ObservationInput } from '../core/observation.ts';
-import { normalizeUrl } from '../core/url.ts';
-import { refusedKind } from './fetch-guard.ts';
-import type { Format, Item } from './format.ts';
+import { normalizeUrl } from '../core/url/normalize.ts';
+import { refusedKind } from './sources/fetch-guard.ts';
+import type { Format, Item } from './sources/format.ts';
 
 /** Finds the addresses of hosts while one import runs. */
 export type HostResolver = {

@@ -1,6 +1,6 @@
-import { type Counts, type Policy, WINDOWS, type WindowName, windowIndex } from '../core/quota.ts';
-import type { Control } from '../store/control.ts';
+import { type Counts, type Policy, windowIndex, type WindowName, WINDOWS } from '../core/quota.ts';
 import type { Admission, Counters, Reading } from './counters.ts';
+import type { UsageStore } from './store.ts';
 import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
 export type MemoryCountersOptions = UsageWriterOptions & {
@@ -16,7 +16,7 @@ type Entry = Record<WindowName, Cell>;
 
 /** Counters of one process. Everything after the first reading of an account happens in one turn of the event loop. */
 export function createMemoryCounters(
-  control: Pick<Control, 'usage' | 'addUsage'>,
+  control: Pick<UsageStore, 'usage' | 'addUsage'>,
   options: MemoryCountersOptions,
 ): Counters {
   const { nowMs, writer = createUsageWriter(control, options), known = () => null } = options;

@@ -1,9 +1,9 @@
 import { AppError } from '../core/errors.ts';
 import type { RedisLink } from '../redis/link.ts';
-import type { Control } from '../store/control.ts';
 import type { Counters, Reading } from './counters.ts';
 import { createMemoryCounters } from './counters-memory.ts';
 import { createSharedCounts } from './shared-counts.ts';
+import type { UsageStore } from './store.ts';
 import { createUsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
 /** What becomes of queries while Redis is away: each node counts for itself, or refuses. */
@@ -26,7 +26,7 @@ const RETRY_AFTER_SECONDS = 1;
  */
 export function createRedisCounters(
   link: RedisLink,
-  control: Pick<Control, 'usage' | 'addUsage'>,
+  control: Pick<UsageStore, 'usage' | 'addUsage'>,
   options: RedisCountersOptions,
 ): Counters {
   const { whenDown, onCountedLocally = () => {}, nowMs = Date.now } = options;

@@ -1,9 +1,9 @@
 import { AppError } from '../core/errors.ts';
-import { type Counts, type Policy, WINDOWS, windowIndex } from '../core/quota.ts';
+import { type Counts, type Policy, windowIndex, WINDOWS } from '../core/quota.ts';
 import type { RedisLink } from '../redis/link.ts';
-import type { Control } from '../store/control.ts';
 import type { Reading } from './counters.ts';
 import { GIVE_BACK, RAISE, READ, TAKE, TAKE_CALL, UNKNOWN_HERE } from './redis-scripts.ts';
+import type { UsageStore } from './store.ts';
 import type { UsageWriter } from './usage-writer.ts';
 
 type Taken = Reading & { isAdmitted: boolean };
@@ -24,7 +24,7 @@ const MAX_TRIES = 3;
 
 export function createSharedCounts(
   link: RedisLink,
-  control: Pick<Control, 'usage'>,
+  control: Pick<UsageStore, 'usage'>,
   { writer, nowMs }: { writer: UsageWriter; nowMs?: (() => number) | undefined },
 ): SharedCounts {
   const scripts = {

@@ -1,5 +1,5 @@
 import { windowIndex } from '../core/quota.ts';
-import type { Control, Usage } from '../store/control.ts';
+import type { Usage, UsageStore } from './store.ts';
 
 export type UsageWriterOptions = {
   /** How often day and month are written down: what a crash may lose. */
@@ -22,7 +22,7 @@ export type UsageWriter = {
 const FLUSH_MS = 500;
 
 export function createUsageWriter(
-  control: Pick<Control, 'addUsage'>,
+  control: Pick<UsageStore, 'addUsage'>,
   { flushMs = FLUSH_MS, onFlushFailed = () => {} }: UsageWriterOptions,
 ): UsageWriter {
   /** By account, one entry for each day. */

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { RedisAddress } from '../core/redis-address.ts';
+import type { RedisAddress } from '../config/redis-url.ts';
 
 export type RedisClient = Redis | Cluster;
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RedisAddress } from '../core/redis-address.ts';
+import type { RedisAddress } from '../config/redis-url.ts';
 import { createRedisClient, type RedisClient } from './client.ts';
 
 export type ScriptArgument = string | number;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressKey } from '../../src/accounts/address-key.ts';
+import { addressKey } from '../../src/accounts/login-failures.ts';
 
 for (const [address, key] of [
   ['192.0.2.1', '192.0.2.1'],

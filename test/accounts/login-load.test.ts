@@ -18,7 +18,7 @@ test('unknown user and wrong password take the same time', async (t) => {
   const directory = await directoryOf(t, control);
   // A new one for every try, so that no limit is in the way.
   const timed = async (request: Partial<LoginRequest>) => {
-    const login = createLogin({ control, directory, nowMs: Date.now });
+    const login = createLogin({ control, authenticator: directory, nowMs: Date.now });
     const startMs = performance.now();
     await assert.rejects(login({ ...ADA, ...request }), { message: 'Authentication failed' });
     return performance.now() - startMs;
@@ -46,7 +46,7 @@ test('fifty wrong logins a second from fifty addresses do not keep a customer ou
   const outcomes: LoginOutcome[] = [];
   const login = createLogin({
     control,
-    directory,
+    authenticator: directory,
     nowMs: Date.now,
     cores: 2,
     onOutcome: (outcome) => outcomes.push(outcome),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { createLogin, type LoginOptions, type LoginOutcome, type LoginRequest } from '../../src/accounts/login.ts';
 import { hashPassword } from '../../src/accounts/passwords.ts';
 import { addAccount, addKey, createClock, directoryOf, openWorld, PASSWORD, refusal, START_MS } from './world.ts';
@@ -156,7 +156,11 @@ test('one waits per address, except known ones', async (t) => {
 test('a store that is away is no wrong password', async (t) => {
   const { control, directory, clock } = await open(t);
   const accountByUsername = () => Promise.reject(new Error('away'));
-  const login = createLogin({ control: { ...control, accountByUsername }, directory, nowMs: clock.nowMs });
+  const login = createLogin({
+    control: { ...control, accountByUsername },
+    authenticator: directory,
+    nowMs: clock.nowMs,
+  });
   for (let i = 0; i < 11; i++) await assert.rejects(login(GOOD), /away/);
 });
 
@@ -169,7 +173,7 @@ async function open(t: TestContext, options: Partial<LoginOptions> = {}) {
   const sleeps: number[] = [];
   const login = createLogin({
     control,
-    directory,
+    authenticator: directory,
     nowMs: clock.nowMs,
     sleep: async (ms) => sleeps.push(ms),
     onOutcome: (outcome) => outcomes.push(outcome),

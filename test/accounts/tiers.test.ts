@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allTiers, removeTier, requireTier, setTier } from '../../src/accounts/tiers.ts';
-import { ADA, GOLD } from '../store/contract/control-records.ts';
+import { ADA, GOLD } from '../app/control-records.ts';
 import { temporaryControl } from '../temporary-control.ts';
 
 test('a tier is found among the built-in ones and the operator’s', async (t) => {

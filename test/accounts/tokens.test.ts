@@ -3,8 +3,8 @@ import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { jwtVerify, SignJWT } from 'jose';
+import type { SigningKey } from '../../src/accounts/store.ts';
 import { type Claims, createTokens } from '../../src/accounts/tokens.ts';
-import type { SigningKey } from '../../src/store/control.ts';
 
 const ISSUER = 'urlwarden';
 const NOW = 1_800_000_000;

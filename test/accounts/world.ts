@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { type DirectoryOptions, openDirectory } from '../../src/accounts/directory.ts';
+import { type AuthenticatorOptions, openAuthenticator } from '../../src/accounts/authenticator.ts';
+import type { Account } from '../../src/accounts/store.ts';
+import { usernameKey } from '../../src/accounts/username.ts';
+import { type Control, openControl } from '../../src/app/stores.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import { DEFAULT_TIER } from '../../src/core/tier.ts';
-import { usernameKey } from '../../src/core/username.ts';
-import type { Account, Control } from '../../src/store/control.ts';
-import { openControl } from '../../src/store/open.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 export const ISSUER = 'urlwarden';
@@ -37,8 +37,8 @@ export async function addKey(control: Control, kid: string, keepSince = 0): Prom
 }
 
 /** Never polls by itself unless told so: the test does. */
-export async function directoryOf(t: TestContext, control: Control, options: Partial<DirectoryOptions> = {}) {
-  const directory = await openDirectory(control, {
+export async function directoryOf(t: TestContext, control: Control, options: Partial<AuthenticatorOptions> = {}) {
+  const directory = await openAuthenticator(control, {
     nowMs: () => START_MS,
     issuer: ISSUER,
     pollMs: 2_147_483_647,

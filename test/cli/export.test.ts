@@ -5,9 +5,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { observationAt } from '../../soak/observations.ts';
-import { csvRow } from '../../src/cli/commands/export/csv-row.ts';
-import { openStore } from '../../src/store/open.ts';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { csvRow } from '../../src/cli/commands/export.ts';
+import { observationAt } from '../../tools/soak/observations.ts';
 import { PROGRAM, urlwarden } from './urlwarden.ts';
 
 const LINES = [
@@ -107,7 +107,7 @@ suite('urlwarden export', () => {
 
   test('a reader that has enough ends it quietly', async () => {
     const large = join(folder, 'large');
-    const store = await openStore({ dataDir: large });
+    const store = await openIntelligence({ dataDir: large });
     await store.apply(Array.from({ length: 5_000 }, (_, i) => observationAt(i)));
     await store.close();
     const child = spawn(process.execPath, [PROGRAM, 'export', '--data', large]);

@@ -4,14 +4,14 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { urlhausDump } from '../../bench/generate-urlhaus.ts';
-import { paths } from '../../src/contract/paths.ts';
-import { openStore } from '../../src/store/open.ts';
-import { newestEventOf } from '../store/answers.ts';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { paths } from '../../src/core/paths.ts';
+import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { newestEventOf } from '../urls/answers.ts';
 import { onTerminal } from './on-terminal.ts';
 import { startServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
@@ -87,7 +87,7 @@ test('a terminal shows a bar with rows, rate and time left, and then the report 
 });
 
 async function lastKind(t: TestContext, dataDir: string): Promise<string | undefined> {
-  const store = await openStore({ dataDir });
+  const store = await openIntelligence({ dataDir });
   t.after(() => store.close());
   return (await newestEventOf(store, URL))?.status;
 }

@@ -3,13 +3,13 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { urlhausDump } from '../../bench/generate-urlhaus.ts';
-import { openStore } from '../../src/store/open.ts';
-import { newestEventOf } from '../store/answers.ts';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { newestEventOf } from '../urls/answers.ts';
 import { PROGRAM, startUrlwarden, urlwarden } from './urlwarden.ts';
 
 const HEADER = 'id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter\n';
@@ -31,7 +31,7 @@ function world(t: TestContext) {
     run: (...args: string[]) => urlwarden([...args, '--data', data]),
     pipe: (stdin: string | Buffer, ...args: string[]) => urlwarden([...args, '--data', data], stdin),
     async statusOf(name: string): Promise<string | undefined> {
-      const store = await openStore({ dataDir: data });
+      const store = await openIntelligence({ dataDir: data });
       const event = await newestEventOf(store, `http://${name}.example/`);
       await store.close();
       return event?.status;

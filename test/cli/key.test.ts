@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ensureKey } from '../../src/accounts/keys.ts';
+import { ensureKey } from '../../src/accounts/signing-keys.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { feedOf } from '../ingest/feed-of.ts';
+import { feedOf } from '../ingest/feeds/feed-of.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startUrlwarden, urlwarden } from './urlwarden.ts';

@@ -3,9 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { routes } from '../../src/http/routes.ts';
-import { openControl } from '../../src/store/open.ts';
-import { until } from '../http/build.ts';
+import { openControl } from '../../src/app/stores.ts';
+import { ROUTES, until } from '../http/build.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { logIn, startServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
@@ -27,7 +26,7 @@ test('nothing secret is logged or printed, whatever goes wrong, at the level tha
   const { url } = server;
   const token = await tokenOf(url, ADA);
 
-  const paths = routes.map(({ endpoint: { method, path } }) => ({ method, path: path.replace(':id', '1') }));
+  const paths = ROUTES.map(({ endpoint: { method, path } }) => ({ method, path: path.replace(':id', '1') }));
   const authorizations = [`Bearer ${token}`, `Bearer ${token}x`, `Basic ${BASIC}`, WRONG, ''];
   const bodies = [JSON.stringify({ ...ADA, realm: 'intel', url: 'x', ip: WRONG }), `{"password":"${WRONG}`, WRONG];
   const askAll = async () => {
@@ -48,7 +47,7 @@ test('nothing secret is logged or printed, whatever goes wrong, at the level tha
   await askAll();
   await fetch(`${url}/api/v1/login`, { method: 'POST', body: WRONG.repeat(5_000) });
   for (const name of ['intelligence.db', 'control.db']) renameSync(join(dataDir, name), join(folder, name));
-  await until(() => server.stderr().includes('accounts could not be looked at again'));
+  await until(() => server.stderr().includes('accounts could not be read again'));
   const statuses = await askAll();
   assert.ok(statuses.has(503), 'an error was forced');
   for (const name of ['intelligence.db', 'control.db']) renameSync(join(folder, name), join(dataDir, name));

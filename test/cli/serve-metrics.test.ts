@@ -38,5 +38,5 @@ test('serve says what to do when the port of the metrics is taken', async (t) =>
   const args = ['serve', '--port', '0', '--metrics-port', `${port}`, '--data', temporaryFolder(t)];
   const { code, stderr } = await urlwarden(args);
   const advice = 'choose another with --metrics-port, or --metrics-port 0 for any free one';
-  assert.deepEqual([code, stderr], [1, `Port ${port} on 127.0.0.1 is taken: ${advice}\n`]);
+  assert.deepEqual([code, stderr], [1, `Port ${port} on 127.0.0.1 is in use: ${advice}\n`]);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { until } from '../http/build.ts';
 import { startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -35,7 +35,7 @@ test('servers with one Redis count queries and failed logins together; without i
   await until(() => a.stderr().includes('Redis is back'));
   assert.equal((await readiness(a)).limits, 'shared');
   for (const node of [a, b]) assert.equal(await queriesToday(node, authorization), 6);
-  assert.equal(a.stderr().match(/Redis is away; this server goes by its own counts/g)?.length, 1);
+  assert.equal(a.stderr().match(/Redis is down; this server counts alone/g)?.length, 1);
   assert.equal(await a.stop('SIGTERM'), 0);
   assert.doesNotMatch(a.stderr(), /hunter2|"level":50/);
 });
@@ -63,7 +63,7 @@ test('a Redis that refuses the password is told in the log, without the password
   t.after(() => redis.stop());
   const url = `redis://:hunter3@127.0.0.1:${redis.port}`;
   const server = await startServer(t, ['--demo', '--data', temporaryFolder(t), '--redis-url', url]);
-  await until(() => server.stderr().includes('Redis is away'));
+  await until(() => server.stderr().includes('Redis is down'));
   assert.match(server.stderr(), /WRONGPASS/);
   assert.doesNotMatch(server.stderr(), /hunter/);
 });

@@ -70,7 +70,7 @@ test('serve says what to do when the port is taken', async (t) => {
   ]);
   assert.deepEqual(
     [code, stderr],
-    [1, `Port ${port} on 127.0.0.1 is taken: choose another with --port, or --port 0 for any free one\n`],
+    [1, `Port ${port} on 127.0.0.1 is in use: choose another with --port, or --port 0 for any free one\n`],
   );
 });
 

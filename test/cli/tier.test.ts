@@ -17,7 +17,7 @@ describe('urlwarden tier', () => {
     assert.match(stdout, /^standard +100000 +150000 +13 +125 +1250 {2}URL +base$/m);
     assert.match(stdout, /^operator +(2147483647 +){5}URL +base$/m);
     const list = JSON.parse((await tier('list', '--json')).stdout);
-    const rates = { rl_qps: 1, rl_qpm: 5, rl_qph: 42 };
+    const rates = { rl_qps: 21, rl_qpm: 166, rl_qph: 664 };
     assert.deepEqual(list[0], {
       name: 'developer',
       built_in: true,
@@ -50,7 +50,7 @@ describe('urlwarden tier', () => {
       'The tier gold has 10 (soft) and 3000 (hard) queries a month, 9 a second, 3 a minute, 25 an hour.\n',
     );
     const all = async () => JSON.parse((await tier('list', '--json')).stdout).slice(4);
-    const limits = { qms: 10, qmh: 3_000, rl_qps: 9, rl_qpm: 3, rl_qph: 25 };
+    const limits = { qms: 10, qmh: 3_000, rl_qps: 9, rl_qpm: 100, rl_qph: 400 };
     assert.deepEqual(await all(), [{ name: 'gold', built_in: false, trs: 'x', ads: ['URL', 'IP'], ...limits }]);
     const second = await tier(
       'set',
@@ -65,7 +65,7 @@ describe('urlwarden tier', () => {
       '2',
       '--json',
     );
-    const replaced = { qms: 0, qmh: 2_147_483_647, rl_qps: 178_957, rl_qpm: 1, rl_qph: 2 };
+    const replaced = { qms: 0, qmh: 2_147_483_647, rl_qps: 8_947_849, rl_qpm: 1, rl_qph: 2 };
     assert.deepEqual(JSON.parse(second.stdout), {
       name: 'gold',
       built_in: false,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseSpan, spanText } from '../../src/cli/time-span.ts';
+import { parseSpan, spanText } from '../../src/cli/time.ts';
 
 for (const [text, seconds] of [
   ['90s', 90],

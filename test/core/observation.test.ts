@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatIp } from '../../src/core/ip.ts';
+import { formatIp } from '../../src/core/ip/address.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
 
 test('every value comes in its normal form, what is not told has its default', () => {

@@ -9,9 +9,9 @@ const rates = (tier: Tier | undefined) => {
 };
 
 for (const { name, expect } of [
-  { name: 'developer', expect: [5_000, 5_000, 42, 5, 1] },
-  { name: 'standard', expect: [100_000, 150_000, 1_250, 125, 13] },
-  { name: 'enterprise', expect: [10_000_000, 15_000_000, 125_000, 12_500, 1_250] },
+  { name: 'developer', expect: [5_000, 5_000, 664, 166, 21] },
+  { name: 'standard', expect: [100_000, 150_000, 20_000, 5_000, 625] },
+  { name: 'enterprise', expect: [10_000_000, 15_000_000, 2_000_000, 500_000, 62_500] },
   { name: 'operator', expect: [NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT, NO_LIMIT] },
 ]) {
   test(`the limits of the built-in tier ${name}`, () => {
@@ -21,10 +21,10 @@ for (const { name, expect } of [
 
 test('a rate that is set wins over the one that follows from the month', () => {
   const tier = { name: 'x', trs: 'base', ads: ['URL'], qms: 1, qmh: 3_000, rlQps: 7, rlQpm: null, rlQph: 9 };
-  assert.deepEqual(rates(tier), [1, 3_000, 9, 3, 7]);
+  assert.deepEqual(rates(tier), [1, 3_000, 9, 100, 7]);
 });
 
-test('the smallest tier may still ask', () => {
+test('the smallest tier can still send requests', () => {
   const tier = { name: 'x', trs: 'base', ads: ['URL'], qms: 1, qmh: 1, rlQps: null, rlQpm: null, rlQph: null };
-  assert.deepEqual(rates(tier), [1, 1, 1, 1, 1]);
+  assert.deepEqual(rates(tier), [1, 1, 4, 1, 1]);
 });

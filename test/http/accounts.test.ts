@@ -2,17 +2,16 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
-import { rotateKey } from '../../src/accounts/keys.ts';
 import { changePassword, removeAccount, revokeTokens, setAccountEnabled } from '../../src/accounts/manage.ts';
-import { routes } from '../../src/http/routes.ts';
-import { assertError, NOW } from './build.ts';
-import { authorized, LIMITS, PASSWORD, QUERIES, tier, USERNAME, type World, withAccounts } from './with-accounts.ts';
+import { rotateKey } from '../../src/accounts/signing-keys.ts';
+import { assertError, NOW, ROUTES } from './build.ts';
+import { authorized, LIMITS, PASSWORD, QUERIES, tier, USERNAME, withAccounts, type World } from './with-accounts.ts';
 
 const PROTECTED = [...QUERIES, LIMITS];
 const INVALID = /^Bearer error="invalid_token", error_description="[^"]+"$/;
 
 test('the requests of these tests reach every route that needs a token', () => {
-  const needToken = routes.filter(({ access }) => access !== 'open').map(({ endpoint }) => endpoint.path);
+  const needToken = ROUTES.filter(({ access }) => access !== 'open').map(({ endpoint }) => endpoint.path);
   assert.deepEqual(PROTECTED.map(({ url }) => String(url).replace('/1/', '/:id/')).sort(), needToken.sort());
 });
 

@@ -1,6 +1,6 @@
 import { BUILT_IN_TIERS, limitsOf, OPERATOR_TIER } from '../../src/core/tier.ts';
-import type { Services } from '../../src/http/server.ts';
 import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
+import type { Services } from './build.ts';
 
 const operatorTier = BUILT_IN_TIERS.find(({ name }) => name === OPERATOR_TIER) ?? raise();
 

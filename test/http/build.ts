@@ -2,11 +2,18 @@ import assert from 'node:assert/strict';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
+import type { Login } from '../../src/accounts/login.ts';
+import { createRoutes } from '../../src/app/routes.ts';
+import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
-import type { Fact } from '../../src/core/records.ts';
-import { buildServer, closeServer, type ServerOptions, type Services } from '../../src/http/server.ts';
-import { openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { HealthServices } from '../../src/health/routes.ts';
+import type { Authenticate } from '../../src/http/authenticate.ts';
+import type { Route } from '../../src/http/endpoint.ts';
+import { openapiRoute } from '../../src/http/openapi.ts';
+import { buildServer, closeServer, type ServerOptions } from '../../src/http/server.ts';
+import { createCharging } from '../../src/limits/charge.ts';
+import type { Counters } from '../../src/limits/counters.ts';
+import type { Fact } from '../../src/urls/store.ts';
 import { temporaryPlace } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
 
@@ -16,19 +23,29 @@ export const DAY = 86_400;
 
 export const BASE = '/api/intel/v2/byobject/url';
 
+/** What the app gives to the routes and the server. */
+export type Services = {
+  store: Intelligence;
+  /** Unix seconds. */
+  now(): number;
+  authenticate: Authenticate;
+  counters: Counters;
+  login: Login;
+} & Pick<HealthServices, 'feeds' | 'limitsState'>;
+
 export type Overrides = {
   observations?: readonly ObservationInput[];
   services?: Partial<Services>;
   options?: ServerOptions;
 };
 
-export type Built = { app: FastifyInstance; store: Store };
+export type Built = { app: FastifyInstance; store: Intelligence };
 
 /** A server on a real store in a folder of its own; everything goes away after the test. */
 export async function build(t: TestContext, overrides: Overrides = {}): Promise<Built> {
   const store = overrides.services?.store ?? (await filledStore(t, overrides.observations ?? []));
   const services: Services = { store, ...admitAll(() => NOW), ...overrides.services };
-  const app = buildServer(services, overrides.options);
+  const app = serverOf(services, overrides.options);
   t.after(() => closeServer(app, 0));
   await app.ready();
   return { app, store };
@@ -41,8 +58,8 @@ export async function serve(t: TestContext, overrides: Overrides = {}): Promise<
   return { ...built, port: (built.app.server.address() as AddressInfo).port };
 }
 
-async function filledStore(t: TestContext, observations: readonly ObservationInput[]): Promise<Store> {
-  const store = await openStore(await temporaryPlace(t));
+async function filledStore(t: TestContext, observations: readonly ObservationInput[]): Promise<Intelligence> {
+  const store = await openIntelligence(await temporaryPlace(t));
   t.after(() => store.close());
   if (observations.length > 0) await store.apply(observations.map(observed));
   return store;
@@ -60,7 +77,7 @@ export function linesOf(facts: Fact[]): string {
 }
 
 /** A store that knows nothing, for tests that force a fault upon one of its methods. */
-export function stubStore(methods: Partial<Store>): Store {
+export function stubStore(methods: Partial<Intelligence>): Intelligence {
   return {
     apply: async () => ({ urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 }),
     applyFiles: async () => 0,
@@ -113,3 +130,23 @@ export async function until(condition: () => boolean): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+
+/** The server as the app builds it. */
+export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
+  const { store, counters, authenticate, limitsState, feeds } = services;
+  const health = { ready: store.ready, feeds, ...(limitsState && { limitsState }) };
+  const charging = createCharging(counters);
+  options?.metrics?.watchStreams(charging.openStreams);
+  return buildServer(createRoutes({ ...services, health }), { authenticate, charging }, options);
+}
+
+const tableOf = (routes: Route[]): Route[] => [...routes, openapiRoute(routes)];
+
+/** The route table, for tests that walk over all routes. These routes cannot answer. */
+export const ROUTES = tableOf(
+  createRoutes({
+    store: stubStore({}),
+    ...admitAll(() => NOW),
+    health: { ready: async () => {}, feeds: async () => [] },
+  }),
+);

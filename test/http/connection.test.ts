@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test, type TestContext } from 'node:test';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
 import { exchange, open, parseAnswers } from './raw.ts';
 

@@ -4,12 +4,11 @@ import { describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { loginFailed } from '../../src/accounts/bearer.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { routes } from '../../src/http/routes.ts';
-import { assertError, BASE, build, stubStore } from './build.ts';
+import { assertError, BASE, build, ROUTES, stubStore } from './build.ts';
 
 type Method = NonNullable<InjectOptions['method']>;
 
-const endpoints = routes.map(({ endpoint }) => ({ ...endpoint, url: endpoint.path.replace(':id', '1') }));
+const endpoints = ROUTES.map(({ endpoint }) => ({ ...endpoint, url: endpoint.path.replace(':id', '1') }));
 const posts = endpoints.filter(({ method }) => method === 'POST');
 /** A good question to which an empty store has no answer. */
 const goodBody = (path: string) => {
@@ -155,7 +154,8 @@ const UNKNOWN = [
   '/%E0%A4%A',
   '/healthz%00',
   '/healthz%2F',
-  '//healthz',
+  '///healthz',
+  '/api//v1/login',
   `/${'x'.repeat(8000)}`,
 ];
 test('an unknown path is 404 with every method and any body', async (t) => {
@@ -165,6 +165,13 @@ test('an unknown path is 404 with every method and any body', async (t) => {
       assertError(await app.inject({ method, url, payload: '{', headers: { 'content-type': 'x' } }), 404);
     }
   }
+});
+
+test('a doubled slash at the beginning of the path is tolerated', async (t) => {
+  const { app } = await build(t);
+  assert.equal((await app.inject('//healthz')).statusCode, 200);
+  const payload = { url: 'http://192.0.2.1/x' };
+  assertError(await app.inject({ method: 'POST', url: `/${BASE}/last`, payload }), 404, /URL is not known/);
 });
 
 describe('when the store fails', () => {

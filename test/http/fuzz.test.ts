@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runFuzz } from '../../fuzz/run.ts';
+import { runFuzz } from '../../tools/fuzz/run.ts';
 
 test('ten thousand malformed requests get well-formed answers', async () => {
   const { done, byStatus, failure } = await runFuzz({ seed: 1, count: 10_000 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { feedHealth } from '../../src/app/feeds.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { feedOf } from '../ingest/feed-of.ts';
+import { feedOf } from '../ingest/feeds/feed-of.ts';
 import { assertError, build, NOW, stubStore } from './build.ts';
 
 test('a server on a good store is up and ready', async (t) => {
@@ -18,7 +19,7 @@ test('readyz tells with verbose how each feed is, without errors, and stays 200'
     feedOf({ name: 'old', lastSuccessTs: NOW - 901, lastError: 'inside.example answered 403', failures: 3 }),
     feedOf({ name: 'waiting', nextRunTs: NOW }),
   ];
-  const { app } = await build(t, { services: { feeds: async () => feeds } });
+  const { app } = await build(t, { services: { feeds: () => feedHealth({ feeds: async () => feeds }, NOW) } });
   const states = [
     { name: 'fresh', state: 'ok', last_success_ts: NOW },
     { name: 'old', state: 'stale', last_success_ts: NOW - 901 },
@@ -41,7 +42,7 @@ test('readyz tells with verbose where queries are counted, and is not ready when
     ['local', 200, 'local'],
     ['refused', 503, undefined],
   ] as const) {
-    const { app } = await build(t, { services: { countedWhere: () => where } });
+    const { app } = await build(t, { services: { limitsState: () => where } });
     const answer = await app.inject('/readyz?verbose');
     assert.deepEqual([answer.statusCode, answer.json().limits], [status, told]);
     assert.equal((await app.inject('/readyz')).statusCode, status);

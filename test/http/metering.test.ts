@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { AppError } from '../../src/core/errors.ts';
-import { CALLS_PER_SECOND, STREAMS_PER_ACCOUNT } from '../../src/http/metering.ts';
-import { routes } from '../../src/http/routes.ts';
-import { assertError, BASE, linesOf, NOW, stubStore, until } from './build.ts';
+import { CALLS_PER_SECOND, STREAMS_PER_ACCOUNT } from '../../src/limits/charge.ts';
+import { assertError, BASE, linesOf, NOW, ROUTES, stubStore, until } from './build.ts';
 import { authorized, LIMITS, QUERIES, USERNAME, withAccounts } from './with-accounts.ts';
 
 const counted = async ({ app, logIn }: Awaited<ReturnType<typeof withAccounts>>, requests: InjectOptions[]) => {
@@ -15,10 +14,10 @@ const counted = async ({ app, logIn }: Awaited<ReturnType<typeof withAccounts>>,
 const search = (ip: string): InjectOptions => ({ method: 'POST', url: `${BASE}/search`, payload: { ip } });
 
 test('the table of routes says how each is counted', () => {
-  const byPath = Object.fromEntries(routes.map(({ endpoint, metering }) => [endpoint.path, metering]));
+  const byPath = Object.fromEntries(ROUTES.map(({ endpoint, charge }) => [endpoint.path, charge]));
   assert.deepEqual(byPath, {
     '/api/v1/login': 'none',
-    '/api/intel/v1/limits': 'calls',
+    '/api/intel/v1/limits': 'call',
     [`${BASE}/id`]: 'query',
     [`${BASE}/last`]: 'query',
     [`${BASE}/history`]: 'query',

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { describe, test } from 'node:test';
-import type { Fact } from '../../src/core/records.ts';
-import type { Bounds, Store } from '../../src/store/store.ts';
+import type { Intelligence } from '../../src/app/stores.ts';
+import type { Bounds } from '../../src/database/pages.ts';
+import type { Fact } from '../../src/urls/store.ts';
 import { OPERATOR } from './admit-all.ts';
 import { assertError, BASE, build, linesOf, serve, stubStore, until } from './build.ts';
 import { open } from './raw.ts';
@@ -18,7 +19,7 @@ const SEARCH_BYTES = `POST ${BASE}/search HTTP/1.1\r\nHost: a\r\nContent-Length:
 /** A search that tells what became of it. */
 function watchedSearch(pages: (signal: AbortSignal) => AsyncGenerator<string>) {
   const seen = { pages: 0, closed: false, signal: null as AbortSignal | null };
-  async function* search(...args: Parameters<Store['search']>): AsyncGenerator<string> {
+  async function* search(...args: Parameters<Intelligence['search']>): AsyncGenerator<string> {
     const { signal }: Bounds = args[2];
     seen.signal = signal;
     try {
@@ -229,7 +230,7 @@ describe('a stream', () => {
   test('does not begin for a reader who left before it was opened', async (t) => {
     let signal: AbortSignal | null = null;
     let pulled = 0;
-    async function* statuses(...[, , bounds]: Parameters<Store['statuses']>) {
+    async function* statuses(...[, , bounds]: Parameters<Intelligence['statuses']>) {
       pulled += 1;
       signal = bounds.signal;
       await once(signal, 'abort');

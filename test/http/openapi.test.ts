@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { paths } from '../../src/contract/paths.ts';
-import { routes } from '../../src/http/routes.ts';
-import { build } from './build.ts';
+import { paths } from '../../src/core/paths.ts';
+import { build, ROUTES } from './build.ts';
 
 type Operation = {
   operationId: string;
@@ -33,7 +32,7 @@ describe('openapi.json', () => {
     const described = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
     );
-    const served = routes.map(({ endpoint }) => `${endpoint.method} ${templateOf(endpoint.path)}`);
+    const served = ROUTES.map(({ endpoint }) => `${endpoint.method} ${templateOf(endpoint.path)}`);
     assert.deepEqual(described.sort(), served.sort());
     assert.deepEqual(Object.keys(document.paths).sort(), Object.values(paths).map(templateOf).sort());
   });
@@ -41,7 +40,7 @@ describe('openapi.json', () => {
   test('tells of each route what it takes and gives', async (t) => {
     const { app } = await build(t);
     const document: Document = (await app.inject('/openapi.json')).json();
-    for (const { access, endpoint } of routes) {
+    for (const { access, endpoint } of ROUTES) {
       const operation = document.paths[templateOf(endpoint.path)]?.[endpoint.method.toLowerCase()];
       assert.ok(operation);
       assert.deepEqual(operation.security, access === 'open' ? [] : [{ token: [] }]);

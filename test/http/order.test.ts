@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
-import { routes } from '../../src/http/routes.ts';
-import { assertError, BASE, build } from './build.ts';
+import { assertError, BASE, build, ROUTES } from './build.ts';
 
 const refuse = () => {
   throw new AppError('unauthorized', 'No token');
@@ -55,13 +54,13 @@ describe('the list of routes', () => {
   const OPEN = ['/api/v1/login', '/healthz', '/readyz', '/openapi.json'];
 
   test('needs a token everywhere but where the contract says', () => {
-    const open = routes.filter(({ access }) => access === 'open').map(({ endpoint }) => endpoint.path);
+    const open = ROUTES.filter(({ access }) => access === 'open').map(({ endpoint }) => endpoint.path);
     assert.deepEqual(open.sort(), OPEN.toSorted());
   });
 
   test('is what the server does', async (t) => {
     const { app } = await build(t, { services: { authenticate: refuse } });
-    for (const { access, endpoint } of routes) {
+    for (const { access, endpoint } of ROUTES) {
       const url = endpoint.path.replace(':id', '1');
       const answer = await app.inject({ method: endpoint.method, url });
       if (access !== 'open') assertError(answer, 401);

@@ -1,13 +1,12 @@
 import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
-import { openDirectory } from '../../src/accounts/directory.ts';
-import { ensureKey } from '../../src/accounts/keys.ts';
+import { openAuthenticator } from '../../src/accounts/authenticator.ts';
 import { createLogin } from '../../src/accounts/login.ts';
 import { createAccount } from '../../src/accounts/manage.ts';
+import { ensureKey } from '../../src/accounts/signing-keys.ts';
+import { type Control, openControl } from '../../src/app/stores.ts';
 import { type Tier, URL_DATASET } from '../../src/core/tier.ts';
 import type { Counters } from '../../src/limits/counters.ts';
-import type { Control } from '../../src/store/control.ts';
-import { openControl } from '../../src/store/open.ts';
 import { temporaryCounters, temporaryPlace } from '../engine.ts';
 import { BASE, build, NOW, type Overrides } from './build.ts';
 
@@ -52,10 +51,10 @@ export async function withAccounts(
   await control.putTier(tier(limits));
   await ensureKey(control, NOW);
   const { sub } = await createAccount(control, { username: USERNAME, password: PASSWORD, tier: 'tested' }, NOW);
-  const directory = await openDirectory(control, { nowMs: () => nowMs, issuer: ISSUER });
+  const directory = await openAuthenticator(control, { nowMs: () => nowMs, issuer: ISSUER });
   t.after(() => directory.close());
   const counters = await temporaryCounters(t, control, () => nowMs);
-  const login = createLogin({ control, directory, nowMs: () => nowMs, sleep: async () => {} });
+  const login = createLogin({ control, authenticator: directory, nowMs: () => nowMs, sleep: async () => {} });
   const { app } = await build(t, {
     observations: [
       { ts: NOW - 10, url: 'http://192.0.2.1/x', asn: 64500, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } },

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatIp } from '../../src/core/ip.ts';
-import { parseNetwork } from '../../src/core/network.ts';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { formatIp } from '../../src/core/ip/address.ts';
+import { parseNetwork } from '../../src/core/ip/network.ts';
 import { demoObservations } from '../../src/ingest/demo.ts';
-import { openStore } from '../../src/store/open.ts';
-import { historyOf } from '../store/answers.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { historyOf } from '../urls/answers.ts';
 
 const NOW = 1_794_700_000;
 const demo = demoObservations(NOW);
@@ -33,7 +33,7 @@ test('demo data lies in the past and inside the default window', () => {
 });
 
 test('demo data shows every kind of event, several payloads, both families of addresses', async (t) => {
-  const store = await openStore({ dataDir: temporaryFolder(t) });
+  const store = await openIntelligence({ dataDir: temporaryFolder(t) });
   t.after(() => store.close());
   await store.apply(demo);
   const histories = await Promise.all([...new Set(demo.map(({ url }) => url))].map((url) => historyOf(store, url)));

@@ -1,17 +1,15 @@
 import type { TestContext } from 'node:test';
-import { type Format, INPUT_LIMITS, type Item, type Source } from '../../src/ingest/format.ts';
-import { type ImportOptions, runImport } from '../../src/ingest/run.ts';
-import { sourceOf } from '../../src/ingest/source.ts';
-import type { Control } from '../../src/store/control.ts';
-import { openControl, openStore } from '../../src/store/open.ts';
-import type { Store } from '../../src/store/store.ts';
+import { type Control, type Intelligence, openControl, openIntelligence } from '../../src/app/stores.ts';
+import { type ImportOptions, runImport } from '../../src/ingest/import.ts';
+import { type Format, INPUT_LIMITS, type Item, type Source } from '../../src/ingest/sources/format.ts';
+import { sourceOf } from '../../src/ingest/sources/source.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 export const NOW_TS = 1_800_000_000;
 
 export type World = {
   dataDir: string;
-  store: Store;
+  store: Intelligence;
   control: Control;
   run(options: Pick<ImportOptions, 'format' | 'source'> & Partial<ImportOptions>): ReturnType<typeof runImport>;
 };
@@ -19,7 +17,7 @@ export type World = {
 /** Empty data, gone after the test, and imports into it. */
 export async function importWorld(t: TestContext): Promise<World> {
   const dataDir = temporaryFolder(t);
-  const [store, control] = [await openStore({ dataDir }), await openControl({ dataDir })];
+  const [store, control] = [await openIntelligence({ dataDir }), await openControl({ dataDir })];
   t.after(() => Promise.all([store.close(), control.close()]));
   return {
     dataDir,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { isIpv4 } from '../../src/core/ip.ts';
-import { parseNetwork } from '../../src/core/network.ts';
+import { isIpv4 } from '../../src/core/ip/address.ts';
+import { parseNetwork } from '../../src/core/ip/network.ts';
 
 /**
  * A tiny writer of MMDB files (https://maxmind.github.io/MaxMind-DB/): a binary tree over the bits of an address, then the

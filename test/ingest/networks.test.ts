@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, type TestContext, test } from 'node:test';
-import { parseIp } from '../../src/core/ip.ts';
+import { describe, test, type TestContext } from 'node:test';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { parseIp } from '../../src/core/ip/address.ts';
 import { toObservation } from '../../src/core/observation.ts';
-import { type Networks, openNetworks } from '../../src/ingest/networks.ts';
-import { refillNetworks } from '../../src/ingest/networks-refill.ts';
-import { openStore } from '../../src/store/open.ts';
-import { factsOf } from '../store/contract/observations.ts';
+import { type Networks, openNetworks, refillNetworks } from '../../src/ingest/networks.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { factsOf } from '../urls/contract/observations.ts';
 import { mmdbOf } from './mmdb.ts';
 
 const asnOf = (networks: Networks, address: string) => networks.asnOf(parseIp(address) ?? assert.fail(address));
@@ -159,7 +158,7 @@ describe('networks', () => {
 
 describe('refilling networks', () => {
   test('gives addresses without a network theirs, and leaves the others', async (t) => {
-    const store = await openStore({ dataDir: temporaryFolder(t) });
+    const store = await openIntelligence({ dataDir: temporaryFolder(t) });
     t.after(() => store.close());
     const ts = 1_767_225_600;
     const seen = [

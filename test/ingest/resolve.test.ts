@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ObservationInput } from '../../src/core/observation.ts';
-import { type Format, INPUT_LIMITS, type Item, type Source } from '../../src/ingest/format.ts';
 import { createHostResolver, type HostResolver, resolvingFormat } from '../../src/ingest/resolve.ts';
+import { type Format, INPUT_LIMITS, type Item, type Source } from '../../src/ingest/sources/format.ts';
 
 const NOW = 1_767_225_600;
 const PUBLIC = '93.184.216.34';

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import { openControl } from '../../src/app/stores.ts';
 import { policiesOf, windowIndex } from '../../src/core/quota.ts';
 import { BUILT_IN_TIERS, limitsOf } from '../../src/core/tier.ts';
 import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
-import type { Usage } from '../../src/store/control.ts';
-import { openControl } from '../../src/store/open.ts';
+import type { Usage } from '../../src/limits/store.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { countersContract, countersOver } from './contract/index.ts';
+import { countersContract, countersOver } from './contract/counters.ts';
 
 const SUB = '10000001';
 const T = 1_794_700_000;

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import { type Control, openControl } from '../../src/app/stores.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import { type Policy, windowIndex } from '../../src/core/quota.ts';
 import type { Counters } from '../../src/limits/counters.ts';
 import { createRedisCounters, type WhenDown } from '../../src/limits/counters-redis.ts';
 import type { RedisLink } from '../../src/redis/link.ts';
-import type { Control } from '../../src/store/control.ts';
-import { openControl } from '../../src/store/open.ts';
 import { freePort } from '../servers/child.ts';
 import { type RedisServer, startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { openControl } from '../../src/app/stores.ts';
 import type { Policy } from '../../src/core/quota.ts';
 import { createRedisCounters } from '../../src/limits/counters-redis.ts';
-import { openControl } from '../../src/store/open.ts';
 import { type RedisCluster, startRedisCluster } from '../servers/redis-cluster.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { countersContract, countersOver } from './contract/index.ts';
+import { countersContract, countersOver } from './contract/counters.ts';
 import { temporaryLink, temporaryPrefix } from './temporary-redis-counters.ts';
 
 const T = 1_794_700_000;

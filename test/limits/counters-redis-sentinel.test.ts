@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Redis } from 'ioredis';
+import { openControl } from '../../src/app/stores.ts';
 import { createRedisCounters } from '../../src/limits/counters-redis.ts';
-import { openControl } from '../../src/store/open.ts';
 import { startRedis } from '../servers/redis.ts';
 import { type Sentinels, startSentinels } from '../servers/redis-sentinel.ts';
 import { startSentinelStub } from '../servers/sentinel-stub.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { countersContract, countersOver } from './contract/index.ts';
+import { countersContract, countersOver } from './contract/counters.ts';
 import { temporaryLink } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';

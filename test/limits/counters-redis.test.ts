@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { Redis } from 'ioredis';
+import { type Control, openControl } from '../../src/app/stores.ts';
 import { type Policy, windowIndex } from '../../src/core/quota.ts';
 import type { Counters } from '../../src/limits/counters.ts';
 import { createRedisCounters, type RedisCountersOptions } from '../../src/limits/counters-redis.ts';
-import type { Control } from '../../src/store/control.ts';
-import { openControl } from '../../src/store/open.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { countersContract, countersOver } from './contract/index.ts';
+import { countersContract, countersOver } from './contract/counters.ts';
 import { temporaryLink, temporaryPrefix, temporaryRedisCounters } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';

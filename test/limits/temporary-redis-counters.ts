@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { parseRedisUrl } from '../../src/core/redis-address.ts';
+import type { Control } from '../../src/app/stores.ts';
+import { parseRedisUrl } from '../../src/config/redis-url.ts';
 import type { Counters } from '../../src/limits/counters.ts';
 import { createRedisCounters, type RedisCountersOptions } from '../../src/limits/counters-redis.ts';
 import { openRedisLink, type RedisLink, type RedisLinkOptions } from '../../src/redis/link.ts';
-import type { Control } from '../../src/store/control.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 
 /** A name that no other test uses. */

@@ -1,4 +1,4 @@
-import type { SearchKey, SearchKeyName } from '../../src/core/search-key.ts';
+import type { SearchKey, SearchKeyName } from '../../src/urls/search-key.ts';
 
 /** One case of a search key; without `key` it is refused. */
 export type SearchKeyCase = { id: string; name: SearchKeyName; value: string | number; key?: SearchKey; why: string };

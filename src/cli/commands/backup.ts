@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { backupData } from '../../store/backup.ts';
+import { backupData } from '../../database/backup.ts';
 import { dataCommand, requireFolder } from '../data-command.ts';
 import { print } from '../output.ts';
 

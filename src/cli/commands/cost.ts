@@ -1,4 +1,4 @@
-import { parseNetwork } from '../../core/network.ts';
+import { parseNetwork } from '../../core/ip/network.ts';
 import type { Command } from '../command.ts';
 import { visible } from '../output.ts';
 import { answerAll } from '../questions.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { describePlace } from '../../app/stores.ts';
 import { SETTINGS } from '../../config/settings.ts';
-import { type MoveReport, moveData } from '../../store/move.ts';
-import { describePlace } from '../../store/open.ts';
+import { type CopyReport, copyData } from '../../database/copy.ts';
 import { type Command, EXIT_FAILURE, UsageError } from '../command.ts';
 import { print } from '../output.ts';
 import { count, createProgress } from '../progress.ts';
@@ -30,7 +30,7 @@ on the database.
     const { signal, dispose } = stopSignal();
     const progress = createProgress();
     try {
-      const report = await moveData({
+      const report = await copyData({
         dataDir,
         databaseUrl,
         signal,
@@ -59,7 +59,7 @@ function readTarget(text: string | undefined): string {
   return url;
 }
 
-function reportText({ rows, written, isFinished, seconds }: MoveReport, dataDir: string, databaseUrl: string): string {
+function reportText({ rows, written, isFinished, seconds }: CopyReport, dataDir: string, databaseUrl: string): string {
   const all = Object.values(rows).reduce((sum, of) => sum + of, 0);
   return [
     `${count(all)} rows, ${count(rows.urls ?? 0)} URLs and ${count(rows.accounts ?? 0)} accounts among them, are the same in ${describePlace({ dataDir, databaseUrl })}.`,

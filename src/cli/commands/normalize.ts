@@ -1,6 +1,6 @@
-import { normalizeUrl } from '../../core/url.ts';
-import { URL_ERRORS } from '../../core/url-errors.ts';
-import { explainUrl } from '../../core/url-explain.ts';
+import { URL_ERRORS } from '../../core/url/errors.ts';
+import { explainUrl } from '../../core/url/explain.ts';
+import { normalizeUrl } from '../../core/url/normalize.ts';
 import type { Command } from '../command.ts';
 import { visible } from '../output.ts';
 import { answerAll } from '../questions.ts';

@@ -1,4 +1,4 @@
-import { restoreData } from '../../store/backup.ts';
+import { restoreData } from '../../database/backup.ts';
 import { dataCommand, requireFolder } from '../data-command.ts';
 import { print } from '../output.ts';
 

@@ -2,13 +2,12 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEMO_ACCOUNT, type FirstAccount } from '../../accounts/first-account.ts';
-import { type App, openApp } from '../../app.ts';
-import { readSettings } from '../../config/read-settings.ts';
+import { type App, type Listening, openApp } from '../../app.ts';
+import { readSettings, type SettingTable, variableOf } from '../../config/read-settings.ts';
 import { conflictsOf, SETTINGS } from '../../config/settings.ts';
-import { makeFolder } from '../../store/data-folder.ts';
+import { makeFolder } from '../../database/data-folder.ts';
 import { type Command, EXIT_USAGE } from '../command.ts';
 import { print } from '../output.ts';
-import { describeSettings } from '../settings-usage.ts';
 import { stopSignal } from '../stop-signal.ts';
 
 export const serve: Command = {
@@ -31,14 +30,15 @@ key again.
     const app = await openApp(read.values);
     // Without TLS there is nothing to read again, and the signal means what it always does: the terminal is gone.
     if (read.values.tlsCertFile !== null) process.on('SIGHUP', () => app.rereadTls());
-    await print(greeting(app, read.values.demo));
+    const listening = await app.listen();
+    await print(greeting(app, listening, read.values.demo));
     if (!signal.aborted) await once(signal, 'abort');
     await app.close();
     return 0;
   },
 };
 
-function greeting({ url, metricsUrl, dataDir, place, firstAccount }: App, isDemo: boolean): string {
+function greeting({ dataDir, place }: App, { url, metricsUrl, firstAccount }: Listening, isDemo: boolean): string {
   const account = isDemo ? DEMO_ACCOUNT : firstAccount;
   return [
     `Urlwarden answers on ${url}`,
@@ -63,4 +63,22 @@ function tellPassword({ password }: FirstAccount, dataDir: string, isDemo: boole
   const file = join(dataDir, 'operator-password');
   writeFileSync(file, `${password}\n`, { mode: 0o600 });
   return `in ${file}; delete it when you have read it`;
+}
+
+/** The part of a usage text that lists settings: flag, meaning, default, variable. */
+export function describeSettings(table: SettingTable): string {
+  const settings = Object.values(table).map((setting) => ({
+    usage: `--${setting.flag}${setting.argument ? ` ${setting.argument}` : ''}`,
+    about: `${setting.meaning}${setting.argument ? ` (default ${fallbackText(setting.fallback)})` : ''}`,
+    variable: variableOf(setting.flag),
+  }));
+  const width = Math.max(...settings.map(({ usage }) => usage.length));
+  const lines = settings.map(
+    ({ usage, about, variable }) => `  ${usage.padEnd(width)}   ${about}\n${' '.repeat(width + 5)}${variable}\n`,
+  );
+  return `${lines.join('')}\nEach can be given as the variable below it instead; the flag wins.\n`;
+}
+
+function fallbackText(fallback: unknown): string {
+  return fallback === null || (Array.isArray(fallback) && fallback.length === 0) ? 'none' : `${fallback}`;
 }

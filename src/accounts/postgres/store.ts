@@ -1,0 +1,180 @@
+import type { Tier } from '../../core/tier.ts';
+import type { Database, Session } from '../../database/postgres/database.ts';
+import { ACCOUNT_COLUMNS, type AccountRow, isBuiltInTier, KEY_COLUMNS, type KeyRow, TIER_COLUMNS, tierGone, type TierRow, toAccount, toAccountRow, toKey, toTier, toTierRow } from '../rows.ts';
+import type { Account, AccountChange, AccountStore, SigningKey } from '../store.ts';
+
+const ACCOUNTS = `select ${ACCOUNT_COLUMNS} from accounts`;
+
+const TIERS = `select ${TIER_COLUMNS} from tiers order by name`;
+
+const KEYS = `select ${KEY_COLUMNS} from signing_keys order by id desc`;
+
+/** Accounts, tiers and keys, shared by any number of nodes. */
+export function createAccountStore(db: Database): AccountStore {
+  async function firstAccount(sql: string, param: string): Promise<Account | null> {
+    const [row] = await db.query<AccountRow>(sql, [param]);
+    return row === undefined ? null : toAccount(row);
+  }
+
+  return {
+    async version() {
+      const [row] = await db.query<[version: number]>('select version from control_version');
+      return row?.[0] ?? 0;
+    },
+
+    accounts: async () => (await db.query<AccountRow>(`${ACCOUNTS} order by username_key`)).map(toAccount),
+    accountBySub: (sub) => firstAccount(`${ACCOUNTS} where sub = $1`, sub),
+    accountByUsername: (usernameKey) => firstAccount(`${ACCOUNTS} where username_key = $1`, usernameKey),
+    tiers: async () => (await db.query<TierRow>(TIERS)).map(toTier),
+    keys: async () => (await db.query<KeyRow>(KEYS)).map(toKey),
+
+    ...createAccountWrites(db),
+  };
+}
+
+const LOCK_VERSION = 'select version from control_version for update';
+
+/**
+ * The clock, in microseconds, or one more. Counted by ones, a database that was set back (by a restored backup, or a
+ * standby that had not heard of the newest changes) would come to a version again with other data behind it.
+ */
+const RAISE_VERSION = `
+  update control_version
+  set version = greatest(version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)`;
+
+function createAccountWrites(db: Database) {
+  /**
+   * Whoever keeps a copy learns of it, unless nothing was changed. The lock comes first: changes happen one after the
+   * other on whatever nodes, each statement sees all that was done before, and nobody holds what the next one waits for.
+   */
+  function changing(work: (session: Session) => Promise<number>): Promise<boolean> {
+    return db.transaction(async (session) => {
+      await session.query(LOCK_VERSION);
+      const hasChanged = (await work(session)) > 0;
+      if (hasChanged) await session.run(RAISE_VERSION);
+      return hasChanged;
+    });
+  }
+
+  return {
+    ...accountWrites(changing),
+    ...tierWrites(changing),
+    ...keyWrites(changing),
+  };
+}
+
+/** `work` gives the number of rows that it changed. */
+type Changing = (work: (session: Session) => Promise<number>) => Promise<boolean>;
+
+const ADD_ACCOUNT = `
+  insert into accounts (${ACCOUNT_COLUMNS})
+  values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`;
+
+const CHANGE_ACCOUNT = `
+  update accounts set
+    tier = coalesce($2, tier), is_enabled = coalesce($3, is_enabled), password_hash = coalesce($4, password_hash),
+    generation = generation + $5
+  where sub = $1`;
+
+function accountWrites(changing: Changing) {
+  async function requireTier(session: Session, name: string): Promise<void> {
+    if (isBuiltInTier(name)) return;
+    const found = await session.query('select 1 from tiers where name = $1', [name]);
+    if (found.length === 0) throw tierGone(name);
+  }
+
+  return {
+    addAccount(account: Account): Promise<boolean> {
+      return changing(async (session) => {
+        await requireTier(session, account.tier);
+        const added = await session.run(ADD_ACCOUNT, toAccountRow(account));
+        // A server may write the last counts of an account after its removal; they are not the next one's.
+        if (added > 0) await removeUsage(session, account.sub);
+        return added;
+      });
+    },
+
+    changeAccount(sub: string, { tier, isEnabled, passwordHash, raisesGeneration }: AccountChange): Promise<boolean> {
+      return changing(async (session) => {
+        if (tier !== undefined) await requireTier(session, tier);
+        const enabled = isEnabled === undefined ? null : Number(isEnabled);
+        const raise = Number(raisesGeneration ?? false);
+        return session.run(CHANGE_ACCOUNT, [sub, tier ?? null, enabled, passwordHash ?? null, raise]);
+      });
+    },
+
+    removeAccount(sub: string): Promise<boolean> {
+      return changing(async (session) => {
+        await removeUsage(session, sub);
+        return session.run('delete from accounts where sub = $1', [sub]);
+      });
+    },
+  };
+}
+
+const PUT_TIER = `
+  insert into tiers (${TIER_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)
+  on conflict (name) do update set
+    trs = excluded.trs, ads = excluded.ads, qms = excluded.qms, qmh = excluded.qmh,
+    rl_qps = excluded.rl_qps, rl_qpm = excluded.rl_qpm, rl_qph = excluded.rl_qph`;
+
+function tierWrites(changing: Changing) {
+  return {
+    async putTier(tier: Tier): Promise<void> {
+      await changing((session) => session.run(PUT_TIER, toTierRow(tier)));
+    },
+
+    async removeTier(name: string): Promise<'removed' | 'unknown' | 'in_use'> {
+      let isUsed = false;
+      const isRemoved = await changing(async (session) => {
+        isUsed = (await session.query('select 1 from accounts where tier = $1 limit 1', [name])).length > 0;
+        return isUsed ? 0 : session.run('delete from tiers where name = $1', [name]);
+      });
+      if (isUsed) return 'in_use';
+      return isRemoved ? 'removed' : 'unknown';
+    },
+  };
+}
+
+const ADD_KEY = `insert into signing_keys (${KEY_COLUMNS}) values ($1, $2, $3)`;
+
+const DROP_SUPERSEDED = `
+  delete from signing_keys as old
+  where (select created_ts from signing_keys where id > old.id order by id limit 1) < $1`;
+
+function keyWrites(changing: Changing) {
+  return {
+    async addKey({ kid, secret, createdTs }: SigningKey, keepSince: number): Promise<void> {
+      await changing(async (session) => {
+        const added = await session.run(ADD_KEY, [kid, secret, createdTs]);
+        return added + (await session.run(DROP_SUPERSEDED, [keepSince]));
+      });
+    },
+
+    async ensureKey(key: SigningKey): Promise<SigningKey> {
+      let signing = key;
+      await changing(async (session) => {
+        const [newest] = await session.query<KeyRow>(`${KEYS} limit 1`);
+        if (newest === undefined) return session.run(ADD_KEY, [key.kid, key.secret, key.createdTs]);
+        signing = toKey(newest);
+        return 0;
+      });
+      return signing;
+    },
+  };
+}
+
+/**
+ * Locked in the order of `ADD_USAGE`; a deletion alone takes rows as they lie in the table. In one statement, because a
+ * second one might see rows that came meanwhile, and wait for them out of order.
+ */
+const REMOVE_USAGE = `
+  with locked as materialized (
+    select period, number from usage where sub = $1 order by period, number for update
+  )
+  delete from usage where sub = $1 and (period, number) in (select period, number from locked)`;
+
+/** All counts of an account. */
+async function removeUsage(session: Session, sub: string): Promise<void> {
+  await session.run(REMOVE_USAGE, [sub]);
+}

@@ -1,0 +1,26 @@
+import { paths } from '../core/paths.ts';
+import type { Endpoint, Route } from '../http/endpoint.ts';
+import type { LoginRequest as Credentials, Login } from './login.ts';
+import { LoginRequest, LoginResponse } from './wire.ts';
+
+export function accountRoutes(login: Login): Route[] {
+  return [{ endpoint: loginEndpoint(login), access: 'open', charge: 'none' }];
+}
+
+const loginEndpoint = (login: Login): Endpoint<Credentials> => ({
+  method: 'POST',
+  path: paths.login,
+  operationId: 'login',
+  summary: 'A token for an account; valid for a day, so log in once and not for every request',
+  body: LoginRequest,
+  response: { contentType: 'application/json', schema: LoginResponse },
+  refusals: ['unauthorized', 'limit_reached'],
+  read(request) {
+    const { username, password, realm } = request.body as LoginRequest;
+    return { username, password, realm, address: request.ip };
+  },
+  async answer(credentials): Promise<LoginResponse> {
+    const { token, expires } = await login(credentials);
+    return { code: 200, token, expires };
+  },
+});

@@ -1,0 +1,66 @@
+import { AppError } from '../core/errors.ts';
+import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
+import type { Account, SigningKey } from './store.ts';
+
+// How accounts, tiers and keys lie in a table, on every engine: yes and no are 1 and 0.
+
+export type AccountRow = [
+  sub: string,
+  username: string,
+  usernameKey: string,
+  passwordHash: string,
+  tier: string,
+  isEnabled: number,
+  generation: number,
+  createdTs: number,
+];
+
+export const ACCOUNT_COLUMNS = 'sub, username, username_key, password_hash, tier, is_enabled, generation, created_ts';
+
+export function toAccount(row: AccountRow): Account {
+  const [sub, username, usernameKey, passwordHash, tier, isEnabled, generation, createdTs] = row;
+  return { sub, username, usernameKey, passwordHash, tier, isEnabled: isEnabled === 1, generation, createdTs };
+}
+
+export function toAccountRow(account: Account): AccountRow {
+  const { sub, username, usernameKey, passwordHash, tier, isEnabled, generation, createdTs } = account;
+  return [sub, username, usernameKey, passwordHash, tier, Number(isEnabled), generation, createdTs];
+}
+
+export type TierRow = [
+  name: string,
+  trs: string,
+  ads: string,
+  qms: number,
+  qmh: number,
+  rlQps: number | null,
+  rlQpm: number | null,
+  rlQph: number | null,
+];
+
+export const TIER_COLUMNS = 'name, trs, ads, qms, qmh, rl_qps, rl_qpm, rl_qph';
+
+export function toTier([name, trs, ads, qms, qmh, rlQps, rlQpm, rlQph]: TierRow): Tier {
+  return { name, trs, ads: ads === '' ? [] : ads.split(','), qms, qmh, rlQps, rlQpm, rlQph };
+}
+
+export function toTierRow({ name, trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Tier): TierRow {
+  return [name, trs, ads.join(','), qms, qmh, rlQps, rlQpm, rlQph];
+}
+
+/** No row of the table has it. */
+export function isBuiltInTier(name: string): boolean {
+  return BUILT_IN_TIERS.some((tier) => tier.name === name);
+}
+
+export function tierGone(name: string): AppError {
+  return new AppError('not_found', `There is no tier ${JSON.stringify(name)} any more`);
+}
+
+export type KeyRow = [kid: string, secret: Uint8Array, createdTs: number];
+
+export const KEY_COLUMNS = 'kid, secret, created_ts';
+
+export function toKey([kid, secret, createdTs]: KeyRow): SigningKey {
+  return { kid, secret, createdTs };
+}

@@ -1,0 +1,175 @@
+import type { Tier } from '../../core/tier.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import { ACCOUNT_COLUMNS, type AccountRow, isBuiltInTier, KEY_COLUMNS, type KeyRow, TIER_COLUMNS, tierGone, type TierRow, toAccount, toAccountRow, toKey, toTier, toTierRow } from '../rows.ts';
+import type { Account, AccountChange, AccountStore, SigningKey } from '../store.ts';
+
+const ACCOUNTS = `select ${ACCOUNT_COLUMNS} from accounts`;
+
+const TIERS = `select ${TIER_COLUMNS} from tiers order by name`;
+
+const KEYS = `select ${KEY_COLUMNS} from signing_keys order by id desc`;
+
+/** Accounts, tiers and keys in `control.db`. */
+export function createAccountStore({ db, write, checkFile }: DatabaseFile<AccountWrites>): AccountStore {
+  const version = db.prepare<[number]>('select version from control_version');
+  const accounts = db.prepare<AccountRow>(`${ACCOUNTS} order by username_key`);
+  const bySub = db.prepare<AccountRow>(`${ACCOUNTS} where sub = ?`);
+  const byUsername = db.prepare<AccountRow>(`${ACCOUNTS} where username_key = ?`);
+  const tiers = db.prepare<TierRow>(TIERS);
+  const keys = db.prepare<KeyRow>(KEYS);
+  const firstAccount = (row: AccountRow | undefined) => (row === undefined ? null : toAccount(row));
+
+  return {
+    async version() {
+      checkFile();
+      return version.get()?.[0] ?? 0;
+    },
+
+    accounts: async () => accounts.all().map(toAccount),
+    accountBySub: async (sub) => firstAccount(bySub.get(sub)),
+    accountByUsername: async (usernameKey) => firstAccount(byUsername.get(usernameKey)),
+    addAccount: (account) => write('addAccount', account),
+    changeAccount: (sub, change) => write('changeAccount', sub, change),
+    removeAccount: (sub) => write('removeAccount', sub),
+
+    tiers: async () => tiers.all().map(toTier),
+    putTier: (tier) => write('putTier', tier),
+    removeTier: (name) => write('removeTier', name),
+
+    keys: async () => keys.all().map(toKey),
+    addKey: (key, keepSince) => write('addKey', key, keepSince),
+    ensureKey: (key) => write('ensureKey', key),
+  };
+}
+
+const RAISE_VERSION = 'update control_version set version = version + 1';
+
+export type AccountWrites = ReturnType<typeof createAccountWrites>;
+
+/** The writes, which run on the writer thread of `control.db`. */
+export function createAccountWrites(db: Database) {
+  const raiseVersion = db.prepare(RAISE_VERSION);
+
+  /** Whoever keeps a copy learns of it, unless nothing was changed. */
+  function changing(work: () => number): boolean {
+    return db.transaction(() => {
+      const hasChanged = work() > 0;
+      if (hasChanged) raiseVersion.run();
+      return hasChanged;
+    });
+  }
+
+  return {
+    ...accountWrites(db, changing),
+    ...tierWrites(db, changing),
+    ...keyWrites(db, changing),
+  };
+}
+
+/** `work` gives the number of rows that it changed. */
+type Changing = (work: () => number) => boolean;
+
+const ADD_ACCOUNT = `
+  insert into accounts (${ACCOUNT_COLUMNS})
+  values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+
+const CHANGE_ACCOUNT = `
+  update accounts set
+    tier = coalesce(?, tier), is_enabled = coalesce(?, is_enabled), password_hash = coalesce(?, password_hash),
+    generation = generation + ?
+  where sub = ?`;
+
+function accountWrites(db: Database, changing: Changing) {
+  const add = db.prepare(ADD_ACCOUNT);
+  const change = db.prepare(CHANGE_ACCOUNT);
+  const remove = db.prepare('delete from accounts where sub = ?');
+  const removeUsage = db.prepare('delete from usage where sub = ?');
+  const findTier = db.prepare<[1]>('select 1 from tiers where name = ?');
+
+  function requireTier(name: string): void {
+    if (!isBuiltInTier(name) && findTier.get(name) === undefined) throw tierGone(name);
+  }
+
+  return {
+    addAccount(account: Account): boolean {
+      return changing(() => {
+        requireTier(account.tier);
+        const added = add.run(...toAccountRow(account));
+        // A server may write the last counts of an account after its removal; they are not the next one's.
+        if (added > 0) removeUsage.run(account.sub);
+        return added;
+      });
+    },
+
+    changeAccount(sub: string, { tier, isEnabled, passwordHash, raisesGeneration }: AccountChange): boolean {
+      return changing(() => {
+        if (tier !== undefined) requireTier(tier);
+        const enabled = isEnabled === undefined ? null : Number(isEnabled);
+        return change.run(tier ?? null, enabled, passwordHash ?? null, Number(raisesGeneration ?? false), sub);
+      });
+    },
+
+    removeAccount(sub: string): boolean {
+      return changing(() => {
+        removeUsage.run(sub);
+        return remove.run(sub);
+      });
+    },
+  };
+}
+
+const PUT_TIER = `
+  insert or replace into tiers (${TIER_COLUMNS})
+  values (?, ?, ?, ?, ?, ?, ?, ?)`;
+
+function tierWrites(db: Database, changing: Changing) {
+  const put = db.prepare(PUT_TIER);
+  const remove = db.prepare('delete from tiers where name = ?');
+  const findUser = db.prepare<[1]>('select 1 from accounts where tier = ? limit 1');
+
+  return {
+    putTier(tier: Tier): void {
+      changing(() => put.run(...toTierRow(tier)));
+    },
+
+    removeTier(name: string): 'removed' | 'unknown' | 'in_use' {
+      let isUsed = false;
+      const isRemoved = changing(() => {
+        isUsed = findUser.get(name) !== undefined;
+        return isUsed ? 0 : remove.run(name);
+      });
+      if (isUsed) return 'in_use';
+      return isRemoved ? 'removed' : 'unknown';
+    },
+  };
+}
+
+const ADD_KEY = `insert into signing_keys (${KEY_COLUMNS}) values (?, ?, ?)`;
+
+const DROP_SUPERSEDED = `
+  delete from signing_keys as old
+  where (select created_ts from signing_keys where id > old.id order by id limit 1) < ?`;
+
+function keyWrites(db: Database, changing: Changing) {
+  const add = db.prepare(ADD_KEY);
+  const dropSuperseded = db.prepare(DROP_SUPERSEDED);
+  const keys = db.prepare<KeyRow>(KEYS);
+
+  return {
+    addKey({ kid, secret, createdTs }: SigningKey, keepSince: number): void {
+      changing(() => add.run(kid, secret, createdTs) + dropSuperseded.run(keepSince));
+    },
+
+    ensureKey(key: SigningKey): SigningKey {
+      let signing = key;
+      changing(() => {
+        const newest = keys.get();
+        if (newest === undefined) return add.run(key.kid, key.secret, key.createdTs);
+        signing = toKey(newest);
+        return 0;
+      });
+      return signing;
+    },
+  };
+}

@@ -1,4 +1,0 @@
-/** Unix seconds. */
-export function now(): number {
-  return Math.floor(Date.now() / 1000);
-}

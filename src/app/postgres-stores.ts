@@ -1,0 +1,68 @@
+import { createAccountStore } from '../accounts/postgres/store.ts';
+import { AppError } from '../core/errors.ts';
+import { type Database, openDatabase } from '../database/postgres/database.ts';
+import { createReads } from '../database/postgres/replicas.ts';
+import { migrate, refuseHalfMoved } from '../database/postgres/schema.ts';
+import { createFeedStore } from '../ingest/postgres/feeds.ts';
+import { createImportStore } from '../ingest/postgres/imports.ts';
+import { createUsageStore } from '../limits/postgres/usage.ts';
+import { createUrlStore } from '../urls/postgres/store.ts';
+
+export type PostgresOptions = {
+  /** Of several hosts, the one that accepts writes is used. */
+  url: string;
+  /** Replicas, for lookups and searches. */
+  readUrls: readonly string[];
+  /** Connections that may be open at once, to each server. */
+  connections: number;
+};
+
+/** Shorter than for the primary, after which there is no other server to ask. */
+const REPLICA_WAIT_MS = 2_000;
+
+/** The version of the accounts is read once a second, and usage is written twice a second. */
+const CONTROL_CONNECTIONS = 3;
+
+const CHECK = `select current_setting('transaction_read_only'), count(*) from migrations`;
+
+export async function openPostgresIntelligence(options: PostgresOptions) {
+  const { url, readUrls, connections } = options;
+  const primary = await openPrimary(url, connections);
+  const replicas = readUrls.map((one) => openDatabase(one, { connections, role: 'any', waitMs: REPLICA_WAIT_MS }));
+  return {
+    ...createUrlStore(primary, createReads(primary, replicas)),
+
+    async ready() {
+      const [row] = await primary.query<[readOnly: string, migrations: number]>(CHECK);
+      if (row?.[0] !== 'off') throw new AppError('unavailable', 'PostgreSQL accepts no writes');
+    },
+
+    async close() {
+      await Promise.all([primary, ...replicas].map((database) => database.close()));
+    },
+  };
+}
+
+export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>) {
+  const db = await openPrimary(url, CONTROL_CONNECTIONS);
+  return {
+    ...createAccountStore(db),
+    ...createUsageStore(db),
+    ...createFeedStore(db),
+    ...createImportStore(db),
+    close: db.close,
+  };
+}
+
+/** The server that accepts writes, migrated to the schema of this program. */
+async function openPrimary(url: string, connections: number): Promise<Database> {
+  const db = openDatabase(url, { connections, role: 'read-write' });
+  try {
+    await migrate(db);
+    await refuseHalfMoved(db);
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}

@@ -1,0 +1,22 @@
+import type { Login } from '../accounts/login.ts';
+import { accountRoutes } from '../accounts/routes.ts';
+import { healthRoutes, type HealthServices } from '../health/routes.ts';
+import type { Route } from '../http/endpoint.ts';
+import type { Counters } from '../limits/counters.ts';
+import { limitsRoutes } from '../limits/routes.ts';
+import { urlRoutes } from '../urls/routes.ts';
+import type { UrlStore } from '../urls/store.ts';
+
+export type RouteServices = {
+  store: UrlStore;
+  /** Unix seconds. */
+  now(): number;
+  counters: Counters;
+  login: Login;
+  health: HealthServices;
+};
+
+/** The route table: everything that this server answers, but for `/openapi.json`, which describes it. */
+export function createRoutes({ store, now, counters, login, health }: RouteServices): Route[] {
+  return [...accountRoutes(login), ...limitsRoutes(counters), ...urlRoutes(store, now), ...healthRoutes(health)];
+}

@@ -1,0 +1,38 @@
+import { createAccountStore } from '../accounts/sqlite/store.ts';
+import type { Part } from '../database/migrations.ts';
+import { openDatabaseFile } from '../database/sqlite/database-file.ts';
+import { createFeedStore } from '../ingest/sqlite/feeds.ts';
+import { createImportStore } from '../ingest/sqlite/imports.ts';
+import { createUsageStore } from '../limits/sqlite/usage.ts';
+import { workerEntry } from '../threads/worker-thread.ts';
+import { createUrlStore } from '../urls/sqlite/store.ts';
+import type { WritesOf } from './sqlite-writer.ts';
+
+const WRITER = workerEntry('sqlite-writer', import.meta.url);
+
+const openFile = <P extends Part>(part: P, path: string) => openDatabaseFile<WritesOf<P>>(part, path, WRITER);
+
+export function openSqliteIntelligence(path: string) {
+  const file = openFile('intelligence', path);
+  const check = file.db.prepare<[number]>('select count(*) from migrations');
+  return {
+    ...createUrlStore(file),
+
+    async ready() {
+      check.get();
+      file.checkFile();
+    },
+    close: file.close,
+  };
+}
+
+export function openSqliteControl(path: string) {
+  const file = openFile('control', path);
+  return {
+    ...createAccountStore(file),
+    ...createUsageStore(file),
+    ...createFeedStore(file),
+    ...createImportStore(file),
+    close: file.close,
+  };
+}

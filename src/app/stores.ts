@@ -1,0 +1,49 @@
+import type { AccountStore } from '../accounts/store.ts';
+import { dataFiles, makeFolder } from '../database/data-folder.ts';
+import type { FeedStore, ImportStore } from '../ingest/store.ts';
+import type { UsageStore } from '../limits/store.ts';
+import type { UrlStore } from '../urls/store.ts';
+import { openSqliteControl, openSqliteIntelligence } from './sqlite-stores.ts';
+
+/** The stores of all features in the intelligence database. */
+export type Intelligence = UrlStore & {
+  /** Throws when the database cannot answer now. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+};
+
+/** The stores of all features in the control database. */
+export type Control = AccountStore & UsageStore & FeedStore & ImportStore & { close(): Promise<void> };
+
+/** Where the data is: in a folder, or in PostgreSQL if a URL is given. The names are those of the settings. */
+export type DataPlace = {
+  dataDir: string;
+  databaseUrl?: string | null;
+  databaseReadUrls?: readonly string[];
+  databaseConnections?: number;
+};
+
+const CONNECTIONS = 10;
+
+/** Loaded on demand: commands on a folder start without the driver. */
+const postgres = () => import('./postgres-stores.ts');
+
+export async function openIntelligence(place: DataPlace): Promise<Intelligence> {
+  const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [], databaseConnections = CONNECTIONS } = place;
+  if (url) return (await postgres()).openPostgresIntelligence({ url, readUrls, connections: databaseConnections });
+  makeFolder(dataDir);
+  return openSqliteIntelligence(dataFiles(dataDir).intelligence);
+}
+
+export async function openControl({ dataDir, databaseUrl: url }: DataPlace): Promise<Control> {
+  if (url) return (await postgres()).openPostgresControl({ url });
+  makeFolder(dataDir);
+  return openSqliteControl(dataFiles(dataDir).control);
+}
+
+/** For messages: the folder, or hosts and database without user and password. */
+export function describePlace({ dataDir, databaseUrl }: DataPlace): string {
+  if (!databaseUrl) return dataDir;
+  const [, hosts, database] = /^\w+:\/\/(?:.*@)?([^/]+)\/([^?]+)/.exec(databaseUrl) ?? [];
+  return `PostgreSQL ${hosts}/${database}`;
+}

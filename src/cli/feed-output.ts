@@ -1,0 +1,40 @@
+import type { Control } from '../app/stores.ts';
+import { AppError } from '../core/errors.ts';
+import { feedState } from '../ingest/feeds/feed-state.ts';
+import { shownUrl } from '../ingest/sources/fetch-url.ts';
+import type { Feed } from '../ingest/store.ts';
+import { spanText } from './time.ts';
+
+/** A feed as programs get it; the keys stay as they are. Of headers only the names: their values may be keys. */
+export function feedJson(feed: Feed, nowTs: number) {
+  return {
+    name: feed.name,
+    state: feedState(feed, nowTs),
+    format: feed.format,
+    url: shownUrl(feed.url),
+    headers: Object.keys(feed.headers),
+    every_seconds: feed.intervalSeconds,
+    complete: feed.isComplete,
+    private: feed.allowsPrivate,
+    last_run_ts: feed.lastRunTs,
+    last_success_ts: feed.lastSuccessTs,
+    last_error: feed.lastError,
+    failures: feed.failures,
+    rows: feed.rows,
+    next_run_ts: feed.isPaused ? null : feed.nextRunTs,
+  };
+}
+
+/** How it is, in words: `stale: no success for 2 h`. */
+export function stateText(feed: Feed, nowTs: number): string {
+  const state = feedState(feed, nowTs);
+  if (state !== 'stale') return state;
+  if (feed.lastSuccessTs === null) return 'stale: never fetched';
+  return `stale: no success for ${spanText(nowTs - feed.lastSuccessTs)}`;
+}
+
+export async function requireFeed(control: Control, name: string): Promise<Feed> {
+  const feed = await control.feed(name);
+  if (feed !== null) return feed;
+  throw new AppError('not_found', `There is no feed ${JSON.stringify(name)}. See: urlwarden feed list`);
+}

@@ -1,0 +1,62 @@
+import { asciiName, decodeName, withoutTrailingDot } from './host.ts';
+import type { NormalizedUrl } from './normalize.ts';
+import { type AuthorityParts, splitAuthority, splitUrl, stripUrl, type UrlParts } from './split.ts';
+
+/** One thing that normalization did to a URL, in plain words, with the number of its rule. */
+export type UrlChange = { rule: string; text: string };
+
+/** Apart from `normalizeUrl`, so that the many who want no explanation do not pay for it. */
+export function explainUrl(input: string, normal: NormalizedUrl): UrlChange[] {
+  const text = stripUrl(input);
+  const parts = splitUrl(text);
+  if (!parts.ok) return [];
+  const authority = splitAuthority(parts.authority);
+  return [
+    ...change(text !== input, 'N3', 'blanks at the ends, tabs and line breaks removed'),
+    ...change(!text.startsWith(normal.scheme), 'N4', 'scheme written in lower case'),
+    ...change(authority.credentials !== null, 'N6', 'credentials removed'),
+    ...explainHost(authority.host, normal.host),
+    ...explainPort(authority, normal),
+    ...explainTail(parts, normal),
+  ];
+}
+
+function explainHost(raw: string, host: string): UrlChange[] {
+  if (raw.startsWith('[')) return change(raw !== host, 'N10', 'IPv6 address written in its shortest form');
+  const decoded = decodeName(raw) ?? raw;
+  const ascii = asciiName(raw) ?? host;
+  const name = withoutTrailingDot(ascii);
+  return [
+    ...change(decoded !== raw, 'N7', 'escapes in the host decoded'),
+    ...change(ascii !== decoded, 'N7', isCaseOnly(decoded, ascii) ? 'host written in lower case' : IDNA_TEXT),
+    ...change(name !== ascii, 'N8', 'trailing dot of the host dropped'),
+    ...change(host !== name, 'N9', 'IPv4 address written as four decimal numbers'),
+  ];
+}
+
+const IDNA_TEXT = 'international host name written in ASCII';
+
+function isCaseOnly(decoded: string, ascii: string): boolean {
+  return decoded.length === ascii.length && /^\p{ASCII}*$/u.test(decoded);
+}
+
+function explainPort(authority: AuthorityParts, normal: NormalizedUrl): UrlChange[] {
+  if (authority.port === null) return [];
+  if (authority.port === '') return change(true, 'N11', 'empty port dropped');
+  if (normal.port === null) return change(true, 'N11', `default port of ${normal.scheme} dropped`);
+  return change(authority.port !== String(normal.port), 'N11', 'leading zeros of the port dropped');
+}
+
+function explainTail(parts: UrlParts, normal: NormalizedUrl): UrlChange[] {
+  const isPathEmpty = parts.path === '';
+  return [
+    ...change(isPathEmpty, 'N12', 'empty path written as /'),
+    ...change(!isPathEmpty && parts.path !== normal.path, 'N12', 'characters that no path may contain escaped'),
+    ...change(parts.query !== normal.query, 'N13', 'escapes in the query unified'),
+    ...change(parts.fragment !== null, 'N14', 'fragment dropped'),
+  ];
+}
+
+function change(happened: boolean, rule: string, text: string): UrlChange[] {
+  return happened ? [{ rule, text }] : [];
+}

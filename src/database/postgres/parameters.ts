@@ -1,0 +1,32 @@
+/** What a statement may be given: arrays go to `unnest($1::bigint[])`. */
+export type Scalar = string | number | boolean | null | Uint8Array;
+export type Param = Scalar | readonly Scalar[];
+
+/**
+ * An array as PostgreSQL writes it. The driver would take the type of an array from its first element; as text the
+ * server tells it from the statement.
+ */
+export function arrayLiteral(values: readonly Scalar[]): string {
+  return `{${values.map(element).join(',')}}`;
+}
+
+function element(value: Scalar): string {
+  if (value === null) return 'null';
+  if (value instanceof Uint8Array) return `"\\\\x${Buffer.from(value).toString('hex')}"`;
+  return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
+}
+
+/** Rows as one array per column, for `unnest`: a statement has few parameters however many rows there are. */
+export function columns<Item>(count: number, items: readonly Item[], rowOf: (item: Item) => Scalar[]): Scalar[][] {
+  const all: Scalar[][] = Array.from({ length: count }, () => []);
+  for (const item of items) {
+    const row = rowOf(item);
+    for (let i = 0; i < count; i++) all[i]?.push(row[i] ?? null);
+  }
+  return all;
+}
+
+/** Messages may quote what came from outside, and PostgreSQL keeps no NUL in a text. */
+export function withoutNul<Text extends string | null>(text: Text): Text {
+  return (text?.replaceAll('\0', '\ufffd') ?? null) as Text;
+}

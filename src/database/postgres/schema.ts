@@ -1,0 +1,51 @@
+import { AppError } from '../../core/errors.ts';
+import { type Migration, pendingMigrations, readMigrations } from '../migrations.ts';
+import type { Database, Session } from './database.ts';
+
+/** Any number that no other program takes in this database: the letters of "urlw". */
+const LOCK = 0x75_72_6c_77;
+
+const MIGRATIONS = `
+  create table if not exists migrations (
+    number integer primary key, name text not null, breaking boolean not null,
+    applied_at timestamptz not null default now())`;
+
+/** Brings the database to this program's schema. Several nodes may start at once: the lock lets one of them through. */
+export async function migrate(db: Database): Promise<void> {
+  const known = readMigrations('postgres');
+  if ((await pending(db, known)).length === 0) return;
+  await db.script(async (session) => {
+    await session.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    await session.exec(MIGRATIONS);
+    for (const { number, name, sql, isBreaking } of await pending(session, known)) {
+      await session.exec(sql);
+      await session.run('insert into migrations (number, name, breaking) values ($1, $2, $3)', [
+        number,
+        name,
+        isBreaking,
+      ]);
+    }
+  });
+}
+
+async function pending(session: Session, known: readonly Migration[]): Promise<Migration[]> {
+  const [[isThere]] = (await session.query<[boolean]>(`select to_regclass('migrations') is not null`)) as [[boolean]];
+  const applied = isThere
+    ? await session.query<[number, string, boolean]>('select number, name, breaking from migrations')
+    : [];
+  return pendingMigrations(
+    known,
+    applied.map(([number, name, isBreaking]) => ({ number, name, isBreaking })),
+  );
+}
+
+/** A table that is there while data is moved into the database. */
+export const MOVE_MARK = 'move_in_progress';
+
+/** A server would answer from half of the data, and what it writes would be lost. */
+export async function refuseHalfMoved(session: Session): Promise<void> {
+  const [[isMarked]] = (await session.query(`select to_regclass('${MOVE_MARK}') is not null`)) as [[boolean]];
+  if (isMarked) {
+    throw new AppError('unavailable', 'Data is still being moved into this database: let urlwarden move finish first');
+  }
+}

@@ -1,0 +1,89 @@
+import { chmodSync, constants, copyFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { AppError } from '../../core/errors.ts';
+import { type DataFiles, FILE_MODE } from '../data-folder.ts';
+import { type Part, partOfMigration } from '../migrations.ts';
+import { type Database, openReader, withWriter } from './database.ts';
+import { prepareDatabaseFile } from './database-file.ts';
+
+// A backup is one database: the intelligence file copied page by page, as fast as the disk, and the few small tables of
+// control beside its own. Names must not clash; only `migrations` is in both files, and its numbers run on over both.
+// `backup_tables` says which tables came from control.
+
+/** Writes both databases to an empty file, each as it was at one moment; others may read and write meanwhile. */
+export async function backupSqlite(from: DataFiles, to: string, onProgress: (share: number) => void): Promise<void> {
+  prepareDatabaseFile('intelligence', from.intelligence);
+  prepareDatabaseFile('control', from.control);
+  const source = openReader(from.intelligence);
+  await source.copyTo(to, onProgress).finally(() => source.close());
+  withWriter(to, (db) => {
+    attach(db, from.control);
+    db.transaction(() => addControl(db));
+    // Back from the write-ahead log, which was copied as a setting: a backup is one file.
+    db.exec('detach source; pragma journal_mode = delete');
+  });
+}
+
+/** Fills two empty files from a backup. */
+export function restoreSqlite(from: string, to: DataFiles): void {
+  withWriter(to.control, (db) => {
+    attach(db, from);
+    requireBackup(db);
+    db.transaction(() => takeControl(db));
+  });
+  copyFileSync(from, to.intelligence, constants.COPYFILE_FICLONE);
+  chmodSync(to.intelligence, FILE_MODE); // the copy has the mode of the backup
+  withWriter(to.intelligence, (db) => db.transaction(() => dropControl(db)));
+}
+
+const CONTROL_TABLES = `
+  select name from source.sqlite_schema where type = 'table' and name <> 'migrations' order by name`;
+
+function addControl(db: Database): void {
+  db.exec('create table backup_tables (name text primary key) strict');
+  const remember = db.prepare('insert into backup_tables values (?)');
+  for (const [name] of db.prepare<[string]>(CONTROL_TABLES).all()) {
+    copyTable(db, name);
+    remember.run(name);
+  }
+  db.exec('insert into migrations select * from source.migrations');
+}
+
+function takeControl(db: Database): void {
+  for (const [name] of db.prepare<[string]>('select name from source.backup_tables').all()) copyTable(db, name);
+  copyTable(db, 'migrations');
+  keepMigrationsOf(db, 'control');
+}
+
+function dropControl(db: Database): void {
+  for (const [name] of db.prepare<[string]>('select name from backup_tables').all()) db.exec(`drop table ${name}`);
+  db.exec('drop table backup_tables');
+  keepMigrationsOf(db, 'intelligence');
+}
+
+function keepMigrationsOf(db: Database, part: Part): void {
+  const remove = db.prepare('delete from migrations where name = ?');
+  for (const [name] of db.prepare<[string]>('select name from migrations').all()) {
+    if (partOfMigration(name) !== part) remove.run(name);
+  }
+}
+
+// The table before its indexes; those that SQLite makes itself have no text.
+const DEFINITIONS = `
+  select sql from source.sqlite_schema where tbl_name = ? and sql is not null order by type = 'table' desc`;
+
+/** From the attached database, with its indexes. The names are our own, from our migrations. */
+function copyTable(db: Database, name: string): void {
+  for (const [sql] of db.prepare<[string]>(DEFINITIONS).all(name)) db.exec(sql);
+  db.exec(`insert into main.${name} select * from source.${name}`);
+}
+
+function requireBackup(db: Database): void {
+  const found = db.prepare<[1]>("select 1 from source.sqlite_schema where name = 'backup_tables'").get();
+  if (found === undefined) throw new AppError('bad_request', 'it was not made by urlwarden backup');
+}
+
+/** Nothing can be written to what is attached. */
+function attach(db: Database, path: string): void {
+  db.prepare('attach ? as source').run(`${pathToFileURL(path).href}?mode=ro`);
+}

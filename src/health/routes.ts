@@ -1,0 +1,79 @@
+import { type Static, Type } from 'typebox';
+import { AppError } from '../core/errors.ts';
+import { paths } from '../core/paths.ts';
+import { withinBudget } from '../http/budget.ts';
+import type { Endpoint, Route } from '../http/endpoint.ts';
+import { queryString, readSwitch, verboseParameter } from '../http/query.ts';
+import { IntegerOrNull } from '../http/scalars.ts';
+
+const Health = Type.Object({ status: Type.Literal('ok') });
+type Health = Static<typeof Health>;
+
+const FeedHealth = Type.Object({
+  name: Type.String(),
+  state: Type.Enum(['ok', 'new', 'failing', 'stale', 'paused'], {
+    description: 'new: not fetched yet. failing: will be retried. stale: no success for three intervals.',
+  }),
+  last_success_ts: IntegerOrNull,
+});
+type FeedHealth = Static<typeof FeedHealth>;
+
+const Readiness = Type.Object({
+  status: Type.Literal('ok'),
+  limits: Type.Optional(
+    Type.Enum(['shared', 'local'], {
+      description: 'With `verbose`, if Redis is configured: local while Redis is down and this server counts alone.',
+    }),
+  ),
+  feeds: Type.Optional(Type.Array(FeedHealth, { description: 'With `verbose`: the state of each feed.' })),
+});
+type Readiness = Static<typeof Readiness>;
+
+export type HealthServices = {
+  /** Throws when the intelligence database cannot answer. */
+  ready(): Promise<void>;
+  /** With Redis: whether queries are counted there, on this node, or refused. */
+  limitsState?(): 'shared' | 'local' | 'refused';
+  feeds(): Promise<FeedHealth[]>;
+};
+
+export function healthRoutes(services: HealthServices): Route[] {
+  return [
+    { endpoint: healthz, access: 'open', charge: 'none' },
+    { endpoint: readyz(services), access: 'open', charge: 'none' },
+  ];
+}
+
+const healthz: Endpoint = {
+  method: 'GET',
+  path: paths.healthz,
+  operationId: 'healthz',
+  summary: 'Whether the process is up',
+  response: { contentType: 'application/json', schema: Health },
+  refusals: [],
+  read: () => undefined,
+  answer: async (): Promise<Health> => ({ status: 'ok' }),
+};
+
+/** A stale feed, or counting without Redis, is reported but not an error: such a server is better than none. */
+const readyz = ({ ready, limitsState, feeds }: HealthServices): Endpoint<{ isVerbose: boolean }> => ({
+  method: 'GET',
+  path: paths.readyz,
+  operationId: 'readyz',
+  summary: 'Whether the server can answer now; with `verbose` also the state of its feeds and limits',
+  parameters: [verboseParameter],
+  response: { contentType: 'application/json', schema: Readiness },
+  refusals: [],
+  read: (request) => ({ isVerbose: readSwitch(queryString(request), 'verbose') }),
+  async answer({ isVerbose }, _exchange, { queryBudgetMs }): Promise<Readiness> {
+    const limits = limitsState?.();
+    if (limits === 'refused') throw new AppError('overloaded', 'Redis, which holds the counters, does not answer');
+    try {
+      await withinBudget(ready(), queryBudgetMs);
+      if (!isVerbose) return { status: 'ok' };
+      return { status: 'ok', ...(limits === undefined ? {} : { limits }), feeds: await feeds() };
+    } catch (cause) {
+      throw new AppError('unavailable', 'The store is not ready', { cause });
+    }
+  },
+});

@@ -1,0 +1,42 @@
+import type { FastifyRequest, onRequestHookHandler } from 'fastify';
+import { AppError } from '../core/errors.ts';
+import type { Caller, Route } from './endpoint.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who sent the request; null on routes that need no token. */
+    caller: Caller | null;
+  }
+}
+
+/** Finds the caller of an Authorization header, or throws `unauthorized`, `forbidden` or `unavailable`. */
+export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>;
+
+/** Runs in `onRequest`, before the body is read. Stays synchronous for a token that was seen before. */
+export function authenticateHook(
+  authenticate: Authenticate,
+  access: Exclude<Route['access'], 'open'>,
+): onRequestHookHandler {
+  const dataset = access === 'account' ? null : access.dataset;
+  const admit = (request: FastifyRequest, caller: Caller) => {
+    if (dataset !== null && !caller.limits.ads.includes(dataset)) {
+      throw new AppError('forbidden', `The dataset ${dataset} is not part of this subscription`);
+    }
+    request.caller = caller;
+  };
+  return (request, _reply, done) => {
+    try {
+      const caller = authenticate(request.headers.authorization);
+      if (!(caller instanceof Promise)) admit(request, caller);
+      else return void caller.then((found) => admit(request, found)).then(() => done(), done);
+    } catch (error) {
+      return done(error as Error);
+    }
+    done();
+  };
+}
+
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === null) throw new Error(`${request.routeOptions.url} needs an account, but is an open route`);
+  return request.caller;
+}

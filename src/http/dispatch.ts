@@ -1,0 +1,78 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AnswerTimes, Endpoint, Exchange, Route } from './endpoint.ts';
+import { isOurFault } from './errors.ts';
+import { NDJSON } from './ndjson.ts';
+
+/** What was charged for one query. */
+export type Charge = { sub: string; weight: number; ts: number };
+
+/** Enforces the limits of accounts. Every method throws `limit_reached` when a limit is reached. */
+export type Charging = {
+  /** Counts a query. The response gets the limit headers. */
+  chargeQuery(exchange: Exchange, weight: number): Promise<Charge>;
+  /** Gives the day and the month of a query back. */
+  refund(charge: Charge): Promise<void>;
+  /** Counts a call that is not a query. */
+  chargeCall(exchange: Exchange): Promise<void>;
+  /** Takes one of the streams that the account may have open; gives the function that releases it. */
+  openStream(exchange: Exchange): Promise<() => void>;
+};
+
+export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** The handler of a route: read the question, charge for it, answer it. */
+export function createHandler({ endpoint, charge }: Route, charging: Charging, times: AnswerTimes): Handler {
+  switch (charge) {
+    case 'query':
+      return endpoint.response.contentType === NDJSON
+        ? streamHandler(endpoint, charging, times)
+        : queryHandler(endpoint, charging, times);
+    case 'call':
+      return async (request, reply) => {
+        const exchange = { request, reply };
+        const question = endpoint.read(request);
+        await charging.chargeCall(exchange);
+        return endpoint.answer(question, exchange, times);
+      };
+    case 'none':
+      return async (request, reply) => endpoint.answer(endpoint.read(request), { request, reply }, times);
+  }
+}
+
+function queryHandler(endpoint: Endpoint, charging: Charging, times: AnswerTimes): Handler {
+  return async (request, reply) => {
+    const exchange = { request, reply };
+    return answerCharged(endpoint, endpoint.read(request), exchange, charging, times);
+  };
+}
+
+/** A stream uses memory and time as long as it is open, so an account may have only some of them open. */
+function streamHandler(endpoint: Endpoint, charging: Charging, times: AnswerTimes): Handler {
+  return async (request, reply) => {
+    const exchange = { request, reply };
+    const question = endpoint.read(request);
+    const release = await charging.openStream(exchange);
+    try {
+      return await answerCharged(endpoint, question, exchange, charging, times);
+    } finally {
+      release();
+    }
+  };
+}
+
+/** A query that fails on our side is refunded. */
+async function answerCharged(
+  endpoint: Endpoint,
+  question: unknown,
+  exchange: Exchange,
+  charging: Charging,
+  times: AnswerTimes,
+): Promise<unknown> {
+  const charge = await charging.chargeQuery(exchange, endpoint.weight?.(question) ?? 1);
+  try {
+    return await endpoint.answer(question, exchange, times);
+  } catch (error) {
+    if (isOurFault(error)) await charging.refund(charge);
+    throw error;
+  }
+}

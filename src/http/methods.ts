@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
+import { AppError } from '../core/errors.ts';
+import type { Parameter } from './endpoint.ts';
+import { unknownPath } from './errors.ts';
+
+const ALLOW_ANY = 'GET, HEAD, POST, OPTIONS';
+
+/** The `Allow` header of a path with this method. RFC 9110 §9.1: HEAD is supported wherever GET is. */
+export const allowOf = (method: 'GET' | 'POST'): string => (method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS');
+
+export function answerOptions(allow: string) {
+  return (_request: FastifyRequest, reply: FastifyReply): void => {
+    reply.code(204).header('allow', allow).send();
+  };
+}
+
+/** Runs in `onRequest`, so that a wrong method is refused before the token is checked and the body is read. */
+export function refuseMethod(allow: string) {
+  return (_request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    reply.header('allow', allow);
+    done(new AppError('method_not_allowed', `This path answers to ${allow}`));
+  };
+}
+
+/** The first check, before the body is read. */
+export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  if (request.is404 && request.raw.url === '*' && request.method === 'OPTIONS') {
+    answerOptions(ALLOW_ANY)(request, reply); // RFC 9110 §9.3.7: asks about the server as a whole
+  } else done(request.is404 ? unknownPath() : undefined);
+}
+
+/** A path whose parameters have impossible values does not exist. */
+export function refuseBadParameters(parameters: readonly Parameter[] = []) {
+  const checked = parameters.filter((parameter) => parameter.isValid !== undefined);
+  return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    const values = request.params as Record<string, string>;
+    const isKnown = checked.every(({ name, isValid }) => isValid?.(values[name] ?? ''));
+    done(isKnown ? undefined : unknownPath());
+  };
+}

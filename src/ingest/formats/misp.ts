@@ -1,0 +1,87 @@
+import { AppError } from '../../core/errors.ts';
+import { type Format, type InputLimits, type Item, reject, type Source } from '../sources/format.ts';
+import { readJson, wholeDocument } from '../sources/json.ts';
+import { peekable } from '../sources/source.ts';
+import { createMispEvent, MISP_EVENT_PARTS } from './misp-event.ts';
+
+/** A MISP event, a list of them as the API answers, or the manifest of a feed with its events beside it. */
+export const misp: Format = {
+  name: 'misp',
+  summary: 'MISP event as JSON, or a MISP feed: its folder or its manifest.json',
+  async *read(source, limits) {
+    const bytes = peekable(wholeDocument(source));
+    const start = (await bytes.start(START_BYTES)).toString('latin1', 0, START_BYTES);
+    const shape = SHAPES.find((one) => one.start.test(start));
+    if (shape === undefined) {
+      throw new AppError('bad_request', `${source.name}: neither a MISP event nor the manifest of a MISP feed`);
+    }
+    if (shape.events === null) yield* readFeed(source, bytes.all, limits);
+    else yield* readEvents(bytes.all, source.name, limits, shape.events, '');
+  },
+};
+
+const START_BYTES = 1024;
+
+/** How a document begins, and where its events are. */
+const SHAPES: { start: RegExp; events: string | null }[] = [
+  { start: /^\s*\{\s*"Event"\s*:/, events: '$.Event' },
+  { start: /^\s*\{\s*"response"\s*:/, events: '$.response.*.Event' },
+  { start: /^\s*\[/, events: '$.*.Event' },
+  { start: /^\s*\{\s*(?:\}|"[0-9a-f]{8}-[0-9a-f-]{27}"\s*:)/i, events: null },
+];
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** The largest public feed has about 2,000. */
+const MAX_EVENTS = 100_000;
+
+/** The manifest is read to its end first: a connection would not wait for thousands of events. */
+async function* readFeed(source: Source, chunks: AsyncIterable<Buffer>, limits: InputLimits): AsyncGenerator<Item[]> {
+  const events: { id: string; line: number }[] = [];
+  for await (const finds of readJson(chunks, source.name, limits, ['$.*'])) {
+    for (const { path, line } of finds) events.push({ id: String(path[0]), line });
+    if (events.length > MAX_EVENTS) throw new AppError('bad_request', `${source.name}: more than ${MAX_EVENTS} events`);
+  }
+  for (const { id, line } of events) yield* readFeedEvent(source, id, line, limits);
+}
+
+/** An event that is missing or damaged is a reject; one that cannot be reached now ends the run, which comes again. */
+async function* readFeedEvent(source: Source, id: string, line: number, limits: InputLimits): AsyncGenerator<Item[]> {
+  const file = `${id}.json`;
+  const event = UUID.test(id) ? source.beside(file) : null;
+  if (event === null) {
+    yield [reject(line, id, UUID.test(id) ? 'a feed is read from a folder or a URL' : 'the key is no UUID')];
+    return;
+  }
+  try {
+    yield* readEvents(wholeDocument(event), event.name, limits, '$.Event', file);
+  } catch (error) {
+    if (!(error instanceof AppError) || (error.code !== 'bad_request' && error.code !== 'not_found')) throw error;
+    yield [reject(line, file, error.message)];
+  }
+}
+
+/** In a list an event ends where the index changes. */
+async function* readEvents(
+  chunks: AsyncIterable<Buffer>,
+  name: string,
+  limits: InputLimits,
+  events: string,
+  label: string,
+): AsyncGenerator<Item[]> {
+  const depth = events.split('.').length - 1;
+  const paths = MISP_EVENT_PARTS.map((part) => `${events}.${part}`);
+  let event = createMispEvent(label);
+  let place: string | null = null;
+  for await (const finds of readJson(chunks, name, limits, paths)) {
+    for (const find of finds) {
+      const here = find.path.slice(0, depth).join('.');
+      if (place !== null && here !== place) {
+        yield event.items();
+        event = createMispEvent(label);
+      }
+      place = here;
+      event.add(find, String(find.path[depth]));
+    }
+  }
+  yield event.items();
+}

@@ -1,0 +1,73 @@
+import { AppError } from '../../core/errors.ts';
+import type { ObservationInput } from '../../core/observation.ts';
+import { type Format, type Item, reject } from '../sources/format.ts';
+import { readJson, wholeDocument } from '../sources/json.ts';
+import { addStixObject, noStixObjects, type StixFile, type StixObjects, type StixUrls } from './stix-objects.ts';
+import { createStixRelations, type StixRelations } from './stix-relations.ts';
+import { onlyFamily } from './values.ts';
+
+/** Nothing can be told before the end: relationships may stand behind what they relate. */
+export const stix: Format = {
+  name: 'stix',
+  summary: 'STIX 2.1 bundle: URLs, indicators of URLs, and the malware and files related to them',
+  async *read(source, limits, { asOfTs }) {
+    const objects = noStixObjects();
+    let isBundle = false;
+    for await (const finds of readJson(wholeDocument(source), source.name, limits, ['$.objects.*', '$.type'])) {
+      const rejects: Item[] = [];
+      for (const find of finds) {
+        if (find.path[0] === 'type') {
+          isBundle = find.value === 'bundle';
+          continue;
+        }
+        const reason = addStixObject(objects, find);
+        if (reason !== null) rejects.push(reject(find.line, JSON.stringify(find.value), reason));
+      }
+      if (rejects.length > 0) yield rejects;
+    }
+    if (!isBundle) throw new AppError('bad_request', `${source.name}: no STIX bundle, whose type is "bundle"`);
+    yield* toItems(objects, asOfTs);
+  },
+};
+
+/** One at a time: an indicator may have a thousand URLs. */
+function* toItems(objects: StixObjects, asOfTs: number): Generator<Item[]> {
+  const relations = createStixRelations(objects);
+  for (const urls of objects.urls) {
+    const { line, text } = urls;
+    yield [{ kind: 'observations', line, text, inputs: urlInputs(urls, objects, relations, asOfTs) }];
+  }
+  for (const { id, line, text, file } of objects.files) {
+    yield [{ kind: 'file', line, text, file: { ...file, family: familyOf(id, objects, relations) } }];
+  }
+}
+
+/** The first observation tells what is known of the files; the last one that it was still there. */
+function urlInputs(
+  { id, urls, fromTs, creator }: StixUrls,
+  objects: StixObjects,
+  relations: StixRelations,
+  asOfTs: number,
+): ObservationInput[] {
+  const seen = relations.seen(id);
+  const ts = fromTs ?? seen.firstTs ?? asOfTs;
+  const reporter = objects.identities.get(creator || seen.creator) ?? '';
+  const family = familyOf(id, objects, relations);
+  const served = relations.filesOf(id).map((file) => payloadOf(file, family, objects, relations));
+  const payloads = served.length === 0 && family !== null ? [{ family }] : served;
+  return urls.flatMap((url) => {
+    const inputs: ObservationInput[] = payloads.map((payload) => ({ ts, url, reporter, payload }));
+    if (inputs.length === 0) inputs.push({ ts, url, reporter });
+    if (seen.lastTs !== null && seen.lastTs > ts) inputs.push({ ts: seen.lastTs, url, reporter });
+    return inputs;
+  });
+}
+
+/** A file's own family counts before that of the URL. */
+function payloadOf({ id, file }: StixFile, family: string | null, objects: StixObjects, relations: StixRelations) {
+  return { ...file, family: familyOf(id, objects, relations) ?? family };
+}
+
+function familyOf(id: string, objects: StixObjects, relations: StixRelations): string | null {
+  return onlyFamily(relations.relatedTo(id).map((other) => objects.malware.get(other) ?? null));
+}

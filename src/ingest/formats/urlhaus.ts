@@ -1,0 +1,135 @@
+import type { ObservationInput } from '../../core/observation.ts';
+import { type Format, type Item, reject } from '../sources/format.ts';
+import { isObject, type JsonFind, jsonText, readJson } from '../sources/json.ts';
+import { readTable, type Table } from './table.ts';
+import { parseUtc, toSha256, toText } from './values.ts';
+
+/** Today's columns, those before `last_online` came, and those before `reporter`. */
+const URL_LAYOUTS = [
+  ['id', 'dateadded', 'url', 'url_status', 'last_online', 'threat', 'tags', 'urlhaus_link', 'reporter'],
+  ['id', 'dateadded', 'url', 'url_status', 'threat', 'tags', 'urlhaus_link', 'reporter'],
+  ['id', 'dateadded', 'url', 'url_status', 'threat', 'tags', 'urlhaus_link'],
+];
+
+const URL_TABLE: Table = {
+  layouts: URL_LAYOUTS,
+  required: ['dateadded', 'url', 'url_status'],
+  rowReader(columnOf) {
+    const added = columnOf('dateadded');
+    const url = columnOf('url');
+    const status = columnOf('url_status');
+    const last = columnOf('last_online');
+    const reporter = columnOf('reporter');
+    return (fields) =>
+      readUrlhausRow({
+        dateadded: fields[added],
+        url: toUrl(fields[url]),
+        urlStatus: toText(fields[status]),
+        lastOnline: fields[last],
+        reporter: toText(fields[reporter]),
+      });
+  },
+};
+
+export const urlhausCsv: Format = {
+  name: 'urlhaus-csv',
+  summary: 'URLhaus URL dump as CSV: full, recent or online, of any year',
+  read: (source, limits) => readTable(source, limits, URL_TABLE),
+};
+
+/** An object keyed by id whose values are lists of one record, or a list of records. */
+export const urlhausJson: Format = {
+  name: 'urlhaus-json',
+  summary: 'URLhaus URL dump as JSON: full, recent or online',
+  async *read(source, limits) {
+    for await (const finds of readJson(source.bytes(), source.name, limits, ['$.*'])) yield finds.flatMap(toItems);
+  },
+};
+
+function toItems({ value, line }: JsonFind): Item[] {
+  return (Array.isArray(value) ? value : [value]).map((record) => toItem(record, line));
+}
+
+function toItem(record: unknown, line: number): Item {
+  const text = jsonText(record);
+  if (!isObject(record)) return reject(line, text, 'an object with the record is needed');
+  const reading = readUrlhausRow({
+    dateadded: record.dateadded,
+    url: toUrl(record.url),
+    urlStatus: toText(record.url_status),
+    lastOnline: record.last_online,
+    reporter: toText(record.reporter),
+  });
+  if (typeof reading === 'string') return reject(line, text, reading);
+  return { kind: 'observations', line, text, inputs: reading.inputs };
+}
+
+/**
+ * A payload tells nothing about the status. "Online at `firstseen`" would be true, but where the URL dump has no
+ * `last_online` it says offline at `dateadded`, which is before: every such URL would come back to life.
+ */
+const PAYLOAD_TABLE: Table = {
+  layouts: [['firstseen', 'url', 'filetype', 'md5', 'sha256', 'signature']],
+  required: ['firstseen', 'url', 'sha256'],
+  rowReader(columnOf) {
+    const first = columnOf('firstseen');
+    const urlColumn = columnOf('url');
+    const type = columnOf('filetype');
+    const hash = columnOf('sha256');
+    const signature = columnOf('signature');
+    return (fields) => {
+      const ts = parseUtc(fields[first]);
+      if (ts === null) return 'firstseen: a time such as 2025-07-17 17:19:14 is needed';
+      const url = toUrl(fields[urlColumn]);
+      if (url === null) return 'url: missing';
+      const sha256 = toSha256(fields[hash]);
+      if (sha256 === undefined) return 'sha256: 64 hexadecimal digits are needed';
+      const fileType = toText(fields[type]);
+      const family = toText(fields[signature]);
+      if (sha256 === null && fileType === null && family === null) return 'neither hash nor type nor signature';
+      return { inputs: [{ ts, url, status: null, payload: { sha256, fileType, family } }] };
+    };
+  },
+};
+
+export const urlhausPayloads: Format = {
+  name: 'urlhaus-payloads',
+  summary: 'URLhaus payload dump as CSV: which URL served which file',
+  read: (source, limits) => readTable(source, limits, PAYLOAD_TABLE),
+};
+
+/** What URLhaus tells of a URL, in its own words. */
+export type UrlhausRow = {
+  dateadded: unknown;
+  url: string | null;
+  urlStatus: string | null;
+  lastOnline: unknown;
+  reporter: string | null;
+};
+
+/** `unknown`: not checked yet. */
+const STATUSES = ['online', 'offline', 'unknown', null];
+
+/**
+ * Online at `dateadded`; online at `last_online`, where given; if its status is offline, offline at `last_online`, or at
+ * `dateadded` where that is missing. Nothing depends on the clock or the file's date.
+ */
+export function readUrlhausRow(row: UrlhausRow): { inputs: ObservationInput[] } | string {
+  const addedTs = parseUtc(row.dateadded);
+  if (addedTs === null) return 'dateadded: a time such as 2025-07-17 17:19:14 is needed';
+  if (row.url === null) return 'url: missing';
+  if (!STATUSES.includes(row.urlStatus)) return 'url_status: online, offline or unknown is needed';
+  const { url } = row;
+  const reporter = row.reporter ?? '';
+  const lastTs = parseUtc(row.lastOnline);
+  const inputs: ObservationInput[] = [{ ts: addedTs, url, status: 'online', reporter }];
+  if (lastTs !== null && lastTs !== addedTs) inputs.push({ ts: lastTs, url, status: 'online', reporter });
+  if (row.urlStatus === 'offline') inputs.push({ ts: lastTs ?? addedTs, url, status: 'offline', reporter });
+  return { inputs };
+}
+
+/** A URL of any length: whether it is one is for `core/url.ts` to say. */
+export function toUrl(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  return value.length < 5 ? toText(value) : value;
+}

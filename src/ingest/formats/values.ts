@@ -1,0 +1,110 @@
+import { foldFamily, textFault } from '../../core/text.ts';
+
+/** How the public dumps write "unknown". */
+const NULLS = new Set(['', 'None', 'n/a']);
+const SHA256 = /^[0-9a-fA-F]{64}$/;
+
+/** A text, or null where it says "unknown" or could not be kept: what is taken in can be written out again. */
+export function toText(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  const text = value.trim();
+  return NULLS.has(text) || textFault(text) !== null ? null : text;
+}
+
+/** null where it is unknown; undefined where it is something else than a hash. */
+export function toSha256(value: unknown): string | null | undefined {
+  const text = toText(value);
+  if (text === null) return typeof value === 'string' && !NULLS.has(value.trim()) ? undefined : null;
+  return SHA256.test(text) ? text.toLowerCase() : undefined;
+}
+
+const SPACE = 0x20;
+const DASH = 0x2d;
+const ZERO = 0x30;
+const COLON = 0x3a;
+const DAYS_PER_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const FIRST_YEAR = 1970;
+
+/** `2025-07-17 17:19:14`, as long as that is. */
+const TIME_LENGTH = 19;
+const ZONE = / UTC$/;
+const OFFSET = /^(?:\.\d+)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+/** Seconds of `2025-07-17 17:19:14` or the same with ` UTC`, or null. */
+export function parseUtc(value: unknown): number | null {
+  if (typeof value !== 'string') return null;
+  const text = value.length === TIME_LENGTH ? value : value.replace(ZONE, '');
+  return text.length === TIME_LENGTH && text.charCodeAt(10) === SPACE ? parseTime(text) : null;
+}
+
+/** Seconds of an RFC 3339 time such as `2025-07-17T17:19:14.000Z` or `…+00:00`, or null; fractions are cut off. */
+export function parseIsoTime(value: unknown): number | null {
+  if (typeof value !== 'string' || value.charAt(10) !== 'T') return null;
+  const offset = OFFSET.exec(value.slice(TIME_LENGTH));
+  const ts = parseTime(value);
+  if (offset === null || ts === null) return null;
+  const seconds = Number(offset[2] ?? 0) * 3600 + Number(offset[3] ?? 0) * 60;
+  return offset[1] === '-' ? ts + seconds : Math.max(ts - seconds, 0);
+}
+
+/**
+ * Days that the calendar does not have are none; `Date` would go on counting into the next month. Digit by digit: two in
+ * each row of a dump, and a regular expression takes three times as long.
+ */
+function parseTime(text: string): number | null {
+  const year = digits(text, 0) * 100 + digits(text, 2);
+  const month = digits(text, 5);
+  const day = digits(text, 8);
+  const hour = digits(text, 11);
+  const minute = digits(text, 14);
+  const second = digits(text, 17);
+  // NaN, from what is no digit, is in no range.
+  const isTime =
+    hasSeparators(text) && year >= FIRST_YEAR && hour <= 23 && minute <= 59 && second <= 59 && isDay(year, month, day);
+  return isTime ? Date.UTC(year, month - 1, day, hour, minute, second) / 1000 : null;
+}
+
+function digits(text: string, at: number): number {
+  return digit(text.charCodeAt(at)) * 10 + digit(text.charCodeAt(at + 1));
+}
+
+function digit(code: number): number {
+  return code >= ZERO && code <= ZERO + 9 ? code - ZERO : Number.NaN;
+}
+
+function hasSeparators(text: string): boolean {
+  return (
+    text.charCodeAt(4) === DASH &&
+    text.charCodeAt(7) === DASH &&
+    text.charCodeAt(13) === COLON &&
+    text.charCodeAt(16) === COLON
+  );
+}
+
+function isDay(year: number, month: number, day: number): boolean {
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const days = month === 2 && isLeap ? 29 : (DAYS_PER_MONTH[month - 1] ?? 0);
+  return day >= 1 && day <= days;
+}
+
+/** Unix seconds as MISP writes them: a number, or one in a string. */
+export function parseSeconds(value: unknown): number | null {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string' || !/^\d{1,10}$/.test(text)) return null;
+  return Number(text) || null;
+}
+
+/** Each once, in the first spelling. */
+export function distinctFamilies(names: (string | null)[]): string[] {
+  const known = new Map<string, string>();
+  for (const name of names) {
+    if (name !== null && !known.has(foldFamily(name))) known.set(foldFamily(name), name);
+  }
+  return [...known.values()];
+}
+
+/** Several are none: nobody says which of them a file belongs to. */
+export function onlyFamily(names: (string | null)[]): string | null {
+  const families = distinctFamilies(names);
+  return families.length === 1 ? (families[0] ?? null) : null;
+}

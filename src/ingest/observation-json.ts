@@ -1,0 +1,132 @@
+import type { ObservationInput } from '../core/observation.ts';
+import { textFault } from '../core/text.ts';
+import { PAYLOAD_KEYS } from '../urls/wire.ts';
+
+export type ParsedObservationJson = { ok: true; input: ObservationInput } | { ok: false; reason: string };
+
+/** Clocks of reporters may run ahead, but not more than a day. */
+const MAX_AHEAD_SECONDS = 86_400;
+/** RFC 6793: four bytes. */
+export const ASN_MAX = 0xffff_ffff;
+export const SHA256_PATTERN = '^[0-9A-Fa-f]{64}$';
+
+const SHA256 = new RegExp(SHA256_PATTERN);
+
+/** Why a value is refused; null when it is not. */
+type Check = (value: unknown, nowTs: number) => string | null;
+
+const isText = (value: unknown) => (typeof value === 'string' ? textFault(value) : 'a string is needed');
+const orNull =
+  (check: Check): Check =>
+  (value, nowTs) =>
+    value === null ? null : check(value, nowTs);
+const isIntegerTo =
+  (max: number): Check =>
+  (value) =>
+    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
+      ? null
+      : `an integer from 0 to ${max} is needed`;
+const isTime: Check = (value, nowTs) =>
+  isIntegerTo(Number.MAX_SAFE_INTEGER)(value, nowTs) ??
+  (Number(value) > nowTs + MAX_AHEAD_SECONDS ? 'more than a day ahead' : null);
+const isOneOf =
+  (...values: unknown[]): Check =>
+  (value) =>
+    values.includes(value) ? null : `one of ${values.map((one) => JSON.stringify(one)).join(', ')} is needed`;
+const isAddresses: Check = (value) => {
+  if (!Array.isArray(value)) return isText(value) && `${isText(value)}, or a list of strings`;
+  return value.map(isText).find((fault) => fault !== null) ?? null;
+};
+const isSha256: Check = (value) =>
+  typeof value === 'string' && SHA256.test(value) ? null : '64 hexadecimal digits are needed';
+
+type PayloadName = (typeof PAYLOAD_KEYS)[number][1];
+
+const PAYLOAD_VALUES: Record<PayloadName, Check> = {
+  ts: isTime,
+  mimeType: orNull(isText),
+  fileType: orNull(isText),
+  fileExt: orNull(isText),
+  fileSize: orNull(isIntegerTo(Number.MAX_SAFE_INTEGER)),
+  fileName: orNull(isText),
+  sha256: orNull(isSha256),
+  family: orNull(isText),
+};
+const PAYLOAD_CHECKS: Record<string, Check> = Object.fromEntries(
+  PAYLOAD_KEYS.map(([key, name]) => [key, PAYLOAD_VALUES[name]]),
+);
+
+/** The URL's own rules are checked where it is normalized; it may be longer than other texts. */
+const CHECKS: Record<string, Check> = {
+  ts: isTime,
+  url: (value) => (typeof value === 'string' ? null : 'a string is needed'),
+  status: isOneOf('online', 'offline', 'removed', null),
+  removal: isText,
+  reporter: isText,
+  ip: isAddresses,
+  asn: isIntegerTo(ASN_MAX),
+  payload: (value, nowTs) => {
+    if (!isObject(value)) return 'an object is needed';
+    return Object.keys(value).length === 0 ? 'at least one key is needed' : faultOf(value, PAYLOAD_CHECKS, nowTs);
+  },
+};
+
+/**
+ * Reads an observation on paper: a line of JSON, or the value that it holds.
+ *
+ *     {"ts":1731628800,"url":"http://203.0.113.7/a.sh","ip":"203.0.113.7","asn":64500,"payload":{"file_ext":"sh"}}
+ *
+ * Unknown keys are refused: a typo must not lose data silently. Addresses and the URL are left to `toObservation`.
+ */
+export function parseObservation(line: unknown, nowTs: number): ParsedObservationJson {
+  const value = typeof line === 'string' ? parseJson(line) : line;
+  if (!isObject(value)) return { ok: false, reason: 'a JSON object is needed' };
+  const reason = faultOf(value, CHECKS, nowTs) ?? missingKey(value) ?? contradiction(value);
+  return reason === null ? { ok: true, input: toInput(value) } : { ok: false, reason };
+}
+
+/** One line without its end; what is left out stays out, keys stand in a fixed order. */
+export function printObservation({ ts, url, status, removal, reporter, ip, asn, payload }: ObservationInput): string {
+  const printed = payload && Object.fromEntries(PAYLOAD_KEYS.map(([key, name]) => [key, payload[name]]));
+  return JSON.stringify({ ts, url, status, removal, reporter, ip, asn, payload: printed });
+}
+
+function faultOf(value: Record<string, unknown>, checks: Record<string, Check>, nowTs: number): string | null {
+  for (const [key, one] of Object.entries(value)) {
+    const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
+    if (check === undefined) return `${JSON.stringify(key)} is no key here: ${Object.keys(checks).join(', ')}`;
+    const fault = check(one, nowTs);
+    if (fault !== null) return `${key}: ${fault}`;
+  }
+  return null;
+}
+
+function missingKey(value: Record<string, unknown>): string | null {
+  const missing = ['ts', 'url'].find((key) => !Object.hasOwn(value, key));
+  return missing === undefined ? null : `${missing} is missing`;
+}
+
+/** What each key may be was checked before. */
+function contradiction({ status, removal = '', ip, asn }: Record<string, unknown>): string | null {
+  if (removal !== '' && status !== 'removed') return 'removal goes with the status "removed" only';
+  const isSingle = typeof ip === 'string' || (Array.isArray(ip) && ip.length === 1);
+  return asn === undefined || isSingle ? null : 'asn needs a single ip';
+}
+
+function toInput({ payload, ...rest }: Record<string, unknown>): ObservationInput {
+  if (!isObject(payload)) return rest as ObservationInput;
+  const told = PAYLOAD_KEYS.filter(([key]) => Object.hasOwn(payload, key));
+  return { ...rest, payload: Object.fromEntries(told.map(([key, name]) => [name, payload[key]])) } as ObservationInput;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,56 @@
+import type { Database, Session } from '../../database/postgres/database.ts';
+import { withoutNul } from '../../database/postgres/parameters.ts';
+import { FEED_COLUMNS, type FeedRow, toFeed, toFeedRow } from '../rows.ts';
+import type { Feed, FeedStore } from '../store.ts';
+
+const FEED = `select ${FEED_COLUMNS} from feeds where name = $1`;
+
+const PUT_FEED = `
+  insert into feeds (${FEED_COLUMNS})
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+  on conflict (name) do update set
+    format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
+    headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
+    allows_private = excluded.allows_private, etag = excluded.etag, last_modified = excluded.last_modified,
+    last_run_ts = excluded.last_run_ts, last_success_ts = excluded.last_success_ts, last_error = excluded.last_error,
+    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows`;
+
+/** Of those who come at once all but the first wait for its row, and then look at it again. */
+const LEASE = `
+  update feeds set lease_owner = $2, lease_until_ts = $4
+  where name = $1 and (lease_owner = $2 or lease_until_ts <= $3)`;
+
+const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where name = $1 and lease_owner = $2';
+
+/** Feeds, shared by any number of nodes. */
+export function createFeedStore(db: Database): FeedStore {
+  async function put(session: Session, feed: Feed): Promise<void> {
+    await session.run(PUT_FEED, toFeedRow({ ...feed, lastError: withoutNul(feed.lastError) }));
+  }
+
+  return {
+    feeds: async () => (await db.query<FeedRow>(`select ${FEED_COLUMNS} from feeds order by name`)).map(toFeed),
+
+    async feed(name) {
+      const [row] = await db.query<FeedRow>(FEED, [name]);
+      return row === undefined ? null : toFeed(row);
+    },
+
+    putFeed: (feed) => put(db, feed),
+
+    changeFeed: (name, change) =>
+      db.transaction(async (session) => {
+        const [row] = await session.query<FeedRow>(`${FEED} for update`, [name]);
+        if (row !== undefined) await put(session, { ...toFeed(row), ...change });
+        return row !== undefined;
+      }),
+
+    removeFeed: async (name) => (await db.run('delete from feeds where name = $1', [name])) > 0,
+
+    leaseFeed: async (name, owner, { nowTs, untilTs }) => (await db.run(LEASE, [name, owner, nowTs, untilTs])) > 0,
+
+    async releaseFeed(name, owner) {
+      await db.run(RELEASE, [name, owner]);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
+import type { Database } from '../../database/postgres/database.ts';
+import { withoutNul } from '../../database/postgres/parameters.ts';
+import { IMPORT_COLUMNS, type ImportRow, IMPORTS_KEPT, REJECT_COLUMNS, type RejectRow, toImport, toReject } from '../rows.ts';
+import { type ImportStore, NO_COUNTS, type Reject } from '../store.ts';
+
+const IMPORTS = `select ${IMPORT_COLUMNS} from imports`;
+
+const REJECTS = `
+  select ${REJECT_COLUMNS} from rejects
+  where import_id = $1 and number > $2 order by number limit ${PAGE_ROWS}`;
+
+const ADD_IMPORT = `
+  insert into imports (format, feed, source, started_ts, counts) values ($1, $2, $3, $4, $5) returning id`;
+
+/** Two that start at the same moment do not see each other, and leave one too many until the next. */
+const REMOVE_OLD_IMPORTS = `
+  with old as (
+    delete from imports where id in (select id from imports where feed = $1 order by id desc offset ${IMPORTS_KEPT})
+    returning id
+  )
+  delete from rejects where import_id in (select id from old)`;
+
+const FINISH_IMPORT = 'update imports set finished_ts = $2, outcome = $3, counts = $4, error = $5 where id = $1';
+
+const ADD_REJECTS = `
+  insert into rejects (import_id, ${REJECT_COLUMNS})
+  select $1, last.number + added.number, line, reason, text
+  from unnest($2::bigint[], $3::text[], $4::text[]) with ordinality as added (line, reason, text, number),
+    (select coalesce(max(number), 0) as number from rejects where import_id = $1) as last`;
+
+/** Imports and their rejected rows, shared by any number of nodes. */
+export function createImportStore(db: Database): ImportStore {
+  let adding: Promise<unknown> = Promise.resolve();
+
+  return {
+    importStarted: ({ format, feed, source, startedTs }) =>
+      db.transaction(async (session) => {
+        const start = [format, feed, withoutNul(source), startedTs, JSON.stringify(NO_COUNTS)];
+        const [[id]] = (await session.query<[id: number]>(ADD_IMPORT, start)) as [[number]];
+        await session.run(REMOVE_OLD_IMPORTS, [feed]);
+        return id;
+      }),
+
+    async importFinished(id, { finishedTs, outcome, counts, error }) {
+      await db.run(FINISH_IMPORT, [id, finishedTs, outcome, JSON.stringify(counts), withoutNul(error)]);
+    },
+
+    /** One call after the other: an import has two batches in flight, and on two connections their order would be lost. */
+    addRejects(id, rejects) {
+      const lines = rejects.map(({ line }) => line);
+      const reasons = rejects.map(({ reason }) => withoutNul(reason));
+      const texts = rejects.map(({ text }) => withoutNul(text));
+      const added = adding.then(async () => void (await db.run(ADD_REJECTS, [id, lines, reasons, texts])));
+      adding = added.catch(() => {});
+      return added;
+    },
+
+    async imports({ feed, limit }) {
+      const rows =
+        feed === undefined
+          ? db.query<ImportRow>(`${IMPORTS} order by id desc limit $1`, [limit])
+          : db.query<ImportRow>(`${IMPORTS} where feed = $1 order by id desc limit $2`, [feed, limit]);
+      return (await rows).map(toImport);
+    },
+
+    async import(id) {
+      const [row] = await db.query<ImportRow>(`${IMPORTS} where id = $1`, [id]);
+      return row === undefined ? null : toImport(row);
+    },
+
+    rejects(importId) {
+      const all = { limit: Number.MAX_SAFE_INTEGER, signal: new AbortController().signal };
+      return readPages<Reject, number>(0, all, async (after) =>
+        pageOf(await db.query<RejectRow>(REJECTS, [importId, after]), toReject, ([number]) => number),
+      );
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import type { Feed, ImportOutcome, ImportRecord, Reject } from './store.ts';
+
+// How a feed lies in a table, on every engine: yes and no are 1 and 0, headers are one JSON object.
+
+export type FeedRow = [
+  name: string,
+  format: string,
+  url: string,
+  intervalSeconds: number,
+  headers: string,
+  isComplete: number,
+  isPaused: number,
+  allowsPrivate: number,
+  etag: string | null,
+  lastModified: string | null,
+  lastRunTs: number | null,
+  lastSuccessTs: number | null,
+  lastError: string | null,
+  nextRunTs: number,
+  failures: number,
+  rows: number | null,
+];
+
+export const FEED_COLUMNS = `name, format, url, interval_seconds, headers, is_complete, is_paused, allows_private, etag, last_modified,
+  last_run_ts, last_success_ts, last_error, next_run_ts, failures, rows`;
+
+export function toFeed(row: FeedRow): Feed {
+  const [name, format, url, intervalSeconds, headers, isComplete, isPaused, allowsPrivate, ...state] = row;
+  const [etag, lastModified, lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows] = state;
+  return {
+    name,
+    format,
+    url,
+    intervalSeconds,
+    headers: JSON.parse(headers),
+    isComplete: isComplete === 1,
+    isPaused: isPaused === 1,
+    allowsPrivate: allowsPrivate === 1,
+    etag,
+    lastModified,
+    lastRunTs,
+    lastSuccessTs,
+    lastError,
+    nextRunTs,
+    failures,
+    rows,
+  };
+}
+
+export function toFeedRow(feed: Feed): FeedRow {
+  return [
+    feed.name,
+    feed.format,
+    feed.url,
+    feed.intervalSeconds,
+    JSON.stringify(feed.headers),
+    Number(feed.isComplete),
+    Number(feed.isPaused),
+    Number(feed.allowsPrivate),
+    feed.etag,
+    feed.lastModified,
+    feed.lastRunTs,
+    feed.lastSuccessTs,
+    feed.lastError,
+    feed.nextRunTs,
+    feed.failures,
+    feed.rows,
+  ];
+}
+
+// How imports and their rejects lie in tables, on every engine.
+
+/** Imports that are remembered of each feed: a feed fetched every hour shows four days. */
+export const IMPORTS_KEPT = 100;
+
+export type ImportRow = [
+  id: number,
+  format: string,
+  feed: string,
+  source: string,
+  startedTs: number,
+  finishedTs: number | null,
+  outcome: ImportOutcome | null,
+  counts: string,
+  error: string | null,
+];
+
+export const IMPORT_COLUMNS = 'id, format, feed, source, started_ts, finished_ts, outcome, counts, error';
+
+export function toImport(row: ImportRow): ImportRecord {
+  const [id, format, feed, source, startedTs, finishedTs, outcome, counts, error] = row;
+  return { id, format, feed, source, startedTs, finishedTs, outcome, counts: JSON.parse(counts), error };
+}
+
+export type RejectRow = [number: number, line: number, reason: string, text: string];
+
+export const REJECT_COLUMNS = 'number, line, reason, text';
+
+export function toReject([, line, reason, text]: RejectRow): Reject {
+  return { line, reason, text };
+}

@@ -1,0 +1,193 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AppError } from '../../core/errors.ts';
+import { INPUT_LIMITS, type InputLimits, type Source } from './format.ts';
+import { toTemporaryFile } from './temporary-file.ts';
+import { gunzip, unzip, unzipFd } from './unpack.ts';
+
+const CHUNK_BYTES = 64 * 1024;
+/** RFC 1952 section 2.3.1, with the only method there is. */
+const GZIP = Buffer.from([0x1f, 0x8b, 0x08]);
+/** PKWARE APPNOTE 4.3.7, and 4.3.16 for a file that holds nothing. */
+const ZIP = [Buffer.from('PK\x03\x04'), Buffer.from('PK\x05\x06')];
+const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+const MAGIC_BYTES = 4;
+const PLAIN_NAME = /^\w[\w.-]*$/;
+
+/** In a folder it is the `manifest.json` that is read, as of a MISP feed. */
+export async function openFile(path: string, limits: InputLimits = INPUT_LIMITS): Promise<Source> {
+  const stats = await statOf(path);
+  if (stats.isDirectory()) return openFile(join(path, 'manifest.json'), limits);
+  return fileSource(path, stats.isFile() ? stats.size : null, limits);
+}
+
+export function openStdin(limits: InputLimits = INPUT_LIMITS): Source {
+  return sourceOf('standard input', process.stdin, null, () => null, limits);
+}
+
+/** Wraps bytes that come from elsewhere, packed or not, to be read once. `totalBytes` is their number as they come. */
+export function sourceOf(
+  name: string,
+  packed: AsyncIterable<Buffer>,
+  totalBytes: number | null,
+  beside: Source['beside'],
+  limits: InputLimits = INPUT_LIMITS,
+): Source {
+  return packedSource({ name, packed: () => packed, path: null, totalBytes, beside }, limits);
+}
+
+type Packed = {
+  name: string;
+  packed(): AsyncIterable<Buffer>;
+  /** Where the same bytes can be read in any order; null where they come once. */
+  path: string | null;
+  totalBytes: number | null;
+  beside: Source['beside'];
+};
+
+function fileSource(path: string, totalBytes: number | null, limits: InputLimits): Source {
+  return packedSource(
+    {
+      name: path,
+      packed: () => readFile(path),
+      path: totalBytes === null ? null : path,
+      totalBytes,
+      // A name from inside a feed must not lead out of its folder.
+      beside: (name) => (PLAIN_NAME.test(name) ? fileSource(join(dirname(path), name), null, limits) : null),
+    },
+    limits,
+  );
+}
+
+function packedSource(input: Packed, limits: InputLimits): Source {
+  const { name, totalBytes, beside } = input;
+  let readBytes = 0;
+  const onPacked = (bytes: number): void => {
+    readBytes += bytes;
+  };
+  return {
+    name,
+    beside,
+    bytes: () => withoutBom(bounded(unpacked(input, limits, onPacked), name, limits.maxUnpackedBytes)),
+    progress: () => ({ readBytes, totalBytes }),
+  };
+}
+
+/** Told by the first bytes: a name may lie, and a stream has none. */
+async function* unpacked(
+  { name, packed, path }: Packed,
+  limits: InputLimits,
+  onPacked: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const bytes = peekable(packed());
+  const counted = count(bytes.all, onPacked);
+  try {
+    const start = await bytes.start(MAGIC_BYTES);
+    if (start.subarray(0, GZIP.length).equals(GZIP)) {
+      yield* gunzip(counted, name, limits);
+    } else if (!ZIP.some((magic) => start.subarray(0, magic.length).equals(magic))) {
+      yield* counted;
+    } else if (path !== null) {
+      yield* unzip(path, name, limits, onPacked);
+    } else {
+      yield* unzipStream(counted, name, limits);
+    }
+  } finally {
+    await bytes.close();
+  }
+}
+
+/** The index of a zip file is at its end, so that all of it must be there before anything can be read. */
+async function* unzipStream(bytes: AsyncIterable<Buffer>, name: string, limits: InputLimits): AsyncGenerator<Buffer> {
+  const handle = await toTemporaryFile(bytes, name, limits.maxUnpackedBytes);
+  try {
+    yield* unzipFd(handle.fd, name, limits, () => {});
+  } finally {
+    await handle.close();
+  }
+}
+
+async function* withoutBom(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const bytes = peekable(chunks);
+  try {
+    let skip = (await bytes.start(BOM.length)).subarray(0, BOM.length).equals(BOM) ? BOM.length : 0;
+    for await (const chunk of bytes.all) {
+      yield chunk.subarray(skip);
+      skip = 0;
+    }
+  } finally {
+    await bytes.close();
+  }
+}
+
+async function* count(chunks: AsyncIterable<Buffer>, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    onBytes(chunk.length);
+    yield chunk;
+  }
+}
+
+async function* bounded(chunks: AsyncIterable<Buffer>, name: string, maxBytes: number): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) {
+      throw new AppError('bad_request', `${name}: longer than ${maxBytes} bytes when unpacked`);
+    }
+    yield chunk;
+  }
+}
+
+async function* readFile(path: string): AsyncGenerator<Buffer> {
+  try {
+    yield* createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw explained(error, path);
+  }
+}
+
+async function statOf(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    throw explained(error, path);
+  }
+}
+
+function explained(error: unknown, path: string): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    return new AppError('not_found', `${path}: there is no such file`, { cause: error });
+  }
+  if (code === 'EACCES') return new AppError('forbidden', `${path}: may not be read by this user`, { cause: error });
+  if (code === 'EISDIR') return new AppError('bad_request', `${path}: a folder, not a file`, { cause: error });
+  return error;
+}
+
+/** A stream of which the first bytes can be looked at before all of it is read, once. */
+export function peekable(chunks: AsyncIterable<Buffer>) {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let first: Buffer = Buffer.alloc(0);
+
+  async function* all(): AsyncGenerator<Buffer> {
+    if (first.length > 0) yield first;
+    for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value;
+  }
+
+  return {
+    /** At least so many, unless there are fewer. */
+    async start(bytes: number): Promise<Buffer> {
+      while (first.length < bytes) {
+        const next = await iterator.next();
+        if (next.done) break;
+        first = first.length === 0 ? next.value : Buffer.concat([first, next.value]);
+      }
+      return first;
+    },
+    all: all(),
+    async close(): Promise<void> {
+      await iterator.return?.();
+    },
+  };
+}

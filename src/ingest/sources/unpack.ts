@@ -1,0 +1,144 @@
+import { open } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { crc32, createGunzip, createInflateRaw, type Gunzip, type InflateRaw } from 'node:zlib';
+import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
+import { AppError } from '../../core/errors.ts';
+import type { InputLimits } from './format.ts';
+
+/** How much a ratio may be broken before it counts: a small text of blanks is no bomb. */
+const RATIO_FREE_BYTES = 2 ** 20;
+const CHUNK_BYTES = 64 * 1024;
+
+export function gunzip(packed: AsyncIterable<Buffer>, name: string, limits: InputLimits): AsyncGenerator<Buffer> {
+  return unpack(packed, createGunzip({ chunkSize: CHUNK_BYTES }), `${name}: the gzip data`, limits);
+}
+
+export function inflate(packed: AsyncIterable<Buffer>, name: string, limits: InputLimits): AsyncGenerator<Buffer> {
+  return unpack(packed, createInflateRaw({ chunkSize: CHUNK_BYTES }), `${name}: the zip data`, limits);
+}
+
+async function* unpack(
+  packed: AsyncIterable<Buffer>,
+  engine: Gunzip | InflateRaw,
+  subject: string,
+  limits: InputLimits,
+): AsyncGenerator<Buffer> {
+  let packedBytes = 0;
+  let unpackedBytes = 0;
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of packed) {
+      packedBytes += chunk.length;
+      yield chunk;
+    }
+  }
+  // Whatever goes wrong arrives at the end of the pipeline, where it is read.
+  pipeline(Readable.from(counted(), { objectMode: true, highWaterMark: 1 }), engine, () => {});
+  try {
+    for await (const chunk of engine as AsyncIterable<Buffer>) {
+      unpackedBytes += chunk.length;
+      if (unpackedBytes > RATIO_FREE_BYTES && unpackedBytes > packedBytes * limits.maxRatio) {
+        throw refused(`${subject} unpack to more than ${limits.maxRatio} times their size, as in a zip bomb`);
+      }
+      yield chunk;
+    }
+  } catch (error) {
+    throw explainedUnpackError(error, subject);
+  } finally {
+    engine.destroy();
+  }
+}
+
+function explainedUnpackError(error: unknown, subject: string): unknown {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'Z_BUF_ERROR') return refused(`${subject} end in the middle; fetch or copy the file again`, error);
+  if (typeof code === 'string' && code.startsWith('Z_')) {
+    return refused(`${subject} are damaged; fetch or copy the file again`, error);
+  }
+  return error;
+}
+
+function refused(message: string, cause?: unknown): AppError {
+  return new AppError('bad_request', message, { cause });
+}
+
+const STORED = 0;
+const DEFLATED = 8;
+
+/** The text file inside a zip file. `onPacked` hears of every packed byte that was read. */
+export async function* unzip(
+  path: string,
+  name: string,
+  limits: InputLimits,
+  onPacked: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const handle = await open(path);
+  try {
+    yield* unzipFd(handle.fd, name, limits, onPacked);
+  } finally {
+    await handle.close();
+  }
+}
+
+export async function* unzipFd(
+  fd: number,
+  name: string,
+  limits: InputLimits,
+  onPacked: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const zip = await readable(name, () => fromFdPromise(fd, { autoClose: false }));
+  const entry = await readable(name, () => onlyFile(zip, name));
+  const packed = await readable(name, () => zip.openReadStreamPromise(entry, { decodeFileData: false }));
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of packed as AsyncIterable<Buffer>) {
+      onPacked(chunk.length);
+      yield chunk;
+    }
+  }
+  yield* checked(entry.compressionMethod === STORED ? counted() : inflate(counted(), name, limits), entry, name);
+}
+
+/** Directories do not count. A second file is refused, not chosen from. */
+async function onlyFile(zip: ZipFile, name: string): Promise<Entry> {
+  let only: Entry | null = null;
+  for await (const entry of zip.eachEntry()) {
+    if (entry.fileName.endsWith('/')) continue;
+    if (only !== null) throw refusedZip(`${name}: the zip file holds several files; exactly one text file is needed`);
+    only = entry;
+  }
+  if (only === null) throw refusedZip(`${name}: the zip file holds no file`);
+  if (only.isEncrypted()) throw refusedZip(`${name}: the zip file is encrypted; unpack it first`);
+  if (only.compressionMethod !== STORED && only.compressionMethod !== DEFLATED) {
+    throw refusedZip(`${name}: the zip file is packed by method ${only.compressionMethod}; only deflate is understood`);
+  }
+  return only;
+}
+
+async function* checked(chunks: AsyncIterable<Buffer>, entry: Entry, name: string): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  let checksum = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    checksum = crc32(chunk, checksum);
+    yield chunk;
+  }
+  if (bytes !== entry.uncompressedSize || checksum !== entry.crc32) {
+    throw refusedZip(`${name}: the zip data are damaged; fetch or copy the file again`);
+  }
+}
+
+/** What yauzl throws tells of damage, in its own words. */
+async function readable<T>(name: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof AppError || !(error instanceof Error)) throw error;
+    throw refusedZip(
+      `${name}: the zip file cannot be read, perhaps because its end is missing (${error.message})`,
+      error,
+    );
+  }
+}
+
+function refusedZip(message: string, cause?: unknown): AppError {
+  return new AppError('bad_request', message, { cause });
+}

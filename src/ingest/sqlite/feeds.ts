@@ -1,0 +1,74 @@
+import type { Database } from '../../database/sqlite/database.ts';
+import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import { FEED_COLUMNS, type FeedRow, toFeed, toFeedRow } from '../rows.ts';
+import type { Feed, FeedChange, FeedStore } from '../store.ts';
+
+const FEED = `select ${FEED_COLUMNS} from feeds where name = ?`;
+
+/** Feeds in `control.db`. */
+export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedStore {
+  const all = db.prepare<FeedRow>(`select ${FEED_COLUMNS} from feeds order by name`);
+  const one = db.prepare<FeedRow>(FEED);
+
+  return {
+    feeds: async () => all.all().map(toFeed),
+    async feed(name) {
+      const row = one.get(name);
+      return row === undefined ? null : toFeed(row);
+    },
+    putFeed: (feed) => write('putFeed', feed),
+    changeFeed: (name, change) => write('changeFeed', name, change),
+    removeFeed: (name) => write('removeFeed', name),
+    leaseFeed: (name, owner, lease) => write('leaseFeed', name, owner, lease),
+    releaseFeed: (name, owner) => write('releaseFeed', name, owner),
+  };
+}
+
+const PUT_FEED = `
+  insert into feeds (${FEED_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  on conflict do update set
+    format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
+    headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
+    allows_private = excluded.allows_private, etag = excluded.etag, last_modified = excluded.last_modified,
+    last_run_ts = excluded.last_run_ts, last_success_ts = excluded.last_success_ts, last_error = excluded.last_error,
+    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows`;
+
+const LEASE = `
+  update feeds set lease_owner = :owner, lease_until_ts = :untilTs
+  where name = :name and (lease_owner = :owner or lease_until_ts <= :nowTs)`;
+
+const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where name = ? and lease_owner = ?';
+
+export type FeedWrites = ReturnType<typeof createFeedWrites>;
+
+/** The writes, which run on the writer thread of `control.db`. */
+export function createFeedWrites(db: Database) {
+  const one = db.prepare<FeedRow>(FEED);
+  const put = db.prepare(PUT_FEED);
+  const remove = db.prepare('delete from feeds where name = ?');
+  const lease = db.prepare(LEASE);
+  const release = db.prepare(RELEASE);
+
+  return {
+    putFeed(feed: Feed): void {
+      put.run(...toFeedRow(feed));
+    },
+
+    changeFeed(name: string, change: FeedChange): boolean {
+      return db.transaction(() => {
+        const row = one.get(name);
+        if (row !== undefined) put.run(...toFeedRow({ ...toFeed(row), ...change }));
+        return row !== undefined;
+      });
+    },
+
+    removeFeed: (name: string): boolean => remove.run(name) > 0,
+
+    leaseFeed: (name: string, owner: string, { nowTs, untilTs }: { nowTs: number; untilTs: number }): boolean =>
+      lease.run({ name, owner, nowTs, untilTs }) > 0,
+
+    releaseFeed(name: string, owner: string): void {
+      release.run(name, owner);
+    },
+  };
+}

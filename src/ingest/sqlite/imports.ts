@@ -1,0 +1,82 @@
+import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import { IMPORT_COLUMNS, type ImportRow, IMPORTS_KEPT, REJECT_COLUMNS, type RejectRow, toImport, toReject } from '../rows.ts';
+import { type ImportEnd, type ImportStart, type ImportStore, NO_COUNTS, type Reject } from '../store.ts';
+
+const IMPORTS = `select ${IMPORT_COLUMNS} from imports`;
+
+const REJECTS = `
+  select ${REJECT_COLUMNS} from rejects
+  where import_id = ? and number > ? order by number limit ${PAGE_ROWS}`;
+
+/** Imports and their rejected rows in `control.db`. */
+export function createImportStore({ db, write }: DatabaseFile<ImportWrites>): ImportStore {
+  const newest = db.prepare<ImportRow>(`${IMPORTS} order by id desc limit ?`);
+  const newestOfFeed = db.prepare<ImportRow>(`${IMPORTS} where feed = ? order by id desc limit ?`);
+  const one = db.prepare<ImportRow>(`${IMPORTS} where id = ?`);
+  const rejectPage = db.prepare<RejectRow>(REJECTS);
+
+  return {
+    importStarted: (start) => write('importStarted', start),
+    importFinished: (id, end) => write('importFinished', id, end),
+    addRejects: (importId, rejects) => write('addRejects', importId, rejects),
+    imports: async ({ feed, limit }) =>
+      (feed === undefined ? newest.all(limit) : newestOfFeed.all(feed, limit)).map(toImport),
+    async import(id) {
+      const row = one.get(id);
+      return row === undefined ? null : toImport(row);
+    },
+    rejects(importId) {
+      const all = { limit: Number.MAX_SAFE_INTEGER, signal: new AbortController().signal };
+      return readPages<Reject, number>(0, all, (after) =>
+        pageOf(rejectPage.all(importId, after), toReject, ([number]) => number),
+      );
+    },
+  };
+}
+
+const ADD_IMPORT = 'insert into imports (format, feed, source, started_ts, counts) values (?, ?, ?, ?, ?)';
+
+const FINISH_IMPORT = 'update imports set finished_ts = ?, outcome = ?, counts = ?, error = ? where id = ?';
+
+const OLD_IMPORTS = `select id from imports where feed = ? order by id desc limit -1 offset ${IMPORTS_KEPT}`;
+
+const ADD_REJECT = `
+  insert into rejects (import_id, number, line, reason, text)
+  values (:id, (select coalesce(max(number), 0) + 1 from rejects where import_id = :id), :line, :reason, :text)`;
+
+export type ImportWrites = ReturnType<typeof createImportWrites>;
+
+/** The writes, which run on the writer thread of `control.db`. */
+export function createImportWrites(db: Database) {
+  const add = db.prepare(ADD_IMPORT);
+  const finish = db.prepare(FINISH_IMPORT);
+  const old = db.prepare<[id: number]>(OLD_IMPORTS);
+  const remove = db.prepare('delete from imports where id = ?');
+  const removeRejects = db.prepare('delete from rejects where import_id = ?');
+  const addReject = db.prepare(ADD_REJECT);
+
+  return {
+    importStarted({ format, feed, source, startedTs }: ImportStart): number {
+      return db.transaction(() => {
+        const id = add.insert(format, feed, source, startedTs, JSON.stringify(NO_COUNTS));
+        for (const [oldId] of old.all(feed)) {
+          removeRejects.run(oldId);
+          remove.run(oldId);
+        }
+        return id;
+      });
+    },
+
+    importFinished(id: number, { finishedTs, outcome, counts, error }: ImportEnd): void {
+      finish.run(finishedTs, outcome, JSON.stringify(counts), error, id);
+    },
+
+    addRejects(id: number, rejects: readonly Reject[]): void {
+      db.transaction(() => {
+        for (const { line, reason, text } of rejects) addReject.run({ id, line, reason, text });
+      });
+    },
+  };
+}

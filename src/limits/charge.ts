@@ -1,0 +1,97 @@
+import { AppError } from '../core/errors.ts';
+import { type Counts, policiesOf, type Policy, refusingStanding } from '../core/quota.ts';
+import type { Limits } from '../core/tier.ts';
+import { callerOf } from '../http/authenticate.ts';
+import type { Charging } from '../http/dispatch.ts';
+import type { Counters } from './counters.ts';
+import { createLimitHeaders } from './limit-headers.ts';
+
+/** Calls per second and account that are not queries. */
+export const CALLS_PER_SECOND = 100;
+const CALL_POLICIES: readonly Policy[] = [{ name: 'calls', window: 'second', limit: CALLS_PER_SECOND }];
+
+/** Streams that an account may have open on a node at a time. */
+export const STREAMS_PER_ACCOUNT = 8;
+/** Nobody knows when another client of the account ends its stream. */
+const STREAM_RETRY_SECONDS = 1;
+
+export type AccountCharging = Charging & {
+  /** How many streams are open now. */
+  openStreams(): number;
+};
+
+/** Charges queries, calls and streams to accounts, by these counters. */
+export function createCharging(counters: Counters): AccountCharging {
+  const policiesFor = createPolicies();
+  const limitHeaders = createLimitHeaders();
+  const streams = new Map<string, number>();
+
+  function closeStream(sub: string): void {
+    const left = (streams.get(sub) ?? 1) - 1;
+    if (left === 0) streams.delete(sub);
+    else streams.set(sub, left);
+  }
+
+  return {
+    async chargeQuery({ request, reply }, weight) {
+      const { account, limits } = callerOf(request);
+      const policies = policiesFor(limits);
+      const { isAdmitted, counts, ts } = await counters.take(account.sub, policies, weight);
+      reply.headers(limitHeaders(policies, counts, ts));
+      if (!isAdmitted) throw limitReached(policies, counts, ts);
+      if (counts.month > limits.qms && counts.month - weight <= limits.qms) {
+        request.log.warn({ sub: account.sub, qms: limits.qms }, 'an account has passed its soft monthly limit');
+      }
+      return { sub: account.sub, weight, ts };
+    },
+
+    refund: ({ sub, weight, ts }) => counters.giveBack(sub, weight, ts),
+
+    async chargeCall({ request, reply }) {
+      const { sub } = callerOf(request).account;
+      const { isAdmitted, counts, ts } = await counters.takeCall(sub, CALLS_PER_SECOND);
+      if (isAdmitted) return;
+      reply.headers(limitHeaders(CALL_POLICIES, counts, ts));
+      throw limitReached(CALL_POLICIES, counts, ts);
+    },
+
+    async openStream({ request, reply }) {
+      const { account, limits } = callerOf(request);
+      const open = streams.get(account.sub) ?? 0;
+      if (open >= STREAMS_PER_ACCOUNT) {
+        const { counts, ts } = await counters.read(account.sub);
+        reply.headers(limitHeaders(policiesFor(limits), counts, ts));
+        throw streamsReached();
+      }
+      streams.set(account.sub, open + 1);
+      return () => closeStream(account.sub);
+    },
+
+    openStreams: () => [...streams.values()].reduce((sum, open) => sum + open, 0),
+  };
+}
+
+/** The same array for the same limits, so that what is derived from it can be cached. Limits live as long as a snapshot. */
+function createPolicies(): (limits: Limits) => readonly Policy[] {
+  const cache = new WeakMap<Limits, readonly Policy[]>();
+  return (limits) => {
+    const cached = cache.get(limits);
+    if (cached !== undefined) return cached;
+    const policies = policiesOf(limits);
+    cache.set(limits, policies);
+    return policies;
+  };
+}
+
+function limitReached(policies: readonly Policy[], counts: Counts, ts: number): AppError {
+  const standing = refusingStanding(policies, counts, ts);
+  if (standing === null) throw new Error('a query was refused while every limit had room');
+  const { policy, resetsInSeconds } = standing;
+  const message = `The limit ${policy.name} is reached (${policy.limit} a ${policy.window}); try again in ${resetsInSeconds} s`;
+  return new AppError('limit_reached', message, { retryAfterSeconds: resetsInSeconds, limit: policy.name });
+}
+
+function streamsReached(): AppError {
+  const message = `The limit streams is reached (${STREAMS_PER_ACCOUNT} open at a time); read or close one first`;
+  return new AppError('limit_reached', message, { retryAfterSeconds: STREAM_RETRY_SECONDS, limit: 'streams' });
+}

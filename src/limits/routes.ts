@@ -1,0 +1,23 @@
+import { paths } from '../core/paths.ts';
+import { callerOf } from '../http/authenticate.ts';
+import type { Caller, Endpoint, Route } from '../http/endpoint.ts';
+import type { Counters } from './counters.ts';
+import { LimitsResponse, toLimitsResponse } from './wire.ts';
+
+export function limitsRoutes(counters: Counters): Route[] {
+  return [{ endpoint: limits(counters), access: 'account', charge: 'call' }];
+}
+
+const limits = (counters: Counters): Endpoint<Caller> => ({
+  method: 'GET',
+  path: paths.limits,
+  operationId: 'limits',
+  summary: 'The limits of the account and its current counters; does not count as a query',
+  response: { contentType: 'application/json', schema: LimitsResponse },
+  refusals: [],
+  read: callerOf,
+  async answer(caller): Promise<LimitsResponse> {
+    const { counts } = await counters.read(caller.account.sub);
+    return toLimitsResponse(caller, counts);
+  },
+});

@@ -1,0 +1,141 @@
+import { setImmediate } from 'node:timers/promises';
+import { formatIp } from '../core/ip/address.ts';
+import type { ObservationInput } from '../core/observation.ts';
+import { normalizeUrl } from '../core/url/normalize.ts';
+import { PAGE_ROWS } from '../database/pages.ts';
+import { type PayloadRow, toPayload } from './rows.ts';
+import type { ExportedUrl, ExportFilter, UrlStore } from './store.ts';
+import { type EntryRow, toEntry } from './stored-timeline.ts';
+import { type Entry, type Run, toldRuns } from './timeline.ts';
+
+export type ResolutionRow = [ip: Uint8Array, day: number, ts: number, asn: number | null];
+
+export type EntryKey = [ts: number, kind: number];
+export type ResolutionKey = [ip: Uint8Array, day: number];
+export type PayloadKey = [ts: number, fileId: number];
+
+type Page<Row, Key> = (urlId: number, after: Key) => Row[] | Promise<Row[]>;
+
+/** What is known of one URL, in pages by key: the next `PAGE_ROWS` behind `after`. */
+export type UrlFacts = {
+  entries: Page<EntryRow, EntryKey>;
+  resolutions: Page<ResolutionRow, ResolutionKey>;
+  payloads: Page<PayloadRow, PayloadKey>;
+};
+
+/** Keys before all others. */
+export const FIRST_ENTRY: EntryKey = [-1, 0];
+export const FIRST_RESOLUTION: ResolutionKey = [new Uint8Array(0), 0];
+export const FIRST_PAYLOAD: PayloadKey = [-1, 0];
+
+type Told = AsyncGenerator<ObservationInput[], void, void>;
+
+/**
+ * Per URL, in order of key: its timeline, then its resolutions by address and day, then its payloads by time and file
+ * key. The timeline of one URL is in memory at a time, and its payloads of one second. `factsOf` is told which URLs
+ * come next.
+ */
+export function createObservationExport(
+  exportUrls: UrlStore['exportUrls'],
+  factsOf: (urls: readonly ExportedUrl[], signal: AbortSignal) => UrlFacts | Promise<UrlFacts>,
+): UrlStore['exportObservations'] {
+  return async function* exportObservations(filter: ExportFilter, signal: AbortSignal): Told {
+    let page: ObservationInput[] = [];
+    for await (const urls of exportUrls(filter, signal)) {
+      const facts = await factsOf(urls, signal);
+      for (const exported of urls) {
+        for await (const observations of observationsOf(exported, facts)) {
+          for (const one of observations) page.push(one);
+          if (page.length < PAGE_ROWS) continue;
+          yield page;
+          page = [];
+          await setImmediate();
+          signal.throwIfAborted();
+        }
+      }
+    }
+    if (page.length > 0) yield page;
+  };
+}
+
+async function* observationsOf(exported: ExportedUrl, facts: UrlFacts): Told {
+  const { url, event, payload: last } = exported;
+  if (event !== null) yield* statusesOf(exported, facts);
+  // A URL at an address has a resolution of every time that is told of it, so its payloads are told with one it has.
+  const home = last === null ? null : homeOf(url);
+  let homeTs: number | null = null;
+  let isTold = event !== null || last !== null;
+  for await (const observations of resolutionsOf(exported, facts)) {
+    isTold = true;
+    if (home !== null) homeTs ??= observations.find(({ ip }) => ip === home)?.ts ?? null;
+    yield observations;
+  }
+  if (last !== null) yield* payloadsOf(exported, facts, homeTs);
+  // Known, and nothing of it: what time is told of it does not matter.
+  if (!isTold) yield [{ ts: 0, url, status: null }];
+}
+
+async function* statusesOf({ id, url }: ExportedUrl, { entries }: UrlFacts): Told {
+  const timeline: Entry[] = [];
+  for await (const rows of pagesOf(entries, id, FIRST_ENTRY, ([ts, kind]): EntryKey => [ts, kind])) {
+    for (const row of rows) timeline.push(toEntry(row));
+  }
+  yield toldRuns(timeline).flatMap((run) => sightings(url, run));
+}
+
+async function* resolutionsOf({ id, url }: ExportedUrl, { resolutions }: UrlFacts): Told {
+  for await (const rows of pagesOf(resolutions, id, FIRST_RESOLUTION, ([ip, day]): ResolutionKey => [ip, day])) {
+    yield rows.map((row) => resolution(url, row));
+  }
+}
+
+async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlFacts, toldTs: number | null): Told {
+  let together: PayloadRow[] = [];
+  for await (const rows of pagesOf(payloads, id, FIRST_PAYLOAD, ([ts, fileId]): PayloadKey => [ts, fileId])) {
+    const [newest] = rows.at(-1) as PayloadRow;
+    const all = [...together, ...rows];
+    together = all.filter(([ts]) => ts === newest);
+    yield inOrder(all.filter(([ts]) => ts !== newest)).map((row) => payload(url, toldTs, row));
+  }
+  yield inOrder(together).map((row) => payload(url, toldTs, row));
+}
+
+/** The rows of one URL. Most have less than a page of each kind: only between two pages the loop gets its turn. */
+async function* pagesOf<Row extends unknown[], Key>(
+  read: Page<Row, Key>,
+  id: number,
+  first: Key,
+  keyOf: (row: Row) => Key,
+) {
+  for (let key: Key | null = first; key !== null; ) {
+    const rows: Row[] = await read(id, key);
+    if (rows.length > 0) yield rows;
+    const last: Row | undefined = rows.length < PAGE_ROWS ? undefined : rows.at(-1);
+    key = last === undefined ? null : keyOf(last);
+    if (key !== null) await setImmediate();
+  }
+}
+
+function sightings(url: string, { ts, status, removal, reporter, confirmedTs }: Run): ObservationInput[] {
+  const first = { ts, url, status, ...(removal && { removal }), ...(reporter && { reporter }) };
+  return confirmedTs === ts ? [first] : [first, { ...first, ts: confirmedTs }];
+}
+
+function resolution(url: string, [ip, , ts, asn]: ResolutionRow): ObservationInput {
+  return { ts, url, status: null, ip: formatIp(ip), ...(asn !== null && { asn }) };
+}
+
+/** The address that is the host of a URL. */
+function homeOf(url: string): string | null {
+  const parsed = normalizeUrl(url);
+  return parsed.ok && parsed.ip !== null ? formatIp(parsed.ip) : null;
+}
+
+function payload(url: string, toldTs: number | null, row: PayloadRow): ObservationInput {
+  const known = Object.entries(toPayload(row)).filter(([, value]) => value !== null);
+  return { ts: toldTs ?? row[0], url, status: null, payload: Object.fromEntries(known) };
+}
+
+function inOrder(rows: PayloadRow[]): PayloadRow[] {
+  return rows.sort(([ts, , key], [otherTs, , otherKey]) => ts - otherTs || Buffer.compare(key, otherKey));
+}

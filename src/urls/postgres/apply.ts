@@ -1,0 +1,149 @@
+import type { Observation } from '../../core/observation.ts';
+import { foldFamily } from '../../core/text.ts';
+import type { Database, Session } from '../../database/postgres/database.ts';
+import { columns } from '../../database/postgres/parameters.ts';
+import type { ApplyReport, Listing } from '../store.ts';
+import { groupByUrl, toBytes, type UrlGroup } from '../url-group.ts';
+import { familyIds, removalIds, reporterIds } from './dictionaries.ts';
+import { putStatuses, statusChanges } from './events.ts';
+import { fillFiles, upsertFiles } from './files.ts';
+import { type Listed, nameUrls, putListed } from './listings.ts';
+import { putPayloads, urlPayload } from './payloads.ts';
+import { impliedAddresses, readResolutions } from './resolutions.ts';
+
+// While URLs are named no listing of the feed is added or finished: which one misses them could not be told.
+const LOCK_FEED = 'select id from reporters where text_key(name) = text_key($1) for share';
+
+const NOT_LISTED: Listed = { rows: [], changes: new Map() };
+
+/**
+ * Applies batches of observations, each in one transaction and, whatever its size, four or five round trips: texts and
+ * URLs, what listings say of these, what is known of them, and all that changes. Statements of one round trip are sent
+ * together; none is sent after one of them failed.
+ */
+export function createApply(db: Database, spreadFamilies: () => Promise<void>) {
+  return async (observations: readonly Observation[], listing?: Listing): Promise<ApplyReport> => {
+    const groups = groupByUrl(observations);
+    if (groups.length === 0) return { urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 };
+    const report = await db.transaction((session) => applyGroups(session, groups, listing));
+    await spreadFamilies();
+    return report;
+  };
+}
+
+async function applyGroups(
+  session: Session,
+  groups: readonly UrlGroup[],
+  listing: Listing | undefined,
+): Promise<ApplyReport> {
+  const { urls, urlsAdded, ...texts } = await lockAll(session, groups, listing);
+  const listed = listing === undefined ? NOT_LISTED : await name(session, urls, texts.reporters, listing);
+  const updates = urls.map(({ id, hostId, statuses }) => {
+    return { urlId: id, hostId, statuses, implied: listed.changes.get(id) ?? null };
+  });
+  const payloads = urls.flatMap((url) => url.payloads.map((one) => urlPayload(url.id, one, texts.families)));
+  const addresses = urls.flatMap((url) =>
+    url.addresses.map(([ts, ip, asn]) => ({ urlId: url.id, ts, ip: toBytes(ip), asn })),
+  );
+  const hosts = urls.flatMap((url) => impliedAddresses(url, listed.changes.get(url.id)));
+  const [changes, files, resolutions] = await Promise.all([
+    statusChanges(session, updates, texts),
+    upsertFiles(session, payloads),
+    readResolutions(session, addresses, hosts),
+  ]);
+  for (const address of addresses) resolutions.apply(address);
+  for (const address of hosts) resolutions.applyHost(address);
+  const last = new Map(urls.map((url) => [url.id, url.last]));
+  const [payloadsAdded] = await Promise.all([
+    putPayloads(session, payloads, files, (urlId) => last.get(urlId) ?? null),
+    fillFiles(session, files),
+    putStatuses(session, updates, changes, texts),
+    resolutions.write(),
+    putListed(session, listed.rows),
+  ]);
+  let eventsChanged = 0;
+  for (const change of changes.values()) eventsChanged += change.eventsChanged;
+  return { urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged: resolutions.changed() };
+}
+
+/** The ids of all texts, and all URLs, locked in an order that is the same in every transaction. */
+async function lockAll(session: Session, groups: readonly UrlGroup[], listing: Listing | undefined) {
+  const reporterTexts = new Set(listing === undefined ? [] : [listing.feed]);
+  // Most entries have no reason.
+  const removalTexts = new Set(['']);
+  const familyTexts = new Set<string>();
+  for (const { statuses, payloads } of groups) {
+    for (const { reporter, removal } of statuses) {
+      reporterTexts.add(reporter);
+      removalTexts.add(removal);
+    }
+    for (const { family } of payloads) if (family !== null) familyTexts.add(family);
+  }
+  const [reporters, , removals, families, locked] = await Promise.all([
+    reporterIds(session, reporterTexts),
+    listing && session.query(LOCK_FEED, [listing.feed]),
+    removalIds(session, removalTexts),
+    familyIds(session, familyTexts, foldFamily),
+    lockUrls(session, groups),
+  ]);
+  return { ...locked, reporters: new Map(reporters), removals: new Map(removals), families };
+}
+
+function name(session: Session, urls: readonly LockedUrl[], reporters: ReadonlyMap<string, number>, listing: Listing) {
+  const feedId = reporters.get(listing.feed) as number;
+  return nameUrls(
+    session,
+    urls.map(({ id }) => id),
+    feedId,
+    listing,
+  );
+}
+
+type LockedRow = [key: Uint8Array, id: number, hostId: number, payloadTs: number | null, fileKey: Uint8Array | null];
+
+/** A URL of a batch, as it was before; its row is locked until the end of the transaction. */
+export type LockedUrl = UrlGroup & { id: number; hostId: number; last: { ts: number; key: Uint8Array } | null };
+
+const ADD_HOSTS = `
+  insert into hosts (host) select h.host from unnest($1::text[]) as h (host)
+  where not exists (select 1 from hosts where hosts.host = h.host)
+  order by h.host collate "C" on conflict do nothing`;
+
+const ADD_URLS = `
+  insert into urls (url_key, url, host_id)
+  select g.url_key, g.url, hosts.id from unnest($1::bytea[], $2::text[], $3::text[]) as g (url_key, url, host)
+  join hosts on hosts.host = g.host
+  where not exists (select 1 from urls where urls.url_key = g.url_key)
+  order by g.url_key on conflict do nothing`;
+
+const LOCK_URLS = `
+  select count(*) from (select 1 from urls where url_key = any($1::bytea[]) order by url_key for update) l`;
+
+// A statement of its own: what is joined to a row that was waited for would be as old as the statement.
+const READ_URLS = `
+  select u.url_key, u.id, u.host_id, u.payload_ts, files.file_key
+  from urls u left join files on files.id = u.payload_file_id
+  where u.url_key = any($1::bytea[]) order by u.url_key`;
+
+/**
+ * Adds the URLs that are new and locks all. Every transaction first adds and then locks, each in order of key: so none
+ * waits for one that waits for it.
+ */
+export async function lockUrls(session: Session, groups: readonly UrlGroup[]) {
+  const keys = groups.map(({ key }) => toBytes(key));
+  const hosts = [...new Set(groups.map(({ host }) => host))];
+  const [, urlsAdded, , rows] = await Promise.all([
+    session.run(ADD_HOSTS, [hosts]),
+    session.run(
+      ADD_URLS,
+      columns(3, groups, ({ key, url, host }) => [toBytes(key), url, host]),
+    ),
+    session.query(LOCK_URLS, [keys]),
+    session.query<LockedRow>(READ_URLS, [keys]),
+  ]);
+  // Both are in order of key.
+  const urls = rows.map(([, id, hostId, ts, key], i): LockedUrl => {
+    return { ...(groups[i] as UrlGroup), id, hostId, last: ts === null || key === null ? null : { ts, key } };
+  });
+  return { urls, urlsAdded };
+}

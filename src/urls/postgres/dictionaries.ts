@@ -1,0 +1,49 @@
+import type { Session } from '../../database/postgres/database.ts';
+
+/** Short strings that repeat, kept once each: text → id. */
+export type Ids = ReadonlyMap<string, number>;
+
+// The order is the same for all, so that two transactions that add the same texts wait for each other one way only.
+// Those that are there are left out first: a number is used up by every row that `on conflict` drops.
+const ADD = (table: string, column: string) => `
+  insert into ${table} (${column})
+  select t.text from unnest($1::text[]) as t (text)
+  where not exists (select 1 from ${table} d where text_key(d.${column}) = text_key(t.text))
+  order by t.text collate "C" on conflict do nothing`;
+
+const FIND = (table: string, column: string) => `
+  select t.text, d.id from unnest($1::text[]) as t (text) join ${table} d on text_key(d.${column}) = text_key(t.text)`;
+
+const ADD_REPORTERS = ADD('reporters', 'name');
+const FIND_REPORTERS = FIND('reporters', 'name');
+const ADD_REMOVALS = ADD('removals', 'reason');
+const FIND_REMOVALS = FIND('removals', 'reason');
+const FIND_FAMILIES = FIND('families', 'name');
+
+const ADD_FAMILIES = `
+  insert into families (name, folded)
+  select t.name, t.folded from unnest($1::text[], $2::text[]) as t (name, folded)
+  where not exists (select 1 from families d where text_key(d.name) = text_key(t.name))
+  order by t.name collate "C" on conflict do nothing`;
+
+/** The ids of texts, made on first use. Nothing is remembered: after a failover, ids that were handed out may be gone. */
+export function reporterIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
+  return idsOf(session, ADD_REPORTERS, FIND_REPORTERS, [[...texts]]);
+}
+
+export function removalIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
+  return idsOf(session, ADD_REMOVALS, FIND_REMOVALS, [[...texts]]);
+}
+
+export function familyIds(session: Session, texts: ReadonlySet<string>, fold: (name: string) => string): Promise<Ids> {
+  const names = [...texts];
+  return idsOf(session, ADD_FAMILIES, FIND_FAMILIES, [names, names.map(fold)]);
+}
+
+async function idsOf(session: Session, add: string, find: string, params: string[][]): Promise<Ids> {
+  const [texts] = params;
+  if (texts === undefined || texts.length === 0) return new Map();
+  const adding = session.run(add, params);
+  const [, rows] = await Promise.all([adding, session.query<[string, number]>(find, [texts])]);
+  return new Map(rows);
+}

@@ -1,0 +1,113 @@
+import type { StatusObservation } from '../../core/observation.ts';
+import type { Session } from '../../database/postgres/database.ts';
+import { columns } from '../../database/postgres/parameters.ts';
+import type { ImpliedChange } from '../listing-rules.ts';
+import { EVENT_JOINS } from '../rows.ts';
+import { ENTRY_COLUMNS, type EntryRow, firstChangeTs, kindCode, OFFLINE_AGAIN_KIND, type TimelineChange, timelineChange, toEntry } from '../stored-timeline.ts';
+import type { Entry } from '../timeline.ts';
+import type { Ids } from './dictionaries.ts';
+
+/** What is new of the status of a URL, whose row is locked. */
+export type StatusUpdate = {
+  urlId: number;
+  hostId: number;
+  statuses: readonly StatusObservation[];
+  implied: ImpliedChange | null;
+};
+
+type TailRow = [urlId: number, removalId: number, reporterId: number, ...EntryRow];
+
+// Of each URL, from the last time before the first change on, passing over an implied offline that is hidden, as
+// `advance` asks: usually one or two rows. `offset 0` keeps it one look-up for each URL.
+const TAILS = `
+  select e.url_id, e.removal_id, e.reporter_id, ${ENTRY_COLUMNS}
+  from unnest($1::bigint[], $2::bigint[]) as u (id, first_ts)
+  cross join lateral (
+    select * from events where url_id = u.id and ts >= coalesce((
+      select max(ts) from events
+      where url_id = u.id and ts < u.first_ts and (kind < ${OFFLINE_AGAIN_KIND} or confirmed_ts is not null)), 0)
+    offset 0) e
+  ${EVENT_JOINS}
+  order by e.url_id, e.ts, e.kind`;
+
+const DELETE = `
+  delete from events e using unnest($1::bigint[], $2::bigint[], $3::smallint[]) as g (url_id, ts, kind)
+  where e.url_id = g.url_id and e.ts = g.ts and e.kind = g.kind`;
+
+const PUT = `
+  insert into events (url_id, ts, kind, host_id, removal_id, reporter_id, confirmed_ts)
+  select * from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+  on conflict (url_id, ts, kind) do update set
+    removal_id = excluded.removal_id, reporter_id = excluded.reporter_id, confirmed_ts = excluded.confirmed_ts`;
+
+const SET_LAST = `
+  update urls set event_ts = l.ts, event_kind = l.kind, event_removal_id = l.removal_id,
+    event_reporter_id = l.reporter_id
+  from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
+    as l (id, ts, kind, removal_id, reporter_id)
+  where urls.id = l.id`;
+
+/** Reads the ends of timelines and decides what changes in them; by URL. */
+export async function statusChanges(session: Session, updates: readonly StatusUpdate[], ids: EntryIds) {
+  const changes = new Map<number, TimelineChange>();
+  const changing = updates.filter(({ statuses, implied }) => statuses.length > 0 || implied !== null);
+  if (changing.length === 0) return changes;
+  const first = columns(2, changing, ({ urlId, statuses, implied }) => [urlId, firstChangeTs(statuses, implied)]);
+  const rows = await session.query<TailRow>(TAILS, first);
+  for (const [, removalId, reporterId, , , removal, reporter] of rows) {
+    ids.removals.set(removal, removalId);
+    ids.reporters.set(reporter, reporterId);
+  }
+  const tails = Map.groupBy(rows, ([urlId]) => urlId);
+  for (const { urlId, statuses, implied } of changing) {
+    const tail = (tails.get(urlId) ?? []).map(([, , , ...entry]) => toEntry(entry));
+    changes.set(urlId, timelineChange(tail, statuses, implied));
+  }
+  return changes;
+}
+
+/** The ids of all texts that may stand in an entry; those of the entries that were read are added. */
+export type EntryIds = { reporters: Map<string, number>; removals: Map<string, number> };
+
+/** Writes what was decided. */
+export function putStatuses(
+  session: Session,
+  updates: readonly StatusUpdate[],
+  changes: ReadonlyMap<number, TimelineChange>,
+  { reporters, removals }: { reporters: Ids; removals: Ids },
+): Promise<unknown> {
+  const idOf = (ids: Ids, text: string) => ids.get(text) as number;
+  const gone: [urlId: number, entry: Entry][] = [];
+  const put: [urlId: number, hostId: number, entry: Entry][] = [];
+  const last: [urlId: number, entry: Entry | null][] = [];
+  for (const { urlId, hostId } of updates) {
+    const change = changes.get(urlId);
+    if (change === undefined) continue;
+    for (const entry of change.gone) gone.push([urlId, entry]);
+    for (const entry of change.put) put.push([urlId, hostId, entry]);
+    if (change.last !== undefined) last.push([urlId, change.last]);
+  }
+  const textIds = (entry: Entry) => [idOf(removals, entry.removal), idOf(reporters, entry.reporter)];
+  return Promise.all([
+    gone.length > 0 &&
+      session.run(
+        DELETE,
+        columns(3, gone, ([id, entry]) => [id, entry.ts, kindCode(entry)]),
+      ),
+    put.length > 0 &&
+      session.run(
+        PUT,
+        columns(7, put, ([id, hostId, entry]) => [
+          ...[id, entry.ts, kindCode(entry), hostId],
+          ...[...textIds(entry), entry.confirmedTs],
+        ]),
+      ),
+    last.length > 0 &&
+      session.run(
+        SET_LAST,
+        columns(5, last, ([id, entry]) =>
+          entry === null ? [id, null, null, null, null] : [id, entry.ts, kindCode(entry), ...textIds(entry)],
+        ),
+      ),
+  ]);
+}

@@ -1,0 +1,92 @@
+import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
+import type { Query } from '../../database/postgres/replicas.ts';
+import { createObservationExport, FIRST_ENTRY, FIRST_PAYLOAD, FIRST_RESOLUTION, type ResolutionRow, type UrlFacts } from '../observation-export.ts';
+import { EVENT_JOINS, type ExportedRow, isWanted, LAST_COLUMNS, LAST_JOINS, PAYLOAD_COLUMNS, PAYLOAD_JOINS, type PayloadRow, toExported } from '../rows.ts';
+import type { ExportedUrl, ExportFilter, UrlStore } from '../store.ts';
+import { ENTRY_COLUMNS, type EntryRow } from '../stored-timeline.ts';
+
+const URLS = `
+  select u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS} join hosts on hosts.id = u.host_id
+  where u.url_key > $1 order by u.url_key limit ${PAGE_ROWS}`;
+
+const BEFORE_ALL = new Uint8Array(0);
+
+/** All URLs with what is newest of each, in order of key. */
+export function createExportUrls(query: Query) {
+  return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
+    readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, async (after) => {
+      const { items, next } = pageOf(await query<ExportedRow>(URLS, [after], signal), toExported, ([key]) => key);
+      return { items: items.filter((url) => isWanted(url, filter)), next };
+    });
+}
+
+// Of each of some URLs the rows behind a key: one round trip for many URLs, of which most have a few rows.
+
+const ENTRIES = `
+  select u.id, ${ENTRY_COLUMNS} from unnest($1::bigint[]) as u (id) cross join lateral (
+    select * from events where url_id = u.id and (ts, kind) > ($2, $3) order by ts, kind limit ${PAGE_ROWS}) e
+  ${EVENT_JOINS} order by u.id, e.ts, e.kind`;
+
+const RESOLUTIONS = `
+  select u.id, r.ip, r.day, r.ts, r.asn from unnest($1::bigint[]) as u (id) cross join lateral (
+    select * from resolutions where url_id = u.id and (ip, day) > ($2, $3) order by ip, day limit ${PAGE_ROWS}) r
+  order by u.id, r.ip, r.day`;
+
+const PAYLOADS = `
+  select u.id, ${PAYLOAD_COLUMNS} from unnest($1::bigint[]) as u (id) cross join lateral (
+    select * from payloads where url_id = u.id and (ts, file_id) > ($2, $3) order by ts, file_id limit ${PAGE_ROWS}) p
+  ${PAYLOAD_JOINS} order by u.id, p.ts, p.file_id`;
+
+/** URLs whose first rows are read together: at most so many pages of each kind are in memory. */
+const TOGETHER = 50;
+
+type OfUrl<Row extends unknown[]> = [id: number, ...Row];
+
+/** Everything that is known, as observations. */
+export function createExportObservations(
+  query: Query,
+  exportUrls: UrlStore['exportUrls'],
+): UrlStore['exportObservations'] {
+  return createObservationExport(exportUrls, async (urls, signal) => {
+    const entries = firstPages<EntryRow>(urls, (ids) => query(ENTRIES, [ids, ...FIRST_ENTRY], signal));
+    const resolutions = firstPages<ResolutionRow>(urls, (ids) =>
+      query(RESOLUTIONS, [ids, ...FIRST_RESOLUTION], signal),
+    );
+    const payloads = firstPages<PayloadRow>(urls, (ids) => query(PAYLOADS, [ids, ...FIRST_PAYLOAD], signal));
+    const facts: UrlFacts = {
+      entries: async (id, after) =>
+        after === FIRST_ENTRY ? entries(id) : ofOne(await query<OfUrl<EntryRow>>(ENTRIES, [[id], ...after], signal)),
+      resolutions: async (id, after) =>
+        after === FIRST_RESOLUTION
+          ? resolutions(id)
+          : ofOne(await query<OfUrl<ResolutionRow>>(RESOLUTIONS, [[id], ...after], signal)),
+      payloads: async (id, after) =>
+        after === FIRST_PAYLOAD
+          ? payloads(id)
+          : ofOne(await query<OfUrl<PayloadRow>>(PAYLOADS, [[id], ...after], signal)),
+    };
+    return facts;
+  });
+}
+
+/** Reads the first page of each of these URLs, some URLs at a time, when the first of them is asked for. */
+function firstPages<Row extends unknown[]>(
+  urls: readonly ExportedUrl[],
+  read: (ids: number[]) => Promise<OfUrl<Row>[]>,
+): (id: number) => Promise<Row[]> {
+  const ids = urls.map((url) => url.id);
+  const places = new Map(ids.map((id, i) => [id, Math.floor(i / TOGETHER)]));
+  let together: { place: number; rows: Promise<Map<number, OfUrl<Row>[]>> } | null = null;
+  return async (id) => {
+    const place = places.get(id) ?? 0;
+    if (together?.place !== place) {
+      const some = ids.slice(place * TOGETHER, (place + 1) * TOGETHER);
+      together = { place, rows: read(some).then((rows) => Map.groupBy(rows, ([urlId]) => urlId)) };
+    }
+    return ofOne((await together.rows).get(id) ?? []);
+  };
+}
+
+function ofOne<Row extends unknown[]>(rows: readonly OfUrl<Row>[]): Row[] {
+  return rows.map(([, ...row]) => row);
+}

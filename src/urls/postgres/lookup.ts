@@ -1,0 +1,80 @@
+import type { Query } from '../../database/postgres/replicas.ts';
+import { byTimeAndKey, EVENT_COLUMNS, EVENT_JOINS, type EventRow, LAST_COLUMNS, LAST_JOINS, type LastRow, PAYLOAD_COLUMNS, PAYLOAD_JOINS, type PayloadRow, toPayload } from '../rows.ts';
+import type { UrlStore } from '../store.ts';
+import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { urlKey } from '../url-group.ts';
+import { addRecord, eventTail, historyJson, type Json, lastJson, NULL, type OpenArray, payloadTail, recordJson, statusJson, toJson } from '../wire.ts';
+
+export const ID = 'select id from urls where url_key = $1';
+
+export const LAST = `select ${LAST_COLUMNS} from urls u ${LAST_JOINS} where u.url_key = $1`;
+
+// Both find the URL themselves, so that nothing waits for its id.
+export const NEWEST_EVENTS = `
+  select ${EVENT_COLUMNS} from events e ${EVENT_JOINS}
+  where e.url_id = (${ID}) and e.kind < ${FIRST_HIDDEN_KIND} order by e.ts desc, e.kind desc limit $2`;
+
+/** At most so many of one time are put in order: more files from one URL in one second come in any order. */
+const OF_ONE_TIME = 1_000;
+
+export const NEWEST_PAYLOADS = `
+  select ${PAYLOAD_COLUMNS} from (
+    select * from payloads where url_id = (${ID}) order by ts desc fetch first $2 rows with ties) p
+  ${PAYLOAD_JOINS}
+  order by p.ts desc limit $2 + ${OF_ONE_TIME}`;
+
+export const HAS = 'select 1 from urls where id = $1';
+
+/** The reads that answer about one URL. */
+export function createLookup(query: Query): Pick<UrlStore, 'urlId' | 'urlLast' | 'urlHistory' | 'hasUrl'> {
+  return {
+    async urlId(url) {
+      const [row] = await query<[number]>(ID, [urlKey(url)]);
+      return row?.[0] ?? null;
+    },
+
+    async urlLast(url) {
+      const [row] = await query<LastRow>(LAST, [urlKey(url)]);
+      return row === undefined ? null : lastOf(row);
+    },
+
+    async urlHistory(url, limit) {
+      const key = urlKey(url);
+      const [[row], events, payloads] = await Promise.all([
+        query<[number]>(ID, [key]),
+        query<EventRow>(NEWEST_EVENTS, [key, limit]),
+        query<PayloadRow>(NEWEST_PAYLOADS, [key, limit]),
+      ]);
+      if (row === undefined) return null;
+      const newest = payloads.sort(byTimeAndKey).slice(0, limit);
+      return historyJson(row[0], url, events.reduce(addEvent, ''), newest.reduce(addPayload, ''));
+    },
+
+    async hasUrl(id) {
+      return (await query(HAS, [id])).length > 0;
+    },
+  };
+}
+
+function lastOf([id, url, ts, kind, removal, reporter, ...payload]: LastRow): Json {
+  return lastJson(
+    id,
+    url,
+    ts === null ? NULL : statusJson(ts, kind as number, toJson(removal), toJson(reporter)),
+    payload[0] === null ? NULL : payloadOf(payload as PayloadRow),
+  );
+}
+
+function payloadOf(row: PayloadRow): Json {
+  const payload = toPayload(row);
+  return recordJson(payload.ts, payloadTail(payload, toJson(payload.family)));
+}
+
+function addEvent(list: OpenArray, [ts, kind, removal, reporter]: EventRow): OpenArray {
+  return addRecord(list, ts, eventTail(kind, toJson(removal), toJson(reporter)));
+}
+
+function addPayload(list: OpenArray, row: PayloadRow): OpenArray {
+  const payload = toPayload(row);
+  return addRecord(list, payload.ts, payloadTail(payload, toJson(payload.family)));
+}

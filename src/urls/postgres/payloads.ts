@@ -1,0 +1,69 @@
+import type { ObservedPayload } from '../../core/observation.ts';
+import type { Session } from '../../database/postgres/database.ts';
+import { columns } from '../../database/postgres/parameters.ts';
+import { type Details, detailsOf, fileKey, ownDetails } from '../file-rules.ts';
+import type { Ids } from './dictionaries.ts';
+import type { FileUpdate, KnownFiles } from './files.ts';
+
+/** A payload of a URL, whose row is locked. */
+export type UrlPayload = FileUpdate & { urlId: number; ts: number };
+
+/** The newest payload that a URL has; at equal times the one with the greater key. */
+export type LastPayload = { ts: number; key: Uint8Array };
+
+type Row = { urlId: number; ts: number; fileId: number; familyId: number | null; own: Details };
+
+// What is told first of a payload stays.
+const ADD = `
+  insert into payloads (url_id, ts, file_id, family_id, mime_type, file_type, file_ext, file_size, file_name)
+  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
+    $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
+  on conflict do nothing`;
+
+const SET_LAST = `
+  update urls set payload_ts = l.ts, payload_file_id = l.file_id
+  from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as l (id, ts, file_id) where urls.id = l.id`;
+
+export function urlPayload(urlId: number, payload: ObservedPayload, families: Ids): UrlPayload {
+  const familyId = payload.family === null ? null : (families.get(payload.family) ?? null);
+  return { urlId, ts: payload.ts, key: fileKey(payload), told: { familyId, details: detailsOf(payload) } };
+}
+
+/** Writes payloads; gives how many were new. `lastOf` is what the URLs had before. */
+export async function putPayloads(
+  session: Session,
+  payloads: readonly UrlPayload[],
+  files: KnownFiles,
+  lastOf: (urlId: number) => LastPayload | null,
+): Promise<number> {
+  if (payloads.length === 0) return 0;
+  const rows = new Map<string, Row>();
+  const last = new Map<number, LastPayload>();
+  for (const { urlId, ts, key, told } of payloads) {
+    const { id: fileId, familyId, details } = files.of(key);
+    const fact = `${urlId} ${ts} ${fileId}`;
+    if (!rows.has(fact)) {
+      const own = ownDetails(told.details, details);
+      rows.set(fact, { urlId, ts, fileId, familyId: told.familyId ?? familyId, own });
+    }
+    if (isNewer({ ts, key }, last.get(urlId) ?? lastOf(urlId))) last.set(urlId, { ts, key });
+  }
+  const [added] = await Promise.all([
+    session.run(
+      ADD,
+      columns(9, [...rows.values()], ({ urlId, ts, fileId, familyId, own }) => [urlId, ts, fileId, familyId, ...own]),
+    ),
+    last.size > 0 &&
+      session.run(
+        SET_LAST,
+        columns(3, [...last], ([urlId, { ts, key }]) => [urlId, ts, files.of(key).id]),
+      ),
+  ]);
+  return added;
+}
+
+/** At equal times the greater key wins, so that the last payload does not depend on the order of arrival. */
+function isNewer(one: LastPayload, other: LastPayload | null): boolean {
+  if (other === null || one.ts !== other.ts) return other === null || one.ts > other.ts;
+  return Buffer.compare(one.key, other.key) > 0;
+}

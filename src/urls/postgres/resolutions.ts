@@ -1,0 +1,117 @@
+import { normalizeUrl } from '../../core/url/normalize.ts';
+import type { Session } from '../../database/postgres/database.ts';
+import { columns } from '../../database/postgres/parameters.ts';
+import type { ImpliedChange } from '../listing-rules.ts';
+import { bucketOf, dayOf } from '../resolution-rules.ts';
+
+/** A URL, whose row is locked, had an address. */
+export type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };
+
+type Resolution = UrlAddress & { isChanged: boolean };
+type Row = [urlId: number, ip: Uint8Array, ts: number, asn: number | null];
+
+const FIND = `
+  select r.url_id, r.ip, r.ts, r.asn from unnest($1::bigint[], $2::bytea[], $3::integer[]) as a (url_id, ip, day)
+  join resolutions r on r.url_id = a.url_id and r.ip = a.ip and r.day = a.day`;
+
+const FIND_NEWEST = `
+  select a.url_id, a.ip, r.ts, r.asn from unnest($1::bigint[], $2::bytea[]) as a (url_id, ip)
+  cross join lateral (
+    select ts, asn from resolutions where url_id = a.url_id and ip = a.ip order by day desc limit 1) r`;
+
+// Networks are also given without a lock of the URL (set-networks.ts): where none is told, the one there is stays.
+const PUT = `
+  insert into resolutions (url_id, ip, day, ts, bucket, asn)
+  select * from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::integer[], $6::bigint[])
+  on conflict (url_id, ip, day) do update set ts = excluded.ts, asn = coalesce(excluded.asn, resolutions.asn)`;
+
+export type Resolutions = {
+  apply(address: UrlAddress): void;
+  /** As at the newest time that the URL had this address: in the same network. */
+  applyHost(address: Omit<UrlAddress, 'asn'>): void;
+  changed(): number;
+  write(): Promise<unknown>;
+};
+
+/** Reads the resolutions that these addresses can change. Of `hosts` the newest ones are read as well. */
+export async function readResolutions(
+  session: Session,
+  addresses: readonly UrlAddress[],
+  hosts: readonly UrlAddress[],
+): Promise<Resolutions> {
+  const wanted = new Map([...addresses, ...hosts].map((one) => [keyOf(one), one]));
+  const [found, newestFound] = await Promise.all([
+    wanted.size === 0
+      ? []
+      : session.query<Row>(
+          FIND,
+          columns(3, [...wanted.values()], ({ urlId, ip, ts }) => [urlId, ip, dayOf(ts)]),
+        ),
+    hosts.length === 0
+      ? []
+      : session.query<Row>(
+          FIND_NEWEST,
+          columns(2, hosts, ({ urlId, ip }) => [urlId, ip]),
+        ),
+  ]);
+  const resolutions = new Map(found.map(toResolution).map((one) => [keyOf(one), one]));
+  const newest = new Map(newestFound.map(toResolution).map((one) => [placeOf(one), one]));
+  let changes = 0;
+
+  function apply(address: UrlAddress): void {
+    const old = resolutions.get(keyOf(address));
+    const merged = merge(old, address);
+    if (merged.isChanged) changes++;
+    resolutions.set(keyOf(address), { ...merged, isChanged: merged.isChanged || old?.isChanged === true });
+    const known = newest.get(placeOf(address));
+    if (known === undefined || dayOf(known.ts) <= dayOf(address.ts)) newest.set(placeOf(address), merged);
+  }
+
+  return {
+    apply,
+    applyHost: (address) => apply({ ...address, asn: newest.get(placeOf(address))?.asn ?? null }),
+    changed: () => changes,
+    async write() {
+      const rows = [...resolutions.values()].filter(({ isChanged }) => isChanged);
+      if (rows.length === 0) return;
+      await session.run(
+        PUT,
+        columns(6, rows, ({ urlId, ip, ts, asn }) => [urlId, ip, dayOf(ts), ts, bucketOf(ts), asn]),
+      );
+    },
+  };
+}
+
+/** The address that is the host of a URL. */
+export function hostAddress(url: string): Uint8Array | null {
+  const parsed = normalizeUrl(url);
+  return parsed.ok ? parsed.ip : null;
+}
+
+/** Once per URL, address and day, at the earliest ts; the network told with the earliest one counts. */
+function merge(old: Resolution | undefined, address: UrlAddress): Resolution {
+  if (old === undefined) return { ...address, isChanged: true };
+  const isEarlier = address.ts < old.ts;
+  const isChanged = isEarlier || (old.asn === null && address.asn !== null);
+  const asn = isEarlier ? (address.asn ?? old.asn) : (old.asn ?? address.asn);
+  return { ...old, ts: Math.min(old.ts, address.ts), asn, isChanged };
+}
+
+function toResolution([urlId, ip, ts, asn]: Row): Resolution {
+  return { urlId, ip, ts, asn, isChanged: false };
+}
+
+function keyOf(address: Pick<UrlAddress, 'urlId' | 'ip' | 'ts'>): string {
+  return `${placeOf(address)} ${dayOf(address.ts)}`;
+}
+
+function placeOf({ urlId, ip }: Pick<UrlAddress, 'urlId' | 'ip'>): string {
+  return `${urlId} ${Buffer.from(ip.buffer, ip.byteOffset, ip.length).toString('hex')}`;
+}
+
+/** A URL whose host is an address has a resolution for every event, also for one that a listing implied. */
+export function impliedAddresses(url: { id: number; url: string }, change: ImpliedChange | undefined): UrlAddress[] {
+  if (!change?.after) return [];
+  const ip = hostAddress(url.url);
+  return ip === null ? [] : [{ urlId: url.id, ts: change.after.ts, ip, asn: null }];
+}

@@ -1,0 +1,193 @@
+import type { FastifyRequest } from 'fastify';
+import type { TSchema } from 'typebox';
+import { AppError } from '../core/errors.ts';
+import { paths } from '../core/paths.ts';
+import { URL_DATASET } from '../core/tier.ts';
+import type { TimeWindow } from '../core/time.ts';
+import { URL_ERRORS } from '../core/url/errors.ts';
+import { isPlainUrl, normalizeUrl } from '../core/url/normalize.ts';
+import { withinBudget } from '../http/budget.ts';
+import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
+import { wireError } from '../http/errors.ts';
+import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
+import { limitParameter, parseDecimal, queryString, readLimit, readWindow, sinceParameter, untilParameter } from '../http/query.ts';
+import { MAX_INTEGER, UrlId } from '../http/scalars.ts';
+import { parseSearchKey, searchCost, type SearchKey, type SearchKeyName } from './search-key.ts';
+import type { UrlStore } from './store.ts';
+import { Event, HISTORY_LIMIT, idJson, Payload, SearchRecord, SearchRequest, toWireEvent, toWirePayload, UrlHistoryResponse, UrlIdResponse, UrlLastResponse, UrlRequest } from './wire.ts';
+
+/** Records in a statuses or payloads answer, unless the request has another limit. */
+const DEFAULT_LIMIT = 1000;
+
+/** `now` is in Unix seconds. */
+export function urlRoutes(store: UrlStore, now: () => number): Route[] {
+  const endpoints = [
+    urlId(store),
+    urlLast(store),
+    urlHistory(store),
+    urlSearch(store, now),
+    urlStatuses(store, now),
+    urlPayloads(store),
+  ];
+  return endpoints.map((endpoint) => ({ endpoint, access: { dataset: URL_DATASET }, charge: 'query' }));
+}
+
+const urlId = (store: UrlStore) =>
+  lookupEndpoint({
+    path: paths.urlId,
+    operationId: 'urlId',
+    summary: 'The numeric id of a URL',
+    schema: UrlIdResponse,
+    lookUp(url) {
+      const id = store.urlId(url);
+      return id instanceof Promise ? id.then(idJson) : idJson(id);
+    },
+  });
+
+const urlLast = (store: UrlStore) =>
+  lookupEndpoint({
+    path: paths.urlLast,
+    operationId: 'urlLast',
+    summary: 'The last status and the last payload of a URL',
+    schema: UrlLastResponse,
+    lookUp: store.urlLast,
+  });
+
+const urlHistory = (store: UrlStore) =>
+  lookupEndpoint({
+    path: paths.urlHistory,
+    operationId: 'urlHistory',
+    summary: 'The last 100 events and the last 100 payloads of a URL',
+    schema: UrlHistoryResponse,
+    lookUp: (url) => store.urlHistory(url, HISTORY_LIMIT),
+  });
+
+/** The type of an answer that is text already, so that Fastify does not serialize it. */
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** The most frequent answer, since most URLs are not bad. Not thrown: Fastify's error path costs 50 µs more. */
+const UNKNOWN_URL = wireError(new AppError('not_found', 'This URL is not known'));
+const UNKNOWN_JSON = JSON.stringify(UNKNOWN_URL.body);
+
+type Lookup = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
+  schema: TSchema;
+  /** The whole answer as JSON, or null if the URL is unknown. */
+  lookUp(url: string): string | null | Promise<string | null>;
+};
+
+/** An endpoint whose question is one URL. */
+function lookupEndpoint({ path, operationId, summary, schema, lookUp }: Lookup): Endpoint<string> {
+  return {
+    method: 'POST',
+    path,
+    operationId,
+    summary,
+    body: UrlRequest,
+    response: { contentType: 'application/json', schema },
+    refusals: ['not_found'],
+    read: (request) => normalUrl((request.body as UrlRequest).url),
+    async answer(url, { reply }, { queryBudgetMs }) {
+      const found = lookUp(url);
+      const json = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
+      reply.type(JSON_TYPE);
+      if (json !== null) return json;
+      reply.code(UNKNOWN_URL.status);
+      return UNKNOWN_JSON;
+    },
+  };
+}
+
+/** The form under which the URL is stored. */
+export function normalUrl(url: string): string {
+  if (isPlainUrl(url)) return url;
+  const normal = normalizeUrl(url);
+  if (!normal.ok) throw new AppError('bad_request', `url: ${URL_ERRORS[normal.error]}`);
+  return normal.url;
+}
+
+const urlIdParameter: Parameter = {
+  in: 'path',
+  name: 'id',
+  schema: UrlId,
+  description: 'The URLID.',
+  isValid: (text) => parseDecimal(text, 1) !== null,
+};
+
+const readId = (request: FastifyRequest): number => Number((request.params as { id: string }).id);
+
+/** An id without records in the window has an empty answer; an unknown id is an error. */
+async function requireId(store: UrlStore, id: number): Promise<void> {
+  if (!(await store.hasUrl(id))) throw new AppError('not_found', 'This URLID is not known');
+}
+
+type StatusesQuestion = { id: number; window: TimeWindow; limit: number };
+
+const urlStatuses = (store: UrlStore, now: () => number): Endpoint<StatusesQuestion> => ({
+  method: 'GET',
+  path: paths.urlStatuses,
+  operationId: 'urlStatuses',
+  summary: 'The newest status changes of a URL inside a time window, in any order',
+  parameters: [urlIdParameter, sinceParameter, untilParameter, limitParameter(DEFAULT_LIMIT)],
+  response: { contentType: NDJSON, schema: Event },
+  refusals: ['not_found'],
+  read: (request) => ({
+    id: readId(request),
+    window: readWindow(queryString(request), now()),
+    limit: readLimit(queryString(request)) ?? DEFAULT_LIMIT,
+  }),
+  answer({ id, window, limit }, exchange, times) {
+    const lines = (signal: AbortSignal) =>
+      linesOf(exchange.reply, store.statuses(id, window, { limit, signal }), toWireEvent);
+    return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), () => requireId(store, id)), times);
+  },
+});
+
+const urlPayloads = (store: UrlStore): Endpoint<{ id: number; limit: number }> => ({
+  method: 'GET',
+  path: paths.urlPayloads,
+  operationId: 'urlPayloads',
+  summary: 'The newest payloads of a URL, in any order',
+  parameters: [urlIdParameter, limitParameter(DEFAULT_LIMIT)],
+  response: { contentType: NDJSON, schema: Payload },
+  refusals: ['not_found'],
+  read: (request) => ({ id: readId(request), limit: readLimit(queryString(request)) ?? DEFAULT_LIMIT }),
+  answer({ id, limit }, exchange, times) {
+    const lines = (signal: AbortSignal) =>
+      linesOf(exchange.reply, store.payloads(id, { limit, signal }), toWirePayload);
+    return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), () => requireId(store, id)), times);
+  },
+});
+
+type SearchQuestion = { key: SearchKey; window: TimeWindow; limit: number };
+
+const urlSearch = (store: UrlStore, now: () => number): Endpoint<SearchQuestion> => ({
+  method: 'POST',
+  path: paths.urlSearch,
+  operationId: 'urlSearch',
+  summary: 'The URLs that match one search key, one record for every matching fact, in any order',
+  parameters: [sinceParameter, untilParameter, limitParameter()],
+  body: SearchRequest,
+  response: { contentType: NDJSON, schema: SearchRecord },
+  refusals: ['not_found'],
+  read: (request) => ({
+    key: readSearchKey(request.body as SearchRequest),
+    window: readWindow(queryString(request), now()),
+    limit: readLimit(queryString(request)) ?? MAX_INTEGER,
+  }),
+  weight: ({ key }) => searchCost(key),
+  answer: ({ key, window, limit }, exchange, times) =>
+    sendNdjson(exchange, (signal) => checkIfEmpty(store.search(key, window, { limit, signal }), noMatch), times),
+});
+
+/** The schema allows exactly one key. */
+function readSearchKey(body: SearchRequest): SearchKey {
+  const [[name, value] = []] = Object.entries(body);
+  if (name === undefined || value === undefined) throw new Error('a search without a key passed the schema');
+  const parsed = parseSearchKey(name as SearchKeyName, value);
+  if (!parsed.ok) throw new AppError('bad_request', parsed.reason);
+  return parsed.key;
+}
+
+async function noMatch(): Promise<void> {
+  throw new AppError('not_found', 'Nothing matches in this time window');
+}

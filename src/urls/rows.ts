@@ -1,0 +1,111 @@
+import { pageOf, readPages } from '../database/pages.ts';
+import { sha256OfKey } from './file-rules.ts';
+import type { ExportedUrl, ExportFilter, Payload, StatusEvent, UrlLast, UrlStore } from './store.ts';
+import { ENTRY_KINDS, FIRST_HIDDEN_KIND } from './stored-timeline.ts';
+import { type EventKind, STATUS_OF } from './timeline.ts';
+
+// The columns in which every engine gives what is known of a URL, and how they become records.
+
+export type EventRow = [ts: number, kind: number, removal: string, reporter: string];
+
+export type PayloadRow = [
+  ts: number,
+  fileId: number,
+  fileKey: Uint8Array,
+  mimeType: string | null,
+  fileType: string | null,
+  fileExt: string | null,
+  fileSize: number | null,
+  fileName: string | null,
+  family: string | null,
+];
+
+type Nullable<Row extends unknown[]> = { [Column in keyof Row]: Row[Column] | null };
+export type LastRow = [id: number, url: string, ...Nullable<EventRow>, ...Nullable<PayloadRow>];
+
+export const EVENT_COLUMNS = 'e.ts, e.kind, removals.reason, reporters.name';
+export const EVENT_JOINS = `
+  join removals on removals.id = e.removal_id
+  join reporters on reporters.id = e.reporter_id`;
+
+// What an observation told of a file itself wins over what is known of the file.
+export const PAYLOAD_COLUMNS = `
+  p.ts, p.file_id, files.file_key,
+  coalesce(p.mime_type, files.mime_type), coalesce(p.file_type, files.file_type),
+  coalesce(p.file_ext, files.file_ext), coalesce(p.file_size, files.file_size),
+  coalesce(p.file_name, files.file_name), families.name`;
+export const PAYLOAD_JOINS = `
+  join files on files.id = p.file_id
+  left join families on families.id = p.family_id`;
+
+export const LAST_COLUMNS = `
+  u.id, u.url, u.event_ts, u.event_kind, removals.reason, reporters.name, ${PAYLOAD_COLUMNS}`;
+export const LAST_JOINS = `
+  left join removals on removals.id = u.event_removal_id
+  left join reporters on reporters.id = u.event_reporter_id
+  left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id
+  left join files on files.id = p.file_id
+  left join families on families.id = p.family_id`;
+
+/** Newest first; at equal times the greater key first, whichever came first. */
+export function byTimeAndKey([ts, , key]: PayloadRow, [otherTs, , otherKey]: PayloadRow): number {
+  return otherTs - ts || Buffer.compare(otherKey, key);
+}
+
+export function toEvent([ts, kind, removal, reporter]: EventRow): StatusEvent {
+  return { ts, kind: ENTRY_KINDS[kind] as EventKind, removal, reporter };
+}
+
+export function toPayload(row: PayloadRow): Payload {
+  const [ts, , key, mimeType, fileType, fileExt, fileSize, fileName, family] = row;
+  return { ts, sha256: sha256OfKey(key), mimeType, fileType, fileExt, fileSize, fileName, family };
+}
+
+export function toLast([id, url, ts, kind, removal, reporter, ...payload]: LastRow): UrlLast {
+  return {
+    id,
+    url,
+    event: ts === null ? null : toEvent([ts, kind, removal, reporter] as EventRow),
+    payload: payload[0] === null ? null : toPayload(payload as PayloadRow),
+  };
+}
+
+export type ExportedRow = [key: Uint8Array, host: string, ...LastRow];
+
+export function toExported([, host, ...last]: ExportedRow): ExportedUrl {
+  return { ...toLast(last), host };
+}
+
+export function isWanted({ event, payload }: ExportedUrl, { since, status }: ExportFilter): boolean {
+  const newest = Math.max(event?.ts ?? 0, payload?.ts ?? 0);
+  if (since !== undefined && newest < since) return false;
+  return status === undefined || (event !== null && STATUS_OF[event.kind] === status);
+}
+
+export type EventPageKey = [ts: number, kind: number];
+export type PayloadPageKey = [ts: number, fileId: number];
+
+/** What an engine reads of one URL: pages of `PAGE_ROWS` from the newest end, hidden entries included. */
+export type StreamReads = {
+  statuses(id: number, since: number, before: EventPageKey, signal: AbortSignal): EventRow[] | Promise<EventRow[]>;
+  payloads(id: number, before: PayloadPageKey, signal: AbortSignal): PayloadRow[] | Promise<PayloadRow[]>;
+};
+
+/** The newest records of one URL, page by page. */
+export function createUrlStreams(reads: StreamReads): Pick<UrlStore, 'statuses' | 'payloads'> {
+  return {
+    statuses(id, { since, until }, bounds) {
+      return readPages<StatusEvent, EventPageKey>([until + 1, 0], bounds, async (key) => {
+        const rows = await reads.statuses(id, since, key, bounds.signal);
+        const page = pageOf(rows, toEvent, ([ts, kind]): EventPageKey => [ts, kind]);
+        return { ...page, items: page.items.filter((_, i) => (rows[i]?.[1] ?? 0) < FIRST_HIDDEN_KIND) };
+      });
+    },
+
+    payloads(id, bounds) {
+      return readPages<Payload, PayloadPageKey>([Number.MAX_SAFE_INTEGER, 0], bounds, async (key) =>
+        pageOf(await reads.payloads(id, key, bounds.signal), toPayload, ([ts, fileId]): PayloadPageKey => [ts, fileId]),
+      );
+    },
+  };
+}

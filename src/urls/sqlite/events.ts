@@ -1,0 +1,68 @@
+import type { StatusObservation } from '../../core/observation.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import type { ImpliedChange } from '../listing-rules.ts';
+import { EVENT_JOINS } from '../rows.ts';
+import { ENTRY_COLUMNS, type EntryRow, firstChangeTs, kindCode, OFFLINE_AGAIN_KIND, timelineChange, toEntry } from '../stored-timeline.ts';
+import type { Entry } from '../timeline.ts';
+import type { Dictionaries } from './dictionaries.ts';
+
+// From the last time before the first change on, passing over an implied offline that is hidden, as `advance` asks:
+// usually one or two rows.
+const TAIL = `
+  select ${ENTRY_COLUMNS} from events e ${EVENT_JOINS}
+  where e.url_id = ?1 and e.ts >= coalesce((
+    select max(ts) from events
+    where url_id = ?1 and ts < ?2 and (kind < ${OFFLINE_AGAIN_KIND} or confirmed_ts is not null)), 0)
+  order by e.ts, e.kind`;
+
+const DELETE = 'delete from events where url_id = ? and ts = ? and kind = ?';
+
+const SET_LAST = `
+  update urls set event_ts = ?, event_kind = ?, event_removal_id = ?, event_reporter_id = ? where id = ?`;
+
+/** Writes what the observations of a known URL change in its timeline; returns how many events a caller sees changed. */
+export function createApplyStatus(db: Database, dictionaries: EntryDictionaries) {
+  const readTail = db.prepare<EntryRow>(TAIL);
+  const remove = db.prepare(DELETE);
+  const putEntry = createPutEntry(db, dictionaries);
+  const setLast = db.prepare(SET_LAST);
+
+  return (
+    urlId: number,
+    hostId: number,
+    observations: readonly StatusObservation[],
+    implied: ImpliedChange | null = null,
+  ): number => {
+    if (observations.length === 0 && implied === null) return 0;
+    const before = readTail.all(urlId, firstChangeTs(observations, implied)).map(toEntry);
+    const { put, gone, eventsChanged, last } = timelineChange(before, observations, implied);
+    for (const entry of put) putEntry(urlId, hostId, entry);
+    for (const entry of gone) remove.run(urlId, entry.ts, kindCode(entry));
+    if (last !== undefined) setLast.run(...lastColumns(last, dictionaries), urlId);
+    return eventsChanged;
+  };
+}
+
+export type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals'>;
+
+/** The newest event as it is copied to the URL's row. */
+export type LastColumns = [ts: number | null, kind: number | null, removalId: number | null, reporterId: number | null];
+
+const PUT_ENTRY = `
+  insert into events (url_id, ts, kind, host_id, removal_id, reporter_id, confirmed_ts) values (?, ?, ?, ?, ?, ?, ?)
+  on conflict do update set
+    removal_id = excluded.removal_id, reporter_id = excluded.reporter_id, confirmed_ts = excluded.confirmed_ts`;
+
+/** Writes one entry of a timeline. */
+export function createPutEntry(db: Database, { reporters, removals }: EntryDictionaries) {
+  const put = db.prepare(PUT_ENTRY);
+  return (urlId: number, hostId: number, entry: Entry): void => {
+    const { ts, removal, reporter, confirmedTs } = entry;
+    put.run(urlId, ts, kindCode(entry), hostId, removals.idOf(removal), reporters.idOf(reporter), confirmedTs);
+  };
+}
+
+export function lastColumns(last: Entry | null | undefined, { reporters, removals }: EntryDictionaries): LastColumns {
+  if (!last) return [null, null, null, null];
+  return [last.ts, kindCode(last), removals.idOf(last.removal), reporters.idOf(last.reporter)];
+}

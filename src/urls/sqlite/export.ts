@@ -1,0 +1,50 @@
+import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import { createObservationExport, type ResolutionRow, type UrlFacts } from '../observation-export.ts';
+import { EVENT_JOINS, type ExportedRow, isWanted, LAST_COLUMNS, LAST_JOINS, PAYLOAD_COLUMNS, PAYLOAD_JOINS, type PayloadRow, toExported } from '../rows.ts';
+import type { ExportedUrl, ExportFilter, UrlStore } from '../store.ts';
+import { ENTRY_COLUMNS, type EntryRow } from '../stored-timeline.ts';
+
+const URLS = `
+  select u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS} join hosts on hosts.id = u.host_id
+  where u.url_key > ? order by u.url_key limit ${PAGE_ROWS}`;
+
+const BEFORE_ALL = new Uint8Array(0);
+
+/** All URLs with what is newest of each, in order of key. */
+export function createExportUrls(db: Database) {
+  const urls = db.prepare<ExportedRow>(URLS);
+
+  return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
+    readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, (after) => {
+      const { items, next } = pageOf(urls.all(after), toExported, ([key]) => key);
+      return { items: items.filter((url) => isWanted(url, filter)), next };
+    });
+}
+
+const ENTRIES = `
+  select ${ENTRY_COLUMNS} from events e ${EVENT_JOINS}
+  where e.url_id = ? and (e.ts, e.kind) > (?, ?) order by e.ts, e.kind limit ${PAGE_ROWS}`;
+
+const RESOLUTIONS = `
+  select ip, day, ts, asn from resolutions
+  where url_id = ? and (ip, day) > (?, ?) order by ip, day limit ${PAGE_ROWS}`;
+
+const PAYLOADS = `
+  select ${PAYLOAD_COLUMNS} from payloads p ${PAYLOAD_JOINS}
+  where p.url_id = ? and (p.ts, p.file_id) > (?, ?) order by p.ts, p.file_id limit ${PAGE_ROWS}`;
+
+export function createExportObservations(
+  db: Database,
+  exportUrls: UrlStore['exportUrls'],
+): UrlStore['exportObservations'] {
+  const entries = db.prepare<EntryRow>(ENTRIES);
+  const resolutions = db.prepare<ResolutionRow>(RESOLUTIONS);
+  const payloads = db.prepare<PayloadRow>(PAYLOADS);
+  const facts: UrlFacts = {
+    entries: (id, after) => entries.all(id, ...after),
+    resolutions: (id, after) => resolutions.all(id, ...after),
+    payloads: (id, after) => payloads.all(id, ...after),
+  };
+  return createObservationExport(exportUrls, () => facts);
+}

@@ -1,0 +1,57 @@
+import { PAGE_ROWS } from '../../database/pages.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import { createNetworkless, type NetworklessRow } from '../resolution-rules.ts';
+import type { AddressNetwork } from '../store.ts';
+
+// All of them are looked at: an index of those without a network would cost every import, and this is asked for once
+// after a network table was renewed.
+const RESOLUTIONS = `
+  select bucket, ip, ts, url_id, asn is null from resolutions
+  where (bucket, ip, ts, url_id) > (?, ?, ?, ?) order by bucket, ip, ts, url_id limit ${PAGE_ROWS}`;
+
+/** Addresses without a network, page by page. */
+export function createNetworklessAddresses(db: Database) {
+  const resolutions = db.prepare<NetworklessRow>(RESOLUTIONS);
+  return createNetworkless((after) => resolutions.all(...after));
+}
+
+/** Resolutions changed, or places looked at, in one transaction: an address may have a hundred thousand. */
+const CHUNK = 5_000;
+
+const BUCKETS = `
+  with recursive buckets (bucket) as (
+    select min(bucket) from resolutions
+    union all select (select min(r.bucket) from resolutions r where r.bucket > buckets.bucket) from buckets
+    where bucket is not null)
+  select bucket from buckets where bucket is not null`;
+
+const SET = `
+  update resolutions set asn = :asn where (url_id, ip, day) in (
+    select r.url_id, r.ip, r.day from resolutions r
+    where r.bucket = :bucket and r.ip = :ip and r.asn is null limit ${CHUNK})`;
+
+/** Gives addresses their network; returns how many resolutions had none. */
+export function createSetNetworks(db: Database) {
+  const readBuckets = db.prepare<[number]>(BUCKETS);
+  const set = db.prepare(SET);
+
+  return (networks: readonly AddressNetwork[]): number => {
+    const buckets = readBuckets.all();
+    const places = networks.flatMap(({ ip, asn }) => buckets.map(([bucket]) => ({ ip, asn, bucket })));
+    let changed = 0;
+    for (let at = 0; at < places.length; ) {
+      changed += db.transaction(() => {
+        let inChunk = 0;
+        for (let looked = 0; looked < CHUNK && inChunk < CHUNK; looked++) {
+          const place = places[at];
+          if (place === undefined) break;
+          const here = set.run(place);
+          inChunk += here;
+          if (here < CHUNK) at++;
+        }
+        return inChunk;
+      });
+    }
+    return changed;
+  };
+}

@@ -1,0 +1,90 @@
+import { PAGE_ROWS } from '../../database/pages.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import { type AddressKey, createPagedSearch, type FactKey, type LinesPage } from '../paged-search.ts';
+import type { UrlStore } from '../store.ts';
+import { searchRecordSql } from '../wire.ts';
+
+// Lines are made and joined by SQLite, and the key of the last row of a page is read from the index alone: together
+// 1.15 µs a row, where rows that become records and then lines took 1.9.
+const PAGE_OF_LINES = `
+  count(*), count(urls.url),
+  group_concat(iif(urls.url is null, null, ${searchRecordSql('r.ts', 'r.url_id', 'urls.url')}), char(10))`;
+type LinesRow = [read: number, count: number, lines: string | null];
+
+/** An index (what, ts, url_id, tie) that is read from the newest end; every row that is read is a match. */
+type FactIndex = { table: string; what: string; tie: string };
+
+const BY_HOST: FactIndex = { table: 'events', what: 'kind < 4 and host_id', tie: 'kind' };
+const BY_FAMILY: FactIndex = { table: 'payloads', what: 'family_id', tie: 'file_id' };
+const BY_FILE: FactIndex = { table: 'payloads', what: 'file_id', tie: 'file_id' };
+const BY_ASN: FactIndex = { table: 'resolutions', what: 'asn', tie: 'ip' };
+
+const factRows = ({ table, what, tie }: FactIndex) => `
+  select ts, url_id, ${tie} from ${table}
+  where ${what} = ?1 and ts >= ?2 and (ts, url_id, ${tie}) < (?3, ?4, ?5)
+  order by ts desc, url_id desc, ${tie} desc`;
+
+const factLines = (index: FactIndex) => `
+  select ${PAGE_OF_LINES} from (${factRows(index)} limit ${PAGE_ROWS}) r join urls on urls.id = r.url_id`;
+
+const lastFact = (index: FactIndex) => `${factRows(index)} limit 1 offset ${PAGE_ROWS - 1}`;
+
+// Addresses are read bucket by bucket, in order of address; rows outside the window make no line. They are few: only the
+// first and the last bucket of a window can hold any.
+const ADDRESS_ROWS = `
+  select ip, ts, url_id from resolutions
+  where bucket = ?1 and ip <= ?2 and (ip, ts, url_id) > (?3, ?4, ?5) order by ip, ts, url_id`;
+
+const ADDRESS_LINES = `
+  select ${PAGE_OF_LINES} from (${ADDRESS_ROWS} limit ${PAGE_ROWS}) r
+  left join urls on urls.id = r.url_id and r.ts between ?6 and ?7`;
+
+const LAST_ADDRESS = `${ADDRESS_ROWS} limit 1 offset ${PAGE_ROWS - 1}`;
+
+const NEWEST_BUCKET = 'select max(bucket) from resolutions where bucket <= ?';
+
+/** Searches in a window of time, page by page. */
+export function createSearch(db: Database): UrlStore['search'] {
+  const addressLines = db.prepare<LinesRow>(ADDRESS_LINES);
+  const lastAddress = db.prepare<AddressKey>(LAST_ADDRESS);
+  const newestBucket = db.prepare<[number | null]>(NEWEST_BUCKET);
+  const hostId = db.prepare<[number]>('select id from hosts where host = ?');
+  const familyIds = db.prepare<[number]>('select id from families where folded = ?');
+  const fileId = db.prepare<[number]>('select id from files where file_key = ?');
+
+  function factPage(index: FactIndex) {
+    const lines = db.prepare<LinesRow>(factLines(index));
+    const last = db.prepare<FactKey>(lastFact(index));
+    return (what: number, since: number, before: FactKey, limit: number) =>
+      linesPage(lines.get(what, since, ...before), limit, () => last.get(what, since, ...before));
+  }
+
+  return createPagedSearch({
+    hostIds: (host) => hostId.all(host),
+    familyIds: (folded) => familyIds.all(folded),
+    fileIds: (sha256) => fileId.all(sha256),
+    byHost: factPage(BY_HOST),
+    byFamily: factPage(BY_FAMILY),
+    byFile: factPage(BY_FILE),
+    byAsn: factPage(BY_ASN),
+    byIp: (bucket, to, after, { since, until }, limit) =>
+      linesPage(addressLines.get(bucket, to, ...after, since, until), limit, () =>
+        lastAddress.get(bucket, to, ...after),
+      ),
+    newestBucket: (from) => newestBucket.all(from),
+  });
+}
+
+function linesPage<Key>(row: LinesRow | undefined, limit: number, last: () => Key | undefined): LinesPage<Key> {
+  const [read, found, text] = row as LinesRow;
+  const count = Math.min(found, limit);
+  return {
+    lines: text === null ? '' : `${firstLines(text, found, count)}\n`,
+    count,
+    next: read < PAGE_ROWS ? null : (last() ?? null),
+  };
+}
+
+function firstLines(text: string, found: number, wanted: number): string {
+  return wanted === found ? text : text.split('\n', wanted).join('\n');
+}

@@ -1,0 +1,28 @@
+import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import type { UrlStore } from '../store.ts';
+import { groupByUrl } from '../url-group.ts';
+import { createExportObservations, createExportUrls } from './export.ts';
+import { createListingEffect } from './listings.ts';
+import { createLookup } from './lookup.ts';
+import { createNetworklessAddresses } from './networks.ts';
+import { createSearch } from './search.ts';
+import { createStreams } from './streams.ts';
+import type { UrlWrites } from './writes.ts';
+
+/** URLs in `intelligence.db`: reads on the calling thread, writes on the writer thread. */
+export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore {
+  const exportUrls = createExportUrls(db);
+  return {
+    apply: (observations, listing) => write('apply', groupByUrl(observations), listing),
+    applyFiles: (files) => write('applyFiles', files),
+    listingEffect: createListingEffect(db),
+    finishListing: (listing) => write('finishListing', listing),
+    exportObservations: createExportObservations(db, exportUrls),
+    exportUrls,
+    networklessAddresses: createNetworklessAddresses(db),
+    setNetworks: (networks) => write('setNetworks', networks),
+    ...createLookup(db),
+    ...createStreams(db),
+    search: createSearch(db),
+  };
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Authenticator, openAuthenticator } from '../../src/accounts/authenticator.ts';
+import type { Account } from '../../src/accounts/store.ts';
+import type { Control } from '../../src/app/stores.ts';
+import type { AppError } from '../../src/core/errors.ts';
+import { postgresControl } from '../postgres-control.ts';
+import { temporaryDatabase } from '../servers/temporary-database.ts';
+import { addAccount, addKey, ISSUER } from './world.ts';
+
+// Two nodes with their own connections and copies, by the real clock and the poll that a server has.
+
+type Change = { why: string; make: (control: Control, account: Account) => Promise<unknown>; answer: string };
+
+const CHANGES: Change[] = [
+  {
+    why: 'revocation',
+    answer: 'unauthorized',
+    make: (control, { sub }) => control.changeAccount(sub, { raisesGeneration: true }),
+  },
+  {
+    why: 'disabling',
+    answer: 'forbidden',
+    make: (control, { sub }) => control.changeAccount(sub, { isEnabled: false }),
+  },
+  { why: 'removal', answer: 'unauthorized', make: (control, { sub }) => control.removeAccount(sub) },
+  {
+    why: 'a key rotated away',
+    answer: 'unauthorized',
+    make: (control) => addKey(control, 'second', Number.MAX_SAFE_INTEGER),
+  },
+  {
+    why: 'another tier',
+    answer: 'enterprise',
+    make: (control, { sub }) => control.changeAccount(sub, { tier: 'enterprise' }),
+  },
+];
+
+for (const { why, make, answer } of CHANGES) {
+  test(`${why} on one node acts on another within five seconds`, async (t) => {
+    const { here, there, account, bearer } = await openNodes(t);
+    assert.equal(await answerOf(there.directory, bearer), account.tier);
+    await make(here.control, account);
+    const startedMs = performance.now();
+    while ((await answerOf(there.directory, bearer)) !== answer) {
+      assert.ok(performance.now() - startedMs < 5_000, 'it was not seen');
+      await wait(20);
+    }
+  });
+}
+
+test('a token of one node is good on another at once, also by a key that it has not seen', async (t) => {
+  const { here, there, account } = await openNodes(t);
+  await addKey(here.control, 'second');
+  // Another node's key is looked for at most ten times a second.
+  await wait(100);
+  assert.equal(await answerOf(there.directory, await bearerOf(here.directory, account)), account.tier);
+});
+
+async function openNodes(t: TestContext) {
+  const url = await temporaryDatabase(t);
+  const [one, two] = [await postgresControl(t, url), await postgresControl(t, url)];
+  await addKey(one, 'first');
+  const account = await addAccount(one);
+  const [here, there] = [await nodeOn(t, one), await nodeOn(t, two)];
+  return { here, there, account, bearer: await bearerOf(here.directory, account) };
+}
+
+async function nodeOn(t: TestContext, control: Control) {
+  const directory = await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER });
+  t.after(() => directory.close());
+  return { control, directory };
+}
+
+async function bearerOf(directory: Authenticator, { sub, username, generation }: Account): Promise<string> {
+  const iat = Math.floor(Date.now() / 1000);
+  const claims = { iat, exp: iat + 3_600, sub, usr: username, ver: generation, jti: 'j' };
+  return `Bearer ${(await directory.tokens()).sign(claims)}`;
+}
+
+/** The tier of who is let in, or why nobody is. */
+async function answerOf(directory: Authenticator, bearer: string): Promise<string> {
+  try {
+    return (await directory.authenticate(bearer)).account.tier;
+  } catch (error) {
+    return (error as AppError).code;
+  }
+}

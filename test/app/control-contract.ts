@@ -1,0 +1,21 @@
+import type { TestContext } from 'node:test';
+import type { Control } from '../../src/app/stores.ts';
+import { controlAccountsSuite } from '../accounts/contract/accounts.ts';
+import { controlKeysSuite } from '../accounts/contract/keys.ts';
+import { controlTiersSuite } from '../accounts/contract/tiers.ts';
+import { controlFeedsSuite } from '../ingest/contract/feeds.ts';
+import { controlImportsSuite } from '../ingest/contract/imports.ts';
+import { controlUsageSuite } from '../limits/contract/usage.ts';
+
+/** Opens empty control data that is closed and gone after the test. */
+export type OpenControl = (t: TestContext) => Promise<Control>;
+
+/** What every engine must do; the test of an engine calls this and nothing else that others would share. */
+export function controlContract(open: OpenControl): void {
+  controlAccountsSuite(open);
+  controlTiersSuite(open);
+  controlKeysSuite(open);
+  controlUsageSuite(open);
+  controlFeedsSuite(open);
+  controlImportsSuite(open);
+}

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { foldFamily } from '../../src/core/text.ts';
+
+it('a family is the same in upper and lower case of ASCII, and folding it twice changes nothing', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[ -~]{1,128}$/), (name) => {
+      assert.equal(foldFamily(name.toUpperCase()), foldFamily(name));
+    }),
+  );
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (name) => {
+      assert.equal(foldFamily(foldFamily(name)), foldFamily(name));
+    }),
+  );
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import fc from 'fast-check';
+import { normalizeHost, parseHostKey } from '../../../src/core/url/host.ts';
+import { normalizeUrl } from '../../../src/core/url/normalize.ts';
+
+/** The tables of N7 to N10 go through `normalizeUrl`; here only what the two entrances have in common. */
+it('a host alone is what it is inside a URL', () => {
+  const alphabet = fc.constantFrom(...'aB0179.-_xfé日%2eC3A9[]:。\u00ad');
+  fc.assert(
+    fc.property(fc.string({ unit: alphabet, minLength: 1, maxLength: 12 }), (text) => {
+      const host = normalizeHost(text);
+      const url = normalizeUrl(`http://${text}/`);
+      if (host.ok) assert.deepEqual(url.ok && { ok: true, host: url.host, ip: url.ip }, host);
+      else assert.ok(!url.ok || url.host !== text);
+    }),
+    { numRuns: 10_000 },
+  );
+});
+
+it('the search key takes IPv6 without brackets, with the same key for mapped addresses', () => {
+  assert.deepEqual(parseHostKey('2001:db8::1'), normalizeHost('[2001:db8::1]'));
+  const mapped = parseHostKey('::ffff:192.0.2.1');
+  const plain = parseHostKey('192.0.2.1');
+  assert.ok(mapped.ok && plain.ok);
+  assert.deepEqual(mapped.ip, plain.ip);
+  assert.notEqual(mapped.host, plain.host);
+});

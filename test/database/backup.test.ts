@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { openControl, openIntelligence } from '../../src/app/stores.ts';
+import { backupData, restoreData } from '../../src/database/backup.ts';
+import { ADA, GOLD, key } from '../app/control-records.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { lastOf } from '../urls/answers.ts';
+import { seen } from '../urls/contract/observations.ts';
+
+const URL = 'http://a.example/x';
+
+/** A data folder with something of everything, whose databases stay open until the test ends. */
+async function openData(t: TestContext) {
+  const folder = temporaryFolder(t);
+  const dataDir = join(folder, 'data');
+  const [store, control] = [await openIntelligence({ dataDir }), await openControl({ dataDir })];
+  t.after(() => Promise.allSettled([store.close(), control.close()]));
+  await store.apply([seen({ ts: 10, url: URL, reporter: 'ada', payload: { fileName: 'a.sh' } })]);
+  await control.putTier(GOLD);
+  await control.addAccount({ ...ADA, tier: 'gold' });
+  await control.addKey(key('a', 1), 0);
+  await control.addUsage([{ sub: ADA.sub, day: 1, month: 1, count: 5 }]);
+  return { folder, dataDir, store, control, file: join(folder, 'backup.db') };
+}
+
+test('what is restored gives the same answers, and goes on', async (t) => {
+  const { folder, dataDir, store, control, file } = await openData(t);
+  await backupData({ dataDir, file });
+  const restored = join(folder, 'restored');
+  await restoreData({ file, dataDir: restored });
+  const [store2, control2] = [await openIntelligence({ dataDir: restored }), await openControl({ dataDir: restored })];
+  t.after(() => Promise.all([store2.close(), control2.close()]));
+  assert.deepEqual(await store2.urlHistory(URL, 10), await store.urlHistory(URL, 10));
+  assert.deepEqual(await control2.accounts(), await control.accounts());
+  assert.deepEqual(await control2.tiers(), [GOLD]);
+  assert.deepEqual(await control2.keys(), await control.keys());
+  assert.deepEqual(await control2.usage(ADA.sub, 1, 1), { day: 5, month: 5 });
+  assert.equal(await control2.version(), await control.version());
+
+  assert.equal(await control2.addAccount(ADA), false, 'the unique keys are there');
+  await store2.apply([seen({ ts: 20, url: URL, status: 'offline' })]);
+  assert.equal((await lastOf(store2, URL))?.status?.status, 'offline');
+});
+
+test('the restored files have the schema of the ones that were backed up', async (t) => {
+  const { folder, dataDir, file } = await openData(t);
+  await backupData({ dataDir, file });
+  await restoreData({ file, dataDir: join(folder, 'restored') });
+  for (const name of ['intelligence.db', 'control.db']) {
+    assert.deepEqual(schema(join(folder, 'restored', name)), schema(join(dataDir, name)));
+  }
+});
+
+test('a backup is one whole database of its owner alone', async (t) => {
+  const { folder, dataDir, file } = await openData(t);
+  await backupData({ dataDir, file });
+  assert.deepEqual(readdirSync(folder).sort(), ['backup.db', 'data'], 'nothing else is left');
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const db = new DatabaseSync(file, { readOnly: true });
+  t.after(() => db.close());
+  assert.deepEqual({ ...db.prepare('pragma integrity_check').get() }, { integrity_check: 'ok' });
+  assert.deepEqual({ ...db.prepare('pragma journal_mode').get() }, { journal_mode: 'delete' });
+  assert.deepEqual(
+    { ...db.prepare('select (select count(*) from urls) urls, (select count(*) from usage) n').get() },
+    {
+      urls: 1,
+      n: 2,
+    },
+  );
+});
+
+test('the restored files are their owner’s alone, whatever became of the backup', async (t) => {
+  const { folder, dataDir, file } = await openData(t);
+  await backupData({ dataDir, file });
+  chmodSync(file, 0o644);
+  const restored = join(folder, 'restored');
+  await restoreData({ file, dataDir: restored });
+  assert.deepEqual(
+    readdirSync(restored).map((name) => [name, statSync(join(restored, name)).mode & 0o777]),
+    [
+      ['control.db', 0o600],
+      ['intelligence.db', 0o600],
+    ],
+  );
+});
+
+test('a backup beside a busy import ends, and holds one moment', async (t) => {
+  const { folder, dataDir, store, file } = await openData(t);
+  const filler = Array.from({ length: 30_000 }, (_, i) =>
+    seen({ ts: 5, url: `http://f${i}.example/${'x'.repeat(900)}` }),
+  );
+  await store.apply(filler);
+  let isDone = false;
+  let batches = 0;
+  const importing = (async () => {
+    // Two URLs a batch: a copy that mixes two moments would hold an odd number of them.
+    for (; !isDone; batches++) {
+      await store.apply([
+        seen({ ts: 10, url: `http://${batches}.example/1` }),
+        seen({ ts: 10, url: `http://${batches}.example/2` }),
+      ]);
+    }
+  })();
+  const shares: number[] = [];
+  await backupData({ dataDir, file, onProgress: (share) => shares.push(share) });
+  isDone = true;
+  await importing;
+  assert.ok(batches > 0);
+  assert.ok(shares.length > 2);
+  assert.deepEqual(
+    shares,
+    shares.toSorted((a, b) => a - b),
+    'it never began again',
+  );
+  await restoreData({ file, dataDir: join(folder, 'restored') });
+  const db = new DatabaseSync(join(folder, 'restored', 'intelligence.db'), { readOnly: true });
+  t.after(() => db.close());
+  const { n } = db.prepare('select count(*) n from urls').get() as { n: number };
+  assert.equal((n - filler.length - 1) % 2, 0);
+  assert.deepEqual({ ...db.prepare('pragma integrity_check').get() }, { integrity_check: 'ok' });
+});
+
+test('refusals say what to do and leave nothing behind', async (t) => {
+  const { folder, dataDir, file } = await openData(t);
+  await assert.rejects(backupData({ dataDir: join(folder, 'typo'), file }), { message: /no data in .*--data/ });
+  await assert.rejects(backupData({ dataDir, file: join(folder, 'none', 'b.db') }), {
+    message: /cannot be written: ENO/,
+  });
+  await backupData({ dataDir, file });
+  await assert.rejects(backupData({ dataDir, file }), { message: /is there already/ });
+  await assert.rejects(restoreData({ file, dataDir }), { message: /is not empty/ });
+  await assert.rejects(restoreData({ file: join(folder, 'typo'), dataDir: join(folder, 'r') }), { message: /no file/ });
+  assert.deepEqual(readdirSync(folder).sort(), ['backup.db', 'data']);
+});
+
+test('a backup that fails half way leaves nothing behind', async (t) => {
+  const { folder, dataDir, file, control } = await openData(t);
+  await control.close();
+  writeFileSync(join(dataDir, 'control.db'), 'damaged'.repeat(100));
+  await assert.rejects(backupData({ dataDir, file }), {
+    code: 'unavailable',
+    message: /cannot be written: .*database/,
+  });
+  assert.deepEqual(readdirSync(folder), ['data']);
+});
+
+test('what is no backup is not restored', async (t) => {
+  const { folder, dataDir } = await openData(t);
+  const notes = join(folder, 'notes.txt');
+  writeFileSync(notes, 'no database, but long enough to be taken for one if nobody looked at its first bytes at all');
+  const restored = join(folder, 'restored');
+  for (const [file, reason] of [
+    [notes, /cannot be restored: .*not a database/],
+    [join(dataDir, 'control.db'), /not made by urlwarden backup/],
+  ] as const) {
+    await assert.rejects(restoreData({ file, dataDir: restored }), { name: 'AppError', message: reason });
+    assert.deepEqual(readdirSync(restored), []);
+  }
+  assert.ok(existsSync(notes));
+});
+
+function schema(path: string): unknown[] {
+  const db = new DatabaseSync(path, { readOnly: true });
+  const rows = db.prepare('select type, name, sql from sqlite_schema order by name').all();
+  const migrations = db.prepare('select * from migrations').all();
+  db.close();
+  return [rows, migrations];
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { type Control, type Intelligence, openControl, openIntelligence } from '../../src/app/stores.ts';
+import { copyData } from '../../src/database/copy.ts';
+import { demoObservations } from '../../src/ingest/demo.ts';
+import { makeDatabase } from '../servers/temporary-database.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const NOW = 1_767_225_600;
+const { signal } = new AbortController();
+
+async function collected<Item>(pages: AsyncIterable<Item[]>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const page of pages) all.push(...page);
+  return all;
+}
+
+const exported = (store: Intelligence) => collected(store.exportObservations({}, signal));
+
+/** Everything of the control data that can be asked. */
+async function controlled(control: Control) {
+  const imports = await control.imports({ limit: 100 });
+  return {
+    version: await control.version(),
+    accounts: await control.accounts(),
+    tiers: await control.tiers(),
+    keys: (await control.keys()).map((key) => ({ ...key, secret: Buffer.from(key.secret).toString('hex') })),
+    usage: await control.usage('10000001', 20_000, 657),
+    feeds: await control.feeds(),
+    imports,
+    rejects: await collected(control.rejects(imports[0]?.id ?? 0)),
+  };
+}
+
+async function fill(dataDir: string): Promise<void> {
+  const store = await openIntelligence({ dataDir });
+  const listing = { feed: 'list', ts: NOW };
+  await store.apply(demoObservations(NOW), listing);
+  await store.finishListing({ feed: 'list', ts: NOW + 60 });
+  await store.close();
+  const control = await openControl({ dataDir });
+  await control.addAccount({
+    sub: '10000001',
+    username: 'Ada\\t "quoted" \\N ü',
+    usernameKey: 'ada',
+    passwordHash: '$argon2id$x',
+    tier: 'standard',
+    isEnabled: true,
+    generation: 3,
+    createdTs: NOW,
+  });
+  await control.ensureKey({ kid: 'k', secret: new Uint8Array([0, 9, 10, 92, 255]), createdTs: NOW });
+  await control.addUsage([{ sub: '10000001', day: 20_000, month: 657, count: 12 }]);
+  const id = await control.importStarted({ format: 'url-list', feed: 'f', source: '-', startedTs: NOW });
+  await control.addRejects(id, [{ line: 3, reason: 'no URL', text: 'a\tb\n\\c\r' }]);
+  await control.close();
+}
+
+async function opened(t: TestContext, place: Parameters<typeof openIntelligence>[0]) {
+  const [store, control] = [await openIntelligence(place), await openControl(place)];
+  t.after(() => Promise.all([store.close(), control.close()]));
+  return { store, control };
+}
+
+test('everything is the same after a move, ids and the next ids included', async (t) => {
+  const dataDir = temporaryFolder(t);
+  await fill(dataDir);
+  const databaseUrl = await makeDatabase();
+  const report = await copyData({ dataDir, databaseUrl, signal });
+  assert.equal(report.isFinished, true);
+  assert.ok(report.written > 100);
+  const from = await opened(t, { dataDir });
+  const to = await opened(t, { dataDir, databaseUrl });
+  assert.deepEqual(await exported(to.store), await exported(from.store));
+  assert.deepEqual(await controlled(to.control), await controlled(from.control));
+  for (const { url } of demoObservations(NOW).slice(0, 50)) {
+    assert.deepEqual(await to.store.urlLast(url), await from.store.urlLast(url));
+    assert.deepEqual(await to.store.urlHistory(url, 100), await from.store.urlHistory(url, 100));
+  }
+  const later = demoObservations(NOW)
+    .slice(0, 3)
+    .map((one, i) => ({ ...one, url: `http://192.0.2.77/new-${i}`, host: '192.0.2.77' }));
+  const reports = [await from.store.apply(later), await to.store.apply(later)];
+  assert.deepEqual(reports[1], reports[0]);
+  assert.equal(await to.store.urlId('http://192.0.2.77/new-2'), await from.store.urlId('http://192.0.2.77/new-2'));
+});
+
+test('beside a running server it is not finished, no server starts on it, and the next time only the rest is written', async (t) => {
+  const dataDir = temporaryFolder(t);
+  await fill(dataDir);
+  const databaseUrl = await makeDatabase();
+  const running = await openIntelligence({ dataDir });
+  const first = await copyData({ dataDir, databaseUrl, signal });
+  assert.equal(first.isFinished, false);
+  await assert.rejects(openIntelligence({ dataDir, databaseUrl }), /being moved into this database/);
+  const one = demoObservations(NOW).slice(0, 1);
+  await running.apply(one.map((of) => ({ ...of, url: 'http://192.0.2.77/meanwhile', host: '192.0.2.77' })));
+  await running.close();
+  const second = await copyData({ dataDir, databaseUrl, signal });
+  assert.equal(second.isFinished, true);
+  assert.ok(second.written > 0);
+  const { store } = await opened(t, { dataDir, databaseUrl });
+  assert.notEqual(await store.urlId('http://192.0.2.77/meanwhile'), null);
+});
+
+test('a move that is cut off goes on', async (t) => {
+  const dataDir = temporaryFolder(t);
+  await fill(dataDir);
+  const databaseUrl = await makeDatabase();
+  const cutOff = new AbortController();
+  const moving = copyData({ dataDir, databaseUrl, signal: cutOff.signal, onProgress: () => cutOff.abort() });
+  await assert.rejects(moving, { name: 'AbortError' });
+  assert.equal((await copyData({ dataDir, databaseUrl, signal })).isFinished, true);
+});
+
+test('a database with data in it is not touched', async (t) => {
+  const dataDir = temporaryFolder(t);
+  await fill(dataDir);
+  const databaseUrl = await makeDatabase();
+  await copyData({ dataDir, databaseUrl, signal });
+  await assert.rejects(copyData({ dataDir, databaseUrl, signal }), /holds data already/);
+});
+
+test('a folder without data is an error, and makes nothing', async (t) => {
+  const dataDir = `${temporaryFolder(t)}/mistyped`;
+  await assert.rejects(copyData({ dataDir, databaseUrl: await makeDatabase(), signal }), /no data in/);
+});

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import postgres from 'postgres';
+import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
+import type { Intelligence } from '../../src/app/stores.ts';
+import { AppError } from '../../src/core/errors.ts';
+import type { PostgresServer } from '../servers/postgres.ts';
+import { promote, startPair } from '../servers/postgres-pair.ts';
+import { lastOf } from '../urls/answers.ts';
+import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
+
+const T = NEW_YEAR;
+/** How long the store may take to find the new primary. */
+const RECOVERY_MS = 15_000;
+
+test('a primary is killed under load and its synchronous standby promoted', { timeout: 60_000 }, async (t) => {
+  const { primary, standby } = await startPair(t);
+  const url = `postgres://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`;
+  const store = await openPostgresIntelligence({ url, readUrls: [], connections: 4 });
+  t.after(() => store.close());
+  const load = startLoad(store);
+  t.after(() => load.stop());
+
+  await until(() => load.acknowledged.length >= 20, 'there is load');
+  await primary.stop('SIGQUIT');
+  const before = load.acknowledged.length;
+  await until(() => load.refusals.length > 0, 'the loss is noticed');
+  await assert.rejects(store.ready(), isUnavailable);
+  await promote(standby);
+  const promotedAt = Date.now();
+  await until(() => load.acknowledged.length >= before + 20, 'writing goes on');
+  assert.ok(Date.now() - promotedAt < RECOVERY_MS);
+  await store.ready();
+  await load.stop();
+
+  for (const error of load.refusals) assert.ok(isUnavailable(error), String(error));
+  for (const i of load.acknowledged) await checkBatch(store, i);
+});
+
+test('a primary that falls silent is left, and what was asked of it is refused in time', {
+  timeout: 60_000,
+}, async (t) => {
+  const { primary, standby } = await startPair(t);
+  const url = `postgres://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`;
+  const store = await openPostgresIntelligence({ url, readUrls: [], connections: 2 });
+  t.after(() => store.close());
+  await store.apply(batch(0));
+  const processes = [primary.pid, ...(await backendsOf(primary))];
+  for (const pid of processes) process.kill(pid, 'SIGSTOP');
+  try {
+    await assert.rejects(Promise.all([store.urlLast(urlOf(0, 0)), store.apply(batch(1))]), isUnavailable);
+    await promote(standby);
+    await until(() => store.apply(batch(1)).then(() => true, isRefused), 'writing goes on');
+    await checkBatch(store, 0);
+    await checkBatch(store, 1);
+  } finally {
+    for (const pid of processes) process.kill(pid, 'SIGCONT');
+  }
+});
+
+async function backendsOf({ url }: PostgresServer): Promise<number[]> {
+  const sql = postgres(url, { max: 1 });
+  const rows = await sql`select pid from pg_stat_activity where application_name = 'urlwarden'`;
+  await sql.end();
+  return rows.map(({ pid }) => pid);
+}
+
+/** Applies batches and looks up what was acknowledged, again and again; whatever is refused is tried again. */
+function startLoad(store: Intelligence) {
+  const acknowledged: number[] = [];
+  const refusals: unknown[] = [];
+  let isStopped = false;
+  const again = async (work: () => Promise<void>) => {
+    while (!isStopped) {
+      await work().catch(async (error) => {
+        refusals.push(error);
+        await setTimeout(10);
+      });
+    }
+  };
+  let next = 0;
+  const write = async () => {
+    const i = next++;
+    await store.apply(batch(i));
+    acknowledged.push(i);
+  };
+  const read = async () => {
+    const i = acknowledged[Math.floor(Math.random() * acknowledged.length)];
+    if (i === undefined) await setTimeout(1);
+    else await checkBatch(store, i);
+  };
+  const running = [write, write, read, read, read].map(again);
+  return {
+    acknowledged,
+    refusals,
+    async stop() {
+      isStopped = true;
+      await Promise.all(running);
+    },
+  };
+}
+
+const URLS = 5;
+
+function batch(i: number) {
+  return Array.from({ length: URLS }, (_, j) => seen({ ts: T + i, url: urlOf(i, j), reporter: `reporter ${i}` }));
+}
+
+function urlOf(i: number, j: number): string {
+  return `http://batch${i}.example/${j}`;
+}
+
+async function checkBatch(store: Intelligence, i: number): Promise<void> {
+  for (let j = 0; j < URLS; j++) {
+    const last = await lastOf(store, urlOf(i, j));
+    assert.deepEqual(last?.status, { ts: T + i, status: 'online', removal: '', reporter: `reporter ${i}` });
+  }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'unavailable';
+}
+
+function isRefused(error: unknown): false {
+  assert.ok(isUnavailable(error), String(error));
+  return false;
+}
+
+async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const givesUpAt = Date.now() + RECOVERY_MS;
+  while (!(await isSo())) {
+    assert.ok(Date.now() < givesUpAt, `${what}: not in time`);
+    await setTimeout(20);
+  }
+}

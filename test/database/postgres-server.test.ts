@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test, type TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import postgres from 'postgres';
+import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
+import type { Intelligence } from '../../src/app/stores.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { PLANNING } from '../../src/database/postgres/connection-pool.ts';
+import * as reads from '../../src/urls/postgres/lookup.ts';
+import * as searches from '../../src/urls/postgres/search.ts';
+import * as streams from '../../src/urls/postgres/streams.ts';
+import { freePort } from '../servers/child.ts';
+import { makeDatabase } from '../servers/temporary-database.ts';
+import { lastOf } from '../urls/answers.ts';
+import { ALWAYS, bounds, collect, collectFacts, find, hashOf, NEW_YEAR, searchKey, seen } from '../urls/contract/observations.ts';
+
+const T = NEW_YEAR;
+const URL = 'http://192.0.2.1/';
+const isUnavailable = (error: unknown) => error instanceof AppError && error.code === 'unavailable';
+
+test('several nodes may start at once on a new database', async (t) => {
+  const url = await makeDatabase();
+  const nodes = await Promise.all(Array.from({ length: 6 }, () => open(t, url)));
+  await nodes[0]?.apply([seen({ ts: T, url: URL })]);
+  for (const node of nodes) assert.equal((await lastOf(node, URL))?.status?.ts, T);
+  const names = await onDatabase(t, url)`select name from migrations order by number`;
+  assert.equal(new Set(names.map(({ name }) => name)).size, names.length);
+});
+
+test('a database that a newer version changed is refused only when the change was breaking', async (t) => {
+  const url = await makeDatabase();
+  await (await open(t, url)).close();
+  const sql = onDatabase(t, url);
+  await sql`insert into migrations (number, name, breaking) values (9999, '9999_later.sql', false)`;
+  await (await open(t, url)).close();
+  await sql`update migrations set breaking = true where number = 9999`;
+  await assert.rejects(open(t, url), /newer version of urlwarden \(9999_later\.sql\)/);
+});
+
+test('a server that is not there is told in words, and in time', async (t) => {
+  const startedAt = Date.now();
+  const nowhere = `127.0.0.1:${await freePort()}`;
+  await assert.rejects(open(t, `postgres://postgres@${nowhere}/x`), isUnavailable);
+  await assert.rejects(open(t, `postgres://postgres@${nowhere},${nowhere}/x`), isUnavailable);
+  assert.ok(Date.now() - startedAt < 5_000);
+});
+
+test('a store whose database is taken away is not ready, and is again when it is back', async (t) => {
+  const url = await makeDatabase();
+  const store = await open(t, url);
+  const sql = onServerOf(t, url);
+  const name = nameOf(url);
+  await store.ready();
+  await sql.unsafe(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
+  await sql.unsafe(`alter database ${name} rename to ${name}_away`);
+  await assert.rejects(store.ready(), isUnavailable);
+  await sql.unsafe(`alter database ${name}_away rename to ${name}`);
+  await store.ready();
+});
+
+test('a database that accepts no writes is not ready', async (t) => {
+  const url = await makeDatabase();
+  await (await open(t, url)).close();
+  await onServerOf(t, url).unsafe(`alter database ${nameOf(url)} set default_transaction_read_only = on`);
+  const store = await open(t, url);
+  await assert.rejects(store.ready(), isUnavailable);
+  await assert.rejects(store.apply([seen({ ts: T, url: URL })]), isUnavailable);
+});
+
+test('lookups go to the replicas, all else to the primary', async (t) => {
+  const [url, replica] = [await makeDatabase(), await makeDatabase()];
+  const other = await open(t, replica);
+  await other.apply([seen({ ts: T + 7, url: URL })]);
+  const store = await open(t, url, [replica, replica]);
+  await store.apply([seen({ ts: T, url: URL })]);
+  assert.equal((await lastOf(store, URL))?.status?.ts, T + 7);
+  assert.deepEqual(await find(store, 'host', '192.0.2.1'), [`${T + 7} ${URL}`]);
+  const [exported] = await collect(store.exportUrls({}, new AbortController().signal));
+  assert.equal(exported?.event?.ts, T);
+});
+
+test('a replica that fails is left alone, and others are asked', async (t) => {
+  const [url, replica] = [await makeDatabase(), await makeDatabase()];
+  const nowhere = `postgres://postgres@127.0.0.1:${await freePort()}/x`;
+  const notMigrated = await makeDatabase();
+  await (await open(t, replica)).apply([seen({ ts: T + 7, url: URL })]);
+  const one = await open(t, url, [nowhere, notMigrated, replica]);
+  for (let i = 0; i < 6; i++) assert.equal((await lastOf(one, URL))?.status?.ts, T + 7);
+  const none = await open(t, url, [nowhere, notMigrated]);
+  await none.apply([seen({ ts: T, url: URL })]);
+  for (let i = 0; i < 6; i++) assert.equal((await lastOf(none, URL))?.status?.ts, T);
+  await none.ready();
+});
+
+test('the statement of a search that is called off is cancelled', async (t) => {
+  const url = await makeDatabase();
+  const store = await open(t, url);
+  await store.apply([seen({ ts: T, url: URL })]);
+  const sql = onDatabase(t, url);
+  const called = new AbortController();
+  await sql.begin(async (transaction) => {
+    await transaction`lock table urls in access exclusive mode`;
+    const reading = collectFacts(store.search(searchKey('ip', '192.0.2.1'), ALWAYS, bounds(Infinity, called.signal)));
+    await until(async () => (await waiting(transaction)) === 1);
+    called.abort();
+    await assert.rejects(reading, { name: 'AbortError' });
+    await until(async () => (await waiting(transaction)) === 0);
+  });
+  assert.equal((await find(store, 'ip', '192.0.2.1')).length, 1);
+});
+
+test('a search that is called off while others wait on its connection leaves them their answers', async (t) => {
+  const url = await makeDatabase();
+  const store = await open(t, url, [], 1);
+  const urls = ['a', 'b', 'c'].map((name) => `http://${name}.example/`);
+  await store.apply(urls.map((one) => seen({ ts: T, url: one, ip: '192.0.2.1', asn: 64500 })));
+  const called = new AbortController();
+  const search = (signal?: AbortSignal) =>
+    collectFacts(store.search(searchKey('asn', 64500), ALWAYS, bounds(9, signal)));
+  await Promise.all([store.urlLast(URL), search()]);
+  await onDatabase(t, url).begin(async (transaction) => {
+    await transaction`lock table families in access exclusive mode`;
+    const first = lastOf(store, urls[0] as string);
+    await until(async () => (await waiting(transaction)) === 1);
+    const searching = search(called.signal);
+    const others = urls.map((one) => lastOf(store, one));
+    await setTimeout(20);
+    called.abort();
+    await assert.rejects(searching, { name: 'AbortError' });
+    await transaction`commit`;
+    const answers = await Promise.all([first, ...others]);
+    assert.deepEqual(
+      answers.map((answer) => answer?.url),
+      [urls[0], ...urls],
+    );
+  });
+});
+
+test('every lookup and search reads indexes, in their order', async (t) => {
+  const url = await makeDatabase();
+  const store = await open(t, url);
+  for (let batch = 0; batch < 4; batch++)
+    await store.apply(Array.from({ length: 3_000 }, (_, i) => varied(batch * 3_000 + i)));
+  const sql = onDatabase(t, url, PLANNING);
+  await sql`analyze`;
+  for (const [name, text] of Object.entries({ ...reads, ...streams, ...searches })) {
+    if (typeof text !== 'string') continue;
+    const plan = (await sql.unsafe(`explain (generic_plan) ${text}`)).map((row) => row['QUERY PLAN']).join('\n');
+    assert.doesNotMatch(plan, /Seq Scan|Sort|Hash|Bitmap/, `${name}:\n${plan}`);
+    assert.equal(plan.match(/Index Cond/g)?.length, plan.match(/Index (?:Only )?Scan/g)?.length, `${name}:\n${plan}`);
+  }
+});
+
+test('texts of any length and spelling come back as they went in', async (t) => {
+  const store = await open(t, await makeDatabase());
+  const texts = [
+    '{"a,b"}',
+    'null',
+    'NULL',
+    '\\',
+    '\\x00',
+    "'; drop table urls; --",
+    'ﷺ‮',
+    '𝒳'.repeat(1_024),
+    ' ',
+    '$1',
+    incompressible(),
+  ];
+  for (const [i, text] of texts.entries()) {
+    const url = `http://a.example/${i}${'y'.repeat(8_000)}`;
+    const payload = { fileName: text, family: text, sha256: hashOf(i.toString(16)) };
+    await store.apply([seen({ ts: T, url, status: 'removed', removal: text, reporter: text, payload })], {
+      feed: text,
+      ts: T,
+    });
+    const last = await lastOf(store, url);
+    assert.deepEqual([last?.url, last?.status?.removal, last?.status?.reporter], [url, text, text]);
+    assert.deepEqual([last?.payload?.file_name, last?.payload?.['malware-family']], [text, text]);
+    assert.deepEqual(await store.finishListing({ feed: text, ts: T + 1 }), { wentOffline: 0 });
+  }
+  const nul = { by: 'family', folded: 'a\0b' } as const;
+  assert.deepEqual(await collectFacts(store.search(nul, ALWAYS, bounds())), []);
+});
+
+test('a batch that fails leaves nothing behind, and the next one succeeds', async (t) => {
+  const store = await open(t, await makeDatabase());
+  const good = seen({ ts: 10, url: 'http://a.example/', reporter: 'new' });
+  const bad = { ...seen({ ts: 10, url: 'http://b.example/' }), ts: 1.5 };
+  await assert.rejects(store.apply([good, bad]));
+  assert.equal(await store.urlId('http://a.example/'), null);
+  await store.apply([good]);
+  assert.equal((await lastOf(store, 'http://a.example/'))?.status?.reporter, 'new');
+});
+
+async function open(t: TestContext, url: string, readUrls: string[] = [], connections = 3): Promise<Intelligence> {
+  const store = await openPostgresIntelligence({ url, readUrls, connections });
+  t.after(() => store.close());
+  return store;
+}
+
+function onDatabase(t: TestContext, url: string, connection = {}): postgres.Sql {
+  const sql = postgres(url, { max: 2, connection, onnotice: () => {} });
+  t.after(() => sql.end({ timeout: 0 }));
+  return sql;
+}
+
+function onServerOf(t: TestContext, url: string): postgres.Sql {
+  return onDatabase(t, url.replace(/[^/]+$/, 'postgres'));
+}
+
+function nameOf(url: string): string {
+  return url.replace(/^.*\//, '');
+}
+
+/** Statements of the store that wait for a lock. */
+async function waiting(sql: postgres.TransactionSql): Promise<number> {
+  const [row] = await sql`
+    select count(*)::integer as count from pg_stat_activity
+    where datname = current_database() and application_name = 'urlwarden' and wait_event_type = 'Lock'`;
+  return row?.count;
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const givesUpAt = Date.now() + 10_000;
+  while (!(await isSo())) {
+    assert.ok(Date.now() < givesUpAt, 'it did not become so');
+    await setTimeout(10);
+  }
+}
+
+/** Many of everything, so that no table is small enough to be read as a whole. */
+function varied(i: number) {
+  return seen({
+    ts: T + i * 600,
+    url: `http://h${i % 3_000}.example/${i}`,
+    status: i % 2 === 0 ? 'removed' : 'online',
+    ...(i % 2 === 0 && { removal: `reason ${i % 3_000}` }),
+    reporter: `reporter ${i % 3_000}`,
+    ip: `10.${i % 7}.${i % 250}.${i % 199}`,
+    asn: 64_500 + (i % 900),
+    payload: { sha256: (i % 5_000).toString(16).padStart(64, '0'), family: `Family ${i % 3_000}` },
+  });
+}
+
+/** 1,024 characters of four bytes each, more than an index entry holds. */
+function incompressible(): string {
+  return Array.from(randomBytes(1_024), (byte, i) => String.fromCodePoint(0x1f300 + byte + (i % 3) * 256)).join('');
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { openReader } from '../../src/database/sqlite/database.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+function opened(t: TestContext) {
+  const path = join(temporaryFolder(t), 'some.db');
+  const writer = new DatabaseSync(path);
+  writer.exec('pragma journal_mode = wal; create table numbers (number integer)');
+  const reader = openReader(path);
+  t.after(() => {
+    reader.close();
+    writer.close();
+  });
+  const count = reader.prepare<[number]>('select count(*) from numbers');
+  return { writer, reader, count: () => count.get()?.[0], add: () => writer.exec('insert into numbers values (1)') };
+}
+
+test('what is read in one go, promises included, is one state', async (t) => {
+  const { count, add } = opened(t);
+  assert.equal(count(), 0);
+  add();
+  assert.equal(count(), 0);
+  await Promise.resolve();
+  assert.equal(count(), 0);
+});
+
+test('what is read before the event loop goes on does not decide what is read after', async (t) => {
+  const { count, add } = opened(t);
+  assert.equal(count(), 0);
+  add();
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  assert.equal(count(), 1);
+});
+
+test('after a renewal what is read in the same go sees what was written', (t) => {
+  const { reader, count, add } = opened(t);
+  assert.equal(count(), 0);
+  add();
+  reader.renew();
+  assert.equal(count(), 1);
+});
+
+test('a reader that waits keeps nobody from folding the log back', async (t) => {
+  const { writer, count, add } = opened(t);
+  const fold = () => writer.prepare('pragma wal_checkpoint(truncate)').get()?.busy;
+  writer.exec('pragma busy_timeout = 0');
+  add();
+  count();
+  assert.equal(fold(), 1, 'it is still being read');
+  await setImmediate();
+  assert.equal(fold(), 0);
+});
+
+test('a statement that fails leaves the reader usable', async (t) => {
+  const { reader, count } = opened(t);
+  const bad = reader.prepare<[number]>('select abs(-9223372036854775808) from (select 1)');
+  assert.throws(() => bad.get(), /integer overflow/);
+  assert.equal(count(), 0);
+  await setImmediate();
+  assert.equal(count(), 0);
+});

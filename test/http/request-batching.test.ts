@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { describe, test } from 'node:test';
+import { batchRequests } from '../../src/http/request-batching.ts';
+import { BASE, NOW, serve, stubStore } from './build.ts';
+import { open, parseAnswers } from './raw.ts';
+
+const KNOWN = 'http://192.0.2.1/x';
+const CONNECTIONS = 20;
+const HEAD = `POST ${BASE}/last HTTP/1.1\r\nHost: a\r\n`;
+const BODY = JSON.stringify({ url: KNOWN });
+const message = (body: string, headers = '') =>
+  `${HEAD}${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+const MESSAGE = message(BODY);
+
+/** A listener that notes what it was called with, behind `atEndOfTurn`. */
+function noted(): { listener: RequestListener; handled: IncomingMessage[] } {
+  const handled: IncomingMessage[] = [];
+  return { listener: batchRequests((request) => void handled.push(request)), handled };
+}
+
+const requestOf = (text: string) => ({ text, destroyed: false }) as unknown as IncomingMessage & { destroyed: boolean };
+const NO_RESPONSE = new EventEmitter() as ServerResponse;
+const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('requests of one turn', () => {
+  test('are handed over at its end, in the order in which they came', async () => {
+    const { listener, handled } = noted();
+    const [first, second, third] = [requestOf('a'), requestOf('b'), requestOf('c')];
+    listener(first, NO_RESPONSE);
+    await Promise.resolve();
+    listener(second, NO_RESPONSE);
+    process.nextTick(() => listener(third, NO_RESPONSE));
+    await Promise.resolve();
+    assert.deepEqual(handled, []);
+    await endOfTurn();
+    assert.deepEqual(handled, [first, second, third]);
+  });
+
+  test('are handed over once, also when the next turn brings more', async () => {
+    const { listener, handled } = noted();
+    const [first, second] = [requestOf('a'), requestOf('b')];
+    listener(first, NO_RESPONSE);
+    await endOfTurn();
+    listener(second, NO_RESPONSE);
+    await endOfTurn();
+    await endOfTurn();
+    assert.deepEqual(handled, [first, second]);
+  });
+
+  test('are forgotten when their clients left before its end', async () => {
+    const { listener, handled } = noted();
+    const [gone, stayed] = [requestOf('a'), requestOf('b')];
+    listener(gone, NO_RESPONSE);
+    listener(stayed, NO_RESPONSE);
+    gone.destroyed = true;
+    await endOfTurn();
+    assert.deepEqual(handled, [stayed]);
+  });
+
+  test('of many connections are looked up in one go', async (t) => {
+    let goes = 0;
+    let isGoing = false;
+    const urlLast = () => {
+      if (!isGoing) {
+        goes++;
+        isGoing = true;
+        process.nextTick(() => {
+          isGoing = false;
+        });
+      }
+      return null;
+    };
+    const { port } = await serve(t, { services: { store: stubStore({ urlLast }) } });
+    const sockets = Array.from({ length: CONNECTIONS }, () => open(port));
+    const askAll = async () => {
+      const answers = sockets.map((socket) => once(socket, 'data'));
+      for (const socket of sockets) socket.write(MESSAGE);
+      await Promise.all(answers);
+    };
+    await askAll(); // connections are accepted one after another
+    goes = 0;
+    await askAll();
+    for (const socket of sockets) socket.destroy();
+    assert.ok(goes <= CONNECTIONS / 4, `${CONNECTIONS} requests took ${goes} goes`);
+  });
+
+  test('are answered also when the client sends nothing more', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({ urlLast: () => null }) } });
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    socket.end(MESSAGE);
+    await once(socket, 'close');
+    assert.deepEqual(
+      parseAnswers(text).map(({ statusCode }) => statusCode),
+      [404],
+    );
+  });
+
+  test('of one connection are answered in their order, in whatever pieces they came', async (t) => {
+    const { port } = await serve(t, { observations: [{ ts: NOW - 10, url: KNOWN, status: 'online', reporter: 'r' }] });
+    const chunked = `${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\n{"\r\n${(BODY.length - 2).toString(16)}\r\n${BODY.slice(2)}\r\n0\r\n\r\n`;
+    const socket = open(port);
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+    });
+    const ended = once(socket, 'close');
+    for (const piece of MESSAGE) {
+      socket.write(piece);
+      await endOfTurn();
+    }
+    const unknown = JSON.stringify({ url: 'http://192.0.2.1/y' });
+    socket.write(chunked + message(unknown) + message('no JSON') + message(BODY, 'Connection: close\r\n'));
+    await ended;
+    assert.deepEqual(
+      parseAnswers(text).map(({ statusCode }) => statusCode),
+      [200, 200, 404, 400, 200],
+    );
+  });
+});

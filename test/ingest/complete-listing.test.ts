@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { AppError } from '../../src/core/errors.ts';
+import type { Item } from '../../src/ingest/sources/format.ts';
+import { newestEventOf } from '../urls/answers.ts';
+import { importWorld, madeFormat, NO_SOURCE, NOW_TS, row, type World } from './import-world.ts';
+
+const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.example/`) as [string, string, string, string];
+
+/** A listing that names these URLs, each seen online at `ts`. */
+function listed(ts: number, ...urls: string[]): Item[] {
+  return urls.map((url, i) => row(i + 1, url, [ts, 'online']));
+}
+
+async function complete(world: World, items: Item[], options: object = {}) {
+  const format = madeFormat(async function* () {
+    yield items;
+  });
+  return world.run({ format, source: NO_SOURCE, isComplete: true, ...options });
+}
+
+async function last({ store }: World, url: string): Promise<string> {
+  const event = await newestEventOf(store, url);
+  return event ? `${event.status}@${event.ts}` : 'unknown';
+}
+
+suite('a complete listing', () => {
+  test('takes what it leaves out offline, at its own time', async (t) => {
+    const world = await importWorld(t);
+    await complete(world, listed(100, A, B, C));
+    const report = await complete(world, listed(200, A, B, D));
+    assert.deepEqual([report.outcome, report.wentOffline, report.listingTs], ['done', 1, 200]);
+    assert.deepEqual(await Promise.all([A, B, C, D].map((url) => last(world, url))), [
+      'added@100',
+      'added@100',
+      'offline@200',
+      'added@200',
+    ]);
+    const again = await complete(world, listed(200, A, B, D));
+    assert.deepEqual([again.wentOffline, again.eventsChanged, again.urlsAdded], [0, 0, 0]);
+  });
+
+  test('ends the same in reverse order', async (t) => {
+    const listings = [listed(100, A, B, C), listed(200, A, B, D), listed(300, A, C, D)];
+    const orders = [[0, 1, 2] as const, [2, 1, 0] as const, [1, 2, 0] as const];
+    const results: unknown[] = [];
+    for (const order of orders) {
+      const world = await importWorld(t);
+      for (const i of order) await complete(world, listings[i] ?? [], { isForced: true });
+      const ends = await Promise.all([A, B, C, D].map((url) => last(world, url)));
+      results.push(ends.map((end) => end.replace(/@.*/, '').replace('added', 'online')));
+    }
+    assert.deepEqual(results[0], ['online', 'offline', 'online', 'online']);
+    assert.deepEqual(results[1], results[0]);
+    assert.deepEqual(results[2], results[0]);
+  });
+
+  const times: [string, Item[], number | null, number][] = [
+    ['the newest time in its rows', listed(200, A, B), null, 200],
+    ['also where that stands in a row that is not the last', [...listed(200, A), ...listed(150, B)], null, 200],
+    ['its banner, where that is later', [{ kind: 'time', ts: 250 }, ...listed(200, A, B)], null, 250],
+    ['its rows, where those are later', [{ kind: 'time', ts: 150 }, ...listed(200, A, B)], null, 200],
+    ['what the operator says', [{ kind: 'time', ts: 250 }, ...listed(200, A, B)], 220, 220],
+  ];
+  for (const [what, items, asOfTs, expected] of times) {
+    test(`has the time of ${what}`, async (t) => {
+      const world = await importWorld(t);
+      await complete(world, listed(100, A, B, C));
+      assert.equal((await complete(world, items, { asOfTs })).listingTs, expected);
+      assert.equal(await last(world, C), `offline@${expected}`);
+    });
+  }
+
+  test('does not name what its row calls offline', async (t) => {
+    const world = await importWorld(t);
+    await complete(world, listed(100, A, B, C));
+    await complete(world, [...listed(200, A, B), row(3, C, [50, 'online'], [80, 'offline'])]);
+    assert.equal(await last(world, C), 'offline@200');
+  });
+
+  test('of another feed takes nothing of this one offline', async (t) => {
+    const world = await importWorld(t);
+    await complete(world, listed(100, A, B, C));
+    const report = await complete(world, listed(200, A, B), { feed: 'other' });
+    assert.equal(report.wentOffline, 0);
+    assert.equal(await last(world, C), 'added@100');
+  });
+
+  test('that was cut off takes nothing offline', async (t) => {
+    const world = await importWorld(t);
+    await complete(world, listed(100, A, B, C));
+    const format = madeFormat(async function* () {
+      yield listed(200, A, B);
+      throw new AppError('bad_request', 'the file ends in the middle');
+    });
+    await assert.rejects(world.run({ format, source: NO_SOURCE, isComplete: true }));
+    assert.equal(await last(world, C), 'added@100');
+  });
+
+  const refusals: [string, Item[], object, RegExp][] = [
+    ['would take more than half offline', listed(200, A), {}, /take 2 of the 3 online URLs of feed offline.*--force/],
+    ['has a last row that is no row', [...listed(200, A, B), bad(3)], {}, /cut off.*--force/],
+    ['has no time', [], {}, /no time in it: tell it with --as-of/],
+    ['is of the future', listed(200, A, B), { asOfTs: NOW_TS + 100_000 }, /more than a day ahead/],
+  ];
+  for (const [what, items, options, message] of refusals) {
+    test(`that ${what} is refused, and its rows stay`, async (t) => {
+      const world = await importWorld(t);
+      await complete(world, listed(100, A, B, C));
+      const report = await complete(world, items, options);
+      assert.deepEqual([report.outcome, report.wentOffline, report.listingTs], ['refused', 0, null]);
+      assert.match(report.error ?? '', message);
+      assert.equal(await last(world, C), 'added@100');
+      const [record] = await world.control.imports({ limit: 1 });
+      assert.deepEqual([record?.outcome, record?.error], ['refused', report.error]);
+    });
+  }
+
+  test('is applied when it is forced', async (t) => {
+    const world = await importWorld(t);
+    await complete(world, listed(100, A, B, C));
+    const report = await complete(world, [...listed(200, A), bad(2)], { isForced: true });
+    assert.deepEqual([report.outcome, report.wentOffline], ['done', 2]);
+  });
+
+  test('half is not more than half', async (t) => {
+    const world = await importWorld(t);
+    await complete(world, listed(100, A, B, C, D));
+    assert.equal((await complete(world, listed(200, A, B))).wentOffline, 2);
+  });
+
+  test('that is stopped takes nothing offline', async (t) => {
+    const world = await importWorld(t);
+    await complete(world, listed(100, A, B, C));
+    const controller = new AbortController();
+    const format = madeFormat(async function* () {
+      yield listed(200, A, B);
+      controller.abort();
+    });
+    const report = await world.run({ format, source: NO_SOURCE, isComplete: true, signal: controller.signal });
+    assert.equal(report.outcome, 'stopped');
+    assert.equal(await last(world, C), 'added@100');
+  });
+
+  test('a dry run tells its time', async (t) => {
+    const report = await complete(await importWorld(t), listed(200, A), { into: null });
+    assert.deepEqual([report.outcome, report.listingTs], ['done', 200]);
+  });
+});
+
+function bad(line: number): Item {
+  return { kind: 'reject', line, text: '', reason: 'bad' };
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { openIntelligence } from '../../../src/app/stores.ts';
+import { createRunFeed, type FeedImportOptions } from '../../../src/ingest/feeds/feed-import.ts';
+import { openNetworks } from '../../../src/ingest/networks.ts';
+import { INPUT_LIMITS } from '../../../src/ingest/sources/format.ts';
+import { temporaryControl } from '../../temporary-control.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { newestEventOf } from '../../urls/answers.ts';
+import { factsOf } from '../../urls/contract/observations.ts';
+import { mmdbOf } from '../mmdb.ts';
+import { feedOf } from './feed-of.ts';
+
+const NOW = 1_767_225_600;
+const LIST = 'http://192.0.2.1/a\nhttp://192.0.2.1/b\nhttp://198.51.100.1/c\n';
+
+async function open(t: TestContext, answer: RequestListener, given: Partial<FeedImportOptions> = {}) {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const dataDir = temporaryFolder(t);
+  const store = await openIntelligence({ dataDir });
+  t.after(() => store.close());
+  const control = await temporaryControl(t, dataDir);
+  const allowedNetworks = ['127.0.0.0/8'];
+  const options = {
+    store,
+    control,
+    networks: openNetworks(null),
+    allowedNetworks,
+    resolvesHosts: false,
+    limits: INPUT_LIMITS,
+    now: () => NOW,
+  };
+  const run = createRunFeed({ ...options, ...given });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/list`;
+  const feed = feedOf({ url, allowsPrivate: true });
+  const signal = new AbortController().signal;
+  return {
+    store,
+    control,
+    feed,
+    run: (known: Partial<typeof feed> = {}) => run({ ...feed, ...known }, signal),
+    runUntil: run,
+  };
+}
+
+describe('a run of a feed', () => {
+  test('imports what is new, gives it networks, and asks on condition the next time', async (t) => {
+    const file = join(temporaryFolder(t), 'asn.mmdb');
+    writeFileSync(file, mmdbOf({ '192.0.2.0/24': { autonomous_system_number: 64500 } }));
+    const { store, control, run } = await open(
+      t,
+      (request, response) => {
+        if (request.headers['if-none-match'] === '"1"') response.writeHead(304).end();
+        else response.writeHead(200, { etag: '"1"', 'content-length': LIST.length }).end(LIST);
+      },
+      { networks: openNetworks(file) },
+    );
+    const validators = { etag: '"1"', lastModified: null };
+    assert.deepEqual(await run(), { outcome: 'imported', rows: 3, validators });
+    assert.ok(await store.urlId('http://192.0.2.1/a'));
+    const bounds = { limit: 9, signal: new AbortController().signal };
+    const facts = [];
+    for await (const lines of store.search({ by: 'asn', asn: 64500 }, { since: 0, until: NOW }, bounds))
+      facts.push(...factsOf(lines));
+    assert.equal(facts.length, 2);
+    assert.deepEqual(await run(validators), { outcome: 'not_modified' });
+    const [first, ...others] = await control.imports({ feed: 'f', limit: 9 });
+    assert.deepEqual([first?.outcome, others.length], ['done', 0]);
+  });
+
+  test('a feed that is not marked for it reaches no private network, allowed or not', async (t) => {
+    const { run } = await open(t, (_request, response) => response.end(LIST));
+    await assert.rejects(run({ allowsPrivate: false }), /loopback.*--feeds-allow-private/);
+  });
+
+  test('a complete listing that takes most of it offline is a failure', async (t) => {
+    let [body, ts] = [LIST, NOW];
+    const { run, store } = await open(t, (_request, response) => response.end(body), { now: () => ts });
+    await run({ isComplete: true });
+    [body, ts] = ['http://192.0.2.1/a\n', NOW + 60];
+    await assert.rejects(run({ isComplete: true }), { code: 'bad_request' });
+    assert.equal((await newestEventOf(store, 'http://192.0.2.1/b'))?.status, 'added');
+  });
+
+  test('an answer of which no row can be used is a failure', async (t) => {
+    const { run } = await open(t, (_request, response) => response.end('<html>\n<p>Log in\n</html>\n'));
+    await assert.rejects(run(), /None of its 3 rows could be used: see urlwarden import rejects 1/);
+  });
+
+  test('an answer that is cut off is a failure', async (t) => {
+    const { run } = await open(t, (_request, response) => {
+      response.writeHead(200, { 'content-length': 999 }).write(LIST, () => response.destroy());
+    });
+    await assert.rejects(run(), /broke the connection off/);
+  });
+
+  test('an unknown format is told', async (t) => {
+    const { run } = await open(t, (_request, response) => response.end());
+    await assert.rejects(run({ format: 'old' }), /no format "old"/);
+  });
+
+  test('is called off in the middle', async (t) => {
+    const stop = new AbortController();
+    const { runUntil, feed } = await open(t, (_request, response) => {
+      response.write(LIST, () => stop.abort());
+    });
+    assert.deepEqual(await runUntil(feed, stop.signal), { outcome: 'stopped' });
+  });
+});

@@ -1,0 +1,24 @@
+import type { Feed } from '../../../src/ingest/store.ts';
+
+/** A feed that never ran, but for what a test says of it. */
+export function feedOf(known: Partial<Feed>): Feed {
+  return {
+    name: 'f',
+    format: 'url-list',
+    url: 'https://feeds.example/list',
+    intervalSeconds: 300,
+    headers: {},
+    isComplete: false,
+    isPaused: false,
+    allowsPrivate: false,
+    etag: null,
+    lastModified: null,
+    lastRunTs: null,
+    lastSuccessTs: null,
+    lastError: null,
+    nextRunTs: 0,
+    failures: 0,
+    rows: null,
+    ...known,
+  };
+}

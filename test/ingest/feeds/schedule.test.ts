@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { describe, test, type TestContext } from 'node:test';
+import type { Control } from '../../../src/app/stores.ts';
+import { AppError } from '../../../src/core/errors.ts';
+import type { FeedResult, RunFeed } from '../../../src/ingest/feeds/feed-run.ts';
+import { type ScheduleOptions, startSchedule } from '../../../src/ingest/feeds/schedule.ts';
+import type { Feed } from '../../../src/ingest/store.ts';
+import { temporaryControl } from '../../temporary-control.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { feedOf } from './feed-of.ts';
+
+const NOW = 1_767_225_600;
+const DONE: FeedResult = { outcome: 'imported', rows: 7, validators: { etag: '"e"', lastModified: 'then' } };
+
+type World = Awaited<ReturnType<typeof open>>;
+
+/** A schedule over real control data, with a clock and timers of its own. */
+async function open(
+  t: TestContext,
+  feeds: readonly Partial<Feed>[],
+  given: Partial<ScheduleOptions> & { dataDir?: string } = {},
+) {
+  const { dataDir = temporaryFolder(t), ...options } = given;
+  const control = await temporaryControl(t, dataDir);
+  for (const feed of feeds) await control.putFeed(feedOf({ nextRunTs: NOW, ...feed }));
+  const clock = { ts: NOW };
+  const ran: string[] = [];
+  const turns: string[] = [];
+  const timers = new Map<() => void, number>();
+  const runFeed: RunFeed = options.runFeed ?? (async () => DONE);
+  const schedule = startSchedule({
+    control,
+    now: () => clock.ts,
+    random: () => 0,
+    every(ms, work) {
+      timers.set(work, ms);
+      return () => timers.delete(work);
+    },
+    owner: 'a',
+    onRun: (name, { outcome }) => turns.push(`${name} ${outcome}`),
+    onFailure: (error) => {
+      throw error;
+    },
+    ...options,
+    runFeed(feed, signal) {
+      ran.push(feed.name);
+      return runFeed(feed, signal);
+    },
+  });
+  const feed = async (name = 'f') => (await control.feed(name)) ?? assert.fail(`no ${name}`);
+  return { schedule, control, clock, ran, turns, timers, feed, dataDir };
+}
+
+describe('the schedule of feeds', () => {
+  test('runs what is due, the longest due first, and nothing else', async (t) => {
+    const { schedule, ran, turns } = await open(t, [
+      { name: 'due' },
+      { name: 'later', nextRunTs: NOW + 1 },
+      { name: 'overdue', nextRunTs: NOW - 9 },
+      { name: 'paused', isPaused: true, nextRunTs: 0 },
+    ]);
+    await schedule.runDue();
+    assert.deepEqual(ran, ['overdue', 'due']);
+    assert.deepEqual(turns, ['overdue imported', 'due imported']);
+  });
+
+  test('a success is written down, and the next run is an interval away', async (t) => {
+    const { schedule, clock, ran, feed } = await open(t, [{ failures: 2, lastError: 'x' }]);
+    await schedule.runDue();
+    const { lastRunTs, lastSuccessTs, lastError, failures, rows, etag, lastModified, nextRunTs } = await feed();
+    assert.deepEqual([lastRunTs, lastSuccessTs, nextRunTs], [NOW, NOW, NOW + 300]);
+    assert.deepEqual([lastError, failures, rows, etag, lastModified], [null, 0, 7, '"e"', 'then']);
+    clock.ts += 299;
+    await schedule.runDue();
+    assert.equal(ran.length, 1);
+    clock.ts += 1;
+    await schedule.runDue();
+    assert.equal(ran.length, 2);
+  });
+
+  test('nothing new is a success that leaves the rest as it was', async (t) => {
+    const known = { rows: 9, etag: '"old"', lastModified: 'once' };
+    const { schedule, feed } = await open(t, [known], { runFeed: async () => ({ outcome: 'not_modified' }) });
+    await schedule.runDue();
+    const { lastSuccessTs, rows, etag, lastModified } = await feed();
+    assert.deepEqual({ lastSuccessTs, rows, etag, lastModified }, { lastSuccessTs: NOW, ...known });
+  });
+
+  test('a failure is told in words, and tried again later and later', async (t) => {
+    const known = { lastSuccessTs: NOW - 300, rows: 9, etag: '"old"', intervalSeconds: 86_400 };
+    const world = await open(t, [known], {
+      runFeed: async () => {
+        throw new AppError('unavailable', 'feeds.example answered 503', { retryAfterSeconds: 400 });
+      },
+    });
+    for (const [failures, delay] of [
+      [1, 400],
+      [2, 600],
+      [3, 1_200],
+    ] as const) {
+      await world.schedule.runDue();
+      const feed = await world.feed();
+      assert.deepEqual([feed.failures, feed.nextRunTs - world.clock.ts], [failures, delay]);
+      world.clock.ts = feed.nextRunTs;
+    }
+    const { lastError, lastSuccessTs, rows, etag } = await world.feed();
+    assert.deepEqual([lastError, lastSuccessTs, rows, etag], ['feeds.example answered 503', NOW - 300, 9, '"old"']);
+  });
+
+  test('a defect tells nobody what is inside, and does not keep others from running', async (t) => {
+    const world = await open(t, [{ name: 'bad', nextRunTs: NOW - 1 }, { name: 'good' }], {
+      async runFeed({ name }) {
+        if (name === 'bad') throw new TypeError('secret of x.y');
+        return DONE;
+      },
+    });
+    await world.schedule.runDue();
+    assert.match((await world.feed('bad')).lastError ?? '', /unforeseen/);
+    assert.deepEqual(world.turns, ['bad failed', 'good imported']);
+  });
+
+  test('one run at a time, also while it is asked to look again', async (t) => {
+    const gate = Promise.withResolvers<FeedResult>();
+    const { schedule, ran, timers } = await open(t, [{}], { runFeed: () => gate.promise });
+    const first = schedule.runDue();
+    await started(ran);
+    for (const work of timers.keys()) work();
+    const second = schedule.runDue();
+    gate.resolve(DONE);
+    await Promise.all([first, second]);
+    assert.deepEqual(ran, ['f']);
+  });
+
+  test('of two nodes one runs a feed, and the other does not repeat it', async (t) => {
+    const gate = Promise.withResolvers<FeedResult>();
+    const a = await open(t, [{}], { runFeed: () => gate.promise });
+    const b = await open(t, [], { dataDir: a.dataDir, owner: 'b' });
+    const running = a.schedule.runDue();
+    await started(a.ran);
+    await b.schedule.runDue();
+    assert.deepEqual([b.ran, b.turns], [[], ['f busy']]);
+    gate.resolve(DONE);
+    await running;
+    await b.schedule.runDue();
+    assert.deepEqual(b.ran, []);
+    b.clock.ts += 300;
+    await b.schedule.runDue();
+    assert.deepEqual(b.ran, ['f']);
+  });
+
+  test('the feed of a node that is gone is taken over when its lease has ended', async (t) => {
+    const world = await open(t, [{}]);
+    await world.control.leaseFeed('f', 'gone', { nowTs: NOW, untilTs: NOW + 120 });
+    await world.schedule.runDue();
+    assert.deepEqual(world.turns, ['f busy']);
+    world.clock.ts += 120;
+    await world.schedule.runDue();
+    assert.deepEqual(world.turns, ['f busy', 'f imported']);
+  });
+
+  test('a long run renews its lease, and gives up when it has lost it', async (t) => {
+    const world = await open(t, [{}], { runFeed: untilAborted });
+    const running = world.schedule.runDue();
+    await started(world.ran);
+    const renew = renewalOf(world);
+    world.clock.ts += 100;
+    renew();
+    await settled(world.control);
+    world.clock.ts += 100;
+    const other = { nowTs: world.clock.ts, untilTs: world.clock.ts + 60 };
+    assert.equal(await world.control.leaseFeed('f', 'b', other), false, 'renewed at 100 until 220');
+    world.clock.ts += 30;
+    assert.equal(await world.control.leaseFeed('f', 'b', { nowTs: world.clock.ts, untilTs: NOW + 999 }), true);
+    renew();
+    await running;
+    assert.deepEqual(world.turns, ['f busy']);
+    assert.equal((await world.feed()).failures, 0);
+    assert.equal(await world.control.leaseFeed('f', 'c', { nowTs: world.clock.ts, untilTs: NOW + 999 }), false);
+  });
+
+  test('closing calls off the run, waits for it, and leaves it due for the next start', async (t) => {
+    const world = await open(t, [{}, { name: 'next' }], { runFeed: untilAborted });
+    const running = world.schedule.runDue();
+    await started(world.ran);
+    await world.schedule.close();
+    await running;
+    assert.deepEqual(world.turns, ['f stopped']);
+    assert.deepEqual(world.timers.size, 0);
+    const { nextRunTs, failures, lastError } = await world.feed();
+    assert.deepEqual([nextRunTs, failures, lastError], [NOW, 0, null]);
+    const restarted = await open(t, [], { dataDir: world.dataDir, owner: 'b' });
+    await restarted.schedule.runDue();
+    assert.deepEqual(restarted.ran, ['f', 'next'], 'its lease was given back');
+  });
+
+  test('a feed that is removed or paused while it waits is left alone', async (t) => {
+    const world = await open(t, [{ name: 'a', nextRunTs: NOW - 2 }, { name: 'b' }, { name: 'c' }], {
+      async runFeed() {
+        await world.control.removeFeed('b');
+        await world.control.changeFeed('c', { isPaused: true });
+        return DONE;
+      },
+    });
+    await world.schedule.runDue();
+    assert.deepEqual(world.ran, ['a']);
+  });
+
+  test('control data that does not answer is told, and looked at again', async (t) => {
+    const failures: unknown[] = [];
+    const world = await open(t, [{}], { onFailure: (error) => failures.push(error) });
+    const { feeds } = world.control;
+    world.control.feeds = async () => {
+      throw new AppError('unavailable', 'away');
+    };
+    await world.schedule.runDue();
+    assert.equal(failures.length, 1);
+    world.control.feeds = feeds;
+    await world.schedule.runDue();
+    assert.deepEqual(world.ran, ['f']);
+  });
+});
+
+const untilAborted: RunFeed = (_feed, signal) =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve({ outcome: 'stopped' })));
+
+async function started(ran: readonly string[]): Promise<void> {
+  while (ran.length === 0) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Writes happen in order, so that one more tells that those before it are done. */
+async function settled(control: Control): Promise<void> {
+  await control.releaseFeed('none', 'none');
+}
+
+function renewalOf({ timers }: World): () => void {
+  const [renewal] = [...timers].find(([, ms]) => ms === 30_000) ?? assert.fail('the lease is not renewed');
+  return renewal;
+}

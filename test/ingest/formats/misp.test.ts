@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { AppError } from '../../../src/core/errors.ts';
+import { misp } from '../../../src/ingest/formats/misp.ts';
+import { familiesOf } from '../../../src/ingest/formats/misp-group.ts';
+import { sourceOf } from '../../../src/ingest/sources/source.ts';
+import { fixture, inChunks, inputsOf, readFixture, readSource, readText, rejectsOf, timesOf, ts } from './read-items.ts';
+
+const EVENT_ID = '8e0c1f3a-0000-4000-8000-000000000001';
+const EVENT = readFileSync(fixture(`misp-feed/${EVENT_ID}.json`), 'utf8');
+
+test('an event: URLs with their addresses, files and families', async () => {
+  const items = await readText(misp, EVENT);
+  const reporter = 'Example CERT';
+  const unknown = { fileType: null, fileExt: null, family: 'Mirai' };
+  assert.deepEqual(inputsOf(items), [
+    { ts: 1752760000, url: 'http://www.example.com/a', reporter, ip: ['198.51.100.4'], payload: { family: 'Mirai' } },
+    { ts: ts('2025-07-17T08:00:00Z'), url: 'http://files.example.org/b', reporter, payload: { family: 'Emotet' } },
+    { ts: ts('2025-07-17T12:00:00Z'), url: 'http://files.example.org/b', reporter },
+    {
+      ts: 1752765000,
+      url: 'http://cdn.example.net/c',
+      reporter,
+      ip: ['203.0.113.9'],
+      payload: {
+        ...unknown,
+        sha256: hash('sha256', 'file a'),
+        fileName: 'c.sh',
+        fileSize: 1842,
+        mimeType: 'text/x-shellscript',
+      },
+    },
+  ]);
+  assert.deepEqual(
+    items.flatMap((item) => (item.kind === 'file' ? item.file : [])),
+    [{ ...unknown, sha256: hash('sha256', 'file b'), fileName: 'b.exe', fileSize: null, mimeType: null }],
+  );
+  assert.deepEqual(timesOf(items), [1752773600]);
+  assert.deepEqual(
+    rejectsOf(items).map(({ reason }) => reason),
+    ['ip-dst: no IP address'],
+  );
+});
+
+test('a feed: the events that the manifest names, from its folder; a missing one is a reject', async () => {
+  const items = await readFixture(misp, 'misp-feed');
+  assert.deepEqual(inputsOf(items), inputsOf(await readText(misp, EVENT)));
+  assert.match(rejectsOf(items).at(-1)?.reason ?? '', /000002\.json: there is no such file/);
+  const row = items.find((item) => item.kind === 'observations');
+  assert.ok(row?.kind === 'observations' && row.text.startsWith(`${EVENT_ID}.json: {"type":"url"`));
+});
+
+test('a feed that cannot be reached now ends the run', async () => {
+  const down = sourceOf('down', failing(new AppError('unavailable', 'no answer')), null, () => null);
+  const manifest = sourceOf('manifest', inChunks(Buffer.from(`{"${EVENT_ID}":{}}`), 99), null, () => down);
+  await assert.rejects(readSource(misp, manifest), /no answer/);
+});
+
+test('a manifest that leads elsewhere is not followed', async () => {
+  const asked: string[] = [];
+  const manifest = JSON.stringify({ [EVENT_ID]: {}, '../../etc/passwd': {}, [`${EVENT_ID}/../x`]: {} });
+  const source = sourceOf('manifest', inChunks(Buffer.from(manifest), 99), null, (name) => {
+    asked.push(name);
+    return null;
+  });
+  const items = await readSource(misp, source);
+  assert.deepEqual(asked, [`${EVENT_ID}.json`]);
+  assert.equal(rejectsOf(items).length, 3);
+});
+
+test('lists of events, as the API answers', async () => {
+  const one = JSON.parse(EVENT);
+  const other = { Event: { date: '2025-01-02', Attribute: [{ type: 'url', value: 'http://192.0.2.1/' }] } };
+  const expected = [
+    ...inputsOf(await readText(misp, EVENT)),
+    { ts: ts('2025-01-02T00:00:00Z'), url: 'http://192.0.2.1/', reporter: '' },
+  ];
+  for (const list of [[one, other], { response: [one, other] }]) {
+    assert.deepEqual(inputsOf(await readText(misp, JSON.stringify(list))), expected);
+  }
+});
+
+const URL_A = { type: 'url', value: 'http://www.example.com/a', timestamp: '1752760000' };
+const URL_B = { type: 'url', value: 'http://www.example.com/b', timestamp: '1752760000' };
+const URL_ELSEWHERE = { type: 'url', value: 'http://www.example.org/', timestamp: '1752760000' };
+const IP = { type: 'ip-dst', value: '198.51.100.9' };
+
+test('an address that stands alone belongs to the host of the event, where there is one', async () => {
+  const ips = async (...attributes: object[]) =>
+    inputsOf(await readText(misp, JSON.stringify({ Event: { Attribute: attributes } }))).map(({ ip }) => ip);
+  assert.deepEqual(await ips(URL_A, URL_B, IP), [['198.51.100.9'], ['198.51.100.9']]);
+  assert.deepEqual(await ips(URL_A, URL_ELSEWHERE, IP), [undefined, undefined]);
+  assert.deepEqual(await ips({ ...URL_A, value: 'http://192.0.2.1/' }, IP), [undefined]);
+});
+
+test('without any time an attribute is a reject', async () => {
+  const event = { Event: { Attribute: [{ type: 'url', value: 'http://www.example.com/' }] } };
+  assert.deepEqual(
+    rejectsOf(await readText(misp, JSON.stringify(event))).map(({ reason }) => reason),
+    ['neither the attribute nor the event has a time'],
+  );
+});
+
+const TAGS: [tag: string, families: string[]][] = [
+  ['misp-galaxy:malpedia="Mirai"', ['Mirai']],
+  ['misp-galaxy:mitre-malware="Emotet - S0367"', ['Emotet']],
+  ['misp-galaxy:ransomware="Ryuk"', ['Ryuk']],
+  ['ms-caro-malware:malware-family="Zbot"', ['Zbot']],
+  ['misp-galaxy:threat-actor="Somebody"', []],
+  ['malware_classification:malware-category="Ransomware"', []],
+  ['tlp:clear', []],
+];
+
+test('which tags name a family', () => {
+  for (const [name, families] of TAGS) assert.deepEqual(familiesOf({ Tag: [{ name }] }), families, name);
+  assert.deepEqual(familiesOf({ Tag: [{ name: TAGS[0]?.[0] }, { name: 'misp-galaxy:tool="MIRAI"' }, 5, {}] }), [
+    'Mirai',
+  ]);
+});
+
+test('two families are none, and the own ones count before those of the event', async () => {
+  const tag = (family: string) => ({ name: `misp-galaxy:malpedia="${family}"` });
+  const familiesIn = async (attributeTags: object[], eventTags: object[]) => {
+    const event = { Event: { Tag: eventTags, Attribute: [{ ...URL_A, Tag: attributeTags }] } };
+    return inputsOf(await readText(misp, JSON.stringify(event))).map(({ payload }) => payload?.family);
+  };
+  assert.deepEqual(await familiesIn([tag('A')], [tag('B')]), ['A']);
+  assert.deepEqual(await familiesIn([], [tag('B')]), ['B']);
+  assert.deepEqual(await familiesIn([tag('A'), tag('C')], [tag('B')]), [undefined]);
+  assert.deepEqual(await familiesIn([], [tag('A'), tag('B')]), [undefined]);
+});
+
+test('what is neither is refused', async () => {
+  for (const text of ['', '{"a":1}', '"x"', 'http://example.com/']) {
+    await assert.rejects(readText(misp, text), /neither a MISP event nor the manifest/);
+  }
+});
+
+async function* failing(error: Error): AsyncGenerator<Buffer> {
+  yield Buffer.from('{');
+  throw error;
+}

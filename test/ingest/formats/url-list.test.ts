@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refang, urlList } from '../../../src/ingest/formats/url-list.ts';
+import { AS_OF_TS, inputsOf, readFixture, readText, rejectsOf } from './read-items.ts';
+
+const REFANGED: [text: string, url: string][] = [
+  ['hxxp://example[.]com/a', 'http://example.com/a'],
+  ['hXXps://www[.]example[.]com', 'https://www.example.com'],
+  ['hxxps[:]//example(.)com:8080/', 'https://example.com:8080/'],
+  ['http[://]example.com[:]8080/', 'http://example.com:8080/'],
+  ['fxp://example[.]com/', 'ftp://example.com/'],
+  ['ftp://198[.]51[.]100[.]7/', 'ftp://198.51.100.7/'],
+  ['http://example.com/a[.]b(.)c[:]d?e=[.]#[.]', 'http://example.com/a[.]b(.)c[:]d?e=[.]#[.]'],
+  ['http://example[.]com?a=[.]', 'http://example.com?a=[.]'],
+  ['http://[2001:db8::1]:80/', 'http://[2001:db8::1]:80/'],
+  ['mailto:a[.]b', 'mailto:a[.]b'],
+];
+
+test('URLs that nobody can click on become URLs again; paths stay', () => {
+  for (const [text, url] of REFANGED) assert.equal(refang(text), url);
+});
+
+test('comments, blank lines and blanks around a URL are nothing; the time is given', async () => {
+  const items = await readFixture(urlList, 'urls.txt');
+  assert.deepEqual(
+    items.map((item) => (item.kind === 'observations' ? [item.line, item.inputs] : item)),
+    [
+      [3, [{ ts: AS_OF_TS, url: 'https://www.example.com/a[.]b?c=[.]' }]],
+      [4, [{ ts: AS_OF_TS, url: 'http://files.example.org:8080/x' }]],
+      [5, [{ ts: AS_OF_TS, url: 'ftp://files.example.net/y' }]],
+      [6, [{ ts: AS_OF_TS, url: 'http://[2001:db8::1]/z' }]],
+      [7, [{ ts: AS_OF_TS, url: 'example.com/no-scheme' }]],
+    ],
+  );
+});
+
+test('lines that are no text are rejects', async () => {
+  const items = await readText(
+    urlList,
+    Buffer.from('http://a.example/\xff\nhttp://a.example/\0\nhttp://a.example/\n', 'latin1'),
+  );
+  assert.deepEqual(rejectsOf(items), [
+    { line: 1, reason: 'the line is not valid UTF-8' },
+    { line: 2, reason: 'the line has a NUL byte' },
+  ]);
+  assert.equal(inputsOf(items).length, 1);
+});

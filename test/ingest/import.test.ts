@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Intelligence } from '../../src/app/stores.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { urlhausCsv } from '../../src/ingest/formats/urlhaus.ts';
+import { BATCH_SIZE } from '../../src/ingest/import.ts';
+import type { Item } from '../../src/ingest/sources/format.ts';
+import type { Reject } from '../../src/ingest/store.ts';
+import { lastOf } from '../urls/answers.ts';
+import { factsOf } from '../urls/contract/observations.ts';
+import { importWorld, madeFormat, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
+
+const CSV = `# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter
+"3","2026-01-01 00:00:00","http://198.51.100.7/a","online","2026-01-02 00:00:00","malware_download","elf","https://x.example/3/","ada"
+"2","2025-12-31 00:00:00","http://b.example/b","offline","2025-12-31 12:00:00","malware_download","None","https://x.example/2/","bob"
+"1","never","http://c.example/c","online","None","malware_download","None","https://x.example/1/","bob"
+`;
+
+suite('an import', () => {
+  test('says what it did, and the same again changes nothing', async (t) => {
+    const { run, store, control } = await importWorld(t);
+    const first = await run({ format: urlhausCsv, source: textSource(CSV) });
+    const { seconds, firstRejects, ...told } = first;
+    assert.deepEqual(told, {
+      id: 1,
+      outcome: 'done',
+      error: null,
+      listingTs: null,
+      read: 3,
+      observations: 5,
+      urlsAdded: 2,
+      eventsChanged: 3,
+      payloadsAdded: 0,
+      resolutionsChanged: 2,
+      filesChanged: 0,
+      rejected: 1,
+      wentOffline: 0,
+    });
+    assert.ok(seconds > 0);
+    assert.equal((await lastOf(store, 'http://b.example/b'))?.status?.status, 'offline');
+
+    const { urlsAdded, eventsChanged, resolutionsChanged } = await run({ format: urlhausCsv, source: textSource(CSV) });
+    assert.deepEqual([urlsAdded, eventsChanged, resolutionsChanged], [0, 0, 0]);
+
+    const [, record] = await control.imports({ limit: 10 });
+    const { id, outcome, error, listingTs, ...counts } = told;
+    const start = { format: 'urlhaus-csv', feed: 'feed', source: 'text', startedTs: NOW_TS };
+    assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error });
+    assert.deepEqual(firstRejects, await rejectsOf({ control }, 1));
+  });
+
+  test('puts rows aside with line, reason and text', async (t) => {
+    const world = await importWorld(t);
+    const tooNew = NOW_TS + 86_401;
+    const items: Item[] = [
+      row(1, 'http://a.example/', [10, 'online']),
+      row(2, 'http://', [10, 'online']),
+      row(3, 'http://b.example/', [NOW_TS + 86_400, 'online']),
+      row(4, 'http://c.example/', [10, 'online'], [tooNew, 'online']),
+      row(5, 'http://c.example/', [1.5, 'online']),
+      { kind: 'reject', line: 6, text: 'a\0b\ud800', reason: 'why not' },
+    ];
+    const report = await world.run({ format: madeFormat(() => pages(items, 2)), source: NO_SOURCE });
+    assert.deepEqual([report.read, report.rejected, report.urlsAdded, report.observations], [6, 4, 2, 2]);
+    const rejects = await rejectsOf(world, report.id ?? 0);
+    assert.deepEqual(
+      rejects.map(({ line }) => line),
+      [2, 4, 5, 6],
+    );
+    assert.match(rejects[0]?.reason ?? '', /^url: /);
+    assert.match(rejects[1]?.reason ?? '', /more than a day ahead/);
+    assert.match(rejects[2]?.reason ?? '', /whole number/);
+    assert.deepEqual(rejects[3], { line: 6, reason: 'why not', text: 'a\ufffdb\ufffd' });
+    assert.equal(await world.store.urlId('http://c.example/'), null, 'a row is rejected as a whole');
+  });
+
+  test('keeps the first 10,000 rejects and counts all', async (t) => {
+    const world = await importWorld(t);
+    const bad = Array.from({ length: 10_500 }, (_, i): Item => ({ kind: 'reject', line: i, text: '', reason: 'bad' }));
+    const report = await world.run({ format: madeFormat(() => pages(bad, 700)), source: NO_SOURCE });
+    assert.equal(report.rejected, 10_500);
+    assert.equal(report.firstRejects.length, 5);
+    const kept = await rejectsOf(world, report.id ?? 0);
+    assert.equal(kept.length, 10_000);
+    assert.equal(kept.at(-1)?.line, 9_999);
+  });
+
+  test('with isStrict stops at the first reject, and applies nothing more', async (t) => {
+    const { run, store, control } = await importWorld(t);
+    const rows = manyRows(BATCH_SIZE + 10);
+    rows[BATCH_SIZE + 5] = { kind: 'reject', line: 4_711, text: 'x', reason: 'bad' };
+    await assert.rejects(run({ format: madeFormat(() => pages(rows, 100)), source: NO_SOURCE, isStrict: true }), {
+      name: 'AppError',
+      message: /line 4711: bad/,
+    });
+    assert.notEqual(await store.urlId(urlOf(BATCH_SIZE - 1)), null, 'the batch before stays');
+    assert.equal(await store.urlId(urlOf(BATCH_SIZE)), null);
+    const [record] = await control.imports({ limit: 1 });
+    assert.equal(record?.outcome, 'failed');
+    assert.match(record?.error ?? '', /line 4711/);
+  });
+
+  test('without a store it reads and checks everything', async (t) => {
+    const { run, control } = await importWorld(t);
+    const report = await run({ format: urlhausCsv, source: textSource(CSV), into: null });
+    assert.deepEqual([report.id, report.read, report.observations, report.rejected], [null, 3, 5, 1]);
+    assert.deepEqual([report.firstRejects[0]?.line, report.urlsAdded], [4, 0]);
+    assert.deepEqual(await control.imports({ limit: 1 }), []);
+  });
+
+  test('looks up the networks of addresses that came without one', async (t) => {
+    const { run, store } = await importWorld(t);
+    const item: Item = row(1, 'http://198.51.100.7/', [10, 'online']);
+    const inputs = [{ ts: 10, url: 'http://198.51.100.8/', asn: 7 }];
+    const given: Item = { kind: 'observations', line: 2, text: '', inputs };
+    const lookupAsn = (ip: Uint8Array) => 64_500 + (ip[15] ?? 0);
+    await run({ format: madeFormat(() => pages([item, given], 2)), source: NO_SOURCE, lookupAsn });
+    assert.equal(await matches(store, 64_507), 1);
+    assert.equal(await matches(store, 7), 1, 'what the data says wins');
+  });
+
+  test('a source that fails is told; what was applied stays, and a second run ends as one clean run', async (t) => {
+    const [cut, clean] = [await importWorld(t), await importWorld(t)];
+    const rows = manyRows(BATCH_SIZE * 3);
+    async function* cutOff() {
+      yield* pages(rows.slice(0, BATCH_SIZE * 2 + 100), 250);
+      throw new AppError('bad_request', 'the file ends in the middle');
+    }
+    await assert.rejects(cut.run({ format: madeFormat(cutOff), source: NO_SOURCE }), { message: /in the middle/ });
+    const [record] = await cut.control.imports({ limit: 1 });
+    assert.deepEqual([record?.outcome, record?.error], ['failed', 'the file ends in the middle']);
+    assert.equal(record?.counts.urlsAdded, BATCH_SIZE * 2);
+
+    for (const { run } of [cut, clean]) await run({ format: madeFormat(() => pages(rows, 250)), source: NO_SOURCE });
+    assert.deepEqual(await exported(cut), await exported(clean));
+  });
+
+  test('rows in any order leave the same last statuses', async (t) => {
+    const rows = Array.from({ length: 300 }, (_, i) =>
+      row(i, urlOf(i % 50), [1_000 + ((i * 7_919) % 300), i % 3 === 0 ? 'offline' : 'online']),
+    );
+    const orders = [rows, rows.toReversed(), rows.toSorted((a, b) => hash(a) - hash(b))];
+    const results: unknown[] = [];
+    for (const order of orders) {
+      const { run, store } = await importWorld(t);
+      await run({ format: madeFormat(() => pages(order, 40)), source: NO_SOURCE });
+      results.push(await Promise.all(Array.from({ length: 50 }, async (_, i) => statusOf(store, urlOf(i)))));
+    }
+    assert.deepEqual(results[1], results[0]);
+    assert.deepEqual(results[2], results[0]);
+  });
+
+  test('stops after the batch that is being written, and says so', async (t) => {
+    const { run, store, control } = await importWorld(t);
+    const controller = new AbortController();
+    async function* endless() {
+      for (let from = 0; ; from += BATCH_SIZE / 4) {
+        if (from > BATCH_SIZE) controller.abort();
+        yield manyRows(BATCH_SIZE / 4, from);
+      }
+    }
+    const report = await run({ format: madeFormat(endless), source: NO_SOURCE, signal: controller.signal });
+    assert.equal(report.outcome, 'stopped');
+    assert.equal(report.read, BATCH_SIZE);
+    assert.notEqual(await store.urlId(urlOf(BATCH_SIZE - 1)), null);
+    assert.equal((await control.import(report.id ?? 0))?.outcome, 'stopped');
+  });
+
+  test('stops also while its source is silent', async (t) => {
+    const { run } = await importWorld(t);
+    const controller = new AbortController();
+    async function* silent() {
+      yield manyRows(1);
+      setImmediate(() => controller.abort());
+      await new Promise(() => {});
+    }
+    const report = await run({ format: madeFormat(silent), source: NO_SOURCE, signal: controller.signal });
+    assert.equal(report.outcome, 'stopped');
+  });
+
+  test('reads on while it writes, but not far ahead', async (t) => {
+    const world = await importWorld(t);
+    let [underWay, most, read, readWhileWriting] = [0, 0, 0, 0];
+    const apply: Intelligence['apply'] = async (observations) => {
+      most = Math.max(most, ++underWay);
+      const before = read;
+      const report = await world.store.apply(observations);
+      readWhileWriting = Math.max(readWhileWriting, read - before);
+      underWay--;
+      return report;
+    };
+    async function* counted() {
+      for await (const items of pages(manyRows(BATCH_SIZE * 6), 250)) {
+        read += items.length;
+        yield items;
+      }
+    }
+    const into = { control: world.control, store: { ...world.store, apply } };
+    await world.run({ format: madeFormat(counted), source: NO_SOURCE, into });
+    assert.equal(most, 2);
+    assert.ok(readWhileWriting >= BATCH_SIZE / 2, `${readWhileWriting} rows were read meanwhile`);
+    assert.ok(readWhileWriting <= BATCH_SIZE * 3, `${readWhileWriting} rows were read ahead`);
+  });
+
+  test('a store that fails ends it with the reason', async (t) => {
+    const world = await importWorld(t);
+    const apply = () => Promise.reject(new AppError('unavailable', 'disk full'));
+    const into = { control: world.control, store: { ...world.store, apply } };
+    const run = world.run({ format: madeFormat(() => pages(manyRows(BATCH_SIZE * 4), 500)), source: NO_SOURCE, into });
+    await assert.rejects(run, { message: 'disk full' });
+    assert.equal((await world.control.imports({ limit: 1 }))[0]?.error, 'disk full');
+  });
+
+  test('tells how far it is', async (t) => {
+    const { run } = await importWorld(t);
+    const shown: number[] = [];
+    const onProgress = ({ rows }: { rows: number }) => shown.push(rows);
+    await run({ format: madeFormat(() => pages(manyRows(5_000), 1_000)), source: NO_SOURCE, onProgress });
+    assert.deepEqual(shown, [1_000, 2_000, 3_000, 4_000, 5_000]);
+  });
+});
+
+async function* pages(items: readonly Item[], size: number): AsyncGenerator<Item[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
+}
+
+function urlOf(i: number): string {
+  return `http://host-${i % 97}.example/${i}`;
+}
+
+function manyRows(count: number, from = 0): Item[] {
+  return Array.from({ length: count }, (_, i) => row(from + i, urlOf(from + i), [1_000 + from + i, 'online']));
+}
+
+function hash(item: Item): number {
+  return item.kind === 'time' ? 0 : (item.line * 2_654_435_761) % 4_294_967_296;
+}
+
+async function statusOf(store: Intelligence, url: string): Promise<string | undefined> {
+  return (await lastOf(store, url))?.status?.status;
+}
+
+async function matches(store: Intelligence, asn: number): Promise<number> {
+  let found = 0;
+  const bounds = { limit: 10, signal: new AbortController().signal };
+  for await (const lines of store.search({ by: 'asn', asn }, { since: 0, until: NOW_TS }, bounds))
+    found += factsOf(lines).length;
+  return found;
+}
+
+async function rejectsOf({ control }: Pick<World, 'control'>, importId: number): Promise<Reject[]> {
+  const rejects: Reject[] = [];
+  for await (const some of control.rejects(importId)) rejects.push(...some);
+  return rejects;
+}
+
+async function exported({ store }: World): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const some of store.exportObservations({}, new AbortController().signal)) all.push(...some);
+  return all;
+}

@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { describe, test, type TestContext } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { AppError } from '../../../src/core/errors.ts';
+import { type Download, type FetchOptions, openUrl } from '../../../src/ingest/sources/fetch.ts';
+import { createGuard } from '../../../src/ingest/sources/fetch-guard.ts';
+import { parseHeaderLine, shownUrl } from '../../../src/ingest/sources/fetch-url.ts';
+import { INPUT_LIMITS } from '../../../src/ingest/sources/format.ts';
+
+/** The loopback allowed, as an operator allows a mirror; every name of `.test` is there. */
+const GUARD = createGuard(['127.0.0.0/8'], async () => ['127.0.0.1']);
+
+type Seen = { method: string | undefined; url: string | undefined; headers: IncomingMessage['headers'] };
+
+async function serve(t: TestContext, answer: RequestListener) {
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => {
+    seen.push({ method: request.method, url: request.url, headers: request.headers });
+    answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { seen, port, at: (host: string, path: string) => `http://${host}:${port}${path}` };
+}
+
+async function textOf(download: Download | 'not_modified'): Promise<string> {
+  assert.ok(download !== 'not_modified');
+  const chunks: Buffer[] = [];
+  for await (const chunk of download.bytes()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const fetchText = async (url: string, options: Partial<FetchOptions> = {}) =>
+  textOf(await openUrl(url, { guard: GUARD, ...options }));
+
+describe('openUrl', () => {
+  test('gives the bytes, what the server says of them, and how far they are read', async (t) => {
+    const { at, seen } = await serve(t, (_request, response) => {
+      response.writeHead(200, { etag: '"v1"', 'last-modified': 'Sat, 01 Nov 2025 00:00:00 GMT', 'content-length': 4 });
+      response.end('rows');
+    });
+    const download = await openUrl(at('feeds.test', '/a.csv?x=1'), { guard: GUARD });
+    assert.ok(download !== 'not_modified');
+    assert.deepEqual(download.progress(), { readBytes: 0, totalBytes: 4 });
+    assert.equal(await textOf(download), 'rows');
+    assert.deepEqual(download.progress(), { readBytes: 4, totalBytes: 4 });
+    assert.deepEqual([download.etag, download.lastModified], ['"v1"', 'Sat, 01 Nov 2025 00:00:00 GMT']);
+    assert.deepEqual([seen[0]?.method, seen[0]?.url], ['GET', '/a.csv?x=1']);
+    assert.equal(seen[0]?.headers['accept-encoding'], 'identity');
+    assert.equal(seen[0]?.headers['user-agent'], 'urlwarden');
+  });
+
+  test('asks on condition, and is told that nothing is new', async (t) => {
+    const { at, seen } = await serve(t, (request, response) => {
+      response.writeHead(request.headers['if-none-match'] === '"v1"' ? 304 : 200);
+      response.end();
+    });
+    const lastModified = 'Sat, 01 Nov 2025 00:00:00 GMT';
+    const ask = (etag: string) => openUrl(at('a.test', '/'), { guard: GUARD, validators: { etag, lastModified } });
+    assert.equal(await ask('"v1"'), 'not_modified');
+    assert.equal(seen[0]?.headers['if-modified-since'], lastModified);
+    assert.equal(await textOf(await ask('"v2"')), '');
+  });
+
+  test('a 304 that was not asked for is no success', async (t) => {
+    const { at } = await serve(t, (_request, response) => response.writeHead(304).end());
+    await assert.rejects(fetchText(at('a.test', '/')), /a\.test:\d+ answered 304/);
+  });
+
+  test('tells refusals in words, with the time to wait', async (t) => {
+    const { at } = await serve(t, ({ url }, response) => {
+      response.writeHead(Number(url?.slice(1)), { 'retry-after': '120' }).end();
+    });
+    for (const [status, words] of [
+      [403, /answered 403 Forbidden: look at the key/],
+      [404, /answered 404 Not Found$/],
+      [503, /answered 503/],
+      [206, /answered 206/],
+    ] as const) {
+      await assert.rejects(fetchText(at('a.test', `/${status}`)), (error) => {
+        assert.ok(error instanceof AppError);
+        assert.match(error.message, words);
+        assert.equal(error.retryAfterSeconds, 120);
+        return true;
+      });
+    }
+  });
+
+  test('takes http and https only, and no password in the URL', async () => {
+    for (const url of ['ftp://a.test/', 'file:///etc/passwd', 'data:,x', 'a.test', '', 'http://', 'javascript:1']) {
+      await assert.rejects(fetchText(url), /is no http or https URL/, url);
+    }
+    await assert.rejects(fetchText('http://user:secret@a.test/'), (error: Error) => !error.message.includes('secret'));
+  });
+});
+
+describe('openUrl and hostile targets', () => {
+  const nobody = createGuard([], async () => ['127.0.0.1']);
+
+  test('an address of this machine is refused in every way of writing it, unless allowed', async (t) => {
+    const { port, seen } = await serve(t, (_request, response) => response.end('inside'));
+    const hosts = ['127.0.0.1', '127.1', '2130706433', '0x7f.1', '0177.0.0.1', '%31%32%37.0.0.1', '１２７.0.0.1'];
+    for (const host of [...hosts, '[::1]', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '0', 'localhost.', 'a.test']) {
+      const asked = fetchText(`http://${host}:${port}/`, { guard: nobody });
+      await assert.rejects(asked, /nothing is fetched from/, host);
+    }
+    assert.equal(seen.length, 0);
+    for (const host of hosts) assert.equal(await fetchText(`http://${host}:${port}/`), 'inside', host);
+  });
+
+  test('the address that was checked is the one that is connected to (DNS rebinding)', async (t) => {
+    const { at, seen } = await serve(t, (_request, response) => response.end('inside'));
+    let asked = 0;
+    // Good to whoever checks first, the inside to whoever looks up again.
+    const resolve = async () => (asked++ === 0 ? ['192.0.2.1'] : ['127.0.0.1']);
+    const guard = createGuard(['192.0.2.0/24'], resolve);
+    await assert.rejects(fetchText(at('a.test', '/'), { guard, limits: { connectTimeoutMs: 50 } }), /a\.test/);
+    assert.deepEqual([asked, seen.length], [1, 0]);
+    await assert.rejects(fetchText(at('a.test', '/'), { guard }), /127\.0\.0\.1.*loopback/);
+    assert.equal(seen.length, 0);
+  });
+
+  test('a redirect to a forbidden place is not followed', async (t) => {
+    const targets = [
+      'http://10.0.0.1/',
+      'http://169.254.169.254/latest/meta-data/',
+      'http://[fd00:ec2::254]/',
+      'http://0xa9fea9fe/',
+      '//[::ffff:10.0.0.1]/',
+      'file:///etc/passwd',
+      'ftp://a.test/',
+      'http://inside.test/',
+    ];
+    const { at, seen } = await serve(t, ({ url }, response) => {
+      response.writeHead(302, { location: targets[Number(url?.slice(1))] }).end();
+    });
+    const resolve = async (host: string) => [host === 'inside.test' ? '192.168.0.1' : '127.0.0.1'];
+    for (const [i, target] of targets.entries()) {
+      const asked = fetchText(at('a.test', `/${i}`), { guard: { ...GUARD, resolve } });
+      await assert.rejects(asked, /nothing is fetched from|not followed/, target);
+    }
+    assert.equal(seen.length, targets.length);
+  });
+
+  test('redirects are followed five times', async (t) => {
+    const { at, seen } = await serve(t, ({ url }, response) => {
+      const left = Number(url?.slice(1));
+      if (left === 0) response.end('there');
+      else response.writeHead(307, { location: `${left - 1}` }).end();
+    });
+    assert.equal(await fetchText(at('a.test', '/5')), 'there');
+    seen.length = 0;
+    await assert.rejects(fetchText(at('a.test', '/6')), /redirects more than 5 times/);
+    assert.equal(seen.length, 6);
+  });
+
+  test('a key goes to the host of the URL, also at another path, and to nobody else, nor ever again', async (t) => {
+    const { at, seen } = await serve(t, ({ url }, response) => {
+      const next = { '/1': '/2', '/2': at('b.test', '/3'), '/3': at('a.test', '/4') }[url ?? ''];
+      if (next === undefined) response.end('there');
+      else response.writeHead(301, { location: next }).end();
+    });
+    assert.equal(await fetchText(at('a.test', '/1'), { headers: { 'Auth-Key': 's3cret' } }), 'there');
+    const keys = seen.map(({ headers }) => [headers.host?.split(':')[0], headers['auth-key']]);
+    const expected = [
+      ['a.test', 's3cret'],
+      ['a.test', 's3cret'],
+      ['b.test', undefined],
+      ['a.test', undefined],
+    ];
+    assert.deepEqual(keys, expected);
+  });
+
+  test('another port is another host to a key', async (t) => {
+    const other = await serve(t, (_request, response) => response.end('there'));
+    const { at } = await serve(t, (_request, response) => {
+      response.writeHead(308, { location: other.at('a.test', '/') }).end();
+    });
+    await fetchText(at('a.test', '/'), { headers: { Authorization: 'Bearer x' } });
+    assert.equal(other.seen[0]?.headers.authorization, undefined);
+  });
+
+  test('a password in a redirect is not sent', async (t) => {
+    const { at, seen } = await serve(t, ({ url }, response) => {
+      if (url === '/there') response.end('there');
+      else response.writeHead(302, { location: at('user:pw@b.test', '/there') }).end();
+    });
+    assert.equal(await fetchText(at('a.test', '/')), 'there');
+    assert.equal(seen[1]?.headers.authorization, undefined);
+  });
+});
+
+describe('openUrl and hostile answers', () => {
+  test('size is bounded, announced or not', async (t) => {
+    const { at } = await serve(t, ({ url }, response) => {
+      if (url === '/announced') response.writeHead(200, { 'content-length': 101 });
+      response.end('x'.repeat(101));
+    });
+    const { at: chunked } = await serve(t, (_request, response) => {
+      response.write('x'.repeat(60));
+      response.end('x'.repeat(41));
+    });
+    await assert.rejects(fetchText(at('a.test', '/announced'), { limits: { maxBytes: 100 } }), /announces 101 bytes/);
+    await assert.rejects(fetchText(chunked('a.test', '/'), { limits: { maxBytes: 100 } }), /more than 100 bytes/);
+    assert.equal((await fetchText(chunked('a.test', '/'), { limits: { maxBytes: 101 } })).length, 101);
+  });
+
+  test('an answer that is cut off is an error, and one whose end nobody can tell is refused', async (t) => {
+    const port = await listenRaw(t, (socket, path) => {
+      const head = { '/short': 'Content-Length: 9\r\n', '/chunked': 'Transfer-Encoding: chunked\r\n' }[path] ?? '';
+      const body = path === '/chunked' ? '3\r\nabc\r\n' : 'abc';
+      socket.end(`HTTP/1.1 200 OK\r\n${head}\r\n${body}`);
+    });
+    for (const path of ['/short', '/chunked']) {
+      await assert.rejects(fetchText(`http://a.test:${port}${path}`), /broke the connection off/, path);
+    }
+    await assert.rejects(fetchText(`http://a.test:${port}/open`), /does not say where its answer ends/);
+  });
+
+  test('what comes packed is unpacked, within its limits', async (t) => {
+    const { at } = await serve(t, ({ url }, response) => {
+      if (url === '/said') response.setHeader('content-encoding', 'gzip');
+      response.end(gzipSync('a'.repeat(4_000_000)));
+    });
+    for (const path of ['/said', '/unsaid']) {
+      const inputLimits = { ...INPUT_LIMITS, maxRatio: 10_000 };
+      assert.equal((await fetchText(at('a.test', path), { inputLimits })).length, 4_000_000);
+      await assert.rejects(fetchText(at('a.test', path)), /200 times their size/);
+    }
+  });
+
+  test('an answer that is none is told at once', async (t) => {
+    const port = await listenRaw(t, (socket, path) => {
+      if (path === '/nothing') socket.end();
+      else if (path === '/noise') socket.end('SSH-2.0-x\r\n');
+      else socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    for (const path of ['/nothing', '/noise', '/upgrade']) {
+      await assert.rejects(fetchText(`http://a.test:${port}${path}`), { code: 'unavailable' }, path);
+    }
+  });
+
+  test('an encoding that was not asked for is refused', async (t) => {
+    const { at } = await serve(t, (_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'br', 'content-length': 1 }).end('x');
+    });
+    await assert.rejects(fetchText(at('a.test', '/')), /encoding that was not asked for/);
+  });
+
+  for (const [what, limits, path, words] of [
+    ['no head in time', { idleTimeoutMs: 20 }, '/silent', /does not answer in time/],
+    ['no next piece in time', { idleTimeoutMs: 20 }, '/stalled', /stopped in the middle/],
+    ['too long for the whole', { totalTimeoutMs: 20 }, '/stalled', /took too long for the whole/],
+  ] as const) {
+    test(`time runs out: ${what}`, async (t) => {
+      const { at } = await serve(t, ({ url }, response) => {
+        if (url === '/stalled') response.writeHead(200, { 'content-length': 9 }).write('abc');
+      });
+      await assert.rejects(fetchText(at('a.test', path), { limits }), words);
+    });
+  }
+
+  test('time runs out: a name that is never found', async () => {
+    const guard = { ...GUARD, resolve: () => new Promise<string[]>(() => {}) };
+    await assert.rejects(
+      fetchText('http://a.test/', { guard, limits: { connectTimeoutMs: 20 } }),
+      /connected to in time/,
+    );
+  });
+
+  test('the time that the reader takes does not count as idle', async (t) => {
+    let finish = () => {};
+    const { at } = await serve(t, (_request, response) => {
+      response.writeHead(200, { 'content-length': 6 }).write('abcde');
+      finish = () => response.end('f');
+    });
+    const idleTimeoutMs = 40;
+    const download = await openUrl(at('a.test', '/'), { guard: GUARD, limits: { idleTimeoutMs } });
+    assert.ok(download !== 'not_modified');
+    let text = '';
+    for await (const chunk of download.bytes()) {
+      text += chunk;
+      await new Promise((resolve) => setTimeout(resolve, 2 * idleTimeoutMs));
+      finish();
+    }
+    assert.equal(text, 'abcdef');
+  });
+
+  test('is called off in the middle', async (t) => {
+    const { at } = await serve(t, (_request, response) => {
+      response.writeHead(200, { 'content-length': 9 }).write('abc');
+    });
+    const stop = new AbortController();
+    const download = await openUrl(at('a.test', '/'), { guard: GUARD, signal: stop.signal });
+    assert.ok(download !== 'not_modified');
+    const reading = textOf(download);
+    stop.abort(new Error('the server stops'));
+    await assert.rejects(reading, /the server stops/);
+  });
+
+  test('tells in words why there is no connection', async () => {
+    const failing = (code: string) => async () => {
+      throw Object.assign(new Error(`getaddrinfo ${code} secret`), { code });
+    };
+    const ask = (code: string) => fetchText('http://a.test/?k=secret', { guard: { ...GUARD, resolve: failing(code) } });
+    await assert.rejects(ask('ENOTFOUND'), { message: /^a\.test has no address/ });
+    await assert.rejects(ask('ESOMETHING'), { message: 'a.test cannot be fetched from (ESOMETHING)' });
+  });
+});
+
+describe('keys in URLs', () => {
+  test('a placeholder stands for the value of a header, and names show neither it nor a query', async (t) => {
+    const { at, seen } = await serve(t, (_request, response) => response.end('x'));
+    const headers = { 'Auth-Key': 'a/b?c' };
+    const download = await openUrl(at('a.test', '/{auth-key}/x.csv?k={Auth-Key}'), { guard: GUARD, headers });
+    assert.ok(download !== 'not_modified');
+    assert.equal(seen[0]?.url, '/a%2Fb%3Fc/x.csv?k=a%2Fb%3Fc');
+    assert.equal(download.name, at('a.test', '/{auth-key}/x.csv?…'));
+    await assert.rejects(fetchText(at('a.test', '/{Nope}')), /\{Nope\}/);
+    const asked: string[] = [];
+    const resolve = async (host: string): Promise<string[]> => {
+      asked.push(host);
+      return [];
+    };
+    await assert.rejects(fetchText('http://{auth-key}.test/', { headers, guard: { ...GUARD, resolve } }));
+    assert.ok(
+      asked.every((host) => host.startsWith('{')),
+      'a key is never part of a name that is looked up',
+    );
+    assert.equal(shownUrl('https://u:p@h.test/x?auth-key=1#y'), 'https://…@h.test/x?…');
+  });
+
+  test('a header line is read, or refused without telling its value', () => {
+    assert.deepEqual(parseHeaderLine(' Auth-Key : a: b '), ['Auth-Key', 'a: b']);
+    for (const line of [
+      's3cret',
+      ': s3cret',
+      'A B: s3cret',
+      'A: s3cret\r\nB: c',
+      'Host: s3cret',
+      'A:',
+      'range: s3cret',
+    ]) {
+      assert.throws(
+        () => parseHeaderLine(line),
+        (error: Error) => error instanceof AppError && !error.message.includes('s3cret'),
+      );
+    }
+  });
+});
+
+describe('what lies beside a download', () => {
+  test('is fetched with the same key from the same folder or below, and from nowhere else', async (t) => {
+    const { at, seen } = await serve(t, ({ url }, response) => response.end(url));
+    const headers = { 'Auth-Key': 'k' };
+    const manifest = await openUrl(at('a.test', '/feed/manifest.json'), { guard: GUARD, headers });
+    assert.ok(manifest !== 'not_modified');
+    await textOf(manifest);
+    const event = manifest.beside('1234.json');
+    assert.ok(event);
+    assert.equal(await textOf(event as Download), '/feed/1234.json');
+    assert.equal(seen[1]?.headers['auth-key'], 'k');
+    assert.deepEqual(event.progress(), { readBytes: 15, totalBytes: 15 });
+    for (const path of ['../x', '/x', '//b.test/feed/x', 'http://b.test/feed/x', '%2e%2e/x', '..\\x', 'http://a b/']) {
+      assert.equal(manifest.beside(path), null, path);
+    }
+  });
+});
+
+/** A server below HTTP, for answers that Node's own would not give. */
+async function listenRaw(t: TestContext, answer: (socket: Socket, path: string) => void): Promise<number> {
+  const server = createTcpServer((socket) => {
+    socket.once('data', (data) => answer(socket, `${data}`.split(' ')[1] ?? ''));
+    socket.on('error', () => {});
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}

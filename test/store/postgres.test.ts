@@ -1,9 +1,0 @@
-import { openPostgresStore } from '../../src/store/postgres/open.ts';
-import { temporaryDatabase } from '../servers/temporary-database.ts';
-import { storeContract } from './contract/index.ts';
-
-storeContract(async (t) => {
-  const store = await openPostgresStore({ url: await temporaryDatabase(t), readUrls: [], connections: 4 });
-  t.after(() => store.close());
-  return store;
-});

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { AppError } from '../../src/core/errors.ts';
+import { createWorkerThread, serveTasks, workerEntry } from '../../src/threads/worker-thread.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+type Tasks = { add(a: number, b: number): number; refuse(): never; fail(): never; exit(): never; data(): unknown };
+
+const THREAD = new URL('../../src/threads/worker-thread.ts', import.meta.url).href;
+const ERRORS = new URL('../../src/core/errors.ts', import.meta.url).href;
+
+/** A worker with the tasks above. */
+function startTasks(t: TestContext, workerData: unknown = null) {
+  const file = join(temporaryFolder(t), 'tasks.ts');
+  writeFileSync(
+    file,
+    `import { workerData } from 'node:worker_threads';
+    import { serveTasks } from ${JSON.stringify(THREAD)};
+    import { AppError } from ${JSON.stringify(ERRORS)};
+    serveTasks({
+      add: (a, b) => a + b,
+      refuse() { throw new AppError('not_found', 'no such thing'); },
+      fail() { throw new TypeError('a defect'); },
+      exit: () => process.exit(7),
+      data: () => workerData,
+    });`,
+  );
+  const thread = createWorkerThread<Tasks>(pathToFileURL(file), workerData);
+  t.after(() => thread.close());
+  return thread;
+}
+
+test('a task gets its arguments, and the caller its result', async (t) => {
+  const thread = startTasks(t, { path: 'x' });
+  assert.deepEqual(await Promise.all([thread.call('add', 1, 2), thread.call('add', 3, 4)]), [3, 7]);
+  assert.deepEqual(await thread.call('data'), { path: 'x' });
+});
+
+test('an AppError keeps its class, its code and its message; other errors arrive as they are', async (t) => {
+  const thread = startTasks(t);
+  await assert.rejects(thread.call('refuse'), (error) => {
+    assert.ok(error instanceof AppError);
+    assert.deepEqual([error.code, error.message], ['not_found', 'no such thing']);
+    return true;
+  });
+  await assert.rejects(thread.call('fail'), { name: 'TypeError', message: 'a defect' });
+});
+
+test('calls of a thread that dies are rejected as unavailable, and the next call starts a new thread', async (t) => {
+  const thread = startTasks(t);
+  const calls = [thread.call('exit'), thread.call('add', 1, 1)];
+  for (const call of calls) await assert.rejects(call, { code: 'unavailable', message: /worker thread ended/ });
+  assert.equal(await thread.call('add', 2, 2), 4);
+});
+
+test('close lets the calls before it finish', async (t) => {
+  const thread = startTasks(t);
+  const sum = thread.call('add', 5, 6);
+  await thread.close();
+  assert.equal(await sum, 11);
+});
+
+test('an entry file that is not run as a worker says so', () => {
+  assert.throws(() => serveTasks({}), /was started as a program/);
+});
+
+test('the entry file has the extension of the module beside it', () => {
+  assert.equal(workerEntry('writer', 'file:///a/src/b.ts').href, 'file:///a/src/writer.ts');
+  assert.equal(workerEntry('writer', 'file:///a/dist/b.js').href, 'file:///a/dist/writer.js');
+});

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { importRow } from '../../../tools/bench/import.ts';
+import { needs } from '../../needs.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+
+needs('sqlite3');
+
+test('the benchmark of imports measures both sides and leaves nothing behind', async (t) => {
+  const folder = temporaryFolder(t);
+  const { ours, yardstick, unit } = await importRow({ rows: 500, rounds: 2, folder });
+  assert.equal(unit, 'rows/s');
+  for (const rates of [ours, yardstick]) {
+    assert.equal(rates.length, 2);
+    assert.ok(rates.every((rate) => rate > 0 && Number.isFinite(rate)));
+  }
+  assert.deepEqual(readdirSync(folder), []);
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import type { Intelligence } from '../../src/app/stores.ts';
+import type { UrlHistoryResponse, UrlLastResponse } from '../../src/urls/wire.ts';
+
+// What the text says that a store answers with.
+
+export async function lastOf(store: Pick<Intelligence, 'urlLast'>, url: string): Promise<UrlLastResponse | null> {
+  return parsed<UrlLastResponse>(await store.urlLast(url));
+}
+
+export async function historyOf(
+  store: Pick<Intelligence, 'urlHistory'>,
+  url: string,
+  limit = 100,
+): Promise<UrlHistoryResponse | null> {
+  return parsed<UrlHistoryResponse>(await store.urlHistory(url, limit));
+}
+
+/** The newest event under its own name: the last status tells `added` and `online` alike. */
+export async function newestEventOf(store: Pick<Intelligence, 'urlHistory'>, url: string) {
+  return (await historyOf(store, url, 1))?.events[0];
+}
+
+function parsed<Answer>(text: string | null): Answer | null {
+  if (text === null) return null;
+  const answer: Answer = JSON.parse(text);
+  assert.equal(text, JSON.stringify(answer), 'no space too many, no key twice');
+  return answer;
+}

@@ -1,0 +1,18 @@
+import type { Intelligence } from '../../../src/app/stores.ts';
+import type { Observation } from '../../../src/core/observation.ts';
+import { historyOf, lastOf } from '../answers.ts';
+import { ALWAYS, bounds, collectFacts, searchKey } from './observations.ts';
+
+/** Every answer that the store gives about the URLs of these observations, but for the ids. */
+export async function dump(store: Intelligence, observations: readonly Observation[]) {
+  const urls = [...new Set(observations.map(({ url }) => url))].sort();
+  const answers = [];
+  for (const url of urls) {
+    const history = await historyOf(store, url, 1_000);
+    const last = await lastOf(store, url);
+    answers.push({ ...history, last, id: null, ...(last && { last: { ...last, id: null } }) });
+  }
+  const everywhere = ['0.0.0.0/0', '::/0'].map((network) => store.search(searchKey('ip', network), ALWAYS, bounds()));
+  const facts = (await Promise.all(everywhere.map(collectFacts))).flat();
+  return { answers, resolutions: facts.map(({ ts, url }) => `${ts} ${url}`).sort() };
+}

@@ -1,0 +1,23 @@
+import type { TestContext } from 'node:test';
+import type { Intelligence } from '../../../src/app/stores.ts';
+import { applySuite } from './apply.ts';
+import { exportSuite } from './export.ts';
+import { filesSuite } from './files.ts';
+import { listingsSuite } from './listings.ts';
+import { networksSuite } from './networks.ts';
+import { oneUrlSuite } from './one-url.ts';
+import { searchSuite } from './search.ts';
+
+/** Opens an empty store that is closed and gone after the test. */
+export type OpenStore = (t: TestContext) => Promise<Intelligence>;
+
+/** What every engine must do; the test of an engine calls this and nothing else that others would share. */
+export function storeContract(open: OpenStore): void {
+  applySuite(open);
+  oneUrlSuite(open);
+  searchSuite(open);
+  listingsSuite(open);
+  filesSuite(open);
+  networksSuite(open);
+  exportSuite(open);
+}

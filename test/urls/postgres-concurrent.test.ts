@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
+import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
+import type { Observation } from '../../src/core/observation.ts';
+import { temporaryDatabase } from '../servers/temporary-database.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { historyOf, lastOf } from './answers.ts';
+import { DAY, find, hashOf, NEW_YEAR, seen } from './contract/observations.ts';
+
+const T = NEW_YEAR;
+const ROUNDS = 40;
+const URLS = 12;
+
+/** Something that is done to a store; each round has URLs, files and feeds of its own. */
+type Step = (store: Intelligence) => Promise<unknown>;
+
+test('batches applied at once by several nodes end as if one had come after the other', async (t) => {
+  const world = await openWorld(t);
+  for (let round = 0; round < ROUNDS; round++) {
+    const apply = (node: number): Step => {
+      const batch = batchOf(round, node);
+      return (store) => store.apply(batch);
+    };
+    await world.play(round, [apply(1), apply(2), apply(3)]);
+  }
+});
+
+test('a listing that is finished beside batches that name its URLs misses none', async (t) => {
+  const world = await openWorld(t);
+  for (let round = 0; round < ROUNDS; round++) {
+    const listing = (ts: number) => ({ feed: `feed ${round}`, ts: T + ts });
+    // Long enough for the listing to be finished while it is being written, at another point in every round.
+    const many = Array.from({ length: 400 }, (_, i) => seen({ ts: T, url: `http://many${i}.example/${round}` }));
+    for (const store of world.all) await store.finishListing(listing(0));
+    const [named, again] = [[...batchOf(round, 1), ...many], batchOf(round, 2)];
+    await world.play(round, [
+      (store) => store.apply(named, listing(10 * DAY)),
+      async (store) => {
+        await setTimeout((round % 10) * 5);
+        return store.finishListing(listing(20 * DAY));
+      },
+      (store) => store.apply(again),
+    ]);
+  }
+});
+
+test('two listings of a feed that are finished at once, the older one late', async (t) => {
+  const world = await openWorld(t);
+  for (let round = 0; round < ROUNDS; round++) {
+    const listing = (ts: number) => ({ feed: `feed ${round}`, ts: T + ts });
+    for (const store of world.all) await store.apply(batchOf(round, 1), listing(0));
+    await world.play(round, [
+      (store) => store.finishListing(listing(20 * DAY)),
+      (store) => store.finishListing(listing(10 * DAY)),
+      (store) => store.apply(batchOf(round, 2), listing(5 * DAY)),
+    ]);
+  }
+});
+
+test('a family that becomes known while payloads of its file arrive reaches all of them', async (t) => {
+  const { nodes } = await openWorld(t);
+  for (let round = 0; round < ROUNDS; round++) {
+    const sha256 = round.toString(16).padStart(64, '0');
+    const unknown = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null };
+    const payloads = (name: string) =>
+      Array.from({ length: 50 }, (_, i) =>
+        seen({ ts: T, url: `http://${name}${i}.example/${round}`, payload: { sha256 } }),
+      );
+    await Promise.all([
+      nodes[0]?.apply(payloads('a')),
+      nodes[1]?.applyFiles([{ ...unknown, sha256, family: `Family ${round}` }]),
+      nodes[2]?.apply(payloads('b')),
+    ]);
+    assert.equal((await find(nodes[0] as Intelligence, 'malware_family', `family ${round}`)).length, 100);
+  }
+});
+
+/** Three nodes on one PostgreSQL, and one embedded store for each order in which three steps can come. */
+async function openWorld(t: TestContext) {
+  const url = await temporaryDatabase(t);
+  const nodes = await Promise.all([1, 2, 3].map(() => openPostgresIntelligence({ url, readUrls: [], connections: 2 })));
+  const orders = [
+    [0, 1, 2],
+    [0, 2, 1],
+    [1, 0, 2],
+    [1, 2, 0],
+    [2, 0, 1],
+    [2, 1, 0],
+  ];
+  const serial = await Promise.all(orders.map(() => openIntelligence({ dataDir: temporaryFolder(t) })));
+  t.after(() => Promise.all([...nodes, ...serial].map((store) => store.close())));
+  return {
+    nodes,
+    /** One node, since all of them share a database, and the others. */
+    all: [nodes[0] as Intelligence, ...serial],
+    async play(round: number, steps: Step[]): Promise<void> {
+      await Promise.all(steps.map((step, i) => step(nodes[i] as Intelligence)));
+      const answers = await answersOf(nodes[0] as Intelligence, round);
+      const expected = await Promise.all(
+        serial.map(async (store, i) => {
+          for (const step of orders[i] ?? []) await steps[step]?.(store);
+          return answersOf(store, round);
+        }),
+      );
+      assert.ok(expected.includes(answers), `round ${round}: ${answers}\nis none of\n${expected.join('\n')}`);
+    },
+  };
+}
+
+/** What a node reports of the URLs of a round: other states and times than the next node, and other details of files. */
+function batchOf(round: number, node: number): Observation[] {
+  const statuses = ['online', 'offline', 'removed', 'online'] as const;
+  return Array.from({ length: 3 * URLS }, (_, i) => {
+    const status = statuses[(i * node + round) % statuses.length] ?? 'online';
+    const at = (i * 7 + node) % URLS;
+    return seen({
+      ts: T + ((i * 5 + node * 3 + round) % 25) * DAY,
+      url: urlOf(round, at),
+      status,
+      ...(status === 'removed' && { removal: `reason ${node}` }),
+      reporter: `node ${node} of ${round}`,
+      ip: addressOf(round, at),
+      ...(i % 3 === node && { asn: 64500 + node }),
+      payload: {
+        sha256: `${hashOf('f').slice(4)}${(round * 4 + (i % 4)).toString(16).padStart(4, '0')}`,
+        ...detailsOf(i, node),
+      },
+    });
+  });
+}
+
+function detailsOf(i: number, node: number) {
+  return { ...(i % 2 === 0 && { fileName: `of ${node}` }), ...(i % 5 === node && { family: `Family ${node}` }) };
+}
+
+function urlOf(round: number, i: number): string {
+  return i % 2 === 0 ? `http://${addressOf(round, i)}/` : `http://host${i}.example/${round}`;
+}
+
+function addressOf(round: number, i: number): string {
+  return `10.${round}.0.${i}`;
+}
+
+/** All that a store says of the URLs of a round, but for the ids. */
+async function answersOf(store: Intelligence, round: number): Promise<string> {
+  const urls = Array.from({ length: URLS }, (_, i) => urlOf(round, i));
+  const histories = await Promise.all(urls.map((url) => historyOf(store, url, 1_000)));
+  const last = await Promise.all(urls.map((url) => lastOf(store, url)));
+  const resolutions = await find(store, 'ip', `10.${round}.0.0/16`);
+  const networks = [];
+  for (const asn of [64501, 64502, 64503])
+    networks.push(
+      (await find(store, 'asn', asn)).filter((fact) => fact.includes(`10.${round}.`) || fact.endsWith(`/${round}`)),
+    );
+  const withoutIds = [...histories, ...last].map((one) => one && { ...one, id: null });
+  return JSON.stringify([withoutIds, resolutions, networks]);
+}

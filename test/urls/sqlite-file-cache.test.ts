@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openIntelligence } from '../../src/app/stores.ts';
+import type { Database, Query } from '../../src/database/sqlite/database.ts';
+import type { Details } from '../../src/urls/file-rules.ts';
+import { createFileCache } from '../../src/urls/sqlite/json-cache.ts';
+import { recordJson } from '../../src/urls/wire.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { historyOf } from './answers.ts';
+import { hashOf, seen } from './contract/observations.ts';
+
+const URL = 'http://a.example/x';
+const UNTOLD = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null, family: null };
+
+test('a history shows what another process told of a file since the last one', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const [ours, other] = [await openIntelligence({ dataDir }), await openIntelligence({ dataDir })];
+  t.after(() => Promise.all([ours.close(), other.close()]));
+  const nameOf = async () => (await historyOf(ours, URL))?.payloads[0]?.file_name;
+  await ours.apply([seen({ ts: 10, url: URL, payload: { sha256: hashOf('a') } })]);
+  assert.equal(await nameOf(), null);
+  await other.applyFiles([{ ...UNTOLD, sha256: hashOf('a'), fileName: 'a.sh' }]);
+  assert.equal(await nameOf(), 'a.sh');
+});
+
+test('files are read once each while nothing is written, and again when another took their place', () => {
+  let reads = 0;
+  let version = 1;
+  const query = {
+    get: (id?: number) => {
+      if (id === undefined) return [version];
+      reads++;
+      return [null, null, null, null, `${id}`, null];
+    },
+  } as unknown as Query<never>;
+  const files = createFileCache({ prepare: () => query } as unknown as Database);
+  const nameOf = (id: number) => JSON.parse(recordJson(0, files.tailOf(id, null))).file_name;
+  files.renew();
+  assert.equal(nameOf(1), '1');
+  files.renew();
+  assert.equal(nameOf(1), '1');
+  assert.equal(reads, 1);
+  version = 2;
+  files.renew();
+  assert.equal(nameOf(1), '1');
+  assert.equal(reads, 2);
+  const PLACES = 2 ** 15;
+  for (let id = 2; id <= PLACES; id++) files.tailOf(id, null);
+  assert.equal(nameOf(1), '1');
+  assert.equal(reads, PLACES + 1);
+  assert.equal(nameOf(PLACES + 1), `${PLACES + 1}`);
+  assert.equal(nameOf(1), '1');
+  assert.equal(reads, PLACES + 3);
+});
+
+test("each detail that an observation told itself wins, an empty one too; the rest is the file's", () => {
+  const query = { get: () => ['a', 'b', 'c', 1, 'd', 'e'] } as unknown as Query<never>;
+  const files = createFileCache({ prepare: () => query } as unknown as Database);
+  const known = JSON.parse(recordJson(1, files.tailOf(1, null)));
+  const names = ['mime_type', 'file_type', 'file_ext', 'file_size', 'file_name'];
+  for (const [i, name] of names.entries()) {
+    const value = name === 'file_size' ? 0 : '';
+    const own = names.map((_, j) => (i === j ? value : null)) as Details;
+    assert.deepEqual(JSON.parse(recordJson(1, files.ownTailOf(1, null, own))), { ...known, [name]: value });
+  }
+});
+
+test('a file that payloads call by different families is told with the family of each', async (t) => {
+  const store = await openIntelligence({ dataDir: temporaryFolder(t) });
+  t.after(() => store.close());
+  const families = ['Mirai', 'Gafgyt', 'Mirai'];
+  await store.apply(families.map((family, i) => seen({ ts: i, url: URL, payload: { sha256: hashOf('a'), family } })));
+  const told = (await historyOf(store, URL))?.payloads.map((payload) => payload['malware-family']);
+  assert.deepEqual(told, families.toReversed());
+});

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test, type TestContext } from 'node:test';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { seen } from './contract/observations.ts';
+
+const URLS = 5_000;
+
+test('a listing that was cut off is finished with the next one of the feed, at its own time', async (t) => {
+  const { store, cutOff, eventTimes } = await listedStore(t);
+  const before = await cutOff(20);
+  assert.deepEqual(await store.finishListing({ feed: 'feed', ts: 30 }), { wentOffline: URLS - before });
+  assert.deepEqual(eventTimes(), [20]);
+});
+
+test('one that came late and was cut off is finished when it comes again', async (t) => {
+  const { store, cutOff, eventTimes } = await listedStore(t);
+  await store.finishListing({ feed: 'feed', ts: 40 });
+  await cutOff(20);
+  assert.deepEqual(eventTimes(), [20, 40]);
+  assert.deepEqual(await store.finishListing({ feed: 'feed', ts: 20 }), { wentOffline: 0 });
+  assert.deepEqual(eventTimes(), [20]);
+});
+
+/** A store with many URLs that a feed listed at 10. */
+async function listedStore(t: TestContext) {
+  const dataDir = temporaryFolder(t);
+  const store = await openIntelligence({ dataDir });
+  t.after(() => store.close());
+  const all = Array.from({ length: URLS }, (_, i) => seen({ ts: 10, url: `http://a.example/${i}` }));
+  await store.apply(all, { feed: 'feed', ts: 10 });
+  const db = new DatabaseSync(join(dataDir, 'intelligence.db'));
+  t.after(() => db.close());
+  return {
+    store,
+    eventTimes: () =>
+      db
+        .prepare('select distinct event_ts as ts from urls order by ts')
+        .all()
+        .map(({ ts }) => ts),
+
+    /** Begins to finish a listing, and tells how many URLs are offline at its time when that is cut off. */
+    async cutOff(ts: number): Promise<number> {
+      db.exec(`create trigger cut before update on listed when new.url_id = ${URLS - 1}
+        begin select raise(abort, 'cut off'); end`);
+      await assert.rejects(store.finishListing({ feed: 'feed', ts }), /cut off/);
+      db.exec('drop trigger cut');
+      const row = db.prepare('select count(*) as count from urls where event_kind = 2 and event_ts = ?').get(ts);
+      assert.ok(Number(row?.count) > 0 && Number(row?.count) < URLS, `${row?.count} went offline before the cut`);
+      return Number(row?.count);
+    },
+  };
+}

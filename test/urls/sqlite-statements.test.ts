@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { openIntelligence } from '../../src/app/stores.ts';
+import type { Observation } from '../../src/core/observation.ts';
+import { dataFiles } from '../../src/database/data-folder.ts';
+import { PAGE_ROWS } from '../../src/database/pages.ts';
+import { type Database, openReader, type Params } from '../../src/database/sqlite/database.ts';
+import { createExportObservations, createExportUrls } from '../../src/urls/sqlite/export.ts';
+import { createLookup } from '../../src/urls/sqlite/lookup.ts';
+import { createSearch } from '../../src/urls/sqlite/search.ts';
+import { createStreams } from '../../src/urls/sqlite/streams.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { historyOf, lastOf } from './answers.ts';
+import { ALWAYS, bounds, collect, collectFacts, DAY, hashOf, NEW_YEAR, searchKey, seen } from './contract/observations.ts';
+
+// What a machine's mood does not change: how many statements an answer costs, and how many rows each looks at.
+
+const URLS = 1_300;
+/** Times lie so far apart that some buckets of 30 days are inside a window and some at its edges. */
+const STEP_SECONDS = DAY / 10;
+const WINDOW = { since: NEW_YEAR + 20 * DAY, until: NEW_YEAR + 100 * DAY };
+const BUCKET_SECONDS = 30 * DAY;
+
+const KEYS = [
+  searchKey('ip', '192.0.2.0/24'),
+  searchKey('asn', 64_500),
+  searchKey('host', '192.0.2.1'),
+  searchKey('malware_family', 'Mirai'),
+  searchKey('sha256', hashOf('a')),
+];
+
+type Run = { sql: string; rows: number };
+
+function observation(i: number): Observation {
+  return seen({
+    ts: NEW_YEAR + i * STEP_SECONDS,
+    url: `http://192.0.2.1/${i}`,
+    asn: 64_500,
+    payload: { sha256: hashOf('a'), family: 'Mirai' },
+  });
+}
+
+/** All reads of a filled store, with a list of what they ran. */
+async function watched(t: TestContext) {
+  const dataDir = temporaryFolder(t);
+  const store = await openIntelligence({ dataDir });
+  await store.apply(Array.from({ length: URLS }, (_, i) => observation(i)));
+  await store.close();
+  const reader = openReader(dataFiles(dataDir).intelligence);
+  t.after(() => reader.close());
+  const runs: Run[] = [];
+  const prepared: string[] = [];
+  const db: Database = {
+    ...reader,
+    prepare<Row extends unknown[]>(sql: string) {
+      const query = reader.prepare<Row>(sql);
+      const noted = <T>(rows: T, count: number) => {
+        runs.push({ sql, rows: count });
+        return rows;
+      };
+      prepared.push(sql);
+      return {
+        ...query,
+        get(...params: Params) {
+          const row = query.get(...params);
+          return noted(row, row === undefined ? 0 : sql.includes('group_concat') ? Number(row[0]) : 1);
+        },
+        all(...params: Params) {
+          const rows = query.all(...params);
+          return noted(rows, rows.length);
+        },
+      };
+    },
+  };
+  const exportUrls = createExportUrls(db);
+  const reads = {
+    ...createLookup(db),
+    ...createStreams(db),
+    search: createSearch(db),
+    exportUrls,
+    exportObservations: createExportObservations(db, exportUrls),
+  };
+  return { reader, runs, prepared, reads };
+}
+
+test('the last status and payload of a URL are one statement, known or not, once the names were read', async (t) => {
+  const { runs, reads } = await watched(t);
+  reads.urlLast(observation(0).url);
+  runs.length = 0;
+  assert.ok((await lastOf(reads, observation(1).url))?.payload);
+  assert.equal(runs.length, 1);
+  assert.equal(reads.urlLast('http://unknown.example/'), null);
+  assert.equal(runs.length, 2);
+});
+
+test('a history is four statements, once names and files were read: one asks whether these are still so', async (t) => {
+  const { runs, reads } = await watched(t);
+  reads.urlHistory(observation(0).url, 100);
+  runs.length = 0;
+  assert.equal((await historyOf(reads, observation(1).url))?.payloads.length, 1);
+  assert.equal(runs.length, 4);
+});
+
+test('no statement sorts, and none goes through a table', async (t) => {
+  const { reader, prepared } = await watched(t);
+  assert.ok(prepared.length > 15, `${prepared.length}`);
+  for (const sql of prepared) {
+    const steps = reader.prepare<[number, number, number, string]>(`explain query plan ${sql}`).all();
+    for (const [, , , step] of steps) {
+      // `r` is the page that BY_IP has cut out before.
+      assert.ok(
+        !/TEMP B-TREE|AUTOMATIC/.test(step) && (!step.startsWith('SCAN') || step === 'SCAN r'),
+        `${step}\n${sql}`,
+      );
+    }
+  }
+});
+
+test('no statement looks at more rows than a page has', async (t) => {
+  const { runs, reads } = await watched(t);
+  for (const key of KEYS) {
+    assert.equal((await collectFacts(reads.search(key, ALWAYS, bounds()))).length, URLS, key.by);
+  }
+  await collect(reads.exportObservations({}, new AbortController().signal));
+  const longest = Math.max(...runs.map(({ rows }) => rows));
+  assert.equal(longest, PAGE_ROWS);
+});
+
+for (const key of KEYS) {
+  test(`a search by ${key.by} reads what it returns, and of its first and last bucket at most the rest`, async (t) => {
+    const { runs, reads } = await watched(t);
+    const found = await collectFacts(reads.search(key, WINDOW, bounds()));
+    const inWindow = Math.floor((WINDOW.until - WINDOW.since) / STEP_SECONDS) + 1;
+    assert.equal(found.length, inWindow);
+    const facts = runs.filter(({ sql }) => sql.includes('urls.url'));
+    const read = facts.reduce((sum, { rows }) => sum + rows, 0);
+    const edges = key.by === 'ip' ? (2 * BUCKET_SECONDS) / STEP_SECONDS : 0;
+    assert.ok(read >= found.length && read <= found.length + edges, `${read} rows for ${found.length}`);
+  });
+}

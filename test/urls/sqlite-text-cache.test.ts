@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Database, Query } from '../../src/database/sqlite/database.ts';
+import { createTextCache } from '../../src/urls/sqlite/json-cache.ts';
+
+test('names are JSON, read once each, and again when too many were remembered', () => {
+  let reads = 0;
+  const query = {
+    get: (id: number) => {
+      reads++;
+      return [`name "${id}"`];
+    },
+  } as unknown as Query<[string]>;
+  const names = createTextCache({ prepare: () => query } as unknown as Database, 'reporters', 'name');
+  assert.equal(names(1), '"name \\"1\\""');
+  assert.equal(names(1), '"name \\"1\\""');
+  assert.equal(reads, 1);
+  for (let id = 2; id <= 10_001; id++) names(id);
+  assert.equal(names(1), '"name \\"1\\""');
+  assert.equal(reads, 10_002);
+});

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ENTRY_KINDS, FIRST_HIDDEN_KIND } from '../../src/urls/stored-timeline.ts';
+import { eventTail, NULL, payloadTail, recordJson, statusJson, toJson } from '../../src/urls/wire.ts';
+
+const FILE = { mimeType: 'a', fileType: 'b', fileExt: 'c', fileSize: 1, fileName: 'd', sha256: 'e' };
+
+test('half of a surrogate pair is escaped, so that the text can be sent as UTF-8', () => {
+  assert.equal(toJson('\ud800'), '"\\ud800"');
+  assert.ok(payloadTail({ ...FILE, fileName: '\udfff' }, NULL).isWellFormed());
+});
+
+test('every kind of event that is shown has a name, and a status', () => {
+  const kinds = ENTRY_KINDS.slice(0, FIRST_HIDDEN_KIND).map((name, kind) => {
+    const event = JSON.parse(recordJson(1, eventTail(kind, '""', '""')));
+    const status = JSON.parse(statusJson(1, kind, '""', '""'));
+    assert.equal(event.status, name);
+    return status.status;
+  });
+  assert.deepEqual(kinds, ['online', 'online', 'offline', 'offline']);
+});

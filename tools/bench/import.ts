@@ -1,0 +1,91 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { urlhausDump } from '../shared/urlhaus-dump.ts';
+import type { Bench, Row } from './harness/figure.ts';
+
+// The rate of `urlwarden import` into an empty data folder against that of `.import` in the sqlite3 shell, which loads
+// the same file into one table.
+
+export type ImportRowOptions = { rows: number; rounds: number; folder: string };
+/** One figure a round, each of the whole command from its start to its end. */
+export type BenchRow = { ours: number[]; yardstick: number[]; unit: 'rows/s' };
+
+const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
+const COLUMNS = ['id', 'dateadded', 'url', 'url_status', 'last_online', 'threat', 'tags', 'urlhaus_link', 'reporter'];
+/**
+ * A row of URLhaus is entered in eight b-trees of ours: urls by id and by key, hosts by id and by name, events by URL and
+ * by host, resolutions by URL and by address. So the table gets eight indexes: one on every column but `threat`, which is
+ * the same in all rows.
+ */
+const INDEXED = COLUMNS.filter((name) => name !== 'threat');
+const BANNER_LINES = 6;
+
+const ROWS = 1_000_000;
+/** A round takes a minute, so no more of them whatever is asked for. */
+const MOST_ROUNDS = 3;
+
+export const importing: Row = {
+  name: 'import',
+  async measure({ rounds }: Bench) {
+    const folder = mkdtempSync(join(tmpdir(), 'urlwarden-bench-import-'));
+    try {
+      const measured = await importRow({ rows: ROWS, rounds: Math.min(rounds, MOST_ROUNDS), folder });
+      const name = `import of ${ROWS.toLocaleString('en')} rows / sqlite3 .import`;
+      return [{ name, ...measured, mark: { of: 'ratio', atLeast: 0.4 } }];
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+/** Both in turns, so that what else the machine does meets both. */
+export async function importRow({ rows, rounds, folder }: ImportRowOptions): Promise<BenchRow> {
+  mkdirSync(folder, { recursive: true });
+  const dump = join(folder, 'dump.csv');
+  await writeFile(dump, urlhausDump({ rows, seed: 1 }));
+  const result: BenchRow = { ours: [], yardstick: [], unit: 'rows/s' };
+  for (let round = 0; round < rounds; round++) {
+    result.ours.push(rows / ourSeconds(dump, rows, join(folder, 'data')));
+    result.yardstick.push(rows / sqliteSeconds(dump, rows, join(folder, 'table.db')));
+  }
+  rmSync(dump);
+  return result;
+}
+
+function ourSeconds(dump: string, rows: number, dataDir: string): number {
+  const args = [...programFlags(), PROGRAM, 'import', 'urlhaus-csv', dump, '--data', dataDir, '--json'];
+  const [seconds, output] = timed(() => execFileSync(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] }));
+  const { read, rejected } = JSON.parse(output.toString());
+  rmSync(dataDir, { recursive: true });
+  if (read !== rows || rejected !== 0) throw new Error(`read ${read} rows of ${rows}, ${rejected} were rejected`);
+  return seconds;
+}
+
+/** The flags that the program asks for in its first line. */
+function programFlags(): string[] {
+  const [, flags = ''] = /^#!.* node (.*)\n/.exec(readFileSync(PROGRAM, 'utf8')) ?? [];
+  return flags.split(' ');
+}
+
+function sqliteSeconds(dump: string, rows: number, file: string): number {
+  const script = [
+    `create table dump (${COLUMNS.join(', ')});`,
+    ...INDEXED.map((name) => `create index dump_by_${name} on dump (${name});`),
+    `.import --csv --skip ${BANNER_LINES} '${dump}' dump`,
+    'select count(*) from dump;',
+  ].join('\n');
+  const [seconds, output] = timed(() => execFileSync('sqlite3', ['-bail', file], { input: script }));
+  rmSync(file);
+  if (Number(output) !== rows) throw new Error(`sqlite3 has ${output} rows of ${rows}`);
+  return seconds;
+}
+
+function timed<T>(work: () => T): [seconds: number, result: T] {
+  const startedMs = performance.now();
+  const result = work();
+  return [(performance.now() - startedMs) / 1000, result];
+}

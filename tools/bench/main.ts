@@ -1,0 +1,87 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { dataDirOf, DEFAULT_FOLDER } from '../shared/stores.ts';
+import { cidr } from './cidr.ts';
+import { growth } from './growth.ts';
+import { type Bench, isReached, type Result, type Row } from './harness/figure.ts';
+import { machine } from './harness/machine.ts';
+import { tableOf } from './harness/table.ts';
+import { importing } from './import.ts';
+import { inProcess } from './in-process.ts';
+import { history, last, unknown } from './lookups.ts';
+import { peer } from './peer.ts';
+import { scaled } from './scaled.ts';
+import { memory, start } from './start.ts';
+import { streamRow } from './stream.ts';
+
+// npm run bench: every row. npm run bench -- last stream: these. Options: --rounds N, --seconds N, --data DIR,
+// --largest N for a largest database of other than 10 M URLs.
+
+/** All rows, in the order of the table. A new one is a file that exports a Row, and its line here. */
+const ROWS: readonly Row[] = [
+  last,
+  unknown,
+  history,
+  streamRow,
+  cidr,
+  importing,
+  growth,
+  start,
+  memory,
+  inProcess,
+  scaled,
+  peer,
+];
+
+const OUTPUT = fileURLToPath(new URL('./results/latest.json', import.meta.url));
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    largest: { type: 'string', default: '10000000' },
+    data: { type: 'string', default: DEFAULT_FOLDER },
+  },
+});
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+const bench: Bench = {
+  dataDir: (urls) => dataDirOf(values.data, urls, say),
+  largest: Number(values.largest),
+  rounds: Number(values.rounds),
+  seconds: Number(values.seconds),
+  say,
+};
+
+const names = ROWS.map(({ name }) => name);
+const unknownNames = positionals.filter((name) => !names.includes(name));
+if (unknownNames.length > 0) {
+  say(`There is no row ${unknownNames.join(', ')}; the rows are ${names.join(', ')}.`);
+  process.exit(2);
+}
+
+const before = machine();
+const results: Result[] = [];
+const failed: string[] = [];
+for (const row of ROWS) {
+  if (positionals.length > 0 && !positionals.includes(row.name)) continue;
+  say(`measuring ${row.name}`);
+  const startMs = performance.now();
+  try {
+    results.push(...(await row.measure(bench)));
+  } catch (error) {
+    // What the other rows took minutes to find out is not lost with it.
+    say(`${row.name} failed: ${(error as Error).stack}`);
+    failed.push(row.name);
+    results.push({ name: row.name, missing: (error as Error).message });
+  }
+  say(`  ${Math.round((performance.now() - startMs) / 1000)} s`);
+}
+const after = machine();
+process.stdout.write(`${tableOf(results)}\nLoad ${before.load} before, ${after.load} after. ${after.versions}\n`);
+mkdirSync(dirname(OUTPUT), { recursive: true });
+writeFileSync(OUTPUT, `${JSON.stringify({ before, after, bench: values, results }, null, 2)}\n`);
+const isMissed = results.some((result) => !('missing' in result) && isReached(result) === false);
+process.exitCode = isMissed || failed.length > 0 ? 1 : 0;

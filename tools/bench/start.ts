@@ -1,0 +1,62 @@
+import { paths } from '../../src/core/paths.ts';
+import { urlAt } from '../shared/observations.ts';
+import { startServer } from '../shared/server-process.ts';
+import type { Bench, Row } from './harness/figure.ts';
+import { load } from './harness/load.ts';
+import { memoryMb } from './harness/measure.ts';
+import { startUrlwarden } from './harness/servers.ts';
+import { lookups, sample } from './lookups.ts';
+
+const URLS = 1_000_000;
+/** An idle server has done its first work before it is weighed. */
+const IDLE_MS = 2_000;
+const SAMPLE_MS = 50;
+
+/** From the start of the process to its first answer. */
+export const start: Row = {
+  name: 'start',
+  async measure({ dataDir, largest, rounds }: Bench) {
+    const folder = dataDir(largest);
+    await (await startUrlwarden(folder)).stop(); // the first start of all makes the account
+    const ours: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const startMs = performance.now();
+      const server = await startServer(folder, { metricsPort: 0 });
+      await (await fetch(server.url + paths.healthz)).text();
+      ours.push((performance.now() - startMs) / 1000);
+      await server.stop();
+    }
+    const name = `start to first answer on ${largest.toLocaleString('en')} URLs`;
+    return [{ name, unit: 's', ours, yardstick: null, mark: { of: 'ours', atMost: 1 } }];
+  },
+};
+
+/** Anonymous memory of a server that waits, and of one that is asked as fast as it can; during a stream: `stream`. */
+export const memory: Row = {
+  name: 'memory',
+  async measure({ dataDir, rounds, seconds }: Bench) {
+    const server = await startUrlwarden(dataDir(URLS));
+    try {
+      await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
+      const idle = [memoryMb(server.child.pid)];
+      const requests = lookups(paths.urlLast, server.authorization, sample(URLS, urlAt));
+      const underLoad: number[] = [];
+      for (let round = 0; round < rounds; round++) {
+        let highest = 0;
+        const sampler = setInterval(() => {
+          highest = Math.max(highest, memoryMb(server.child.pid));
+        }, SAMPLE_MS);
+        await load(server.url, requests, seconds);
+        clearInterval(sampler);
+        underLoad.push(highest);
+      }
+      const own = { unit: 'MB', yardstick: null };
+      return [
+        { ...own, name: 'anonymous memory, idle', ours: idle, mark: { of: 'ours', atMost: 150 } },
+        { ...own, name: 'anonymous memory under load', ours: underLoad, mark: { of: 'ours', atMost: 250 } },
+      ];
+    } finally {
+      await server.stop();
+    }
+  },
+};

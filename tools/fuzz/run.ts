@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { loginFailed } from '../../src/accounts/bearer.ts';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import { closeServer } from '../../src/http/server.ts';
+import { admitAll } from '../../test/http/admit-all.ts';
+import { serverOf } from '../../test/http/build.ts';
+import { exchange, parseAnswers } from '../../test/http/raw.ts';
+import { faultOf } from './check.ts';
+import { describe, type FuzzRequest, fuzzRequest } from './requests.ts';
+
+export type FuzzOptions = {
+  seed: number;
+  count: number;
+  /** The number of the first request; with `count: 1` it repeats a single one. */
+  from?: number;
+  onProgress?(done: number): void;
+};
+
+export type Failure = { index: number; reason: string; request: string };
+export type FuzzReport = { done: number; byStatus: Map<number | string, number>; failure: Failure | null };
+
+const NOW = 1_767_225_600;
+const PROGRESS_EVERY = 10_000;
+/** Requests under way at once: enough that some wait for a timeout while others go on. */
+const WORKERS = 64;
+/** Half-formed requests over sockets end by these. */
+const TIMES = { requestTimeoutMs: 200, headersTimeoutMs: 100, connectionsCheckMs: 20, keepAliveTimeoutMs: 20 };
+
+const OBSERVATIONS: ObservationInput[] = [
+  {
+    ts: NOW - 5,
+    url: 'http://a.example/a.sh',
+    ip: '203.0.113.7',
+    asn: 64500,
+    payload: { sha256: 'ab'.repeat(32), family: 'Mirai' },
+  },
+  { ts: NOW - 3, url: 'http://a.example/a.sh', status: 'removed', removal: 'abuse', reporter: 'nick' },
+  { ts: NOW - 2, url: 'http://203.0.113.7/a', asn: 4_294_967_295 },
+  { ts: NOW - 1, url: 'https://bücher.example/?q=~', status: null, payload: { fileSize: 0 } },
+];
+
+/** Sends the requests of a seed to a server on a real store, and stops at the first wrong answer. */
+export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-fuzz-'));
+  const store = await openIntelligence({ dataDir });
+  try {
+    await store.apply(
+      OBSERVATIONS.map((input) => toObservation(input)).flatMap((parsed) => (parsed.ok ? [parsed.observation] : [])),
+    );
+    const app = serverOf({ store, ...admitAll(() => NOW), login: async () => Promise.reject(loginFailed()) }, TIMES);
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const report = await sendAll(app, options);
+    await closeServer(app, 1_000);
+    return report;
+  } finally {
+    await store.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+async function sendAll(app: FastifyInstance, { seed, count, from = 0, onProgress }: FuzzOptions): Promise<FuzzReport> {
+  const report: FuzzReport = { done: 0, byStatus: new Map(), failure: null };
+  let next = from;
+  const work = async () => {
+    while (next < from + count && report.failure === null) {
+      const index = next++;
+      const request = fuzzRequest(seed, index);
+      const reason = await send(app, request, report);
+      if (reason !== null) report.failure ??= { index, reason, request: describe(request) };
+      report.done += 1;
+      if (report.done % PROGRESS_EVERY === 0) onProgress?.(report.done);
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, work));
+  const alive = await app.inject('/healthz');
+  if (alive.statusCode !== 200) report.failure ??= { index: -1, reason: 'not alive at the end', request: '' };
+  return report;
+}
+
+function send(app: FastifyInstance, request: FuzzRequest, report: FuzzReport): Promise<string | null> {
+  return request.bytes ? sendRaw(app, request.bytes, report) : sendWhole(app, request, report);
+}
+
+async function sendWhole(app: FastifyInstance, request: FuzzRequest, report: FuzzReport): Promise<string | null> {
+  const { method, url, headers, body, route } = request;
+  const options = { method, url, headers, ...(body && { payload: body }), validate: false };
+  try {
+    const answer = await app.inject(options as InjectOptions);
+    count(report, answer.statusCode);
+    return faultOf(answer, route?.endpoint.method === method ? route : null, method === 'HEAD');
+  } catch (error) {
+    return `no answer: ${error}`;
+  }
+}
+
+/** Bytes may hold no request, one or two; whatever comes back must be whole answers. */
+async function sendRaw(app: FastifyInstance, bytes: Buffer, report: FuzzReport): Promise<string | null> {
+  const { port } = app.server.address() as AddressInfo;
+  const { text } = await exchange(port, bytes);
+  if (text === '') count(report, 'closed without an answer');
+  try {
+    for (const answer of parseAnswers(text)) {
+      count(report, answer.statusCode);
+      const fault = faultOf(answer, null, false);
+      if (fault !== null) return fault;
+    }
+    return null;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function count({ byStatus }: FuzzReport, status: number | string): void {
+  byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+}

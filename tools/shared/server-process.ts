@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
+
+export type ServerProcess = { url: string; child: ChildProcess; stop(signal?: NodeJS.Signals): Promise<void> };
+
+export type ServerOptions = {
+  /** `off`, or 0 for a free one. */
+  metricsPort?: 'off' | 0;
+  args?: string[];
+  nodeArgs?: string[];
+};
+
+/** `urlwarden serve` as a process of its own, on a free port of the loopback. */
+export async function startServer(dataDir: string, options: ServerOptions = {}): Promise<ServerProcess> {
+  const { metricsPort = 'off', args = [], nodeArgs = [] } = options;
+  const all = [
+    ...['--max-semi-space-size=8', ...nodeArgs, PROGRAM, 'serve', '--data', dataDir],
+    ...['--port', '0', '--metrics-port', `${metricsPort}`, ...args],
+  ];
+  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  let output = '';
+  for await (const chunk of child.stdout) {
+    output += chunk;
+    const url = /answers on (\S+)\n/.exec(output)?.[1];
+    if (url === undefined) continue;
+    const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+      child.kill(signal);
+      await ended;
+    };
+    return { url, child, stop };
+  }
+  throw new Error(`the server ended before it listened: ${output}`);
+}
+
+export const passwordFile = (dataDir: string): string => join(dataDir, 'operator-password');
+
+/** The account that the first start on an empty folder has made. */
+export function operatorOf(dataDir: string): { username: string; password: string } {
+  return { username: 'operator', password: readFileSync(passwordFile(dataDir), 'utf8').trim() };
+}
+
+/** What goes into the Authorization header. */
+export async function logIn(url: string, account: { username: string; password: string }): Promise<string> {
+  const body = JSON.stringify({ ...account, realm: 'intel' });
+  const answer = await fetch(`${url}/api/v1/login`, { method: 'POST', body });
+  if (!answer.ok) throw new Error(`${account.username} cannot log in: ${await answer.text()}`);
+  return `Bearer ${((await answer.json()) as { token: string }).token}`;
+}

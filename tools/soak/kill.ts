@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { batches } from './observations.ts';
+
+export type KillOptions = { rounds: number; observations: number; batchSize: number; maxDelayMs: number };
+export type KillResult = { killed: number; faults: string[]; sameState: boolean };
+
+const CHILD = fileURLToPath(new URL('./kill-child.ts', import.meta.url));
+
+/**
+ * `kill -9` while batches are applied, again and again at random moments; after each the file must pass its integrity
+ * check. Then one run to the end, and every table must hold what it holds after a run that nobody disturbed.
+ */
+export async function killLoop(options: KillOptions): Promise<KillResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'urlwarden-kill-'));
+  try {
+    const disturbed = join(folder, 'disturbed');
+    const clean = join(folder, 'clean');
+    let killed = 0;
+    const faults: string[] = [];
+    for (let round = 0; round < options.rounds; round++) {
+      if (await applyAndKill(disturbed, options)) killed++;
+      faults.push(...integrityFaults(disturbed));
+    }
+    for (const dataDir of [disturbed, clean]) await applyAll(dataDir, options);
+    faults.push(...integrityFaults(disturbed));
+    return { killed, faults, sameState: JSON.stringify(contents(disturbed)) === JSON.stringify(contents(clean)) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether it was killed before it had finished. The delay counts from the first batch on. */
+async function applyAndKill(dataDir: string, { observations, batchSize, maxDelayMs }: KillOptions): Promise<boolean> {
+  const args = [CHILD, dataDir, `${observations}`, `${batchSize}`];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  await Promise.race([sleep(Math.random() * maxDelayMs), ended]);
+  child.kill('SIGKILL');
+  const [, signal] = await ended;
+  return signal === 'SIGKILL';
+}
+
+async function applyAll(dataDir: string, { observations, batchSize }: KillOptions): Promise<void> {
+  const store = await openIntelligence({ dataDir });
+  for (const batch of batches(observations, batchSize)) await store.apply(batch);
+  await store.close();
+}
+
+export function integrityFaults(dataDir: string): string[] {
+  const db = new DatabaseSync(join(dataDir, 'intelligence.db'));
+  const rows = db.prepare('pragma integrity_check').all() as { integrity_check: string }[];
+  db.close();
+  return rows.map((row) => row.integrity_check).filter((fault) => fault !== 'ok');
+}
+
+/** Every row of every table in order of its key, ids included: both runs see the batches in the same order. */
+function contents(dataDir: string): unknown {
+  const db = new DatabaseSync(join(dataDir, 'intelligence.db'), { readOnly: true });
+  const tables = db.prepare("select name from sqlite_schema where type = 'table' and name <> 'migrations'").all();
+  const rows = tables.map(({ name }) => db.prepare(`select * from ${name}`).all());
+  db.close();
+  return rows.map((list) => list.map((row) => Object.values(row).map(String)));
+}
