@@ -14,7 +14,7 @@ describe('urlwarden tier', () => {
     const { tier } = open(t);
     const { code, stdout } = await tier('list');
     assert.equal(code, 0);
-    assert.match(stdout, /^standard +100000 +150000 +13 +125 +1250 {2}URL +base$/m);
+    assert.match(stdout, /^standard +100000 +150000 +625 +5000 +20000 {2}URL +base$/m);
     assert.match(stdout, /^operator +(2147483647 +){5}URL +base$/m);
     const list = JSON.parse((await tier('list', '--json')).stdout);
     const rates = { rl_qps: 21, rl_qpm: 166, rl_qph: 664 };
@@ -47,7 +47,7 @@ describe('urlwarden tier', () => {
     );
     assert.equal(
       first.stdout,
-      'The tier gold has 10 (soft) and 3000 (hard) queries a month, 9 a second, 3 a minute, 25 an hour.\n',
+      'The tier gold has 10 (soft) and 3000 (hard) queries a month, 9 a second, 100 a minute, 400 an hour.\n',
     );
     const all = async () => JSON.parse((await tier('list', '--json')).stdout).slice(4);
     const limits = { qms: 10, qmh: 3_000, rl_qps: 9, rl_qpm: 100, rl_qph: 400 };
