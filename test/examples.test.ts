@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { PROGRAM } from './cli/urlwarden.ts';
 import { accountWith, deadUrl, runNode, runShell, startDemo, startScripted, type Variables } from './example-runs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 const RATES = ['--rl-qpm', '1000', '--rl-qph', '1000'];
 const ONE_A_SECOND = ['--qms', '1000', '--qmh', '1000', '--rl-qps', '1', ...RATES];
@@ -104,6 +108,28 @@ test('check-proxy-log', async (t) => {
     assert.equal(missing.code, 2);
     assert.match(missing.stderr, /^ENOENT.*\n$/);
   });
+});
+
+test('the commands in examples/README.md work as they stand', async (t) => {
+  const demo = await startDemo(t);
+  const folder = temporaryFolder(t);
+  mkdirSync(join(folder, 'data'));
+  symlinkSync(demo.dataDir, join(folder, 'data', 'demo'));
+  symlinkSync(join(ROOT, 'examples'), join(folder, 'examples'));
+  symlinkSync(PROGRAM, join(folder, 'urlwarden'));
+  const readme = readFileSync(join(ROOT, 'examples', 'README.md'), 'utf8');
+  const [check, enrich, blocklist, ...more] = [...readme.matchAll(/```sh\n(.+)\n```/g)].map(
+    ([, command]) => command ?? '',
+  );
+  assert.equal(more.length, 0);
+  const shell = (command = '') => {
+    const script = command.replace('npx urlwarden', './urlwarden');
+    const PATH = [dirname(process.execPath), process.env.PATH].join(delimiter);
+    return spawnSync('sh', ['-c', script], { cwd: folder, env: { ...process.env, PATH, WARDEN_URL: demo.url } });
+  };
+  assert.equal(`${shell(check).stdout}`, /```text\n([^`]+)```/.exec(readme)?.[1]);
+  assert.match(`${shell(enrich).stdout}`, /"urlwarden":\{"url":.+"ip":\[/);
+  assert.deepEqual([shell(blocklist).status, existsSync(join(folder, 'blocklist.txt'))], [0, true]);
 });
 
 test('blocklist-by-cron', async (t) => {
