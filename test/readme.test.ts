@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,14 +12,17 @@ import { temporaryFolder } from './temporary-folder.ts';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const run = promisify(execFile);
 const readme = readFileSync(`${ROOT}/README.md`, 'utf8');
+const api = readFileSync(`${ROOT}/docs/api.md`, 'utf8');
 
 /** A command, and the output that stands below it. */
 const EXAMPLE = /```sh\n(.+)\n```\n\n```(?:json|text)\n([^`]+)```/g;
 /** Sets the token that the examples use. */
 const LOGIN = /```sh\n(TOKEN=.+)\n```/.exec(readme)?.[1] ?? '';
-const examples = [...readme.matchAll(EXAMPLE)].map(([, command = '', output = '']) => ({ command, output }));
+const examplesIn = (text: string) =>
+  [...text.matchAll(EXAMPLE)].map(([, command = '', output = '']) => ({ command, output }));
+const examples = examplesIn(readme);
 
-test('the examples of the README give what it shows', async (t) => {
+test('the examples of the README and of docs/api.md print what they show', async (t) => {
   needs('curl');
   const app = await openApp({
     ...DEFAULT_SETTINGS,
@@ -30,14 +33,15 @@ test('the examples of the README give what it shows', async (t) => {
   });
   t.after(() => app.close());
   const { url } = await app.listen();
-  assert.ok(examples.length >= 10, 'the examples were not found');
+  const all = [...examples, ...examplesIn(api)];
+  assert.ok(examples.length >= 3 && all.length >= 14, 'the examples were not found');
   const env = { ...process.env };
   const shell = async (command: string) => {
     const script = command.replaceAll('http://127.0.0.1:8080', url);
     return (await run('bash', ['-c', script], { cwd: ROOT, env })).stdout;
   };
   env.TOKEN = await shell(`${LOGIN}; printf %s "$TOKEN"`);
-  for (const { command, output } of examples) {
+  for (const { command, output } of all) {
     await t.test(command, async () => {
       assert.deepEqual(comparable(await shell(command)), comparable(output));
     });
@@ -61,3 +65,23 @@ function comparable(output: string): string[] {
     .split('\n')
     .sort();
 }
+
+test('every document is reachable from the README', () => {
+  const documents = globSync('{docs/**/*.md,*.md,examples/*.md}', { cwd: ROOT }).filter((path) => path !== 'README.md');
+  const linked = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = '']) => path);
+  for (const path of documents) assert.ok(linked.includes(path), `${path} is not linked`);
+  for (const path of linked) assert.ok(existsSync(`${ROOT}/${path}`), `${path} is linked, but does not exist`);
+});
+
+test('every path of the sources that a document names exists', () => {
+  const documents = globSync('{docs/**/*.md,README.md,CONTRIBUTING.md}', { cwd: ROOT });
+  let found = 0;
+  for (const document of documents) {
+    const text = readFileSync(`${ROOT}/${document}`, 'utf8');
+    for (const [, path = ''] of text.matchAll(/`((?:src|test|tools|docs|examples|deploy|migrations)\/[\w./-]+)`/g)) {
+      assert.ok(existsSync(`${ROOT}/${path}`), `${document} names ${path}`);
+      found += 1;
+    }
+  }
+  assert.ok(found > 50, 'the paths were not found');
+});
