@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ObservationInput } from '../../src/core/observation.ts';
-import { assertError, BASE, build, DAY, NOW, stubStore } from './build.ts';
+import { assertError, BASE, build, DAY, NOW } from './build.ts';
 
 const SHA = 'ab'.repeat(32);
 const PAYLOAD = {
@@ -32,6 +32,29 @@ const BARE_PAYLOAD = {
   file_name: null,
   sha256_hash: 'cd'.repeat(32),
   'malware-family': null,
+};
+
+/** What JSON escapes, what some escape needlessly, and what takes two units or four bytes. */
+const ODD_TEXT = `"quoted" \\u0041 \\" 'single' </script> \u2028\u2029 é 😀`;
+/** Its normal form has nothing left that JSON escapes. */
+const ODD_URL = `http://odd.example/a'"\\n\u2028😀`;
+const ODD_NORMAL_URL = `http://odd.example/a'%22%5Cn%E2%80%A8%F0%9F%98%80`;
+const ODD_FILE = { mimeType: ODD_TEXT, fileType: ODD_TEXT, fileExt: ODD_TEXT, fileName: ODD_TEXT, family: ODD_TEXT };
+const ODD_OBSERVATIONS: ObservationInput[] = [
+  {
+    ...{ ts: NOW - DAY, url: ODD_URL, status: 'removed', removal: ODD_TEXT, reporter: ODD_TEXT },
+    payload: { ...ODD_FILE, sha256: SHA },
+  },
+];
+const ODD_WIRE_PAYLOAD = {
+  ts: NOW - DAY,
+  mime_type: ODD_TEXT,
+  file_type: ODD_TEXT,
+  file_ext: ODD_TEXT,
+  file_size: null,
+  file_name: ODD_TEXT,
+  sha256_hash: SHA,
+  'malware-family': ODD_TEXT,
 };
 
 const OBSERVATIONS: ObservationInput[] = [
@@ -132,12 +155,31 @@ describe('id, last and history', () => {
     }
   });
 
-  test('integers come through whole up to 2^53-1, and texts escaped once', async (t) => {
+  test('texts come out of the store as they went in, escaped once', async (t) => {
+    const { app } = await build(t, { observations: ODD_OBSERVATIONS });
+    const ask = async (path: string) => {
+      const { body } = await app.inject(post(path, ODD_URL));
+      const answer = JSON.parse(body);
+      assert.equal(body, JSON.stringify(answer));
+      return answer;
+    };
+    const removed = { ts: NOW - DAY, status: 'removed', removal: ODD_TEXT, reporter: ODD_TEXT };
+    const added = { ...removed, status: 'added', removal: '' };
+    const { id } = await ask('id');
+    const found = { id, url: ODD_NORMAL_URL };
+    const last = { ...found, status: { ...removed, status: 'offline' }, payload: ODD_WIRE_PAYLOAD };
+    assert.deepEqual(await ask('last'), last);
+    assert.deepEqual(await ask('history'), { ...found, events: [removed, added], payloads: [ODD_WIRE_PAYLOAD] });
+  });
+
+  test('integers come through whole up to 2^53-1', async (t) => {
+    const url = 'http://large.example/';
     const ts = Number.MAX_SAFE_INTEGER;
-    const status = { ts, status: 'online', removal: '', reporter: '\ud800"\u2028' };
-    const body = JSON.stringify({ id: ts, url: 'http://a/', status, payload: null });
-    const store = stubStore({ urlLast: async () => body });
-    const { app } = await build(t, { services: { store } });
-    assert.equal((await app.inject(post('last', 'http://a/'))).body, body);
+    const payload = { sha256: SHA, fileSize: ts };
+    const { app } = await build(t, { observations: [{ ts, url, payload }] });
+    const last = (await app.inject(post('last', url))).json();
+    assert.deepEqual([last.status.ts, last.payload.ts, last.payload.file_size], [ts, ts, ts]);
+    const { events, payloads } = (await app.inject(post('history', url))).json();
+    assert.deepEqual([events[0].ts, payloads[0].ts, payloads[0].file_size], [ts, ts, ts]);
   });
 });
