@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { describe, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Intelligence } from '../../src/app/stores.ts';
 import type { Bounds } from '../../src/database/pages.ts';
 import type { Fact } from '../../src/urls/store.ts';
 import { OPERATOR } from './admit-all.ts';
 import { assertError, BASE, build, linesOf, serve, stubStore, until } from './build.ts';
-import { open } from './raw.ts';
+import { exchange, open, parseAnswers } from './raw.ts';
 
 const FACTS: Fact[] = Array.from({ length: 500 }, (_, i) => ({ ts: i, id: i + 1, url: `http://a.example/${i}` }));
 const PAGE = linesOf(FACTS);
@@ -15,6 +16,20 @@ const PAGE_BYTES = PAGE.length;
 
 const SEARCH = { method: 'POST' as const, url: `${BASE}/search`, payload: { asn: 1 } };
 const SEARCH_BYTES = `POST ${BASE}/search HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"asn":1}`;
+
+const LAST_SEARCH_BYTES = SEARCH_BYTES.replace('Host: a', 'Host: a\r\nConnection: close');
+const HOUR_MS = 3_600_000;
+
+/** All that came so far. */
+function textOf(socket: Socket): () => string {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  return () => text;
+}
+
+const bodiesOf = (text: string) => parseAnswers(text).map(({ body }) => body);
 
 /** A search that tells what became of it. */
 function watchedSearch(pages: (signal: AbortSignal) => AsyncGenerator<string>) {
@@ -167,37 +182,89 @@ describe('a stream', () => {
     socket.on('error', () => {});
     await until(() => seen.closed);
     assert.equal(seen.signal?.aborted, true);
-    app.server.getConnections((_error, count) => assert.equal(count, 0));
+    let connections = 1;
+    await until(() => {
+      app.server.getConnections((_error, count) => {
+        connections = count;
+      });
+      return connections === 0;
+    });
     assert.deepEqual(log, [], 'that is the fault of the reader, not ours');
     socket.destroy();
   });
 
-  test('is not cut off for what the store takes its time for', async (t) => {
+  test('is not cut off for what the store takes its time for', { timeout: 10_000 }, async (t) => {
+    t.after(() => t.mock.timers.reset());
+    const [waiting, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { store } = watchedSearch(async function* () {
       yield PAGE;
-      await new Promise((resolve) => setTimeout(resolve, 120));
+      waiting.resolve();
+      await gate.promise;
       yield PAGE;
     });
-    const { port } = await serve(t, { services: { store }, options: { stallMs: 20, queryBudgetMs: 60 } });
-    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
-    assert.equal((await response.text()).length, 2 * PAGE_BYTES);
+    const { port } = await serve(t, { services: { store } });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const socket = open(port);
+    const text = textOf(socket);
+    socket.write(LAST_SEARCH_BYTES);
+    await waiting.promise;
+    t.mock.timers.tick(HOUR_MS);
+    gate.resolve();
+    await once(socket, 'close');
+    assert.deepEqual(bodiesOf(text()), [PAGE + PAGE]);
   });
 
-  test('is not cut off while it waits behind another on its connection', async (t) => {
-    const { store } = watchedSearch(async function* () {
+  test('is not cut off while it waits behind another on its connection', { timeout: 10_000 }, async (t) => {
+    t.after(() => t.mock.timers.reset());
+    const gate = Promise.withResolvers<void>();
+    const { store, seen } = watchedSearch(async function* () {
       yield PAGE;
-      await new Promise((resolve) => setTimeout(resolve, 120));
+      await gate.promise;
     });
-    const { port } = await serve(t, { services: { store }, options: { stallMs: 20 } });
+    const { port } = await serve(t, { services: { store } });
     const socket = open(port);
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += chunk;
-    });
-    socket.write(SEARCH_BYTES + SEARCH_BYTES.replace('Host: a', 'Host: a\r\nConnection: close'));
+    const text = textOf(socket);
+    socket.write(SEARCH_BYTES);
+    await until(() => text().endsWith('}\n\r\n'));
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    socket.write(LAST_SEARCH_BYTES);
+    while (seen.pages < 2) await nextTurn();
+    await nextTurn(); // its first piece is handed over
+    for (let i = 0; i < 3; i++) t.mock.timers.tick(HOUR_MS);
+    gate.resolve();
     await once(socket, 'close');
-    assert.equal(text.split('HTTP/1.1 200 OK').length, 3);
-    assert.equal(text.split('\r\n0\r\n\r\n').length, 3, 'both ended cleanly');
+    assert.deepEqual(bodiesOf(text()), [PAGE, PAGE]);
+  });
+
+  test('goes out in pieces, so that a reader who is slow is not one who takes nothing', async (t) => {
+    const { store } = watchedSearch(async function* () {
+      yield PAGE.repeat(10);
+    });
+    const { port } = await serve(t, { services: { store } });
+    const { text } = await exchange(port, LAST_SEARCH_BYTES);
+    assert.deepEqual(bodiesOf(text), [PAGE.repeat(10)]);
+    const sizes = [...text.matchAll(/^([0-9a-f]+)\r$/gm)].map(([, size]) => Number.parseInt(`${size}`, 16));
+    assert.ok(sizes.length > 10 && Math.max(...sizes) < 17_000, `pieces of ${sizes}`);
+  });
+
+  test('leaves nothing behind on a connection that stays open', async (t) => {
+    const { store, seen } = watchedSearch(async function* () {
+      yield PAGE;
+    });
+    const { app, port } = await serve(t, { services: { store } });
+    const accepted = once(app.server, 'connection');
+    const socket = open(port);
+    t.after(() => socket.destroy());
+    const text = textOf(socket);
+    const [served] = await accepted;
+    const listeners: number[] = [];
+    for (let asked = 1; asked <= 3; asked++) {
+      socket.write(SEARCH_BYTES);
+      await until(() => text().split('\r\n0\r\n\r\n').length > asked);
+      listeners.push(served.listenerCount('close'));
+    }
+    assert.deepEqual(listeners, new Array(3).fill(listeners[0]));
+    assert.equal(seen.signal?.aborted, true, 'the store is done with it');
   });
 
   test('stops when its reader goes away', async (t) => {
