@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { describe, test, type TestContext } from 'node:test';
+import { connect } from 'node:net';
+import type { TestContext } from 'node:test';
+import { describe, test } from 'node:test';
+import type { ConnectionTimes } from '../../src/http/connection.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
 import { exchange, open, parseAnswers } from './raw.ts';
 
@@ -31,8 +35,8 @@ const REFUSED: [what: string, bytes: string, status: number][] = [
   ],
   ['a broken chunk', chunked(`${BASE}/last`, 'zz\r\n{}\r\n'), 400],
   ['an endless chunk extension', chunked(`${BASE}/last`, `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`), 413],
-  ['headers over 16 KiB', `GET /healthz HTTP/1.1\r\n${CLOSE}x: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
-  ['a path over 16 KiB', `GET /${'y'.repeat(20_000)} HTTP/1.1\r\n${CLOSE}\r\n`, 431],
+  ['headers over 16 KiB', `GET /healthz HTTP/1.1\r\n${CLOSE}x: ${'y'.repeat(16 * 1024)}\r\n\r\n`, 431],
+  ['a path over 16 KiB', `GET /${'y'.repeat(16 * 1024)} HTTP/1.1\r\n${CLOSE}\r\n`, 431],
   ['an expectation', `GET /healthz HTTP/1.1\r\n${CLOSE}Expect: wonders\r\n\r\n`, 417],
   ['CONNECT', `CONNECT a.example:443 HTTP/1.1\r\n${CLOSE}\r\n`, 404],
   ['an escape that is none', `GET /%zz HTTP/1.1\r\n${CLOSE}\r\n`, 404],
@@ -40,6 +44,7 @@ const REFUSED: [what: string, bytes: string, status: number][] = [
 ];
 const TAKEN: [what: string, bytes: string][] = [
   ['HTTP/1.0 without Host', 'GET /healthz HTTP/1.0\r\n\r\n'],
+  ['headers of almost 16 KiB', `GET /healthz HTTP/1.1\r\n${CLOSE}x: ${'y'.repeat(16_200)}\r\n\r\n`],
   ['an absolute target', `GET http://b.example:80/healthz?x HTTP/1.1\r\n${CLOSE}\r\n`],
   ['an absolute target in capitals', `GET HTTP://B.EXAMPLE/healthz HTTP/1.1\r\n${CLOSE}\r\n`],
   ['a wish to upgrade', 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n'],
@@ -100,29 +105,34 @@ describe('below Fastify', () => {
 });
 
 describe('a request that does not arrive whole', () => {
-  const LATE: [what: string, bytes: string][] = [
-    ['half a request line', 'GET /hea'],
-    ['half the headers', 'GET /healthz HTTP/1.1\r\nHost: a\r\n'],
-    ['half a body', sized(`${BASE}/last`, 100, '{"url":')],
-    ['half a chunked body', chunked(`${BASE}/last`, '5\r\n{"url\r\n')],
+  const NO_WHOLE = { ...HASTY, headersTimeoutMs: 120 };
+  const NO_HEADERS = { ...HASTY, requestTimeoutMs: 60_000 };
+  const LATE: [what: string, bytes: string, times: Partial<ConnectionTimes>][] = [
+    ['half a request line', 'GET /hea', NO_HEADERS],
+    ['half the headers', 'GET /healthz HTTP/1.1\r\nHost: a\r\n', NO_HEADERS],
+    ['half a body', sized(`${BASE}/last`, 100, '{"url":'), NO_WHOLE],
+    ['half a chunked body', chunked(`${BASE}/last`, '5\r\n{"url\r\n'), NO_WHOLE],
   ];
-  test('is 408 after the time that is given', async (t) => {
-    const { port } = await serve(t, { services: { store: stubStore({}) }, options: HASTY });
-    for (const [what, bytes] of LATE) {
+  test('is 408 after the time that is given for its headers or for the whole', { timeout: 20_000 }, async (t) => {
+    for (const [what, bytes, options] of LATE) {
+      const { port } = await serve(t, { services: { store: stubStore({}) }, options });
       const answers = parseAnswers((await exchange(port, bytes)).text);
       assert.equal(answers.length, 1, what);
       for (const answer of answers) assertError(answer, 408);
     }
   });
 
-  test('leaves the server in peace when the client goes', async (t) => {
-    const { port, app } = await serve(t, { services: { store: stubStore({}) } });
+  test('leaves the server in peace when the client goes, and counts as nothing', async (t) => {
+    const metrics = createMetrics();
+    const { port, app } = await serve(t, { services: { store: stubStore({}) }, options: { metrics } });
     for (const [, bytes] of LATE) {
+      const gone = once(app.server, 'connection').then(([served]) => once(served, 'close').catch(() => {}));
       const socket = open(port);
       socket.write(bytes, () => socket.resetAndDestroy());
-      await new Promise((resolve) => socket.on('close', resolve));
+      await gone;
     }
     assert.equal((await app.inject('/healthz')).statusCode, 200);
+    assert.doesNotMatch(await metrics.text(), /^urlwarden_http_unreadable_total\{/m);
   });
 });
 
@@ -220,6 +230,28 @@ describe('a connection', () => {
     const { text, reset } = await exchange(port, `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000_000)}`);
     for (const answer of parseAnswers(text)) assertError(answer, 431);
     assert.ok(text !== '' && !reset);
+  });
+
+  test('that speaks no HTTP is ended after a second, though its client keeps its own side open', async (t) => {
+    t.after(() => t.mock.timers.reset());
+    const { app, port } = await serve(t, { services: { store: stubStore({}) } });
+    const accepted = once(app.server, 'connection');
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    t.after(() => socket.destroy());
+    socket.on('error', () => {}).resume();
+    const [served] = await accepted;
+    socket.write('nonsense\r\n\r\n');
+    await once(socket, 'end');
+    assert.equal(served.destroyed, false, 'it still reads');
+    t.mock.timers.tick(1_000);
+    assert.equal(served.destroyed, true);
+  });
+
+  test('that is idle stays longer than a load balancer keeps it, and says so', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    const { headers } = await fetch(`http://127.0.0.1:${port}/healthz`);
+    assert.equal(headers.get('keep-alive'), 'timeout=72');
   });
 
   test('that is to close gives its answer before it does, however much is still coming', async (t) => {
