@@ -87,6 +87,9 @@ describe('metrics', () => {
     socket.destroy();
     await ended;
     resolve();
+    const answered = once(app.server, 'connection').then(([socket]) => once(socket, 'close'));
+    await exchange(port, 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+    await answered;
     assert.deepEqual([await rows(metrics, 'urlwarden_http_aborted_total'), await openStreams()], [[' 1'], [' 0']]);
   });
 
