@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { InjectOptions } from 'fastify';
+import { createAccount } from '../../src/accounts/manage.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { CALLS_PER_SECOND, STREAMS_PER_ACCOUNT } from '../../src/limits/charge.ts';
 import { assertError, BASE, linesOf, NOW, ROUTES, stubStore, until } from './build.ts';
-import { authorized, LIMITS, QUERIES, USERNAME, withAccounts } from './with-accounts.ts';
+import { authorized, LIMITS, PASSWORD, QUERIES, USERNAME, withAccounts } from './with-accounts.ts';
 
 const counted = async ({ app, logIn }: Awaited<ReturnType<typeof withAccounts>>, requests: InjectOptions[]) => {
   const good = await logIn();
@@ -76,7 +77,7 @@ for (const { why, requests, count } of [
   });
 }
 
-test('what fails on our side is given back to month and day, not to the rates', async (t) => {
+test('what fails on our side is given back to month and day with its whole weight, not to the rates', async (t) => {
   const away = async () => {
     throw new AppError('unavailable', 'away');
   };
@@ -84,10 +85,26 @@ test('what fails on our side is given back to month and day, not to the rates', 
     urlLast: away,
     urlId: () => Promise.reject(new Error('a defect')),
     urlHistory: () => new Promise(() => {}),
+    search: () => ({ [Symbol.asyncIterator]: () => ({ next: away }) }),
   });
   const world = await withAccounts(t, {}, { services: { store }, options: { queryBudgetMs: 20 } });
-  const current = await counted(world, QUERIES.slice(0, 3));
-  assert.deepEqual([current.qpm, current.qpd, current.rl_qps], [0, 0, 3]);
+  const current = await counted(world, [...QUERIES.slice(0, 3), search('192.0.2.0/24')]);
+  assert.deepEqual([current.qpm, current.qpd, current.rl_qps], [0, 0, 3 + 9]);
+});
+
+test('the soft limit refuses nothing, and passing it is logged once a month', async (t) => {
+  const log: string[] = [];
+  const logger = { level: 'warn', stream: { write: (line: string) => void log.push(line) } };
+  const world = await withAccounts(t, { qms: 2 }, { options: { logger } });
+  const good = await world.logIn();
+  const warned: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    assert.equal((await world.app.inject(authorized(QUERIES[0] as InjectOptions, good))).statusCode, 200);
+    warned.push(log.length);
+  }
+  assert.deepEqual(warned, [0, 0, 1, 1]);
+  const { level, sub, qms, msg } = JSON.parse(String(log[0]));
+  assert.deepEqual([level, sub, qms, msg], [40, world.sub, 2, 'an account has passed its soft monthly limit']);
 });
 
 test('limits answers to the letter', async (t) => {
@@ -163,8 +180,11 @@ test('an account has so many streams open and no more, whatever they stream', as
     search: () => held(linesOf([{ ts: NOW, id: 1, url: 'http://192.0.2.1/x' }])),
     statuses: () => held([{ ts: NOW, kind: 'added' as const, removal: '', reporter: '' }]),
   });
-  const { app, logIn } = await withAccounts(t, {}, { services: { store } });
+  const { app, logIn, control, refresh } = await withAccounts(t, {}, { services: { store } });
   const good = await logIn();
+  await createAccount(control, { username: 'bob', password: PASSWORD, tier: 'tested' }, NOW);
+  await refresh();
+  const other = await logIn('bob');
   const [, , , bySearch, byStatuses] = QUERIES as [unknown, unknown, unknown, InjectOptions, InjectOptions];
   const streams = Array.from({ length: STREAMS_PER_ACCOUNT }, (_, i) =>
     app.inject(authorized(i % 2 === 0 ? bySearch : byStatuses, good)),
@@ -176,7 +196,10 @@ test('an account has so many streams open and no more, whatever they stream', as
     assert.ok(refused.headers['retry-after']);
     assert.ok(refused.headers['ratelimit-policy']);
   }
+  const ofOther = app.inject(authorized(bySearch, other));
+  await until(() => open === STREAMS_PER_ACCOUNT + 1);
   gate.resolve();
+  assert.equal((await ofOther).statusCode, 200);
   await Promise.all(streams);
   assert.equal((await app.inject(authorized(bySearch, good))).statusCode, 200);
 });
