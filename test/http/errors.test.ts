@@ -210,14 +210,19 @@ describe('when the store fails', () => {
     }
   });
 
-  test('a store that is away is 503 with Retry-After', async (t) => {
-    const store = fail(new AppError('unavailable', 'disk /secret is gone'));
-    const { app } = await build(t, { services: { store } });
-    for (const { method, url, path } of asking) {
-      const answer = await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path) }) });
-      assertError(answer, 503);
-      assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
-      assert.doesNotMatch(answer.body, /secret/);
+  test('a store that is away is 503 with Retry-After, after the time that it names itself', async (t) => {
+    for (const [options, retryAfter] of [
+      [{}, '5'],
+      [{ retryAfterSeconds: 7 }, '7'],
+    ] as const) {
+      const store = fail(new AppError('unavailable', 'disk /secret is gone', options));
+      const { app } = await build(t, { services: { store } });
+      for (const { method, url, path } of asking) {
+        const answer = await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path) }) });
+        assertError(answer, 503);
+        assert.equal(answer.headers['retry-after'], retryAfter);
+        assert.doesNotMatch(answer.body, /secret/);
+      }
     }
   });
 
@@ -236,6 +241,20 @@ describe('when the store fails', () => {
     for (const { method, url, path } of asking) {
       const payload = method === 'POST' ? { payload: goodBody(path) } : {};
       assertError(await app.inject({ method, url, ...payload }), 408);
+    }
+  });
+
+  test('a query leaves no timer behind, answered or failed', async (t) => {
+    const found = async () => '{}';
+    for (const store of [stubStore({ urlLast: found, urlHistory: found }), fail(new Error('broken'))]) {
+      const { app } = await build(t, { services: { store } });
+      const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+      await app.inject('/healthz');
+      const before = timers();
+      for (const { method, url, path } of asking) {
+        await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path) }) });
+      }
+      assert.equal(timers(), before);
     }
   });
 });
