@@ -153,8 +153,11 @@ test('the month ends at its boundary in UTC, and queries are let in again', asyn
   const refused = await app.inject(authorized(request, good));
   assertError(refused, 429, /qmh/);
   assert.equal(refused.headers['retry-after'], '1');
+  assert.match(String(refused.headers['ratelimit-policy']), /"qmh";q=1;w=2678400$/);
   await setNow(Date.parse('2026-02-01T00:00:00Z') / 1000);
-  assert.equal((await app.inject(authorized(request, good))).statusCode, 200);
+  const admitted = await app.inject(authorized(request, good));
+  assert.equal(admitted.statusCode, 200);
+  assert.match(String(admitted.headers['ratelimit-policy']), /"qmh";q=1;w=2419200$/, 'February is shorter');
   assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 1);
 });
 
