@@ -36,11 +36,12 @@ for (const [cores, slots] of [
   [4, 2],
   [16, 8],
 ] as const) {
-  test(`${cores} cores: ${slots} at a time, ${16 * slots} wait`, () => {
+  test(`${cores} cores: ${slots} at a time, ${16 * slots} wait, and ${32 * slots} known ones`, () => {
     const yard = createYard(cores);
     const room = Array.from({ length: 200 }, (_, i) => yard.arrive(`${i}`)).filter(Boolean).length;
+    const knownRoom = Array.from({ length: 400 }, (_, i) => yard.arrive(`${i}`, true)).filter(Boolean).length;
     assert.equal(yard.running.length, slots);
-    assert.equal(room, slots + 16 * slots);
+    assert.deepEqual([room, knownRoom], [slots + 16 * slots, 32 * slots]);
   });
 }
 
@@ -88,19 +89,29 @@ test('never more than the slots, never fewer while someone waits, and everyone w
 });
 
 test('a slot is handed over, so that nobody slips in between', async () => {
-  const queue = createHashQueue(1);
-  let running = 0;
-  let most = 0;
-  const work = async () => {
-    most = Math.max(most, ++running);
-    await new Promise(setImmediate);
-    running--;
-  };
-  const visit = (key: string): Promise<unknown> => queue.run({ key, isKnown: false }, work) ?? Promise.resolve();
-  const first = visit('a');
-  const second = visit('b');
-  // Arrives in the very moment in which the first has ended and the second has not begun.
-  await first.then(() => visit('c'));
-  await second;
-  assert.equal(most, 1);
+  // In each of the microtasks between the end of the first and the start of the second, somebody arrives.
+  for (let microtasks = 0; microtasks < 8; microtasks++) {
+    const queue = createHashQueue(1);
+    let running = 0;
+    let most = 0;
+    const work = async () => {
+      most = Math.max(most, ++running);
+      await new Promise(setImmediate);
+      running--;
+    };
+    const visit = (key: string, job = work): Promise<unknown> =>
+      queue.run({ key, isKnown: false }, job) ?? Promise.resolve();
+    let late: Promise<unknown> = Promise.resolve();
+    const first = visit('a', () => {
+      const ended = work();
+      late = ended;
+      for (let i = 0; i < microtasks; i++) late = late.then(() => {});
+      late = late.then(() => visit('c'));
+      return ended;
+    });
+    const second = visit('b');
+    await Promise.all([first, second]);
+    await late;
+    assert.equal(most, 1, `${microtasks} microtasks later`);
+  }
 });
