@@ -267,16 +267,37 @@ test('more tokens than are kept stay good', async (t) => {
   assert.deepEqual((await directory.authenticate(bearers[0])).account, account);
 });
 
-test('the store is polled', async (t) => {
+test('the store is polled until the directory is closed', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { control, account, bearer } = await open(t);
-  const directory = await directoryOf(t, control, { pollMs: 1_000 });
+  let looks = 0;
+  const version = () => {
+    looks++;
+    return control.version();
+  };
+  const directory = await directoryOf(t, { ...control, version }, { pollMs: 1_000 });
   await directory.authenticate(bearer);
   await control.changeAccount(account.sub, { isEnabled: false });
   assert.ok(!(directory.authenticate(bearer) instanceof Promise));
   t.mock.timers.tick(1_000);
   await new Promise(setImmediate);
   await assert.rejects(async () => directory.authenticate(bearer), refusal('forbidden'));
+  directory.close();
+  looks = 0;
+  t.mock.timers.tick(10_000);
+  assert.equal(looks, 0);
+});
+
+test('however many ask, the store is looked into once at a time', async (t) => {
+  const { directory, store } = await open(t);
+  const before = store.looks();
+  store.hang();
+  const refreshed = Array.from({ length: 100 }, () => directory.refresh());
+  assert.equal(store.looks() - before, 1);
+  store.resume();
+  await Promise.all(refreshed);
+  await directory.refresh();
+  assert.equal(store.looks() - before, 2);
 });
 
 async function open(t: TestContext) {
