@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { createLogin, type LoginOptions, type LoginOutcome, type LoginRequest } from '../../src/accounts/login.ts';
-import { hashPassword } from '../../src/accounts/passwords.ts';
+import { hashPassword, verifyPassword } from '../../src/accounts/passwords.ts';
 import { addAccount, addKey, createClock, directoryOf, openWorld, PASSWORD, refusal, START_MS } from './world.ts';
 
 const GOOD: LoginRequest = { username: 'ada@example', password: PASSWORD, realm: 'intel', address: '192.0.2.1' };
@@ -45,11 +45,17 @@ const WRONG: [string, Partial<LoginRequest>][] = [
   ['no realm', { realm: '' }],
 ];
 
-test('whatever is wrong, the answer is the same', async (t) => {
-  const { login, control, outcomes } = await open(t);
+test('whatever is wrong, the answer is the same, after one hash', async (t) => {
+  let hashes = 0;
+  const verify: LoginOptions['verify'] = (password, hash) => {
+    hashes++;
+    return verifyPassword(password, hash);
+  };
+  const { login, control, outcomes } = await open(t, { verify });
   await addAccount(control, { username: 'disabled', sub: '00000002', isEnabled: false });
   for (const [i, [why, wrong]] of WRONG.entries()) {
     await assert.rejects(login({ ...GOOD, address: `192.0.2.${i}`, ...wrong }), FAILED, why);
+    assert.equal(hashes, i + 1, why);
   }
   assert.deepEqual(outcomes, new Array(WRONG.length).fill('failed'));
 });
@@ -96,6 +102,21 @@ test('an address is limited for everyone who has not logged in there before', as
   await assert.rejects(login({ ...from, username: 'bob' }), refusal('limit_reached', { retryAfterSeconds: 30 }));
   assert.ok(await login(from), 'known here');
   assert.ok(await login({ ...from, username: 'bob', address: '2001:db8:0:1::1' }), 'another network');
+});
+
+test('who has not logged in for thirty days is known no more', async (t) => {
+  const { login, clock } = await open(t);
+  const guess = async () => {
+    for (let i = 0; i < 20; i++) await assert.rejects(login({ ...GOOD, username: `guess ${i}` }), FAILED);
+  };
+  const days = (count: number) => count * 86_400_000;
+  await login(GOOD);
+  clock.advance(days(30) - 1);
+  await guess();
+  await login(GOOD);
+  clock.advance(days(30));
+  await guess();
+  await assert.rejects(login(GOOD), refusal('limit_reached'));
 });
 
 test('whoever logs in again and again is slowed, then refused; tokens stay good', async (t) => {
