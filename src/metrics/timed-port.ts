@@ -43,7 +43,10 @@ function timedStream<T>(stream: AsyncIterable<T>, record: RecordSeconds): AsyncI
     [Symbol.asyncIterator]() {
       const pages = stream[Symbol.asyncIterator]();
       return {
-        next: () => timedPromise(pages.next(), performance.now(), record),
+        next() {
+          const startMs = performance.now(); // before the call: SQLite reads a page within it
+          return timedPromise(pages.next(), startMs, record);
+        },
         return: async () => pages.return?.() ?? { done: true, value: undefined },
       };
     },

@@ -1,49 +1,74 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { timedPort } from '../../src/metrics/timed-port.ts';
 
-function timed<Port extends object>(port: Port): { port: Port; times: string[] } {
+/** By a clock that goes only when `pass` is called. */
+function timed<Port extends object>(t: TestContext, portOf: (pass: (ms: number) => void) => Port) {
+  let nowMs = 1_000;
+  t.mock.method(performance, 'now', () => nowMs);
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
   const times: string[] = [];
-  const operation = (name: string) => (seconds: number) => times.push(`${name} ${seconds >= 0 && seconds < 60}`);
-  return { port: timedPort(port, operation), times };
+  const operation = (name: string) => (seconds: number) => times.push(`${name} ${seconds}`);
+  return { port: timedPort(portOf(pass), operation), times, pass };
 }
 
-test('a call is timed, answered or failed, and gives what it gave', async () => {
-  const { port, times } = timed({
-    double: async (n: number) => 2 * n,
-    fail: async (): Promise<never> => Promise.reject(new Error('no')),
-  });
-  assert.equal(await port.double(4), 8);
-  await assert.rejects(port.fail(), /^Error: no$/);
-  assert.deepEqual(times, ['double true', 'fail true']);
-});
-
-test('so is a call that answers or fails at once', () => {
-  const { port, times } = timed({
-    double: (n: number) => 2 * n,
-    fail: (): never => {
+test('a call is timed until its answer or failure, and gives what it gave', async (t) => {
+  const { port, times } = timed(t, (pass) => ({
+    async double(n: number) {
+      await Promise.resolve();
+      pass(250);
+      return 2 * n;
+    },
+    async fail(): Promise<never> {
+      await Promise.resolve();
+      pass(500);
       throw new Error('no');
     },
-  });
-  assert.equal(port.double(4), 8);
-  assert.throws(() => port.fail(), /^Error: no$/);
-  assert.deepEqual(times, ['double true', 'fail true']);
+  }));
+  assert.equal(await port.double(4), 8);
+  await assert.rejects(port.fail(), /^Error: no$/);
+  assert.deepEqual(times, ['double 0.25', 'fail 0.5']);
 });
 
-test('a stream is timed page by page, and can be given up', async () => {
+test('so is a call that answers or fails at once', (t) => {
+  const { port, times } = timed(t, (pass) => ({
+    double(n: number) {
+      pass(250);
+      return 2 * n;
+    },
+    fail(): never {
+      pass(500);
+      throw new Error('no');
+    },
+  }));
+  assert.equal(port.double(4), 8);
+  assert.throws(() => port.fail(), /^Error: no$/);
+  assert.deepEqual(times, ['double 0.25', 'fail 0.5']);
+});
+
+test('a stream is timed page by page, without the time of its reader, and can be given up', async (t) => {
   let isGivenUp = false;
-  const { port, times } = timed({
+  const { port, times, pass } = timed(t, (pass) => ({
     async *pages(count: number) {
       try {
-        for (let i = 0; i < count; i++) yield [i];
+        for (let i = 0; i < count; i++) {
+          pass(250);
+          yield [i];
+        }
       } finally {
         isGivenUp = true;
       }
     },
-  });
+  }));
   const all: number[][] = [];
-  for await (const page of port.pages(2)) all.push(page);
-  assert.deepEqual([all, times.length], [[[0], [1]], 3], 'the third look finds the end');
+  for await (const page of port.pages(2)) {
+    all.push(page);
+    pass(60_000);
+  }
+  assert.deepEqual(all, [[0], [1]]);
+  assert.deepEqual(times, ['pages 0.25', 'pages 0.25', 'pages 0'], 'the third look finds the end');
   isGivenUp = false;
   for await (const _ of port.pages(9)) break;
   assert.ok(isGivenUp);
