@@ -1,14 +1,20 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
-import { describe, test, type TestContext } from 'node:test';
+import type { TestContext } from 'node:test';
+import { describe, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { AppError } from '../../../src/core/errors.ts';
-import { type Download, type FetchOptions, openUrl } from '../../../src/ingest/sources/fetch.ts';
+import type { Download, FetchOptions } from '../../../src/ingest/sources/fetch.ts';
+import { DEFAULT_FETCH_LIMITS, openUrl } from '../../../src/ingest/sources/fetch.ts';
 import { createGuard } from '../../../src/ingest/sources/fetch-guard.ts';
 import { parseHeaderLine, shownUrl } from '../../../src/ingest/sources/fetch-url.ts';
 import { INPUT_LIMITS } from '../../../src/ingest/sources/format.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
+import { makeTlsPair } from '../../tls-pair.ts';
 
 /** The loopback allowed, as an operator allows a mirror; every name of `.test` is there. */
 const GUARD = createGuard(['127.0.0.0/8'], async () => ['127.0.0.1']);
@@ -188,6 +194,40 @@ describe('openUrl and hostile targets', () => {
     assert.equal(other.seen[0]?.headers.authorization, undefined);
   });
 
+  test('a redirect from HTTPS to HTTP is not followed', async (t) => {
+    const plain = await serve(t, (_request, response) => response.end('read by anyone'));
+    const pair = makeTlsPair(temporaryFolder(t), 'a');
+    const server = createTlsServer(pair, ({ url }, response) => {
+      if (url === '/there') response.end('there');
+      else response.writeHead(302, { location: url === '/' ? plain.at('localhost', '/') : '/there' }).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const authorities = getCACertificates();
+    setDefaultCACertificates([pair.cert]);
+    t.after(() => {
+      setDefaultCACertificates(authorities);
+      server.closeAllConnections();
+      server.close();
+    });
+    const at = (path: string) => `https://localhost:${(server.address() as AddressInfo).port}${path}`;
+    assert.equal(await fetchText(at('/same')), 'there');
+    await assert.rejects(fetchText(at('/')), /without encryption, which is not followed/);
+    assert.equal(plain.seen.length, 0);
+  });
+
+  test('each request has a connection of its own, which ends when its answer is not wanted', async (t) => {
+    const closed = new Map<Socket, Promise<unknown>>();
+    const { at } = await serve(t, ({ url, socket }, response) => {
+      closed.set(socket, once(socket, 'close'));
+      if (url === '/whole') response.end('whole');
+      else response.writeHead(url === '/moved' ? 302 : 404, { location: '/whole' }).write('x'); // and never an end
+    });
+    for (const path of ['/whole', '/moved']) assert.equal(await fetchText(at('a.test', path)), 'whole');
+    await assert.rejects(fetchText(at('a.test', '/lost')), /answered 404/);
+    assert.equal(closed.size, 4);
+    await Promise.all(closed.values());
+  });
+
   test('a password in a redirect is not sent', async (t) => {
     const { at, seen } = await serve(t, ({ url }, response) => {
       if (url === '/there') response.end('there');
@@ -282,13 +322,13 @@ describe('openUrl and hostile answers', () => {
       response.writeHead(200, { 'content-length': 6 }).write('abcde');
       finish = () => response.end('f');
     });
-    const idleTimeoutMs = 40;
-    const download = await openUrl(at('a.test', '/'), { guard: GUARD, limits: { idleTimeoutMs } });
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const download = await openUrl(at('a.test', '/'), { guard: GUARD });
     assert.ok(download !== 'not_modified');
     let text = '';
     for await (const chunk of download.bytes()) {
       text += chunk;
-      await new Promise((resolve) => setTimeout(resolve, 2 * idleTimeoutMs));
+      t.mock.timers.tick(DEFAULT_FETCH_LIMITS.idleTimeoutMs);
       finish();
     }
     assert.equal(text, 'abcdef');
@@ -361,13 +401,18 @@ describe('what lies beside a download', () => {
   test('is fetched with the same key from the same folder or below, and from nowhere else', async (t) => {
     const { at, seen } = await serve(t, ({ url }, response) => response.end(url));
     const headers = { 'Auth-Key': 'k' };
-    const manifest = await openUrl(at('a.test', '/feed/manifest.json'), { guard: GUARD, headers });
+    const validators = { etag: '"of the manifest"', lastModified: null };
+    const manifest = await openUrl(at('a.test', '/feed/manifest.json'), { guard: GUARD, headers, validators });
     assert.ok(manifest !== 'not_modified');
     await textOf(manifest);
     const event = manifest.beside('1234.json');
     assert.ok(event);
     assert.equal(await textOf(event as Download), '/feed/1234.json');
     assert.equal(seen[1]?.headers['auth-key'], 'k');
+    assert.deepEqual(
+      seen.map(({ headers }) => headers['if-none-match']),
+      [validators.etag, undefined],
+    );
     assert.deepEqual(event.progress(), { readBytes: 15, totalBytes: 15 });
     for (const path of ['../x', '/x', '//b.test/feed/x', 'http://b.test/feed/x', '%2e%2e/x', '..\\x', 'http://a b/']) {
       assert.equal(manifest.beside(path), null, path);
