@@ -40,7 +40,7 @@ for (const { why, text, message } of [
       () => readKeyFile(file),
       (error: Error & { code: string }) => {
         assert.match(error.message, message);
-        assert.ok(text.trim() === '' || !error.message.includes(text.slice(0, 10)));
+        for (let i = 0; i + 8 <= text.length; i++) assert.ok(!error.message.includes(text.slice(i, i + 8)));
         return error.code === 'unavailable';
       },
     );
