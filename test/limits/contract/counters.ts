@@ -114,6 +114,18 @@ export function countersContract(open: OpenCounters): void {
       assert.deepEqual((await counters.read(SUB)).counts, { second: 2, minute: 2, hour: 2, day: 2, month: 2 });
     });
 
+    test('calls are counted in their second, apart from queries', async (t) => {
+      const { counters, setNow } = await open(t);
+      await setNow(T);
+      const admitted = [];
+      for (let i = 0; i < 3; i++) admitted.push((await counters.takeCall(SUB, 2)).isAdmitted);
+      assert.deepEqual(admitted, [true, true, false]);
+      assert.equal((await counters.read(SUB)).counts.second, 0);
+      await setNow(T + 1);
+      const { isAdmitted, counts } = await counters.takeCall(SUB, 2);
+      assert.deepEqual([isAdmitted, counts.second], [true, 1]);
+    });
+
     test('10,000 queries at once with 1,000 left: exactly 1,000 are let in', async (t) => {
       const { counters, setNow } = await open(t);
       await setNow(T);
