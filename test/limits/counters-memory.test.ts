@@ -79,6 +79,40 @@ test('counts that could not be written are kept and written later, once', async 
   );
 });
 
+test('counts are written every half second, one batch at a time, until the end', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const gates: PromiseWithResolvers<void>[] = [];
+  const written: number[] = [];
+  const slow = {
+    usage: async () => ({ day: 0, month: 0 }),
+    async addUsage(batch: readonly Usage[]) {
+      const gate = Promise.withResolvers<void>();
+      gates.push(gate);
+      await gate.promise;
+      written.push(...batch.map(({ count }) => count));
+    },
+  };
+  const turn = () => new Promise(setImmediate);
+  const counters = createMemoryCounters(slow, { nowMs: () => T * 1000 });
+  await counters.take(SUB, policies, 3);
+  t.mock.timers.tick(499);
+  await turn();
+  assert.equal(gates.length, 0);
+  t.mock.timers.tick(1);
+  await turn();
+  assert.equal(gates.length, 1);
+  await counters.take(SUB, policies, 2);
+  t.mock.timers.tick(500);
+  const closed = counters.close();
+  await turn();
+  assert.equal(gates.length, 1, 'the first batch is still under way');
+  gates[0]?.resolve();
+  await turn();
+  gates[1]?.resolve();
+  await closed;
+  assert.deepEqual(written, [3, 2]);
+});
+
 test('an account whose usage cannot be read now is read again later', async (t) => {
   let isAway = true;
   const flaky = {
