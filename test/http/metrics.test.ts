@@ -46,7 +46,9 @@ describe('metrics', () => {
   test('take the time of answers by route pattern', async (t) => {
     const metrics = createMetrics();
     const { app } = await build(t, { services: { store: stubStore({}) }, options: { metrics } });
+    const startMs = performance.now();
     await app.inject({ method: 'GET', url: '/healthz' });
+    const tookSeconds = (performance.now() - startMs) / 1000;
     const times = await rows(metrics, 'urlwarden_http_request_seconds');
     assert.deepEqual(
       times.filter((row) => row.includes('+Inf') || row.startsWith('_count')),
@@ -54,6 +56,8 @@ describe('metrics', () => {
     );
     const [first, last] = [/le="0\.00025"/, /le="10"/].map((bound) => times.some((row) => bound.test(row)));
     assert.ok(first && last);
+    const sum = Number(times.find((row) => row.startsWith('_sum'))?.split(' ')[1]);
+    assert.ok(sum > 0 && sum <= tookSeconds, `${sum} of ${tookSeconds} s`);
   });
 
   test('count refusals by limit', async (t) => {
