@@ -153,14 +153,20 @@ suite('an import', () => {
   test('stops after the batch that is being written, and says so', async (t) => {
     const { run, store, control } = await importWorld(t);
     const controller = new AbortController();
+    let isClosed = false;
     async function* endless() {
-      for (let from = 0; ; from += BATCH_SIZE / 4) {
-        if (from > BATCH_SIZE) controller.abort();
-        yield manyRows(BATCH_SIZE / 4, from);
+      try {
+        for (let from = 0; ; from += BATCH_SIZE / 4) {
+          if (from > BATCH_SIZE) controller.abort();
+          yield manyRows(BATCH_SIZE / 4, from);
+        }
+      } finally {
+        isClosed = true;
       }
     }
     const report = await run({ format: madeFormat(endless), source: NO_SOURCE, signal: controller.signal });
     assert.equal(report.outcome, 'stopped');
+    assert.equal(isClosed, true, 'the source is closed');
     assert.equal(report.read, BATCH_SIZE);
     assert.notEqual(await store.urlId(urlOf(BATCH_SIZE - 1)), null);
     assert.equal((await control.import(report.id ?? 0))?.outcome, 'stopped');
