@@ -178,13 +178,39 @@ describe('the schedule of feeds', () => {
     assert.equal(await world.control.leaseFeed('f', 'c', { nowTs: world.clock.ts, untilTs: NOW + 999 }), false);
   });
 
+  test('a renewal that fails once ends nothing', async (t) => {
+    const gate = Promise.withResolvers<FeedResult>();
+    const world = await open(t, [{}], { runFeed: () => gate.promise });
+    const running = world.schedule.runDue();
+    await started(world.ran);
+    const { leaseFeed } = world.control;
+    world.control.leaseFeed = async () => {
+      throw new AppError('unavailable', 'away');
+    };
+    renewalOf(world)();
+    await new Promise((resolve) => setImmediate(resolve));
+    world.control.leaseFeed = leaseFeed;
+    gate.resolve(DONE);
+    await running;
+    assert.deepEqual(world.turns, ['f imported']);
+  });
+
+  test('looks for what is due every five seconds', { timeout: 20_000 }, async (t) => {
+    const { ran, timers, schedule } = await open(t, [{}]);
+    const [look] = [...timers].find(([, ms]) => ms === 5_000) ?? assert.fail('nobody looks');
+    look();
+    await started(ran);
+    assert.deepEqual(ran, ['f']);
+    await schedule.close();
+  });
+
   test('closing calls off the run, waits for it, and leaves it due for the next start', async (t) => {
     const world = await open(t, [{}, { name: 'next' }], { runFeed: untilAborted });
     const running = world.schedule.runDue();
     await started(world.ran);
     await world.schedule.close();
-    await running;
     assert.deepEqual(world.turns, ['f stopped']);
+    await running;
     assert.deepEqual(world.timers.size, 0);
     const { nextRunTs, failures, lastError } = await world.feed();
     assert.deepEqual([nextRunTs, failures, lastError], [NOW, 0, null]);
