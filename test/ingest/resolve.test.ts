@@ -43,6 +43,18 @@ describe('finding the addresses of hosts', () => {
     );
   });
 
+  test('at the same rate when all are asked for at once', async () => {
+    const waits: number[] = [];
+    const resolver = createHostResolver({
+      resolve: async () => [],
+      nowMs: () => 5_000,
+      sleep: async (ms) => waits.push(ms),
+      perSecond: 10,
+    });
+    await Promise.all(['a', 'b', 'c'].map((host) => resolver.addressesOf(host)));
+    assert.deepEqual(waits, [0, 100, 200]);
+  });
+
   test('for so many names and no more', async () => {
     const { resolver, asked } = resolverOf({}, { maxNames: 2 });
     for (const host of ['a', 'b', 'c', 'a']) assert.deepEqual(await resolver.addressesOf(host), []);
