@@ -165,7 +165,7 @@ suite('urlwarden import', () => {
   });
 
   test('Ctrl-C stops it cleanly and says how to go on', async (t) => {
-    const { data } = world(t);
+    const { data, run } = world(t);
     const child = startUrlwarden(['import', 'urlhaus-csv', '-', '--data', data]);
     child.stdin.write(csvOf('2026-01-01 00:00:00', 'a'));
     let output = '';
@@ -177,6 +177,8 @@ suite('urlwarden import', () => {
     const [code] = await once(child, 'close');
     assert.equal(code, 1);
     assert.match(output, /Stopped\. Start the same import again/);
+    const [stopped] = JSON.parse((await run('import', 'list', '--json')).stdout);
+    assert.equal(stopped.outcome, 'stopped', 'it was written down');
   });
 
   test('memory does not grow with the size', async (t) => {
