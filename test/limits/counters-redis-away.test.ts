@@ -11,7 +11,7 @@ import type { RedisLink } from '../../src/redis/link.ts';
 import { freePort } from '../servers/child.ts';
 import { type RedisServer, startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { temporaryLink, temporaryPrefix } from './temporary-redis-counters.ts';
+import { temporaryLink, temporaryPrefix, untilUp } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
 const T = 1_794_700_000;
@@ -46,6 +46,9 @@ test('local: each node counts on from what it knew, and Redis takes it in when i
       ['down', 'up'],
     ],
   );
+  await usage.settled(23);
+  await redis.stop('SIGKILL');
+  assert.equal((await a.counters.take(SUB, NO_LIMIT, 1)).counts.month, 24, 'with what the other has counted meanwhile');
 });
 
 test('local: a Redis that kept its keys takes in what was counted meanwhile, once', async (t) => {
@@ -208,8 +211,4 @@ async function openNode(t: TestContext, { url, prefix, control, whenDown }: Node
     onCountedLocally: () => locally++,
   });
   return { counters, link, told, countedLocally: () => locally };
-}
-
-async function untilUp(link: RedisLink): Promise<void> {
-  while (!link.isUp()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

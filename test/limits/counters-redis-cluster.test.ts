@@ -6,7 +6,7 @@ import { createRedisCounters } from '../../src/limits/counters-redis.ts';
 import { type RedisCluster, startRedisCluster } from '../servers/redis-cluster.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
-import { temporaryLink, temporaryPrefix } from './temporary-redis-counters.ts';
+import { temporaryLink, temporaryPrefix, untilUp } from './temporary-redis-counters.ts';
 
 const T = 1_794_700_000;
 const SUBS = Array.from({ length: 30 }, (_, i) => `${10_000_001 + i}`);
@@ -50,7 +50,7 @@ test('accounts are spread over the nodes, and one that is killed and comes back 
   );
   assert.deepEqual(told, ['down']);
   await cluster.startAgain(1);
-  while (!link.isUp()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await untilUp(link);
   assert.deepEqual(
     await takeAll(),
     SUBS.map(() => 3),

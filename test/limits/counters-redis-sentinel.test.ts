@@ -8,7 +8,7 @@ import { type Sentinels, startSentinels } from '../servers/redis-sentinel.ts';
 import { startSentinelStub } from '../servers/sentinel-stub.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
-import { temporaryLink } from './temporary-redis-counters.ts';
+import { temporaryLink, untilUp } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
 const T = 1_794_700_000;
@@ -38,7 +38,7 @@ test('the primary is killed: the replica takes over by itself, and counts go on'
   await counters.take(SUB, [], 10);
   await servers.primary.stop('SIGKILL');
   assert.equal((await counters.take(SUB, [], 5)).counts.month, 15);
-  while (!link.isUp()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await untilUp(link);
   assert.equal((await counters.take(SUB, [], 1)).counts.month, 16);
   assert.deepEqual(told, ['down', 'up']);
 });
@@ -65,6 +65,6 @@ test('sentinels tell of a new primary while one of them is being asked for it: t
   sentinel.tellOfFailover();
   assert.equal(await count(key), null);
   sentinel.release();
-  while (!link.isUp()) await new Promise((resolve) => setTimeout(resolve, 10));
+  await untilUp(link);
   assert.equal(await count(key), 2);
 });

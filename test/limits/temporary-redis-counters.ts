@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { Control } from '../../src/app/stores.ts';
@@ -20,6 +21,14 @@ export async function temporaryLink(
   const link = await openRedisLink(address, { prefix: temporaryPrefix(), ...options });
   t.after(() => link.close());
   return link;
+}
+
+/** Fails after half a minute: Redis is asked every second at least. */
+export async function untilUp(link: RedisLink): Promise<void> {
+  for (const givesUpMs = performance.now() + 30_000; !link.isUp(); ) {
+    assert.ok(performance.now() < givesUpMs, 'the link does not come back');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 /** Counters on the Redis of this run, under a prefix of their own; whoever asks for them closes them. */
