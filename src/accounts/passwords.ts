@@ -1,4 +1,4 @@
-import { argon2, type Argon2Parameters, argon2Sync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type Argon2Parameters, argon2, argon2Sync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
 import { AppError } from '../core/errors.ts';
 

@@ -1,6 +1,6 @@
 import type { Login } from '../accounts/login.ts';
 import { accountRoutes } from '../accounts/routes.ts';
-import { healthRoutes, type HealthServices } from '../health/routes.ts';
+import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import type { Counters } from '../limits/counters.ts';
 import { limitsRoutes } from '../limits/routes.ts';

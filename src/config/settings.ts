@@ -1,6 +1,15 @@
 import type { Setting, SettingValues } from './read-settings.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
-import { integerBetween, isLoopback, readHost, readNetworks, readPath, readPostgresUrl, readPostgresUrls, readSwitch } from './setting-values.ts';
+import {
+  integerBetween,
+  isLoopback,
+  readHost,
+  readNetworks,
+  readPath,
+  readPostgresUrl,
+  readPostgresUrls,
+  readSwitch,
+} from './setting-values.ts';
 
 /** Tokens live below 24 days: 2^31 milliseconds, where timers of many clients overflow. */
 const TOKEN_LIFE_MAX_SECONDS = 24 * 86_400 - 1;

@@ -1,10 +1,24 @@
 import { METHODS } from 'node:http';
-import { fastify, type FastifyInstance, type FastifyServerOptions, LogController, type onRequestHookHandler, type onResponseHookHandler } from 'fastify';
+import {
+  type FastifyInstance,
+  type FastifyServerOptions,
+  fastify,
+  LogController,
+  type onRequestHookHandler,
+  type onResponseHookHandler,
+} from 'fastify';
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordAnswer } from '../metrics/metrics.ts';
 import { type Authenticate, authenticateHook } from './authenticate.ts';
 import { anyContentType, MAX_BODY_BYTES, parseJson, validationMessage } from './body.ts';
-import { answerError, closeAfterBody, type ConnectionTimes, createNodeServer, DEFAULT_CONNECTION_TIMES, type NodeServer } from './connection.ts';
+import {
+  answerError,
+  type ConnectionTimes,
+  closeAfterBody,
+  createNodeServer,
+  DEFAULT_CONNECTION_TIMES,
+  type NodeServer,
+} from './connection.ts';
 import { type Charging, createHandler } from './dispatch.ts';
 import type { AnswerTimes, Endpoint, Route } from './endpoint.ts';
 import { ErrorBody, wireError } from './errors.ts';

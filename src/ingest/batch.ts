@@ -1,4 +1,11 @@
-import { byTime, type FileReport, type Observation, type ObservationInput, type StatusObservation, toObservation } from '../core/observation.ts';
+import {
+  byTime,
+  type FileReport,
+  type Observation,
+  type ObservationInput,
+  type StatusObservation,
+  toObservation,
+} from '../core/observation.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import type { Item } from './sources/format.ts';
 import type { Reject } from './store.ts';

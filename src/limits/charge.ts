@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { type Counts, policiesOf, type Policy, refusingStanding } from '../core/quota.ts';
+import { type Counts, type Policy, policiesOf, refusingStanding } from '../core/quota.ts';
 import type { Limits } from '../core/tier.ts';
 import { callerOf } from '../http/authenticate.ts';
 import type { Charging } from '../http/dispatch.ts';

@@ -1,4 +1,4 @@
-import { type Counts, type Policy, windowIndex, type WindowName, WINDOWS } from '../core/quota.ts';
+import { type Counts, type Policy, WINDOWS, type WindowName, windowIndex } from '../core/quota.ts';
 import type { Admission, Counters, Reading } from './counters.ts';
 import type { UsageStore } from './store.ts';
 import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { type Counts, type Policy, windowIndex, WINDOWS } from '../core/quota.ts';
+import { type Counts, type Policy, WINDOWS, windowIndex } from '../core/quota.ts';
 import type { RedisLink } from '../redis/link.ts';
 import type { Reading } from './counters.ts';
 import { GIVE_BACK, RAISE, READ, TAKE, TAKE_CALL, UNKNOWN_HERE } from './redis-scripts.ts';

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type Cell, createBuckets, observe, registerCounter, registerHistogram } from './cells.ts';
 
 /** Told of an answer that went out whole. */

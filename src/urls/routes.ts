@@ -10,11 +10,32 @@ import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
 import { wireError } from '../http/errors.ts';
 import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
-import { limitParameter, parseDecimal, queryString, readLimit, readWindow, sinceParameter, untilParameter } from '../http/query.ts';
+import {
+  limitParameter,
+  parseDecimal,
+  queryString,
+  readLimit,
+  readWindow,
+  sinceParameter,
+  untilParameter,
+} from '../http/query.ts';
 import { MAX_INTEGER, UrlId } from '../http/scalars.ts';
-import { parseSearchKey, searchCost, type SearchKey, type SearchKeyName } from './search-key.ts';
+import { parseSearchKey, type SearchKey, type SearchKeyName, searchCost } from './search-key.ts';
 import type { UrlStore } from './store.ts';
-import { Event, HISTORY_LIMIT, idJson, Payload, SearchRecord, SearchRequest, toWireEvent, toWirePayload, UrlHistoryResponse, UrlIdResponse, UrlLastResponse, UrlRequest } from './wire.ts';
+import {
+  Event,
+  HISTORY_LIMIT,
+  idJson,
+  Payload,
+  SearchRecord,
+  SearchRequest,
+  toWireEvent,
+  toWirePayload,
+  UrlHistoryResponse,
+  UrlIdResponse,
+  UrlLastResponse,
+  UrlRequest,
+} from './wire.ts';
 
 /** Records in a statuses or payloads answer, unless the request has another limit. */
 const DEFAULT_LIMIT = 1000;

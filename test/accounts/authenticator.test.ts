@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Account } from '../../src/accounts/store.ts';
 import { createTokens } from '../../src/accounts/tokens.ts';
 import type { Control } from '../../src/app/stores.ts';

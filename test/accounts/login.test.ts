@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { createLogin, type LoginOptions, type LoginOutcome, type LoginRequest } from '../../src/accounts/login.ts';
 import { hashPassword, verifyPassword } from '../../src/accounts/passwords.ts';
 import { addAccount, addKey, createClock, directoryOf, openWorld, PASSWORD, refusal, START_MS } from './world.ts';

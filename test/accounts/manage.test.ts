@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changePassword, createAccount, removeAccount, requireAccount, revokeTokens, setAccountEnabled, setAccountTier } from '../../src/accounts/manage.ts';
+import {
+  changePassword,
+  createAccount,
+  removeAccount,
+  requireAccount,
+  revokeTokens,
+  setAccountEnabled,
+  setAccountTier,
+} from '../../src/accounts/manage.ts';
 import { verifyPassword } from '../../src/accounts/passwords.ts';
 import { temporaryControl } from '../temporary-control.ts';
 

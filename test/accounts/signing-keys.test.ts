@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { ensureKey, rotateKey } from '../../src/accounts/signing-keys.ts';
 import { temporaryControl } from '../temporary-control.ts';
 

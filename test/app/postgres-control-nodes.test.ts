@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import postgres from 'postgres';
 import type { Control } from '../../src/app/stores.ts';
 import { feedOf } from '../ingest/feeds/feed-of.ts';

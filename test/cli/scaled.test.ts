@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { makeDatabase, temporaryDatabase } from '../servers/temporary-database.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

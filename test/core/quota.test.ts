@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Policy, refusingStanding, tightestStanding, windowEnd, windowIndex, type WindowName, windowSeconds } from '../../src/core/quota.ts';
+import {
+  type Policy,
+  refusingStanding,
+  tightestStanding,
+  type WindowName,
+  windowEnd,
+  windowIndex,
+  windowSeconds,
+} from '../../src/core/quota.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
 

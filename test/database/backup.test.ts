@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
 import { backupData, restoreData } from '../../src/database/backup.ts';
 import { ADA, GOLD, key } from '../app/control-records.ts';

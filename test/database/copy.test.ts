@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type Control, type Intelligence, openControl, openIntelligence } from '../../src/app/stores.ts';
 import { copyData } from '../../src/database/copy.ts';
 import { demoObservations } from '../../src/ingest/demo.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import postgres from 'postgres';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
@@ -13,7 +13,17 @@ import * as streams from '../../src/urls/postgres/streams.ts';
 import { freePort } from '../servers/child.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { lastOf } from '../urls/answers.ts';
-import { ALWAYS, bounds, collect, collectFacts, find, hashOf, NEW_YEAR, searchKey, seen } from '../urls/contract/observations.ts';
+import {
+  ALWAYS,
+  bounds,
+  collect,
+  collectFacts,
+  find,
+  hashOf,
+  NEW_YEAR,
+  searchKey,
+  seen,
+} from '../urls/contract/observations.ts';
 
 const T = NEW_YEAR;
 const URL = 'http://192.0.2.1/';

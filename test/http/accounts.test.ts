@@ -5,7 +5,7 @@ import type { InjectOptions } from 'fastify';
 import { changePassword, removeAccount, revokeTokens, setAccountEnabled } from '../../src/accounts/manage.ts';
 import { rotateKey } from '../../src/accounts/signing-keys.ts';
 import { assertError, NOW, ROUTES } from './build.ts';
-import { authorized, LIMITS, PASSWORD, QUERIES, tier, USERNAME, withAccounts, type World } from './with-accounts.ts';
+import { authorized, LIMITS, PASSWORD, QUERIES, tier, USERNAME, type World, withAccounts } from './with-accounts.ts';
 
 const PROTECTED = [...QUERIES, LIMITS];
 const INVALID = /^Bearer error="invalid_token", error_description="[^"]+"$/;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { openMetricsServer } from '../../src/http/metrics-server.ts';
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts';
 import { assertError, BASE, build, linesOf, serve, stubStore } from './build.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
 import { parseIp } from '../../src/core/ip/address.ts';
 import { toObservation } from '../../src/core/observation.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { openControl } from '../../src/app/stores.ts';
 import { policiesOf, windowIndex } from '../../src/core/quota.ts';
 import { BUILT_IN_TIERS, limitsOf } from '../../src/core/tier.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import { type Policy, windowIndex } from '../../src/core/quota.ts';

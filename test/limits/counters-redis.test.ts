@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { Redis } from 'ioredis';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import { type Policy, windowIndex } from '../../src/core/quota.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../../src/core/errors.ts';
 import { createWorkerThread, serveTasks, workerEntry } from '../../src/threads/worker-thread.ts';

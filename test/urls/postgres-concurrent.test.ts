@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';

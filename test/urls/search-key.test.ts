@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { normalizeUrl } from '../../src/core/url/normalize.ts';
-import { parseSearchKey, searchCost, type SearchKeyName } from '../../src/urls/search-key.ts';
+import { parseSearchKey, type SearchKeyName, searchCost } from '../../src/urls/search-key.ts';
 import { nearlyUrl } from '../core/url/url-texts.ts';
 import * as tables from '../vectors/search-key.ts';
 

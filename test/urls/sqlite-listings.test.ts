@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from './contract/observations.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
 import type { Observation } from '../../src/core/observation.ts';
 import { dataFiles } from '../../src/database/data-folder.ts';
@@ -11,7 +11,17 @@ import { createSearch } from '../../src/urls/sqlite/search.ts';
 import { createStreams } from '../../src/urls/sqlite/streams.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { historyOf, lastOf } from './answers.ts';
-import { ALWAYS, bounds, collect, collectFacts, DAY, hashOf, NEW_YEAR, searchKey, seen } from './contract/observations.ts';
+import {
+  ALWAYS,
+  bounds,
+  collect,
+  collectFacts,
+  DAY,
+  hashOf,
+  NEW_YEAR,
+  searchKey,
+  seen,
+} from './contract/observations.ts';
 
 // What a machine's mood does not change: how many statements an answer costs, and how many rows each looks at.
 

@@ -2,7 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { Event, Payload, SearchRecord, SearchRequest, Status, UrlIdResponse, UrlLastResponse, UrlRequest } from '../../src/urls/wire.ts';
+import {
+  Event,
+  Payload,
+  SearchRecord,
+  SearchRequest,
+  Status,
+  UrlIdResponse,
+  UrlLastResponse,
+  UrlRequest,
+} from '../../src/urls/wire.ts';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 const EVENT = { ts: 1, status: 'added', removal: '', reporter: '' };

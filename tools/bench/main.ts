@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { dataDirOf, DEFAULT_FOLDER } from '../shared/stores.ts';
+import { DEFAULT_FOLDER, dataDirOf } from '../shared/stores.ts';
 import { cidr } from './cidr.ts';
 import { growth } from './growth.ts';
 import { type Bench, isReached, type Result, type Row } from './harness/figure.ts';

@@ -12,7 +12,7 @@ import type { CopyReport } from '../../src/database/copy.ts';
 import { startPostgres } from '../../test/servers/postgres.ts';
 import { observationsAt } from '../shared/observations.ts';
 import { logIn, operatorOf, type ServerProcess, startServer } from '../shared/server-process.ts';
-import { dataDirOf, DEFAULT_FOLDER } from '../shared/stores.ts';
+import { DEFAULT_FOLDER, dataDirOf } from '../shared/stores.ts';
 
 export type MoveSoakResult = {
   rows: number;

@@ -1,7 +1,21 @@
 import type { Tier } from '../../core/tier.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
-import { ACCOUNT_COLUMNS, type AccountRow, isBuiltInTier, KEY_COLUMNS, type KeyRow, TIER_COLUMNS, tierGone, type TierRow, toAccount, toAccountRow, toKey, toTier, toTierRow } from '../rows.ts';
+import {
+  ACCOUNT_COLUMNS,
+  type AccountRow,
+  isBuiltInTier,
+  KEY_COLUMNS,
+  type KeyRow,
+  TIER_COLUMNS,
+  type TierRow,
+  tierGone,
+  toAccount,
+  toAccountRow,
+  toKey,
+  toTier,
+  toTierRow,
+} from '../rows.ts';
 import type { Account, AccountChange, AccountStore, SigningKey } from '../store.ts';
 
 const ACCOUNTS = `select ${ACCOUNT_COLUMNS} from accounts`;

@@ -1,6 +1,6 @@
 import type postgres from 'postgres';
 import { noAnswer, openConnectionPool, type PoolOptions, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
-import { CANCELLED, codeOf, CONFLICTS, explained, isLost, isOfHost, isSilence } from './faults.ts';
+import { CANCELLED, CONFLICTS, codeOf, explained, isLost, isOfHost, isSilence } from './faults.ts';
 import { arrayLiteral, type Param, type Scalar } from './parameters.ts';
 
 /** Where statements run: the pool, or the one connection of a transaction. */

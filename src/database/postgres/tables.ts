@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { type Range, type Row, type Table, toCopyText } from '../table.ts';
 import { type Database, openDatabase, type Session } from './database.ts';
 import type { Param } from './parameters.ts';
-import { migrate, MOVE_MARK } from './schema.ts';
+import { MOVE_MARK, migrate } from './schema.ts';
 
 /** The tables of a database that data is moved into. */
 export type Tables = {

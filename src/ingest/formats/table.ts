@@ -1,6 +1,6 @@
 import type { FileReport, ObservationInput } from '../../core/observation.ts';
 import { type CsvRow, readCsv, splitRow } from '../sources/csv.ts';
-import { beginning, type InputLimits, type Item, reject, type RejectItem, type Source } from '../sources/format.ts';
+import { beginning, type InputLimits, type Item, type RejectItem, reject, type Source } from '../sources/format.ts';
 import { parseUtc } from './values.ts';
 
 /** What a row tells, or why it is rejected. */

@@ -1,4 +1,4 @@
-import { type InputLimits, reject, type RejectItem, type Source } from './format.ts';
+import { type InputLimits, type RejectItem, reject, type Source } from './format.ts';
 import { faultOf, type Line, readLines, withoutReturn } from './lines.ts';
 
 /** A record of a CSV file, or a comment line without its `#`. `line` is the first one of several. */

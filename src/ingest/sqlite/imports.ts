@@ -1,7 +1,15 @@
 import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
-import { IMPORT_COLUMNS, type ImportRow, IMPORTS_KEPT, REJECT_COLUMNS, type RejectRow, toImport, toReject } from '../rows.ts';
+import {
+  IMPORT_COLUMNS,
+  IMPORTS_KEPT,
+  type ImportRow,
+  REJECT_COLUMNS,
+  type RejectRow,
+  toImport,
+  toReject,
+} from '../rows.ts';
 import { type ImportEnd, type ImportStart, type ImportStore, NO_COUNTS, type Reject } from '../store.ts';
 
 const IMPORTS = `select ${IMPORT_COLUMNS} from imports`;

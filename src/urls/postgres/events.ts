@@ -3,7 +3,16 @@ import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { ImpliedChange } from '../listing-rules.ts';
 import { EVENT_JOINS } from '../rows.ts';
-import { ENTRY_COLUMNS, type EntryRow, firstChangeTs, kindCode, OFFLINE_AGAIN_KIND, type TimelineChange, timelineChange, toEntry } from '../stored-timeline.ts';
+import {
+  ENTRY_COLUMNS,
+  type EntryRow,
+  firstChangeTs,
+  kindCode,
+  OFFLINE_AGAIN_KIND,
+  type TimelineChange,
+  timelineChange,
+  toEntry,
+} from '../stored-timeline.ts';
 import type { Entry } from '../timeline.ts';
 import type { Ids } from './dictionaries.ts';
 

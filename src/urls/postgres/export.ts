@@ -1,7 +1,24 @@
 import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Query } from '../../database/postgres/replicas.ts';
-import { createObservationExport, FIRST_ENTRY, FIRST_PAYLOAD, FIRST_RESOLUTION, type ResolutionRow, type UrlFacts } from '../observation-export.ts';
-import { EVENT_JOINS, type ExportedRow, isWanted, LAST_COLUMNS, LAST_JOINS, PAYLOAD_COLUMNS, PAYLOAD_JOINS, type PayloadRow, toExported } from '../rows.ts';
+import {
+  createObservationExport,
+  FIRST_ENTRY,
+  FIRST_PAYLOAD,
+  FIRST_RESOLUTION,
+  type ResolutionRow,
+  type UrlFacts,
+} from '../observation-export.ts';
+import {
+  EVENT_JOINS,
+  type ExportedRow,
+  isWanted,
+  LAST_COLUMNS,
+  LAST_JOINS,
+  PAYLOAD_COLUMNS,
+  PAYLOAD_JOINS,
+  type PayloadRow,
+  toExported,
+} from '../rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from '../store.ts';
 import { ENTRY_COLUMNS, type EntryRow } from '../stored-timeline.ts';
 

@@ -1,9 +1,33 @@
 import type { Query } from '../../database/postgres/replicas.ts';
-import { byTimeAndKey, EVENT_COLUMNS, EVENT_JOINS, type EventRow, LAST_COLUMNS, LAST_JOINS, type LastRow, PAYLOAD_COLUMNS, PAYLOAD_JOINS, type PayloadRow, toPayload } from '../rows.ts';
+import {
+  byTimeAndKey,
+  EVENT_COLUMNS,
+  EVENT_JOINS,
+  type EventRow,
+  LAST_COLUMNS,
+  LAST_JOINS,
+  type LastRow,
+  PAYLOAD_COLUMNS,
+  PAYLOAD_JOINS,
+  type PayloadRow,
+  toPayload,
+} from '../rows.ts';
 import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { urlKey } from '../url-group.ts';
-import { addRecord, eventTail, historyJson, type Json, lastJson, NULL, type OpenArray, payloadTail, recordJson, statusJson, toJson } from '../wire.ts';
+import {
+  addRecord,
+  eventTail,
+  historyJson,
+  type Json,
+  lastJson,
+  NULL,
+  type OpenArray,
+  payloadTail,
+  recordJson,
+  statusJson,
+  toJson,
+} from '../wire.ts';
 
 export const ID = 'select id from urls where url_key = $1';
 

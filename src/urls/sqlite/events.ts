@@ -2,7 +2,15 @@ import type { StatusObservation } from '../../core/observation.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { ImpliedChange } from '../listing-rules.ts';
 import { EVENT_JOINS } from '../rows.ts';
-import { ENTRY_COLUMNS, type EntryRow, firstChangeTs, kindCode, OFFLINE_AGAIN_KIND, timelineChange, toEntry } from '../stored-timeline.ts';
+import {
+  ENTRY_COLUMNS,
+  type EntryRow,
+  firstChangeTs,
+  kindCode,
+  OFFLINE_AGAIN_KIND,
+  timelineChange,
+  toEntry,
+} from '../stored-timeline.ts';
 import type { Entry } from '../timeline.ts';
 import type { Dictionaries } from './dictionaries.ts';
 

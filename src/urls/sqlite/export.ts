@@ -1,7 +1,17 @@
 import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import { createObservationExport, type ResolutionRow, type UrlFacts } from '../observation-export.ts';
-import { EVENT_JOINS, type ExportedRow, isWanted, LAST_COLUMNS, LAST_JOINS, PAYLOAD_COLUMNS, PAYLOAD_JOINS, type PayloadRow, toExported } from '../rows.ts';
+import {
+  EVENT_JOINS,
+  type ExportedRow,
+  isWanted,
+  LAST_COLUMNS,
+  LAST_JOINS,
+  PAYLOAD_COLUMNS,
+  PAYLOAD_JOINS,
+  type PayloadRow,
+  toExported,
+} from '../rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from '../store.ts';
 import { ENTRY_COLUMNS, type EntryRow } from '../stored-timeline.ts';
 

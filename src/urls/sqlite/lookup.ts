@@ -2,7 +2,17 @@ import type { Database } from '../../database/sqlite/database.ts';
 import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { urlKey } from '../url-group.ts';
-import { addRecord, historyJson, type Json, lastJson, NULL, type OpenArray, payloadTail, recordJson, statusJson } from '../wire.ts';
+import {
+  addRecord,
+  historyJson,
+  type Json,
+  lastJson,
+  NULL,
+  type OpenArray,
+  payloadTail,
+  recordJson,
+  statusJson,
+} from '../wire.ts';
 import { createEventCache, createFileCache, createTextCache } from './json-cache.ts';
 
 const URL_ID = 'select id from urls where url_key = ?';

@@ -1,6 +1,14 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { createUrlStreams, EVENT_COLUMNS, EVENT_JOINS, type EventRow, PAYLOAD_COLUMNS, PAYLOAD_JOINS, type PayloadRow } from '../rows.ts';
+import {
+  createUrlStreams,
+  EVENT_COLUMNS,
+  EVENT_JOINS,
+  type EventRow,
+  PAYLOAD_COLUMNS,
+  PAYLOAD_JOINS,
+  type PayloadRow,
+} from '../rows.ts';
 
 // Hidden entries are read too and dropped afterwards: leaving them out here could make one statement pass over many.
 const STATUSES = `

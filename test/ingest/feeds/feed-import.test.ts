@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../../src/app/stores.ts';
 import { createRunFeed, type FeedImportOptions } from '../../../src/ingest/feeds/feed-import.ts';
 import { openNetworks } from '../../../src/ingest/networks.ts';

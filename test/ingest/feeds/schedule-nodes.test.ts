@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Control } from '../../../src/app/stores.ts';
 import type { FeedResult, RunFeed } from '../../../src/ingest/feeds/feed-run.ts';
 import { startSchedule } from '../../../src/ingest/feeds/schedule.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, test, type TestContext } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import type { Control } from '../../../src/app/stores.ts';
 import { AppError } from '../../../src/core/errors.ts';
 import type { FeedResult, RunFeed } from '../../../src/ingest/feeds/feed-run.ts';

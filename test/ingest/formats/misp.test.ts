@@ -6,7 +6,17 @@ import { AppError } from '../../../src/core/errors.ts';
 import { misp } from '../../../src/ingest/formats/misp.ts';
 import { familiesOf } from '../../../src/ingest/formats/misp-group.ts';
 import { sourceOf } from '../../../src/ingest/sources/source.ts';
-import { fixture, inChunks, inputsOf, readFixture, readSource, readText, rejectsOf, timesOf, ts } from './read-items.ts';
+import {
+  fixture,
+  inChunks,
+  inputsOf,
+  readFixture,
+  readSource,
+  readText,
+  rejectsOf,
+  timesOf,
+  ts,
+} from './read-items.ts';
 
 const EVENT_ID = '8e0c1f3a-0000-4000-8000-000000000001';
 const EVENT = readFileSync(fixture(`misp-feed/${EVENT_ID}.json`), 'utf8');

@@ -1,6 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import type { ObservationInput } from '../../../src/core/observation.ts';
-import { type Format, INPUT_LIMITS, type InputLimits, type Item, type Source } from '../../../src/ingest/sources/format.ts';
+import {
+  type Format,
+  INPUT_LIMITS,
+  type InputLimits,
+  type Item,
+  type Source,
+} from '../../../src/ingest/sources/format.ts';
 import { openFile, sourceOf } from '../../../src/ingest/sources/source.ts';
 
 export const AS_OF_TS = 1_752_800_000;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, test, type TestContext } from 'node:test';
+import { suite, type TestContext, test } from 'node:test';
 import { type Control, openControl } from '../../../src/app/stores.ts';
 import type { Policy } from '../../../src/core/quota.ts';
 import type { Counters } from '../../../src/limits/counters.ts';

@@ -1,4 +1,4 @@
-import { type Figure, isReached, type Mark, median, ratios, type Result } from './figure.ts';
+import { type Figure, isReached, type Mark, median, type Result, ratios } from './figure.ts';
 
 const HEADINGS = ['row', 'ours', 'yardstick', 'ratio (spread)', 'must be', ''];
 
