@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
+export const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 
 export type ServerProcess = { url: string; child: ChildProcess; stop(signal?: NodeJS.Signals): Promise<void> };
 
@@ -13,13 +13,15 @@ export type ServerOptions = {
   metricsPort?: 'off' | 0;
   args?: string[];
   nodeArgs?: string[];
+  /** The entry file of another checkout. */
+  program?: string;
 };
 
 /** `urlwarden serve` as a process of its own, on a free port of the loopback. */
 export async function startServer(dataDir: string, options: ServerOptions = {}): Promise<ServerProcess> {
-  const { metricsPort = 'off', args = [], nodeArgs = [] } = options;
+  const { metricsPort = 'off', args = [], nodeArgs = [], program = PROGRAM } = options;
   const all = [
-    ...['--max-semi-space-size=8', ...nodeArgs, PROGRAM, 'serve', '--data', dataDir],
+    ...['--max-semi-space-size=8', ...nodeArgs, program, 'serve', '--data', dataDir],
     ...['--port', '0', '--metrics-port', `${metricsPort}`, ...args],
   ];
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] });
