@@ -4,7 +4,10 @@ import { AppError } from '../core/errors.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
 
-/** A body is JSON whatever its type says: clients send `curl -d`, or none at all. Fastify would refuse a malformed one. */
+/**
+ * Every body is parsed as JSON: clients send any content type (`curl -d`), or none. Fastify would refuse a malformed
+ * content type.
+ */
 export function anyContentType(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
   request.raw.headers['content-type'] = 'application/json';
   done();
@@ -12,39 +15,37 @@ export function anyContentType(request: FastifyRequest, _reply: FastifyReply, do
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** JSON in strict UTF-8: a replacement character would turn two different questions into one. */
+/** The body must be strict UTF-8: with replacement characters, two different queries could become equal. */
 export function parseJson(
   _request: FastifyRequest,
   bytes: Buffer,
   done: (error: Error | null, body?: unknown) => void,
 ): void {
   let body: unknown;
-  let fault: AppError | null = null;
+  let refusal: AppError | null = null;
   try {
     body = JSON.parse(UTF8.decode(bytes));
   } catch (error) {
-    fault = new AppError('bad_request', faultOf(bytes, error));
+    refusal = new AppError('bad_request', parseMessage(bytes, error));
   }
-  done(fault, body);
+  done(refusal, body);
 }
 
-function faultOf(bytes: Buffer, error: unknown): string {
+function parseMessage(bytes: Buffer, error: unknown): string {
   if (bytes.length === 0) return 'The body is empty; send a JSON object';
   return `The body is not valid ${error instanceof SyntaxError ? 'JSON' : 'UTF-8'}`;
 }
 
-/**
- * The formatter of validation errors for one body schema: one sentence that names the key. Fastify validates with Ajv; these
- * are the keywords that our schemas use.
- */
+/** Creates the formatter of validation errors for one body schema. Each message is one sentence that names the key. */
 export function validationMessage(body: TSchema) {
   const keys = Object.keys((body as { properties?: object }).properties ?? {});
-  return ([fault]: FastifySchemaValidationError[]): Error =>
-    new Error(fault === undefined ? 'The body is not what is expected' : sentenceOf(fault, keys));
+  return ([first]: FastifySchemaValidationError[]): Error =>
+    new Error(first === undefined ? 'The body does not match its schema' : sentenceOf(first, keys));
 }
 
-function sentenceOf(fault: FastifySchemaValidationError, keys: readonly string[]): string {
-  const { keyword, instancePath, params, message } = fault;
+/** Fastify validates with Ajv. The cases are the keywords that our schemas use. */
+function sentenceOf(error: FastifySchemaValidationError, keys: readonly string[]): string {
+  const { keyword, instancePath, params, message } = error;
   const key = instancePath.slice(1);
   switch (keyword) {
     case 'type':
@@ -59,6 +60,6 @@ function sentenceOf(fault: FastifySchemaValidationError, keys: readonly string[]
     case 'maxLength':
       return `"${key}" must have at most ${params.limit} characters`;
     default:
-      return `"${key}" ${message ?? 'is not what is expected'}`;
+      return `"${key}" ${message ?? 'does not match its schema'}`;
   }
 }

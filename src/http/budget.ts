@@ -1,6 +1,9 @@
 import { AppError } from '../core/errors.ts';
 
-/** The work, or the reason of the signal when that comes first. Listeners go with the work, so many may follow. */
+/**
+ * Waits for the work, but rejects with the reason of the signal if it is aborted first. The listener is removed when the
+ * work ends, so that one signal can be used many times.
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);
@@ -11,13 +14,13 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /**
- * The work, or a refusal when it takes longer than the budget. On the way of every look-up: no promise too many, and no
- * timer for what is there at once.
+ * Waits for the work, but rejects with `timed_out` if it takes longer than the budget. Every lookup calls this: it creates
+ * one promise only, and no timer for a result that is already known.
  */
 export function withinBudget<T>(work: T | Promise<T>, budgetMs: number): T | Promise<T> {
   if (!(work instanceof Promise)) return work;
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(budgetSpent()), budgetMs);
+    const timer = setTimeout(() => reject(queryTimedOut()), budgetMs);
     work.then(
       (result) => {
         clearTimeout(timer);
@@ -31,6 +34,6 @@ export function withinBudget<T>(work: T | Promise<T>, budgetMs: number): T | Pro
   });
 }
 
-export function budgetSpent(): AppError {
-  return new AppError('timed_out', 'The query took too long; ask for less, for example a shorter time window');
+export function queryTimedOut(): AppError {
+  return new AppError('timed_out', 'The query took too long; narrow it, for example with a shorter time window');
 }

@@ -7,25 +7,25 @@ import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.t
 import { MIN_TLS_VERSION, type TlsPair, trackHandshakes } from './tls.ts';
 
 /**
- * What happens below Fastify: requests that Node's parser refuses, that never arrive whole, or that Node would
- * answer by itself with an empty body. Each of them gets the error body that every other layer sends.
+ * The layer below Fastify. It answers requests that Node's parser refuses, that never arrive completely, or that Node
+ * would answer with an empty body. The error body is the same as in every other layer.
  */
 
 /** Request line and headers together. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
- * How long a connection stays open for reading after its last words. Closing with unread bytes in the kernel makes it
- * send RST, and the client may then lose the answer it was about to read (RFC 9112 §9.6).
+ * How long a connection is still read after its last response was sent. A close with unread bytes in the kernel sends
+ * RST, and the client may then lose a response that it has not read yet (RFC 9112 §9.6).
  */
 const LINGER_MS = 1_000;
 
 export type ConnectionTimes = {
-  /** Until a request has arrived whole. */
+  /** Until a request has arrived completely. */
   requestTimeoutMs: number;
   /** Until its headers have arrived; not longer than `requestTimeoutMs`. */
   headersTimeoutMs: number;
-  /** How often Node looks for requests that are late: without it a slow body is noticed after 30 s at best. */
+  /** How often Node checks for late requests. Node's default is 30 s. */
   connectionsCheckMs: number;
   keepAliveTimeoutMs: number;
 };
@@ -34,15 +34,15 @@ export const DEFAULT_CONNECTION_TIMES: ConnectionTimes = {
   requestTimeoutMs: 30_000,
   headersTimeoutMs: 15_000,
   connectionsCheckMs: 1_000,
-  keepAliveTimeoutMs: 72_000, // longer than the usual 60 s of load balancers, so that it is they who close
+  keepAliveTimeoutMs: 72_000, // longer than the usual 60 s of load balancers, so that they close first
 };
 
 export type ConnectionOptions = {
-  /** With it the server speaks HTTPS, without it HTTP. */
+  /** If given, the server uses HTTPS, otherwise HTTP. */
   tls?: TlsPair | undefined;
-  /** Told of every request that is answered here and never reaches the handler. */
+  /** Called for every request that is refused here and does not reach the handler. */
   onUnreadable?: ((status: number) => void) | undefined;
-  /** Told of every connection that ended while an answer was under way. */
+  /** Called for every connection that closed before its response was complete. */
   onAborted?: (() => void) | undefined;
 };
 
@@ -51,11 +51,11 @@ type RequestAndResponse = { request: IncomingMessage; response: ServerResponse }
 
 export type NodeServer = {
   server: Server;
-  /** Closes every connection that has an answer under way when that is out. Node closes only those idle by then. */
+  /** Closes busy connections after their response. Node's `close` closes only connections that are idle at that time. */
   closeWhenAnswered(): void;
-  /** Ends every connection now. */
-  cutOff(): void;
-  /** For connections from now on; those that are open keep what they began with. */
+  /** Closes all connections immediately, also in the middle of a response. */
+  destroyConnections(): void;
+  /** Replaces certificate and key for new connections. Open connections keep theirs. */
   setTlsPair(tls: TlsPair): void;
 };
 
@@ -64,67 +64,67 @@ export function createNodeServer(
   times: ConnectionTimes,
   { tls, onUnreadable = () => {}, onAborted = () => {} }: ConnectionOptions = {},
 ): NodeServer {
-  /** Those that can be spoken on: with TLS, after the handshake. */
-  const ready = new WeakSet<Duplex>();
-  const newest = new Map<Duplex, RequestAndResponse>();
-  const waiting = new WeakSet<Duplex>();
+  /** Sockets that can send a response: with TLS, only after the handshake. */
+  const established = new WeakSet<Duplex>();
+  const newestOf = new Map<Duplex, RequestAndResponse>();
   const refused = new WeakSet<Duplex>();
-  const refuse = (socket: Duplex, error: AppError) => {
+  const closing = new WeakSet<Duplex>();
+  const refuseConnection = (socket: Duplex, error: AppError) => {
     if (!refused.has(socket)) onUnreadable(wireError(error).status);
     refused.add(socket);
-    const exchange = newest.get(socket);
-    if (!isUnderWay(exchange)) lastWords(socket, exchange, error);
-    else if (!waiting.has(socket)) {
-      waiting.add(socket);
-      exchange.response.once('finish', () => lastWords(socket, newest.get(socket), error));
+    const newest = newestOf.get(socket);
+    if (!isInProgress(newest)) closeWithError(socket, newest, error);
+    else if (!closing.has(socket)) {
+      closing.add(socket);
+      newest.response.once('finish', () => closeWithError(socket, newestOf.get(socket), error));
     }
   };
-  const answerHere = (response: ServerResponse, error: AppError) => {
+  const refuseRequest = (response: ServerResponse, error: AppError) => {
     onUnreadable(wireError(error).status);
     answerError(response, error);
   };
-  const server = listenerOf(times, tls);
-  const endHandshakes = tls === undefined ? () => {} : trackHandshakes(server);
+  const server = createListener(times, tls);
+  const closeHandshakes = tls === undefined ? () => {} : trackHandshakes(server);
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
-    ready.add(socket);
-    socket.setMaxListeners(0); // every stream listens for its end, and many may wait on one connection
+    established.add(socket);
+    socket.setMaxListeners(0); // every stream listens for 'close', and a connection may have many pipelined streams
     socket.once('close', () => {
-      if (newest.get(socket)?.response.writableFinished === false) onAborted();
-      newest.delete(socket);
+      if (newestOf.get(socket)?.response.writableFinished === false) onAborted();
+      newestOf.delete(socket);
     });
   });
   server.on('request', (request, response) => {
-    newest.set(request.socket, { request, response });
+    newestOf.set(request.socket, { request, response });
     if (hasOneHost(request)) return handler(request, response);
-    answerHere(response, new AppError('bad_request', 'The request must have exactly one Host header'));
+    refuseRequest(response, new AppError('bad_request', 'The request must have exactly one Host header'));
   });
   server.on('checkExpectation', (request, response) => {
-    newest.set(request.socket, { request, response });
-    answerHere(response, new AppError('expectation_failed', 'The only expectation that can be met is 100-continue'));
+    newestOf.set(request.socket, { request, response });
+    refuseRequest(response, new AppError('expectation_failed', 'The only supported expectation is 100-continue'));
   });
-  server.on('connect', (_request, socket) => refuse(socket, unknownPath()));
+  server.on('connect', (_request, socket) => refuseConnection(socket, unknownPath()));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ECONNRESET' || !ready.has(socket)) socket.destroy();
-    else refuse(socket, parserRefusal(error));
+    if (error.code === 'ECONNRESET' || !established.has(socket)) socket.destroy();
+    else refuseConnection(socket, parserRefusal(error));
   });
   const closeWhenAnswered = () => {
-    endHandshakes();
-    for (const [socket, { response }] of newest) {
+    closeHandshakes();
+    for (const [socket, { response }] of newestOf) {
       if (response.writableFinished) continue;
-      // A request that came after this one has been told that the connection closes with its own answer.
-      response.once('finish', () => newest.get(socket)?.response === response && (socket as Socket).destroySoon());
+      // If a newer request has arrived, its own response has `Connection: close` and closes the connection.
+      response.once('finish', () => newestOf.get(socket)?.response === response && (socket as Socket).destroySoon());
     }
   };
-  const cutOff = () => {
-    endHandshakes();
+  const destroyConnections = () => {
+    closeHandshakes();
     server.closeAllConnections();
   };
   const setTlsPair = (pair: TlsPair) =>
     (server as TlsServer).setSecureContext({ ...pair, minVersion: MIN_TLS_VERSION });
-  return { server, closeWhenAnswered, cutOff, setTlsPair };
+  return { server, closeWhenAnswered, destroyConnections, setTlsPair };
 }
 
-function listenerOf(times: ConnectionTimes, tls: TlsPair | undefined): Server {
+function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Server {
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     requireHostHeader: false, // Node would answer 400 with an empty body
@@ -134,11 +134,11 @@ function listenerOf(times: ConnectionTimes, tls: TlsPair | undefined): Server {
     keepAliveTimeout: times.keepAliveTimeoutMs,
   };
   if (tls === undefined) return createServer(options);
-  const handshakeTimeout = times.headersTimeoutMs; // the headers are not awaited before it is done
+  const handshakeTimeout = times.headersTimeoutMs; // the timeout for headers starts after the handshake
   return createTlsServer({ ...options, ...tls, minVersion: MIN_TLS_VERSION, handshakeTimeout });
 }
 
-/** RFC 9112 §3.2: none in HTTP/1.1, or several in any version, is 400. Node keeps the first of several silently. */
+/** RFC 9112 §3.2: no Host in HTTP/1.1, or several in any version, is 400. Node silently uses the first of several. */
 function hasOneHost(request: IncomingMessage): boolean {
   let hosts = 0;
   const { rawHeaders } = request;
@@ -148,7 +148,7 @@ function hasOneHost(request: IncomingMessage): boolean {
   return hosts === 1 || (hosts === 0 && request.httpVersion === '1.0');
 }
 
-/** An error on a response that Fastify has not seen, or could not route. */
+/** Sends an error on a response that Fastify has not seen or could not route. */
 export function answerError(response: ServerResponse, error: unknown): void {
   closeAfterBody(response);
   const { status, headers, body } = wireError(error);
@@ -162,9 +162,9 @@ export function answerError(response: ServerResponse, error: unknown): void {
 }
 
 /**
- * For an answer that goes out before its request has arrived whole, to a client that wants the connection closed: Node
- * would close at once, and one such client in ten lost its answer to a broken pipe (curl, 20 MB). The rest of the
- * body is read away first, as on a connection that stays open; `requestTimeoutMs` bounds that.
+ * For a response that is sent before its request has arrived completely, to a client that wants the connection closed.
+ * Node would close immediately, and one such client in ten lost the response to a broken pipe (curl, 20 MB). Instead the
+ * rest of the body is discarded first, as on a connection that stays open. `requestTimeoutMs` limits that time.
  */
 export function closeAfterBody(response: ServerResponse): void {
   const { req: request } = response;
@@ -178,7 +178,7 @@ export function closeAfterBody(response: ServerResponse): void {
 function parserRefusal(error: NodeJS.ErrnoException): AppError {
   switch (error.code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new AppError('timed_out', 'The request did not arrive whole in time');
+      return new AppError('timed_out', 'The request did not arrive completely in time');
     case 'HPE_HEADER_OVERFLOW':
       return new AppError('headers_too_large', 'The headers are larger than 16 KiB');
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
@@ -188,27 +188,27 @@ function parserRefusal(error: NodeJS.ErrnoException): AppError {
   }
 }
 
-/** Whether what went wrong came behind a good request that has not had its whole answer: that one goes first. */
-function isUnderWay(exchange: RequestAndResponse | undefined): exchange is RequestAndResponse {
-  return exchange?.request.complete === true && !exchange.response.writableFinished;
+/** Whether a complete request before the faulty bytes still waits for its response, which must be sent first. */
+function isInProgress(newest: RequestAndResponse | undefined): newest is RequestAndResponse {
+  return newest?.request.complete === true && !newest.response.writableFinished;
 }
 
-/** Says what is wrong, if it is this connection's turn to speak, and closes it. Comes again for every further byte. */
-function lastWords(socket: Duplex, exchange: RequestAndResponse | undefined, error: AppError): void {
+/** Sends the error if it may, and closes the connection. May be called again for every further chunk of faulty bytes. */
+function closeWithError(socket: Duplex, newest: RequestAndResponse | undefined, error: AppError): void {
   if (!socket.writable) return;
-  socket.on('error', () => {}); // a response still in the making may write to the closed socket
-  if (mayAnswer(exchange)) socket.end(wireErrorBytes(error));
+  socket.on('error', () => {}); // an unfinished response may still write to the closed socket
+  if (maySendError(newest)) socket.end(wireErrorBytes(error));
   else socket.end();
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 /**
- * Whether the next bytes on this connection are the answer to what went wrong. They are not when the request that
- * broke half way has its answer already, or waits behind another: a client would take them for the answer to that.
+ * Whether the client would read an error, sent now, as the response to the faulty bytes. It would not if the incomplete
+ * request already has a response, or waits for the response to an earlier request.
  */
-function mayAnswer(exchange: RequestAndResponse | undefined): boolean {
-  if (exchange === undefined) return true;
-  const { request, response } = exchange;
+function maySendError(newest: RequestAndResponse | undefined): boolean {
+  if (newest === undefined) return true;
+  const { request, response } = newest;
   return response.headersSent ? request.complete : response.socket !== null;
 }

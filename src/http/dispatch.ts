@@ -10,11 +10,11 @@ export type Charge = { sub: string; weight: number; ts: number };
 export type Charging = {
   /** Counts a query. The response gets the limit headers. */
   chargeQuery(exchange: Exchange, weight: number): Promise<Charge>;
-  /** Gives the day and the month of a query back. */
+  /** Subtracts a query from its day and its month. */
   refund(charge: Charge): Promise<void>;
   /** Counts a call that is not a query. */
   chargeCall(exchange: Exchange): Promise<void>;
-  /** Takes one of the streams that the account may have open; gives the function that releases it. */
+  /** Takes one of the streams that the account may have open; returns the function that releases it. */
   openStream(exchange: Exchange): Promise<() => void>;
 };
 
@@ -46,7 +46,7 @@ function queryHandler(endpoint: Endpoint, charging: Charging, times: AnswerTimes
   };
 }
 
-/** A stream uses memory and time as long as it is open, so an account may have only some of them open. */
+/** A stream uses memory and time as long as it is open, so the number of open streams of an account is limited. */
 function streamHandler(endpoint: Endpoint, charging: Charging, times: AnswerTimes): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };

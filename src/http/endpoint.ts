@@ -5,11 +5,11 @@ import type { Limits } from '../core/tier.ts';
 
 // How a feature describes its endpoints to the server.
 
-/** Limits of time for one answer. */
+/** Time limits for one answer. */
 export type AnswerTimes = {
   /** Until the answer, or the first record of a stream, is found. */
   queryBudgetMs: number;
-  /** Until the reader of a stream has taken the next piece. */
+  /** Until the client has read the next piece of a stream. */
   stallMs: number;
 };
 
@@ -38,13 +38,13 @@ export type Endpoint<Question = unknown> = {
   summary: string;
   parameters?: readonly Parameter[];
   body?: TSchema;
-  /** The success, of any content type. In NDJSON every line has the schema; an answer without a schema is sent as it is. */
+  /** The successful response, of any content type. In NDJSON the schema is that of a line. Without a schema, it is sent as it is. */
   response: { contentType: string; schema?: TSchema };
   /** Errors of this endpoint beyond those that every endpoint has. */
   refusals: readonly ErrorCode[];
   /** Reads the question from the request. Throws if the request is wrong. */
   read(request: FastifyRequest): Question;
-  /** How many queries it counts as; 1 if missing. */
+  /** How many queries it counts as. Default: 1. */
   weight?(question: Question): number;
   answer(question: Question, exchange: Exchange, times: AnswerTimes): Promise<unknown>;
 };
@@ -53,6 +53,6 @@ export type Route = {
   endpoint: Endpoint;
   /** Who may send requests: `open` everyone, `account` every token, or accounts whose tier has this dataset. */
   access: 'open' | 'account' | { dataset: string };
-  /** `query`: counts against the limits of the account. `call`: limited to some a second, not a query. `none`: free. */
+  /** `query`: counts against the limits of the account. `call`: limited per second, not a query. `none`: free. */
   charge: 'query' | 'call' | 'none';
 };

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { type Static, Type } from 'typebox';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 
-/** The only place that knows status numbers. */
+/** The only place with HTTP status numbers. */
 const STATUS: Record<ErrorCode | 'internal', number> = {
   bad_request: 400,
   unauthorized: 401,
@@ -19,10 +19,10 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
   unavailable: 503,
 };
 
-/** Sent with a 503 when the refusal names no time itself: long enough to matter, short enough for a restart. */
+/** The Retry-After of a 503 whose error has none: long enough to reduce the load, short enough for a restart. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** An error as it goes over the wire, whichever layer writes it. */
+/** An error response, the same from every layer. */
 export type WireError = { status: number; headers: Record<string, string>; body: ErrorBody };
 
 export const statusOf = (code: ErrorCode | 'internal'): number => STATUS[code];
@@ -33,13 +33,13 @@ export function wireError(error: unknown): WireError {
   return { status, headers: headersOf(refusal), body: { code: status, message: refusal.message } };
 }
 
-/** A query that failed so is not charged: it was the server that took too long or broke. */
+/** Whether the server failed or took too long. Such a query is not charged. */
 export function isOurFault(error: unknown): boolean {
   const { code } = refusalOf(error);
   return code === 'timed_out' || STATUS[code] >= 500;
 }
 
-/** The bytes of an error on a socket that has no response object. It is the last thing said on that connection. */
+/** The bytes of an error response, for a socket without a response object. The connection closes after it. */
 export function wireErrorBytes(error: unknown): string {
   const { status, headers, body } = wireError(error);
   const json = JSON.stringify(body);
@@ -59,7 +59,7 @@ type Refusal = {
   challenge?: string | undefined;
 };
 
-/** What is not a refusal is a defect of ours, and says nothing about the inside; nor does a 503. */
+/** Any error but an AppError is a defect of the server. Its message is not sent, nor is that of a 503: it may reveal internals. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof AppError) {
     if (STATUS[error.code] < 500) return error;
@@ -69,14 +69,14 @@ function refusalOf(error: unknown): Refusal {
   return refusalOfFastify(error) ?? { code: 'internal', message: 'Internal server error' };
 }
 
-/** Fastify marks what the client did wrong with a status of its own; its texts name its parts, so ours replace them. */
+/** Fastify sets a status number on errors of the client. Its messages name parts of Fastify, so ours replace them. */
 function refusalOfFastify(error: unknown): Refusal | null {
   const { code, statusCode, message } = (error ?? {}) as { code?: unknown; statusCode?: unknown; message?: unknown };
   if (code === 'FST_ERR_VALIDATION') return { code: 'bad_request', message: String(message) };
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return unknownPath();
   if (statusCode === STATUS.body_too_large) return bodyTooLarge();
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) return null;
-  return { code: 'bad_request', message: 'The request did not arrive whole' };
+  return { code: 'bad_request', message: 'The request is incomplete' };
 }
 
 function headersOf({ code, retryAfterSeconds, challenge }: Refusal): Record<string, string> {
@@ -87,9 +87,9 @@ function headersOf({ code, retryAfterSeconds, challenge }: Refusal): Record<stri
   return {};
 }
 
-export const unknownPath = (): AppError => new AppError('not_found', 'There is nothing at this path');
+export const unknownPath = (): AppError => new AppError('not_found', 'This path does not exist');
 export const bodyTooLarge = (): AppError => new AppError('body_too_large', 'The body is larger than 64 KiB');
 
-/** The body of every error, whichever layer found it. `code` is the HTTP status. */
+/** The body of every error response. `code` is the HTTP status. */
 export const ErrorBody = Type.Object({ code: Type.Integer(), message: Type.String() });
 export type ErrorBody = Static<typeof ErrorBody>;

@@ -18,14 +18,14 @@ export function answerOptions(allow: string) {
 export function refuseMethod(allow: string) {
   return (_request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     reply.header('allow', allow);
-    done(new AppError('method_not_allowed', `This path answers to ${allow}`));
+    done(new AppError('method_not_allowed', `This path supports only ${allow}`));
   };
 }
 
 /** The first check, before the body is read. */
 export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
   if (request.is404 && request.raw.url === '*' && request.method === 'OPTIONS') {
-    answerOptions(ALLOW_ANY)(request, reply); // RFC 9110 §9.3.7: asks about the server as a whole
+    answerOptions(ALLOW_ANY)(request, reply); // RFC 9110 §9.3.7: the options of the server as a whole
   } else done(request.is404 ? unknownPath() : undefined);
 }
 

@@ -14,9 +14,9 @@ export type MetricsServer = { port: number; close(): Promise<void> };
 
 export type MetricsServerOptions = { host: string; port: number };
 
-/** A listener of its own, so that nobody who may ask about URLs learns how the server fares. Rejects as `listen` does. */
+/** Listens on a separate port, so that clients of the API cannot read the metrics. Rejects when it cannot listen. */
 export async function openMetricsServer(metrics: Metrics, options: MetricsServerOptions): Promise<MetricsServer> {
-  const { server, cutOff } = createNodeServer((request, response) => {
+  const { server, destroyConnections } = createNodeServer((request, response) => {
     answer(request, response, metrics).catch((error) => answerError(response, error));
   }, DEFAULT_CONNECTION_TIMES);
   server.listen(options);
@@ -26,7 +26,7 @@ export async function openMetricsServer(metrics: Metrics, options: MetricsServer
     async close() {
       const closed = once(server, 'close');
       server.close();
-      cutOff();
+      destroyConnections();
       await closed;
     },
   };
@@ -37,7 +37,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, metric
   if (path !== METRICS_PATH) return answerError(response, unknownPath());
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', ALLOW);
-    return answerError(response, new AppError('method_not_allowed', `This path answers to ${ALLOW}`));
+    return answerError(response, new AppError('method_not_allowed', `This path supports only ${ALLOW}`));
   }
   const text = await metrics.text();
   response.writeHead(200, { 'Content-Type': metrics.contentType, 'Content-Length': Buffer.byteLength(text) });

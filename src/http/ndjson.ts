@@ -1,21 +1,21 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { budgetSpent, unlessAborted } from './budget.ts';
+import { queryTimedOut, unlessAborted } from './budget.ts';
 import type { AnswerTimes, Exchange } from './endpoint.ts';
 
 export const NDJSON = 'application/x-ndjson';
 
 /**
- * Characters that are written to the socket at once; the next piece is written when they have left. It is also how much a
- * reader must take to count as reading: kernels move their windows in steps of this size.
+ * Characters in one write to the socket. The next piece is written when the kernel has taken this one. A reader that takes
+ * less than a piece in `stallMs` counts as stalled: kernels move their windows in steps of this size.
  */
 const PIECE_CHARACTERS = 16 * 1024;
 
 /** Pages of whole lines, none of them empty. Ends by throwing when the signal is aborted. */
 export type NdjsonSource = (signal: AbortSignal) => AsyncIterable<string>;
 
-/** Why a stream is given up without an error in the log: nobody is reading. */
+/** Reasons for which a stream is aborted without an error in the log. */
 const READER_LEFT = new Error('The reader has left');
 const READER_STALLED = new Error('The reader has stalled');
 
@@ -48,7 +48,7 @@ export async function sendNdjson(
     breakOff(request, reply, error);
   } finally {
     socket.off('close', leave);
-    stop.abort(READER_LEFT); // the store may stop looking
+    stop.abort(READER_LEFT); // stops the query in the store
     pages.return?.().catch(() => {});
   }
   return reply;
@@ -72,7 +72,7 @@ async function firstPage(
   stop: AbortController,
   budgetMs: number,
 ): Promise<string | null> {
-  const timer = setTimeout(() => stop.abort(budgetSpent()), budgetMs);
+  const timer = setTimeout(() => stop.abort(queryTimedOut()), budgetMs);
   try {
     const first = await unlessAborted(pages.next(), stop.signal);
     return first.done ? null : first.value;
@@ -81,7 +81,7 @@ async function firstPage(
   }
 }
 
-/** The next page is read when the one before has left and the event loop has served other requests. */
+/** Reads the next page when the previous one is written and the event loop has served other requests. */
 async function pump(
   response: ServerResponse,
   first: string,
@@ -98,7 +98,7 @@ async function pump(
   }
 }
 
-/** Cut between lines, because a cut inside a surrogate pair would break the character. */
+/** Cuts between lines, because a cut inside a surrogate pair would break the character. */
 function* pieces(page: string): Generator<string> {
   for (let start = 0; start < page.length; ) {
     const end = page.indexOf('\n', start + PIECE_CHARACTERS) + 1 || page.length;

@@ -5,7 +5,7 @@ import { paths } from '../core/paths.ts';
 import type { Endpoint, Parameter, Route } from './endpoint.ts';
 import { ErrorBody, statusOf } from './errors.ts';
 
-/** The version of the API, not of the program: the URL endpoints are its second version. */
+/** The version of the API, not of the program. The URL endpoints are its second version. */
 const API_VERSION = '2.0.0';
 
 const REFUSALS = ['bad_request', 'method_not_allowed', 'timed_out', 'expectation_failed', 'headers_too_large'] as const;

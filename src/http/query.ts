@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
-import { type TimeWindow, timeWindow as windowBetween } from '../core/time.ts';
+import { type TimeWindow, timeWindow } from '../core/time.ts';
 import type { Parameter } from './endpoint.ts';
 import { MAX_INTEGER, Timestamp } from './scalars.ts';
 
-/** A query string as the router parses it: a parameter that was sent twice is a list. */
+/** A query string as the router parses it: a parameter that is sent twice is a list. */
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const DECIMAL = /^(?:0|[1-9]\d{0,15})$/; // 2^53-1 has sixteen digits
@@ -20,7 +20,7 @@ export function parseDecimal(text: string, min: number): number | null {
 export const queryString = (request: FastifyRequest): Query => request.query as Query;
 
 export function readWindow(query: Query, now: number): TimeWindow {
-  const window = windowBetween(integerParameter(query, 'since', 0), integerParameter(query, 'until', 0), now);
+  const window = timeWindow(integerParameter(query, 'since', 0), integerParameter(query, 'until', 0), now);
   if (window === null) throw new AppError('bad_request', '"since" must not be after "until"');
   return window;
 }
@@ -29,12 +29,12 @@ export function readLimit(query: Query): number | undefined {
   return integerParameter(query, 'limit', 1);
 }
 
-/** `?verbose`, `?verbose=1`; the unknown is refused as everywhere. */
+/** Reads a switch such as `?verbose`, `?verbose=1` or `?verbose=true`. Other values are refused. */
 export function readSwitch(query: Query, name: string): boolean {
   const sent = query[name];
   if (sent === undefined || sent === '0' || sent === 'false') return false;
   if (sent === '' || sent === '1' || sent === 'true') return true;
-  throw new AppError('bad_request', `"${name}" must be sent once, alone or as true or false`);
+  throw new AppError('bad_request', `"${name}" must be sent once, without a value or with true or false`);
 }
 
 function integerParameter(query: Query, name: string, min: number): number | undefined {
@@ -47,7 +47,7 @@ function integerParameter(query: Query, name: string, min: number): number | und
   return value;
 }
 
-/** The parameters as the OpenAPI document shows them; `query.ts` is what reads them. */
+// The same parameters for the OpenAPI document.
 
 export const sinceParameter: Parameter = {
   in: 'query',
@@ -67,7 +67,7 @@ export const verboseParameter: Parameter = {
   in: 'query',
   name: 'verbose',
   schema: Type.Enum(['', '1', 'true', '0', 'false']),
-  description: 'Tell of each part how it is.',
+  description: 'Include the state of the feeds and of the limits.',
 };
 
 const Limit = { minimum: 1, maximum: MAX_INTEGER };
@@ -76,5 +76,5 @@ export const limitParameter = (defaultLimit?: number): Parameter => ({
   in: 'query',
   name: 'limit',
   schema: Type.Integer(defaultLimit === undefined ? Limit : { ...Limit, default: defaultLimit }),
-  description: 'At most so many records.',
+  description: 'Maximum number of records.',
 });

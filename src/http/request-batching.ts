@@ -1,23 +1,23 @@
 import type { RequestListener } from 'node:http';
 
 /**
- * The same listener, called at the end of a turn of the event loop with all requests that came in it. Node would have each
- * answered before it reads the next one. In a row a look-up takes a third less of the processor's time, probably since its
- * caches then still hold the code of each step (docs/decisions/reads.md). A request that comes alone does not wait.
+ * Collects the requests that arrive in one iteration of the event loop, then calls the listener for each of them. Node
+ * would call it for each request before it reads the next one. In a batch a lookup needs a third less CPU time, probably
+ * because the CPU caches still hold the code of each step (docs/decisions/reads.md). A single request does not wait.
  */
 export function batchRequests(listener: RequestListener): RequestListener {
   let waiting: Parameters<RequestListener>[] = [];
 
-  function answerAll(): void {
-    const all = waiting;
+  function handleAll(): void {
+    const batch = waiting;
     waiting = [];
-    for (const [request, response] of all) {
-      if (!request.destroyed) listener(request, response); // else the client has left meanwhile
+    for (const [request, response] of batch) {
+      if (!request.destroyed) listener(request, response); // destroyed: the client has disconnected
     }
   }
 
   return (request, response) => {
-    if (waiting.length === 0) setImmediate(answerAll);
+    if (waiting.length === 0) setImmediate(handleAll);
     waiting.push([request, response]);
   };
 }

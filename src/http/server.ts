@@ -34,7 +34,7 @@ export type ServerServices = {
 
 export type ServerOptions = Partial<ConnectionTimes & AnswerTimes> & {
   logger?: Exclude<FastifyServerOptions['logger'], undefined>;
-  /** With it the server speaks HTTPS. */
+  /** If given, the server uses HTTPS. */
   tls?: TlsPair | undefined;
   metrics?: Metrics | undefined;
   /** Networks whose X-Forwarded-For is trusted. */
@@ -74,7 +74,7 @@ export function buildServer(
     clientErrorHandler: () => {}, // `connection.ts` answers; Fastify's own handler would destroy the socket first
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: MAX_BODY_BYTES,
-    // Clients join a base address that ends in a slash with a path that begins with one.
+    // Some clients join a base URL that ends with a slash and a path that begins with one.
     rewriteUrl: ({ url = '/' }) => (url.startsWith('//') ? url.slice(1) : url),
     routerOptions: { ignoreTrailingSlash: true },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
@@ -84,7 +84,7 @@ export function buildServer(
       answerError(reply.raw, error);
     },
   });
-  // Fastify makes a child logger for every request, which costs more than the request id in each line is worth.
+  // Fastify creates a child logger for every request, which costs more than the request id in each line is worth.
   app.log.child = () => app.log;
   answerErrors(app, metrics);
   app.removeAllContentTypeParsers();
@@ -130,14 +130,14 @@ function addRoute(
   addOtherMethods(app, method, url, checkPath, onResponse);
 }
 
-/** For Fastify's serializers. An answer without a schema is sent as it is. */
+/** The schemas for Fastify's serializers. A response without a schema is sent as it is. */
 function responseSchemas({ response: { contentType, schema } }: Endpoint) {
   const errors = { '4xx': ErrorBody, '5xx': ErrorBody };
   if (schema === undefined) return errors;
   return { 200: contentType === 'application/json' ? schema : { content: { [contentType]: { schema } } }, ...errors };
 }
 
-/** Of every answer that went out whole; Fastify takes the time of each in any case. */
+/** Records every complete response. Fastify measures its time in any case. */
 function recordAnswer(record: RecordAnswer): onResponseHookHandler {
   return (request, reply, done) => {
     record(request.method, reply.statusCode, reply.elapsedTime / 1000);
@@ -145,7 +145,7 @@ function recordAnswer(record: RecordAnswer): onResponseHookHandler {
   };
 }
 
-/** Every other method of the path, so that it is refused as such and not as an unknown path. */
+/** Adds all other methods of the path, so that they get 405 and not 404. */
 function addOtherMethods(
   app: FastifyInstance,
   method: 'GET' | 'POST',
@@ -155,57 +155,57 @@ function addOtherMethods(
 ): void {
   const allow = allowOf(method);
   const handler = () => {
-    throw new Error('onRequest answers');
+    throw new Error('unreachable: the onRequest hook sends the response');
   };
   const others = app.supportedMethods.filter((name) => !allow.split(', ').includes(name));
   app.route({ method: others, url, onRequest: [...checkPath, refuseMethod(allow)], onResponse, handler });
   app.route({ method: 'OPTIONS', url, onRequest: [...checkPath, answerOptions(allow)], onResponse, handler });
 }
 
-/** A flood of requests that we do not take must not become a flood of log lines. */
-const isDeliberate = (error: unknown): boolean => error instanceof AppError && error.code === 'overloaded';
+/** Not logged: a flood of refused requests must not become a flood of log lines. */
+const isOverload = (error: unknown): boolean => error instanceof AppError && error.code === 'overloaded';
 
-/** Whatever is thrown, anywhere above the socket. Only what is our fault is logged: a healthy server logs no error. */
+/** Handles all errors above the socket. Only errors of the server are logged: a healthy server logs no error. */
 function answerErrors(app: FastifyInstance, metrics: Metrics | undefined): void {
   const recordUnknown = metrics?.route(UNKNOWN_ROUTE);
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = wireError(error);
     if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);
     if (request.is404) recordUnknown?.(request.method, status, reply.elapsedTime / 1000);
-    if (status >= 500 && !isDeliberate(error)) {
+    if (status >= 500 && !isOverload(error)) {
       const { method, routeOptions, id } = request;
       request.log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');
     }
-    // Fastify wants to close after a body it did not take. Node reads the rest away, and closing before that would
-    // cost the client its answer. A `close` on the raw response is the one of a server that is shutting down.
+    // Fastify sets `Connection: close` after a body that it refused. Node discards the rest of the body; if the connection
+    // closed before that, the client could lose the response. A `close` on the raw response means that the server shuts down.
     if (reply.hasHeader('connection') && !reply.raw.hasHeader('connection')) reply.removeHeader('connection');
     closeAfterBody(reply.raw);
     return reply.code(status).headers(headers).send(body);
   });
 }
 
-/** The Node servers of an instance: Fastify makes a second one for a name with two addresses, such as localhost. */
+/** The Node servers of an instance. Fastify creates a second one for a host name with two addresses, such as localhost. */
 const nodeServers = new WeakMap<FastifyInstance, readonly NodeServer[]>();
 
-/** For a server that was built with one: connections from now on get this certificate. */
+/** Replaces certificate and key for new connections. Only for a server that was built with `tls`. */
 export function setTlsPair(app: FastifyInstance, pair: TlsPair): void {
   for (const node of nodeServers.get(app) ?? []) node.setTlsPair(pair);
 }
 
 /**
- * Stops listening, closes idle connections, and lets running answers finish. What still runs after `graceMs` is cut
- * off, so that its reader sees an error and not an end.
+ * Stops listening, closes idle connections, and waits for responses in progress. After `graceMs` the remaining
+ * connections are destroyed, so that their clients see an error and not a complete response.
  */
 export async function closeServer(app: FastifyInstance, graceMs: number): Promise<void> {
   const nodes = nodeServers.get(app) ?? [];
-  const cutOff = () => {
-    for (const node of nodes) node.cutOff();
+  const destroyConnections = () => {
+    for (const node of nodes) node.destroyConnections();
   };
-  const timer = setTimeout(cutOff, graceMs);
-  // Fastify closes the further ones only after the first, and waits for none of them.
-  const further = nodes.map(({ server }) => server).filter((server) => server !== app.server && server.listening);
+  const timer = setTimeout(destroyConnections, graceMs);
+  // Fastify closes the other servers only after the first one, and does not wait for them.
+  const others = nodes.map(({ server }) => server).filter((server) => server !== app.server && server.listening);
   try {
-    await Promise.all([app.close(), ...further.map((server) => new Promise((resolve) => server.close(resolve)))]);
+    await Promise.all([app.close(), ...others.map((server) => new Promise((resolve) => server.close(resolve)))]);
   } finally {
     clearTimeout(timer);
   }

@@ -4,18 +4,18 @@ import type { Socket } from 'node:net';
 import { createSecureContext, type SecureVersion } from 'node:tls';
 import { AppError } from '../core/errors.ts';
 
-/** A certificate, with those that lead to its root, and its key: the texts of two PEM files. */
+/** A certificate chain and its private key, each as the text of a PEM file. */
 export type TlsPair = { cert: string; key: string };
 
-/** RFC 9325 section 3.1.1: nothing older. */
+/** RFC 9325 §3.1.1: older versions must not be used. */
 export const MIN_TLS_VERSION: SecureVersion = 'TLSv1.2';
 
-/** Throws a sentence that says which file is wrong. */
+/** Throws an error whose message names the faulty file. */
 export function readTlsPair(certFile: string, keyFile: string): TlsPair {
   const pair = { cert: readText(certFile, 'certificate'), key: readText(keyFile, 'key') };
-  tryOut({ cert: pair.cert }, `${certFile} holds no certificate in PEM form`);
-  tryOut({ key: pair.key }, `${keyFile} holds no private key in PEM form without a passphrase`);
-  tryOut(pair, `The key in ${keyFile} is not the one of the certificate in ${certFile}`);
+  checkPair({ cert: pair.cert }, `${certFile} contains no certificate in PEM format`);
+  checkPair({ key: pair.key }, `${keyFile} contains no private key in PEM format without a passphrase`);
+  checkPair(pair, `The key in ${keyFile} does not belong to the certificate in ${certFile}`);
   return pair;
 }
 
@@ -27,32 +27,32 @@ function readText(file: string, what: string): string {
   }
 }
 
-function tryOut(pair: Partial<TlsPair>, complaint: string): void {
+function checkPair(pair: Partial<TlsPair>, message: string): void {
   try {
     createSecureContext(pair);
   } catch (cause) {
-    throw new AppError('unavailable', `${complaint} (${(cause as Error).message})`, { cause });
+    throw new AppError('unavailable', `${message} (${(cause as Error).message})`, { cause });
   }
 }
 
 /**
- * Ends the connections whose handshake is not done. They are nothing to Node's closing: it neither takes them for idle
- * nor for connections, and one that says nothing would keep a server from closing until its time is over.
+ * Returns a function that closes the connections whose TLS handshake is not complete. Node's `closeIdleConnections` and
+ * `closeAllConnections` skip them, so a silent one would keep the server from closing until the handshake times out.
  */
 export function trackHandshakes(server: Server): () => void {
-  const open = new Map<string, Socket>();
+  const pending = new Map<string, Socket>();
   server.on('connection', (socket) => {
-    const key = endsOf(socket);
-    open.set(key, socket);
-    socket.once('close', () => open.get(key) === socket && open.delete(key));
+    const key = addressesOf(socket);
+    pending.set(key, socket);
+    socket.once('close', () => pending.get(key) === socket && pending.delete(key));
   });
-  server.on('secureConnection', (socket: Socket) => open.delete(endsOf(socket)));
+  server.on('secureConnection', (socket: Socket) => pending.delete(addressesOf(socket)));
   return () => {
-    for (const socket of open.values()) socket.destroy();
+    for (const socket of pending.values()) socket.destroy();
   };
 }
 
-/** The socket below a TLS socket cannot be had from it, but both name the same two ends. */
-function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+/** A TLS socket does not expose the socket below it, but both have the same addresses. */
+function addressesOf({ remoteAddress, remotePort, localAddress }: Socket): string {
   return `${remoteAddress} ${remotePort} ${localAddress}`;
 }

@@ -15,14 +15,14 @@ test('the requests of these tests reach every route that needs a token', () => {
   assert.deepEqual(PROTECTED.map(({ url }) => String(url).replace('/1/', '/:id/')).sort(), needToken.sort());
 });
 
-/** What makes a request fail that would succeed otherwise, and how it is told. */
+/** Faults that make a valid request fail, and the expected response. */
 const REFUSALS: {
   why: string;
   authorization?(good: string, world: World): string | undefined;
   arrange?(world: World): Promise<void>;
   status: number;
   challenge?: RegExp;
-  /** Who has no access to the data may still read the limits. */
+  /** An account without the dataset may still read its limits. */
   queriesOnly?: true;
 }[] = [
   { why: 'no header', authorization: () => undefined, status: 401, challenge: /^Bearer$/ },
@@ -47,7 +47,7 @@ const REFUSALS: {
     challenge: INVALID,
   },
   {
-    why: 'key rotated away',
+    why: 'signing key replaced',
     arrange: async ({ control }) => void (await rotateKey(control, NOW, true)),
     status: 401,
     challenge: INVALID,
@@ -81,7 +81,7 @@ describe('every route that needs a token', () => {
     });
   }
 
-  test('takes a scheme in any letter case', async (t) => {
+  test('accepts the scheme in any letter case', async (t) => {
     const { app, logIn } = await withAccounts(t);
     const good = await logIn();
     for (const request of PROTECTED) {
@@ -89,7 +89,7 @@ describe('every route that needs a token', () => {
     }
   });
 
-  test('takes an old token after a rotation without --now, and again after the account is enabled', async (t) => {
+  test('accepts an old token after a key rotation without --now, and after the account is enabled again', async (t) => {
     const world = await withAccounts(t);
     const good = await world.logIn();
     await rotateKey(world.control, NOW, false);
@@ -100,7 +100,7 @@ describe('every route that needs a token', () => {
   });
 });
 
-/** Each limit by itself, and what the answer says about it. */
+/** Each limit alone, and the expected headers. */
 const LIMITED = [
   { limits: { rlQps: 3 }, name: 'rl_qps', retryAfter: 1 },
   { limits: { rlQpm: 3 }, name: 'rl_qpm', retryAfter: 60 },
@@ -130,7 +130,7 @@ describe('every route that counts queries', () => {
     });
   }
 
-  test('names all policies on every counted answer', async (t) => {
+  test('lists all policies in every charged response', async (t) => {
     const { app, logIn } = await withAccounts(t, { rlQps: 5, rlQpm: 50, rlQph: 500, qmh: 5_000 });
     const good = await logIn();
     for (const request of QUERIES.slice(0, 5)) {

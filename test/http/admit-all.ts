@@ -2,7 +2,7 @@ import { BUILT_IN_TIERS, limitsOf, OPERATOR_TIER } from '../../src/core/tier.ts'
 import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
 import type { Services } from './build.ts';
 
-const operatorTier = BUILT_IN_TIERS.find(({ name }) => name === OPERATOR_TIER) ?? raise();
+const operatorTier = BUILT_IN_TIERS.find(({ name }) => name === OPERATOR_TIER) ?? unexpectedCall();
 
 export const OPERATOR = {
   account: {
@@ -18,18 +18,18 @@ export const OPERATOR = {
   limits: limitsOf(operatorTier),
 };
 
-/** What stands around the store for tests that are not about accounts: everyone is the operator, nothing is kept. */
+/** Services for tests that are not about accounts: every caller is the operator, and no counts are stored. */
 export function admitAll(now: () => number): Omit<Services, 'store'> {
   const usage = { usage: async () => ({ day: 0, month: 0 }), addUsage: async () => {} };
   return {
     now,
     authenticate: () => OPERATOR,
     counters: createMemoryCounters(usage, { nowMs: () => now() * 1000 }),
-    login: async () => raise(),
+    login: async () => unexpectedCall(),
     feeds: async () => [],
   };
 }
 
-function raise(): never {
+function unexpectedCall(): never {
   throw new Error('not part of this test');
 }

@@ -17,13 +17,13 @@ import type { Fact } from '../../src/urls/store.ts';
 import { temporaryPlace } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
 
-/** 2026-01-01T00:00:00Z: the time it is in every test. */
+/** 2026-01-01T00:00:00Z, the current time in every test. */
 export const NOW = 1_767_225_600;
 export const DAY = 86_400;
 
 export const BASE = '/api/intel/v2/byobject/url';
 
-/** What the app gives to the routes and the server. */
+/** The services that the app passes to the routes and the server. */
 export type Services = {
   store: Intelligence;
   /** Unix seconds. */
@@ -41,7 +41,7 @@ export type Overrides = {
 
 export type Built = { app: FastifyInstance; store: Intelligence };
 
-/** A server on a real store in a folder of its own; everything goes away after the test. */
+/** A server on a real, temporary store. Both are closed after the test. */
 export async function build(t: TestContext, overrides: Overrides = {}): Promise<Built> {
   const store = overrides.services?.store ?? (await filledStore(t, overrides.observations ?? []));
   const services: Services = { store, ...admitAll(() => NOW), ...overrides.services };
@@ -51,7 +51,7 @@ export async function build(t: TestContext, overrides: Overrides = {}): Promise<
   return { app, store };
 }
 
-/** The same, listening on a free port of the loopback. */
+/** The same, listening on a free loopback port. */
 export async function serve(t: TestContext, overrides: Overrides = {}): Promise<Built & { port: number }> {
   const built = await build(t, overrides);
   await built.app.listen({ host: '127.0.0.1', port: 0 });
@@ -71,12 +71,12 @@ function observed(input: ObservationInput) {
   return parsed.observation;
 }
 
-/** A page of a search. */
+/** A page of search results. */
 export function linesOf(facts: Fact[]): string {
   return facts.map((fact) => `${JSON.stringify(fact)}\n`).join('');
 }
 
-/** A store that knows nothing, for tests that force a fault upon one of its methods. */
+/** An empty store in which a test replaces single methods. */
 export function stubStore(methods: Partial<Intelligence>): Intelligence {
   return {
     apply: async () => ({ urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 }),
@@ -102,7 +102,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
 
 type Answer = { statusCode: number; headers: Record<string, unknown>; body: string };
 
-/** Every error, from every layer, looks like this. */
+/** Checks an error response. Its body has the same shape in every layer. */
 export function assertError(answer: Answer, status: number, message?: RegExp): void {
   assert.equal(answer.statusCode, status, answer.body);
   assert.match(String(answer.headers['content-type']), /^application\/json(;|$)/);
@@ -116,22 +116,22 @@ export function assertError(answer: Answer, status: number, message?: RegExp): v
 
 export function lines(body: string): unknown[] {
   if (body === '') return [];
-  assert.ok(body.endsWith('\n'), 'the last line is ended too');
+  assert.ok(body.endsWith('\n'), 'the last line ends with a newline');
   return body
     .slice(0, -1)
     .split('\n')
     .map((line) => JSON.parse(line));
 }
 
-/** Looks again and again, for at most five seconds. */
+/** Polls until the condition is true. Fails after 1,000 tries, which take five seconds or more. */
 export async function until(condition: () => boolean): Promise<void> {
   for (let tries = 0; !condition(); tries += 1) {
-    assert.ok(tries < 1000, 'it did not happen');
+    assert.ok(tries < 1000, 'the condition did not become true');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-/** The server as the app builds it. */
+/** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
   const { store, counters, authenticate, limitsState, feeds } = services;
   const health = { ready: store.ready, feeds, ...(limitsState && { limitsState }) };
@@ -142,7 +142,7 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
 
 const tableOf = (routes: Route[]): Route[] => [...routes, openapiRoute(routes)];
 
-/** The route table, for tests that walk over all routes. These routes cannot answer. */
+/** All routes, for tests that check each of them. Their store is empty. */
 export const ROUTES = tableOf(
   createRoutes({
     store: stubStore({}),

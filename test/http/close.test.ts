@@ -12,7 +12,7 @@ const search = (port: number) => fetch(`http://127.0.0.1:${port}${BASE}/search`,
 const SOON = { timeout: 20_000 };
 
 describe('closing', () => {
-  test('lets a running answer finish, and takes no new connection', SOON, async (t) => {
+  test('waits for a response in progress, and accepts no new connection', SOON, async (t) => {
     const gate = Promise.withResolvers<void>();
     const store = stubStore({
       async *search() {
@@ -31,7 +31,7 @@ describe('closing', () => {
     await closed;
   });
 
-  test('answers what still comes on a busy connection, and closes it then', SOON, async (t) => {
+  test('answers a late request on a busy connection, then closes the connection', SOON, async (t) => {
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<null>()];
     const store = stubStore({
       async *search() {
@@ -61,7 +61,7 @@ describe('closing', () => {
     assert.deepEqual([late?.statusCode, late?.headers.connection], [404, 'close']);
   });
 
-  test('closes idle connections at once', { timeout: 10_000 }, async (t) => {
+  test('closes idle connections immediately', { timeout: 10_000 }, async (t) => {
     t.after(() => t.mock.timers.reset());
     const { app, port } = await serve(t, { services: { store: stubStore({}) } });
     const socket = open(port);
@@ -71,7 +71,7 @@ describe('closing', () => {
     await Promise.all([closeServer(app, 60_000), once(socket, 'close')]);
   });
 
-  test('cuts off what outlasts the grace period, and its reader sees that', async (t) => {
+  test('aborts a response that takes longer than the grace period, and its client sees an error', async (t) => {
     let aborted = false;
     const store = stubStore({
       async *search(_key, _window, { signal }) {

@@ -2,14 +2,15 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
+import { test } from 'node:test';
 import type { ConnectionTimes } from '../../src/http/connection.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
 import { exchange, open, parseAnswers } from './raw.ts';
 
 const CLOSE = 'Host: a\r\nConnection: close\r\n';
-const HASTY = { requestTimeoutMs: 120, headersTimeoutMs: 60, connectionsCheckMs: 10 };
+const SHORT_TIMES = { requestTimeoutMs: 120, headersTimeoutMs: 60, connectionsCheckMs: 10 };
 
 const chunked = (path: string, chunks: string) =>
   `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`;
@@ -17,7 +18,7 @@ const sized = (path: string, length: number, body: string) =>
   `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${length}\r\n\r\n${body}`;
 
 const REFUSED: [what: string, bytes: string, status: number][] = [
-  ['no HTTP at all', 'hello\r\n\r\n', 400],
+  ['text that is not HTTP', 'hello\r\n\r\n', 400],
   ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
   ['an unknown method', `NOPE /healthz HTTP/1.1\r\n${CLOSE}\r\n`, 400],
   ['an unknown version', `GET /healthz HTTP/9.9\r\n${CLOSE}\r\n`, 400],
@@ -27,7 +28,7 @@ const REFUSED: [what: string, bytes: string, status: number][] = [
   ['no Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
   ['two Hosts', `GET /healthz HTTP/1.1\r\nHost: b\r\n${CLOSE}\r\n`, 400],
   ['two lengths', `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Content-Length: 1\r\nContent-Length: 2\r\n\r\n{`, 400],
-  ['a length that is none', `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Content-Length: -1\r\n\r\n{`, 400],
+  ['a negative length', `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Content-Length: -1\r\n\r\n{`, 400],
   [
     'length and chunks',
     `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -39,24 +40,27 @@ const REFUSED: [what: string, bytes: string, status: number][] = [
   ['a path over 16 KiB', `GET /${'y'.repeat(16 * 1024)} HTTP/1.1\r\n${CLOSE}\r\n`, 431],
   ['an expectation', `GET /healthz HTTP/1.1\r\n${CLOSE}Expect: wonders\r\n\r\n`, 417],
   ['CONNECT', `CONNECT a.example:443 HTTP/1.1\r\n${CLOSE}\r\n`, 404],
-  ['an escape that is none', `GET /%zz HTTP/1.1\r\n${CLOSE}\r\n`, 404],
+  ['an invalid percent escape', `GET /%zz HTTP/1.1\r\n${CLOSE}\r\n`, 404],
   ['another scheme', `GET ftp://a/healthz HTTP/1.1\r\n${CLOSE}\r\n`, 404],
 ];
-const TAKEN: [what: string, bytes: string][] = [
+const ACCEPTED: [what: string, bytes: string][] = [
   ['HTTP/1.0 without Host', 'GET /healthz HTTP/1.0\r\n\r\n'],
   ['headers of almost 16 KiB', `GET /healthz HTTP/1.1\r\n${CLOSE}x: ${'y'.repeat(16_200)}\r\n\r\n`],
   ['an absolute target', `GET http://b.example:80/healthz?x HTTP/1.1\r\n${CLOSE}\r\n`],
   ['an absolute target in capitals', `GET HTTP://B.EXAMPLE/healthz HTTP/1.1\r\n${CLOSE}\r\n`],
-  ['a wish to upgrade', 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n'],
   [
-    'a wish for HTTP/2',
+    'an upgrade to WebSocket',
+    'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n',
+  ],
+  [
+    'an upgrade to HTTP/2',
     'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n\r\n',
   ],
   ['a GET with a body', `GET /healthz HTTP/1.1\r\n${CLOSE}Content-Length: 3\r\n\r\n{{{`],
 ];
 
 describe('below Fastify', () => {
-  test('what is not a request is refused as everything is', async (t) => {
+  test('an invalid request gets an error response with the usual body', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     for (const [what, bytes, status] of REFUSED) {
       const { text } = await exchange(port, Buffer.from(bytes, 'latin1'));
@@ -66,21 +70,21 @@ describe('below Fastify', () => {
     }
   });
 
-  test('what is odd but allowed is answered', async (t) => {
+  test('an unusual but valid request is answered', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
-    for (const [what, bytes] of TAKEN) {
+    for (const [what, bytes] of ACCEPTED) {
       const [answer, ...more] = parseAnswers((await exchange(port, bytes)).text);
       assert.deepEqual([answer?.statusCode, answer?.body, more], [200, '{"status":"ok"}', []], what);
     }
   });
 
-  test('OPTIONS * asks about the whole server', async (t) => {
+  test('OPTIONS * returns the methods of the whole server', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const [answer] = parseAnswers((await exchange(port, `OPTIONS * HTTP/1.1\r\n${CLOSE}\r\n`)).text);
     assert.deepEqual([answer?.statusCode, answer?.headers.allow], [204, 'GET, HEAD, POST, OPTIONS']);
   });
 
-  test('HEAD has no body, neither as an error', async (t) => {
+  test('the response to HEAD has no body, also when it is an error', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     for (const [path, status] of [
       ['/healthz', 200],
@@ -94,7 +98,7 @@ describe('below Fastify', () => {
     }
   });
 
-  test('100-continue is met', async (t) => {
+  test('Expect: 100-continue gets 100 before the response', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const head = `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`;
     const { text } = await exchange(port, `${head}{}`);
@@ -105,15 +109,15 @@ describe('below Fastify', () => {
 });
 
 describe('a request that does not arrive whole', () => {
-  const NO_WHOLE = { ...HASTY, headersTimeoutMs: 120 };
-  const NO_HEADERS = { ...HASTY, requestTimeoutMs: 60_000 };
+  const NO_WHOLE = { ...SHORT_TIMES, headersTimeoutMs: 120 };
+  const NO_HEADERS = { ...SHORT_TIMES, requestTimeoutMs: 60_000 };
   const LATE: [what: string, bytes: string, times: Partial<ConnectionTimes>][] = [
     ['half a request line', 'GET /hea', NO_HEADERS],
     ['half the headers', 'GET /healthz HTTP/1.1\r\nHost: a\r\n', NO_HEADERS],
     ['half a body', sized(`${BASE}/last`, 100, '{"url":'), NO_WHOLE],
     ['half a chunked body', chunked(`${BASE}/last`, '5\r\n{"url\r\n'), NO_WHOLE],
   ];
-  test('is 408 after the time that is given for its headers or for the whole', { timeout: 20_000 }, async (t) => {
+  test('gets 408 after the timeout', { timeout: 20_000 }, async (t) => {
     for (const [what, bytes, options] of LATE) {
       const { port } = await serve(t, { services: { store: stubStore({}) }, options });
       const answers = parseAnswers((await exchange(port, bytes)).text);
@@ -122,7 +126,7 @@ describe('a request that does not arrive whole', () => {
     }
   });
 
-  test('leaves the server in peace when the client goes, and counts as nothing', async (t) => {
+  test('does no harm when the client disconnects', async (t) => {
     const metrics = createMetrics();
     const { port, app } = await serve(t, { services: { store: stubStore({}) }, options: { metrics } });
     for (const [, bytes] of LATE) {
@@ -141,14 +145,14 @@ describe('a connection', () => {
   const EARLY: [what: string, bytes: string, status: number][] = [
     ['an unknown path', sized('/nope', 5, 'abcde'), 404],
     ['a wrong method', sized('/healthz', 5, 'abcde'), 405],
-    ['too much', sized(`${BASE}/last`, 200_000, 'x'.repeat(200_000)), 413],
-    ['too much in chunks', chunked(`${BASE}/last`, `30d40\r\n${'x'.repeat(200_000)}\r\n0\r\n\r\n`), 413],
-    ['no JSON', sized(`${BASE}/last`, 5, 'abcde'), 400],
-    ['an expectation', sized('/nope', 5, 'abcde').replace('Host', 'Expect: x\r\nHost'), 417],
+    ['a body that is too large', sized(`${BASE}/last`, 200_000, 'x'.repeat(200_000)), 413],
+    ['a chunked body that is too large', chunked(`${BASE}/last`, `30d40\r\n${'x'.repeat(200_000)}\r\n0\r\n\r\n`), 413],
+    ['a body that is not JSON', sized(`${BASE}/last`, 5, 'abcde'), 400],
+    ['an unknown expectation', sized('/nope', 5, 'abcde').replace('Host', 'Expect: x\r\nHost'), 417],
     ['no Host', sized(`${BASE}/last`, 5, 'abcde').replace('Host: a\r\n', ''), 400],
-    ['no path', sized('/%zz', 5, 'abcde'), 404],
+    ['an invalid path', sized('/%zz', 5, 'abcde'), 404],
   ];
-  test('is good for the next request after a body that nobody read', async (t) => {
+  test('can be used for the next request after a refused body', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     for (const [what, bytes, status] of EARLY) {
       const answers = parseAnswers((await exchange(port, bytes + HEALTH)).text);
@@ -160,17 +164,17 @@ describe('a connection', () => {
     }
   });
 
-  test('gets no second answer to one request', async (t) => {
-    const { port } = await serve(t, { services: { store: stubStore({}) }, options: HASTY });
+  test('gets one response only to an incomplete request', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) }, options: SHORT_TIMES });
     const broken = [
-      chunked('/nope', '5\r\nabcde\r\n'), // never ends: would be 408
+      chunked('/nope', '5\r\nabcde\r\n'), // never ends: must not get 408 as a second response
       sized('/nope', 100, 'abcde'),
       sized(`${BASE}/last`, 200_000, 'abcde'),
     ];
     for (const bytes of broken) assert.equal(parseAnswers((await exchange(port, bytes)).text).length, 1, bytes);
   });
 
-  test('gets no second answer when a request breaks after its answer', async (t) => {
+  test('gets no second response when the rest of a refused request is invalid', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const socket = open(port);
     let text = '';
@@ -188,44 +192,44 @@ describe('a connection', () => {
   });
 
   const BODY = '{"url":"http://a/"}';
-  const ASK = sized(`${BASE}/id`, BODY.length, BODY);
-  /** Sends a request that takes its time, and something behind it; gives the statuses of all that comes back. */
+  const SLOW_REQUEST = sized(`${BASE}/id`, BODY.length, BODY);
+  /** Sends a slow request and other bytes behind it; returns the statuses of all responses. */
   async function behindSlow(t: TestContext, behind: string): Promise<number[]> {
     const gate = Promise.withResolvers<null>();
-    let asked = false;
+    let isQueried = false;
     const urlId = () => {
-      asked = true;
+      isQueried = true;
       return gate.promise;
     };
-    const { port, app } = await serve(t, { services: { store: stubStore({ urlId }) }, options: HASTY });
+    const { port, app } = await serve(t, { services: { store: stubStore({ urlId }) }, options: SHORT_TIMES });
     const socket = open(port);
     let text = '';
     socket.on('data', (chunk) => {
       text += chunk;
     });
-    const wrong = Promise.race([once(app.server, 'clientError'), once(app.server, 'connect')]);
+    const refused = Promise.race([once(app.server, 'clientError'), once(app.server, 'connect')]);
     const closed = once(socket, 'close');
-    socket.write(ASK + behind);
-    await until(() => asked);
-    await wrong;
+    socket.write(SLOW_REQUEST + behind);
+    await until(() => isQueried);
+    await refused;
     assert.equal(text, '');
     gate.resolve(null);
     await closed;
     return parseAnswers(text).map(({ statusCode }) => statusCode);
   }
   const BEHIND: [what: string, bytes: string, statuses: number[]][] = [
-    ['nonsense', 'nonsense\r\n\r\n', [404, 400]],
-    ['a good request and nonsense', `${HEALTH.replace('close', 'keep-alive')}nonsense\r\n\r\n`, [404, 200, 400]],
-    ['a request whose head is late', 'GET /healthz HTTP/1.1\r\n', [404, 408]],
+    ['invalid bytes', 'nonsense\r\n\r\n', [404, 400]],
+    ['a valid request and invalid bytes', `${HEALTH.replace('close', 'keep-alive')}nonsense\r\n\r\n`, [404, 200, 400]],
+    ['a request whose headers are late', 'GET /healthz HTTP/1.1\r\n', [404, 408]],
     ['a tunnel', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', [404, 404]],
-    // Which of the two answers comes next cannot be said any more: better none than the wrong one.
-    ['a request that breaks', chunked(`${BASE}/last`, 'zz\r\n'), []],
+    // The client could not know to which of the two requests a response belongs, so it gets none.
+    ['a request with an invalid body', chunked(`${BASE}/last`, 'zz\r\n'), []],
   ];
-  test('gets its answers in order, whatever comes behind a request that takes its time', async (t) => {
+  test('gets its responses in order, whatever is sent behind a slow request', async (t) => {
     for (const [what, bytes, statuses] of BEHIND) assert.deepEqual(await behindSlow(t, bytes), statuses, what);
   });
 
-  test('that speaks no HTTP hears so, however much it still says', async (t) => {
+  test('gets its error response although the client keeps sending', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const { text, reset } = await exchange(port, `GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000_000)}`);
     for (const answer of parseAnswers(text)) assertError(answer, 431);
@@ -254,9 +258,9 @@ describe('a connection', () => {
     assert.equal(headers.get('keep-alive'), 'timeout=72');
   });
 
-  test('that is to close gives its answer before it does, however much is still coming', async (t) => {
+  test('that the client wants closed delivers the response first, although the client keeps sending', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
-    const body = ' '.repeat(20_000_000); // more than the kernel keeps for us
+    const body = ' '.repeat(20_000_000); // more than the kernel buffers
     for (const [path, status] of [
       ['/nope', 404],
       [`${BASE}/last`, 413],

@@ -10,9 +10,9 @@ type Method = NonNullable<InjectOptions['method']>;
 
 const endpoints = ROUTES.map(({ endpoint }) => ({ ...endpoint, url: endpoint.path.replace(':id', '1') }));
 const posts = endpoints.filter(({ method }) => method === 'POST');
-/** A good question to which an empty store has no answer. */
+/** A valid body, for which an empty store finds nothing. */
 const goodBody = (path: string) => {
-  if (path.endsWith('login')) return '{"username":"nobody","password":"x","realm":"intel"}';
+  if (path.endsWith('login')) return '{"username":"unknown","password":"x","realm":"intel"}';
   return path.endsWith('search') ? '{"asn":1}' : '{"url":"http://a.example/"}';
 };
 const refusalOf = (path: string) => (path.endsWith('login') ? 401 : 404);
@@ -56,7 +56,7 @@ describe('every route', () => {
     }
   });
 
-  test('GET takes a Content-Type without a body', async (t) => {
+  test('GET accepts a Content-Type without a body', async (t) => {
     const { app } = await build(t, { services: { store: stubStore({ hasUrl: async () => true }) } });
     for (const { url } of endpoints.filter(({ method }) => method === 'GET')) {
       for (const type of ['application/json', 'nonsense']) {
@@ -65,10 +65,10 @@ describe('every route', () => {
     }
   });
 
-  const FAULTY: [what: string, payload: string | Buffer, message: RegExp][] = [
-    ['nothing', '', /empty/],
+  const INVALID: [what: string, payload: string | Buffer, message: RegExp][] = [
+    ['an empty body', '', /empty/],
     ['blanks', '  \n', /JSON/],
-    ['half', '{"url":"http://a.example/"', /JSON/],
+    ['an incomplete object', '{"url":"http://a.example/"', /JSON/],
     ['two values', '{} {}', /JSON/],
     ['a comment', '{/**/}', /JSON/],
     ['single quotes', "{'url':'x'}", /JSON/],
@@ -83,14 +83,14 @@ describe('every route', () => {
     ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), /UTF-8/],
     ['UTF-16', Buffer.from('{"url":"http://a.example/"}', 'utf16le'), /JSON/],
     ['deep nesting', '['.repeat(60_000), /JSON/],
-    ['deep, but whole', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /object/],
+    ['deep, but complete', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /object/],
     ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"(url|username)" is missing/],
     ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username)" is missing/],
   ];
-  test('POST refuses a faulty body with 400', async (t) => {
+  test('POST refuses an invalid body with 400', async (t) => {
     const { app } = await build(t);
     for (const { url } of posts) {
-      for (const [what, payload, message] of FAULTY) {
+      for (const [what, payload, message] of INVALID) {
         await t.test(`${what} at ${url}`, async () => {
           assertError(await app.inject({ method: 'POST', url, payload }), 400, message);
         });
@@ -98,7 +98,7 @@ describe('every route', () => {
     }
   });
 
-  test('POST reads its body as JSON whatever Content-Type says', async (t) => {
+  test('POST parses its body as JSON with any Content-Type', async (t) => {
     const { app } = await build(t, { services: failed });
     const types = [
       'application/x-www-form-urlencoded',
@@ -117,7 +117,7 @@ describe('every route', () => {
     }
   });
 
-  test('a body of 64 KiB is read, one byte more is 413', async (t) => {
+  test('a body of 64 KiB is accepted, one byte more gets 413', async (t) => {
     const { app } = await build(t, { services: failed });
     for (const { url, path } of posts) {
       const padded = (length: number) => goodBody(path).padEnd(length, ' ');
@@ -127,7 +127,7 @@ describe('every route', () => {
   });
 });
 
-test('nothing in a body is coerced', async (t) => {
+test('values in a body are not coerced to other types', async (t) => {
   const { app } = await build(t);
   for (const path of ['id', 'last', 'history']) {
     for (const url of [123, null, true, ['http://a.example/'], { toString: 'x' }]) {
@@ -158,7 +158,7 @@ const UNKNOWN = [
   '/api//v1/login',
   `/${'x'.repeat(8000)}`,
 ];
-test('an unknown path is 404 with every method and any body', async (t) => {
+test('an unknown path gets 404 with any method and any body', async (t) => {
   const { app } = await build(t);
   for (const url of UNKNOWN) {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'PROPFIND'] as Method[]) {
@@ -167,7 +167,7 @@ test('an unknown path is 404 with every method and any body', async (t) => {
   }
 });
 
-test('a doubled slash at the beginning of the path is tolerated', async (t) => {
+test('a double slash at the beginning of the path is accepted', async (t) => {
   const { app } = await build(t);
   assert.equal((await app.inject('//healthz')).statusCode, 200);
   const payload = { url: 'http://192.0.2.1/x' };
@@ -189,14 +189,14 @@ describe('when the store fails', () => {
       search: breakStream,
     });
   };
-  const asking = endpoints.filter(({ url }) => url.startsWith(BASE));
+  const queries = endpoints.filter(({ url }) => url.startsWith(BASE));
 
-  test('a defect is 500, says nothing about the inside, and is logged once', async (t) => {
+  test('a defect gets 500, reveals no internals, and is logged once', async (t) => {
     for (const error of [new Error('secret'), new TypeError('secret'), null, 'secret', { statusCode: 200 }]) {
       const log: string[] = [];
       const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
       const { app } = await build(t, { services: { store: fail(error) }, options: { logger } });
-      for (const { method, url, path } of asking) {
+      for (const { method, url, path } of queries) {
         log.length = 0;
         const headers = { authorization: 'Bearer hidden' };
         const payload = method === 'POST' ? { payload: goodBody(path) } : {};
@@ -210,14 +210,14 @@ describe('when the store fails', () => {
     }
   });
 
-  test('a store that is away is 503 with Retry-After, after the time that it names itself', async (t) => {
+  test('an unavailable store gets 503 with Retry-After', async (t) => {
     for (const [options, retryAfter] of [
       [{}, '5'],
       [{ retryAfterSeconds: 7 }, '7'],
     ] as const) {
       const store = fail(new AppError('unavailable', 'disk /secret is gone', options));
       const { app } = await build(t, { services: { store } });
-      for (const { method, url, path } of asking) {
+      for (const { method, url, path } of queries) {
         const answer = await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path) }) });
         assertError(answer, 503);
         assert.equal(answer.headers['retry-after'], retryAfter);
@@ -226,7 +226,7 @@ describe('when the store fails', () => {
     }
   });
 
-  test('a query that takes too long is 408', async (t) => {
+  test('a query that takes too long gets 408', async (t) => {
     const never = () => new Promise<never>(() => {});
     const stream = () => ({ [Symbol.asyncIterator]: () => ({ next: never }) });
     const store = stubStore({
@@ -238,7 +238,7 @@ describe('when the store fails', () => {
       search: stream,
     });
     const { app } = await build(t, { services: { store }, options: { queryBudgetMs: 5 } });
-    for (const { method, url, path } of asking) {
+    for (const { method, url, path } of queries) {
       const payload = method === 'POST' ? { payload: goodBody(path) } : {};
       assertError(await app.inject({ method, url, ...payload }), 408);
     }
@@ -251,7 +251,7 @@ describe('when the store fails', () => {
       const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
       await app.inject('/healthz');
       const before = timers();
-      for (const { method, url, path } of asking) {
+      for (const { method, url, path } of queries) {
         await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path) }) });
       }
       assert.equal(timers(), before);
@@ -259,7 +259,7 @@ describe('when the store fails', () => {
   });
 });
 
-test('what the client does wrong is not logged', async (t) => {
+test('errors of the client are not logged', async (t) => {
   const log: string[] = [];
   const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
   const { app } = await build(t, { options: { logger } });

@@ -5,7 +5,7 @@ import { AppError } from '../../src/core/errors.ts';
 import { feedOf } from '../ingest/feeds/feed-of.ts';
 import { assertError, build, NOW, stubStore } from './build.ts';
 
-test('a server on a good store is up and ready', async (t) => {
+test('a server with a working store is up and ready', async (t) => {
   const { app } = await build(t);
   for (const url of ['/healthz', '/readyz']) {
     const answer = await app.inject(url);
@@ -13,7 +13,7 @@ test('a server on a good store is up and ready', async (t) => {
   }
 });
 
-test('readyz tells with verbose how each feed is, without errors, and stays 200', async (t) => {
+test('readyz with verbose lists the state of each feed, without error messages, and stays 200', async (t) => {
   const feeds = [
     feedOf({ name: 'fresh', lastSuccessTs: NOW }),
     feedOf({ name: 'old', lastSuccessTs: NOW - 901, lastError: 'inside.example answered 403', failures: 3 }),
@@ -36,23 +36,23 @@ test('readyz tells with verbose how each feed is, without errors, and stays 200'
     assertError(await app.inject(`/readyz?${query}`), 400, /verbose/);
 });
 
-test('readyz tells with verbose where queries are counted, and is not ready when they are refused', async (t) => {
-  for (const [where, status, told] of [
+test('readyz with verbose shows where queries are counted, and is 503 when they are refused', async (t) => {
+  for (const [state, status, limits] of [
     ['shared', 200, 'shared'],
     ['local', 200, 'local'],
     ['refused', 503, undefined],
   ] as const) {
-    const { app } = await build(t, { services: { limitsState: () => where } });
+    const { app } = await build(t, { services: { limitsState: () => state } });
     const answer = await app.inject('/readyz?verbose');
-    assert.deepEqual([answer.statusCode, answer.json().limits], [status, told]);
+    assert.deepEqual([answer.statusCode, answer.json().limits], [status, limits]);
     assert.equal((await app.inject('/readyz')).statusCode, status);
     assert.equal(answer.headers['retry-after'] !== undefined, status === 503);
   }
 });
 
-test('verbose is not ready while the feeds cannot be read', async (t) => {
+test('readyz with verbose is 503 while the feeds cannot be read', async (t) => {
   const feeds = async () => {
-    throw new AppError('unavailable', 'away');
+    throw new AppError('unavailable', 'no database');
   };
   const { app } = await build(t, { services: { feeds } });
   assertError(await app.inject('/readyz?verbose'), 503);
@@ -61,14 +61,14 @@ test('verbose is not ready while the feeds cannot be read', async (t) => {
 
 const UNREADY = [
   async () => {
-    throw new Error('gone');
+    throw new Error('no database');
   },
   async () => {
-    throw new AppError('unavailable', 'gone', { retryAfterSeconds: 7 });
+    throw new AppError('unavailable', 'no database', { retryAfterSeconds: 7 });
   },
   () => new Promise<void>(() => {}),
 ];
-test('it is up but not ready while the store cannot answer', async (t) => {
+test('a server is up but not ready while the store cannot answer', async (t) => {
   for (const ready of UNREADY) {
     const { app } = await build(t, { services: { store: stubStore({ ready }) }, options: { queryBudgetMs: 5 } });
     const answer = await app.inject('/readyz');

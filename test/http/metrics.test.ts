@@ -14,16 +14,16 @@ async function rows(metrics: Metrics, name: string): Promise<string[]> {
   return lines.map((line) => line.slice(name.length)).sort();
 }
 
-const URL_ASKED = 'http://asked-about.example/secret-path';
+const QUERIED_URL = 'http://queried.example/secret-path';
 
 describe('metrics', () => {
-  test('count answers by route pattern, method and status', async (t) => {
+  test('count responses by route pattern, method and status', async (t) => {
     const metrics = createMetrics();
     const { app } = await build(t, {
       services: { store: stubStore({ hasUrl: async () => true }) },
       options: { metrics },
     });
-    const payload = { url: URL_ASKED };
+    const payload = { url: QUERIED_URL };
     for (const path of ['id', 'last', 'last']) await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload });
     await app.inject({ method: 'POST', url: `${BASE}/last`, payload: {} });
     for (const id of [7, 8]) await app.inject({ method: 'GET', url: `${BASE}/${id}/statuses?limit=1` });
@@ -40,10 +40,13 @@ describe('metrics', () => {
       '{route="unknown",method="GET",status="404"} 3',
     ]);
     const text = await metrics.text();
-    assert.ok(!text.includes('asked-about') && !text.includes('wp-login'), 'nothing of a request but its pattern');
+    assert.ok(
+      !text.includes('queried') && !text.includes('wp-login'),
+      'labels contain the route pattern, never the path',
+    );
   });
 
-  test('take the time of answers by route pattern', async (t) => {
+  test('measure the time of responses by route pattern', async (t) => {
     const metrics = createMetrics();
     const { app } = await build(t, { services: { store: stubStore({}) }, options: { metrics } });
     const startMs = performance.now();
@@ -72,7 +75,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('count open streams, and connections that end before their answer', async (t) => {
+  test('count open streams, and connections that close before the end of their response', async (t) => {
     const metrics = createMetrics();
     const { promise, resolve } = Promise.withResolvers<void>();
     const store = stubStore({
@@ -97,24 +100,24 @@ describe('metrics', () => {
     assert.deepEqual([await rows(metrics, 'urlwarden_http_aborted_total'), await openStreams()], [[' 1'], [' 0']]);
   });
 
-  test('count what no route has seen', async (t) => {
+  test('count requests that are refused before they reach a route, once per connection', async (t) => {
     const metrics = createMetrics();
     const { port } = await serve(t, { services: { store: stubStore({}) }, options: { metrics } });
     const close = 'Connection: close\r\n';
     for (const bytes of [
       'nonsense\r\n\r\n',
       `GET /healthz HTTP/1.1\r\n${close}\r\n`,
-      `GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: much\r\n${close}\r\n`,
+      `GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: something\r\n${close}\r\n`,
       `GET /%zz HTTP/1.1\r\nHost: a\r\n${close}\r\n`,
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
       'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
     ])
       await exchange(port, bytes);
-    const chatterer = open(port);
-    chatterer.write('nonsense\r\n\r\n');
-    await once(chatterer, 'data');
-    chatterer.write('and more\r\n\r\n');
-    await once(chatterer, 'close');
+    const socket = open(port);
+    socket.write('nonsense\r\n\r\n');
+    await once(socket, 'data');
+    socket.write('and more\r\n\r\n');
+    await once(socket, 'close');
     assert.deepEqual(await rows(metrics, 'urlwarden_http_unreadable_total'), [
       '{status="400"} 3',
       '{status="404"} 2',
@@ -123,7 +126,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('are all in the documentation', async () => {
+  test('are all documented', async () => {
     const metrics = createMetrics();
     metrics.watchStreams(() => 0);
     const documentation = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
@@ -135,7 +138,7 @@ describe('metrics', () => {
     );
   });
 
-  test('two servers of one process share nothing', async () => {
+  test('are separate for two servers in one process', async () => {
     const [one, other] = [createMetrics(), createMetrics()];
     one.loggedIn('ok');
     assert.deepEqual(await rows(one, 'urlwarden_logins_total'), ['{outcome="ok"} 1']);
@@ -143,22 +146,22 @@ describe('metrics', () => {
   });
 });
 
-describe('the listener of metrics', () => {
+describe('the metrics listener', () => {
   async function listen(t: TestContext) {
     const metrics = createMetrics();
     const server = await openMetricsServer(metrics, { host: '127.0.0.1', port: 0 });
     t.after(() => server.close());
     return `http://127.0.0.1:${server.port}`;
   }
-  const wire = async (answer: Response) => ({
+  const received = async (answer: Response) => ({
     statusCode: answer.status,
     headers: Object.fromEntries(answer.headers),
     body: await answer.text(),
   });
 
-  test('answers in the text format of Prometheus', async (t) => {
+  test('answers in the Prometheus text format', async (t) => {
     const url = await listen(t);
-    const { statusCode, headers, body } = await wire(await fetch(`${url}/metrics?x=1`));
+    const { statusCode, headers, body } = await received(await fetch(`${url}/metrics?x=1`));
     assert.deepEqual([statusCode, headers['content-type']], [200, 'text/plain; version=0.0.4; charset=utf-8']);
     for (const name of [
       'process_cpu_seconds_total',
@@ -166,16 +169,16 @@ describe('the listener of metrics', () => {
       'nodejs_eventloop_lag_p99_seconds',
     ])
       assert.match(body, new RegExp(`^${name} [\\d.e+-]+$`, 'm'));
-    const head = await wire(await fetch(`${url}/metrics`, { method: 'HEAD' }));
+    const head = await received(await fetch(`${url}/metrics`, { method: 'HEAD' }));
     assert.deepEqual([head.statusCode, head.body], [200, '']);
   });
 
-  test('refuses everything else as the API does', async (t) => {
+  test('refuses other paths, methods and invalid requests as the API does', async (t) => {
     const url = await listen(t);
     for (const path of ['/', '/metrics/', '/metrics/x', '/healthz'])
-      assertError(await wire(await fetch(url + path)), 404);
+      assertError(await received(await fetch(url + path)), 404);
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-      const answer = await wire(await fetch(`${url}/metrics`, { method }));
+      const answer = await received(await fetch(`${url}/metrics`, { method }));
       assertError(answer, 405);
       assert.equal(answer.headers.allow, 'GET, HEAD');
     }
@@ -185,7 +188,7 @@ describe('the listener of metrics', () => {
     assertError(answer, 400);
   });
 
-  test('closes at once, whoever still holds a connection', { timeout: 10_000 }, async (t) => {
+  test('closes immediately, also with open connections', { timeout: 10_000 }, async (t) => {
     const server = await openMetricsServer(createMetrics(), { host: '127.0.0.1', port: 0 });
     const [idle, asking] = [open(server.port), open(server.port)];
     t.after(() => asking.destroy());

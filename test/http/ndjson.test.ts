@@ -56,7 +56,7 @@ async function* endless(signal: AbortSignal): AsyncGenerator<string> {
   }
 }
 
-/** Opens a stream and takes nothing from it. */
+/** Opens a stream and reads nothing from it. */
 async function stalledReader(port: number): Promise<Socket> {
   const socket = open(port);
   await once(socket, 'connect');
@@ -65,7 +65,7 @@ async function stalledReader(port: number): Promise<Socket> {
   return socket;
 }
 
-/** Waits until a number stays as it is for a while. */
+/** Waits until a number does not change for a while. */
 async function settled(read: () => number): Promise<number> {
   let last = -1;
   let same = 0;
@@ -78,7 +78,7 @@ async function settled(read: () => number): Promise<number> {
 }
 
 describe('a stream', () => {
-  test('is pulled only as fast as it is read', async (t) => {
+  test('is read from the store only as fast as the client reads', async (t) => {
     const { seen, store } = watchedSearch(endless);
     const { port } = await serve(t, { services: { store } });
     const socket = await stalledReader(port);
@@ -89,7 +89,7 @@ describe('a stream', () => {
     });
     socket.resume();
     await until(() => received > 3 * pulled * PAGE_BYTES);
-    // What was pulled and is not here yet is in the kernel; nothing piles up in the process.
+    // Pages that were pulled but not received are in the kernel. The process buffers none of them.
     socket.pause();
     await settled(() => seen.pages);
     assert.equal(seen.closed, false);
@@ -97,7 +97,7 @@ describe('a stream', () => {
     await until(() => seen.closed);
   });
 
-  test('takes the same memory however long it is', async (t) => {
+  test('needs the same memory for any length', async (t) => {
     const { seen, store } = watchedSearch(endless);
     const { port } = await serve(t, { services: { store } });
     const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
@@ -115,53 +115,53 @@ describe('a stream', () => {
     assert.ok(peak < 120_000_000, `${Math.round(peak / 1e6)} MB for a stream of ${Math.round(received / 1e6)} MB`);
   });
 
-  test('gives the loop a turn between two pages', async (t) => {
-    let turn = 0;
+  test('lets the event loop run between two pages', async (t) => {
+    let iteration = 0;
     let timer: NodeJS.Immediate;
     const count = () => {
-      turn += 1;
+      iteration += 1;
       timer = setImmediate(count);
     };
     count();
     t.after(() => clearImmediate(timer));
-    const turns: number[] = [];
+    const iterations: number[] = [];
     const { store } = watchedSearch(async function* () {
       for (let i = 0; i < 20; i += 1) {
-        turns.push(turn);
+        iterations.push(iteration);
         yield linesOf(FACTS.slice(0, 1));
       }
     });
     const { port } = await serve(t, { services: { store } });
     const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
     assert.equal((await response.text()).split('\n').length, 21);
-    assert.equal(new Set(turns).size, 20);
+    assert.equal(new Set(iterations).size, 20);
   });
 
-  test('that breaks half way is never ended cleanly, and logged once', async (t) => {
+  test('that fails half way does not end cleanly, and is logged once', async (t) => {
     const log: string[] = [];
     const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
     const { store } = watchedSearch(async function* () {
       yield PAGE;
       yield PAGE;
-      throw new Error('the disk is gone');
+      throw new Error('the disk failed');
     });
     const { port } = await serve(t, { services: { store }, options: { logger } });
-    log.length = 0; // it listens
+    log.length = 0; // drops the line about listening
     const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
     assert.equal(response.status, 200);
     await assert.rejects(response.text());
     await until(() => log.length > 0);
     assert.equal(log.length, 1);
-    assert.match(String(log[0]), /the disk is gone/);
+    assert.match(String(log[0]), /the disk failed/);
     assert.equal(JSON.parse(String(log[0])).level, 50);
   });
 
-  test('that breaks half way is a reset for HTTP/1.0, where a close would be a clean end', async (t) => {
+  test('that fails half way resets an HTTP/1.0 connection, where a close would be a clean end', async (t) => {
     const gate = Promise.withResolvers<void>();
     const { store } = watchedSearch(async function* () {
       yield PAGE;
       await gate.promise;
-      throw new Error('the disk is gone');
+      throw new Error('the disk failed');
     });
     const { port } = await serve(t, { services: { store } });
     const socket = open(port);
@@ -172,7 +172,7 @@ describe('a stream', () => {
     assert.equal((await failed)[0].code, 'ECONNRESET');
   });
 
-  test('is cut off when its reader takes nothing', async (t) => {
+  test('is aborted when its client reads nothing', async (t) => {
     const log: string[] = [];
     const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
     const { seen, store } = watchedSearch(endless);
@@ -193,7 +193,7 @@ describe('a stream', () => {
     socket.destroy();
   });
 
-  test('is not cut off for what the store takes its time for', { timeout: 10_000 }, async (t) => {
+  test('is not aborted while the store is slow', { timeout: 10_000 }, async (t) => {
     t.after(() => t.mock.timers.reset());
     const [waiting, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { store } = watchedSearch(async function* () {
@@ -214,7 +214,7 @@ describe('a stream', () => {
     assert.deepEqual(bodiesOf(text()), [PAGE + PAGE]);
   });
 
-  test('is not cut off while it waits behind another on its connection', { timeout: 10_000 }, async (t) => {
+  test('is not aborted while it waits for an earlier response on its connection', { timeout: 10_000 }, async (t) => {
     t.after(() => t.mock.timers.reset());
     const gate = Promise.withResolvers<void>();
     const { store, seen } = watchedSearch(async function* () {
@@ -267,7 +267,7 @@ describe('a stream', () => {
     assert.equal(seen.signal?.aborted, true, 'the store is done with it');
   });
 
-  test('stops when its reader goes away', async (t) => {
+  test('stops when its client disconnects', async (t) => {
     const { seen, store } = watchedSearch(endless);
     const { port } = await serve(t, { services: { store } });
     const socket = await stalledReader(port);
@@ -277,7 +277,7 @@ describe('a stream', () => {
     assert.equal(seen.signal?.aborted, true);
   });
 
-  test('stops when its reader goes away before there is anything to read', async (t) => {
+  test('stops when its client disconnects before the first page', async (t) => {
     const log: string[] = [];
     const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
     const { seen, store } = watchedSearch(async function* (signal) {
@@ -294,7 +294,7 @@ describe('a stream', () => {
     assert.deepEqual(log, []);
   });
 
-  test('does not begin for a reader who left before it was opened', async (t) => {
+  test('is aborted from the start for a client that disconnected before', async (t) => {
     let signal: AbortSignal | null = null;
     let pulled = 0;
     async function* statuses(...[, , bounds]: Parameters<Intelligence['statuses']>) {
@@ -319,7 +319,7 @@ describe('a stream', () => {
     assert.equal((signal as AbortSignal | null)?.aborted, true);
   });
 
-  test('that finds nothing within the budget is 408, and the search is stopped', async (t) => {
+  test('that finds nothing within the query budget gets 408, and its search is stopped', async (t) => {
     const { seen, store } = watchedSearch(async function* (signal) {
       await once(signal, 'abort');
       signal.throwIfAborted();
@@ -331,13 +331,13 @@ describe('a stream', () => {
     await until(() => seen.closed);
   });
 
-  test('that is empty is 408 too when nobody can say whether its URLID is known', async (t) => {
+  test('that is empty gets 408 when the check of its URLID takes too long', async (t) => {
     const store = stubStore({ hasUrl: () => new Promise(() => {}) });
     const { app } = await build(t, { services: { store }, options: { queryBudgetMs: 10 } });
     assertError(await app.inject(`${BASE}/1/statuses`), 408);
   });
 
-  test('is closed after it was read to its end', async (t) => {
+  test('closes its source at the end', async (t) => {
     const { seen, store } = watchedSearch(async function* () {
       yield PAGE;
     });
@@ -346,7 +346,7 @@ describe('a stream', () => {
     assert.equal(seen.closed, true);
   });
 
-  test('is not read through for HEAD', async (t) => {
+  test('reads only the first page for HEAD', async (t) => {
     let pulled = 0;
     let closed = false;
     async function* statuses() {

@@ -37,7 +37,7 @@ describe('openapi.json', () => {
     assert.deepEqual(Object.keys(document.paths).sort(), Object.values(paths).map(templateOf).sort());
   });
 
-  test('tells of each route what it takes and gives', async (t) => {
+  test('describes access, parameters, body and responses of each route', async (t) => {
     const { app } = await build(t);
     const document: Document = (await app.inject('/openapi.json')).json();
     for (const { access, endpoint } of ROUTES) {
@@ -47,8 +47,8 @@ describe('openapi.json', () => {
       assert.equal('401' in operation.responses, access !== 'open' || endpoint.operationId === 'login');
       assert.equal('413' in operation.responses, endpoint.method === 'POST');
       assert.equal(operation.requestBody !== undefined, endpoint.method === 'POST');
-      const placed = operation.parameters?.filter((parameter) => parameter.in === 'path').map(({ name }) => name) ?? [];
-      assert.deepEqual(placed, endpoint.path.includes(':id') ? ['id'] : []);
+      const inPath = operation.parameters?.filter((parameter) => parameter.in === 'path').map(({ name }) => name) ?? [];
+      assert.deepEqual(inPath, endpoint.path.includes(':id') ? ['id'] : []);
       assert.ok(operation.responses['200']?.content[endpoint.response.contentType]);
     }
   });

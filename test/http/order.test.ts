@@ -9,21 +9,21 @@ const refuse = () => {
 const OVERSIZE = ' '.repeat(70_000);
 
 describe('the order of checks', () => {
-  test('an unknown path is told before a token is asked for', async (t) => {
+  test('an unknown path gets 404 before the token is checked', async (t) => {
     const { app } = await build(t, { services: { authenticate: refuse } });
     for (const url of ['/nope', `${BASE}/0/statuses`, `${BASE}/%zz/statuses`]) {
       assertError(await app.inject({ method: 'POST', url, payload: OVERSIZE }), 404);
     }
   });
 
-  test('a wrong method is told before a token is asked for', async (t) => {
+  test('a wrong method gets 405 before the token is checked', async (t) => {
     const { app } = await build(t, { services: { authenticate: refuse } });
     assertError(await app.inject({ method: 'PUT', url: `${BASE}/last`, payload: OVERSIZE }), 405);
     assertError(await app.inject({ method: 'POST', url: `${BASE}/1/statuses?limit=x`, payload: '{' }), 405);
     assert.equal((await app.inject({ method: 'OPTIONS', url: `${BASE}/last` })).statusCode, 204);
   });
 
-  test('a token is asked for before size, body and parameters are looked at', async (t) => {
+  test('the token is checked before size, body and parameters', async (t) => {
     const { app } = await build(t, { services: { authenticate: refuse } });
     for (const payload of [OVERSIZE, '{', '', '{"url":1}']) {
       const answer = await app.inject({ method: 'POST', url: `${BASE}/search?limit=x`, payload });
@@ -33,7 +33,7 @@ describe('the order of checks', () => {
     assertError(await app.inject(`${BASE}/1/statuses?limit=x`), 401);
   });
 
-  test('a refused account comes before size too, and a refusal may come late', async (t) => {
+  test('a disabled account gets 403 before the size is checked, also when authentication is asynchronous', async (t) => {
     const authenticate = async () => {
       await new Promise((resolve) => setImmediate(resolve));
       throw new AppError('forbidden', 'The account is disabled');
@@ -42,7 +42,7 @@ describe('the order of checks', () => {
     assertError(await app.inject({ method: 'POST', url: `${BASE}/last`, payload: OVERSIZE }), 403, /disabled/);
   });
 
-  test('size comes before content, content before the query', async (t) => {
+  test('the size is checked before the content, the content before the query runs', async (t) => {
     const { app } = await build(t);
     assertError(await app.inject({ method: 'POST', url: `${BASE}/last`, payload: `{${OVERSIZE}` }), 413);
     assertError(await app.inject({ method: 'POST', url: `${BASE}/last`, payload: { url: 'nowhere' } }), 400);
@@ -53,12 +53,12 @@ describe('the order of checks', () => {
 describe('the list of routes', () => {
   const OPEN = ['/api/v1/login', '/healthz', '/readyz', '/openapi.json'];
 
-  test('needs a token everywhere but where the contract says', () => {
+  test('has exactly these open routes', () => {
     const open = ROUTES.filter(({ access }) => access === 'open').map(({ endpoint }) => endpoint.path);
     assert.deepEqual(open.sort(), OPEN.toSorted());
   });
 
-  test('is what the server does', async (t) => {
+  test('matches what the server does', async (t) => {
     const { app } = await build(t, { services: { authenticate: refuse } });
     for (const { access, endpoint } of ROUTES) {
       const url = endpoint.path.replace(':id', '1');

@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
 
-/** An answer as it came over the wire. */
+/** A response, parsed from the bytes of a connection. */
 export type RawAnswer = { statusCode: number; headers: Record<string, string>; body: string };
 
-/** Sends bytes and gives back everything that came until the server closed; a reset is `reset: true`. */
+/** Sends bytes and returns everything received until the server closed the connection. */
 export function exchange(
   port: number,
   bytes: string | Buffer,
@@ -28,13 +28,13 @@ export function open(port: number, host = '127.0.0.1'): Socket {
   return connect({ host, port });
 }
 
-/** All answers in a text, in order; throws when it is anything else. A HEAD cannot be told from it. */
+/** All responses in a text, in order. Throws on any other text. Responses to HEAD are not supported. */
 export function parseAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = text; rest !== ''; ) {
     const end = rest.indexOf('\r\n\r\n');
     if (!rest.startsWith('HTTP/1.1 ') || end === -1)
-      throw new Error(`no answer: ${JSON.stringify(rest.slice(0, 200))}`);
+      throw new Error(`not a response: ${JSON.stringify(rest.slice(0, 200))}`);
     const [statusLine = '', ...fields] = rest.slice(0, end).split('\r\n');
     const headers = Object.fromEntries(fields.map((field) => splitField(field)));
     const statusCode = Number(statusLine.split(' ')[1]);
@@ -47,12 +47,12 @@ export function parseAnswers(text: string): RawAnswer[] {
 
 type Body = { body: string; length: number };
 
-/** RFC 9112 §6.3; without any length, as HTTP/1.0 has it, a body goes on until the connection is closed. */
+/** RFC 9112 §6.3. Without a length, as in HTTP/1.0, the body ends when the connection closes. */
 function takeBody(text: string, headers: Record<string, string>, status: number): Body {
   if (status < 200 || status === 204) return { body: '', length: 0 };
   if (headers['transfer-encoding'] === 'chunked') return takeChunks(text);
   const length = Number(headers['content-length'] ?? text.length);
-  if (length > text.length) throw new Error(`the answer is cut off: ${JSON.stringify(text)}`);
+  if (length > text.length) throw new Error(`the response is incomplete: ${JSON.stringify(text)}`);
   return { body: text.slice(0, length), length };
 }
 
@@ -61,7 +61,7 @@ function takeChunks(text: string): Body {
   for (let at = 0; ; ) {
     const start = text.indexOf('\r\n', at) + 2;
     const size = Number.parseInt(text.slice(at, start), 16);
-    if (start === 1 || Number.isNaN(size)) throw new Error(`the chunks are cut off: ${JSON.stringify(text)}`);
+    if (start === 1 || Number.isNaN(size)) throw new Error(`the chunks are incomplete: ${JSON.stringify(text)}`);
     body += text.slice(start, start + size);
     at = start + size + 2;
     if (size === 0) return { body, length: at };

@@ -15,19 +15,19 @@ const message = (body: string, headers = '') =>
   `${HEAD}${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 const MESSAGE = message(BODY);
 
-/** A listener that notes what it was called with, behind `atEndOfTurn`. */
-function noted(): { listener: RequestListener; handled: IncomingMessage[] } {
+/** A batching listener, and the requests that it passed on. */
+function recorded(): { listener: RequestListener; handled: IncomingMessage[] } {
   const handled: IncomingMessage[] = [];
   return { listener: batchRequests((request) => void handled.push(request)), handled };
 }
 
 const requestOf = (text: string) => ({ text, destroyed: false }) as unknown as IncomingMessage & { destroyed: boolean };
 const NO_RESPONSE = new EventEmitter() as ServerResponse;
-const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
+const nextIteration = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('requests of one turn', () => {
-  test('are handed over at its end, in the order in which they came', async () => {
-    const { listener, handled } = noted();
+describe('requests of one event loop iteration', () => {
+  test('are passed on at its end, in the order of arrival', async () => {
+    const { listener, handled } = recorded();
     const [first, second, third] = [requestOf('a'), requestOf('b'), requestOf('c')];
     listener(first, NO_RESPONSE);
     await Promise.resolve();
@@ -35,59 +35,59 @@ describe('requests of one turn', () => {
     process.nextTick(() => listener(third, NO_RESPONSE));
     await Promise.resolve();
     assert.deepEqual(handled, []);
-    await endOfTurn();
+    await nextIteration();
     assert.deepEqual(handled, [first, second, third]);
   });
 
-  test('are handed over once, also when the next turn brings more', async () => {
-    const { listener, handled } = noted();
+  test('are passed on once, also when more arrive in the next iteration', async () => {
+    const { listener, handled } = recorded();
     const [first, second] = [requestOf('a'), requestOf('b')];
     listener(first, NO_RESPONSE);
-    await endOfTurn();
+    await nextIteration();
     listener(second, NO_RESPONSE);
-    await endOfTurn();
-    await endOfTurn();
+    await nextIteration();
+    await nextIteration();
     assert.deepEqual(handled, [first, second]);
   });
 
-  test('are forgotten when their clients left before its end', async () => {
-    const { listener, handled } = noted();
+  test('are dropped when their clients disconnect before its end', async () => {
+    const { listener, handled } = recorded();
     const [gone, stayed] = [requestOf('a'), requestOf('b')];
     listener(gone, NO_RESPONSE);
     listener(stayed, NO_RESPONSE);
     gone.destroyed = true;
-    await endOfTurn();
+    await nextIteration();
     assert.deepEqual(handled, [stayed]);
   });
 
-  test('of many connections are looked up in one go', async (t) => {
-    let goes = 0;
-    let isGoing = false;
+  test('from many connections are handled in one batch', async (t) => {
+    let batches = 0;
+    let isInBatch = false;
     const urlLast = () => {
-      if (!isGoing) {
-        goes++;
-        isGoing = true;
+      if (!isInBatch) {
+        batches++;
+        isInBatch = true;
         process.nextTick(() => {
-          isGoing = false;
+          isInBatch = false;
         });
       }
       return null;
     };
     const { port } = await serve(t, { services: { store: stubStore({ urlLast }) } });
     const sockets = Array.from({ length: CONNECTIONS }, () => open(port));
-    const askAll = async () => {
+    const requestAll = async () => {
       const answers = sockets.map((socket) => once(socket, 'data'));
       for (const socket of sockets) socket.write(MESSAGE);
       await Promise.all(answers);
     };
-    await askAll(); // connections are accepted one after another
-    goes = 0;
-    await askAll();
+    await requestAll(); // connections are not accepted in batches
+    batches = 0;
+    await requestAll();
     for (const socket of sockets) socket.destroy();
-    assert.ok(goes <= CONNECTIONS / 4, `${CONNECTIONS} requests took ${goes} goes`);
+    assert.ok(batches <= CONNECTIONS / 4, `${CONNECTIONS} requests took ${batches} batches`);
   });
 
-  test('are answered also when the client sends nothing more', async (t) => {
+  test('are answered also when the client has closed its sending side', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({ urlLast: () => null }) } });
     const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
     let text = '';
@@ -102,7 +102,7 @@ describe('requests of one turn', () => {
     );
   });
 
-  test('of one connection are answered in their order, in whatever pieces they came', async (t) => {
+  test('from one connection are answered in order, in any fragmentation', async (t) => {
     const { port } = await serve(t, { observations: [{ ts: NOW - 10, url: KNOWN, status: 'online', reporter: 'r' }] });
     const chunked = `${HEAD}Transfer-Encoding: chunked\r\n\r\n2\r\n{"\r\n${(BODY.length - 2).toString(16)}\r\n${BODY.slice(2)}\r\n0\r\n\r\n`;
     const socket = open(port);
@@ -113,7 +113,7 @@ describe('requests of one turn', () => {
     const ended = once(socket, 'close');
     for (const piece of MESSAGE) {
       socket.write(piece);
-      await endOfTurn();
+      await nextIteration();
     }
     const unknown = JSON.stringify({ url: 'http://192.0.2.1/y' });
     socket.write(chunked + message(unknown) + message('no JSON') + message(BODY, 'Connection: close\r\n'));

@@ -5,9 +5,13 @@ import { Agent, get } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { before, describe, test } from 'node:test';
-import type { ConnectionOptions, TLSSocket } from 'node:tls';
-import tls, { connect } from 'node:tls';
+import { before } from 'node:test';
+import { describe } from 'node:test';
+import { test } from 'node:test';
+import type { ConnectionOptions } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
+import tls from 'node:tls';
+import { connect } from 'node:tls';
 import { closeServer, type ServerOptions, setTlsPair } from '../../src/http/server.ts';
 import { readTlsPair, type TlsPair } from '../../src/http/tls.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
@@ -34,7 +38,7 @@ function open(port: number, { cert }: TlsFiles, options: ConnectionOptions = {})
   return connect({ host: '127.0.0.1', port, servername: 'localhost', ca: cert, ...options });
 }
 
-/** Everything that comes until the server closes. */
+/** All responses until the server closes the connection. */
 async function answersTo(socket: TLSSocket, bytes: string) {
   let text = '';
   socket.on('data', (chunk) => {
@@ -64,7 +68,7 @@ describe('over TLS', () => {
   });
 
   for (const { why, bytes, status } of [
-    { why: 'no HTTP', bytes: 'nonsense\r\n\r\n', status: 400 },
+    { why: 'not HTTP', bytes: 'nonsense\r\n\r\n', status: 400 },
     { why: 'no host', bytes: 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n', status: 400 },
     { why: 'large headers', bytes: `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, status: 431 },
     { why: 'headers that never end', bytes: 'GET / HTTP/1.1\r\nHost: a\r\n', status: 408 },
@@ -74,7 +78,7 @@ describe('over TLS', () => {
       status: 408,
     },
   ]) {
-    test(`what Node's parser refuses has the same body: ${why}`, async (t) => {
+    test(`an invalid request gets the usual error body: ${why}`, async (t) => {
       const times = { headersTimeoutMs: 200, requestTimeoutMs: 300, connectionsCheckMs: 20 };
       const { port } = await serveTls(t, times);
       const [answer] = await answersTo(open(port, first), bytes);
@@ -83,7 +87,7 @@ describe('over TLS', () => {
     });
   }
 
-  test('plain HTTP and nonsense end at once, count as no request, and nobody else notices', async (t) => {
+  test('a connection that is not TLS is closed, not counted as a request, and does not affect others', async (t) => {
     const metrics = createMetrics();
     const { port } = await serveTls(t, { metrics });
     for (const bytes of ['GET / HTTP/1.1\r\nHost: a\r\n\r\n', '\0'.repeat(100)]) {
@@ -97,14 +101,14 @@ describe('over TLS', () => {
   });
 
   // Node's own limit is two minutes, and the test must not outlast it.
-  test('a handshake that does not come is not waited for longer than headers are', { timeout: 10_000 }, async (t) => {
+  test('a handshake has the same timeout as headers', { timeout: 10_000 }, async (t) => {
     const { port } = await serveTls(t, { headersTimeoutMs: 100 });
     const socket = connectPlain({ host: '127.0.0.1', port });
     socket.on('error', () => {}).resume();
     await once(socket, 'close');
   });
 
-  test('a handshake that is not done does not hold up closing', async (t) => {
+  test('an incomplete handshake does not delay closing', async (t) => {
     const { app, port } = await serveTls(t);
     const accepted = once(app.server, 'connection');
     const socket = connectPlain({ host: '127.0.0.1', port });
@@ -115,7 +119,7 @@ describe('over TLS', () => {
     assert.ok(performance.now() - startMs < 5_000);
   });
 
-  test('nothing older than TLS 1.2, also after a change of certificate', async (t) => {
+  test('versions older than TLS 1.2 are refused', async (t) => {
     // Without these two, Node and OpenSSL refuse older versions whatever the server asks for.
     t.mock.property(tls, 'DEFAULT_MIN_VERSION', 'TLSv1');
     const ciphers = 'DEFAULT@SECLEVEL=0';
@@ -131,7 +135,7 @@ describe('over TLS', () => {
     }
   });
 
-  test('another certificate is for new connections, and the open ones go on', async (t) => {
+  test('a new certificate is used for new connections, and open connections stay usable', async (t) => {
     const { app, port } = await serveTls(t);
     const agent = new Agent({ ca: first.cert, keepAlive: true, maxSockets: 1 });
     t.after(() => agent.destroy());
@@ -145,20 +149,20 @@ describe('over TLS', () => {
 });
 
 describe('certificate and key', () => {
-  test('are read when they belong together', () => {
+  test('are read if they belong together', () => {
     assert.deepEqual(readTlsPair(first.certFile, first.keyFile), { cert: first.cert, key: first.key });
   });
 
-  test('are refused with a sentence that names the file', () => {
+  test('are refused with a message that names the faulty file', () => {
     const text = join(folder, 'text');
     writeFileSync(text, 'hello');
     chmodSync(text, 0o600);
     for (const [certFile, keyFile, message] of [
       ['/nowhere.crt', first.keyFile, /^The certificate cannot be read: .*\/nowhere\.crt/],
       [first.certFile, folder, /^The key cannot be read: /],
-      [text, first.keyFile, /\/text holds no certificate in PEM form/],
-      [first.certFile, text, /\/text holds no private key in PEM form/],
-      [first.certFile, second.keyFile, /^The key in .*second\.key is not the one of the certificate in .*first\.crt/],
+      [text, first.keyFile, /\/text contains no certificate in PEM format/],
+      [first.certFile, text, /\/text contains no private key in PEM format/],
+      [first.certFile, second.keyFile, /^The key in .*second\.key does not belong to the certificate in .*first\.crt/],
     ] as const) {
       assert.throws(() => readTlsPair(certFile, keyFile), { code: 'unavailable', message });
     }

@@ -6,13 +6,13 @@ const DIRECT = '198.51.100.9';
 const PROXY = '10.0.0.2';
 
 for (const { why, trusted = [], from, forwarded, address } of [
-  { why: 'nobody is trusted', from: DIRECT, forwarded: '192.0.2.1', address: DIRECT },
+  { why: 'no proxy is trusted', from: DIRECT, forwarded: '192.0.2.1', address: DIRECT },
   { why: 'the sender is not trusted', trusted: ['10.0.0.0/8'], from: DIRECT, forwarded: '192.0.2.1', address: DIRECT },
   { why: 'the proxy is trusted', trusted: ['10.0.0.0/8'], from: PROXY, forwarded: '192.0.2.1', address: '192.0.2.1' },
   { why: 'no header', trusted: ['10.0.0.0/8'], from: PROXY, forwarded: undefined, address: PROXY },
   { why: 'an empty header', trusted: ['10.0.0.0/8'], from: PROXY, forwarded: ' ', address: PROXY },
   {
-    why: 'what a client wrote itself stands further left',
+    why: 'addresses that the client added itself are ignored',
     trusted: ['10.0.0.0/8'],
     from: PROXY,
     forwarded: '203.0.113.1, 127.0.0.1,10.0.0.7, 192.0.2.1',
@@ -33,28 +33,28 @@ for (const { why, trusted = [], from, forwarded, address } of [
     address: '2001:db8:9::1',
   },
   {
-    why: 'IPv6 of elsewhere',
+    why: 'IPv6 from an untrusted network',
     trusted: ['2001:db8:1::/48'],
     from: '2001:db8:2::2',
     forwarded: '::1',
     address: '2001:db8:2::2',
   },
   {
-    why: 'IPv4 on a socket of IPv6',
+    why: 'IPv4 on an IPv6 socket',
     trusted: ['10.0.0.0/8'],
     from: `::ffff:${PROXY}`,
     forwarded: '192.0.2.1',
     address: '192.0.2.1',
   },
   {
-    why: 'no IPv6 network holds an IPv4 address',
+    why: 'no IPv6 network contains an IPv4 address',
     trusted: ['::/8'],
     from: PROXY,
     forwarded: '192.0.2.1',
     address: PROXY,
   },
   {
-    why: 'nonsense from a proxy stays nonsense',
+    why: 'an invalid address from a proxy is kept unchanged',
     trusted: [PROXY],
     from: PROXY,
     forwarded: 'x, 127.0.0.1 x',

@@ -44,7 +44,7 @@ const search = (app: FastifyInstance, payload: object, query = '') =>
   app.inject({ method: 'POST', url: `${BASE}/search${query}`, payload });
 
 describe('statuses and payloads', () => {
-  test('the window is twelve months back to now, both ends included', async (t) => {
+  test('the default window is the last twelve months, both ends included', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     const id = await idOf(app, 'http://edge.example/');
     assert.deepEqual(await read(app, `${id}/statuses`), [NOW, NOW - DAY, NOW - YEAR]);
@@ -53,7 +53,7 @@ describe('statuses and payloads', () => {
     assert.deepEqual(await read(app, `${id}/statuses?until=${Number.MAX_SAFE_INTEGER}&since=0&limit=1`), [NOW]);
   });
 
-  test('a clock that runs ahead gives an empty window, two ends in the wrong order are refused', async (t) => {
+  test('a window in the future or before all records is empty; since after until is refused', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     const id = await idOf(app, 'http://edge.example/');
     assert.deepEqual(await read(app, `${id}/statuses?since=${NOW + 60}`), []);
@@ -61,7 +61,7 @@ describe('statuses and payloads', () => {
     assertError(await app.inject(`${BASE}/${id}/statuses?since=2&until=1`), 400, /since/);
   });
 
-  test('a known URLID without records is 200 and empty, an unknown one 404', async (t) => {
+  test('a known URLID without records gets an empty 200, an unknown one 404', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     const id = await idOf(app, 'http://old.example/');
     for (const path of ['statuses', 'payloads']) {
@@ -70,7 +70,7 @@ describe('statuses and payloads', () => {
     }
   });
 
-  test('1000 records unless limit says otherwise, and always the newest', async (t) => {
+  test('the default limit is 1000, and the newest records come first', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     const id = await idOf(app, 'http://busy.example/');
     for (const path of ['statuses', 'payloads']) {
@@ -81,14 +81,14 @@ describe('statuses and payloads', () => {
     }
   });
 
-  test('payloads takes no notice of since and until, not even of bad ones', async (t) => {
+  test('payloads ignores since and until, also invalid ones', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     const id = await idOf(app, 'http://a.example/x');
     assert.deepEqual(await read(app, `${id}/payloads?since=x&until=-1&since=y`), [NOW - DAY]);
     assertError(await app.inject(`${BASE}/${id}/payloads?limit=x`), 400, /limit/);
   });
 
-  test('the records are whole', async (t) => {
+  test('records have all keys', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     const id = await idOf(app, 'http://a.example/x');
     const [event] = lines((await app.inject(`${BASE}/${id}/statuses`)).body);
@@ -106,7 +106,7 @@ describe('statuses and payloads', () => {
     });
   });
 
-  test('HEAD is GET without the body', async (t) => {
+  test('HEAD gets the headers of GET without the body', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     const id = await idOf(app, 'http://busy.example/');
     const head = await app.inject({ method: 'HEAD', url: `${BASE}/${id}/statuses` });
@@ -132,7 +132,7 @@ describe('statuses and payloads', () => {
     '9007199254740992',
     '1%2F2',
   ];
-  test('what is not a URLID is an unknown path', async (t) => {
+  test('a path with an invalid URLID gets 404', async (t) => {
     const { app } = await build(t, { services: { store: stubStore({ hasUrl: async () => true }) } });
     for (const id of [...NOT_URLIDS, '1'.repeat(400)]) {
       for (const path of ['statuses', 'payloads']) {
@@ -141,7 +141,7 @@ describe('statuses and payloads', () => {
     }
   });
 
-  test('paths are decoded by segment, and a slash at the end is tolerated', async (t) => {
+  test('paths are decoded per segment, and a slash at the end is accepted', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     const id = await idOf(app, 'http://edge.example/');
     const encoded = [...String(id)].map((digit) => `%3${digit}`).join('');
@@ -165,7 +165,7 @@ describe('search', () => {
     [{ sha256: SHA }, ['http://a.example/x']],
     [{ sha256: BUSY_SHA }, Array(1100).fill('http://busy.example/')],
   ];
-  test('by every key, one record for every fact', async (t) => {
+  test('finds by every key, one record per fact', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     for (const [body, urls] of found) {
       const answer = await search(app, body);
@@ -177,7 +177,7 @@ describe('search', () => {
     }
   });
 
-  test('nothing that matches in the window is 404', async (t) => {
+  test('gets 404 when nothing in the window matches', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     assertError(await search(app, { asn: 64500 }), 404);
     assert.equal(lines((await search(app, { asn: 64500 }, '?since=0')).body).length, 1);
@@ -187,7 +187,7 @@ describe('search', () => {
     assert.equal((await search(app, { ip: '192.0.2.1' }, `?since=0&until=${Number.MAX_SAFE_INTEGER}`)).statusCode, 200);
   });
 
-  test('limit is optional here', async (t) => {
+  test('has no default limit', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     assert.equal(lines((await search(app, { host: 'busy.example' })).body).length, 1100);
     assert.equal(lines((await search(app, { host: 'busy.example' }, '?limit=501')).body).length, 501);
@@ -213,7 +213,7 @@ describe('search', () => {
     [{ sha256: 'ab' }, /sha256/],
     [{ sha256: ['ab'.repeat(32)] }, /sha256/],
   ];
-  test('a key that is missing, doubled, unknown or malformed is named', async (t) => {
+  test('names a key that is missing, duplicate, unknown or invalid', async (t) => {
     const { app } = await build(t);
     for (const [body, message] of refused) assertError(await search(app, body as object), 400, message);
   });
@@ -236,21 +236,21 @@ describe('since, until and limit', () => {
     '1'.repeat(99),
   ];
   const PATHS = ['search', '1/statuses'];
-  test('only plain decimals, and each only once', async (t) => {
+  test('accept only decimal integers, and each parameter once', async (t) => {
     const { app } = await build(t);
     for (const path of PATHS) {
       const method = path === 'search' ? ('POST' as const) : ('GET' as const);
-      const ask = (query: string) =>
+      const send = (query: string) =>
         app.inject({ method, url: `${BASE}/${path}?${query}`, ...(method === 'POST' && { payload: { asn: 1 } }) });
       for (const name of ['since', 'until', 'limit']) {
-        for (const bad of BAD) assertError(await ask(`${name}=${bad}`), 400, new RegExp(name));
-        assertError(await ask(`${name}`), 400, new RegExp(name));
-        assertError(await ask(`${name}=1&${name}=1`), 400, new RegExp(`${name}.*once`));
-        assertError(await ask(`${name}=${Number.MAX_SAFE_INTEGER}`), 404);
+        for (const bad of BAD) assertError(await send(`${name}=${bad}`), 400, new RegExp(name));
+        assertError(await send(`${name}`), 400, new RegExp(name));
+        assertError(await send(`${name}=1&${name}=1`), 400, new RegExp(`${name}.*once`));
+        assertError(await send(`${name}=${Number.MAX_SAFE_INTEGER}`), 404);
       }
-      assertError(await ask('limit=0'), 400, /limit/);
-      assertError(await ask('since=0&until=0'), 404);
-      assertError(await ask('unknown=1&unknown=2&Since=x&__proto__=1&constructor=x'), 404);
+      assertError(await send('limit=0'), 400, /limit/);
+      assertError(await send('since=0&until=0'), 404);
+      assertError(await send('unknown=1&unknown=2&Since=x&__proto__=1&constructor=x'), 404);
     }
   });
 });

@@ -73,20 +73,20 @@ const OBSERVATIONS: ObservationInput[] = [
 const post = (path: string, url: unknown) => ({ method: 'POST' as const, url: `${BASE}/${path}`, payload: { url } });
 
 describe('id, last and history', () => {
-  test('the answers of a filled store', async (t) => {
+  test('return the known URL, whatever form of it is sent', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
-    const ask = async (path: string, url: string) => (await app.inject(post(path, url))).json();
-    const { id } = await ask('id', 'HTTP://user@A.example:80/a.sh#top');
+    const send = async (path: string, url: string) => (await app.inject(post(path, url))).json();
+    const { id } = await send('id', 'HTTP://user@A.example:80/a.sh#top');
     assert.ok(Number.isInteger(id) && id > 0);
-    assert.deepEqual(await ask('id', 'http://a.example/a.sh'), { id });
+    assert.deepEqual(await send('id', 'http://a.example/a.sh'), { id });
 
-    assert.deepEqual(await ask('last', 'http://a.example/a.sh'), {
+    assert.deepEqual(await send('last', 'http://a.example/a.sh'), {
       id,
       url: 'http://a.example/a.sh',
       status: { ts: NOW - 8 * DAY, status: 'offline', removal: '', reporter: 'anna' },
       payload: WIRE_PAYLOAD,
     });
-    assert.deepEqual(await ask('history', 'http://a.example/a.sh'), {
+    assert.deepEqual(await send('history', 'http://a.example/a.sh'), {
       id,
       url: 'http://a.example/a.sh',
       events: [
@@ -102,7 +102,7 @@ describe('id, last and history', () => {
     ['http://again.example/', { ts: NOW - 5 * DAY, status: 'online', removal: '', reporter: 'x' }],
     ['http://facts.example/', null],
   ];
-  test('last reads the newest event as a status', async (t) => {
+  test('last returns the newest event as the status', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     for (const [url, status] of lastStatuses) {
       const answer = await app.inject(post('last', url));
@@ -112,7 +112,7 @@ describe('id, last and history', () => {
     }
   });
 
-  test('no payload is null in last and an empty list in history; what a payload does not tell is null', async (t) => {
+  test('a missing payload is null in last and an empty list in history; unknown fields of a payload are null', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     assert.equal((await app.inject(post('last', 'http://removed.example/'))).json().payload, null);
     assert.deepEqual((await app.inject(post('history', 'http://removed.example/'))).json().payloads, []);
@@ -135,7 +135,7 @@ describe('id, last and history', () => {
     );
   });
 
-  test('success is application/json and has no code', async (t) => {
+  test('a successful response is application/json without the key code', async (t) => {
     const { app } = await build(t, { observations: OBSERVATIONS });
     for (const path of ['id', 'last', 'history']) {
       const answer = await app.inject(post(path, 'http://a.example/a.sh'));
@@ -144,10 +144,10 @@ describe('id, last and history', () => {
     }
   });
 
-  test('an unknown URL is 404, a text that is none 400 with the reason', async (t) => {
+  test('an unknown URL gets 404, an invalid URL 400 with the reason', async (t) => {
     const { app } = await build(t);
     for (const path of ['id', 'last', 'history']) {
-      assertError(await app.inject(post(path, 'http://nobody.example/')), 404);
+      assertError(await app.inject(post(path, 'http://unknown.example/')), 404);
       assertError(await app.inject(post(path, 'hxxp://a.example/')), 400, /url.*scheme/i);
       assertError(await app.inject(post(path, `http://a.example/${'x'.repeat(8192)}`)), 400, /url.*8,?192/);
       assertError(await app.inject(post(path, `http://a.example/${'é'.repeat(8000)}`)), 400, /url.*8,?192/i);
@@ -172,7 +172,7 @@ describe('id, last and history', () => {
     assert.deepEqual(await ask('history'), { ...found, events: [removed, added], payloads: [ODD_WIRE_PAYLOAD] });
   });
 
-  test('integers come through whole up to 2^53-1', async (t) => {
+  test('integers up to 2^53-1 are exact, and strings are escaped once', async (t) => {
     const url = 'http://large.example/';
     const ts = Number.MAX_SAFE_INTEGER;
     const payload = { sha256: SHA, fileSize: ts };

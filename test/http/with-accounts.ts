@@ -18,11 +18,11 @@ export type World = {
   app: FastifyInstance;
   control: Control;
   counters: Counters;
-  /** Sets the clock of everything, in Unix seconds, and lets the directory look into the store. */
+  /** Sets the clock of all services, in Unix seconds, and reads the accounts again. */
   setNow(ts: number): Promise<void>;
-  /** Tells the directory of changes that would be seen within a second. */
+  /** Reads the accounts again now, not within a second. */
   refresh(): Promise<void>;
-  /** Logs in and gives what goes into the Authorization header. */
+  /** Logs in and returns the value of the Authorization header. */
   logIn(username?: string): Promise<string>;
   sub: string;
 };
@@ -39,7 +39,7 @@ export const tier = (limits: Partial<Tier>): Tier => ({
   ...limits,
 });
 
-/** A server with real accounts: one account, whose tier has the given limits, and one known URL with the id 1. */
+/** A server with one real account, whose tier has the given limits, and one known URL with the id 1. */
 export async function withAccounts(
   t: TestContext,
   limits: Partial<Tier> = {},
@@ -51,17 +51,17 @@ export async function withAccounts(
   await control.putTier(tier(limits));
   await ensureKey(control, NOW);
   const { sub } = await createAccount(control, { username: USERNAME, password: PASSWORD, tier: 'tested' }, NOW);
-  const directory = await openAuthenticator(control, { nowMs: () => nowMs, issuer: ISSUER });
-  t.after(() => directory.close());
+  const authenticator = await openAuthenticator(control, { nowMs: () => nowMs, issuer: ISSUER });
+  t.after(() => authenticator.close());
   const counters = await temporaryCounters(t, control, () => nowMs);
-  const login = createLogin({ control, authenticator: directory, nowMs: () => nowMs, sleep: async () => {} });
+  const login = createLogin({ control, authenticator, nowMs: () => nowMs, sleep: async () => {} });
   const { app } = await build(t, {
     observations: [
       { ts: NOW - 10, url: 'http://192.0.2.1/x', asn: 64500, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } },
     ],
     ...overrides,
     services: {
-      authenticate: directory.authenticate,
+      authenticate: authenticator.authenticate,
       counters,
       login,
       now: () => Math.floor(nowMs / 1000),
@@ -73,10 +73,10 @@ export async function withAccounts(
     control,
     counters,
     sub,
-    refresh: directory.refresh,
+    refresh: authenticator.refresh,
     async setNow(ts) {
       nowMs = ts * 1000;
-      await directory.refresh();
+      await authenticator.refresh();
     },
     async logIn(username = USERNAME) {
       const payload = { username, password: PASSWORD, realm: 'intel' };
@@ -86,7 +86,7 @@ export async function withAccounts(
   };
 }
 
-/** A good request to every endpoint that counts queries; all of them find something. */
+/** A valid request to every route that is charged as a query. Each finds something. */
 export const QUERIES: InjectOptions[] = [
   { method: 'POST', url: `${BASE}/id`, payload: { url: 'http://192.0.2.1/x' } },
   { method: 'POST', url: `${BASE}/last`, payload: { url: 'http://192.0.2.1/x' } },

@@ -14,7 +14,7 @@ const counted = async ({ app, logIn }: Awaited<ReturnType<typeof withAccounts>>,
 };
 const search = (ip: string): InjectOptions => ({ method: 'POST', url: `${BASE}/search`, payload: { ip } });
 
-test('the table of routes says how each is counted', () => {
+test('each route has its kind of charge', () => {
   const byPath = Object.fromEntries(ROUTES.map(({ endpoint, charge }) => [endpoint.path, charge]));
   assert.deepEqual(byPath, {
     '/api/v1/login': 'none',
@@ -31,11 +31,11 @@ test('the table of routes says how each is counted', () => {
   });
 });
 
-for (const { why, requests, count } of [
-  { why: 'each query once', requests: QUERIES, count: 6 },
-  { why: 'HEAD like GET', requests: [{ method: 'HEAD' as const, url: `${BASE}/1/statuses` }], count: 1 },
+for (const { what, requests, count } of [
+  { what: 'each query counts once', requests: QUERIES, count: 6 },
+  { what: 'HEAD counts like GET', requests: [{ method: 'HEAD' as const, url: `${BASE}/1/statuses` }], count: 1 },
   {
-    why: 'what is not found',
+    what: 'a query that finds nothing counts',
     requests: [
       { method: 'POST' as const, url: `${BASE}/last`, payload: { url: 'http://nowhere.example/' } },
       { method: 'GET' as const, url: `${BASE}/999/statuses` },
@@ -44,12 +44,12 @@ for (const { why, requests, count } of [
     count: 3,
   },
   {
-    why: 'a subnet by its size',
+    what: 'the search of a subnet counts by its size',
     requests: [search('192.0.2.0/24'), search('2001:db8::/32'), search('::ffff:0:0/96')],
     count: 75,
   },
   {
-    why: 'nothing that is wrong',
+    what: 'a bad request does not count',
     requests: [
       { method: 'POST' as const, url: `${BASE}/last`, payload: { url: 'nowhere' } },
       { method: 'POST' as const, url: `${BASE}/last`, payload: 'x'.repeat(70_000) },
@@ -61,12 +61,12 @@ for (const { why, requests, count } of [
     count: 0,
   },
   {
-    why: 'neither limits nor login nor health',
+    what: 'limits, login and health do not count',
     requests: [LIMITS, LIMITS, { method: 'GET' as const, url: '/healthz' }],
     count: 0,
   },
 ]) {
-  test(`counted: ${why}`, async (t) => {
+  test(`charging: ${what}`, async (t) => {
     assert.deepEqual(await counted(await withAccounts(t), requests), {
       qpm: count,
       qpd: count,
@@ -77,12 +77,12 @@ for (const { why, requests, count } of [
   });
 }
 
-test('what fails on our side is given back to month and day with its whole weight, not to the rates', async (t) => {
-  const away = async () => {
+test('a query that fails on our side is refunded to month and day, not to the rates', async (t) => {
+  const unavailable = async () => {
     throw new AppError('unavailable', 'away');
   };
   const store = stubStore({
-    urlLast: away,
+    urlLast: unavailable,
     urlId: () => Promise.reject(new Error('a defect')),
     urlHistory: () => new Promise(() => {}),
     search: () => ({ [Symbol.asyncIterator]: () => ({ next: away }) }),
@@ -107,7 +107,7 @@ test('the soft limit refuses nothing, and passing it is logged once a month', as
   assert.deepEqual([level, sub, qms, msg], [40, world.sub, 2, 'an account has passed its soft monthly limit']);
 });
 
-test('limits answers to the letter', async (t) => {
+test('limits returns the limits and counts of the account', async (t) => {
   const { app, logIn, sub } = await withAccounts(t, {
     ads: ['URL', 'IP'],
     qms: 7,
@@ -130,7 +130,7 @@ test('limits answers to the letter', async (t) => {
   assert.match(sub, /^[1-9]\d{7}$/);
 });
 
-test('limits has a rate of its own', async (t) => {
+test('limits has its own limit of calls per second', async (t) => {
   const { app, logIn, setNow } = await withAccounts(t, { qmh: 1 });
   const good = await logIn();
   for (let i = 0; i < CALLS_PER_SECOND; i++) assert.equal((await app.inject(authorized(LIMITS, good))).statusCode, 200);
@@ -143,7 +143,7 @@ test('limits has a rate of its own', async (t) => {
   assert.equal((await app.inject(authorized(LIMITS, good))).statusCode, 200);
 });
 
-test('the month ends at its boundary in UTC, and queries are let in again', async (t) => {
+test('a month ends at midnight UTC, and then queries are admitted again', async (t) => {
   const { app, logIn, setNow } = await withAccounts(t, { qmh: 1 });
   const request = QUERIES[0] as InjectOptions;
   await setNow(Date.parse('2026-01-31T23:59:58Z') / 1000);
@@ -161,7 +161,7 @@ test('the month ends at its boundary in UTC, and queries are let in again', asyn
   assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 1);
 });
 
-test('10,000 queries at once with 1,000 left: exactly 1,000 are let in', async (t) => {
+test('of 10,000 concurrent queries with 1,000 left, exactly 1,000 are admitted', async (t) => {
   const { app, logIn } = await withAccounts(t, { qmh: 1_000 });
   const good = await logIn();
   const request = authorized(QUERIES[1] as InjectOptions, good);
@@ -171,7 +171,7 @@ test('10,000 queries at once with 1,000 left: exactly 1,000 are let in', async (
   assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 1_000);
 });
 
-test('an account has so many streams open and no more, whatever they stream', async (t) => {
+test('a stream beyond the limit of open streams gets 429 after validation, and is not charged', async (t) => {
   const gate = Promise.withResolvers<void>();
   let open = 0;
   async function* held<Page>(page: Page) {
@@ -199,6 +199,9 @@ test('an account has so many streams open and no more, whatever they stream', as
     assert.ok(refused.headers['retry-after']);
     assert.ok(refused.headers['ratelimit-policy']);
   }
+  assertError(await app.inject(authorized({ ...bySearch, payload: { asn: 'x' } }, good)), 400, /asn/);
+  assertError(await app.inject(authorized({ ...byStatuses, url: `${BASE}/1/statuses?limit=x` }, good)), 400, /limit/);
+  assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, STREAMS_PER_ACCOUNT);
   const ofOther = app.inject(authorized(bySearch, other));
   await until(() => open === STREAMS_PER_ACCOUNT + 1);
   gate.resolve();
