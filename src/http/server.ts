@@ -6,6 +6,7 @@ import {
   LogController,
   type onRequestHookHandler,
   type onResponseHookHandler,
+  type preHandlerHookHandler,
 } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordAnswer } from '../metrics/metrics.ts';
@@ -124,6 +125,7 @@ function addRoute(
     schema: { ...(body && { body }), response: responseSchemas(endpoint) },
     ...(body && { schemaErrorFormatter: validationMessage(body) }),
     onRequest,
+    preHandler: endpoint.response.schema === undefined ? [setContentType(endpoint.response.contentType)] : [],
     onResponse,
     handler: createHandler(route, charging, times),
   });
@@ -135,6 +137,14 @@ function responseSchemas({ response: { contentType, schema } }: Endpoint) {
   const errors = { '4xx': ErrorBody, '5xx': ErrorBody };
   if (schema === undefined) return errors;
   return { 200: contentType === 'application/json' ? schema : { content: { [contentType]: { schema } } }, ...errors };
+}
+
+/** For a response without a schema, whose content type Fastify does not know. The endpoint may still change it. */
+function setContentType(contentType: string): preHandlerHookHandler {
+  return (_request, reply, done) => {
+    reply.type(contentType);
+    done();
+  };
 }
 
 /** Records every complete response. Fastify measures its time in any case. */
