@@ -12,7 +12,7 @@ const CALL_POLICIES: readonly Policy[] = [{ name: 'calls', window: 'second', lim
 
 /** Streams that an account may have open on a node at a time. */
 export const STREAMS_PER_ACCOUNT = 8;
-/** Nobody knows when another client of the account ends its stream. */
+/** When a stream of the account will end is unknown. */
 const STREAM_RETRY_SECONDS = 1;
 
 export type AccountCharging = Charging & {
@@ -20,16 +20,16 @@ export type AccountCharging = Charging & {
   openStreams(): number;
 };
 
-/** Charges queries, calls and streams to accounts, by these counters. */
+/** Charges queries, calls and streams to accounts, with these counters. */
 export function createCharging(counters: Counters): AccountCharging {
   const policiesFor = createPolicies();
   const limitHeaders = createLimitHeaders();
   const streams = new Map<string, number>();
 
   function closeStream(sub: string): void {
-    const left = (streams.get(sub) ?? 1) - 1;
-    if (left === 0) streams.delete(sub);
-    else streams.set(sub, left);
+    const open = (streams.get(sub) ?? 1) - 1;
+    if (open === 0) streams.delete(sub);
+    else streams.set(sub, open);
   }
 
   return {
@@ -45,7 +45,7 @@ export function createCharging(counters: Counters): AccountCharging {
       return { sub: account.sub, weight, ts };
     },
 
-    refund: ({ sub, weight, ts }) => counters.giveBack(sub, weight, ts),
+    refund: ({ sub, weight, ts }) => counters.refund(sub, weight, ts),
 
     async chargeCall({ request, reply }) {
       const { sub } = callerOf(request).account;
@@ -71,7 +71,7 @@ export function createCharging(counters: Counters): AccountCharging {
   };
 }
 
-/** The same array for the same limits, so that what is derived from it can be cached. Limits live as long as a snapshot. */
+/** Returns the same array for the same limits, so that values derived from it can be cached. */
 function createPolicies(): (limits: Limits) => readonly Policy[] {
   const cache = new WeakMap<Limits, readonly Policy[]>();
   return (limits) => {
@@ -87,7 +87,8 @@ function limitReached(policies: readonly Policy[], counts: Counts, ts: number): 
   const standing = refusingStanding(policies, counts, ts);
   if (standing === null) throw new Error('a query was refused while every limit had room');
   const { policy, resetsInSeconds } = standing;
-  const message = `The limit ${policy.name} is reached (${policy.limit} a ${policy.window}); try again in ${resetsInSeconds} s`;
+  const allowed = `${policy.limit} per ${policy.window}`;
+  const message = `The limit ${policy.name} is reached (${allowed}); try again in ${resetsInSeconds} s`;
   return new AppError('limit_reached', message, { retryAfterSeconds: resetsInSeconds, limit: policy.name });
 }
 

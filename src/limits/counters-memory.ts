@@ -5,21 +5,21 @@ import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './
 
 export type MemoryCountersOptions = UsageWriterOptions & {
   nowMs(): number;
-  /** Where counts are noted, when they are not the only ones that note theirs there. */
+  /** Shared with other counters. Default: a new writer. */
   writer?: UsageWriter;
-  /** What is known of an account besides what the store holds. */
-  known?(sub: string): Reading | null;
+  /** Counts of an account that may be newer than those in the store. */
+  newestReading?(sub: string): Reading | null;
 };
 
 type Cell = { index: number; count: number };
 type Entry = Record<WindowName, Cell>;
 
-/** Counters of one process. Everything after the first reading of an account happens in one turn of the event loop. */
+/** Counters of one process. They are atomic because they are synchronous, once an account is loaded. */
 export function createMemoryCounters(
-  control: Pick<UsageStore, 'usage' | 'addUsage'>,
+  store: Pick<UsageStore, 'usage' | 'addUsage'>,
   options: MemoryCountersOptions,
 ): Counters {
-  const { nowMs, writer = createUsageWriter(control, options), known = () => null } = options;
+  const { nowMs, writer = createUsageWriter(store, options), newestReading = () => null } = options;
   const entries = new Map<string, Promise<Entry> | Entry>();
   const calls = new Map<string, Cell>();
 
@@ -30,13 +30,13 @@ export function createMemoryCounters(
   async function load(sub: string): Promise<Entry> {
     const ts = now();
     const [day, month] = [windowIndex('day', ts), windowIndex('month', ts)];
-    const used = await control.usage(sub, day, month);
-    const entry = entryFrom({ second: 0, minute: 0, hour: 0, ...used }, known(sub), ts);
+    const used = await store.usage(sub, day, month);
+    const entry = entryFrom({ second: 0, minute: 0, hour: 0, ...used }, newestReading(sub), ts);
     entries.set(sub, entry);
     return entry;
   }
 
-  /** Waits only the first time; callers that come meanwhile wait for the same reading. */
+  /** A promise only until the account is loaded. Concurrent callers share it. */
   function entryOf(sub: string): Promise<Entry> | Entry {
     const entry = entries.get(sub);
     if (entry !== undefined) return entry;
@@ -52,7 +52,7 @@ export function createMemoryCounters(
     const isAdmitted = policies.every(({ window, limit }) => entry[window].count < limit);
     if (isAdmitted) {
       for (const window of WINDOWS) entry[window].count += weight;
-      writer.note(sub, ts, weight);
+      writer.add(sub, ts, weight);
     }
     return { isAdmitted, counts: countsOf(entry), ts };
   }
@@ -81,31 +81,31 @@ export function createMemoryCounters(
       return { counts: countsOf(entry), ts };
     },
 
-    async giveBack(sub, weight, ts) {
+    async refund(sub, weight, ts) {
       const entry = await entryOf(sub);
       for (const window of ['day', 'month'] as const) {
         if (entry[window].index === windowIndex(window, ts)) entry[window].count -= weight;
       }
-      writer.note(sub, ts, -weight);
+      writer.add(sub, ts, -weight);
     },
 
     close: () => writer.close(),
   };
 }
 
-/** The store may lag behind what is known, and what is known behind the store: the greater one is right. */
-function entryFrom(used: Counts, known: Reading | null, ts: number): Entry {
+/** Either of the two may be older than the other, and counts only grow, so the greater one is used. */
+function entryFrom(used: Counts, newest: Reading | null, ts: number): Entry {
   const cell = (window: WindowName): Cell => {
     const index = windowIndex(window, ts);
-    const isSame = known !== null && windowIndex(window, known.ts) === index;
-    return { index, count: isSame ? Math.max(used[window], known.counts[window]) : used[window] };
+    const isSameWindow = newest !== null && windowIndex(window, newest.ts) === index;
+    return { index, count: isSameWindow ? Math.max(used[window], newest.counts[window]) : used[window] };
   };
   return Object.fromEntries(WINDOWS.map((window) => [window, cell(window)])) as Entry;
 }
 
-/** A window that has passed is empty again. A clock that was set back does not open one a second time. */
+/** Resets the windows that have ended. A clock that was set back does not reset a window a second time. */
 function roll(entry: Entry, ts: number): void {
-  if (ts === entry.second.index) return; // the longer windows were looked at in the same second
+  if (ts === entry.second.index) return; // the longer windows were checked in the same second
   for (const window of WINDOWS) {
     const index = windowIndex(window, ts);
     if (index > entry[window].index) entry[window] = { index, count: 0 };

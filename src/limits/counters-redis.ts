@@ -1,78 +1,186 @@
 import { AppError } from '../core/errors.ts';
+import { type Policy, WINDOWS, windowIndex } from '../core/quota.ts';
 import type { RedisLink } from '../redis/link.ts';
-import type { Counters, Reading } from './counters.ts';
+import type { Admission, Counters, Reading } from './counters.ts';
 import { createMemoryCounters } from './counters-memory.ts';
-import { createSharedCounts } from './shared-counts.ts';
+import { KEY_MISSING, RAISE, READ, REFUND, TAKE, TAKE_CALL } from './redis-scripts.ts';
 import type { UsageStore } from './store.ts';
-import { createUsageWriter, type UsageWriterOptions } from './usage-writer.ts';
+import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
-/** What becomes of queries while Redis is away: each node counts for itself, or refuses. */
+/** What happens to queries while Redis is down: each node counts on its own, or refuses them. */
 export type WhenDown = 'local' | 'refuse';
 
 export type RedisCountersOptions = UsageWriterOptions & {
   whenDown: WhenDown;
-  /** A query was counted on this node only. */
+  /** Called for each query that was counted on this node only. */
   onCountedLocally?(): void;
-  /** For tests: a clock in place of Redis's own, and of this node's while Redis is away. */
+  /** For tests: replaces the clock of Redis, and the clock of this node while Redis is down. */
   nowMs?: () => number;
 };
 
-/** Redis is asked every second whether it is back. */
+/** Redis is probed every second while it is down. */
 const RETRY_AFTER_SECONDS = 1;
 
+/** Redis may evict a key right after it was written. If it does so again and again, its memory is too small. */
+const MAX_TRIES = 3;
+
 /**
- * Counters that all nodes share. Day and month are written to the store too, by the node that has counted them, so that
- * a Redis that lost everything is filled again.
+ * Counters that all nodes share. Day and month are also written to the store, by the node that counted them, so that a
+ * Redis that lost its data can be filled again.
  */
 export function createRedisCounters(
   link: RedisLink,
-  control: Pick<UsageStore, 'usage' | 'addUsage'>,
+  store: Pick<UsageStore, 'usage' | 'addUsage'>,
   options: RedisCountersOptions,
 ): Counters {
   const { whenDown, onCountedLocally = () => {}, nowMs = Date.now } = options;
-  const writer = createUsageWriter(control, options);
-  const shared = createSharedCounts(link, control, { writer, nowMs: options.nowMs });
-  /** The newest of each account, from Redis or from here: where counting goes on when Redis is away. */
-  const known = new Map<string, Reading>();
-  const begin = () => createMemoryCounters(control, { nowMs, writer, known: (sub) => known.get(sub) ?? null });
-  let local = begin();
-  // The next time that Redis is away, other nodes will have counted meanwhile.
+  const writer = createUsageWriter(store, options);
+  const shared = createSharedCounters(link, store, writer, options.nowMs);
+  /** The newest counts of each account, from Redis or from this node. Local counting starts from them. */
+  const newest = new Map<string, Reading>();
+  const createLocal = () =>
+    createMemoryCounters(store, { nowMs, writer, newestReading: (sub) => newest.get(sub) ?? null });
+  let local = createLocal();
+  // Local counts are outdated the next time that Redis is down: other nodes have counted in Redis since.
   link.onRenewed(() => {
-    local = begin();
+    local = createLocal();
   });
 
-  /** The counters of this node, where they may stand in. */
-  function standIn(): Counters {
+  function localCounters(): Counters {
     if (whenDown === 'local') return local;
-    // Deliberate, so no line in the log for each: that Redis is away has been logged.
-    throw new AppError('overloaded', 'The counters of queries are away', { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    // `overloaded` is not logged for each query: that Redis is down is logged once.
+    const message = 'Redis, which holds the counters, does not answer';
+    throw new AppError('overloaded', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
   }
 
-  function noted<Noted extends Reading>(sub: string, reading: Noted): Noted {
-    known.set(sub, reading);
+  function keepNewest<R extends Reading>(sub: string, reading: R): R {
+    newest.set(sub, reading);
     return reading;
   }
 
   return {
     async take(sub, policies, weight) {
-      const taken = await shared.take(sub, policies, weight);
-      if (taken !== null) {
-        if (taken.isAdmitted) writer.note(sub, taken.ts, weight);
-        return noted(sub, taken);
+      const admission = await shared.take(sub, policies, weight);
+      if (admission !== null) {
+        if (admission.isAdmitted) writer.add(sub, admission.ts, weight);
+        return keepNewest(sub, admission);
       }
-      const here = await standIn().take(sub, policies, weight);
+      const localAdmission = await localCounters().take(sub, policies, weight);
       onCountedLocally();
-      return noted(sub, here);
+      return keepNewest(sub, localAdmission);
     },
-    takeCall: async (sub, limit) => (await shared.takeCall(sub, limit)) ?? standIn().takeCall(sub, limit),
-    read: async (sub) => noted(sub, (await shared.read(sub)) ?? (await standIn().read(sub))),
-    async giveBack(sub, weight, ts) {
-      // Noted on this node in any case; what Redis does not hear now, it counts until its day and month are over.
+    takeCall: async (sub, limit) => (await shared.takeCall(sub, limit)) ?? localCounters().takeCall(sub, limit),
+    read: async (sub) => keepNewest(sub, (await shared.read(sub)) ?? (await localCounters().read(sub))),
+    async refund(sub, weight, ts) {
       if (link.isUp() || whenDown === 'refuse') {
-        writer.note(sub, ts, -weight);
-        await shared.giveBack(sub, weight, ts);
-      } else await local.giveBack(sub, weight, ts);
+        // The store gets the refund in any case. If Redis fails now, it counts the query until its day and month end.
+        writer.add(sub, ts, -weight);
+        await shared.refund(sub, weight, ts);
+      } else await local.refund(sub, weight, ts);
     },
     close: () => writer.close(),
   };
+}
+
+/** The counters in Redis. Each result is null while Redis is down. */
+type SharedCounters = {
+  take(sub: string, policies: readonly Policy[], weight: number): Promise<Admission | null>;
+  takeCall(sub: string, limit: number): Promise<Admission | null>;
+  read(sub: string): Promise<Reading | null>;
+  refund(sub: string, weight: number, ts: number): Promise<void>;
+};
+
+/** State, second, and the counts from second to month. */
+type Reply = [state: number, ts: number, second: number, minute: number, hour: number, day: number, month: number];
+
+function createSharedCounters(
+  link: RedisLink,
+  store: Pick<UsageStore, 'usage'>,
+  writer: UsageWriter,
+  nowMs: (() => number) | undefined,
+): SharedCounters {
+  const scripts = {
+    take: link.script<Reply>(TAKE),
+    takeCall: link.script<[state: number, ts: number, count: number]>(TAKE_CALL),
+    read: link.script<Reply>(READ),
+    raise: link.script<number>(RAISE),
+    refund: link.script<number>(REFUND),
+  };
+  /** By account: the counts in Redis were raised to those in the store, since the newest connection. */
+  const raised = new Map<string, Promise<void>>();
+  link.onRenewed(() => raised.clear());
+
+  const keyOf = (sub: string) => link.key(sub, 'queries');
+  const second = () => (nowMs === undefined ? '' : Math.floor(nowMs() / 1000));
+
+  /**
+   * Raises the counts in Redis to at least those in the store. This node writes its own counts first; counts that other
+   * nodes have not written yet, up to a second of them, may be missing. The same step fills an empty Redis, updates one
+   * with old data, and adds what nodes counted while Redis was down. Nothing is added twice.
+   */
+  async function raise(sub: string): Promise<void> {
+    await writer.flush();
+    const reply = await scripts.read(keyOf(sub), second());
+    if (reply === null) return;
+    const [, ts] = reply;
+    const [day, month] = [windowIndex('day', ts), windowIndex('month', ts)];
+    const used = await store.usage(sub, day, month);
+    await scripts.raise(keyOf(sub), second(), day, used.day, used.month);
+  }
+
+  function raiseOnce(sub: string): Promise<void> {
+    const cached = raised.get(sub);
+    if (cached !== undefined) return cached;
+    const raising = raise(sub);
+    raised.set(sub, raising);
+    raising.catch(() => invalidate(sub, raising));
+    return raising;
+  }
+
+  /** Keeps a newer promise that another caller has started since. */
+  function invalidate(sub: string, raising: Promise<void>): void {
+    if (raised.get(sub) === raising) raised.delete(sub);
+  }
+
+  async function run(sub: string, script: () => Promise<Reply | null>): Promise<Admission | null> {
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const raising = raiseOnce(sub);
+      await raising;
+      const reply = await script();
+      if (reply === null) return null;
+      if (reply[0] !== KEY_MISSING) return admissionFrom(reply);
+      invalidate(sub, raising);
+    }
+    const message = 'Redis evicts counters right after they are written; give it more memory, or the policy noeviction';
+    throw new AppError('unavailable', message);
+  }
+
+  return {
+    take(sub, policies, weight) {
+      const limits = WINDOWS.map((window) => limitIn(window, policies));
+      return run(sub, () => scripts.take(keyOf(sub), second(), weight, ...limits));
+    },
+    async read(sub) {
+      const admission = await run(sub, () => scripts.read(keyOf(sub), second()));
+      return admission && { counts: admission.counts, ts: admission.ts };
+    },
+    async takeCall(sub, limit) {
+      const reply = await scripts.takeCall(link.key(sub, 'calls'), second(), limit);
+      if (reply === null) return null;
+      const [state, ts, count] = reply;
+      return { isAdmitted: state === 1, ts, counts: { second: count, minute: 0, hour: 0, day: 0, month: 0 } };
+    },
+    async refund(sub, weight, ts) {
+      await scripts.refund(keyOf(sub), windowIndex('day', ts), weight);
+    },
+  };
+}
+
+function admissionFrom([state, ts, second, minute, hour, day, month]: Reply): Admission {
+  return { isAdmitted: state === 1, ts, counts: { second, minute, hour, day, month } };
+}
+
+function limitIn(window: Policy['window'], policies: readonly Policy[]): number | '' {
+  const limits = policies.filter((policy) => policy.window === window).map(({ limit }) => limit);
+  return limits.length === 0 ? '' : Math.min(...limits);
 }

@@ -3,20 +3,20 @@ import { type Counts, type Policy, tightestStanding, windowEnd, windowSeconds } 
 export type LimitHeaders = (policies: readonly Policy[], counts: Counts, ts: number) => Record<string, string>;
 
 /**
- * How an account stands with its limits, for every counted answer and every refusal
- * (draft-ietf-httpapi-ratelimit-headers, structured fields): all policies, and of the one with the least left in
- * proportion what is left and in how many seconds it begins anew.
+ * The rate limit headers of every charged response and every refusal (draft-ietf-httpapi-ratelimit-headers, structured
+ * fields): all policies, and for the policy with the smallest share left, how much is left (r) and in how many seconds
+ * its window ends (t).
  *
  *     RateLimit-Policy: "rl_qps";q=5;w=1, "rl_qpm";q=50;w=60, …
  *     RateLimit: "rl_qps";r=4;t=1
  */
 export function createLimitHeaders(): LimitHeaders {
-  /** What does not change within a month is written once. */
+  /** The text of the policies changes only with the length of the month. */
   const texts = new WeakMap<readonly Policy[], { text: string; sinceTs: number; untilTs: number }>();
 
   function policyText(policies: readonly Policy[], ts: number): string {
-    const known = texts.get(policies);
-    if (known !== undefined && ts >= known.sinceTs && ts < known.untilTs) return known.text;
+    const cached = texts.get(policies);
+    if (cached !== undefined && ts >= cached.sinceTs && ts < cached.untilTs) return cached.text;
     const text = policies
       .map(({ name, limit, window }) => `"${name}";q=${limit};w=${windowSeconds(window, ts)}`)
       .join(', ');

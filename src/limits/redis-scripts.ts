@@ -1,25 +1,25 @@
-// Each operation is one script over the one key of an account, so that it is atomic and takes one round trip. A take keeps
-// Redis busy for 15 µs; with a hash in place of the text it was a quarter more.
+// Each operation is one script over one key per account, so it is atomic and takes one round trip. TAKE needs 15 µs in
+// Redis; with a hash instead of a string it needed a quarter more.
 //
-// The value is seven numbers: the newest second that was counted in, the counts of its second, minute and hour, then the
-// newest day with its count and that of its month. An account whose key is missing is unknown here, not unused.
+// The value is seven numbers: the newest second with counts, the counts of its second, minute and hour, then the newest
+// day, its count and the count of its month. If the key is missing, the counts are unknown, not zero.
 
-/** Said in place of admitted (1) or not (0): the key is missing. */
-export const UNKNOWN_HERE = -1;
+/** A state in replies, beside admitted (1) and not admitted (0). */
+export const KEY_MISSING = -1;
 
-/** Longer than any month, so that no month loses its count while it lasts; what is gone is read from the store again. */
+/** Longer than any month, so that no month loses its count. Counts of an expired key are read from the store. */
 const KEY_LIFE_SECONDS = 32 * 86_400;
 /** Calls are counted in their second only. */
 const CALLS_LIFE_SECONDS = 60;
 
 const COMMON = `
--- By the clock of Redis, which all nodes share. Only tests give a second of their own.
+-- The clock of Redis, which all nodes share. Only tests pass a second.
 local function now(given)
   if given ~= '' then return tonumber(given) end
   return tonumber(redis.call('TIME')[1])
 end
 
--- Months since 1970 of a day since 1970: as core/quota.ts counts them, by Howard Hinnant's civil_from_days.
+-- Days since 1970 to months since 1970, as in core/quota.ts; the algorithm is Howard Hinnant's civil_from_days.
 local function month_of(day)
   local shifted = day + 719468
   local era = math.floor(shifted / 146097)
@@ -46,7 +46,7 @@ local function save(key, c)
   else redis.call('SET', key, value, 'KEEPTTL') end
 end
 
--- A window that has passed is empty again. A clock that was set back does not open one a second time.
+-- Resets the windows that have ended. A clock that was set back does not reset a window a second time.
 local function roll_day(c, dayIndex)
   if dayIndex <= c.dayIndex then return end
   if month_of(dayIndex) > month_of(c.dayIndex) then c.month = 0 end
@@ -62,41 +62,41 @@ local function roll(c, ts)
   c.ts = ts
 end
 
-local function answer(state, ts, c)
+local function reply(state, ts, c)
   return { state, ts, c.second, c.minute, c.hour, c.day, c.month }
 end
 
-local function unknown(ts)
-  return { ${UNKNOWN_HERE}, ts, 0, 0, 0, 0, 0 }
+local function key_missing(ts)
+  return { ${KEY_MISSING}, ts, 0, 0, 0, 0, 0 }
 end
 `;
 
-/** Arguments: second or '', weight, and the limits of second, minute, hour, day, month, '' for none. */
+/** Arguments: second or '', weight, and the limits of second, minute, hour, day and month; '' means no limit. */
 export const TAKE = `${COMMON}
 local ts, weight = now(ARGV[1]), tonumber(ARGV[2])
 local c = load(KEYS[1])
-if not c then return unknown(ts) end
+if not c then return key_missing(ts) end
 roll(c, ts)
 local function is_full(count, limit) return limit ~= '' and count >= limit + 0 end
 if is_full(c.second, ARGV[3]) or is_full(c.minute, ARGV[4]) or is_full(c.hour, ARGV[5])
-  or is_full(c.day, ARGV[6]) or is_full(c.month, ARGV[7]) then return answer(0, ts, c) end
+  or is_full(c.day, ARGV[6]) or is_full(c.month, ARGV[7]) then return reply(0, ts, c) end
 c.second, c.minute, c.hour = c.second + weight, c.minute + weight, c.hour + weight
 c.day, c.month = c.day + weight, c.month + weight
 save(KEYS[1], c)
-return answer(1, ts, c)
+return reply(1, ts, c)
 `;
 
 /** Arguments: second or ''. */
 export const READ = `${COMMON}
 local ts = now(ARGV[1])
 local c = load(KEYS[1])
-if not c then return unknown(ts) end
+if not c then return key_missing(ts) end
 roll(c, ts)
-return answer(1, ts, c)
+return reply(1, ts, c)
 `;
 
 /**
- * Makes the counts at least what the store holds for a day and its month; never less, so it may come twice or late.
+ * Raises the counts of a day and its month to at least those of the store. Never lowers them, so it can be repeated.
  * Arguments: second or '', index of the day, count of the day, count of the month.
  */
 export const RAISE = `${COMMON}
@@ -113,7 +113,7 @@ return 1
 `;
 
 /** Arguments: index of the day of the query, weight. */
-export const GIVE_BACK = `${COMMON}
+export const REFUND = `${COMMON}
 local dayIndex, weight = tonumber(ARGV[1]), tonumber(ARGV[2])
 local c = load(KEYS[1])
 if not c then return 0 end

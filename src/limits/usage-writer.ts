@@ -2,52 +2,52 @@ import { windowIndex } from '../core/quota.ts';
 import type { Usage, UsageStore } from './store.ts';
 
 export type UsageWriterOptions = {
-  /** How often day and month are written down: what a crash may lose. */
+  /** How often day and month are written to the store. A crash loses the counts since the last write. */
   flushMs?: number;
-  /** Counts that could not be written are kept and tried again. */
+  /** Called when counts could not be written. They are kept, and the next flush tries again. */
   onFlushFailed?(error: unknown): void;
 };
 
-/** What this node has counted and not yet written down. */
+/** Collects the counts of this node and writes them to the store in batches. */
 export type UsageWriter = {
-  /** Counts for the day and the month that hold `ts`; less than nothing for what is given back. */
-  note(sub: string, ts: number, count: number): void;
-  /** When it is done, everything noted before is written, or `onFlushFailed` was told. */
+  /** Adds to the day and the month of `ts`. A refund has a negative count. */
+  add(sub: string, ts: number, count: number): void;
+  /** Resolves when everything added before is written, or after `onFlushFailed`. */
   flush(): Promise<void>;
-  /** Writes the rest. */
+  /** Stops the timer and writes the rest. */
   close(): Promise<void>;
 };
 
-/** Half of the second that a crash may cost, the other half being left for the write itself. */
+/** A crash may lose one second of counts: half of it until the flush, half for the write itself. */
 const FLUSH_MS = 500;
 
 export function createUsageWriter(
-  control: Pick<UsageStore, 'addUsage'>,
+  store: Pick<UsageStore, 'addUsage'>,
   { flushMs = FLUSH_MS, onFlushFailed = () => {} }: UsageWriterOptions,
 ): UsageWriter {
-  /** By account, one entry for each day. */
+  /** By account, one entry per day. */
   let unwritten = new Map<string, Usage[]>();
-  /** The windows of the second that was noted last: under load most notes fall into it. */
+  /** The windows of the last second, cached: under load most calls of `add` are in the same second. */
   let newest = { ts: Number.NaN, day: 0, month: 0 };
   let writing: Promise<void> = Promise.resolve();
   let next: Promise<void> | null = null;
   const timer = setInterval(flush, flushMs);
   timer.unref();
 
-  function note(sub: string, ts: number, count: number): void {
+  function add(sub: string, ts: number, count: number): void {
     if (ts !== newest.ts) newest = { ts, day: windowIndex('day', ts), month: windowIndex('month', ts) };
-    add({ sub, day: newest.day, month: newest.month, count });
+    addUnwritten({ sub, day: newest.day, month: newest.month, count });
   }
 
-  function add(usage: Usage): void {
+  function addUnwritten(usage: Usage): void {
     const days = unwritten.get(usage.sub);
-    const known = days?.find(({ day }) => day === usage.day);
-    if (known !== undefined) known.count += usage.count;
+    const sameDay = days?.find(({ day }) => day === usage.day);
+    if (sameDay !== undefined) sameDay.count += usage.count;
     else if (days !== undefined) days.push(usage);
     else unwritten.set(usage.sub, [usage]);
   }
 
-  /** One batch is written at a time, and whoever asks meanwhile shares the next one. */
+  /** Writes one batch at a time. Calls during a write share the next batch. */
   function flush(): Promise<void> {
     next ??= writing.then(write);
     writing = next;
@@ -60,15 +60,15 @@ export function createUsageWriter(
     const batch = [...unwritten.values()].flat();
     unwritten = new Map();
     try {
-      await control.addUsage(batch);
+      await store.addUsage(batch);
     } catch (error) {
-      batch.forEach(add);
+      batch.forEach(addUnwritten);
       onFlushFailed(error);
     }
   }
 
   return {
-    note,
+    add,
     flush,
     async close() {
       clearInterval(timer);

@@ -5,7 +5,7 @@ import { MAX_INTEGER } from '../http/scalars.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description });
 
-/** The names are those of the wire: q for queries, m for month, s and h for soft and hard, rl for rate limit. */
+/** Keys are abbreviations: q queries, m month, s and h soft and hard limit, rl rate limit, qp queries per. */
 export const LimitsResponse = Type.Object({
   status: Type.Literal(200),
   code: Type.Literal(200),
@@ -16,11 +16,11 @@ export const LimitsResponse = Type.Object({
   limits: Type.Object({
     ads: Type.String({ description: 'Datasets that may be queried, separated by commas.' }),
     trs: Type.String({ description: 'Access level.' }),
-    qms: count('Queries a month, soft limit: passing it is noted.'),
-    qmh: count('Queries a month, hard limit: from there on queries are refused.'),
-    rl_qph: count('Queries an hour.'),
-    rl_qpm: count('Queries a minute.'),
-    rl_qps: count('Queries a second.'),
+    qms: count('Queries per month, soft limit: exceeding it is only logged.'),
+    qmh: count('Queries per month, hard limit: further queries are refused.'),
+    rl_qph: count('Queries per hour.'),
+    rl_qpm: count('Queries per minute.'),
+    rl_qps: count('Queries per second.'),
   }),
   current: Type.Object({
     qpm: count('Queries this month.'),

@@ -85,7 +85,7 @@ test('a query that fails on our side is refunded to month and day, not to the ra
     urlLast: unavailable,
     urlId: () => Promise.reject(new Error('a defect')),
     urlHistory: () => new Promise(() => {}),
-    search: () => ({ [Symbol.asyncIterator]: () => ({ next: away }) }),
+    search: () => ({ [Symbol.asyncIterator]: () => ({ next: unavailable }) }),
   });
   const world = await withAccounts(t, {}, { services: { store }, options: { queryBudgetMs: 20 } });
   const current = await counted(world, [...QUERIES.slice(0, 3), search('192.0.2.0/24')]);

@@ -16,8 +16,8 @@ const policies = policiesOf({ ...limitsOf(developer), rlQps: 100, rlQpm: 100, rl
 
 countersContract(countersOver((_t, control, nowMs) => createMemoryCounters(control, { nowMs })));
 
-test('day and month are there again after a restart, the rates begin anew', async (t) => {
-  const control = await openedControl(t);
+test('day and month survive a restart, the rates start at zero', async (t) => {
+  const control = await temporaryControl(t);
   const before = createMemoryCounters(control, { nowMs: () => T * 1000 });
   await before.take(SUB, policies, 7);
   await before.close();
@@ -26,8 +26,8 @@ test('day and month are there again after a restart, the rates begin anew', asyn
   assert.deepEqual((await after.read(SUB)).counts, { second: 0, minute: 0, hour: 0, day: 7, month: 7 });
 });
 
-test('the counts of yesterday belong to the month, not to today', async (t) => {
-  const control = await openedControl(t);
+test('the counts of yesterday count for the month, not for today', async (t) => {
+  const control = await temporaryControl(t);
   const yesterday = T - 86_400;
   const usage = { sub: SUB, day: windowIndex('day', yesterday), month: windowIndex('month', yesterday), count: 5 };
   await control.addUsage([usage]);
@@ -37,8 +37,8 @@ test('the counts of yesterday belong to the month, not to today', async (t) => {
   assert.deepEqual([counts.day, counts.month], [0, 5]);
 });
 
-test('a clock that was set back opens no window a second time', async (t) => {
-  const control = await openedControl(t);
+test('a clock that is set back does not reset a window', async (t) => {
+  const control = await temporaryControl(t);
   let ts = T;
   const counters = createMemoryCounters(control, { nowMs: () => ts * 1000 });
   t.after(() => counters.close());
@@ -47,14 +47,14 @@ test('a clock that was set back opens no window a second time', async (t) => {
   assert.equal((await counters.take(SUB, policies, 1)).counts.second, 5);
 });
 
-test('counts that could not be written are kept and written later, once', async () => {
+test('counts that cannot be written are kept and written later, once', async () => {
   const written: Usage[] = [];
-  let isAway = true;
+  let isDown = true;
   const failures: unknown[] = [];
   const flaky = {
     usage: async () => ({ day: 0, month: 0 }),
     async addUsage(batch: readonly Usage[]) {
-      if (isAway) throw new Error('away');
+      if (isDown) throw new Error('no database');
       written.push(...batch);
     },
   };
@@ -70,7 +70,7 @@ test('counts that could not be written are kept and written later, once', async 
   await counters.take(SUB, policies, 3);
   await failed.promise;
   await counters.take(SUB, policies, 2);
-  isAway = false;
+  isDown = false;
   await counters.close();
   assert.ok(failures.length > 0);
   assert.equal(
@@ -92,44 +92,44 @@ test('counts are written every half second, one batch at a time, until the end',
       written.push(...batch.map(({ count }) => count));
     },
   };
-  const turn = () => new Promise(setImmediate);
+  const nextIteration = () => new Promise(setImmediate);
   const counters = createMemoryCounters(slow, { nowMs: () => T * 1000 });
   await counters.take(SUB, policies, 3);
   t.mock.timers.tick(499);
-  await turn();
+  await nextIteration();
   assert.equal(gates.length, 0);
   t.mock.timers.tick(1);
-  await turn();
+  await nextIteration();
   assert.equal(gates.length, 1);
   await counters.take(SUB, policies, 2);
   t.mock.timers.tick(500);
   const closed = counters.close();
-  await turn();
-  assert.equal(gates.length, 1, 'the first batch is still under way');
+  await nextIteration();
+  assert.equal(gates.length, 1, 'the first batch is still being written');
   gates[0]?.resolve();
-  await turn();
+  await nextIteration();
   gates[1]?.resolve();
   await closed;
   assert.deepEqual(written, [3, 2]);
 });
 
-test('an account whose usage cannot be read now is read again later', async (t) => {
-  let isAway = true;
+test('the usage of an account is read again after a failed read', async (t) => {
+  let isDown = true;
   const flaky = {
     async usage() {
-      if (isAway) throw new Error('away');
+      if (isDown) throw new Error('no database');
       return { day: 1, month: 2 };
     },
     addUsage: async () => {},
   };
   const counters = createMemoryCounters(flaky, { nowMs: () => T * 1000 });
   t.after(() => counters.close());
-  await assert.rejects(async () => counters.take(SUB, policies, 1), /away/);
-  isAway = false;
+  await assert.rejects(async () => counters.take(SUB, policies, 1), /no database/);
+  isDown = false;
   assert.equal((await counters.take(SUB, policies, 1)).counts.month, 3);
 });
 
-async function openedControl(t: TestContext) {
+async function temporaryControl(t: TestContext) {
   const control = await openControl({ dataDir: temporaryFolder(t) });
   t.after(() => control.close());
   return control;

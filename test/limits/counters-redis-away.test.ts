@@ -19,9 +19,9 @@ const PROBE_MS = 20;
 const NO_LIMIT: Policy[] = [];
 const limited = (window: Policy['window'], limit: number): Policy[] => [{ name: window, window, limit }];
 
-type Node = { counters: Counters; link: RedisLink; told: string[]; countedLocally(): number };
+type Node = { counters: Counters; link: RedisLink; changes: string[]; countedLocally(): number };
 
-test('local: each node counts on from what it knew, and Redis takes it in when it is back', async (t) => {
+test('local: each node continues from its last counts, and Redis gets all counts when it is back', async (t) => {
   const { redis, nodes, usage } = await world(t, 'local', 2);
   const [a, b] = nodes as [Node, Node];
   await a.counters.take(SUB, NO_LIMIT, 10);
@@ -31,7 +31,7 @@ test('local: each node counts on from what it knew, and Redis takes it in when i
   const { counts, isAdmitted } = await a.counters.take(SUB, limited('month', 20), 3);
   assert.deepEqual([isAdmitted, counts.month >= 13, counts.second], [true, true, counts.month]);
   assert.ok((await b.counters.take(SUB, limited('month', 20), 4)).isAdmitted);
-  assert.equal((await b.counters.take(SUB, limited('second', 19), 1)).isAdmitted, false, 'the rates go on too');
+  assert.equal((await b.counters.take(SUB, limited('second', 19), 1)).isAdmitted, false, 'the rates continue too');
   assert.deepEqual([a.countedLocally(), b.countedLocally()], [1, 2]);
   await usage.settled(22);
 
@@ -40,7 +40,7 @@ test('local: each node counts on from what it knew, and Redis takes it in when i
   assert.equal((await a.counters.read(SUB)).counts.month, 22);
   assert.equal((await b.counters.take(SUB, NO_LIMIT, 1)).counts.day, 23);
   assert.deepEqual(
-    nodes.map(({ told }) => told),
+    nodes.map(({ changes }) => changes),
     [
       ['down', 'up'],
       ['down', 'up'],
@@ -51,26 +51,26 @@ test('local: each node counts on from what it knew, and Redis takes it in when i
   assert.equal((await a.counters.take(SUB, NO_LIMIT, 1)).counts.month, 24, 'with what the other has counted meanwhile');
 });
 
-test('local: a Redis that kept its keys takes in what was counted meanwhile, once', async (t) => {
+test('local: a Redis that kept its keys gets the local counts, once', async (t) => {
   const { redis, nodes, usage } = await world(t, 'local', 1);
   const [a] = nodes as [Node];
   await a.counters.take(SUB, NO_LIMIT, 10);
   redis.signal('SIGSTOP');
-  const began = performance.now();
+  const startMs = performance.now();
   const { counts } = await a.counters.take(SUB, NO_LIMIT, 3);
   assert.equal(counts.month, 13);
-  assert.ok(performance.now() - began < 5_000, 'a silent Redis was given up');
+  assert.ok(performance.now() - startMs < 5_000, 'a silent Redis counts as down');
   const taken = await Promise.all(Array.from({ length: 100 }, () => a.counters.take(SUB, NO_LIMIT, 1)));
   assert.equal(taken.at(-1)?.counts.month, 113);
   await usage.settled(113);
   redis.signal('SIGCONT');
   await untilUp(a.link);
-  // The take that Redis never answered lay in its socket. Whether it was counted there too, the greater count is right.
+  // The unanswered command was still in the socket. Redis may have run it, but the greater count is used.
   assert.equal((await a.counters.read(SUB)).counts.month, 113);
   assert.equal((await a.counters.take(SUB, NO_LIMIT, 1)).counts.month, 114);
 });
 
-test('refuse: 503 with a time to come again, nothing is counted, and what failed is still given back', async (t) => {
+test('refuse: 503 with Retry-After, nothing is counted, and a refund still reaches the store', async (t) => {
   const { redis, nodes, usage } = await world(t, 'refuse', 1);
   const [a] = nodes as [Node];
   const { ts } = await a.counters.take(SUB, NO_LIMIT, 10);
@@ -79,7 +79,7 @@ test('refuse: 503 with a time to come again, nothing is counted, and what failed
   await assert.rejects(async () => a.counters.take(SUB, NO_LIMIT, 1), refused);
   await assert.rejects(a.counters.takeCall(SUB, 1), refused);
   await assert.rejects(a.counters.read(SUB), refused);
-  await a.counters.giveBack(SUB, 4, ts);
+  await a.counters.refund(SUB, 4, ts);
   await usage.settled(6);
   await redis.startAgain();
   await untilUp(a.link);
@@ -88,7 +88,7 @@ test('refuse: 503 with a time to come again, nothing is counted, and what failed
 });
 
 for (const whenDown of ['local', 'refuse'] as const) {
-  test(`Redis is killed and comes back empty under load: ${whenDown}`, async (t) => {
+  test(`Redis is killed under load and restarts empty: ${whenDown}`, async (t) => {
     const { redis, nodes, usage } = await world(t, whenDown, 3);
     const isOver = { value: false };
     let [admitted, refused] = [0, 0];
@@ -119,18 +119,18 @@ for (const whenDown of ['local', 'refuse'] as const) {
     await until(() => admitted > atReturn + 1_000);
     isOver.value = true;
     await Promise.all(load);
-    for (const { told } of nodes) assert.deepEqual(told, ['down', 'up']);
+    for (const { changes } of nodes) assert.deepEqual(changes, ['down', 'up']);
     if (whenDown === 'local') assert.equal(refused, 0);
     await usage.settled(admitted);
-    // What other nodes had not written when the key was filled may be missing in Redis, half a second at most; what
-    // it counted and could not answer may be too much there.
+    // Redis may lack counts that other nodes had not written when the key was filled, half a second of them at most. It
+    // may have too many for commands that it ran but could not answer.
     const { counts } = await (nodes[0] as Node).counters.read(SUB);
     const halfSecond = 30 * 500;
     assert.ok(Math.abs(counts.month - admitted) < Math.min(halfSecond, admitted / 2), `${counts.month} of ${admitted}`);
   });
 }
 
-test('a server that starts without Redis counts by itself until it is there', async (t) => {
+test('a server that starts without Redis counts locally until Redis is up', async (t) => {
   const port = await freePort();
   const control = await openControl({ dataDir: temporaryFolder(t) });
   const node = await openNode(t, { url: `redis://127.0.0.1:${port}`, prefix: 'x', control, whenDown: 'local' });
@@ -138,7 +138,7 @@ test('a server that starts without Redis counts by itself until it is there', as
     await node.counters.close();
     await control.close();
   });
-  assert.deepEqual(node.told, ['down']);
+  assert.deepEqual(node.changes, ['down']);
   assert.equal((await node.counters.take(SUB, NO_LIMIT, 2)).counts.month, 2);
   const redis = await startRedis({ port });
   t.after(() => redis.stop());
@@ -147,14 +147,14 @@ test('a server that starts without Redis counts by itself until it is there', as
   assert.equal(node.countedLocally(), 1);
 });
 
-test('a server that takes connections and says nothing is left for one that answers at the same address', async (t) => {
+test('a silent server is replaced by one that answers at the same address', async (t) => {
   const port = await freePort();
   const held: Socket[] = [];
   const silent = createServer((socket) => held.push(socket.on('error', () => {}))).listen(port, '127.0.0.1');
   await once(silent, 'listening');
   const link = await temporaryLink(t, { url: `redis://127.0.0.1:${port}`, probeMs: PROBE_MS });
   assert.deepEqual([link.isUp(), held.length > 0], [false, true]);
-  // It takes no new connections, and does not end those that it has.
+  // Accepts no new connections, but keeps the open ones.
   silent.close();
   const redis = await startRedis({ port });
   t.after(() => redis.stop());
@@ -162,7 +162,7 @@ test('a server that takes connections and says nothing is left for one that answ
   for (const socket of held) socket.destroy();
 });
 
-/** A Redis of its own, and nodes that share it and a store. The clock stands at T. */
+/** Starts a Redis, and nodes that share it and a store. The time is always T. */
 async function world(t: TestContext, whenDown: WhenDown, count: number) {
   let server: RedisServer = await startRedis();
   t.after(() => server.stop('SIGKILL'));
@@ -185,11 +185,11 @@ async function world(t: TestContext, whenDown: WhenDown, count: number) {
       },
     },
     usage: {
-      /** Waits until the store holds so many for the month. */
+      /** Waits until the store has this count for the month. */
       async settled(expected: number) {
         const used = () => control.usage(SUB, windowIndex('day', T), windowIndex('month', T));
-        const givesUpAt = Date.now() + 10_000;
-        while ((await used()).month !== expected && Date.now() < givesUpAt) {
+        const deadlineMs = Date.now() + 10_000;
+        while ((await used()).month !== expected && Date.now() < deadlineMs) {
           await new Promise((resolve) => setTimeout(resolve, 10));
         }
         assert.deepEqual(await used(), { day: expected, month: expected });
@@ -202,13 +202,13 @@ type NodeOptions = { url: string; prefix: string; control: Control; whenDown: Wh
 
 async function openNode(t: TestContext, { url, prefix, control, whenDown }: NodeOptions): Promise<Node> {
   const link = await temporaryLink(t, { url, prefix, probeMs: PROBE_MS });
-  const told: string[] = [];
-  link.watch({ onDown: () => told.push('down'), onUp: () => told.push('up') });
+  const changes: string[] = [];
+  link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
   let locally = 0;
   const counters = createRedisCounters(link, control, {
     whenDown,
     nowMs: () => T * 1000,
     onCountedLocally: () => locally++,
   });
-  return { counters, link, told, countedLocally: () => locally };
+  return { counters, link, changes, countedLocally: () => locally };
 }

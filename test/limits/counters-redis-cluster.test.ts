@@ -24,11 +24,11 @@ countersContract(
   ),
 );
 
-test('accounts are spread over the nodes, and one that is killed and comes back empty loses no month', async (t) => {
+test('accounts are distributed over the nodes, and no month is lost when a node is killed and restarts empty', async (t) => {
   const control = await openControl({ dataDir: temporaryFolder(t) });
   const link = await temporaryLink(t, { url: cluster.url, probeMs: 50, prefix: temporaryPrefix() });
-  const told: string[] = [];
-  link.watch({ onDown: () => told.push('down'), onUp: () => told.push('up') });
+  const changes: string[] = [];
+  link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
   const counters = createRedisCounters(link, control, { whenDown: 'local', nowMs: () => T * 1000 });
   t.after(async () => {
     await counters.close();
@@ -48,12 +48,12 @@ test('accounts are spread over the nodes, and one that is killed and comes back 
     await takeAll(),
     SUBS.map(() => 2),
   );
-  assert.deepEqual(told, ['down']);
+  assert.deepEqual(changes, ['down']);
   await cluster.startAgain(1);
   await untilUp(link);
   assert.deepEqual(
     await takeAll(),
     SUBS.map(() => 3),
   );
-  assert.deepEqual(told, ['down', 'up']);
+  assert.deepEqual(changes, ['down', 'up']);
 });

@@ -25,11 +25,11 @@ countersContract(
   ),
 );
 
-test('the primary is killed: the replica takes over by itself, and counts go on', async (t) => {
+test('when the primary is killed, the replica takes over and counting continues', async (t) => {
   const control = await openControl({ dataDir: temporaryFolder(t) });
   const link = await temporaryLink(t, { url: servers.url, probeMs: 20 });
-  const told: string[] = [];
-  link.watch({ onDown: () => told.push('down'), onUp: () => told.push('up') });
+  const changes: string[] = [];
+  link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
   const counters = createRedisCounters(link, control, { whenDown: 'local', nowMs: () => T * 1000 });
   t.after(async () => {
     await counters.close();
@@ -40,7 +40,7 @@ test('the primary is killed: the replica takes over by itself, and counts go on'
   assert.equal((await counters.take(SUB, [], 5)).counts.month, 15);
   await untilUp(link);
   assert.equal((await counters.take(SUB, [], 1)).counts.month, 16);
-  assert.deepEqual(told, ['down', 'up']);
+  assert.deepEqual(changes, ['down', 'up']);
 });
 
 async function dropConnections(port: number): Promise<void> {
@@ -49,7 +49,7 @@ async function dropConnections(port: number): Promise<void> {
   redis.disconnect();
 }
 
-test('sentinels tell of a new primary while one of them is being asked for it: the link comes back', async (t) => {
+test('the link recovers when a sentinel announces a new primary while it is queried for the primary', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop('SIGKILL'));
   const sentinel = await startSentinelStub(t, redis.port);

@@ -17,7 +17,7 @@ const monthly = (limit: number): Policy[] => [{ name: 'qmh', window: 'month', li
 
 countersContract(countersOver((t, control, nowMs) => temporaryRedisCounters(t, control, { nowMs })));
 
-test('several nodes with one account: 20,000 queries at once with 1,000 left, exactly 1,000 are let in', async (t) => {
+test('of 20,000 concurrent queries on three nodes with 1,000 left, exactly 1,000 are admitted', async (t) => {
   const { counters } = await nodes(t, 3);
   const policies = monthly(1_000);
   const taken = await Promise.all(
@@ -27,16 +27,16 @@ test('several nodes with one account: 20,000 queries at once with 1,000 left, ex
   for (const node of counters) assert.equal((await node.read(SUB)).counts.month, 1_000);
 });
 
-test('what each node has counted is written down once', async (t) => {
+test('the counts of each node are written to the store once', async (t) => {
   const { counters, control } = await nodes(t, 3, { nowMs: () => T * 1000 });
   for (const [i, node] of counters.entries()) await node.take(SUB, monthly(100), 10 ** i);
-  await counters[0]?.giveBack(SUB, 1, T);
+  await counters[0]?.refund(SUB, 1, T);
   for (const node of counters) await node.close();
   const used = await control.usage(SUB, windowIndex('day', T), windowIndex('month', T));
   assert.deepEqual(used, { day: 110, month: 110 });
 });
 
-test("windows go by Redis's own clock", async (t) => {
+test('windows follow the clock of Redis', async (t) => {
   const { counters } = await nodes(t, 1);
   const redis = await plainClient(t);
   const before = Number((await redis.time())[0]);
@@ -45,7 +45,7 @@ test("windows go by Redis's own clock", async (t) => {
   assert.ok(ts !== undefined && before <= ts && ts <= after, `${before} ≤ ${ts} ≤ ${after}`);
 });
 
-test('a clock that was set back opens no window a second time', async (t) => {
+test('a clock that is set back does not reset a window', async (t) => {
   let ts = T;
   const { counters } = await nodes(t, 1, { nowMs: () => ts * 1000 });
   await counters[0]?.take(SUB, monthly(10), 4);
@@ -54,7 +54,7 @@ test('a clock that was set back opens no window a second time', async (t) => {
   assert.deepEqual(counts, { second: 5, minute: 5, hour: 5, day: 5, month: 5 });
 });
 
-test('months are those of the calendar', async (t) => {
+test('months are calendar months', async (t) => {
   let ts = 0;
   const { counters } = await nodes(t, 1, { nowMs: () => ts * 1000 });
   const everyDay = Array.from({ length: 5 * 366 }, (_, i) => windowIndex('day', T) + i);
@@ -69,19 +69,19 @@ test('months are those of the calendar', async (t) => {
   }
 });
 
-test('a Redis that lost its keys goes on from the store', async (t) => {
+test('a Redis that lost its keys is filled from the store', async (t) => {
   const { counters, prefix } = await nodes(t, 2, { nowMs: () => T * 1000, flushMs: NEVER_MS });
   const [first, second] = counters as [Counters, Counters];
   await first.take(SUB, monthly(100), 7);
   const redis = await plainClient(t);
   assert.equal(await redis.del(`${prefix}:{${SUB}}:queries`), 1);
-  // The node that finds the key missing has written down its own counts before it looks into the store.
+  // The node that finds the key missing writes its own counts before it reads the store.
   const { counts } = await first.take(SUB, monthly(100), 1);
   assert.deepEqual(counts, { second: 1, minute: 1, hour: 1, day: 8, month: 8 });
   assert.equal((await second.read(SUB)).counts.month, 8);
 });
 
-test('keys of one account are in one slot, and expire', async (t) => {
+test('the keys of an account are in one slot, and expire', async (t) => {
   const { counters, prefix } = await nodes(t, 1, { nowMs: () => T * 1000 });
   await counters[0]?.take(SUB, monthly(10), 1);
   await counters[0]?.takeCall(SUB, 10);
@@ -97,7 +97,7 @@ test('keys of one account are in one slot, and expire', async (t) => {
   }
 });
 
-test('calls are counted in their second, by all nodes together', async (t) => {
+test('calls are counted per second, over all nodes', async (t) => {
   let ts = T;
   const { counters } = await nodes(t, 2, { nowMs: () => ts * 1000 });
   const [first, second] = counters as [Counters, Counters];
@@ -109,23 +109,23 @@ test('calls are counted in their second, by all nodes together', async (t) => {
   assert.equal((await second.takeCall(SUB, 2)).counts.second, 1);
 });
 
-test('an account whose usage cannot be read now is read again later', async (t) => {
-  let isAway = true;
+test('the usage of an account is read again after a failed read', async (t) => {
+  let isDown = true;
   const flaky = {
     async usage() {
-      if (isAway) throw new Error('away');
+      if (isDown) throw new Error('no database');
       return { day: 1, month: 2 };
     },
     addUsage: async () => {},
   };
   const counters = createRedisCounters(await temporaryLink(t), flaky, { whenDown: 'local' });
   t.after(() => counters.close());
-  await assert.rejects(async () => counters.take(SUB, monthly(10), 1), /away/);
-  isAway = false;
+  await assert.rejects(async () => counters.take(SUB, monthly(10), 1), /no database/);
+  isDown = false;
   assert.equal((await counters.take(SUB, monthly(10), 1)).counts.month, 3);
 });
 
-/** Nodes with connections of their own to the same Redis and the same store. */
+/** Nodes with separate connections to the same Redis and the same store. */
 async function nodes(t: TestContext, count: number, options: Partial<RedisCountersOptions> = {}) {
   const prefix = temporaryPrefix();
   const control: Control = await openControl({ dataDir: temporaryFolder(t) });

@@ -8,30 +8,30 @@ import { createRedisCounters, type RedisCountersOptions } from '../../src/limits
 import { openRedisLink, type RedisLink, type RedisLinkOptions } from '../../src/redis/link.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 
-/** A name that no other test uses. */
+/** A prefix that no other test uses. */
 export const temporaryPrefix = (): string => `urlwarden-test-${randomUUID()}`;
 
-/** A connection as one node has it, closed after the test; to the server of this run unless a URL is given. */
+/** A connection of one node, closed after the test. Default: to the Redis server of this test run. */
 export async function temporaryLink(
   t: TestContext,
   { url = redisServerUrl(), ...options }: Partial<RedisLinkOptions> & { url?: string } = {},
 ): Promise<RedisLink> {
   const address = parseRedisUrl(url);
-  if (address === null) throw new Error(`${url} names no Redis`);
+  if (address === null) throw new Error(`${url} is not a Redis URL`);
   const link = await openRedisLink(address, { prefix: temporaryPrefix(), ...options });
   t.after(() => link.close());
   return link;
 }
 
-/** Fails after half a minute: Redis is asked every second at least. */
+/** Fails after 30 s: Redis is probed every second. */
 export async function untilUp(link: RedisLink): Promise<void> {
   for (const givesUpMs = performance.now() + 30_000; !link.isUp(); ) {
-    assert.ok(performance.now() < givesUpMs, 'the link does not come back');
+    assert.ok(performance.now() < givesUpMs, 'Redis did not come back');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
 
-/** Counters on the Redis of this run, under a prefix of their own; whoever asks for them closes them. */
+/** Counters on the Redis server of this test run, with a unique prefix. The caller closes them. */
 export async function temporaryRedisCounters(
   t: TestContext,
   control: Control,

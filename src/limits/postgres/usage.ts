@@ -2,9 +2,9 @@ import type { Database } from '../../database/postgres/database.ts';
 import type { UsageStore } from '../store.ts';
 
 /**
- * One statement for a batch of any size. Rows are taken in the order of their keys, so that nodes that write at the same
- * time wait for each other and never in a circle. What is given back of a count that is not there is left out: a new row
- * would be negative, because `excluded` has no other value than the one to be inserted.
+ * One statement for a batch of any size. Rows are locked in the order of their keys, so that concurrent nodes cannot
+ * deadlock. A refund for a missing row is ignored: the row would be inserted with a negative count, because `excluded`
+ * holds only the value to insert.
  */
 const ADD_USAGE = `
   with given as (
@@ -16,8 +16,8 @@ const ADD_USAGE = `
   insert into usage (sub, period, number, count)
   select sub, period, number, count from given
   where count >= 0 or exists (
-    select from usage as known
-    where known.sub = given.sub and known.period = given.period and known.number = given.number)
+    select from usage as stored
+    where stored.sub = given.sub and stored.period = given.period and stored.number = given.number)
   order by sub collate "C", period collate "C", number
   on conflict (sub, period, number) do update set count = greatest(0, usage.count + excluded.count)`;
 

@@ -5,10 +5,10 @@ import type { Policy } from '../../../src/core/quota.ts';
 import type { Counters } from '../../../src/limits/counters.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
-/** Counters whose clock stands at what `setNow` was given last. */
+/** Opens counters whose clock is set by `setNow`. */
 export type OpenCounters = (t: TestContext) => Promise<{ counters: Counters; setNow(ts: number): Promise<void> }>;
 
-/** Counters over an empty control store, by a clock that is set; both are closed after the test. */
+/** Counters on an empty control store, with a clock that the test sets. Both are closed after the test. */
 export function countersOver(
   create: (t: TestContext, control: Control, nowMs: () => number) => Counters | Promise<Counters>,
 ): OpenCounters {
@@ -39,7 +39,7 @@ const limits = (second: number, minute = 1e9, hour = 1e9, month = 1e9): Policy[]
   { name: 'qmh', window: 'month', limit: month },
 ];
 
-/** What every implementation of counters must do. */
+/** Tests for every implementation of counters. */
 export function countersContract(open: OpenCounters): void {
   suite('counters', () => {
     test('a query is added to every window with its whole weight', async (t) => {
@@ -52,14 +52,14 @@ export function countersContract(open: OpenCounters): void {
       assert.deepEqual(await counters.read(SUB), { counts, ts: T });
     });
 
-    test('accounts are counted apart', async (t) => {
+    test('accounts are counted separately', async (t) => {
       const { counters, setNow } = await open(t);
       await setNow(T);
       await counters.take(SUB, limits(10), 3);
       assert.equal((await counters.read('10000002')).counts.month, 0);
     });
 
-    test('every limit refuses by itself, and a refusal adds nothing', async (t) => {
+    test('each limit alone refuses, and a refused query is not counted', async (t) => {
       for (const policies of [limits(2), limits(9, 2), limits(9, 9, 2), limits(9, 9, 9, 2)]) {
         const { counters, setNow } = await open(t);
         await setNow(T);
@@ -70,7 +70,7 @@ export function countersContract(open: OpenCounters): void {
       }
     });
 
-    test('the last query that is let in may pass a limit by its weight less one', async (t) => {
+    test('the last admitted query may exceed a limit by its weight minus one', async (t) => {
       const { counters, setNow } = await open(t);
       await setNow(T);
       await counters.take(SUB, limits(10), 9);
@@ -79,7 +79,7 @@ export function countersContract(open: OpenCounters): void {
       assert.equal((await counters.take(SUB, limits(10), 1)).isAdmitted, false);
     });
 
-    test('each window begins anew at its own boundary in UTC', async (t) => {
+    test('each window restarts at its own boundary in UTC', async (t) => {
       const { counters, setNow } = await open(t);
       for (const [now, expect] of [
         ['2026-11-30T23:59:58Z', [1, 1, 1, 1, 1]],
@@ -96,21 +96,21 @@ export function countersContract(open: OpenCounters): void {
       }
     });
 
-    test('what is given back goes from day and month, never from the rates', async (t) => {
+    test('a refund is subtracted from day and month, not from the rates', async (t) => {
       const { counters, setNow } = await open(t);
       await setNow(T);
       const { ts } = await counters.take(SUB, limits(10), 9);
-      await counters.giveBack(SUB, 9, ts);
+      await counters.refund(SUB, 9, ts);
       assert.deepEqual((await counters.read(SUB)).counts, { second: 9, minute: 9, hour: 9, day: 0, month: 0 });
     });
 
-    test('what is given back belongs to the day and the month of its query', async (t) => {
+    test('a refund belongs to the day and the month of its query', async (t) => {
       const { counters, setNow } = await open(t);
       await setNow(at('2026-11-30T23:59:59Z'));
       const { ts } = await counters.take(SUB, limits(10), 5);
       await setNow(at('2026-12-01T00:00:00Z'));
       await counters.take(SUB, limits(10), 2);
-      await counters.giveBack(SUB, 5, ts);
+      await counters.refund(SUB, 5, ts);
       assert.deepEqual((await counters.read(SUB)).counts, { second: 2, minute: 2, hour: 2, day: 2, month: 2 });
     });
 
@@ -126,7 +126,7 @@ export function countersContract(open: OpenCounters): void {
       assert.deepEqual([isAdmitted, counts.second], [true, 1]);
     });
 
-    test('10,000 queries at once with 1,000 left: exactly 1,000 are let in', async (t) => {
+    test('of 10,000 concurrent queries with 1,000 left, exactly 1,000 are admitted', async (t) => {
       const { counters, setNow } = await open(t);
       await setNow(T);
       const policies = limits(1e9, 1e9, 1e9, 1_000);

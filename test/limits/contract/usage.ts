@@ -8,7 +8,7 @@ const used = (sub: string, day: number, month: number, count: number): Usage => 
 
 export function controlUsageSuite(open: OpenControl): void {
   suite('usage', () => {
-    test('adds up by account, day and month', async (t) => {
+    test('counts are summed by account, day and month', async (t) => {
       const control = await open(t);
       assert.deepEqual(await control.usage('1', 20_000, 657), { day: 0, month: 0 });
       await control.addUsage([used('1', 20_000, 657, 3), used('1', 20_001, 657, 4), used('2', 20_000, 657, 50)]);
@@ -19,20 +19,20 @@ export function controlUsageSuite(open: OpenControl): void {
       assert.deepEqual(await control.usage('2', 20_000, 657), { day: 50, month: 50 });
     });
 
-    test('a day and a month of the same number are kept apart', async (t) => {
+    test('a day and a month with the same number are separate', async (t) => {
       const control = await open(t);
       await control.addUsage([used('1', 5, 6, 1), used('1', 6, 7, 2)]);
       assert.deepEqual(await control.usage('1', 6, 6), { day: 2, month: 1 });
     });
 
-    test('a batch may name an account, a day and a month more than once', async (t) => {
+    test('a batch may contain an account, a day and a month more than once', async (t) => {
       const control = await open(t);
       await control.addUsage([used('1', 1, 1, 2), used('1', 2, 1, 3), used('1', 2, 1, 4)]);
       assert.deepEqual(await control.usage('1', 2, 1), { day: 7, month: 9 });
       await control.addUsage([]);
     });
 
-    test('what is given back is taken off, never below nothing', async (t) => {
+    test('a refund is subtracted, never below zero', async (t) => {
       const control = await open(t);
       await control.addUsage([used('1', 1, 1, 10)]);
       await control.addUsage([used('1', 1, 1, -4)]);
@@ -43,19 +43,19 @@ export function controlUsageSuite(open: OpenControl): void {
       assert.deepEqual(await control.usage('2', 1, 1), { day: 1, month: 1 });
     });
 
-    test('all of a batch or nothing', async (t) => {
+    test('a batch is written completely or not at all', async (t) => {
       const control = await open(t);
       await assert.rejects(control.addUsage([used('1', 1, 1, 10), used('1', 1.5, 1, 10)]));
       assert.deepEqual(await control.usage('1', 1, 1), { day: 0, month: 0 });
     });
 
-    test('numbers beyond 32 bits are kept', async (t) => {
+    test('counts may exceed 32 bits', async (t) => {
       const control = await open(t);
       for (let i = 0; i < 3; i++) await control.addUsage([used('1', 1, 1, 2_147_483_647)]);
       assert.deepEqual(await control.usage('1', 1, 1), { day: 6_442_450_941, month: 6_442_450_941 });
     });
 
-    test('does not raise the version', async (t) => {
+    test('counting does not raise the version', async (t) => {
       const control = await open(t);
       assert.equal(await raisesVersion(control, () => control.addUsage([used('1', 1, 1, 1)])), false);
     });
