@@ -29,11 +29,11 @@ export type App = {
   dataDir: string;
   /** Where the data is, for messages. */
   place: string;
-  /** Begins to answer and to fetch feeds. Closes everything when that fails. */
+  /** Starts to listen and to fetch feeds. Closes everything when that fails. */
   listen(): Promise<Listening>;
   /** Reads certificate and key again, for new connections; logs what is wrong with them. */
   rereadTls(): void;
-  /** Lets running answers finish, then closes everything. */
+  /** Waits for responses in progress, then closes everything. */
   close(): Promise<void>;
 };
 
@@ -42,14 +42,14 @@ export type Listening = {
   url: string;
   /** Null when the metrics are off. */
   metricsUrl: string | null;
-  /** The account that was made because there was none, with its password; null otherwise. */
+  /** The account that was created because there was none, with its password; otherwise null. */
   firstAccount: FirstAccount | null;
 };
 
 /** The issuer in every token; tokens of other servers are not accepted. */
 const ISSUER = 'urlwarden';
 
-/** Answers that still run this long after a stop are cut off. Service managers usually allow ten seconds. */
+/** Responses that take longer than this after a stop are aborted. Service managers usually allow ten seconds. */
 const CLOSE_GRACE_MS = 8_000;
 
 /** Demo data older than this is written again with times up to today: a search looks back twelve months by default. */
@@ -119,7 +119,7 @@ export async function openApp(settings: Settings): Promise<App> {
       { queryBudgetMs, logger: { level: logLevel, stream: process.stderr }, tls, metrics, trustedProxies },
     );
     let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
-    opened({ close: () => metricsListener?.close() }); // closes after the server, so that the end can be watched
+    opened({ close: () => metricsListener?.close() }); // closes after the server, so that metrics can be read until then
     opened({ close: () => closeServer(server, CLOSE_GRACE_MS) });
     if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
 

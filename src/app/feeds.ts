@@ -23,12 +23,12 @@ type FeedParts = {
   now(): number;
 };
 
-/** Fetches what is due until it is closed. */
+/** Fetches due feeds until it is closed. */
 export function startFeeds({ store, control, metrics, log, settings, now }: FeedParts): Pick<Schedule, 'close'> {
   const { asnDb, resolvesHosts, feedsAllowPrivate: allowedNetworks } = settings;
   const networks = openNetworks(asnDb, {
     every: everyMs,
-    onFailure: (err) => log.warn({ err }, 'the table of networks stays as it was'),
+    onFailure: (err) => log.warn({ err }, 'the table of networks could not be read again; the old one stays in use'),
   });
   metrics?.watchFeeds(async () =>
     (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' })),
@@ -54,7 +54,7 @@ export function startFeeds({ store, control, metrics, log, settings, now }: Feed
     },
     onFailure(err) {
       metrics?.failed('feed_poll');
-      log.warn({ err }, 'feeds could not be looked at');
+      log.warn({ err }, 'feeds could not be read');
     },
   });
   void schedule.runDue();
@@ -66,14 +66,14 @@ export function startFeeds({ store, control, metrics, log, settings, now }: Feed
   };
 }
 
-/** A publisher that does not answer is not our fault; anything but an AppError is. */
+/** A feed that cannot be fetched is an AppError and a warning. Any other error is a defect of the server. */
 function logRun(log: FastifyBaseLogger, feed: string, run: FeedRun): void {
   if (run.outcome !== 'failed') log.info({ feed, outcome: run.outcome }, 'a feed ran');
   else if (run.error instanceof AppError) log.warn({ feed, reason: run.error.message }, 'a feed failed');
   else log.error({ feed, err: run.error }, 'a feed failed');
 }
 
-/** For `/readyz`, which everyone may read. Errors are not shown there: they contain host names. */
+/** For `/readyz`, which is public. Errors are not included: they contain host names. */
 export async function feedHealth(control: Pick<FeedStore, 'feeds'>, nowTs: number) {
   return (await control.feeds()).map((feed) => ({
     name: feed.name,

@@ -5,7 +5,7 @@ import { AppError } from '../core/errors.ts';
 import { METRICS_PATH, openMetricsServer } from '../http/metrics-server.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
-/** Begins to answer requests; gives the address, such as http://127.0.0.1:8080. */
+/** Starts to listen; returns the address, such as http://127.0.0.1:8080. */
 export async function listenOn(
   server: FastifyInstance,
   { host, port }: Pick<Settings, 'host' | 'port'>,
@@ -34,7 +34,7 @@ function explainListen(host: string, port: number, hostFlag: string, portFlag: s
   return (error: NodeJS.ErrnoException): never => {
     const reasons: Record<string, string> = {
       EADDRINUSE: `Port ${port} on ${host} is in use: choose another with --${portFlag}, or --${portFlag} 0 for any free one`,
-      EACCES: `Port ${port} needs more rights than this user has: choose one from 1024 on with --${portFlag}`,
+      EACCES: `Port ${port} needs more rights than this user has: choose 1024 or higher with --${portFlag}`,
       EADDRNOTAVAIL: `${host} is not an address of this machine: choose another with --${hostFlag}`,
     };
     throw new AppError('unavailable', reasons[error.code ?? ''] ?? `Cannot listen on ${host}: ${error.message}`, {

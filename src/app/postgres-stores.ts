@@ -13,11 +13,11 @@ export type PostgresOptions = {
   url: string;
   /** Replicas, for lookups and searches. */
   readUrls: readonly string[];
-  /** Connections that may be open at once, to each server. */
+  /** Maximum of open connections to each server. */
   connections: number;
 };
 
-/** Shorter than for the primary, after which there is no other server to ask. */
+/** Shorter than for the primary: after a replica, another server can be tried. */
 const REPLICA_WAIT_MS = 2_000;
 
 /** The version of the accounts is read once a second, and usage is written twice a second. */

@@ -14,7 +14,7 @@ export async function openRedis(address: RedisAddress, prefix: string): Promise<
 
 type RedisParts = { log: FastifyBaseLogger; metrics: Metrics | undefined; whenDown: WhenDown };
 
-/** Logs once when Redis goes down and once when it is back, however many queries notice it. */
+/** Logs once when Redis goes down and once when it is up again, not for each query. */
 export function watchRedis(redis: RedisLink, { log, metrics, whenDown }: RedisParts): void {
   metrics?.watchRedis(redis.isUp);
   const meanwhile = whenDown === 'local' ? 'this server counts alone' : 'queries are refused';

@@ -16,7 +16,7 @@ export type RouteServices = {
   health: HealthServices;
 };
 
-/** The route table: everything that this server answers, but for `/openapi.json`, which describes it. */
+/** All routes of this server except `/openapi.json`, which describes them. */
 export function createRoutes({ store, now, counters, login, health }: RouteServices): Route[] {
   return [...accountRoutes(login), ...limitsRoutes(counters), ...urlRoutes(store, now), ...healthRoutes(health)];
 }

@@ -11,16 +11,16 @@ import { createUrlWrites } from '../urls/sqlite/writes.ts';
 
 // The entry file of the writer thread of a database file.
 
-/** KiB of pages in the writer's cache: URLs, hosts and addresses arrive in random order, so each row needs other pages. */
+/** KiB of pages in the writer's cache. URLs, hosts and addresses come in random order, so each row needs other pages. */
 const INTELLIGENCE_CACHE_KIB = 32 * 1024;
 
 /**
- * Pages in the write-ahead log before a checkpoint, 64 MB. A batch changes some thousand pages. With SQLite's default of
- * 1,000, and without the cache above, every commit waited for the disk: an import of 200,000 rows took 24 s instead of 19.
+ * Pages in the write-ahead log before a checkpoint, 64 MB. A batch changes some thousand pages. With SQLite's default
+ * of 1,000, and without the cache above, every commit waited for the disk: an import of 200,000 rows took 24 s, not 19.
  */
 const INTELLIGENCE_CHECKPOINT_PAGES = 16_000;
 
-/** The writes to each database file, as functions that run on its writer thread in transactions of their own. */
+/** The writes to each database file, as functions that run on its writer thread, each in a transaction. */
 const WRITES = {
   intelligence(db: Database) {
     db.exec(`pragma cache_size = -${INTELLIGENCE_CACHE_KIB}`);

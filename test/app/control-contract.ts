@@ -7,10 +7,10 @@ import { controlFeedsSuite } from '../ingest/contract/feeds.ts';
 import { controlImportsSuite } from '../ingest/contract/imports.ts';
 import { controlUsageSuite } from '../limits/contract/usage.ts';
 
-/** Opens empty control data that is closed and gone after the test. */
+/** Opens an empty control store, which is closed and deleted after the test. */
 export type OpenControl = (t: TestContext) => Promise<Control>;
 
-/** What every engine must do; the test of an engine calls this and nothing else that others would share. */
+/** The tests for every engine of the control store. */
 export function controlContract(open: OpenControl): void {
   controlAccountsSuite(open);
   controlTiersSuite(open);

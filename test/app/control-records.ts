@@ -30,7 +30,7 @@ export function key(kid: string, createdTs: number): SigningKey {
   return { kid, secret: new Uint8Array(32).fill(kid.charCodeAt(0)), createdTs };
 }
 
-/** Whether `work` raised the version. */
+/** Whether `work` raises the version. */
 export async function raisesVersion(control: Control, work: () => Promise<unknown>): Promise<boolean> {
   const before = await control.version();
   await work();

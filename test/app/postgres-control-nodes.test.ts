@@ -9,7 +9,7 @@ import { ADA, GOLD, key } from './control-records.ts';
 
 const NODES = 4;
 
-/** Several nodes that start together on one empty database. */
+/** Several nodes that start concurrently on one empty database. */
 async function openNodes(t: TestContext) {
   const url = await temporaryDatabase(t);
   const nodes = await Promise.all(Array.from({ length: NODES }, () => postgresControl(t, url)));
@@ -18,14 +18,14 @@ async function openNodes(t: TestContext) {
 
 const accountOf = (i: number) => ({ ...ADA, sub: `${20_000_000 + i}`, usernameKey: `${i}` });
 
-test('a version stands for the same data, whoever looks while others change it', async (t) => {
+test('a version belongs to the same data on every node, during concurrent changes', async (t) => {
   const { node } = await openNodes(t);
   let isDone = false;
   const writers = [0, 1, 2].map(async (writer) => {
     for (let i = 0; i < 20; i++) {
       const before = await node(writer + 1).version();
       await node(writer).addAccount(accountOf(writer * 20 + i));
-      assert.ok((await node(writer + 1).version()) > before, 'who looks after a change sees a later version');
+      assert.ok((await node(writer + 1).version()) > before, 'a later read returns a later version');
     }
   });
   const seen = new Map<number, number>();
@@ -42,10 +42,10 @@ test('a version stands for the same data, whoever looks while others change it',
     isDone = true;
   });
   await Promise.all(readers);
-  assert.ok(seen.size > 5, `${seen.size} versions were looked at`);
+  assert.ok(seen.size > 5, `${seen.size} versions were read`);
 });
 
-test('a database that was set back comes to no version a second time', async (t) => {
+test('a database that was restored to an older state does not reuse a version', async (t) => {
   const { url, node } = await openNodes(t);
   const before = await node(0).version();
   await node(0).addAccount(accountOf(1));
@@ -58,7 +58,7 @@ test('a database that was set back comes to no version a second time', async (t)
   assert.notEqual(await node(1).version(), after);
 });
 
-test('nodes that start together end with one key', async (t) => {
+test('nodes that start concurrently agree on one key', async (t) => {
   const { node } = await openNodes(t);
   const offered = Array.from({ length: 20 }, (_, i) => node(i).ensureKey(key(`${i}`, i)));
   const kids = new Set((await Promise.all(offered)).map(({ kid }) => kid));
@@ -66,13 +66,13 @@ test('nodes that start together end with one key', async (t) => {
   assert.deepEqual([others, [...kids]], [[], [only?.kid]]);
 });
 
-test('of keys added at once each supersedes the one before it', async (t) => {
+test('of keys that are added concurrently, only the last one stays', async (t) => {
   const { node } = await openNodes(t);
   await Promise.all(Array.from({ length: 20 }, (_, i) => node(i).addKey(key(`${i}`, i), Number.MAX_SAFE_INTEGER)));
-  assert.equal((await node(0).keys()).length, 1, 'the one that was added last');
+  assert.equal((await node(0).keys()).length, 1, 'the key that was added last');
 });
 
-test('no account is left with a tier that is gone', async (t) => {
+test('no account has a removed tier', async (t) => {
   const { node } = await openNodes(t);
   for (let i = 0; i < 40; i++) {
     await node(0).putTier(GOLD);
@@ -91,7 +91,7 @@ test('no account is left with a tier that is gone', async (t) => {
   }
 });
 
-test('counts of 50 batches at once add up, whatever their order', async (t) => {
+test('the counts of 50 concurrent batches are summed in any order', async (t) => {
   const { node } = await openNodes(t);
   const subs = Array.from({ length: 60 }, (_, i) => `${20_000_000 + i}`);
   await node(0).addUsage(subs.map((sub) => ({ sub, day: 10, month: 1, count: 100 })));
@@ -103,13 +103,13 @@ test('counts of 50 batches at once add up, whatever their order', async (t) => {
     const { day, month } = await node(1).usage(sub, 10, 1);
     assert.equal(day, 100 + 24 * 3 - 10, sub);
     const { day: next } = await node(2).usage(sub, 11, 1);
-    // What was given back of the next day came before some of its counts or after them.
+    // The refund of the next day came before some of its counts or after them.
     assert.ok(next >= 24 * 3 - 10 && next <= 24 * 3, `${sub}: ${next}`);
     assert.equal(month, 100 + 48 * 3 - 20, sub);
   }
 });
 
-test('counting and removing at once do not wait for each other in a circle', async (t) => {
+test('concurrent counting and removing do not deadlock', async (t) => {
   const { node } = await openNodes(t);
   const days = Array.from({ length: 300 }, (_, i) => i);
   const batchOf = (i: number) =>
@@ -133,17 +133,17 @@ function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
     .map(({ item }) => item);
 }
 
-test('one of 20 who ask on several nodes has the feed', async (t) => {
+test('one of 20 concurrent callers on several nodes gets the lease of a feed', async (t) => {
   const { node } = await openNodes(t);
   await node(0).putFeed(feedOf({ name: 'haus' }));
   for (let nowTs = 100; nowTs < 1_000; nowTs += 60) {
     const lease = { nowTs, untilTs: nowTs + 60 };
-    const asked = Array.from({ length: 20 }, (_, i) => node(i).leaseFeed('haus', `${nowTs} ${i}`, lease));
-    assert.equal((await Promise.all(asked)).filter(Boolean).length, 1);
+    const leases = Array.from({ length: 20 }, (_, i) => node(i).leaseFeed('haus', `${nowTs} ${i}`, lease));
+    assert.equal((await Promise.all(leases)).filter(Boolean).length, 1);
   }
 });
 
-test('imports that several nodes start at once have ids of their own', async (t) => {
+test('imports that several nodes start concurrently have different ids', async (t) => {
   const { node } = await openNodes(t);
   const start = { format: 'f', feed: 'haus', source: 's', startedTs: 1 };
   const ids = await Promise.all(Array.from({ length: 130 }, (_, i) => node(i).importStarted(start)));

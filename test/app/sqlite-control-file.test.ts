@@ -13,7 +13,7 @@ import { ADA, key } from './control-records.ts';
 
 const OPEN = JSON.stringify(new URL('../../src/app/stores.ts', import.meta.url).href);
 
-test('the files are their owner’s alone, also while they are written', async (t) => {
+test('only the owner can read the files, also during a write', async (t) => {
   const dataDir = temporaryFolder(t);
   const control = await openControl({ dataDir });
   t.after(() => control.close());
@@ -26,7 +26,7 @@ test('the files are their owner’s alone, also while they are written', async (
   });
 });
 
-test('processes that start together agree on one key, and see each other’s changes', async (t) => {
+test('processes that start concurrently agree on one key, and see the changes of the others', async (t) => {
   const dataDir = temporaryFolder(t);
   const nodes = ['a', 'b', 'c', 'd'].map((kid) =>
     outputOf(`
@@ -46,7 +46,7 @@ test('processes that start together agree on one key, and see each other’s cha
   assert.equal((await control.version()) - before, 5, 'one key and four accounts');
 });
 
-test('what was answered is there after kill -9', async (t) => {
+test('confirmed counts survive kill -9', async (t) => {
   const dataDir = temporaryFolder(t);
   const child = start(
     `for (let i = 1; ; i++) {
@@ -72,7 +72,7 @@ test('what was answered is there after kill -9', async (t) => {
   db.close();
 });
 
-test('counting goes on while an import holds the other file', async (t) => {
+test('counting continues while an import locks the other file', async (t) => {
   const dataDir = temporaryFolder(t);
   const [store, control] = [await openIntelligence({ dataDir }), await openControl({ dataDir })];
   const other = new DatabaseSync(join(dataDir, 'intelligence.db'));
@@ -80,7 +80,7 @@ test('counting goes on while an import holds the other file', async (t) => {
   const applied = store.apply([seen({ ts: 10, url: 'http://a.example/' })]);
   await control.addUsage([{ sub: '1', day: 1, month: 1, count: 1 }]);
   assert.deepEqual(await control.usage('1', 1, 1), { day: 1, month: 1 });
-  assert.equal(await store.urlId('http://a.example/'), null, 'the import still waits');
+  assert.equal(await store.urlId('http://a.example/'), null, 'the import is still waiting');
   other.exec('rollback');
   other.close();
   assert.equal((await applied).urlsAdded, 1);
@@ -105,7 +105,7 @@ test('each file has the tables of its own migrations', async (t) => {
   );
 });
 
-test('a file that was taken away or replaced is noticed by version()', async (t) => {
+test('version() throws after the file was moved away', async (t) => {
   const dataDir = temporaryFolder(t);
   const control = await openControl({ dataDir });
   t.after(() => control.close());
@@ -120,7 +120,7 @@ function start(script: string, dataDir: string) {
     const control = await openControl({ dataDir: process.argv[1] });
     ${script}
     await control.close();`;
-  // Without --input-type: the writer's thread inherits it, and refuses to run a file with it.
+  // No --input-type: the writer thread would inherit it and then refuse to run a file.
   return spawn(process.execPath, ['-e', program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
