@@ -54,18 +54,18 @@ export function createMetrics(): Metrics {
   };
   const aborted = new Counter({
     name: 'urlwarden_http_aborted_total',
-    help: 'Connections that ended while an answer was under way',
+    help: 'Connections that closed before their response was complete',
     registers: [registry],
   });
   const feedRuns = new Counter({
     name: 'urlwarden_feed_runs_total',
-    help: 'Runs of feeds in this process by what came of them',
+    help: 'Runs of feeds in this process by outcome',
     labelNames: ['feed', 'outcome'],
     registers: [registry],
   });
   const countedLocally = new Counter({
     name: 'urlwarden_counted_locally_total',
-    help: 'Queries counted on this node only because Redis is away',
+    help: 'Queries counted on this node only because Redis is down',
     registers: [registry],
   });
   const watch = (name: string, help: string, value: () => number) => {
@@ -77,18 +77,17 @@ export function createMetrics(): Metrics {
   collectDefaultMetrics({ register: registry });
   return {
     route: createAnswers(registry),
-    unreadable: count('urlwarden_http_unreadable_total', 'Requests refused before their path was known', 'status'),
+    unreadable: count('urlwarden_http_unreadable_total', 'Requests refused before they reached a route', 'status'),
     aborted: () => aborted.inc(),
     refused: count('urlwarden_limit_refusals_total', 'Requests refused because a limit was reached', 'limit'),
-    loggedIn: count('urlwarden_logins_total', 'Logins by what came of them', 'outcome'),
+    loggedIn: count('urlwarden_logins_total', 'Logins by outcome', 'outcome'),
     storeCall: createStoreCalls(registry),
-    failed: count('urlwarden_task_failures_total', 'Work between requests that failed and is tried again', 'task'),
+    failed: count('urlwarden_task_failures_total', 'Background tasks that failed and will be retried', 'task'),
     feedRan: (feed, outcome) => feedRuns.inc({ feed, outcome }),
     watchFeeds: (feeds) => registerFeedGauges(registry, feeds),
     countedLocally: () => countedLocally.inc(),
-    watchRedis: (isUp) =>
-      watch('urlwarden_redis_up', '1 while Redis is there, 0 while it is away', () => Number(isUp())),
-    watchStreams: (open) => watch('urlwarden_open_streams', 'Streams being sent', open),
+    watchRedis: (isUp) => watch('urlwarden_redis_up', '1 while Redis is up, 0 while it is down', () => Number(isUp())),
+    watchStreams: (open) => watch('urlwarden_open_streams', 'Open streams', open),
     contentType: registry.contentType,
     text: () => registry.metrics(),
   };
@@ -98,10 +97,13 @@ function createAnswers(registry: Registry): Metrics['route'] {
   const counts: Cell<number>[] = [];
   const times = createTimes(
     registry,
-    { name: 'urlwarden_http_request_seconds', help: 'From the taking up of a request to the end of its answer' },
+    { name: 'urlwarden_http_request_seconds', help: 'Time from the request headers to the end of the response' },
     ANSWER_BOUNDS,
   );
-  const text = { name: 'urlwarden_http_requests_total', help: 'Answers by route pattern, method and status' };
+  const text = {
+    name: 'urlwarden_http_requests_total',
+    help: 'Complete responses by route pattern, method and status',
+  };
   registerCounter(registry, text, ['route', 'method', 'status'], () => counts);
   return (route) => {
     const cellOf = createCellFinder(route, counts);
@@ -131,7 +133,7 @@ function createCellFinder(route: string, counts: Cell<number>[]) {
 }
 
 function createStoreCalls(registry: Registry): Metrics['storeCall'] {
-  const text = { name: 'urlwarden_store_seconds', help: 'Calls of the stores; of a stream, each page' };
+  const text = { name: 'urlwarden_store_seconds', help: 'Time of each call to a store; for a stream, of each page' };
   const times = createTimes(registry, text, STORE_BOUNDS);
   return (store, operation) => times({ store, operation });
 }
@@ -156,10 +158,10 @@ export type FeedGauges = {
 };
 
 const GAUGES: readonly [name: string, help: string, value: (feed: FeedGauges) => number | null][] = [
-  ['last_success_timestamp_seconds', 'When the feed was last fetched with success', (feed) => feed.lastSuccessTs],
+  ['last_success_timestamp_seconds', 'Time of the last successful run of the feed', (feed) => feed.lastSuccessTs],
   ['rows', 'Rows in the newest import of the feed', (feed) => feed.rows],
-  ['failures', 'Runs of the feed that failed since its last success', (feed) => feed.failures],
-  ['stale', '1 when the feed had no success for three intervals', (feed) => Number(feed.isStale)],
+  ['failures', 'Failed runs of the feed since its last successful run', (feed) => feed.failures],
+  ['stale', '1 if the feed had no successful run for three intervals', (feed) => Number(feed.isStale)],
 ];
 
 /** Asks for every scrape, so that a feed that is gone is gone here, and a node knows what others fetched. */
