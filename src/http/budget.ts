@@ -1,8 +1,8 @@
 import { AppError } from '../core/errors.ts';
 
 /**
- * Waits for the work, but rejects with the reason of the signal if it is aborted first. The listener is removed when the
- * work ends, so that one signal can be used many times.
+ * Waits for the work, but rejects with the reason of the signal if it is aborted first. The listener is removed when
+ * the work ends, so that one signal can be used many times.
  */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -14,8 +14,8 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
 }
 
 /**
- * Waits for the work, but rejects with `timed_out` if it takes longer than the budget. Every lookup calls this: it creates
- * one promise only, and no timer for a result that is already known.
+ * Waits for the work, but rejects with `timed_out` if it takes longer than the budget. Every lookup calls this, so it
+ * creates one promise only, and no timer for a result that is already known.
  */
 export function withinBudget<T>(work: T | Promise<T>, budgetMs: number): T | Promise<T> {
   if (!(work instanceof Promise)) return work;

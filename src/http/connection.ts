@@ -51,7 +51,7 @@ type RequestAndResponse = { request: IncomingMessage; response: ServerResponse }
 
 export type NodeServer = {
   server: Server;
-  /** Closes busy connections after their response. Node's `close` closes only connections that are idle at that time. */
+  /** Closes busy connections after their response. Node's `close` closes only those that are idle at that time. */
   closeWhenAnswered(): void;
   /** Closes all connections immediately, also in the middle of a response. */
   destroyConnections(): void;
@@ -163,8 +163,8 @@ export function answerError(response: ServerResponse, error: unknown): void {
 
 /**
  * For a response that is sent before its request has arrived completely, to a client that wants the connection closed.
- * Node would close immediately, and one such client in ten lost the response to a broken pipe (curl, 20 MB). Instead the
- * rest of the body is discarded first, as on a connection that stays open. `requestTimeoutMs` limits that time.
+ * Node would close immediately, and one such client in ten lost the response to a broken pipe (curl, 20 MB). Instead
+ * the rest of the body is discarded first, as on a connection that stays open. `requestTimeoutMs` limits that time.
  */
 export function closeAfterBody(response: ServerResponse): void {
   const { req: request } = response;
@@ -193,7 +193,7 @@ function isInProgress(newest: RequestAndResponse | undefined): newest is Request
   return newest?.request.complete === true && !newest.response.writableFinished;
 }
 
-/** Sends the error if it may, and closes the connection. May be called again for every further chunk of faulty bytes. */
+/** Sends the error if possible, and closes the connection. Node may call it again for each further chunk of bytes. */
 function closeWithError(socket: Duplex, newest: RequestAndResponse | undefined, error: AppError): void {
   if (!socket.writable) return;
   socket.on('error', () => {}); // an unfinished response may still write to the closed socket

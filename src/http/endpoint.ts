@@ -38,7 +38,10 @@ export type Endpoint<Question = unknown> = {
   summary: string;
   parameters?: readonly Parameter[];
   body?: TSchema;
-  /** The successful response, of any content type. In NDJSON the schema is that of a line. Without a schema, it is sent as it is. */
+  /**
+   * The successful response, of any content type. In NDJSON the schema describes one line. Without a schema the answer
+   * is sent as it is.
+   */
   response: { contentType: string; schema?: TSchema };
   /** Errors of this endpoint beyond those that every endpoint has. */
   refusals: readonly ErrorCode[];

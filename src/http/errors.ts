@@ -59,7 +59,7 @@ type Refusal = {
   challenge?: string | undefined;
 };
 
-/** Any error but an AppError is a defect of the server. Its message is not sent, nor is that of a 503: it may reveal internals. */
+/** Any error but an AppError is a defect. Its message, and that of a 503, may reveal internals and is not sent. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof AppError) {
     if (STATUS[error.code] < 500) return error;

@@ -7,8 +7,8 @@ import type { AnswerTimes, Exchange } from './endpoint.ts';
 export const NDJSON = 'application/x-ndjson';
 
 /**
- * Characters in one write to the socket. The next piece is written when the kernel has taken this one. A reader that takes
- * less than a piece in `stallMs` counts as stalled: kernels move their windows in steps of this size.
+ * Characters in one write to the socket. The next piece is written when the kernel has taken this one. A reader that
+ * takes less than a piece in `stallMs` counts as stalled: kernels move their windows in steps of this size.
  */
 const PIECE_CHARACTERS = 16 * 1024;
 
@@ -55,8 +55,8 @@ export async function sendNdjson(
 }
 
 /**
- * Never a clean end: the missing last chunk shows the client that the answer is incomplete (RFC 9112 §8). HTTP/1.0 has no
- * chunks, and a close would look like the end of the body, so the connection is reset.
+ * Never a clean end: the missing last chunk shows the client that the answer is incomplete (RFC 9112 §8). HTTP/1.0 has
+ * no chunks, and a close would look like the end of the body, so the connection is reset.
  */
 function breakOff(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   reply.hijack();

@@ -7,8 +7,8 @@ export const Timestamp = Type.Integer({ minimum: 0, maximum: MAX_INTEGER, descri
 export const UrlId = Type.Integer({ minimum: 1, maximum: MAX_INTEGER, description: 'Numeric URL id (URLID).' });
 
 /*
- * A list of types instead of a union: it means the same, but the serializer checks it with `typeof`, where a union would
- * run a validator over every value.
+ * A list of types instead of a union: it means the same, but the serializer checks it with `typeof`, where a union
+ * would run a validator over every value.
  */
 export const StringOrNull = Type.Unsafe<string | null>({ type: ['string', 'null'] });
 export const IntegerOrNull = Type.Unsafe<number | null>({

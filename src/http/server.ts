@@ -186,15 +186,16 @@ function answerErrors(app: FastifyInstance, metrics: Metrics | undefined): void 
       const { method, routeOptions, id } = request;
       request.log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');
     }
-    // Fastify sets `Connection: close` after a body that it refused. Node discards the rest of the body; if the connection
-    // closed before that, the client could lose the response. A `close` on the raw response means that the server shuts down.
+    // Fastify sets `Connection: close` after a body that it refused. Node discards the rest of the body. If the
+    // connection closed before that, the client could lose the response. A `close` on the raw response is set by a
+    // server that shuts down, and stays.
     if (reply.hasHeader('connection') && !reply.raw.hasHeader('connection')) reply.removeHeader('connection');
     closeAfterBody(reply.raw);
     return reply.code(status).headers(headers).send(body);
   });
 }
 
-/** The Node servers of an instance. Fastify creates a second one for a host name with two addresses, such as localhost. */
+/** The Node servers of an instance. Fastify creates one for each address of a host name, such as localhost. */
 const nodeServers = new WeakMap<FastifyInstance, readonly NodeServer[]>();
 
 /** Replaces certificate and key for new connections. Only for a server that was built with `tls`. */
