@@ -1,9 +1,8 @@
 import type { Observation } from '../core/observation.ts';
-import type { Listing as ListingTime, UrlStore } from '../urls/store.ts';
+import type { Listing, UrlStore } from '../urls/store.ts';
 import { type Batch, type ListedUrl, timeFault } from './batch.ts';
-import type { ImportReport } from './report.ts';
-import { openNameless } from './sources/temporary-file.ts';
-import { addCounts, type ImportCounts } from './store.ts';
+import { openUnnamedFile } from './sources/temporary-file.ts';
+import { addCounts, type ImportCounts, type ImportOutcome } from './store.ts';
 
 export type CompleteListingOptions = {
   into: { store: UrlStore } | null;
@@ -14,45 +13,53 @@ export type CompleteListingOptions = {
   signal?: AbortSignal;
 };
 
-export type ImportEndState = Pick<ImportReport, 'outcome' | 'error' | 'listingTs'>;
+/** How an import ended. */
+export type ImportEndState = {
+  outcome: Exclude<ImportOutcome, 'failed'>;
+  /** Why a complete listing was not applied; null otherwise. */
+  error: string | null;
+  /** The time of a complete listing that was applied. */
+  listingTs: number | null;
+};
 
 export type CompleteListing = {
   add(batch: Batch): Promise<void>;
-  /** To be called when the source was read to a clean end. */
+  /** Call this only after the whole source was read without an error. */
   finish(counts: ImportCounts): Promise<ImportEndState>;
   close(): Promise<void>;
 };
 
-/** Above this share something is wrong with the listing more often than with the world. */
+/** Above this share a truncated listing is more likely than a real change. */
 const OFFLINE_SHARE_MAX = 0.5;
 
-const NAMES_SIZE = 1_000;
+/** URLs marked as listed in one transaction. */
+const PAGE_SIZE = 1_000;
 
 /**
- * A complete listing. Its time may stand in its last row, so the URLs that it names are put aside and named when all was
- * read: a run that is cut off before has named nothing at a wrong time.
+ * Applies a complete listing. Its time may be in its last row, so its URLs are buffered and marked as listed only after
+ * the whole source was read. An import that is interrupted earlier marks nothing at a wrong time.
  */
 export async function openCompleteListing(options: CompleteListingOptions): Promise<CompleteListing> {
   const { into, feed, nowTs, asOfTs, isForced = false, signal } = options;
-  const names = await openListedUrls();
+  const listedUrls = await openListedUrls();
   let newestTs: number | null = null;
   let endsInReject = false;
 
-  async function nameAll(store: UrlStore, listing: ListingTime, counts: ImportCounts): Promise<void> {
-    for await (const urls of names.read(NAMES_SIZE)) {
+  async function markAllListed(store: UrlStore, listing: Listing, counts: ImportCounts): Promise<void> {
+    for await (const urls of listedUrls.read(PAGE_SIZE)) {
       if (signal?.aborted) return;
-      const observations = urls.map((url) => named(url, listing.ts));
+      const observations = urls.map((url) => toListedObservation(url, listing.ts));
       addCounts(counts, await store.apply(observations, listing));
     }
   }
 
-  async function apply(store: UrlStore, listing: ListingTime, counts: ImportCounts): Promise<ImportEndState> {
-    await nameAll(store, listing, counts);
+  async function apply(store: UrlStore, listing: Listing, counts: ImportCounts): Promise<ImportEndState> {
+    await markAllListed(store, listing, counts);
     if (signal?.aborted) return { outcome: 'stopped', error: null, listingTs: null };
     const { online, goingOffline } = await store.listingEffect(listing);
     if (!isForced && goingOffline > online * OFFLINE_SHARE_MAX) {
       const share = `${goingOffline} of the ${online} online URLs of ${feed}`;
-      return refused(`It would take ${share} offline, more than half: if it is complete, add --force.`);
+      return refused(`The listing would take ${share} offline, more than half.`, FORCE_HINT);
     }
     addCounts(counts, await store.finishListing(listing));
     return { outcome: 'done', error: null, listingTs: listing.ts };
@@ -62,43 +69,47 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
     async add(batch) {
       newestTs = batch.newestTs;
       endsInReject = batch.endsInReject;
-      if (batch.listed.length > 0) await names.add(batch.listed);
+      if (batch.listed.length > 0) await listedUrls.add(batch.listed);
     },
 
     async finish(counts) {
       const ts = asOfTs ?? newestTs;
-      if (ts === null) return refused('There is no time in it: tell it with --as-of.');
-      if (timeFault(ts, nowTs()) !== null) return refused('Its time lies more than a day ahead: tell it with --as-of.');
+      if (ts === null) return refused('The listing contains no time.', AS_OF_HINT);
+      if (timeFault(ts, nowTs()) !== null)
+        return refused('The time of the listing is more than a day in the future.', AS_OF_HINT);
       if (endsInReject && !isForced)
-        return refused('Its last row cannot be used, as if it had been cut off there: if it is complete, add --force.');
+        return refused('The last row of the listing was rejected, so the listing may be cut off.', FORCE_HINT);
       if (into === null) return { outcome: 'done', error: null, listingTs: ts };
       return apply(into.store, { feed, ts }, counts);
     },
 
-    close: () => names.close(),
+    close: () => listedUrls.close(),
   };
 }
 
-function refused(reason: string): ImportEndState {
-  const error = `${reason} Its rows were applied, but nothing that is missing from it was taken offline.`;
+const FORCE_HINT = 'If the source is complete, run it again with --force.';
+const AS_OF_HINT = 'Import it again with --as-of TIME.';
+
+function refused(reason: string, hint: string): ImportEndState {
+  const error = `${reason} Its rows were applied, but no URL was taken offline. ${hint}`;
   return { outcome: 'refused', error, listingTs: null };
 }
 
-/** No sighting: when it was seen is for the rows to tell. */
-function named({ url, host }: ListedUrl, ts: number): Observation {
+/** No status: only the rows say when a URL was seen. */
+function toListedObservation({ url, host }: ListedUrl, ts: number): Observation {
   return { ts, url, host, status: null, removal: '', reporter: '', addresses: [], payload: null };
 }
 
 export type ListedUrls = {
   add(urls: readonly ListedUrl[]): Promise<void>;
-  /** All of them, `size` at a time. */
+  /** Yields all URLs in pages of `size`. */
   read(size: number): AsyncGenerator<ListedUrl[]>;
   close(): Promise<void>;
 };
 
-/** URLs put aside until the end of their source is known, on disk: there may be millions. */
+/** Buffers the URLs of a listing in a temporary file: there may be millions. */
 export async function openListedUrls(): Promise<ListedUrls> {
-  const file = await openNameless();
+  const file = await openUnnamedFile();
   return {
     async add(urls) {
       await file.appendFile(urls.map(({ url, host }) => `${JSON.stringify([url, host])}\n`).join(''));

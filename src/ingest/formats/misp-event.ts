@@ -1,11 +1,11 @@
 import type { ObservationInput, ObservedPayload } from '../../core/observation.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
-import { beginning, type Item, reject } from '../sources/format.ts';
+import { type Item, reject, truncated } from '../sources/format.ts';
 import { isObject, type JsonFind } from '../sources/json.ts';
 import { familiesOf, type MispGroup, type MispUrl, readMispGroup } from './misp-group.ts';
 import { onlyFamily, parseIsoTime, parseSeconds, toText } from './values.ts';
 
-/** The parts of an event that are read, below `Event`. */
+/** Paths below `Event` that are read. */
 export const MISP_EVENT_PARTS = [
   'Attribute.*',
   'Object.*',
@@ -18,8 +18,8 @@ export const MISP_EVENT_PARTS = [
 ];
 
 /**
- * Collects an event; what it tells is known at its end, where its families and addresses are. `label` names it in the
- * texts of its items, where several events are read.
+ * Collects the parts of an event. Families and addresses may come last, so `items` is called at the end of the event.
+ * `label` is a prefix for the texts of the items, used when several events are read.
  */
 export function createMispEvent(label: string) {
   const groups: MispGroup[] = [];
@@ -42,9 +42,9 @@ export function createMispEvent(label: string) {
   function items(): Item[] {
     const eventTs = times.timestamp ?? times.date ?? null;
     const publishedTs = times.publish_timestamp ?? times.timestamp ?? null;
-    const context: Context = { eventTs, family: onlyFamily(families), reporter, ipsOf: addressBook(groups) };
-    const told = groups.flatMap((group) => groupItems(group, context)).map((item) => labelled(item, label));
-    return publishedTs === null ? told : [{ kind: 'time', ts: publishedTs }, ...told];
+    const context: Context = { eventTs, family: onlyFamily(families), reporter, ipsOf: createAddressLookup(groups) };
+    const all = groups.flatMap((group) => groupItems(group, context)).map((item) => labelled(item, label));
+    return publishedTs === null ? all : [{ kind: 'time', ts: publishedTs }, ...all];
   }
 
   return { add, items };
@@ -57,22 +57,22 @@ type Context = {
   ipsOf(url: string, group: MispGroup): string[];
 };
 
-/** Of several files in an object with a URL, nobody knows which one the URL served. */
+/** If an object has a URL and several files, the URL's payload is unknown. */
 function groupItems(group: MispGroup, context: Context): Item[] {
   const { line, text, urls, files } = group;
   if (group.fault !== null) return [reject(line, text, group.fault)];
   const family = onlyFamily(group.families) ?? (group.families.length === 0 ? context.family : null);
   const [file] = files.length === 1 ? files : [];
-  const alone = urls.length > 0 && file !== undefined ? [] : files;
-  const items: Item[] = alone.map((one) => ({ kind: 'file', line, text, file: { ...one, family } }));
+  const unlinked = urls.length > 0 && file !== undefined ? [] : files;
+  const items: Item[] = unlinked.map((details) => ({ kind: 'file', line, text, file: { ...details, family } }));
   if (urls.length === 0) return items;
   const payload = file !== undefined ? { ...file, family } : family === null ? null : { family };
   const inputs = urls.map((url) => urlInputs(url, group, payload, context));
   if (inputs.includes(null)) return [reject(line, text, 'neither the attribute nor the event has a time')];
-  return [...items, { kind: 'observations', line, text, inputs: inputs.flatMap((one) => one ?? []) }];
+  return [...items, { kind: 'observations', line, text, inputs: inputs.flatMap((urlInput) => urlInput ?? []) }];
 }
 
-/** null without any time. */
+/** null if there is no time. */
 function urlInputs(
   { url, ts: ownTs, lastTs }: MispUrl,
   group: MispGroup,
@@ -87,38 +87,38 @@ function urlInputs(
 }
 
 /**
- * Which addresses a URL's host had. An `ip-dst` in an object belongs to the object's URLs; one that stands alone belongs
- * to the event's host where it has a single one, else nobody knows whose it is. A `domain|ip` names its host.
+ * Finds the addresses of a URL's host. An `ip-dst` in an object belongs to the URLs of that object. An `ip-dst` outside
+ * an object belongs to the event's host if the event has exactly one. A `domain|ip` contains its host.
  */
-function addressBook(groups: MispGroup[]): Context['ipsOf'] {
+function createAddressLookup(groups: MispGroup[]): Context['ipsOf'] {
   const readable = groups.filter(({ fault }) => fault === null);
   const byHost = Map.groupBy(
     readable.flatMap(({ resolutions }) => resolutions),
     ({ host }) => host,
   );
-  const hosts = new Set(readable.flatMap(({ urls }) => urls.map(({ url }) => nameOf(url))));
-  const alone = hosts.size === 1 ? readable.flatMap(({ urls, ips }) => (urls.length === 0 ? ips : [])) : [];
+  const hosts = new Set(readable.flatMap(({ urls }) => urls.map(({ url }) => hostNameOf(url))));
+  const standalone = hosts.size === 1 ? readable.flatMap(({ urls, ips }) => (urls.length === 0 ? ips : [])) : [];
   return (url, group) => {
-    const host = nameOf(url);
+    const host = hostNameOf(url);
     if (host === null) return [];
-    const resolved = few(byHost.get(host) ?? []).map(({ ip }) => ip);
-    return [...new Set([...few(group.ips), ...resolved, ...few(alone)])];
+    const resolved = firstAddresses(byHost.get(host) ?? []).map(({ ip }) => ip);
+    return [...new Set([...firstAddresses(group.ips), ...resolved, ...firstAddresses(standalone)])];
   };
 }
 
-/** Of how many addresses of a host an event may tell: each of its URLs gets them all. */
+/** Addresses per host in an event: each URL of the host gets all of them. */
 const MAX_ADDRESSES = 100;
 
-function few<T>(list: T[]): T[] {
+function firstAddresses<T>(list: T[]): T[] {
   return list.length > MAX_ADDRESSES ? list.slice(0, MAX_ADDRESSES) : list;
 }
 
-/** The host, where it is a name: an address has no other. */
-function nameOf(url: string): string | null {
+/** The host if it is a name, not an address. */
+function hostNameOf(url: string): string | null {
   const normalized = normalizeUrl(url);
   return normalized.ok && normalized.ip === null ? normalized.host : null;
 }
 
 function labelled(item: Item, label: string): Item {
-  return item.kind === 'time' || label === '' ? item : { ...item, text: beginning(`${label}: ${item.text}`) };
+  return item.kind === 'time' || label === '' ? item : { ...item, text: truncated(`${label}: ${item.text}`) };
 }

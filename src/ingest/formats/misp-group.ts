@@ -3,27 +3,27 @@ import type { FileReport } from '../../core/observation.ts';
 import { jsonText, objectsOf } from '../sources/json.ts';
 import { distinctFamilies, parseIsoTime, parseSeconds, toSha256, toText } from './values.ts';
 
-/** Attributes that belong together: those of an object, or one that stands alone. */
+/** The attributes of one object, or one attribute outside of an object. */
 export type MispGroup = {
   line: number;
   text: string;
   urls: MispUrl[];
-  /** `ip-dst`: addresses of something in the group. */
+  /** From `ip-dst`. */
   ips: string[];
-  /** `domain|ip`: an address of that host. */
+  /** From `domain|ip`. */
   resolutions: { host: string; ip: string }[];
   files: FileReport[];
   families: string[];
-  /** Why it is rejected; null when it can be read. */
+  /** Why the group is rejected, or null. */
   fault: string | null;
 };
 
-/** Times are null where the event's counts. */
+/** If a time is null, the time of the event is used. */
 export type MispUrl = { url: string; ts: number | null; lastTs: number | null };
 
 type Attribute = Record<string, unknown>;
 
-/** Reads an attribute, or an object with its attributes. Types that tell nothing about URLs or files are passed over. */
+/** Reads an attribute, or an object with its attributes. Ignores types that are not about URLs or files. */
 export function readMispGroup(element: Attribute, line: number): MispGroup {
   const isObject = 'Attribute' in element;
   const attributes = (isObject ? objectsOf(element.Attribute) : [element]).filter(({ deleted }) => deleted !== true);
@@ -39,13 +39,13 @@ export function readMispGroup(element: Attribute, line: number): MispGroup {
   };
   if (element.deleted === true) return group;
   const details = fileDetails(isObject ? attributes : []);
-  for (const attribute of attributes) group.fault ??= take(group, attribute, element, details);
+  for (const attribute of attributes) group.fault ??= addAttribute(group, attribute, element, details);
   return group;
 }
 
 type Details = Pick<FileReport, 'mimeType' | 'fileSize' | 'fileName'>;
 
-/** What an object says of its file, beside the hash. */
+/** File details of an object, without the hash. */
 function fileDetails(attributes: Attribute[]): Details {
   const textOf = (type: string) => toText(attributes.find((attribute) => attribute.type === type)?.value);
   const size = textOf('size-in-bytes');
@@ -56,49 +56,49 @@ function fileDetails(attributes: Attribute[]): Details {
   };
 }
 
-function take(group: MispGroup, attribute: Attribute, owner: Attribute, details: Details): string | null {
+function addAttribute(group: MispGroup, attribute: Attribute, owner: Attribute, details: Details): string | null {
   const { type, value } = attribute;
-  if (typeof type !== 'string' || typeof value !== 'string') return 'an attribute needs a type and a value';
+  if (typeof type !== 'string' || typeof value !== 'string') return 'an attribute must have a type and a value';
   switch (type) {
     case 'url':
       group.urls.push({ url: value, ...timesOf(attribute, owner) });
       return null;
     case 'ip-dst':
-      if (parseIp(value) === null) return 'ip-dst: no IP address';
+      if (parseIp(value) === null) return 'ip-dst: must be an IP address';
       group.ips.push(value);
       return null;
     case 'domain|ip': {
       const [host = '', ip = ''] = value.split('|');
-      if (parseIp(ip) === null) return 'domain|ip: no IP address';
+      if (parseIp(ip) === null) return 'domain|ip: must end with an IP address';
       group.resolutions.push({ host: host.toLowerCase(), ip });
       return null;
     }
     case 'sha256':
-      return takeFile(group, value, details);
+      return addFile(group, value, details);
     case 'filename|sha256': {
       const [, name, hash] = /^(.*)\|(.*)$/s.exec(value) ?? [];
-      return takeFile(group, hash, { ...details, fileName: toText(name) ?? details.fileName });
+      return addFile(group, hash, { ...details, fileName: toText(name) ?? details.fileName });
     }
     default:
       return null;
   }
 }
 
-function takeFile(group: MispGroup, hash: unknown, details: Details): string | null {
+function addFile(group: MispGroup, hash: unknown, details: Details): string | null {
   const sha256 = toSha256(hash) ?? null;
-  if (sha256 === null) return 'sha256: 64 hexadecimal digits are needed';
+  if (sha256 === null) return 'sha256: must be 64 hexadecimal digits';
   group.files.push({ sha256, fileType: null, fileExt: null, family: null, ...details });
   return null;
 }
 
-/** When it was seen, where that is told; else when it was written down. */
+/** The time of observation if given, else the time of the last edit. */
 function timesOf(attribute: Attribute, owner: Attribute): Omit<MispUrl, 'url'> {
   const seen = parseIsoTime(attribute.first_seen) ?? parseIsoTime(owner.first_seen);
   const ts = seen ?? parseSeconds(attribute.timestamp) ?? parseSeconds(owner.timestamp);
   return { ts, lastTs: parseIsoTime(attribute.last_seen) ?? parseIsoTime(owner.last_seen) };
 }
 
-/** Galaxies of MISP whose clusters are families of malware, not actors, techniques or countries. */
+/** MISP galaxies whose clusters are malware families, not actors, techniques or countries. */
 const GALAXIES = new Set([
   'android',
   'backdoor',
@@ -118,10 +118,10 @@ const GALAXIES = new Set([
 /** `misp-galaxy:malpedia="Mirai"`, `ms-caro-malware:malware-family="Zbot"` */
 const GALAXY_TAG = /^misp-galaxy:([a-z-]+)="([^"]+)"$/i;
 const FAMILY_TAG = /:malware-family="([^"]+)"$/i;
-/** MITRE puts its number behind the name: `Emotet - S0367`. */
+/** MITRE appends its number to the name: `Emotet - S0367`. */
 const MITRE_NUMBER = / - S\d{4}$/;
 
-/** The families that the tags and galaxies of an event, an object or an attribute name, each once. */
+/** Distinct malware families in the tags and galaxies of an event, an object or an attribute. */
 export function familiesOf(tagged: Record<string, unknown>): string[] {
   const tags = objectsOf(tagged.Tag).map(({ name }) => familyOfTag(name));
   const clusters = objectsOf(tagged.Galaxy).flatMap(({ type, GalaxyCluster }) =>

@@ -2,13 +2,13 @@ import type { FileReport } from '../../core/observation.ts';
 import { isObject, type JsonFind, jsonText } from '../sources/json.ts';
 import { parseIsoTime, toSha256, toText } from './values.ts';
 
-/** Where in the bundle it stands, for rejects. */
-type Place = { id: string; line: number; text: string };
+/** Position in the bundle, for rejects. */
+type Position = { id: string; line: number; text: string };
 
 /** A `url` observable, or an `indicator` with the URLs of its pattern. */
-export type StixUrls = Place & { urls: string[]; fromTs: number | null; creator: string };
-export type StixFile = Place & { file: FileReport };
-/** `observed-data`: these things were seen between these times. */
+export type StixUrls = Position & { urls: string[]; fromTs: number | null; creator: string };
+export type StixFile = Position & { file: FileReport };
+/** `observed-data`: these objects were seen between these times. */
 export type StixObserved = {
   id: string;
   refs: string[];
@@ -18,13 +18,13 @@ export type StixObserved = {
 };
 export type StixRelation = { from: string; to: string; ts: number | null };
 
-/** What is kept of the objects of a bundle, until its end shows how they are related. */
+/** Objects of a bundle, collected until all relationships are read. */
 export type StixObjects = {
   urls: StixUrls[];
   files: StixFile[];
   observed: StixObserved[];
   relations: StixRelation[];
-  /** Names by id, of `malware` and of `identity`. */
+  /** `malware` and `identity` objects: names by id. */
   malware: Map<string, string>;
   identities: Map<string, string>;
 };
@@ -33,37 +33,37 @@ export function noStixObjects(): StixObjects {
   return { urls: [], files: [], observed: [], relations: [], malware: new Map(), identities: new Map() };
 }
 
-/** Keeps an object of a type that tells something about URLs or files; gives the reason where it cannot be read. */
+/** Adds an object if its type is about URLs or files. Returns why it is rejected, or null. */
 export function addStixObject(objects: StixObjects, { value, line }: JsonFind): string | null {
   if (!isObject(value) || typeof value.type !== 'string' || typeof value.id !== 'string') {
-    return 'an object with a type and an id is needed';
+    return 'must be an object with a type and an id';
   }
   if (value.revoked === true) return null;
-  const place: Place = { id: value.id, line, text: jsonText(value) };
-  return Object.hasOwn(ADD, value.type) ? (ADD[value.type]?.(objects, value, place) ?? null) : null;
+  const position: Position = { id: value.id, line, text: jsonText(value) };
+  return Object.hasOwn(ADD, value.type) ? (ADD[value.type]?.(objects, value, position) ?? null) : null;
 }
 
-type Add = (objects: StixObjects, value: Record<string, unknown>, place: Place) => string | null;
+type Add = (objects: StixObjects, value: Record<string, unknown>, position: Position) => string | null;
 
 const ADD: Partial<Record<string, Add>> = {
-  url(objects, value, place) {
+  url(objects, value, position) {
     if (typeof value.value !== 'string') return 'value: missing';
-    objects.urls.push({ ...place, urls: [value.value], fromTs: null, creator: '' });
+    objects.urls.push({ ...position, urls: [value.value], fromTs: null, creator: '' });
     return null;
   },
-  indicator(objects, value, place) {
+  indicator(objects, value, position) {
     const { pattern, pattern_type: language = 'stix' } = value;
     if (typeof pattern !== 'string' || language !== 'stix') return null;
     const urls = urlsOfPattern(pattern);
-    if (urls === null) return `pattern: only equalities joined by OR are understood, up to ${MAX_PATTERN_URLS}`;
+    if (urls === null) return `pattern: only = comparisons joined by OR are supported, up to ${MAX_PATTERN_URLS} URLs`;
     const fromTs = parseIsoTime(value.valid_from) ?? parseIsoTime(value.created);
-    if (urls.length > 0 && fromTs === null) return 'valid_from: a time is needed';
-    if (urls.length > 0) objects.urls.push({ ...place, urls, fromTs, creator: idOf(value.created_by_ref) });
+    if (urls.length > 0 && fromTs === null) return 'valid_from: must be a time such as 2025-07-02T00:00:00Z';
+    if (urls.length > 0) objects.urls.push({ ...position, urls, fromTs, creator: idOf(value.created_by_ref) });
     return null;
   },
-  file(objects, value, place) {
+  file(objects, value, position) {
     const sha256 = toSha256(isObject(value.hashes) ? value.hashes['SHA-256'] : null);
-    if (sha256 === undefined) return 'SHA-256: 64 hexadecimal digits are needed';
+    if (sha256 === undefined) return 'SHA-256: must be 64 hexadecimal digits';
     if (sha256 === null) return null;
     const file = {
       sha256,
@@ -74,7 +74,7 @@ const ADD: Partial<Record<string, Add>> = {
       fileName: toText(value.name),
       family: null,
     };
-    objects.files.push({ ...place, file });
+    objects.files.push({ ...position, file });
     return null;
   },
   malware(objects, value, { id }) {
@@ -113,16 +113,16 @@ function idsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((id) => typeof id === 'string') : [];
 }
 
-/** `file:hashes.'SHA-256' = '…'`, `url:value = '…'`: one comparison of equality with a string. */
+/** One equality comparison with a string: `file:hashes.'SHA-256' = '…'`, `url:value = '…'`. */
 const COMPARISON = /\s*([a-z0-9-]+:(?:'[^']*'|[^\s='])+)\s*=\s*'([^'\\]*(?:\\.[^'\\]*)*)'\s*/sy;
 const URL_VALUE = 'url:value';
-/** Each may be related to many files: a bound on what a single indicator can become. */
+/** Each URL may be related to many files: this bounds the output of one indicator. */
 export const MAX_PATTERN_URLS = 1_000;
 
 /**
- * The URLs of a STIX pattern that is one equality, or several joined by OR (STIX 2.1 section 9.2):
- * `[url:value = 'http://a.example/' OR url:value = 'http://b.example/']`, each also in brackets of its own. Alternatives
- * that are no URLs do not disturb. null for a pattern about URLs that says more than that.
+ * Extracts the URLs of a STIX pattern of equality comparisons joined by OR (STIX 2.1 section 9.2):
+ * `[url:value = 'http://a.example/' OR url:value = 'http://b.example/']`, in one pair of brackets or in several.
+ * Comparisons of other properties are ignored. Returns null if a pattern with `url:value` uses any other operator.
  */
 export function urlsOfPattern(pattern: string): string[] | null {
   if (!pattern.includes(URL_VALUE)) return [];
@@ -131,9 +131,9 @@ export function urlsOfPattern(pattern: string): string[] | null {
   let isOpen = false;
   const skip = (token: RegExp): boolean => {
     token.lastIndex = at;
-    const isThere = token.test(pattern);
-    if (isThere) at = token.lastIndex;
-    return isThere;
+    const isFound = token.test(pattern);
+    if (isFound) at = token.lastIndex;
+    return isFound;
   };
   do {
     if (!isOpen) isOpen = skip(/\s*\[/y);

@@ -1,14 +1,14 @@
 import type { StixFile, StixObjects, StixObserved } from './stix-objects.ts';
 
 export type StixRelations = {
-  /** Ids of what is related to it in either direction, directly or as part of the same observed data. */
+  /** Ids of related objects in both directions, directly or through shared observed data. */
   relatedTo(id: string): string[];
   filesOf(id: string): StixFile[];
-  /** When it was seen and who says so; without observed data, the time of its first relationship. */
+  /** First and last observation and its creator. Without observed data: the time of the first relationship. */
   seen(id: string): { firstTs: number | null; lastTs: number | null; creator: string };
 };
 
-/** What is looked at around an object: a hub with a million spokes must not become a million times a million. */
+/** Related objects visited per object. Without a bound, a hub with n neighbours would cost n² steps. */
 const MAX_RELATED = 100;
 
 export function createStixRelations(objects: StixObjects): StixRelations {
@@ -26,20 +26,20 @@ export function createStixRelations(objects: StixObjects): StixRelations {
       relationTs.set(id, Math.min(ts ?? 0, relationTs.get(id) ?? Infinity));
   }
 
-  /** Of several URLs and several files seen together, nobody knows which belongs to which. */
-  const clear = new Set(
+  /** With several URLs and several files in one observation, the file of each URL is ambiguous. */
+  const unambiguous = new Set(
     objects.observed.filter(({ refs }) => {
       const urls = refs.filter((ref) => urlIds.has(ref)).length;
       return urls <= 1 || refs.filter((ref) => files.has(ref)).length <= 1;
     }),
   );
 
-  function* around(id: string): Generator<string> {
+  function* visit(id: string): Generator<string> {
     const direct = neighbours.get(id) ?? [];
     yield* direct;
-    const groups = [...direct.slice(0, MAX_RELATED).map((other) => observedById.get(other)), ...observedFew(id)];
+    const groups = [...direct.slice(0, MAX_RELATED).map((other) => observedById.get(other)), ...firstObserved(id)];
     for (const data of groups) {
-      if (data === undefined || !clear.has(data)) continue;
+      if (data === undefined || !unambiguous.has(data)) continue;
       yield* neighbours.get(data.id) ?? [];
       yield* data.refs;
     }
@@ -47,16 +47,16 @@ export function createStixRelations(objects: StixObjects): StixRelations {
 
   function relatedTo(id: string): string[] {
     const related = new Set<string>();
-    let looks = 0;
-    for (const other of around(id)) {
+    let visited = 0;
+    for (const other of visit(id)) {
       if (other !== id) related.add(other);
-      looks += 1;
-      if (looks === MAX_RELATED) break;
+      visited += 1;
+      if (visited === MAX_RELATED) break;
     }
     return [...related];
   }
 
-  function observedFew(id: string): StixObserved[] {
+  function firstObserved(id: string): StixObserved[] {
     return (observedOf.get(id) ?? []).slice(0, MAX_RELATED);
   }
 
@@ -64,7 +64,7 @@ export function createStixRelations(objects: StixObjects): StixRelations {
     relatedTo,
     filesOf: (id) => relatedTo(id).flatMap((other) => files.get(other) ?? []),
     seen(id) {
-      const data = observedFew(id);
+      const data = firstObserved(id);
       const firsts = data.flatMap(({ firstTs }) => firstTs ?? []);
       const lasts = data.flatMap(({ lastTs }) => lastTs ?? []);
       return {

@@ -6,10 +6,10 @@ import { addStixObject, noStixObjects, type StixFile, type StixObjects, type Sti
 import { createStixRelations, type StixRelations } from './stix-relations.ts';
 import { onlyFamily } from './values.ts';
 
-/** Nothing can be told before the end: relationships may stand behind what they relate. */
+/** Items are created at the end: a relationship may follow the objects that it relates. */
 export const stix: Format = {
   name: 'stix',
-  summary: 'STIX 2.1 bundle: URLs, indicators of URLs, and the malware and files related to them',
+  summary: 'STIX 2.1 bundle: URLs, URL indicators, and related malware and files',
   async *read(source, limits, { asOfTs }) {
     const objects = noStixObjects();
     let isBundle = false;
@@ -25,12 +25,12 @@ export const stix: Format = {
       }
       if (rejects.length > 0) yield rejects;
     }
-    if (!isBundle) throw new AppError('bad_request', `${source.name}: no STIX bundle, whose type is "bundle"`);
+    if (!isBundle) throw new AppError('bad_request', `${source.name}: not a STIX bundle: its type must be "bundle"`);
     yield* toItems(objects, asOfTs);
   },
 };
 
-/** One at a time: an indicator may have a thousand URLs. */
+/** Yields one object at a time: an indicator may have a thousand URLs. */
 function* toItems(objects: StixObjects, asOfTs: number): Generator<Item[]> {
   const relations = createStixRelations(objects);
   for (const urls of objects.urls) {
@@ -42,7 +42,7 @@ function* toItems(objects: StixObjects, asOfTs: number): Generator<Item[]> {
   }
 }
 
-/** The first observation tells what is known of the files; the last one that it was still there. */
+/** The first observation has the payloads; the last one says that the URL was still online. */
 function urlInputs(
   { id, urls, fromTs, creator }: StixUrls,
   objects: StixObjects,
@@ -63,7 +63,7 @@ function urlInputs(
   });
 }
 
-/** A file's own family counts before that of the URL. */
+/** The family of the file takes precedence over the family of the URL. */
 function payloadOf({ id, file }: StixFile, family: string | null, objects: StixObjects, relations: StixRelations) {
   return { ...file, family: familyOf(id, objects, relations) ?? family };
 }

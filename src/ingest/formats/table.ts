@@ -1,26 +1,27 @@
 import type { FileReport, ObservationInput } from '../../core/observation.ts';
 import { type CsvRow, readCsv, splitRow } from '../sources/csv.ts';
-import { beginning, type InputLimits, type Item, type RejectItem, reject, type Source } from '../sources/format.ts';
+import type { InputLimits, Item, RejectItem, Source } from '../sources/format.ts';
+import { beginning, reject, truncated } from '../sources/format.ts';
 import { parseUtc } from './values.ts';
 
-/** What a row tells, or why it is rejected. */
-export type RowReading = { inputs: ObservationInput[] } | { file: FileReport } | string;
+/** The content of a row, or why the row is rejected. */
+export type ParsedRow = { inputs: ObservationInput[] } | { file: FileReport } | string;
 
-/** A CSV file whose columns have names. */
+/** A CSV file with named columns. */
 export type Table = {
-  /** The columns of files that do not name them, told apart by their number. */
+  /** Columns of files without a header, selected by their number. */
   layouts: readonly (readonly string[])[];
-  /** A line with these names is the one that tells the columns. */
+  /** A line with these names is the header. */
   required: readonly string[];
-  /** Called once, when the columns are known; -1 is the place of a column that is not there. */
-  rowReader(columnOf: (name: string) => number): (fields: string[]) => RowReading;
+  /** Called when the columns are known. `columnOf` returns -1 for a missing column. */
+  rowReader(columnOf: (name: string) => number): (fields: string[]) => ParsedRow;
 };
 
 const BANNER_TIME = /Last updated: (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)/;
 
 export async function* readTable(source: Source, limits: InputLimits, table: Table): AsyncGenerator<Item[]> {
   let columns: readonly string[] | null = null;
-  let readRow: (fields: string[]) => RowReading = () => '';
+  let readRow: (fields: string[]) => ParsedRow = () => '';
   for await (const rows of readCsv(source, limits)) {
     const items: Item[] = [];
     for (const row of rows) items.push(...toItems(row));
@@ -38,7 +39,7 @@ export async function* readTable(source: Source, limits: InputLimits, table: Tab
     return [fromRow(row)];
   }
 
-  /** The banner has a time, and the names of the columns stand in its last line. */
+  /** The banner contains a time; its last line is the header. */
   function fromComment(text: string): Item[] {
     const ts = parseUtc(BANNER_TIME.exec(text)?.[1] ?? null);
     const fields = splitRow(text.trim());
@@ -50,11 +51,11 @@ export async function* readTable(source: Source, limits: InputLimits, table: Tab
     const width = fields.length;
     const widths = (columns === null ? table.layouts : [columns]).map((layout) => layout.length);
     if (!widths.includes(width)) return reject(line, text, wrongWidth(width, widths));
-    const reading = readRow(fields);
-    if (typeof reading === 'string') return reject(line, text, reading);
-    return 'file' in reading
-      ? { kind: 'file', line, text: beginning(text), file: reading.file }
-      : { kind: 'observations', line, text: beginning(text), inputs: reading.inputs };
+    const parsed = readRow(fields);
+    if (typeof parsed === 'string') return reject(line, text, parsed);
+    return 'file' in parsed
+      ? { kind: 'file', line, text: truncated(text), file: parsed.file }
+      : { kind: 'observations', line, text: truncated(text), inputs: parsed.inputs };
   }
 
   function useColumns(names: readonly string[] | null): void {
@@ -69,6 +70,6 @@ function columnNames(fields: string[], required: readonly string[]): string[] | 
   return required.every((name) => names.includes(name)) ? names : null;
 }
 
-function wrongWidth(found: number, wanted: number[]): string {
-  return `${found} ${found === 1 ? 'column' : 'columns'} where ${wanted.join(' or ')} are expected`;
+function wrongWidth(found: number, expected: number[]): string {
+  return `${found} ${found === 1 ? 'column' : 'columns'} instead of ${expected.join(' or ')}`;
 }

@@ -3,7 +3,7 @@ import { readLineItems } from '../sources/lines.ts';
 
 export const urlList: Format = {
   name: 'url-list',
-  summary: 'one URL per line, also hxxp://example[.]com; # begins a comment',
+  summary: 'one URL per line, also defanged as hxxp://example[.]com; # starts a comment',
   read: (source, limits, { asOfTs }) =>
     readLineItems(source, limits, (line) => {
       const text = line.trim();
@@ -11,13 +11,13 @@ export const urlList: Format = {
     }),
 };
 
-/** `hxxps[:]//`, `fxp://`, `http[://]`: a scheme as people write it so that nobody clicks on it. */
+/** A defanged scheme, written so that it is not clickable: `hxxps[:]//`, `fxp://`, `http[://]`. */
 const DEFANGED_SCHEME = /^(hxxp|http|fxp|ftp)(s?)(?:\[:\]\/\/|\[:\/\/\]|:\/\/)/i;
 const DEFANGED_DOT = /\[\.\]|\(\.\)/g;
 const DEFANGED_COLON = /\[:\]/g;
 const END_OF_HOST = /[/?#\\]/;
 
-/** `hxxps[:]//www[.]example[.]com/a` to `https://www.example.com/a`. After the host a bracket is a bracket. */
+/** `hxxps[:]//www[.]example[.]com/a` becomes `https://www.example.com/a`. Brackets after the host are kept. */
 export function refang(text: string): string {
   const scheme = DEFANGED_SCHEME.exec(text);
   if (scheme === null) return text;

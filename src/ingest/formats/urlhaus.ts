@@ -4,7 +4,7 @@ import { isObject, type JsonFind, jsonText, readJson } from '../sources/json.ts'
 import { readTable, type Table } from './table.ts';
 import { parseUtc, toSha256, toText } from './values.ts';
 
-/** Today's columns, those before `last_online` came, and those before `reporter`. */
+/** Current columns, columns before `last_online` was added, columns before `reporter` was added. */
 const URL_LAYOUTS = [
   ['id', 'dateadded', 'url', 'url_status', 'last_online', 'threat', 'tags', 'urlhaus_link', 'reporter'],
   ['id', 'dateadded', 'url', 'url_status', 'threat', 'tags', 'urlhaus_link', 'reporter'],
@@ -37,7 +37,7 @@ export const urlhausCsv: Format = {
   read: (source, limits) => readTable(source, limits, URL_TABLE),
 };
 
-/** An object keyed by id whose values are lists of one record, or a list of records. */
+/** An object of lists, keyed by id, or one list of records. */
 export const urlhausJson: Format = {
   name: 'urlhaus-json',
   summary: 'URLhaus URL dump as JSON: full, recent or online',
@@ -52,21 +52,21 @@ function toItems({ value, line }: JsonFind): Item[] {
 
 function toItem(record: unknown, line: number): Item {
   const text = jsonText(record);
-  if (!isObject(record)) return reject(line, text, 'an object with the record is needed');
-  const reading = readUrlhausRow({
+  if (!isObject(record)) return reject(line, text, 'a record must be a JSON object');
+  const parsed = readUrlhausRow({
     dateadded: record.dateadded,
     url: toUrl(record.url),
     urlStatus: toText(record.url_status),
     lastOnline: record.last_online,
     reporter: toText(record.reporter),
   });
-  if (typeof reading === 'string') return reject(line, text, reading);
-  return { kind: 'observations', line, text, inputs: reading.inputs };
+  if (typeof parsed === 'string') return reject(line, text, parsed);
+  return { kind: 'observations', line, text, inputs: parsed.inputs };
 }
 
 /**
- * A payload tells nothing about the status. "Online at `firstseen`" would be true, but where the URL dump has no
- * `last_online` it says offline at `dateadded`, which is before: every such URL would come back to life.
+ * A payload has no status. "Online at `firstseen`" would be true, but a URL dump without `last_online` says offline at
+ * `dateadded`, which is earlier: every such URL would become online again.
  */
 const PAYLOAD_TABLE: Table = {
   layouts: [['firstseen', 'url', 'filetype', 'md5', 'sha256', 'signature']],
@@ -79,14 +79,15 @@ const PAYLOAD_TABLE: Table = {
     const signature = columnOf('signature');
     return (fields) => {
       const ts = parseUtc(fields[first]);
-      if (ts === null) return 'firstseen: a time such as 2025-07-17 17:19:14 is needed';
+      if (ts === null) return 'firstseen: must be a time such as 2025-07-17 17:19:14';
       const url = toUrl(fields[urlColumn]);
       if (url === null) return 'url: missing';
       const sha256 = toSha256(fields[hash]);
-      if (sha256 === undefined) return 'sha256: 64 hexadecimal digits are needed';
+      if (sha256 === undefined) return 'sha256: must be 64 hexadecimal digits';
       const fileType = toText(fields[type]);
       const family = toText(fields[signature]);
-      if (sha256 === null && fileType === null && family === null) return 'neither hash nor type nor signature';
+      if (sha256 === null && fileType === null && family === null)
+        return 'sha256, filetype and signature are all missing';
       return { inputs: [{ ts, url, status: null, payload: { sha256, fileType, family } }] };
     };
   },
@@ -98,7 +99,7 @@ export const urlhausPayloads: Format = {
   read: (source, limits) => readTable(source, limits, PAYLOAD_TABLE),
 };
 
-/** What URLhaus tells of a URL, in its own words. */
+/** A row of URLhaus, with unparsed values. */
 export type UrlhausRow = {
   dateadded: unknown;
   url: string | null;
@@ -111,14 +112,14 @@ export type UrlhausRow = {
 const STATUSES = ['online', 'offline', 'unknown', null];
 
 /**
- * Online at `dateadded`; online at `last_online`, where given; if its status is offline, offline at `last_online`, or at
- * `dateadded` where that is missing. Nothing depends on the clock or the file's date.
+ * Online at `dateadded`; online at `last_online` if given; with status offline also offline at `last_online`, or at
+ * `dateadded` if that is missing. The result does not depend on the clock or on the date of the file.
  */
 export function readUrlhausRow(row: UrlhausRow): { inputs: ObservationInput[] } | string {
   const addedTs = parseUtc(row.dateadded);
-  if (addedTs === null) return 'dateadded: a time such as 2025-07-17 17:19:14 is needed';
+  if (addedTs === null) return 'dateadded: must be a time such as 2025-07-17 17:19:14';
   if (row.url === null) return 'url: missing';
-  if (!STATUSES.includes(row.urlStatus)) return 'url_status: online, offline or unknown is needed';
+  if (!STATUSES.includes(row.urlStatus)) return 'url_status: must be online, offline or unknown';
   const { url } = row;
   const reporter = row.reporter ?? '';
   const lastTs = parseUtc(row.lastOnline);
@@ -128,7 +129,7 @@ export function readUrlhausRow(row: UrlhausRow): { inputs: ObservationInput[] } 
   return { inputs };
 }
 
-/** A URL of any length: whether it is one is for `core/url.ts` to say. */
+/** Not limited in length, unlike `toText`: `normalizeUrl` validates URLs. */
 export function toUrl(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   return value.length < 5 ? toText(value) : value;

@@ -1,17 +1,17 @@
 import { foldFamily, textFault } from '../../core/text.ts';
 
-/** How the public dumps write "unknown". */
+/** Texts that mean "unknown" in public dumps. */
 const NULLS = new Set(['', 'None', 'n/a']);
 const SHA256 = /^[0-9a-fA-F]{64}$/;
 
-/** A text, or null where it says "unknown" or could not be kept: what is taken in can be written out again. */
+/** The trimmed text; null if it means "unknown" or cannot be stored. Every imported text can be exported. */
 export function toText(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   const text = value.trim();
   return NULLS.has(text) || textFault(text) !== null ? null : text;
 }
 
-/** null where it is unknown; undefined where it is something else than a hash. */
+/** null if unknown, undefined if it is not a hash. */
 export function toSha256(value: unknown): string | null | undefined {
   const text = toText(value);
   if (text === null) return typeof value === 'string' && !NULLS.has(value.trim()) ? undefined : null;
@@ -25,19 +25,19 @@ const COLON = 0x3a;
 const DAYS_PER_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const FIRST_YEAR = 1970;
 
-/** `2025-07-17 17:19:14`, as long as that is. */
+/** Length of `2025-07-17 17:19:14`. */
 const TIME_LENGTH = 19;
 const ZONE = / UTC$/;
 const OFFSET = /^(?:\.\d+)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
-/** Seconds of `2025-07-17 17:19:14` or the same with ` UTC`, or null. */
+/** Unix seconds of `2025-07-17 17:19:14`, with or without ` UTC`; null if invalid. */
 export function parseUtc(value: unknown): number | null {
   if (typeof value !== 'string') return null;
   const text = value.length === TIME_LENGTH ? value : value.replace(ZONE, '');
   return text.length === TIME_LENGTH && text.charCodeAt(10) === SPACE ? parseTime(text) : null;
 }
 
-/** Seconds of an RFC 3339 time such as `2025-07-17T17:19:14.000Z` or `…+00:00`, or null; fractions are cut off. */
+/** Unix seconds of an RFC 3339 time such as `2025-07-17T17:19:14.000Z` or `…+00:00`, without fractions; null if invalid. */
 export function parseIsoTime(value: unknown): number | null {
   if (typeof value !== 'string' || value.charAt(10) !== 'T') return null;
   const offset = OFFSET.exec(value.slice(TIME_LENGTH));
@@ -48,8 +48,8 @@ export function parseIsoTime(value: unknown): number | null {
 }
 
 /**
- * Days that the calendar does not have are none; `Date` would go on counting into the next month. Digit by digit: two in
- * each row of a dump, and a regular expression takes three times as long.
+ * Refuses days that do not exist; `Date` would continue into the next month. Digit by digit: each row of a dump has two
+ * times, and a regular expression takes three times as long.
  */
 function parseTime(text: string): number | null {
   const year = digits(text, 0) * 100 + digits(text, 2);
@@ -58,7 +58,7 @@ function parseTime(text: string): number | null {
   const hour = digits(text, 11);
   const minute = digits(text, 14);
   const second = digits(text, 17);
-  // NaN, from what is no digit, is in no range.
+  // A character that is not a digit becomes NaN, which fails every comparison.
   const isTime =
     hasSeparators(text) && year >= FIRST_YEAR && hour <= 23 && minute <= 59 && second <= 59 && isDay(year, month, day);
   return isTime ? Date.UTC(year, month - 1, day, hour, minute, second) / 1000 : null;
@@ -87,23 +87,23 @@ function isDay(year: number, month: number, day: number): boolean {
   return day >= 1 && day <= days;
 }
 
-/** Unix seconds as MISP writes them: a number, or one in a string. */
+/** Unix seconds in MISP: a number, or a string of digits. */
 export function parseSeconds(value: unknown): number | null {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !/^\d{1,10}$/.test(text)) return null;
   return Number(text) || null;
 }
 
-/** Each once, in the first spelling. */
+/** Case-insensitive; keeps the first spelling. */
 export function distinctFamilies(names: (string | null)[]): string[] {
-  const known = new Map<string, string>();
+  const byKey = new Map<string, string>();
   for (const name of names) {
-    if (name !== null && !known.has(foldFamily(name))) known.set(foldFamily(name), name);
+    if (name !== null && !byKey.has(foldFamily(name))) byKey.set(foldFamily(name), name);
   }
-  return [...known.values()];
+  return [...byKey.values()];
 }
 
-/** Several are none: nobody says which of them a file belongs to. */
+/** null if there are several: the family of the file is ambiguous. */
 export function onlyFamily(names: (string | null)[]): string | null {
   const families = distinctFamilies(names);
   return families.length === 1 ? (families[0] ?? null) : null;

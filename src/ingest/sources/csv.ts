@@ -1,22 +1,22 @@
 import { type InputLimits, type RejectItem, reject, type Source } from './format.ts';
 import { faultOf, type Line, readLines, withoutReturn } from './lines.ts';
 
-/** A record of a CSV file, or a comment line without its `#`. `line` is the first one of several. */
+/** A record of a CSV file, or a comment line without its `#`. `line` is the number of its first line. */
 export type CsvRow = { kind: 'row' | 'comment'; line: number; text: string; fields: string[] };
 
-/** A quoted field may have line breaks. A quote that nobody closes must not swallow the rest of the file. */
+/** A quoted field may contain line breaks. An unclosed quote must not consume the rest of the file. */
 const MAX_LINES_PER_ROW = 1_000;
-const NOT_CLOSED = 'a quoted field is not closed';
-const MALFORMED = 'a quote stands where none may be';
+const NOT_CLOSED = 'a quoted field has no closing quote';
+const MALFORMED = 'unexpected quote: quote the whole field, and write a quote inside it as ""';
 
-/** RFC 4180, with `#` lines as comments, blanks before an opening quote, and LF as well as CRLF. Empty lines are nothing. */
+/** RFC 4180, plus `#` comment lines, blanks before an opening quote, and LF or CRLF. Empty lines are ignored. */
 export async function* readCsv(source: Source, limits: InputLimits): AsyncGenerator<(CsvRow | RejectItem)[]> {
   const assembler = createRowAssembler(limits.maxLineBytes);
   let number = 0;
   for await (const lines of readLines(source.bytes(), limits.maxLineBytes)) {
     for (const line of lines) {
       number += 1;
-      assembler.take(line, number);
+      assembler.add(line, number);
     }
     yield assembler.rows();
   }
@@ -32,20 +32,20 @@ function createRowAssembler(maxLength: number) {
   let open: NumberedLine[] = [];
   let openLength = 0;
 
-  /** A row that is given up gives lines back, which may give others back. */
-  function take(line: Line, number: number): void {
+  /** Rejecting an open row returns its other lines, which are added again and may return lines too. */
+  function add(line: Line, number: number): void {
     if (open.length === 0) {
-      begin(line, number);
+      startRow(line, number);
       return;
     }
-    const waiting = goOn({ line, number }).reverse();
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      if (open.length === 0) begin(next.line, next.number);
-      else waiting.push(...goOn(next).reverse());
+    const pending = continueRow({ line, number }).reverse();
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      if (open.length === 0) startRow(next.line, next.number);
+      else pending.push(...continueRow(next).reverse());
     }
   }
 
-  function begin(line: Line, number: number): void {
+  function startRow(line: Line, number: number): void {
     const fault = faultOf(line);
     const text = withoutReturn(line.text);
     if (fault !== null) {
@@ -63,23 +63,23 @@ function createRowAssembler(maxLength: number) {
     }
   }
 
-  /** An even number of quotes leaves an open field open: `""` is a quote in it, `","` is its end and a new beginning. */
-  function goOn(next: NumberedLine): NumberedLine[] {
+  /** A line with an even number of quotes does not close the row: `""` is an escaped quote, `","` opens a new field. */
+  function continueRow(next: NumberedLine): NumberedLine[] {
     open.push(next);
     openLength += next.line.text.length + 1;
     const isTooLong = openLength > maxLength || open.length > MAX_LINES_PER_ROW;
-    if (isTooLong || faultOf(next.line) !== null) return giveUp(NOT_CLOSED);
+    if (isTooLong || faultOf(next.line) !== null) return rejectOpenRow(NOT_CLOSED);
     if (!hasOddQuotes(next.line.text)) return [];
     const text = withoutReturn(open.map(({ line }) => line.text).join('\n'));
     const fields = splitRow(text);
-    if (typeof fields === 'string') return giveUp(MALFORMED);
+    if (typeof fields === 'string') return rejectOpenRow(MALFORMED);
     rows.push({ kind: 'row', line: open[0]?.number ?? next.number, text, fields });
     open = [];
     return [];
   }
 
-  /** Rejects the line that opened the field; the lines after it are read anew. */
-  function giveUp(reason: string): NumberedLine[] {
+  /** Rejects the line with the opening quote; returns the lines after it, to be parsed again. */
+  function rejectOpenRow(reason: string): NumberedLine[] {
     const [first, ...others] = open;
     open = [];
     if (first !== undefined) rows.push(reject(first.number, withoutReturn(first.line.text), reason));
@@ -87,12 +87,12 @@ function createRowAssembler(maxLength: number) {
   }
 
   return {
-    take,
-    /** After the last line. */
+    add,
+    /** Call this after the last line. */
     end(): void {
-      while (open.length > 0) for (const { line, number } of giveUp(NOT_CLOSED)) take(line, number);
+      while (open.length > 0) for (const { line, number } of rejectOpenRow(NOT_CLOSED)) add(line, number);
     },
-    /** Those that are complete, each once. */
+    /** Returns the completed rows and removes them. */
     rows(): (CsvRow | RejectItem)[] {
       const complete = rows;
       rows = [];
@@ -105,7 +105,7 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const SPACE = 0x20;
 
-/** The fields of a whole row; `open` when its last quoted field has no end. */
+/** The fields of a row; `open` if its last quoted field has no closing quote. */
 export function splitRow(text: string): string[] | 'open' | 'malformed' {
   const fields: string[] = [];
   for (let at = 0; ; at += 1) {

@@ -5,40 +5,40 @@ import { ipv4Key, isIpv4, parseIp } from '../../core/ip/address.ts';
 import { type IpRange, isInRanges, parseNetwork } from '../../core/ip/network.ts';
 
 /**
- * Which addresses a download may go to. The names in a feed's address and in its redirects are chosen by others, and
- * this server may reach what they cannot: itself, its neighbours, the metadata service of its cloud.
+ * Restricts the addresses that downloads connect to. Others choose the host names in URLs and redirects, and this server
+ * can reach what they cannot: itself, its neighbours, the metadata service of its cloud (SSRF).
  */
 export type Guard = {
-  /** Every address of a name, as texts. */
+  /** All addresses of a host name. */
   resolve(host: string): Promise<string[]>;
-  /** Of the addresses that are refused otherwise, those that an operator has allowed. */
+  /** Exceptions that the operator has allowed. */
   allowed: readonly IpRange[];
 };
 
 /**
- * The special-purpose registries of IANA (RFC 6890), less what the public internet uses.
+ * The special-purpose registries of IANA (RFC 6890), without the entries that the public internet uses.
  * https://www.iana.org/assignments/iana-ipv4-special-registry
  */
 const REFUSED_IPV4: readonly (readonly [cidr: string, what: string])[] = [
   ['0.0.0.0/8', 'this host'],
   ['10.0.0.0/8', 'private'],
-  ['100.64.0.0/10', 'shared with the provider'], // RFC 6598; 100.100.100.200 is the metadata service of Alibaba
+  ['100.64.0.0/10', 'carrier-grade NAT'], // RFC 6598; 100.100.100.200 is the metadata service of Alibaba
   ['127.0.0.0/8', 'loopback'],
-  ['168.63.129.16', 'the platform of Azure'], // a public address that every machine there reaches
+  ['168.63.129.16', 'Azure platform'], // a public address that every Azure machine can reach
   ['169.254.0.0/16', 'link-local'], // 169.254.169.254 is the metadata service of most clouds
   ['172.16.0.0/12', 'private'],
   ['192.0.0.0/24', 'reserved'], // 192.0.0.192 is the metadata service of Oracle
-  ['192.0.2.0/24', 'for documentation'],
+  ['192.0.2.0/24', 'documentation'],
   ['192.88.99.0/24', 'reserved'],
   ['192.168.0.0/16', 'private'],
-  ['198.18.0.0/15', 'for benchmarks'],
-  ['198.51.100.0/24', 'for documentation'],
-  ['203.0.113.0/24', 'for documentation'],
+  ['198.18.0.0/15', 'benchmarking'],
+  ['198.51.100.0/24', 'documentation'],
+  ['203.0.113.0/24', 'documentation'],
   ['224.0.0.0/4', 'multicast'],
   ['240.0.0.0/4', 'reserved'], // up to the broadcast address
 ];
 
-/** Global unicast (RFC 4291 section 2.4) is the only part of IPv6 that the internet uses: the rest is refused whole. */
+/** Global unicast (RFC 4291 section 2.4) is the only part of IPv6 in use on the internet: all other addresses are refused. */
 const GLOBAL_IPV6 = rangesOf('2000::/3');
 
 const REFUSED_IPV6: readonly (readonly [cidr: string, what: string])[] = [
@@ -46,23 +46,23 @@ const REFUSED_IPV6: readonly (readonly [cidr: string, what: string])[] = [
   ['fc00::/7', 'private'], // fd00:ec2::254 is the metadata service of Amazon
   ['fe80::/10', 'link-local'],
   ['ff00::/8', 'multicast'],
-  ['2001::/23', 'reserved'], // Teredo (2001::/32) among others: it wraps an IPv4 address
-  ['2001:db8::/32', 'for documentation'],
-  ['2002::/16', 'of 6to4'], // wraps an IPv4 address; RFC 7526 has ended its use
-  ['3fff::/20', 'for documentation'],
+  ['2001::/23', 'reserved'], // includes Teredo (2001::/32), which embeds an IPv4 address
+  ['2001:db8::/32', 'documentation'],
+  ['2002::/16', '6to4'], // embeds an IPv4 address; deprecated by RFC 7526
+  ['3fff::/20', 'documentation'],
 ];
 
 const REFUSED = [...REFUSED_IPV4, ...REFUSED_IPV6].map(([cidr, what]) => ({ ranges: rangesOf(cidr), what }));
 
-/** Where there is no IPv4, resolvers make such addresses for every IPv4 host (RFC 6052): they are judged by that. */
+/** In networks without IPv4, DNS64 creates these addresses for IPv4 hosts (RFC 6052): the embedded address is checked. */
 const NAT64 = rangesOf('64:ff9b::/96');
 
-/** `networks` are addresses or networks as an operator writes them, such as 10.1.0.0/16. */
+/** `networks` are the addresses and networks that the operator allows, such as 10.1.0.0/16. */
 export function createGuard(networks: readonly string[], resolve: Guard['resolve'] = resolveBySystem): Guard {
   return { resolve, allowed: networks.flatMap(rangesOf) };
 }
 
-/** What kind of address it is that must not be connected to; null when it may. */
+/** The kind of a refused address; null if it may be connected to. */
 export function refusedKind(ip: Uint8Array, allowed: readonly IpRange[]): string | null {
   if (isInRanges(ip, allowed)) return null;
   if (isInRanges(ip, NAT64)) return refusedKind(embeddedIpv4(ip), allowed);
@@ -71,19 +71,20 @@ export function refusedKind(ip: Uint8Array, allowed: readonly IpRange[]): string
   return isIpv4(ip) || isInRanges(ip, GLOBAL_IPV6) ? null : 'reserved';
 }
 
-/** Node looks up no address that is written out, so those are checked here, before a request. */
+/** Node does not call `lookup` for an IP address in a URL, so it is checked before the request. */
 export function checkLiteral(host: string, { allowed }: Guard): void {
   if (isIP(host) !== 0) check(host, host, allowed);
 }
 
 /**
- * For `http.request`: the addresses that it hands to the socket are the ones that were checked. To check first and to
- * let Node look up again would let a name answer differently the second time (DNS rebinding).
+ * The `lookup` of `http.request`: the socket connects to the addresses that were checked. A check before Node's own
+ * lookup would be unsafe: the second DNS response may differ (DNS rebinding).
  */
 export function guardedLookup({ resolve, allowed }: Guard): LookupFunction {
   return (host, options, done) => {
     const found = resolve(host).then((addresses) => {
-      if (addresses.length === 0) throw new AppError('unavailable', `${host} has no address`);
+      if (addresses.length === 0)
+        throw new AppError('unavailable', `${host} has no address: check the spelling of the host name`);
       for (const address of addresses) check(host, address, allowed);
       return addresses.map((address) => ({ address, family: isIP(address) }));
     });
@@ -94,21 +95,20 @@ export function guardedLookup({ resolve, allowed }: Guard): LookupFunction {
   };
 }
 
-/** As every other program of this machine finds it: the hosts file included. */
+/** Like other programs on this machine, including the hosts file. */
 async function resolveBySystem(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
-/** What is no address to us, such as one with a zone, is none to connect to. */
+const ALLOW_HINT = 'To fetch from your own network, allow it with --feeds-allow-private; a feed also needs --private';
+
+/** An address that `parseIp` does not accept, such as one with a zone, is refused. */
 function check(host: string, address: string, allowed: readonly IpRange[]): void {
   const ip = parseIp(address);
   const kind = ip === null ? 'unreadable' : refusedKind(ip, allowed);
   if (kind === null) return;
   const which = host === address ? `${host} is` : `${host} is at ${address}, which is`;
-  throw new AppError(
-    'forbidden',
-    `${which} an address that nothing is fetched from (${kind}); for a mirror of your own see --feeds-allow-private`,
-  );
+  throw new AppError('forbidden', `${which} a blocked address (${kind}). ${ALLOW_HINT}`);
 }
 
 function embeddedIpv4(ip: Uint8Array): Uint8Array {

@@ -1,14 +1,14 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { AppError } from '../../core/errors.ts';
 
-/** By name. Values may be keys: they are never shown. */
+/** Values by header name. Values may be API keys, so they are never shown. */
 export type FetchHeaders = Readonly<Record<string, string>>;
 
-/** {Auth-Key}: RFC 9110 section 5.6.2 says what a name may have. */
+/** {Auth-Key}; RFC 9110 section 5.6.2 defines the characters of a header name. */
 const PLACEHOLDER = /\{([A-Za-z0-9!#$&'*+.^_`|~-]+)\}/g;
 
-/** Ours to say, in lower case: what else they said would break the download or its checks. */
-const OUR_HEADERS: ReadonlySet<string> = new Set([
+/** Headers that Urlwarden sets, in lower case. Other values would break the download or its checks. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
   'content-length',
@@ -24,27 +24,27 @@ const OUR_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** The URL to ask, its placeholders filled in. */
+/** Parses the URL of a download and replaces its placeholders. */
 export function readFetchUrl(text: string, headers: FetchHeaders): URL {
   const authority = /^[a-z]+:[/\\]*[^/\\?#]*/i.exec(text)?.[0] ?? '';
   const url = URL.parse(
-    authority + text.slice(authority.length).replace(PLACEHOLDER, (_, name) => filled(name, headers)),
+    authority + text.slice(authority.length).replace(PLACEHOLDER, (_, name) => encodedHeader(name, headers)),
   );
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new AppError('bad_request', `${shownUrl(text)} is no http or https URL`);
+    throw new AppError('bad_request', `${shownUrl(text)} is not an http or https URL`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new AppError('bad_request', 'A URL with a password in it is not taken: put it into a header, Authorization');
+    throw new AppError('bad_request', 'The URL contains a password: send it in an Authorization header instead');
   }
   return url;
 }
 
-/** A key would stand in the query or at a placeholder; the one is left out, the other has no value yet. */
+/** The URL without its query and password, which may contain a key. Placeholders are not replaced. */
 export function shownUrl(text: string): string {
   return text.replace(/\/\/[^/?#]*@/, '//…@').replace(/[?#].*$/s, '?…');
 }
 
-/** `Auth-Key: 0123…` as name and value; throws an AppError that tells nothing of the value. */
+/** Splits `Auth-Key: 0123…` into name and value. Throws an AppError that does not contain the value. */
 export function parseHeaderLine(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
   const name = line.slice(0, Math.max(0, colon)).trim();
@@ -53,15 +53,19 @@ export function parseHeaderLine(line: string): [name: string, value: string] {
     validateHeaderName(name);
     validateHeaderValue(name, value);
   } catch {
-    throw new AppError('bad_request', 'A header must be written as Name: value, in plain characters');
+    throw new AppError('bad_request', 'A header must have the form Name: value, without special characters');
   }
-  if (value === '') throw new AppError('bad_request', `The header ${name} has no value`);
-  if (OUR_HEADERS.has(name.toLowerCase())) throw new AppError('bad_request', `The header ${name} is not yours to set`);
+  if (value === '') throw new AppError('bad_request', `The header ${name} has no value: enter one`);
+  if (RESERVED_HEADERS.has(name.toLowerCase()))
+    throw new AppError('bad_request', `The header ${name} is set by Urlwarden: leave it out`);
   return [name, value];
 }
 
-function filled(name: string, headers: FetchHeaders): string {
+function encodedHeader(name: string, headers: FetchHeaders): string {
   const found = Object.entries(headers).find(([header]) => header.toLowerCase() === name.toLowerCase());
   if (found !== undefined) return encodeURIComponent(found[1]);
-  throw new AppError('bad_request', `The URL has {${name}} in it, but there is no header of that name: add it`);
+  throw new AppError(
+    'bad_request',
+    `The URL contains {${name}}, but there is no header of that name: add it with --header ${name}`,
+  );
 }

@@ -1,40 +1,40 @@
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { AppError } from '../../core/errors.ts';
-import { explainFailure, responseRefusal } from './fetch-errors.ts';
+import { IN_PARTS, responseRefusal, toFetchError } from './fetch-errors.ts';
 import { checkLiteral, type Guard, guardedLookup } from './fetch-guard.ts';
 import { type FetchHeaders, readFetchUrl, shownUrl } from './fetch-url.ts';
 import { INPUT_LIMITS, type InputLimits, type Source } from './format.ts';
 import { sourceOf } from './source.ts';
 
-/** What a server says of the state of a file, and is asked with the next time (RFC 9110 section 13.1). */
+/** Validators of a response, sent with the next conditional request (RFC 9110 section 13.1). */
 export type Validators = { etag: string | null; lastModified: string | null };
 
-/** To be read once. */
+/** Can be read once. */
 export type Download = Source & Validators;
 
 export type FetchLimits = {
-  /** For the name, the connection and the handshake of one hop. */
+  /** DNS, connection and TLS handshake of one hop. */
   connectTimeoutMs: number;
-  /** For the head of an answer, and for each next piece of it. The time that the reader takes does not count. */
+  /** Until the response headers, and between two chunks. Does not include the time of the reader. */
   idleTimeoutMs: number;
-  /** From the first hop to the last byte; the reader's time included. */
+  /** From the first hop to the last byte, including the time of the reader. */
   totalTimeoutMs: number;
   maxBytes: number;
 };
 
 export type FetchOptions = {
   guard: Guard;
-  /** Sent to the host of the URL itself, and to no other that it may send us to. */
+  /** Sent to the origin of the URL only, not to another origin after a redirect. */
   headers?: FetchHeaders;
   validators?: Validators;
   limits?: Partial<FetchLimits>;
-  /** Of what comes packed. */
+  /** Limits for packed responses. */
   inputLimits?: InputLimits;
   signal?: AbortSignal;
 };
 
-/** The dump of all payloads has 0.4 GB packed, and is read in minutes. */
+/** The largest public dump, the payloads of URLhaus, has 0.4 GB packed and is read in minutes. */
 export const DEFAULT_FETCH_LIMITS: FetchLimits = {
   connectTimeoutMs: 20_000,
   idleTimeoutMs: 60_000,
@@ -47,7 +47,7 @@ const REDIRECTS: ReadonlySet<number | undefined> = new Set([301, 302, 303, 307, 
 
 type Hop = Required<Pick<FetchOptions, 'guard' | 'headers'>> & { limits: FetchLimits; signal: AbortSignal };
 
-/** `text` may have {Name} in path and query, which stands for the value of that header. */
+/** {Name} in the path and the query of `text` is replaced by the value of that header. */
 export async function openUrl(text: string, options: FetchOptions): Promise<Download | 'not_modified'> {
   const { guard, headers = {}, validators, signal } = options;
   const limits = { ...DEFAULT_FETCH_LIMITS, ...options.limits };
@@ -65,31 +65,31 @@ export async function openUrl(text: string, options: FetchOptions): Promise<Down
   throw refusal;
 }
 
-/** By hand, because each hop is judged anew: its address, its scheme, and whether it may see our headers. */
+/** Follows redirects here, because each hop is checked: its address, its scheme, and whether it gets the headers. */
 async function follow(start: URL, validators: Validators | undefined, hop: Hop): Promise<IncomingMessage> {
   let url = start;
   let headers = hop.headers;
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects++) {
-    const response = await ask(url, { ...headers, ...conditions(validators) }, hop);
+    const response = await sendRequest(url, { ...headers, ...conditions(validators) }, hop);
     const location = response.headers.location;
     if (!REDIRECTS.has(response.statusCode) || location === undefined) return response;
     response.destroy();
     const next = redirectTarget(url, location);
-    // For good: whoever got us off the host must not send us back there with a key.
+    // Permanently: the other origin must not redirect back here and use the key.
     if (next.origin !== url.origin) headers = {};
     url = next;
   }
-  throw new AppError('unavailable', `${start.host} redirects more than ${REDIRECTS_MAX} times`);
+  throw new AppError('unavailable', `${start.host} redirects more than ${REDIRECTS_MAX} times: check the URL`);
 }
 
 function redirectTarget(from: URL, location: string): URL {
   const next = URL.parse(location, from.href);
-  if (next === null) throw new AppError('unavailable', `${from.host} redirects to what is no URL`);
+  if (next === null) throw new AppError('unavailable', `${from.host} redirects to an invalid URL: try again later`);
   if (from.protocol === 'https:' && next.protocol === 'http:') {
-    throw new AppError('forbidden', `${from.host} redirects to ${next.host} without encryption, which is not followed`);
+    throw new AppError('forbidden', `${from.host} redirects from https to http, which is not followed: check the URL`);
   }
   if (next.protocol !== 'https:' && next.protocol !== 'http:') {
-    throw new AppError('forbidden', `${from.host} redirects to ${next.protocol}, which is not followed`);
+    throw new AppError('forbidden', `${from.host} redirects to ${next.protocol}, which is not followed: check the URL`);
   }
   return next;
 }
@@ -101,29 +101,32 @@ function conditions(validators: Validators | undefined): FetchHeaders {
   };
 }
 
-/** One request, until the head of its answer. */
-function ask(url: URL, headers: FetchHeaders, { guard, limits, signal }: Hop): Promise<IncomingMessage> {
+/** Sends one request and waits for the response headers. */
+function sendRequest(url: URL, headers: FetchHeaders, { guard, limits, signal }: Hop): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   checkLiteral(url.hostname.replace(/^\[|\]$/g, ''), guard);
   const request = (url.protocol === 'https:' ? https : http).request(url, {
-    agent: false, // a connection of its own: one that is kept open was checked for an earlier request
+    agent: false, // a new connection: a reused one was checked for an earlier request only
     auth: null,
     lookup: guardedLookup(guard),
     headers: { 'user-agent': 'urlwarden', accept: '*/*', ...headers, 'accept-encoding': 'identity' },
     signal,
   });
-  const cutOff = (what: string) => () => request.destroy(new AppError('timed_out', `${url.host} ${what}`));
-  let timer = setTimeout(cutOff('cannot be connected to in time'), limits.connectTimeoutMs);
+  const timeOut = (what: string) => () =>
+    request.destroy(new AppError('timed_out', `${url.host} ${what}: try again later`));
+  let timer = setTimeout(timeOut('did not accept a connection in time'), limits.connectTimeoutMs);
   request.on('socket', (socket) => {
     socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      timer = setTimeout(cutOff('does not answer in time'), limits.idleTimeoutMs);
+      timer = setTimeout(timeOut('did not respond in time'), limits.idleTimeoutMs);
     });
   });
   request.once('response', resolve);
-  request.on('error', (error) => reject(explainFailure(url.host, error, signal)));
-  // Node closes a connection that changes its protocol, and calls that no error.
-  request.on('close', () => reject(new AppError('unavailable', `${url.host} ended the connection without an answer`)));
+  request.on('error', (error) => reject(toFetchError(url.host, error, signal)));
+  // Node closes a connection that switches its protocol, without an `error` event.
+  request.on('close', () =>
+    reject(new AppError('unavailable', `${url.host} closed the connection without a response`)),
+  );
   request.end();
   return promise.finally(() => clearTimeout(timer));
 }
@@ -131,35 +134,39 @@ function ask(url: URL, headers: FetchHeaders, { guard, limits, signal }: Hop): P
 function downloadOf(text: string, url: URL, response: IncomingMessage, options: FetchOptions, hop: Hop): Download {
   const { 'content-length': length, etag = null, 'last-modified': lastModified = null } = response.headers;
   const totalBytes = length === undefined ? null : Number(length);
-  const beside = (path: string) => besideOf(url, path, options);
+  const sibling = (path: string) => siblingOf(url, path, options);
   const bytes = readBody(response, url.host, hop);
-  const source = sourceOf(shownUrl(text), bytes, totalBytes, beside, options.inputLimits ?? INPUT_LIMITS);
+  const source = sourceOf(shownUrl(text), bytes, totalBytes, sibling, options.inputLimits ?? INPUT_LIMITS);
   return { ...source, etag, lastModified };
 }
 
 async function* readBody(response: IncomingMessage, host: string, { limits, signal }: Hop): AsyncGenerator<Buffer> {
   let readBytes = 0;
-  const stalled = () => response.destroy(new AppError('timed_out', `${host} stopped in the middle of its answer`));
+  const stalled = () =>
+    response.destroy(new AppError('timed_out', `${host} stopped in the middle of its response: try again later`));
   let timer = setTimeout(stalled, limits.idleTimeoutMs);
   try {
     for await (const chunk of response) {
       clearTimeout(timer);
       readBytes += chunk.length;
       if (readBytes > limits.maxBytes) {
-        throw new AppError('body_too_large', `${host} sends more than ${limits.maxBytes} bytes`);
+        throw new AppError(
+          'body_too_large',
+          `${host}: the response has more than ${limits.maxBytes} bytes; ${IN_PARTS}`,
+        );
       }
       yield chunk;
       timer = setTimeout(stalled, limits.idleTimeoutMs);
     }
   } catch (error) {
-    throw explainFailure(host, error, signal);
+    throw toFetchError(host, error, signal);
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** In the same folder of the same host or below it: the name comes out of the data. */
-function besideOf(url: URL, path: string, options: FetchOptions): Source | null {
+/** Only the same folder or a folder below it: `path` comes from the data, which is not trusted. */
+function siblingOf(url: URL, path: string, options: FetchOptions): Source | null {
   const folder = new URL('.', url);
   const next = URL.parse(path, folder.href);
   if (next === null || next.origin !== url.origin || !next.pathname.startsWith(folder.pathname)) return null;
@@ -169,11 +176,11 @@ function besideOf(url: URL, path: string, options: FetchOptions): Source | null 
     name: shownUrl(path),
     async *bytes() {
       const download = await openUrl(next.href, others);
-      if (download === 'not_modified') throw new Error('nothing was known of it');
+      if (download === 'not_modified') throw new Error('304 for a request without validators');
       opened = download;
       yield* download.bytes();
     },
-    beside: (further) => besideOf(next, further, others),
+    sibling: (further) => siblingOf(next, further, others),
     progress: () => opened?.progress() ?? { readBytes: 0, totalBytes: null },
   };
 }

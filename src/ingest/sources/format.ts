@@ -1,72 +1,72 @@
 import type { Settings } from '../../config/settings.ts';
 import type { FileReport, ObservationInput } from '../../core/observation.ts';
 
-/** One piece of input: a file, standard input or a download, already unpacked. */
+/** An input: a file, standard input or a download, unpacked. */
 export type Source = {
-  /** As the user named it, for messages. */
+  /** As given by the user, for messages. */
   name: string;
   bytes(): AsyncIterable<Buffer>;
-  /** Another one beside it, such as an event of a MISP feed beside its manifest; null where there is no such place. */
-  beside(path: string): Source | null;
-  /** How far it has been read; the total is null where nobody knows it. */
+  /** Another source in the same folder, such as an event next to the manifest of a MISP feed; null if not possible. */
+  sibling(path: string): Source | null;
+  /** The total is null if unknown. */
   progress(): { readBytes: number; totalBytes: number | null };
 };
 
-/** Bounds on what a hostile source may cost. The first two are kept where a source is opened, the last where it is read. */
+/** Limits against hostile sources. Unpacking enforces the first two, the parsers enforce the last. */
 export type InputLimits = {
   maxUnpackedBytes: number;
   /** Unpacked bytes per packed byte. */
   maxRatio: number;
-  /** Of a line, and of a record in JSON. */
+  /** Of a line or a JSON record. */
   maxLineBytes: number;
 };
 
 /**
- * The largest public dump, the payloads of URLhaus, has 2.6 GB unpacked, at a ratio of 5:1; repetitive text in deflate
- * reaches 50:1, and nothing but zeros 1,032:1.
+ * The largest public dump, the payloads of URLhaus, has 2.6 GB unpacked at a ratio of 5:1. With deflate, repetitive text
+ * reaches 50:1 and zeros 1,032:1.
  */
 export const INPUT_LIMITS: InputLimits = { maxUnpackedBytes: 16 * 2 ** 30, maxRatio: 200, maxLineBytes: 2 ** 20 };
 
-/** The times that a reading may need. Formats that bring their own times need neither. */
+/** Times for formats whose rows may have none. */
 export type ReadTimes = {
   nowTs: number;
-  /** What the operator says the input's time is, else now: for formats without times. */
+  /** The value of `--as-of`, else now. */
   asOfTs: number;
 };
 
 /**
- * What a row of input tells. A row may tell several observations, and it is rejected as a whole. `line` is where it
- * begins, `text` its first TEXT_MAX_LENGTH characters.
+ * A parsed row of input. A row may have several observations; it is rejected as a whole. `line` is its first line,
+ * `text` its first REJECT_TEXT_MAX_LENGTH characters.
  */
 export type Item =
   | { kind: 'observations'; line: number; text: string; inputs: ObservationInput[] }
   | { kind: 'file'; line: number; text: string; file: FileReport }
   | RejectItem
-  /** The time that the source gives itself, such as a banner's. */
+  /** The time of the source itself, such as the time in a banner. */
   | { kind: 'time'; ts: number };
 
 export type RejectItem = { kind: 'reject'; line: number; text: string; reason: string };
 
 export type Format = {
   name: string;
-  /** One line for the list of formats. */
+  /** One line for the help text. */
   summary: string;
-  /** Some at a time, so that waiting costs little. Throws an AppError for input that cannot be read any further. */
+  /** Yields many items at a time, because each await costs time. Throws an AppError if the input cannot be parsed. */
   read(source: Source, limits: InputLimits, times: ReadTimes): AsyncIterable<Item[]>;
 };
 
-/** What is kept of a row's text, for the list of rejects. */
-export const TEXT_MAX_LENGTH = 1024;
+/** Characters of a row that are stored with a reject. */
+export const REJECT_TEXT_MAX_LENGTH = 1024;
 
 export function reject(line: number, text: string, reason: string): RejectItem {
-  return { kind: 'reject', line, text: beginning(text), reason };
+  return { kind: 'reject', line, text: truncated(text), reason };
 }
 
-export function beginning(text: string): string {
-  return text.length > TEXT_MAX_LENGTH ? text.slice(0, TEXT_MAX_LENGTH) : text;
+export function truncated(text: string): string {
+  return text.length > REJECT_TEXT_MAX_LENGTH ? text.slice(0, REJECT_TEXT_MAX_LENGTH) : text;
 }
 
-/** The bounds that an operator has set. */
+/** The limits in the settings. */
 export function inputLimitsOf(
   settings: Pick<Settings, 'maxUnpackedBytes' | 'maxUnpackRatio' | 'maxLineBytes'>,
 ): InputLimits {

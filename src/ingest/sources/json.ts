@@ -1,26 +1,26 @@
 import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
 import { AppError } from '../../core/errors.ts';
-import { beginning, type InputLimits, type Source } from './format.ts';
+import { type InputLimits, type Source, truncated } from './format.ts';
 
-/** A value at one of the paths that were asked for. */
+/** A value at one of the requested paths. */
 export type JsonFind = {
-  /** The keys and indexes that lead to it. */
+  /** Keys and indexes from the root. */
   path: (string | number)[];
   value: unknown;
-  /** Where it begins. */
+  /** Its first line. */
   line: number;
 };
 
-/** The deepest that the formats need is 9: a cluster of a galaxy of an attribute of an object of an event in a list. */
+/** The formats need up to 9: a cluster of a galaxy of an attribute of an object of an event in a list. */
 const MAX_DEPTH = 64;
-/** Where nothing can be told before the end of a document, what was found must be held. Real ones have a few MB. */
+/** For formats that hold the whole document in memory. Real documents have a few MB. */
 const MAX_DOCUMENT_BYTES = 64 * 2 ** 20;
 const LINE_FEED = 0x0a;
-const IN_THE_MIDDLE = 'the JSON ends in the middle; fetch or copy the file again';
+const CUT_OFF = 'the JSON is cut off; download or copy the file again';
 
 /**
- * The values at some paths of a JSON document (`$.objects.*`), as many at a time as have arrived; nothing else is kept.
- * Each takes at most `maxLineBytes`. Throws for a document that is no JSON: there is no place from which to go on.
+ * Streams the values at the given paths of a JSON document (`$.objects.*`); keeps nothing else in memory. A value has at
+ * most `maxLineBytes`. Throws if the document is not valid JSON: a parser cannot continue after an error.
  */
 export async function* readJson(
   chunks: AsyncIterable<Buffer>,
@@ -28,7 +28,7 @@ export async function* readJson(
   { maxLineBytes }: Pick<InputLimits, 'maxLineBytes'>,
   paths: string[],
 ): AsyncGenerator<JsonFind[]> {
-  /** A value that was asked for lies inside so many brackets; what is deeper is part of one. */
+  /** Nesting depth of the requested values; deeper tokens are part of a value. */
   const valueDepth = Math.max(...paths.map((path) => path.split('.').length - 1));
   const lines = createLineCounter();
   let finds: JsonFind[] = [];
@@ -48,7 +48,7 @@ export async function* readJson(
     }
     if (isBegin(token.token)) depth += 1;
     if (isEnd(token.token)) depth -= 1;
-    if (depth > MAX_DEPTH) throw refused(`nested more than ${MAX_DEPTH} deep`);
+    if (depth > MAX_DEPTH) throw refused(`nested more than ${MAX_DEPTH} levels deep`);
     if (token.offset - startByte > maxLineBytes) throw tooLong();
     parser.write(token);
   };
@@ -61,8 +61,8 @@ export async function* readJson(
     if (finds.length > 0) yield finds;
     finds = [];
   }
-  attempt(() => tokenizer.end(), IN_THE_MIDDLE);
-  if (!parser.isEnded) throw refused(IN_THE_MIDDLE);
+  attempt(() => tokenizer.end(), CUT_OFF);
+  if (!parser.isEnded) throw refused(CUT_OFF);
   if (finds.length > 0) yield finds;
 
   function attempt(step: () => void, what?: string): void {
@@ -70,12 +70,14 @@ export async function* readJson(
       step();
     } catch (error) {
       if (error instanceof AppError || !(error instanceof Error)) throw error;
-      throw refused(what ?? `no JSON near line ${lines.line()} (${beginning(error.message)})`, error);
+      throw refused(what ?? `invalid JSON near line ${lines.line()} (${truncated(error.message)})`, error);
     }
   }
 
   function tooLong(): AppError {
-    return refused(`a value near line ${startLine} is longer than ${maxLineBytes} bytes`);
+    return refused(
+      `a value near line ${startLine} is longer than ${maxLineBytes} bytes; if you trust the source, raise --max-line-bytes`,
+    );
   }
 
   function refused(what: string, cause?: unknown): AppError {
@@ -83,7 +85,7 @@ export async function* readJson(
   }
 }
 
-/** The bytes of a document whose parts refer to each other. */
+/** The bytes of a document that is held in memory; throws if it is too large. */
 export async function* wholeDocument(source: Source): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const chunk of source.bytes()) {
@@ -91,14 +93,14 @@ export async function* wholeDocument(source: Source): AsyncGenerator<Buffer> {
     if (bytes > MAX_DOCUMENT_BYTES) {
       throw new AppError(
         'bad_request',
-        `${source.name}: longer than ${MAX_DOCUMENT_BYTES} bytes; split it into smaller ones`,
+        `${source.name}: larger than ${MAX_DOCUMENT_BYTES} bytes; split it into smaller files`,
       );
     }
     yield chunk;
   }
 }
 
-/** Line numbers of a stream, counted up to where somebody asks. */
+/** Counts lines lazily, up to the requested offset. */
 function createLineCounter() {
   let chunk: Buffer = Buffer.alloc(0);
   let chunkStart = 0;
@@ -119,7 +121,7 @@ function createLineCounter() {
       countTo(chunk.length);
       chunkStart += chunk.length;
     },
-    /** `offset` counts from the beginning of the stream; tokens come in order. */
+    /** `offset` counts from the start of the stream and must not decrease. */
     lineAt(offset: number): number {
       countTo(offset - chunkStart);
       return line;
@@ -137,16 +139,16 @@ function isEnd(token: TokenType): boolean {
   return token === TokenType.RIGHT_BRACE || token === TokenType.RIGHT_BRACKET;
 }
 
-/** For rejects: the record as compact JSON, its beginning. */
+/** The text of a reject: compact JSON, truncated. */
 export function jsonText(value: unknown): string {
-  return beginning(JSON.stringify(value));
+  return truncated(JSON.stringify(value));
 }
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The objects of a list; nothing where it is no list. */
+/** The objects of a list; empty if the value is not a list. */
 export function objectsOf(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

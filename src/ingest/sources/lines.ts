@@ -1,26 +1,26 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { ObservationInput } from '../../core/observation.ts';
-import { beginning, type InputLimits, type Item, reject, type Source } from './format.ts';
+import { type InputLimits, type Item, reject, type Source, truncated } from './format.ts';
 
 export type LineFault = 'too_long' | 'invalid_unicode';
 
 const FAULTS: Record<LineFault | 'nul', string> = {
-  too_long: 'the line is too long',
-  invalid_unicode: 'the line is not valid UTF-8',
-  nul: 'the line has a NUL byte',
+  too_long: 'the line is longer than --max-line-bytes',
+  invalid_unicode: 'the line is not valid UTF-8; convert the file',
+  nul: 'the line contains a NUL byte; convert the file to UTF-8 text',
 };
 
-/** A line of input without its line feed, or why it cannot be read and how it begins. */
+/** A line without its line feed, or the error and the start of the line. */
 export type Line = { ok: true; text: string } | { ok: false; error: LineFault; text: string };
 
 const LINE_FEED = 0x0a;
-const NOTHING = Buffer.alloc(0);
-/** Of a line that cannot be read, enough for a person to find it. */
+const EMPTY = Buffer.alloc(0);
+/** Shown of an invalid line, so that it can be found in the file. */
 const SHOWN_BYTES = 1024;
 
-/** The lines of a stream, as many at a time as have arrived. Of an overlong line only the beginning is held. */
+/** Splits a stream into lines; yields the lines of each chunk together. Only the start of an overlong line is buffered. */
 export async function* readLines(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Line[]> {
-  let rest: Buffer = NOTHING;
+  let rest: Buffer = EMPTY;
   for await (const chunk of source) {
     const lines: Line[] = [];
     const decode = decoderOf(chunk, maxBytes);
@@ -30,7 +30,7 @@ export async function* readLines(source: AsyncIterable<Buffer>, maxBytes: number
         lines.push(decode(start, end));
       } else {
         lines.push(toLine(joined(rest, chunk.subarray(start, end), maxBytes), maxBytes));
-        rest = NOTHING;
+        rest = EMPTY;
       }
       start = end + 1;
     }
@@ -41,8 +41,8 @@ export async function* readLines(source: AsyncIterable<Buffer>, maxBytes: number
 }
 
 /**
- * Most input is ASCII: looking at a whole chunk once and then copying bytes takes a third of the time of decoding line by
- * line. Not one string for the chunk: every value cut from it would keep all of it in memory.
+ * Most input is ASCII: checking a whole chunk and then copying bytes takes a third of the time of decoding each line as
+ * UTF-8. Not one string per chunk: each substring would keep the whole chunk in memory.
  */
 function decoderOf(chunk: Buffer, maxBytes: number): (start: number, end: number) => Line {
   if (!isAscii(chunk)) return (start, end) => toLine(chunk.subarray(start, end), maxBytes);
@@ -52,14 +52,14 @@ function decoderOf(chunk: Buffer, maxBytes: number): (start: number, end: number
       : { ok: true, text: chunk.toString('latin1', start, end) };
 }
 
-/** One byte over the bound is kept, so that the line is known to be too long. */
+/** Keeps one byte more than the limit, so that an overlong line is detected. */
 function joined(rest: Buffer, piece: Buffer, maxBytes: number): Buffer {
   const room = maxBytes + 1 - rest.length;
   if (room <= 0 || piece.length === 0) return rest;
   return rest.length === 0 ? Buffer.from(piece.subarray(0, room)) : Buffer.concat([rest, piece.subarray(0, room)]);
 }
 
-/** Strict, because a replacement character would make different inputs equal. */
+/** Strict decoding: replacement characters would make different inputs equal. */
 function toLine(bytes: Buffer, maxBytes: number): Line {
   if (bytes.length > maxBytes) return { ok: false, error: 'too_long', text: shown(bytes) };
   if (!isUtf8(bytes)) return { ok: false, error: 'invalid_unicode', text: shown(bytes) };
@@ -70,7 +70,7 @@ function shown(bytes: Buffer): string {
   return bytes.toString('utf8', 0, SHOWN_BYTES);
 }
 
-/** Why a line is no text to work with, in words for the list of rejects. */
+/** The reason of a reject if the line is invalid, or null. */
 export function faultOf(line: Line): string | null {
   if (!line.ok) return FAULTS[line.error];
   return line.text.includes('\0') ? FAULTS.nul : null;
@@ -80,7 +80,7 @@ export function withoutReturn(text: string): string {
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
-/** For formats in which each line stands for itself. `read` gives null for nothing, or the reason why not. */
+/** For formats with one record per line. `read` returns null for a line to ignore, or the reason of a reject. */
 export async function* readLineItems(
   source: Source,
   limits: InputLimits,
@@ -105,6 +105,6 @@ export async function* readLineItems(
     const input = read(text);
     if (input === null) return null;
     if (typeof input === 'string') return reject(number, text, input);
-    return { kind: 'observations', line: number, text: beginning(text), inputs: [input] };
+    return { kind: 'observations', line: number, text: truncated(text), inputs: [input] };
   }
 }

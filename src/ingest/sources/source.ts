@@ -7,15 +7,15 @@ import { toTemporaryFile } from './temporary-file.ts';
 import { gunzip, unzip, unzipFd } from './unpack.ts';
 
 const CHUNK_BYTES = 64 * 1024;
-/** RFC 1952 section 2.3.1, with the only method there is. */
+/** RFC 1952 section 2.3.1, with deflate, the only method. */
 const GZIP = Buffer.from([0x1f, 0x8b, 0x08]);
-/** PKWARE APPNOTE 4.3.7, and 4.3.16 for a file that holds nothing. */
+/** PKWARE APPNOTE 4.3.7, and 4.3.16 for an empty archive. */
 const ZIP = [Buffer.from('PK\x03\x04'), Buffer.from('PK\x05\x06')];
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const MAGIC_BYTES = 4;
 const PLAIN_NAME = /^\w[\w.-]*$/;
 
-/** In a folder it is the `manifest.json` that is read, as of a MISP feed. */
+/** For a folder, opens its `manifest.json` (MISP feed). */
 export async function openFile(path: string, limits: InputLimits = INPUT_LIMITS): Promise<Source> {
   const stats = await statOf(path);
   if (stats.isDirectory()) return openFile(join(path, 'manifest.json'), limits);
@@ -26,24 +26,24 @@ export function openStdin(limits: InputLimits = INPUT_LIMITS): Source {
   return sourceOf('standard input', process.stdin, null, () => null, limits);
 }
 
-/** Wraps bytes that come from elsewhere, packed or not, to be read once. `totalBytes` is their number as they come. */
+/** Creates a source from bytes, packed or plain, that can be read once. `totalBytes` counts packed bytes. */
 export function sourceOf(
   name: string,
   packed: AsyncIterable<Buffer>,
   totalBytes: number | null,
-  beside: Source['beside'],
+  sibling: Source['sibling'],
   limits: InputLimits = INPUT_LIMITS,
 ): Source {
-  return packedSource({ name, packed: () => packed, path: null, totalBytes, beside }, limits);
+  return packedSource({ name, packed: () => packed, path: null, totalBytes, sibling }, limits);
 }
 
 type Packed = {
   name: string;
   packed(): AsyncIterable<Buffer>;
-  /** Where the same bytes can be read in any order; null where they come once. */
+  /** A file with random access; null for a stream. */
   path: string | null;
   totalBytes: number | null;
-  beside: Source['beside'];
+  sibling: Source['sibling'];
 };
 
 function fileSource(path: string, totalBytes: number | null, limits: InputLimits): Source {
@@ -53,28 +53,28 @@ function fileSource(path: string, totalBytes: number | null, limits: InputLimits
       packed: () => readFile(path),
       path: totalBytes === null ? null : path,
       totalBytes,
-      // A name from inside a feed must not lead out of its folder.
-      beside: (name) => (PLAIN_NAME.test(name) ? fileSource(join(dirname(path), name), null, limits) : null),
+      // The name comes from the feed and must not lead out of its folder.
+      sibling: (name) => (PLAIN_NAME.test(name) ? fileSource(join(dirname(path), name), null, limits) : null),
     },
     limits,
   );
 }
 
 function packedSource(input: Packed, limits: InputLimits): Source {
-  const { name, totalBytes, beside } = input;
+  const { name, totalBytes, sibling } = input;
   let readBytes = 0;
   const onPacked = (bytes: number): void => {
     readBytes += bytes;
   };
   return {
     name,
-    beside,
+    sibling,
     bytes: () => withoutBom(bounded(unpacked(input, limits, onPacked), name, limits.maxUnpackedBytes)),
     progress: () => ({ readBytes, totalBytes }),
   };
 }
 
-/** Told by the first bytes: a name may lie, and a stream has none. */
+/** Detects the packing by the first bytes: a file name may be wrong, and a stream has none. */
 async function* unpacked(
   { name, packed, path }: Packed,
   limits: InputLimits,
@@ -98,7 +98,7 @@ async function* unpacked(
   }
 }
 
-/** The index of a zip file is at its end, so that all of it must be there before anything can be read. */
+/** The index of a zip file is at its end, so the whole file is stored before it is read. */
 async function* unzipStream(bytes: AsyncIterable<Buffer>, name: string, limits: InputLimits): AsyncGenerator<Buffer> {
   const handle = await toTemporaryFile(bytes, name, limits.maxUnpackedBytes);
   try {
@@ -133,7 +133,10 @@ async function* bounded(chunks: AsyncIterable<Buffer>, name: string, maxBytes: n
   for await (const chunk of chunks) {
     bytes += chunk.length;
     if (bytes > maxBytes) {
-      throw new AppError('bad_request', `${name}: longer than ${maxBytes} bytes when unpacked`);
+      throw new AppError(
+        'bad_request',
+        `${name}: larger than ${maxBytes} bytes when unpacked; if you trust the source, raise --max-unpacked-bytes`,
+      );
     }
     yield chunk;
   }
@@ -143,7 +146,7 @@ async function* readFile(path: string): AsyncGenerator<Buffer> {
   try {
     yield* createReadStream(path, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>;
   } catch (error) {
-    throw explained(error, path);
+    throw toFileError(error, path);
   }
 }
 
@@ -151,21 +154,23 @@ async function statOf(path: string) {
   try {
     return await stat(path);
   } catch (error) {
-    throw explained(error, path);
+    throw toFileError(error, path);
   }
 }
 
-function explained(error: unknown, path: string): unknown {
+function toFileError(error: unknown, path: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ENOENT' || code === 'ENOTDIR') {
-    return new AppError('not_found', `${path}: there is no such file`, { cause: error });
+    return new AppError('not_found', `${path}: there is no such file; check the path`, { cause: error });
   }
-  if (code === 'EACCES') return new AppError('forbidden', `${path}: may not be read by this user`, { cause: error });
-  if (code === 'EISDIR') return new AppError('bad_request', `${path}: a folder, not a file`, { cause: error });
+  if (code === 'EACCES')
+    return new AppError('forbidden', `${path}: permission denied; make it readable for this user`, { cause: error });
+  if (code === 'EISDIR')
+    return new AppError('bad_request', `${path}: is a folder; choose a file in it`, { cause: error });
   return error;
 }
 
-/** A stream of which the first bytes can be looked at before all of it is read, once. */
+/** A stream whose first bytes can be read ahead. `all` includes them and can be read once. */
 export function peekable(chunks: AsyncIterable<Buffer>) {
   const iterator = chunks[Symbol.asyncIterator]();
   let first: Buffer = Buffer.alloc(0);
@@ -176,7 +181,7 @@ export function peekable(chunks: AsyncIterable<Buffer>) {
   }
 
   return {
-    /** At least so many, unless there are fewer. */
+    /** At least this many bytes, unless the stream is shorter. */
     async start(bytes: number): Promise<Buffer> {
       while (first.length < bytes) {
         const next = await iterator.next();

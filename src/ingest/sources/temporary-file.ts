@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { AppError } from '../../core/errors.ts';
 
 /**
- * Writes a stream to a temporary file that can be read in any order. The file has no name from the beginning, so that
- * closing the handle is all there is to clean up, also after `kill -9`.
+ * Writes a stream to a temporary file with random access. The file is deleted right after it is opened, so closing the
+ * handle frees it, also after `kill -9`.
  */
 export async function toTemporaryFile(
   bytes: AsyncIterable<Buffer>,
   name: string,
   maxBytes: number,
 ): Promise<FileHandle> {
-  const handle = await openNameless();
+  const handle = await openUnnamedFile();
   try {
     let written = 0;
     for await (const chunk of bytes) {
       written += chunk.length;
-      if (written > maxBytes) throw new AppError('bad_request', `${name}: longer than ${maxBytes} bytes`);
+      if (written > maxBytes) throw tooLarge(name, maxBytes);
       await handle.writeFile(chunk);
     }
     return handle;
@@ -27,7 +27,13 @@ export async function toTemporaryFile(
   }
 }
 
-export async function openNameless(): Promise<FileHandle> {
+function tooLarge(name: string, maxBytes: number): AppError {
+  const hint = 'if you trust the source, raise --max-unpacked-bytes';
+  return new AppError('bad_request', `${name}: larger than ${maxBytes} bytes; ${hint}`);
+}
+
+/** A temporary file that is already deleted: it exists until its handle is closed. */
+export async function openUnnamedFile(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'urlwarden-'));
   try {
     return await open(join(folder, 'packed'), 'wx+', 0o600);

@@ -5,7 +5,7 @@ import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
 import { AppError } from '../../core/errors.ts';
 import type { InputLimits } from './format.ts';
 
-/** How much a ratio may be broken before it counts: a small text of blanks is no bomb. */
+/** The ratio is checked above this size: a small text of blanks is not a zip bomb. */
 const RATIO_FREE_BYTES = 2 ** 20;
 const CHUNK_BYTES = 64 * 1024;
 
@@ -31,28 +31,32 @@ async function* unpack(
       yield chunk;
     }
   }
-  // Whatever goes wrong arrives at the end of the pipeline, where it is read.
+  // Errors reach the reader of `engine`, so the callback ignores them.
   pipeline(Readable.from(counted(), { objectMode: true, highWaterMark: 1 }), engine, () => {});
   try {
     for await (const chunk of engine as AsyncIterable<Buffer>) {
       unpackedBytes += chunk.length;
       if (unpackedBytes > RATIO_FREE_BYTES && unpackedBytes > packedBytes * limits.maxRatio) {
-        throw refused(`${subject} unpack to more than ${limits.maxRatio} times their size, as in a zip bomb`);
+        throw refused(
+          `${subject} unpack to more than ${limits.maxRatio} times their size, as in a zip bomb; ${RATIO_HINT}`,
+        );
       }
       yield chunk;
     }
   } catch (error) {
-    throw explainedUnpackError(error, subject);
+    throw toUnpackError(error, subject);
   } finally {
     engine.destroy();
   }
 }
 
-function explainedUnpackError(error: unknown, subject: string): unknown {
+const RATIO_HINT = 'if you trust the source, raise --max-unpack-ratio';
+
+function toUnpackError(error: unknown, subject: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'Z_BUF_ERROR') return refused(`${subject} end in the middle; fetch or copy the file again`, error);
+  if (code === 'Z_BUF_ERROR') return refused(`${subject} are cut off; download or copy the file again`, error);
   if (typeof code === 'string' && code.startsWith('Z_')) {
-    return refused(`${subject} are damaged; fetch or copy the file again`, error);
+    return refused(`${subject} are damaged; download or copy the file again`, error);
   }
   return error;
 }
@@ -64,7 +68,7 @@ function refused(message: string, cause?: unknown): AppError {
 const STORED = 0;
 const DEFLATED = 8;
 
-/** The text file inside a zip file. `onPacked` hears of every packed byte that was read. */
+/** Unpacks the only file of a zip file. `onPacked` gets the number of packed bytes of each chunk. */
 export async function* unzip(
   path: string,
   name: string,
@@ -97,18 +101,19 @@ export async function* unzipFd(
   yield* checked(entry.compressionMethod === STORED ? counted() : inflate(counted(), name, limits), entry, name);
 }
 
-/** Directories do not count. A second file is refused, not chosen from. */
+/** Ignores directories. An archive with a second file is refused: none of them is preferred. */
 async function onlyFile(zip: ZipFile, name: string): Promise<Entry> {
   let only: Entry | null = null;
   for await (const entry of zip.eachEntry()) {
     if (entry.fileName.endsWith('/')) continue;
-    if (only !== null) throw refusedZip(`${name}: the zip file holds several files; exactly one text file is needed`);
+    if (only !== null)
+      throw refused(`${name}: the zip file contains several files; unpack it and import them one by one`);
     only = entry;
   }
-  if (only === null) throw refusedZip(`${name}: the zip file holds no file`);
-  if (only.isEncrypted()) throw refusedZip(`${name}: the zip file is encrypted; unpack it first`);
+  if (only === null) throw refused(`${name}: the zip file contains no file`);
+  if (only.isEncrypted()) throw refused(`${name}: the zip file is encrypted; unpack it first`);
   if (only.compressionMethod !== STORED && only.compressionMethod !== DEFLATED) {
-    throw refusedZip(`${name}: the zip file is packed by method ${only.compressionMethod}; only deflate is understood`);
+    throw refused(`${name}: the zip file uses compression method ${only.compressionMethod}; unpack it first`);
   }
   return only;
 }
@@ -122,23 +127,16 @@ async function* checked(chunks: AsyncIterable<Buffer>, entry: Entry, name: strin
     yield chunk;
   }
   if (bytes !== entry.uncompressedSize || checksum !== entry.crc32) {
-    throw refusedZip(`${name}: the zip data are damaged; fetch or copy the file again`);
+    throw refused(`${name}: the zip data are damaged; download or copy the file again`);
   }
 }
 
-/** What yauzl throws tells of damage, in its own words. */
+/** Errors of yauzl describe damage in the file. */
 async function readable<T>(name: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (error instanceof AppError || !(error instanceof Error)) throw error;
-    throw refusedZip(
-      `${name}: the zip file cannot be read, perhaps because its end is missing (${error.message})`,
-      error,
-    );
+    throw refused(`${name}: the zip file is damaged or cut off; download or copy it again (${error.message})`, error);
   }
-}
-
-function refusedZip(message: string, cause?: unknown): AppError {
-  return new AppError('bad_request', message, { cause });
 }

@@ -21,7 +21,7 @@ import {
 const EVENT_ID = '8e0c1f3a-0000-4000-8000-000000000001';
 const EVENT = readFileSync(fixture(`misp-feed/${EVENT_ID}.json`), 'utf8');
 
-test('an event: URLs with their addresses, files and families', async () => {
+test('an event has URLs with their addresses, files and families', async () => {
   const items = await readText(misp, EVENT);
   const reporter = 'Example CERT';
   const unknown = { fileType: null, fileExt: null, family: 'Mirai' };
@@ -50,11 +50,11 @@ test('an event: URLs with their addresses, files and families', async () => {
   assert.deepEqual(timesOf(items), [1752773600]);
   assert.deepEqual(
     rejectsOf(items).map(({ reason }) => reason),
-    ['ip-dst: no IP address'],
+    ['ip-dst: must be an IP address'],
   );
 });
 
-test('a feed: the events that the manifest names, from its folder; a missing one is a reject', async () => {
+test('a feed is read from its folder by its manifest; a missing event is a reject', async () => {
   const items = await readFixture(misp, 'misp-feed');
   assert.deepEqual(inputsOf(items), inputsOf(await readText(misp, EVENT)));
   assert.match(rejectsOf(items).at(-1)?.reason ?? '', /000002\.json: there is no such file/);
@@ -62,25 +62,25 @@ test('a feed: the events that the manifest names, from its folder; a missing one
   assert.ok(row?.kind === 'observations' && row.text.startsWith(`${EVENT_ID}.json: {"type":"url"`));
 });
 
-test('a feed that cannot be reached now ends the run', async () => {
+test('a network error in a feed ends the import', async () => {
   const down = sourceOf('down', failing(new AppError('unavailable', 'no answer')), null, () => null);
   const manifest = sourceOf('manifest', inChunks(Buffer.from(`{"${EVENT_ID}":{}}`), 99), null, () => down);
   await assert.rejects(readSource(misp, manifest), /no answer/);
 });
 
-test('a manifest that leads elsewhere is not followed', async () => {
-  const asked: string[] = [];
+test('a manifest cannot lead out of its folder', async () => {
+  const requested: string[] = [];
   const manifest = JSON.stringify({ [EVENT_ID]: {}, '../../etc/passwd': {}, [`${EVENT_ID}/../x`]: {} });
   const source = sourceOf('manifest', inChunks(Buffer.from(manifest), 99), null, (name) => {
-    asked.push(name);
+    requested.push(name);
     return null;
   });
   const items = await readSource(misp, source);
-  assert.deepEqual(asked, [`${EVENT_ID}.json`]);
+  assert.deepEqual(requested, [`${EVENT_ID}.json`]);
   assert.equal(rejectsOf(items).length, 3);
 });
 
-test('lists of events, as the API answers', async () => {
+test('lists of events are read, as the API returns them', async () => {
   const one = JSON.parse(EVENT);
   const other = { Event: { date: '2025-01-02', Attribute: [{ type: 'url', value: 'http://192.0.2.1/' }] } };
   const expected = [
@@ -97,7 +97,7 @@ const URL_B = { type: 'url', value: 'http://www.example.com/b', timestamp: '1752
 const URL_ELSEWHERE = { type: 'url', value: 'http://www.example.org/', timestamp: '1752760000' };
 const IP = { type: 'ip-dst', value: '198.51.100.9' };
 
-test('an address that stands alone belongs to the host of the event, where there is one', async () => {
+test('an address outside of an object belongs to the host of the event, if there is exactly one', async () => {
   const ips = async (...attributes: object[]) =>
     inputsOf(await readText(misp, JSON.stringify({ Event: { Attribute: attributes } }))).map(({ ip }) => ip);
   assert.deepEqual(await ips(URL_A, URL_B, IP), [['198.51.100.9'], ['198.51.100.9']]);
@@ -105,7 +105,7 @@ test('an address that stands alone belongs to the host of the event, where there
   assert.deepEqual(await ips({ ...URL_A, value: 'http://192.0.2.1/' }, IP), [undefined]);
 });
 
-test('without any time an attribute is a reject', async () => {
+test('an attribute without any time is a reject', async () => {
   const event = { Event: { Attribute: [{ type: 'url', value: 'http://www.example.com/' }] } };
   assert.deepEqual(
     rejectsOf(await readText(misp, JSON.stringify(event))).map(({ reason }) => reason),
@@ -123,14 +123,14 @@ const TAGS: [tag: string, families: string[]][] = [
   ['tlp:clear', []],
 ];
 
-test('which tags name a family', () => {
+test('families are read from tags', () => {
   for (const [name, families] of TAGS) assert.deepEqual(familiesOf({ Tag: [{ name }] }), families, name);
   assert.deepEqual(familiesOf({ Tag: [{ name: TAGS[0]?.[0] }, { name: 'misp-galaxy:tool="MIRAI"' }, 5, {}] }), [
     'Mirai',
   ]);
 });
 
-test('two families are none, and the own ones count before those of the event', async () => {
+test('two families are ambiguous, and families of the attribute take precedence', async () => {
   const tag = (family: string) => ({ name: `misp-galaxy:malpedia="${family}"` });
   const familiesIn = async (attributeTags: object[], eventTags: object[]) => {
     const event = { Event: { Tag: eventTags, Attribute: [{ ...URL_A, Tag: attributeTags }] } };
@@ -142,7 +142,7 @@ test('two families are none, and the own ones count before those of the event', 
   assert.deepEqual(await familiesIn([], [tag('A'), tag('B')]), [undefined]);
 });
 
-test('what is neither is refused', async () => {
+test('other input is refused', async () => {
   for (const text of ['', '{"a":1}', '"x"', 'http://example.com/']) {
     await assert.rejects(readText(misp, text), /neither a MISP event nor the manifest/);
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ndjson } from '../../../src/ingest/formats/ndjson.ts';
+import { ndjson } from '../../../src/ingest/formats/formats.ts';
 import { AS_OF_TS, inputsOf, readText, rejectsOf } from './read-items.ts';
 
-test('each line is an observation on paper or a reject of its own', async () => {
+test('each line is one observation or one reject', async () => {
   const lines = [
     '{"ts":1731628800,"url":"http://203.0.113.7/a.sh","ip":"203.0.113.7","asn":64500,"payload":{"malware-family":"Mirai"}}\r',
     '',
@@ -21,5 +21,5 @@ test('each line is an observation on paper or a reject of its own', async () => 
     rejectsOf(items).map(({ line }) => line),
     [3, 4, 5],
   );
-  assert.match(rejectsOf(items)[1]?.reason ?? '', /"statsu" is no key here/);
+  assert.match(rejectsOf(items)[1]?.reason ?? '', /unknown key "statsu"; allowed keys: ts, url, /);
 });

@@ -16,11 +16,11 @@ const REFANGED: [text: string, url: string][] = [
   ['mailto:a[.]b', 'mailto:a[.]b'],
 ];
 
-test('URLs that nobody can click on become URLs again; paths stay', () => {
+test('defanged URLs are restored; paths are not changed', () => {
   for (const [text, url] of REFANGED) assert.equal(refang(text), url);
 });
 
-test('comments, blank lines and blanks around a URL are nothing; the time is given', async () => {
+test('comments and blanks are ignored, and --as-of is the time of each URL', async () => {
   const items = await readFixture(urlList, 'urls.txt');
   assert.deepEqual(
     items.map((item) => (item.kind === 'observations' ? [item.line, item.inputs] : item)),
@@ -34,14 +34,14 @@ test('comments, blank lines and blanks around a URL are nothing; the time is giv
   );
 });
 
-test('lines that are no text are rejects', async () => {
+test('lines that are not valid text are rejects', async () => {
   const items = await readText(
     urlList,
     Buffer.from('http://a.example/\xff\nhttp://a.example/\0\nhttp://a.example/\n', 'latin1'),
   );
   assert.deepEqual(rejectsOf(items), [
-    { line: 1, reason: 'the line is not valid UTF-8' },
-    { line: 2, reason: 'the line has a NUL byte' },
+    { line: 1, reason: 'the line is not valid UTF-8; convert the file' },
+    { line: 2, reason: 'the line contains a NUL byte; convert the file to UTF-8 text' },
   ]);
   assert.equal(inputsOf(items).length, 1);
 });

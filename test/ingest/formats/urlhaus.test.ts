@@ -9,17 +9,17 @@ import { fixture, inputsOf, readFixture, readText, rejectsOf, timesOf, ts } from
 const HEADER = 'id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter';
 
 /** `online 2025-07-16T10:00:00Z nightwatch` */
-function told(inputs: ObservationInput[], url: string): string[] {
+function observed(inputs: ObservationInput[], url: string): string[] {
   return inputs
     .filter((input) => input.url === url)
     .map(({ ts, status, reporter }) => `${status} ${new Date(ts * 1000).toISOString()} ${reporter}`);
 }
 
-test('a dump with a banner: its time, its rows, its rejects', async () => {
+test('a dump with a banner has a time, rows and rejects', async () => {
   const items = await readFixture(urlhausCsv, 'urlhaus-online.csv');
   assert.deepEqual(timesOf(items), [ts('2025-07-17T17:19:14Z')]);
   const inputs = inputsOf(items);
-  const stories: Record<string, string[]> = {
+  const expected: Record<string, string[]> = {
     'http://192.0.2.7:52451/i': ['online 2025-07-17T17:19:14.000Z nightwatch'],
     'http://files.example.com/a.exe': ['online 2025-07-17T10:00:00.000Z ', 'online 2025-07-17T16:00:00.000Z '],
     'http://files.example.com/b.exe': [
@@ -30,20 +30,21 @@ test('a dump with a banner: its time, its rows, its rejects', async () => {
     'http://files.example.com/c.exe': ['online 2025-07-16T09:00:00.000Z ', 'offline 2025-07-16T09:00:00.000Z '],
     'http://files.example.com/d?q="x",y': ['online 2025-07-16T08:00:00.000Z day "shift"'],
   };
-  for (const [url, story] of Object.entries(stories)) assert.deepEqual(told(inputs, url), story, url);
-  assert.equal(inputs.length, Object.values(stories).flat().length);
+  for (const [url, observations] of Object.entries(expected))
+    assert.deepEqual(observed(inputs, url), observations, url);
+  assert.equal(inputs.length, Object.values(expected).flat().length);
   assert.ok(
     inputs.every(({ payload }) => payload === undefined),
-    'tags are no families',
+    'tags must not become families',
   );
   assert.deepEqual(rejectsOf(items), [
-    { line: 14, reason: 'dateadded: a time such as 2025-07-17 17:19:14 is needed' },
-    { line: 15, reason: '8 columns where 9 are expected' },
-    { line: 16, reason: 'url_status: online, offline or unknown is needed' },
+    { line: 14, reason: 'dateadded: must be a time such as 2025-07-17 17:19:14' },
+    { line: 15, reason: '8 columns instead of 9' },
+    { line: 16, reason: 'url_status: must be online, offline or unknown' },
   ]);
 });
 
-test('a plain header line, CRLF and a byte order mark change nothing', async () => {
+test('a plain header line, CRLF and a byte order mark are accepted', async () => {
   const text = readFileSync(fixture('urlhaus-online.csv'), 'utf8');
   const rows = text.split('\n').filter((line) => !line.startsWith('#'));
   const plain = [HEADER, ...rows].join('\n');
@@ -53,27 +54,27 @@ test('a plain header line, CRLF and a byte order mark change nothing', async () 
   }
 });
 
-test('older dumps: eight columns, and seven without a header', async () => {
+test('older dumps with eight columns, and with seven columns without a header, are read', async () => {
   const eight = inputsOf(await readFixture(urlhausCsv, 'urlhaus-8-columns.csv'));
   const at = '2019-03-01T10:00:00.000Z nightwatch';
-  assert.deepEqual(told(eight, 'http://192.0.2.8/i'), [`online ${at}`, `offline ${at}`]);
+  assert.deepEqual(observed(eight, 'http://192.0.2.8/i'), [`online ${at}`, `offline ${at}`]);
   const seven = await readFixture(urlhausCsv, 'urlhaus-7-columns-crlf.csv');
-  assert.deepEqual(told(inputsOf(seven), 'http://192.0.2.9/i'), ['online 2018-03-01T10:00:00.000Z ']);
+  assert.deepEqual(observed(inputsOf(seven), 'http://192.0.2.9/i'), ['online 2018-03-01T10:00:00.000Z ']);
   assert.deepEqual(rejectsOf(seven), []);
 });
 
-test('columns in another order are found by their names', async () => {
+test('columns in another order are found by name', async () => {
   const text = '# url,url_status,dateadded\n"http://example.com/","online","2025-01-01 00:00:00"\n';
-  assert.deepEqual(told(inputsOf(await readText(urlhausCsv, text)), 'http://example.com/'), [
+  assert.deepEqual(observed(inputsOf(await readText(urlhausCsv, text)), 'http://example.com/'), [
     'online 2025-01-01T00:00:00.000Z ',
   ]);
 });
 
-test('another table altogether: every row is a reject that says why', async () => {
+test('every row of a different table is a reject with a reason', async () => {
   const items = await readText(urlhausCsv, 'a,b\nc,d\n');
   assert.deepEqual(rejectsOf(items), [
-    { line: 1, reason: '2 columns where 9 or 8 or 7 are expected' },
-    { line: 2, reason: '2 columns where 9 or 8 or 7 are expected' },
+    { line: 1, reason: '2 columns instead of 9 or 8 or 7' },
+    { line: 2, reason: '2 columns instead of 9 or 8 or 7' },
   ]);
 });
 
@@ -83,15 +84,15 @@ test('the text of a reject is its first 1,024 characters', async () => {
   assert.equal(item.text.length, 1_024);
 });
 
-test('JSON tells the same as CSV', async () => {
+test('JSON is read like CSV', async () => {
   const items = await readFixture(urlhausJson, 'urlhaus.json');
   const inputs = inputsOf(items);
-  assert.deepEqual(told(inputs, 'http://192.0.2.7:52451/i'), [
+  assert.deepEqual(observed(inputs, 'http://192.0.2.7:52451/i'), [
     'online 2025-07-17T17:19:14.000Z nightwatch',
     'online 2025-07-17T18:00:00.000Z nightwatch',
   ]);
   const at = '2025-07-16T09:00:00.000Z day "shift"';
-  assert.deepEqual(told(inputs, 'http://files.example.com/c.exe'), [`online ${at}`, `offline ${at}`]);
+  assert.deepEqual(observed(inputs, 'http://files.example.com/c.exe'), [`online ${at}`, `offline ${at}`]);
   const [{ line } = { line: 0 }] = rejectsOf(items);
   assert.match(readFileSync(fixture('urlhaus.json'), 'utf8').split('\n')[line - 1] ?? '', /"105"/);
   const list = Object.values(JSON.parse(readFileSync(fixture('urlhaus.json'), 'utf8')))
@@ -100,18 +101,18 @@ test('JSON tells the same as CSV', async () => {
   assert.deepEqual(inputsOf(await readText(urlhausJson, JSON.stringify(list))), inputs);
 });
 
-test('JSON records that are none are rejects', async () => {
+test('invalid JSON records are rejects', async () => {
   const items = await readText(
     urlhausJson,
     '{"1":[],"2":[5],"3":null,"4":[{"url":5,"dateadded":"2025-01-01 00:00:00 UTC"}]}',
   );
   assert.deepEqual(
     rejectsOf(items).map(({ reason }) => reason),
-    ['an object with the record is needed', 'an object with the record is needed', 'url: missing'],
+    ['a record must be a JSON object', 'a record must be a JSON object', 'url: missing'],
   );
 });
 
-test('payloads: facts without a status; `None` is null', async () => {
+test('payloads are observations without a status; `None` is null', async () => {
   const items = await readFixture(urlhausPayloads, 'urlhaus-payloads.csv');
   assert.deepEqual(inputsOf(items), [
     {
@@ -128,8 +129,8 @@ test('payloads: facts without a status; `None` is null', async () => {
     },
   ]);
   assert.deepEqual(rejectsOf(items), [
-    { line: 9, reason: 'sha256: 64 hexadecimal digits are needed' },
-    { line: 10, reason: 'neither hash nor type nor signature' },
-    { line: 11, reason: 'firstseen: a time such as 2025-07-17 17:19:14 is needed' },
+    { line: 9, reason: 'sha256: must be 64 hexadecimal digits' },
+    { line: 10, reason: 'sha256, filetype and signature are all missing' },
+    { line: 11, reason: 'firstseen: must be a time such as 2025-07-17 17:19:14' },
   ]);
 });

@@ -47,29 +47,29 @@ const ISO: [text: unknown, time: string | null][] = [
   [undefined, null],
 ];
 
-test('times of dumps', () => {
+test('times in dumps are parsed or null', () => {
   for (const [text, time] of UTC) assert.equal(parseUtc(text), time === null ? null : ts(time), String(text));
 });
 
-test('times of JSON formats', () => {
+test('RFC 3339 times are parsed or null', () => {
   for (const [text, time] of ISO) assert.equal(parseIsoTime(text), time === null ? null : ts(time), String(text));
 });
 
-test('seconds of MISP', () => {
+test('Unix seconds in MISP are parsed or null', () => {
   assert.equal(parseSeconds('1752772754'), 1752772754);
   assert.equal(parseSeconds(1752772754), 1752772754);
   for (const none of ['', '0', '-1', '1e9', '17527727540', 1.5, null, undefined, []])
     assert.equal(parseSeconds(none), null);
 });
 
-test('texts that say nothing, or cannot be written out again, are null', () => {
+test('texts that mean unknown, or cannot be stored, are null', () => {
   assert.equal(toText(' nick '), 'nick');
   for (const none of ['', ' ', 'None', 'n/a', 'a\u0000b', 'a\nb', '\ud800', 'x'.repeat(1025), null, 5]) {
     assert.equal(toText(none), null, JSON.stringify(none));
   }
 });
 
-test('a hash is one, unknown or wrong', () => {
+test('a hash is valid, unknown or invalid', () => {
   assert.equal(toSha256('AB'.repeat(32)), 'ab'.repeat(32));
   for (const unknown of ['', 'None', 'n/a', null, undefined]) assert.equal(toSha256(unknown), null);
   for (const wrong of ['12ab', 'xy'.repeat(32), `${'ab'.repeat(32)}0`, 'a\u0000'])

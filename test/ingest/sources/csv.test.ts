@@ -46,7 +46,7 @@ for (const [text, fields] of ROWS) {
   });
 }
 
-test('a row has the number of its first line, and its text', async () => {
+test('a row has its text and the number of its first line', async () => {
   const rows = await read('# note\n"a\nb",1\n\nc,2\n');
   assert.deepEqual(
     rows.map(({ kind, line, text }) => ({ kind, line, text })),
@@ -58,34 +58,35 @@ test('a row has the number of its first line, and its text', async () => {
   );
 });
 
+const UNEXPECTED_QUOTE = 'unexpected quote: quote the whole field, and write a quote inside it as ""';
+const NOT_CLOSED = 'a quoted field has no closing quote';
+const NUL_BYTE = 'the line contains a NUL byte; convert the file to UTF-8 text';
+const INVALID_UTF8 = 'the line is not valid UTF-8; convert the file';
+const TOO_LONG = 'the line is longer than --max-line-bytes';
+
 const BAD: [what: string, text: string | Buffer, rejects: [line: number, reason: string][], good: number][] = [
-  ['text after a quoted field', '"a"b,c\nd,e\n', [[1, 'a quote stands where none may be']], 1],
-  ['a quote inside a plain field', 'a"b,c\nd,e\n', [[1, 'a quote stands where none may be']], 1],
-  ['a quote that nobody closes', 'a,"b\nc,d\ne,f\n', [[1, 'a quoted field is not closed']], 2],
-  [
-    'a quote that nobody closes among quoted rows',
-    'a,"b\n"c","d"\n"e","f"\n',
-    [[1, 'a quoted field is not closed']],
-    2,
-  ],
-  ['NUL bytes', 'a,\0\nc,d\n', [[1, 'the line has a NUL byte']], 1],
+  ['text after a quoted field', '"a"b,c\nd,e\n', [[1, UNEXPECTED_QUOTE]], 1],
+  ['a quote inside a plain field', 'a"b,c\nd,e\n', [[1, UNEXPECTED_QUOTE]], 1],
+  ['an unclosed quote', 'a,"b\nc,d\ne,f\n', [[1, NOT_CLOSED]], 2],
+  ['an unclosed quote among quoted rows', 'a,"b\n"c","d"\n"e","f"\n', [[1, NOT_CLOSED]], 2],
+  ['NUL bytes', 'a,\0\nc,d\n', [[1, NUL_BYTE]], 1],
   [
     'a NUL byte in an open field',
     '"a\n\0\n"b"\n',
     [
-      [1, 'a quoted field is not closed'],
-      [2, 'the line has a NUL byte'],
+      [1, NOT_CLOSED],
+      [2, NUL_BYTE],
     ],
     1,
   ],
-  ['invalid UTF-8', Buffer.from('a,\xff\nc,d\n', 'latin1'), [[1, 'the line is not valid UTF-8']], 1],
-  ['half a character', Buffer.from('c,d\na,\xc3', 'latin1'), [[2, 'the line is not valid UTF-8']], 1],
-  ['a line that is too long', `${'x'.repeat(300)}\nc,d\n`, [[1, 'the line is too long']], 1],
-  ['a row that is too long', `"a\n${'y\n'.repeat(200)}`, [[1, 'a quoted field is not closed']], 200],
+  ['invalid UTF-8', Buffer.from('a,\xff\nc,d\n', 'latin1'), [[1, INVALID_UTF8]], 1],
+  ['a truncated UTF-8 character', Buffer.from('c,d\na,\xc3', 'latin1'), [[2, INVALID_UTF8]], 1],
+  ['a line that is too long', `${'x'.repeat(300)}\nc,d\n`, [[1, TOO_LONG]], 1],
+  ['a row that is too long', `"a\n${'y\n'.repeat(200)}`, [[1, NOT_CLOSED]], 200],
 ];
 
 for (const [what, text, rejects, good] of BAD) {
-  test(`${what} costs that line only`, async () => {
+  test(`${what} rejects only that line`, async () => {
     for (const size of [1, 1000]) {
       const rows = await read(text, size, 256);
       const rejected = rows.filter((row) => row.kind === 'reject');
@@ -98,7 +99,7 @@ for (const [what, text, rejects, good] of BAD) {
   });
 }
 
-test('a row has up to a thousand lines', async () => {
+test('a row may have up to a thousand lines', async () => {
   const rowOf = (lines: number) => `"${'\n'.repeat(lines - 1)}"\n`;
   assert.deepEqual(
     (await read(rowOf(1_000))).map(({ kind }) => kind),
@@ -107,7 +108,7 @@ test('a row has up to a thousand lines', async () => {
   assert.equal((await read(rowOf(1_001)))[0]?.kind, 'reject');
 });
 
-test('a quote that nobody closes in a large file costs one line, and time in proportion', async () => {
+test('an unclosed quote in a large file rejects one line, in linear time', async () => {
   const rows = await read(`"open\n${'"1","2"\n"3"\n'.repeat(50_000)}`, 64 * 1024);
   assert.equal(rows.filter((row) => row.kind === 'reject').length, 1);
   assert.equal(rows.length, 100_001);
@@ -115,7 +116,7 @@ test('a quote that nobody closes in a large file costs one line, and time in pro
   assert.equal(openings.length, 100_000);
 });
 
-test('what is written by the rules is read as it was', async () => {
+test('valid CSV is parsed to the original fields', async () => {
   const field = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({ unit: fc.constantFrom('"', ',', '\n', '\r', ' ', '#', 'a') }),
@@ -139,7 +140,7 @@ test('what is written by the rules is read as it was', async () => {
   );
 });
 
-test('any bytes are rows, comments or rejects; every line is accounted for', async () => {
+test('any bytes are parsed to rows, comments or rejects, in the order of their lines', async () => {
   const bytes = fc.array(fc.constantFrom(0x22, 0x2c, 0x0a, 0x0d, 0x23, 0x20, 0x61, 0x00, 0xff), { maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(bytes, async (list) => {

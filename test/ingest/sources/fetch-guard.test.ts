@@ -23,25 +23,25 @@ const REFUSED = [
   ['0.1.2.3', 'this host'],
   ['10.0.0.0', 'private'],
   ['10.255.255.255', 'private'],
-  ['100.64.0.0', 'shared with the provider'],
-  ['100.100.100.200', 'shared with the provider'],
-  ['100.127.255.255', 'shared with the provider'],
+  ['100.64.0.0', 'carrier-grade NAT'],
+  ['100.100.100.200', 'carrier-grade NAT'],
+  ['100.127.255.255', 'carrier-grade NAT'],
   ['127.0.0.1', 'loopback'],
   ['127.255.255.255', 'loopback'],
-  ['168.63.129.16', 'the platform of Azure'],
+  ['168.63.129.16', 'Azure platform'],
   ['169.254.0.1', 'link-local'],
   ['169.254.169.254', 'link-local'],
   ['169.254.170.2', 'link-local'],
   ['172.16.0.1', 'private'],
   ['172.31.255.255', 'private'],
   ['192.0.0.192', 'reserved'],
-  ['192.0.2.1', 'for documentation'],
+  ['192.0.2.1', 'documentation'],
   ['192.88.99.1', 'reserved'],
   ['192.168.0.1', 'private'],
-  ['198.18.0.1', 'for benchmarks'],
-  ['198.19.255.255', 'for benchmarks'],
-  ['198.51.100.7', 'for documentation'],
-  ['203.0.113.7', 'for documentation'],
+  ['198.18.0.1', 'benchmarking'],
+  ['198.19.255.255', 'benchmarking'],
+  ['198.51.100.7', 'documentation'],
+  ['203.0.113.7', 'documentation'],
   ['224.0.0.1', 'multicast'],
   ['239.255.255.255', 'multicast'],
   ['240.0.0.1', 'reserved'],
@@ -62,10 +62,10 @@ const REFUSED = [
   ['2001::1', 'reserved'],
   ['2001:0:4136:e378:8000:63bf:3fff:fdd2', 'reserved'],
   ['2001:10::1', 'reserved'],
-  ['2001:db8::1', 'for documentation'],
-  ['2002:7f00:1::1', 'of 6to4'],
-  ['2002:808:808::1', 'of 6to4'],
-  ['3fff::1', 'for documentation'],
+  ['2001:db8::1', 'documentation'],
+  ['2002:7f00:1::1', '6to4'],
+  ['2002:808:808::1', '6to4'],
+  ['3fff::1', 'documentation'],
   ['4000::1', 'reserved'],
   ['5f00::1', 'reserved'],
   ['fc00::1', 'private'],
@@ -77,8 +77,8 @@ const REFUSED = [
   ['ff02::1', 'multicast'],
 ] as const;
 
-/** Just outside of what is refused, and what the public internet uses. */
-const TAKEN = [
+/** Addresses next to refused ranges, and public addresses. */
+const ALLOWED = [
   '1.0.0.0',
   '8.8.8.8',
   '9.255.255.255',
@@ -113,9 +113,9 @@ describe('the guard of downloads', () => {
   for (const [address, kind] of REFUSED) {
     test(`refuses ${address} (${kind})`, () => assert.equal(kindOf(address), kind));
   }
-  for (const address of TAKEN) test(`takes ${address}`, () => assert.equal(kindOf(address), null));
+  for (const address of ALLOWED) test(`allows ${address}`, () => assert.equal(kindOf(address), null));
 
-  test('what an operator allows is taken, in every form, and nothing beside it', () => {
+  test('networks that the operator allows are allowed in every notation, and no others', () => {
     const allowed = ranges('10.1.0.0/16', 'fd12::/16', '::1');
     for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '64:ff9b::10.1.2.3', 'fd12::5', '::1']) {
       assert.equal(kindOf(address, allowed), null, address);
@@ -125,31 +125,34 @@ describe('the guard of downloads', () => {
     }
   });
 
-  test('an address that is written out is checked, also one that only Node takes for an address', () => {
+  test('a literal address is checked, also one that only Node accepts as an address', () => {
     const guard = { resolve: async () => [], allowed: [] };
     for (const host of ['127.0.0.1', '::1', '::ffff:7f00:1', 'fe80::1%eth0', '::1%lo']) {
-      assert.throws(() => checkLiteral(host, guard), /nothing is fetched from/, host);
+      assert.throws(() => checkLiteral(host, guard), /is a blocked address/, host);
     }
     checkLiteral('8.8.8.8', guard);
     checkLiteral('feeds.example', guard);
   });
 
-  test('a name is refused for any one of its addresses', async () => {
-    const look = (addresses: string[], all: boolean) =>
+  test('a host name is refused if one of its addresses is refused', async () => {
+    const lookUp = (addresses: string[], all: boolean) =>
       new Promise((done) => {
         const lookup = guardedLookup({ resolve: async () => addresses, allowed: [] });
         lookup('feeds.example', { all }, (error, found, family) => done(error?.message ?? [found, family]));
       });
-    assert.deepEqual(await look(['8.8.8.8', '2606:4700::1111'], false), ['8.8.8.8', 4]);
-    assert.deepEqual(await look(['8.8.8.8', '2606:4700::1111'], true), [
+    assert.deepEqual(await lookUp(['8.8.8.8', '2606:4700::1111'], false), ['8.8.8.8', 4]);
+    assert.deepEqual(await lookUp(['8.8.8.8', '2606:4700::1111'], true), [
       [
         { address: '8.8.8.8', family: 4 },
         { address: '2606:4700::1111', family: 6 },
       ],
       undefined,
     ]);
-    assert.match(String(await look(['8.8.8.8', '10.0.0.7'], true)), /^feeds\.example is at 10\.0\.0\.7, .*\(private\)/);
-    assert.match(String(await look(['fe80::1%eth0'], true)), /unreadable/);
-    assert.match(String(await look([], true)), /has no address/);
+    assert.match(
+      String(await lookUp(['8.8.8.8', '10.0.0.7'], true)),
+      /^feeds\.example is at 10\.0\.0\.7, .*\(private\)/,
+    );
+    assert.match(String(await lookUp(['fe80::1%eth0'], true)), /unreadable/);
+    assert.match(String(await lookUp([], true)), /has no address/);
   });
 });

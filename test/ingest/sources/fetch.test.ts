@@ -16,7 +16,7 @@ import { INPUT_LIMITS } from '../../../src/ingest/sources/format.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { makeTlsPair } from '../../tls-pair.ts';
 
-/** The loopback allowed, as an operator allows a mirror; every name of `.test` is there. */
+/** Allows the loopback network and resolves every host name to it. */
 const GUARD = createGuard(['127.0.0.0/8'], async () => ['127.0.0.1']);
 
 type Seen = { method: string | undefined; url: string | undefined; headers: IncomingMessage['headers'] };
@@ -48,7 +48,7 @@ const fetchText = async (url: string, options: Partial<FetchOptions> = {}) =>
   textOf(await openUrl(url, { guard: GUARD, ...options }));
 
 describe('openUrl', () => {
-  test('gives the bytes, what the server says of them, and how far they are read', async (t) => {
+  test('returns the bytes, the validators and the progress', async (t) => {
     const { at, seen } = await serve(t, (_request, response) => {
       response.writeHead(200, { etag: '"v1"', 'last-modified': 'Sat, 01 Nov 2025 00:00:00 GMT', 'content-length': 4 });
       response.end('rows');
@@ -64,77 +64,77 @@ describe('openUrl', () => {
     assert.equal(seen[0]?.headers['user-agent'], 'urlwarden');
   });
 
-  test('asks on condition, and is told that nothing is new', async (t) => {
+  test('sends a conditional request and returns not_modified for a 304', async (t) => {
     const { at, seen } = await serve(t, (request, response) => {
       response.writeHead(request.headers['if-none-match'] === '"v1"' ? 304 : 200);
       response.end();
     });
     const lastModified = 'Sat, 01 Nov 2025 00:00:00 GMT';
-    const ask = (etag: string) => openUrl(at('a.test', '/'), { guard: GUARD, validators: { etag, lastModified } });
-    assert.equal(await ask('"v1"'), 'not_modified');
+    const open = (etag: string) => openUrl(at('a.test', '/'), { guard: GUARD, validators: { etag, lastModified } });
+    assert.equal(await open('"v1"'), 'not_modified');
     assert.equal(seen[0]?.headers['if-modified-since'], lastModified);
-    assert.equal(await textOf(await ask('"v2"')), '');
+    assert.equal(await textOf(await open('"v2"')), '');
   });
 
-  test('a 304 that was not asked for is no success', async (t) => {
+  test('a 304 without a conditional request is an error', async (t) => {
     const { at } = await serve(t, (_request, response) => response.writeHead(304).end());
     await assert.rejects(fetchText(at('a.test', '/')), /a\.test:\d+ answered 304/);
   });
 
-  test('tells refusals in words, with the time to wait', async (t) => {
+  test('an error status has a message with a hint, and Retry-After', async (t) => {
     const { at } = await serve(t, ({ url }, response) => {
       response.writeHead(Number(url?.slice(1)), { 'retry-after': '120' }).end();
     });
-    for (const [status, words] of [
-      [403, /answered 403 Forbidden: look at the key/],
-      [404, /answered 404 Not Found$/],
-      [503, /answered 503/],
-      [206, /answered 206/],
+    for (const [status, message] of [
+      [403, /answered 403 Forbidden: check the key/],
+      [404, /answered 404 Not Found: check the URL$/],
+      [503, /answered 503 Service Unavailable: try again later$/],
+      [206, /answered 206 Partial Content$/],
     ] as const) {
       await assert.rejects(fetchText(at('a.test', `/${status}`)), (error) => {
         assert.ok(error instanceof AppError);
-        assert.match(error.message, words);
+        assert.match(error.message, message);
         assert.equal(error.retryAfterSeconds, 120);
         return true;
       });
     }
   });
 
-  test('takes http and https only, and no password in the URL', async () => {
+  test('accepts only http and https, and no password in the URL', async () => {
     for (const url of ['ftp://a.test/', 'file:///etc/passwd', 'data:,x', 'a.test', '', 'http://', 'javascript:1']) {
-      await assert.rejects(fetchText(url), /is no http or https URL/, url);
+      await assert.rejects(fetchText(url), /is not an http or https URL/, url);
     }
     await assert.rejects(fetchText('http://user:secret@a.test/'), (error: Error) => !error.message.includes('secret'));
   });
 });
 
 describe('openUrl and hostile targets', () => {
-  const nobody = createGuard([], async () => ['127.0.0.1']);
+  const strictGuard = createGuard([], async () => ['127.0.0.1']);
 
-  test('an address of this machine is refused in every way of writing it, unless allowed', async (t) => {
+  test('an address of this machine is refused in every notation, unless allowed', async (t) => {
     const { port, seen } = await serve(t, (_request, response) => response.end('inside'));
     const hosts = ['127.0.0.1', '127.1', '2130706433', '0x7f.1', '0177.0.0.1', '%31%32%37.0.0.1', '１２７.0.0.1'];
     for (const host of [...hosts, '[::1]', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '0', 'localhost.', 'a.test']) {
-      const asked = fetchText(`http://${host}:${port}/`, { guard: nobody });
-      await assert.rejects(asked, /nothing is fetched from/, host);
+      const text = fetchText(`http://${host}:${port}/`, { guard: strictGuard });
+      await assert.rejects(text, /is a blocked address/, host);
     }
     assert.equal(seen.length, 0);
     for (const host of hosts) assert.equal(await fetchText(`http://${host}:${port}/`), 'inside', host);
   });
 
-  test('the address that was checked is the one that is connected to (DNS rebinding)', async (t) => {
+  test('the checked address is the one that is connected to (DNS rebinding)', async (t) => {
     const { at, seen } = await serve(t, (_request, response) => response.end('inside'));
-    let asked = 0;
-    // Good to whoever checks first, the inside to whoever looks up again.
-    const resolve = async () => (asked++ === 0 ? ['192.0.2.1'] : ['127.0.0.1']);
+    let lookups = 0;
+    // The first lookup returns an allowed address, the second one a private address.
+    const resolve = async () => (lookups++ === 0 ? ['192.0.2.1'] : ['127.0.0.1']);
     const guard = createGuard(['192.0.2.0/24'], resolve);
     await assert.rejects(fetchText(at('a.test', '/'), { guard, limits: { connectTimeoutMs: 50 } }), /a\.test/);
-    assert.deepEqual([asked, seen.length], [1, 0]);
+    assert.deepEqual([lookups, seen.length], [1, 0]);
     await assert.rejects(fetchText(at('a.test', '/'), { guard }), /127\.0\.0\.1.*loopback/);
     assert.equal(seen.length, 0);
   });
 
-  test('a redirect to a forbidden place is not followed', async (t) => {
+  test('a redirect to a blocked address or scheme is not followed', async (t) => {
     const targets = [
       'http://10.0.0.1/',
       'http://169.254.169.254/latest/meta-data/',
@@ -150,13 +150,13 @@ describe('openUrl and hostile targets', () => {
     });
     const resolve = async (host: string) => [host === 'inside.test' ? '192.168.0.1' : '127.0.0.1'];
     for (const [i, target] of targets.entries()) {
-      const asked = fetchText(at('a.test', `/${i}`), { guard: { ...GUARD, resolve } });
-      await assert.rejects(asked, /nothing is fetched from|not followed/, target);
+      const text = fetchText(at('a.test', `/${i}`), { guard: { ...GUARD, resolve } });
+      await assert.rejects(text, /is a blocked address|not followed/, target);
     }
     assert.equal(seen.length, targets.length);
   });
 
-  test('redirects are followed five times', async (t) => {
+  test('up to five redirects are followed', async (t) => {
     const { at, seen } = await serve(t, ({ url }, response) => {
       const left = Number(url?.slice(1));
       if (left === 0) response.end('there');
@@ -168,7 +168,7 @@ describe('openUrl and hostile targets', () => {
     assert.equal(seen.length, 6);
   });
 
-  test('a key goes to the host of the URL, also at another path, and to nobody else, nor ever again', async (t) => {
+  test('a key is sent only to the origin of the URL, and not after a redirect through another origin', async (t) => {
     const { at, seen } = await serve(t, ({ url }, response) => {
       const next = { '/1': '/2', '/2': at('b.test', '/3'), '/3': at('a.test', '/4') }[url ?? ''];
       if (next === undefined) response.end('there');
@@ -185,7 +185,7 @@ describe('openUrl and hostile targets', () => {
     assert.deepEqual(keys, expected);
   });
 
-  test('another port is another host to a key', async (t) => {
+  test('a key is not sent to another port', async (t) => {
     const other = await serve(t, (_request, response) => response.end('there'));
     const { at } = await serve(t, (_request, response) => {
       response.writeHead(308, { location: other.at('a.test', '/') }).end();
@@ -238,8 +238,8 @@ describe('openUrl and hostile targets', () => {
   });
 });
 
-describe('openUrl and hostile answers', () => {
-  test('size is bounded, announced or not', async (t) => {
+describe('openUrl and hostile responses', () => {
+  test('the size is limited, with and without Content-Length', async (t) => {
     const { at } = await serve(t, ({ url }, response) => {
       if (url === '/announced') response.writeHead(200, { 'content-length': 101 });
       response.end('x'.repeat(101));
@@ -248,24 +248,27 @@ describe('openUrl and hostile answers', () => {
       response.write('x'.repeat(60));
       response.end('x'.repeat(41));
     });
-    await assert.rejects(fetchText(at('a.test', '/announced'), { limits: { maxBytes: 100 } }), /announces 101 bytes/);
+    await assert.rejects(
+      fetchText(at('a.test', '/announced'), { limits: { maxBytes: 100 } }),
+      /has 101 bytes, more than the limit of 100/,
+    );
     await assert.rejects(fetchText(chunked('a.test', '/'), { limits: { maxBytes: 100 } }), /more than 100 bytes/);
     assert.equal((await fetchText(chunked('a.test', '/'), { limits: { maxBytes: 101 } })).length, 101);
   });
 
-  test('an answer that is cut off is an error, and one whose end nobody can tell is refused', async (t) => {
+  test('a truncated response is an error, and a response without a known length is refused', async (t) => {
     const port = await listenRaw(t, (socket, path) => {
       const head = { '/short': 'Content-Length: 9\r\n', '/chunked': 'Transfer-Encoding: chunked\r\n' }[path] ?? '';
       const body = path === '/chunked' ? '3\r\nabc\r\n' : 'abc';
       socket.end(`HTTP/1.1 200 OK\r\n${head}\r\n${body}`);
     });
     for (const path of ['/short', '/chunked']) {
-      await assert.rejects(fetchText(`http://a.test:${port}${path}`), /broke the connection off/, path);
+      await assert.rejects(fetchText(`http://a.test:${port}${path}`), /closed the connection before the end/, path);
     }
-    await assert.rejects(fetchText(`http://a.test:${port}/open`), /does not say where its answer ends/);
+    await assert.rejects(fetchText(`http://a.test:${port}/open`), /neither Content-Length nor chunks/);
   });
 
-  test('what comes packed is unpacked, within its limits', async (t) => {
+  test('a packed response is unpacked, within the limits', async (t) => {
     const { at } = await serve(t, ({ url }, response) => {
       if (url === '/said') response.setHeader('content-encoding', 'gzip');
       response.end(gzipSync('a'.repeat(4_000_000)));
@@ -277,7 +280,7 @@ describe('openUrl and hostile answers', () => {
     }
   });
 
-  test('an answer that is none is told at once', async (t) => {
+  test('an invalid response is an error without waiting for the timeout', async (t) => {
     const port = await listenRaw(t, (socket, path) => {
       if (path === '/nothing') socket.end();
       else if (path === '/noise') socket.end('SSH-2.0-x\r\n');
@@ -288,35 +291,35 @@ describe('openUrl and hostile answers', () => {
     }
   });
 
-  test('an encoding that was not asked for is refused', async (t) => {
+  test('an unsupported Content-Encoding is refused', async (t) => {
     const { at } = await serve(t, (_request, response) => {
       response.writeHead(200, { 'content-encoding': 'br', 'content-length': 1 }).end('x');
     });
-    await assert.rejects(fetchText(at('a.test', '/')), /encoding that was not asked for/);
+    await assert.rejects(fetchText(at('a.test', '/')), /Content-Encoding that is not supported/);
   });
 
-  for (const [what, limits, path, words] of [
-    ['no head in time', { idleTimeoutMs: 20 }, '/silent', /does not answer in time/],
-    ['no next piece in time', { idleTimeoutMs: 20 }, '/stalled', /stopped in the middle/],
-    ['too long for the whole', { totalTimeoutMs: 20 }, '/stalled', /took too long for the whole/],
+  for (const [what, limits, path, message] of [
+    ['no response headers', { idleTimeoutMs: 20 }, '/silent', /did not respond in time/],
+    ['no next chunk', { idleTimeoutMs: 20 }, '/stalled', /stopped in the middle of its response/],
+    ['total time', { totalTimeoutMs: 20 }, '/stalled', /did not send the whole response within the time limit/],
   ] as const) {
-    test(`time runs out: ${what}`, async (t) => {
+    test(`timeout: ${what}`, async (t) => {
       const { at } = await serve(t, ({ url }, response) => {
         if (url === '/stalled') response.writeHead(200, { 'content-length': 9 }).write('abc');
       });
-      await assert.rejects(fetchText(at('a.test', path), { limits }), words);
+      await assert.rejects(fetchText(at('a.test', path), { limits }), message);
     });
   }
 
-  test('time runs out: a name that is never found', async () => {
+  test('timeout: DNS does not respond', async () => {
     const guard = { ...GUARD, resolve: () => new Promise<string[]>(() => {}) };
     await assert.rejects(
       fetchText('http://a.test/', { guard, limits: { connectTimeoutMs: 20 } }),
-      /connected to in time/,
+      /did not accept a connection in time/,
     );
   });
 
-  test('the time that the reader takes does not count as idle', async (t) => {
+  test('the time of the reader does not count as idle', async (t) => {
     let finish = () => {};
     const { at } = await serve(t, (_request, response) => {
       response.writeHead(200, { 'content-length': 6 }).write('abcde');
@@ -334,7 +337,7 @@ describe('openUrl and hostile answers', () => {
     assert.equal(text, 'abcdef');
   });
 
-  test('is called off in the middle', async (t) => {
+  test('can be aborted during the download', async (t) => {
     const { at } = await serve(t, (_request, response) => {
       response.writeHead(200, { 'content-length': 9 }).write('abc');
     });
@@ -346,18 +349,21 @@ describe('openUrl and hostile answers', () => {
     await assert.rejects(reading, /the server stops/);
   });
 
-  test('tells in words why there is no connection', async () => {
+  test('a connection error has a message without the text of the system error', async () => {
     const failing = (code: string) => async () => {
       throw Object.assign(new Error(`getaddrinfo ${code} secret`), { code });
     };
-    const ask = (code: string) => fetchText('http://a.test/?k=secret', { guard: { ...GUARD, resolve: failing(code) } });
-    await assert.rejects(ask('ENOTFOUND'), { message: /^a\.test has no address/ });
-    await assert.rejects(ask('ESOMETHING'), { message: 'a.test cannot be fetched from (ESOMETHING)' });
+    const fetchWith = (code: string) =>
+      fetchText('http://a.test/?k=secret', { guard: { ...GUARD, resolve: failing(code) } });
+    await assert.rejects(fetchWith('ENOTFOUND'), { message: /^a\.test has no address/ });
+    await assert.rejects(fetchWith('ESOMETHING'), {
+      message: 'a.test could not be fetched (ESOMETHING): try again later',
+    });
   });
 });
 
 describe('keys in URLs', () => {
-  test('a placeholder stands for the value of a header, and names show neither it nor a query', async (t) => {
+  test('a placeholder is replaced by the value of a header, and names show neither it nor the query', async (t) => {
     const { at, seen } = await serve(t, (_request, response) => response.end('x'));
     const headers = { 'Auth-Key': 'a/b?c' };
     const download = await openUrl(at('a.test', '/{auth-key}/x.csv?k={Auth-Key}'), { guard: GUARD, headers });
@@ -365,20 +371,20 @@ describe('keys in URLs', () => {
     assert.equal(seen[0]?.url, '/a%2Fb%3Fc/x.csv?k=a%2Fb%3Fc');
     assert.equal(download.name, at('a.test', '/{auth-key}/x.csv?…'));
     await assert.rejects(fetchText(at('a.test', '/{Nope}')), /\{Nope\}/);
-    const asked: string[] = [];
+    const resolved: string[] = [];
     const resolve = async (host: string): Promise<string[]> => {
-      asked.push(host);
+      resolved.push(host);
       return [];
     };
     await assert.rejects(fetchText('http://{auth-key}.test/', { headers, guard: { ...GUARD, resolve } }));
     assert.ok(
-      asked.every((host) => host.startsWith('{')),
-      'a key is never part of a name that is looked up',
+      resolved.every((host) => host.startsWith('{')),
+      'a key is never part of a resolved host name',
     );
     assert.equal(shownUrl('https://u:p@h.test/x?auth-key=1#y'), 'https://…@h.test/x?…');
   });
 
-  test('a header line is read, or refused without telling its value', () => {
+  test('a header line is parsed, or refused without showing its value', () => {
     assert.deepEqual(parseHeaderLine(' Auth-Key : a: b '), ['Auth-Key', 'a: b']);
     for (const line of [
       's3cret',
@@ -397,15 +403,15 @@ describe('keys in URLs', () => {
   });
 });
 
-describe('what lies beside a download', () => {
-  test('is fetched with the same key from the same folder or below, and from nowhere else', async (t) => {
+describe('siblings of a download', () => {
+  test('are fetched with the same key, only from the same folder or below', async (t) => {
     const { at, seen } = await serve(t, ({ url }, response) => response.end(url));
     const headers = { 'Auth-Key': 'k' };
     const validators = { etag: '"of the manifest"', lastModified: null };
     const manifest = await openUrl(at('a.test', '/feed/manifest.json'), { guard: GUARD, headers, validators });
     assert.ok(manifest !== 'not_modified');
     await textOf(manifest);
-    const event = manifest.beside('1234.json');
+    const event = manifest.sibling('1234.json');
     assert.ok(event);
     assert.equal(await textOf(event as Download), '/feed/1234.json');
     assert.equal(seen[1]?.headers['auth-key'], 'k');
@@ -415,12 +421,12 @@ describe('what lies beside a download', () => {
     );
     assert.deepEqual(event.progress(), { readBytes: 15, totalBytes: 15 });
     for (const path of ['../x', '/x', '//b.test/feed/x', 'http://b.test/feed/x', '%2e%2e/x', '..\\x', 'http://a b/']) {
-      assert.equal(manifest.beside(path), null, path);
+      assert.equal(manifest.sibling(path), null, path);
     }
   });
 });
 
-/** A server below HTTP, for answers that Node's own would not give. */
+/** A TCP server, for responses that Node's HTTP server cannot send. */
 async function listenRaw(t: TestContext, answer: (socket: Socket, path: string) => void): Promise<number> {
   const server = createTcpServer((socket) => {
     socket.once('data', (data) => answer(socket, `${data}`.split(' ')[1] ?? ''));

@@ -5,7 +5,7 @@ import { AppError } from '../../../src/core/errors.ts';
 import { type JsonFind, readJson } from '../../../src/ingest/sources/json.ts';
 import { inChunks } from '../formats/read-items.ts';
 
-test('values, paths and lines, in chunks of any size', async () => {
+test('values are found with paths and lines, in chunks of any size', async () => {
   const text =
     '{\n  "a": [1],\n  "list": [\n    {"x": "\\u00e4\n"},\n\n    "two"\n  ],\n  "b": {"list": [3]}\n}\n'.replace(
       '\n"}',
@@ -34,17 +34,17 @@ test('every member of a list or an object is found once', async () => {
 });
 
 const REFUSED: Record<string, [text: string | Buffer, message: RegExp]> = {
-  'nothing at all': ['', /JSON ends in the middle/],
-  'a document that was cut off': ['{"a": [1, 2', /JSON ends in the middle/],
-  'a string that was cut off': ['{"a": "b', /JSON ends in the middle/],
-  'something else': ['<html>', /no JSON near line 1/],
-  'a fault in line 3': ['[\n1,\n,]', /no JSON near line [23]/],
-  'text behind the end': ['[1]\n[2]', /no JSON near line/],
-  'a raw control character': ['["a\nb"]', /no JSON near line 1/],
-  'a NUL byte': ['[1,\0]', /no JSON near line 1/],
-  'invalid UTF-8': [Buffer.from('["a\xff bcd"]', 'latin1'), /no JSON near line 1/],
-  '10 MB of nesting': ['['.repeat(10_000_000), /nested more than 64 deep/],
-  '10 MB of nesting in objects': ['{"a":'.repeat(2_000_000), /nested more than 64 deep/],
+  'an empty document': ['', /JSON is cut off; download or copy/],
+  'a truncated document': ['{"a": [1, 2', /JSON is cut off; download or copy/],
+  'a truncated string': ['{"a": "b', /JSON is cut off; download or copy/],
+  HTML: ['<html>', /invalid JSON near line 1/],
+  'an error in line 3': ['[\n1,\n,]', /invalid JSON near line [23]/],
+  'text after the end': ['[1]\n[2]', /invalid JSON near line/],
+  'a raw control character': ['["a\nb"]', /invalid JSON near line 1/],
+  'a NUL byte': ['[1,\0]', /invalid JSON near line 1/],
+  'invalid UTF-8': [Buffer.from('["a\xff bcd"]', 'latin1'), /invalid JSON near line 1/],
+  '10 MB of nesting': ['['.repeat(10_000_000), /nested more than 64 levels deep/],
+  '10 MB of nesting in objects': ['{"a":'.repeat(2_000_000), /nested more than 64 levels deep/],
   'a string of 4 MB': [`["${'x'.repeat(4_000_000)}"]`, /a value near line 1 is longer than 1048576 bytes/],
   'a key of 4 MB': [`{"${'x'.repeat(4_000_000)}":1}`, /is longer than 1048576 bytes/],
   'a number of 4 MB': [`[${'1'.repeat(4_000_000)}]`, /is longer than 1048576 bytes/],
@@ -63,7 +63,7 @@ for (const [what, [text, message]] of Object.entries(REFUSED)) {
   });
 }
 
-test('a record that is too long is refused in a single piece, too', async () => {
+test('a record that is too long is refused also in a single chunk', async () => {
   const long = `[1,\n[${'[],'.repeat(400_000)}1],2]`;
   await assert.rejects(find(long, ['$.*'], long.length), /a value near line 2 is longer than 1048576 bytes/);
 });
@@ -75,7 +75,7 @@ test('a long document of short records is read', async () => {
   assert.equal(found.at(-1)?.line, 5_001);
 });
 
-test('any bytes are JSON or refused', async () => {
+test('any bytes are either JSON or refused', async () => {
   const bytes = fc.array(fc.constantFrom(...Buffer.from('[]{}",:1e\\u ntf\n\xff\0', 'latin1')), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(bytes, async (list) => {

@@ -20,13 +20,13 @@ const READABLE: Record<string, Buffer> = {
   'gzip of several members': Buffer.concat([gzipSync(TEXT.subarray(0, 100)), gzipSync(TEXT.subarray(100))]),
   'gzip with a byte order mark inside': gzipSync(Buffer.concat([Buffer.from('\ufeff'), TEXT])),
   zip: zipOf({ name: 'urls.csv', data: TEXT }),
-  'zip, only stored': zipOf({ name: 'urls.csv', data: TEXT, isStored: true }),
+  'zip without compression': zipOf({ name: 'urls.csv', data: TEXT, isStored: true }),
   'zip with a folder': zipOf({ name: 'dump/', isStored: true }, { name: 'dump/urls.csv', data: TEXT }),
 };
 
 for (const [what, bytes] of Object.entries(READABLE)) {
-  test(`${what}: the same text from a file and from a stream`, async (t) => {
-    const path = join(temporaryFolder(t), 'no-name-tells');
+  test(`${what} is read from a file and from a stream`, async (t) => {
+    const path = join(temporaryFolder(t), 'no-extension');
     writeFileSync(path, bytes);
     const file = await openFile(path);
     assert.deepEqual(await allBytes(file), TEXT);
@@ -49,17 +49,20 @@ test('short and empty input is plain text', async () => {
 const packedZip = zipOf({ name: 'a', data: TEXT });
 const file = (entry: Partial<ZipEntry>) => zipOf({ name: 'a', data: TEXT, ...entry });
 const REFUSED: Record<string, [bytes: Buffer, message: RegExp]> = {
-  'gzip that was cut off': [gzipSync(TEXT).subarray(0, -20), /gzip data end in the middle/],
+  'truncated gzip': [gzipSync(TEXT).subarray(0, -20), /gzip data are cut off; download or copy/],
   'gzip with a damaged byte': [damaged(gzipSync(TEXT), 40), /gzip data are damaged/],
-  'zip that was cut off': [packedZip.subarray(0, -30), /zip file cannot be read, perhaps because its end is missing/],
-  'zip that holds two files': [zipOf({ name: 'a', data: TEXT }, { name: 'b', data: TEXT }), /holds several files/],
-  'zip that holds nothing': [zipOf(), /holds no file/],
-  'zip that holds a folder only': [zipOf({ name: 'a/', isStored: true }), /holds no file/],
+  'truncated zip': [packedZip.subarray(0, -30), /zip file is damaged or cut off; download or copy/],
+  'zip with two files': [
+    zipOf({ name: 'a', data: TEXT }, { name: 'b', data: TEXT }),
+    /contains several files; unpack it/,
+  ],
+  'empty zip': [zipOf(), /contains no file/],
+  'zip with only a folder': [zipOf({ name: 'a/', isStored: true }), /contains no file/],
   'encrypted zip': [file({ isEncrypted: true }), /encrypted; unpack it first/],
   'zip with damaged data': [damaged(packedZip, 60), /zip data/],
   'zip with a wrong checksum': [file({ claimedCrc: 1 }), /zip data are damaged/],
   'zip with a wrong size': [file({ claimedBytes: 5 }), /zip data are damaged/],
-  'zip with a name that leads out': [file({ name: '../../etc/passwd' }), /invalid relative path/],
+  'zip with a path outside of its folder': [file({ name: '../../etc/passwd' }), /invalid relative path/],
 };
 
 for (const [what, [bytes, message]] of Object.entries(REFUSED)) {
@@ -71,7 +74,7 @@ for (const [what, [bytes, message]] of Object.entries(REFUSED)) {
   });
 }
 
-test('a bomb is refused soon, whatever it claims', async () => {
+test('a zip bomb is refused early, whatever size it claims', async () => {
   const zeros = Buffer.alloc(32 * MIB);
   const bombs = [gzipSync(zeros), zipOf({ name: 'a', data: zeros, claimedBytes: 10 })];
   for (const bomb of bombs) {
@@ -80,26 +83,29 @@ test('a bomb is refused soon, whatever it claims', async () => {
     const reading = async () => {
       for await (const chunk of source.bytes()) unpackedBytes += chunk.length;
     };
-    await assert.rejects(reading(), refusal(/more than 200 times their size, as in a zip bomb/));
+    await assert.rejects(reading(), refusal(/more than 200 times their size, as in a zip bomb; .*--max-unpack-ratio/));
     assert.ok(unpackedBytes <= 16 * MIB, `${unpackedBytes} bytes were unpacked`);
   }
 });
 
-test('a small text of blanks is no bomb', async () => {
+test('a small text of blanks is not refused as a zip bomb', async () => {
   const blanks = Buffer.alloc(MIB / 2, ' ');
   assert.deepEqual(await allBytes(streamed(gzipSync(blanks))), blanks);
 });
 
-test('unpacked bytes have a bound, packed or plain', async () => {
+test('unpacked bytes are limited, for packed and plain input', async () => {
   const limits = { ...INPUT_LIMITS, maxUnpackedBytes: TEXT.length - 1 };
   for (const bytes of [TEXT, gzipSync(TEXT), packedZip]) {
-    await assert.rejects(allBytes(streamed(bytes, 1000, limits)), refusal(/longer than \d+ bytes when unpacked/));
+    await assert.rejects(
+      allBytes(streamed(bytes, 1000, limits)),
+      refusal(/larger than \d+ bytes when unpacked; .*--max-unpacked-bytes/),
+    );
   }
   const exact = { ...INPUT_LIMITS, maxUnpackedBytes: TEXT.length };
   assert.equal((await allBytes(streamed(gzipSync(TEXT), 1000, exact))).length, TEXT.length);
 });
 
-test('a zip file from a stream leaves nothing behind, not even when reading stops half way', async (t) => {
+test('a zip file from a stream leaves no files or handles open, also if reading stops early', async (t) => {
   const folder = temporaryFolder(t);
   const { TMPDIR } = process.env;
   process.env.TMPDIR = folder;
@@ -115,24 +121,24 @@ test('a zip file from a stream leaves nothing behind, not even when reading stop
   assert.equal(readdirSync('/proc/self/fd').length, openBefore);
 });
 
-test('what cannot be opened is told in words', async (t) => {
+test('a missing file is reported with its path', async (t) => {
   const folder = temporaryFolder(t);
-  await assert.rejects(openFile(join(folder, 'none.csv')), refusal(/none\.csv: there is no such file/));
+  await assert.rejects(openFile(join(folder, 'none.csv')), refusal(/none\.csv: there is no such file; check the path/));
   await assert.rejects(openFile(folder), refusal(/manifest\.json: there is no such file/));
 });
 
-test('beside a file are the files of its folder, and no others', async (t) => {
+test('siblings of a file are only the files of its folder', async (t) => {
   const folder = temporaryFolder(t);
   mkdirSync(join(folder, 'feed'));
   writeFileSync(join(folder, 'feed', 'manifest.json'), '{}');
   writeFileSync(join(folder, 'feed', 'event.json'), 'event');
   writeFileSync(join(folder, 'secret.json'), 'secret');
   const source = await openFile(join(folder, 'feed'));
-  const event = source.beside('event.json');
+  const event = source.sibling('event.json');
   assert.ok(event);
   assert.equal(String(await allBytes(event)), 'event');
   for (const name of ['../secret.json', '/etc/passwd', 'x/../../secret.json', '..', '.', '']) {
-    assert.equal(source.beside(name), null, name);
+    assert.equal(source.sibling(name), null, name);
   }
 });
 

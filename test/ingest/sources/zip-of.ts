@@ -5,7 +5,7 @@ export type ZipEntry = {
   data?: Buffer;
   isStored?: boolean;
   isEncrypted?: boolean;
-  /** What the file claims about itself, when it lies. */
+  /** False values in the headers. */
   claimedBytes?: number;
   claimedCrc?: number;
 };
@@ -14,7 +14,7 @@ const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
 
-/** A zip file (PKWARE APPNOTE 4.3), honest or not. */
+/** A zip file (PKWARE APPNOTE 4.3), with true or false headers. */
 export function zipOf(...entries: ZipEntry[]): Buffer {
   const locals: Buffer[] = [];
   const centrals: Buffer[] = [];
