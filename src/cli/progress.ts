@@ -1,4 +1,4 @@
-import type { ImportProgress } from '../ingest/report.ts';
+import type { ImportProgress } from '../ingest/import.ts';
 
 /** Often enough to look alive, seldom enough to cost nothing. */
 const REDRAW_MS = 100;

@@ -2,50 +2,68 @@ import { AppError } from '../core/errors.ts';
 import type { UrlStore } from '../urls/store.ts';
 import { type Batch, createBatcher, type LookupAsn } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
-import type { ImportProgress, ImportReport } from './report.ts';
 import type { Format, InputLimits, Source } from './sources/format.ts';
 import { addCounts, type ImportCounts, type ImportOutcome, type ImportStore, NO_COUNTS, type Reject } from './store.ts';
+
+/** What an import did. */
+export type ImportReport = ImportCounts &
+  ImportEndState & {
+    /** The key of its rejects; null for a dry run, which stores nothing. */
+    id: number | null;
+    /** The first few, shown in the report. */
+    firstRejects: Reject[];
+    seconds: number;
+  };
+
+export type ImportProgress = {
+  rows: number;
+  rejected: number;
+  readBytes: number;
+  totalBytes: number | null;
+  seconds: number;
+};
 
 export type ImportOptions = {
   format: Format;
   source: Source;
-  /** null: a dry run, which reads and checks everything and writes nothing. */
+  /** null for a dry run, which reads and checks everything and writes nothing. */
   into: { store: UrlStore; control: ImportStore } | null;
-  /** Whose data it is; complete listings are compared within a feed. */
+  /** The feed that the data belongs to. A complete listing is compared with earlier listings of the same feed. */
   feed: string;
   limits: InputLimits;
   nowTs: () => number;
-  /** The source names everything that is online, and so tells what is not. */
+  /** The source lists every URL that is online; URLs that it does not list are offline. */
   isComplete?: boolean;
   /** The time of rows that have none (default: now), and of a complete listing (default: the newest time in it). */
   asOfTs?: number | null;
-  /** Apply a complete listing even when it looks wrong. */
+  /** Apply a complete listing even if it looks truncated. */
   isForced?: boolean;
-  /** Stop at the first row that cannot be used. */
+  /** Stop at the first rejected row. */
   isStrict?: boolean;
-  /** The network of an address that came without one. */
+  /** Looks up the AS number of an address that has none in the source. */
   lookupAsn?: LookupAsn;
   onProgress?: (progress: ImportProgress) => void;
-  /** Stops after the batch that is being written. */
+  /** Stops the import after the current batch. */
   signal?: AbortSignal;
 };
 
-/** As measured with URLhaus rows: see docs/ARCHITECTURE.md, "The way of an import". */
+/** Measured with URLhaus rows: docs/ARCHITECTURE.md, "The way of an import". */
 export const BATCH_SIZE = 2_000;
 
-/** One batch is written while the next one waits and a third is being read. */
+/** One batch is written, the next one is queued, a third one is read. */
 const BATCHES_IN_FLIGHT = 2;
 
-/** Kept to be looked at; all are counted. Whoever has more has the wrong format. */
+/** Rejects stored per import; all are counted. More rejects than this mean the wrong format. */
 const REJECTS_KEPT = 10_000;
 const FIRST_REJECTS = 5;
 
-type Run = { id: number | null; startedMs: number; counts: ImportCounts; firstRejects: Reject[] };
+/** An import in progress. */
+type ImportRun = { id: number | null; startedMs: number; counts: ImportCounts; firstRejects: Reject[] };
 
 /**
- * Reads a source to its end and applies it batch by batch, so that memory does not grow with its size. What was cut off
- * can be started again: applying the same rows twice changes nothing, and a listing takes effect at the very end.
- * Throws an AppError when the source cannot be read or the store does not answer; what was applied before stays.
+ * Reads a source to its end and applies it batch by batch, so that memory does not grow with its size. An interrupted
+ * import can be repeated: applying the same rows twice changes nothing, and a listing takes effect at the very end.
+ * Throws an AppError if the source cannot be read or the store is unavailable; batches already applied stay applied.
  */
 export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const run = await startRun(options);
@@ -55,24 +73,24 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
     const { id, counts, firstRejects, startedMs } = run;
     return { ...counts, id, ...end, firstRejects, seconds: secondsSince(startedMs) };
   } catch (error) {
-    // The error that ended the import is the one to tell, also where the store answers no more.
+    // If the store is down, this write fails too. The caller gets the first error.
     await finishRun(options, run, 'failed', (error as Error).message).catch(() => {});
     throw error;
   }
 }
 
-async function startRun({ into, format, feed, source, nowTs }: ImportOptions): Promise<Run> {
+async function startRun({ into, format, feed, source, nowTs }: ImportOptions): Promise<ImportRun> {
   const start = { format: format.name, feed, source: source.name, startedTs: nowTs() };
   const id = into === null ? null : await into.control.importStarted(start);
   return { id, startedMs: performance.now(), counts: { ...NO_COUNTS }, firstRejects: [] };
 }
 
-async function finishRun({ into, nowTs }: ImportOptions, run: Run, outcome: ImportOutcome, error: string | null) {
+async function finishRun({ into, nowTs }: ImportOptions, run: ImportRun, outcome: ImportOutcome, error: string | null) {
   if (into === null || run.id === null) return;
   await into.control.importFinished(run.id, { finishedTs: nowTs(), outcome, counts: run.counts, error });
 }
 
-async function importAll(options: ImportOptions, run: Run): Promise<ImportEndState> {
+async function importAll(options: ImportOptions, run: ImportRun): Promise<ImportEndState> {
   const listing = options.isComplete === true ? await openCompleteListing(options) : null;
   try {
     await importRows(options, run, listing);
@@ -84,30 +102,30 @@ async function importAll(options: ImportOptions, run: Run): Promise<ImportEndSta
   }
 }
 
-async function importRows(options: ImportOptions, run: Run, listing: CompleteListing | null): Promise<void> {
-  const turns = createConcurrencyLimit(BATCHES_IN_FLIGHT);
+async function importRows(options: ImportOptions, run: ImportRun, listing: CompleteListing | null): Promise<void> {
+  const writes = createConcurrencyLimit(BATCHES_IN_FLIGHT);
   try {
     for await (const batch of readBatches(options, run)) {
       count(run, batch);
       const [first] = batch.rejects;
       if (options.isStrict && first !== undefined) throw strictRefusal(first);
       await listing?.add(batch);
-      await turns.start(() => write(options, run, batch));
+      await writes.start(() => write(options, run, batch));
     }
   } finally {
-    // What was begun is finished before anything is said about it.
-    await turns.end();
+    // Wait for the batches in flight, so that the counts are final.
+    await writes.end();
   }
 }
 
-/** The rows of the source in batches that depend on nothing but their order: a second run makes the same ones. */
-async function* readBatches(options: ImportOptions, run: Run): AsyncGenerator<Batch> {
+/** Batch boundaries depend on the order of the rows only, so a second import creates the same batches. */
+async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenerator<Batch> {
   const { format, source, limits, lookupAsn, signal, onProgress } = options;
   const nowTs = options.nowTs();
   const batcher = createBatcher({ nowTs, lookupAsn, isListing: options.isComplete === true });
-  const items = format.read(source, limits, { nowTs, asOfTs: options.asOfTs ?? nowTs });
-  for await (const some of untilAborted(items, signal)) {
-    for (const item of some) {
+  const pages = format.read(source, limits, { nowTs, asOfTs: options.asOfTs ?? nowTs });
+  for await (const items of untilAborted(pages, signal)) {
+    for (const item of items) {
       batcher.add(item);
       if (batcher.size() < BATCH_SIZE) continue;
       yield batcher.take();
@@ -118,7 +136,7 @@ async function* readBatches(options: ImportOptions, run: Run): AsyncGenerator<Ba
   if (!signal?.aborted) yield batcher.take();
 }
 
-async function write({ into }: ImportOptions, run: Run, { observations, files, rejects }: Batch): Promise<void> {
+async function write({ into }: ImportOptions, run: ImportRun, { observations, files, rejects }: Batch): Promise<void> {
   if (into === null || run.id === null) return;
   const room = Math.max(0, REJECTS_KEPT - (run.counts.rejected - rejects.length));
   if (rejects.length > 0 && room > 0) await into.control.addRejects(run.id, rejects.slice(0, room));
@@ -126,43 +144,46 @@ async function write({ into }: ImportOptions, run: Run, { observations, files, r
   if (files.length > 0) addCounts(run.counts, { filesChanged: await into.store.applyFiles(files) });
 }
 
-function count(run: Run, { rows, observations, rejects }: Batch): void {
+function count(run: ImportRun, { rows, observations, rejects }: Batch): void {
   addCounts(run.counts, { read: rows, observations: observations.length, rejected: rejects.length });
   run.firstRejects.push(...rejects.slice(0, FIRST_REJECTS - run.firstRejects.length));
 }
 
 function strictRefusal({ line, reason }: Reject): AppError {
-  return new AppError('bad_request', `Stopped at line ${line}: ${reason}. It and what follows was not applied.`);
+  return new AppError(
+    'bad_request',
+    `Stopped at line ${line}: ${reason}. This row and the rows after it were not applied. Correct it, or import without --strict.`,
+  );
 }
 
 function secondsSince(startedMs: number): number {
   return (performance.now() - startedMs) / 1000;
 }
 
-/** Lets `limit` pieces of work be under way at once. A failure is thrown by whichever call comes next. */
+/** Runs up to `limit` tasks concurrently. A failure is thrown by a later call of `start` or `end`. */
 export function createConcurrencyLimit(limit: number) {
-  const underWay: Promise<void>[] = [];
+  const running: Promise<void>[] = [];
 
   return {
-    /** Waits until there is room, and no longer. */
+    /** Waits until a task may start, not until it ends. */
     async start(work: () => Promise<void>): Promise<void> {
-      while (underWay.length >= limit) await underWay.shift();
+      while (running.length >= limit) await running.shift();
       const started = work();
-      started.catch(() => {}); // thrown where it is waited for
-      underWay.push(started);
+      started.catch(() => {}); // thrown where it is awaited
+      running.push(started);
     },
 
-    /** Waits for all of it. */
+    /** Waits for all tasks. */
     async end(): Promise<void> {
-      const settled = await Promise.allSettled(underWay.splice(0));
-      for (const one of settled) if (one.status === 'rejected') throw one.reason;
+      const settled = await Promise.allSettled(running.splice(0));
+      for (const result of settled) if (result.status === 'rejected') throw result.reason;
     },
   };
 }
 
 const ABORTED = Symbol('aborted');
 
-/** What `source` gives, until the signal stops it, also in the middle of waiting for a source that is silent. */
+/** Yields from `source` until the signal aborts, even while `source` is still waiting for its next value. */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   if (signal === undefined) return yield* source;
   const iterator = source[Symbol.asyncIterator]();
@@ -177,12 +198,12 @@ export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSi
       yield next.value;
     }
   } finally {
-    // A generator that waits for its source takes no orders before that answers.
+    // return() of a generator that is waiting would block until its source delivers.
     if (!isWaiting) await iterator.return?.();
   }
 }
 
-/** Not Promise.race: with a signal that outlives it, each race would keep its result for as long. */
+/** Not Promise.race: with a long-lived signal each race would keep its result in memory. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
   const { promise, resolve, reject } = Promise.withResolvers<T | typeof ABORTED>();
   const onAbort = () => resolve(ABORTED);

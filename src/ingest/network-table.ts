@@ -3,11 +3,11 @@ import { AppError } from '../core/errors.ts';
 import { IP_BYTES, isIpv4 } from '../core/ip/address.ts';
 
 /**
- * Ranges of addresses in the order of their beginnings: an address is in the last range that begins at or before it, or
- * in none. Plain numbers side by side: 412,000 ranges of IPv4 and 103,000 of IPv6 take 8.7 MB.
+ * Address ranges sorted by start. An address belongs to the last range that starts at or before it, or to none.
+ * Typed arrays: 412,000 IPv4 ranges and 103,000 IPv6 ranges take 8.7 MB.
  */
 export type NetworkTable = {
-  /** How many 32-bit words an address has: one, or four. */
+  /** 32-bit words per address: 1 for IPv4, 4 for IPv6. */
   words: 1 | 4;
   starts: Uint32Array;
   ends: Uint32Array;
@@ -19,7 +19,7 @@ const COMMA = 0x2c;
 const ZERO = 0x30;
 const UNREADABLE = -1;
 
-/** A file of lines `start,end,asn,name`, the addresses as decimal numbers. */
+/** Reads lines `start,end,asn,name` with addresses as decimal numbers. */
 export function readNetworkTable(file: string, words: 1 | 4): NetworkTable {
   const bytes = readTable(file);
   const count = countLines(bytes);
@@ -38,7 +38,7 @@ export function readNetworkTable(file: string, words: 1 | 4): NetworkTable {
   return { words, starts, ends, asns };
 }
 
-/** Zero stands for what nobody routes. */
+/** AS number 0 marks a range that is not routed. */
 export function tableAsn({ words, starts, ends, asns }: NetworkTable, key: Uint32Array): number | null {
   let low = 0;
   let high = asns.length;
@@ -51,7 +51,7 @@ export function tableAsn({ words, starts, ends, asns }: NetworkTable, key: Uint3
   return asns[low - 1] || null;
 }
 
-/** An address (`core/ip.ts`) as the words of its table. */
+/** Converts an address key (`core/ip/address.ts`) to 32-bit words. */
 export function keyWords(ip: Uint8Array): Uint32Array {
   const view = new DataView(ip.buffer, ip.byteOffset, IP_BYTES);
   if (isIpv4(ip)) return Uint32Array.of(view.getUint32(12));
@@ -73,8 +73,8 @@ function countLines(bytes: Buffer): number {
 }
 
 /**
- * Reads a number and the comma behind it into the words at `index`, and gives the place after that. Digit by digit, since
- * a BigInt for each made the start of the server a second longer.
+ * Reads a number and the comma after it into the words at `index`, and returns the next position. Digit by digit:
+ * BigInt made the server start a second slower.
  */
 function readDecimal(bytes: Buffer, from: number, array: Uint32Array, index: number, words: number): number {
   if (from === UNREADABLE) return UNREADABLE;
@@ -93,7 +93,7 @@ function readDecimal(bytes: Buffer, from: number, array: Uint32Array, index: num
   return at === from ? UNREADABLE : at + 1;
 }
 
-/** Two ranges of the real data overlap, so an end is not held against the next beginning. */
+/** Ranges in real data overlap, so an end is not compared with the next start. */
 function isInOrder(starts: Uint32Array, ends: Uint32Array, index: number, words: number): boolean {
   if (compare(starts, index, ends, index, words) > 0) return false;
   return index === 0 || compare(starts, index - 1, starts, index, words) < 0;
@@ -108,12 +108,15 @@ function compare(a: Uint32Array, aIndex: number, b: Uint32Array, bIndex: number,
 }
 
 function unreadable(file: string, index: number): AppError {
-  return new AppError('bad_request', `${file}: line ${index + 1} is not start,end,asn,name with addresses as numbers`);
+  return new AppError(
+    'bad_request',
+    `${file}: line ${index + 1} must be start,end,asn,name with addresses as decimal numbers`,
+  );
 }
 
 function unsorted(file: string, index: number): AppError {
   return new AppError(
     'bad_request',
-    `${file}: line ${index + 1} ends before it begins, or does not begin after the line above it`,
+    `${file}: line ${index + 1} is out of order: ranges must be sorted by start, and end at or after their start`,
   );
 }

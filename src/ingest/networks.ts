@@ -7,22 +7,22 @@ import { formatIp, isIpv4 } from '../core/ip/address.ts';
 import type { AddressNetwork, UrlStore } from '../urls/store.ts';
 import { keyWords, type NetworkTable, readNetworkTable, tableAsn } from './network-table.ts';
 
-/** Which network (autonomous system) an address belongs to. */
+/** Maps addresses to AS numbers. */
 export type Networks = {
   asnOf(ip: Uint8Array): number | null;
-  /** Reads the table again when its files have changed since. */
+  /** Reloads the table if its files have changed. */
   refresh(): void;
   close(): void;
 };
 
 export type NetworksOptions = {
-  /** Calls `work` again and again; gives what ends that. Without it the table stays as it is. */
+  /** Calls `work` periodically and returns a function that stops it. If absent, the table is never reloaded. */
   every?: (ms: number, work: () => void) => () => void;
-  /** Told of a table that could not be read again; the one before stays in use. */
+  /** Called if the table cannot be reloaded; the previous table stays in use. */
   onFailure?: (error: unknown) => void;
 };
 
-/** The free data set that npm installs: two files, by family. */
+/** A free data set on npm: one file for IPv4, one for IPv6. */
 const NPM_PACKAGE = '@ip-location-db/asn';
 const NPM_FILES = ['asn-ipv4-num.csv', 'asn-ipv6-num.csv'] as const;
 
@@ -31,7 +31,7 @@ const REFRESH_MS = 30_000;
 type AsnOf = (ip: Uint8Array) => number | null;
 type Table = { files: readonly string[]; load(): AsnOf };
 
-/** `where` is an MMDB file, the folder of the npm data set, `npm` for the one that is installed, or null for none. */
+/** `where` is an MMDB file, the folder of the npm data set, `npm` for the installed one, or null for no table. */
 export function openNetworks(where: string | null, options: NetworksOptions = {}): Networks {
   if (where === null) return { asnOf: () => null, refresh: () => {}, close: () => {} };
   const table = tableAt(where === 'npm' ? installedFolder() : where);
@@ -42,7 +42,7 @@ export function openNetworks(where: string | null, options: NetworksOptions = {}
     try {
       const current = versionOf(table.files);
       if (current === version) return;
-      version = current; // a faulty file is not read again before it has changed again
+      version = current; // do not reload a damaged file until it changes again
       asnOf = table.load();
     } catch (error) {
       options.onFailure?.(error);
@@ -54,28 +54,28 @@ export function openNetworks(where: string | null, options: NetworksOptions = {}
 
 function tableAt(path: string): Table {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) throw new AppError('not_found', `The table of networks ${path} is not there: see --asn-db`);
+  if (stats === undefined) throw new AppError('not_found', `The ASN table ${path} does not exist: check --asn-db`);
   if (!stats.isDirectory()) return { files: [path], load: () => loadMmdb(path) };
   const files = NPM_FILES.map((name) => join(path, name));
   return { files, load: () => loadCsv(files[0] ?? '', files[1] ?? '') };
 }
 
-/** Beside this program, or in the folder in which it was started. */
+/** Searches next to this program, then in the working directory. */
 function installedFolder(): string {
   for (const base of [import.meta.url, join(process.cwd(), 'package.json')]) {
     try {
       return dirname(createRequire(base).resolve(`${NPM_PACKAGE}/package.json`));
     } catch {
-      // not here
+      // not installed at this place
     }
   }
   throw new AppError(
     'not_found',
-    `${NPM_PACKAGE} is not installed: npm install ${NPM_PACKAGE}, or give --asn-db a file`,
+    `${NPM_PACKAGE} is not installed: run npm install ${NPM_PACKAGE}, or set --asn-db to a file`,
   );
 }
 
-/** Renaming a new file into place changes its number, writing into it its time. */
+/** A rename changes the inode, a write changes the modification time. */
 function versionOf(files: readonly string[]): string {
   return files
     .map((file) => {
@@ -85,7 +85,7 @@ function versionOf(files: readonly string[]): string {
     .join();
 }
 
-/** As MaxMind, DB-IP and ip-location-db name it; `asn: "AS64500"` as IPinfo does. */
+/** MaxMind, DB-IP and ip-location-db use `autonomous_system_number`; IPinfo uses `asn: "AS64500"`. */
 type MmdbRecord = Partial<AsnResponse> & { asn?: string };
 
 function loadMmdb(path: string): AsnOf {
@@ -102,16 +102,16 @@ function readRecord(reader: Reader<Response>, address: string, path: string): Mm
   try {
     return reader.get(address) as MmdbRecord | null;
   } catch (cause) {
-    throw new AppError('unavailable', `${path} is damaged at ${address}: get it anew`, { cause });
+    throw new AppError('unavailable', `${path} is damaged at ${address}: download it again`, { cause });
   }
 }
 
 function readMmdb(path: string): Reader<Response> {
   try {
-    // Each record is decoded once, which halves the time of a look-up; there are as many as networks, some 80,000.
+    // Decoding each record once halves the lookup time. There is one record per network, about 80,000.
     return new Reader(readFileSync(path), { cache: new Map() });
   } catch (cause) {
-    throw new AppError('bad_request', `${path} is no MMDB file that can be read: see --asn-db`, { cause });
+    throw new AppError('bad_request', `${path} is not a readable MMDB file: check --asn-db`, { cause });
   }
 }
 
@@ -121,15 +121,15 @@ function loadCsv(ipv4File: string, ipv6File: string): AsnOf {
 }
 
 export type RefillReport = {
-  /** Looked up because they were stored without a network; one that was seen over months counts more than once. */
+  /** Stored addresses without an AS number. An address that was seen over months may count more than once. */
   addresses: number;
-  /** Those of them that the table does not have. */
+  /** Addresses that are not in the table. */
   unknown: number;
-  /** What was changed: one address has a resolution for every URL and day. */
+  /** Resolutions changed: an address has one for each URL and day. */
   resolutions: number;
 };
 
-/** Page by page, so that imports and memory do not notice. Stops early, without an error, when the signal says so. */
+/** Works page by page, so imports are not blocked and memory is bounded. Returns early if the signal aborts. */
 export async function refillNetworks(store: UrlStore, networks: Networks, signal: AbortSignal): Promise<RefillReport> {
   const report: RefillReport = { addresses: 0, unknown: 0, resolutions: 0 };
   try {

@@ -6,32 +6,32 @@ import { normalizeUrl } from '../core/url/normalize.ts';
 import { refusedKind } from './sources/fetch-guard.ts';
 import type { Format, Item } from './sources/format.ts';
 
-/** Finds the addresses of hosts while one import runs. */
+/** Resolves host names during one import. */
 export type HostResolver = {
-  /** Empty where there are none, where they do not come in time, and where enough has been asked. */
+  /** Empty if there is no address, on a timeout, and after the maximum number of names. */
   addressesOf(host: string): Promise<readonly string[]>;
 };
 
 export type ResolveOptions = {
-  /** Every address of a name, as texts; throws where there is none. */
+  /** All addresses of a host name; throws if there are none. */
   resolve: (host: string) => Promise<string[]>;
   nowMs: () => number;
   sleep: (ms: number) => Promise<unknown>;
   perSecond?: number;
-  /** Different names in one import. */
+  /** Distinct host names per import. */
   maxNames?: number;
 };
 
-/** What a resolver of a small network takes without noticing. */
+/** A light load for the DNS server of a small network. */
 const PER_SECOND = 50;
-/** A little over three minutes at that rate. */
+/** Takes a little over three minutes at that rate. */
 const NAMES_MAX = 10_000;
 const TIMEOUT_MS = 3_000;
 
-/** Where a host is now says nothing of where it was: older observations are left alone. */
+/** The current address of a host says nothing about its past: older observations are not resolved. */
 const RECENT_SECONDS = 86_400;
 
-/** The format, with the addresses of hosts that are names filled in where a row is about now and tells none. */
+/** Wraps a format: adds the addresses of host names to recent online observations without an address. */
 export function resolvingFormat(format: Format, resolver: HostResolver): Format {
   return {
     ...format,
@@ -60,13 +60,13 @@ function unresolvedHost(input: ObservationInput, nowTs: number): string | null {
   return url.ok && url.ip === null ? url.host : null;
 }
 
-/** Each name is asked for once, at a steady rate. */
+/** Looks up each name once, at a constant rate. */
 export function createHostResolver(options: ResolveOptions): HostResolver {
   const { resolve, nowMs, sleep, perSecond = PER_SECOND, maxNames = NAMES_MAX } = options;
-  const asked = new Map<string, Promise<readonly string[]>>();
+  const lookups = new Map<string, Promise<readonly string[]>>();
   let nextMs = 0;
 
-  async function ask(host: string): Promise<readonly string[]> {
+  async function lookUp(host: string): Promise<readonly string[]> {
     const startMs = Math.max(nowMs(), nextMs);
     nextMs = startMs + 1000 / perSecond;
     await sleep(startMs - nowMs());
@@ -76,23 +76,23 @@ export function createHostResolver(options: ResolveOptions): HostResolver {
 
   return {
     addressesOf(host) {
-      const known = asked.get(host);
-      if (known !== undefined) return known;
-      if (asked.size >= maxNames) return Promise.resolve([]);
-      const answer = ask(host);
-      asked.set(host, answer);
-      return answer;
+      const cached = lookups.get(host);
+      if (cached !== undefined) return cached;
+      if (lookups.size >= maxNames) return Promise.resolve([]);
+      const addresses = lookUp(host);
+      lookups.set(host, addresses);
+      return addresses;
     },
   };
 }
 
-/** What a name server inside says of names inside is nobody else's business; sinkholes of that kind tell nothing. */
+/** Private addresses come from internal DNS, which must not leak, or from sinkholes, which carry no information. */
 function isPublic(address: string): boolean {
   const ip = parseIp(address);
   return ip !== null && refusedKind(ip, []) === null;
 }
 
-/** By the name servers of this machine. Not by `dns.lookup`, which takes a thread that file access needs too. */
+/** Uses the DNS servers of this machine. Not `dns.lookup`: it occupies a thread that file access needs too. */
 export function createDnsResolver(): HostResolver {
   const dns = new DnsResolver({ timeout: TIMEOUT_MS, tries: 1 });
   const resolve = async (host: string) => {

@@ -1,6 +1,6 @@
 import type { Feed, ImportOutcome, ImportRecord, Reject } from './store.ts';
 
-// How a feed lies in a table, on every engine: yes and no are 1 and 0, headers are one JSON object.
+// Table rows of feeds, the same on both engines: booleans are 1 and 0, headers are one JSON object.
 
 export type FeedRow = [
   name: string,
@@ -68,9 +68,9 @@ export function toFeedRow(feed: Feed): FeedRow {
   ];
 }
 
-// How imports and their rejects lie in tables, on every engine.
+// Table rows of imports and rejects, the same on both engines.
 
-/** Imports that are remembered of each feed: a feed fetched every hour shows four days. */
+/** Imports stored per feed: four days for a feed that is fetched every hour. */
 export const IMPORTS_KEPT = 100;
 
 export type ImportRow = [

@@ -1,28 +1,28 @@
-/** A source that is fetched again and again. */
+/** A source that is fetched periodically. */
 export type Feed = {
   name: string;
   format: string;
   url: string;
   intervalSeconds: number;
-  /** Sent with every request to the feed's own host; may hold a key, so they are never shown. */
+  /** Sent only to the origin of the feed's URL. May contain an API key, so they are never shown. */
   headers: Record<string, string>;
   /** Each fetch is a complete listing of what is online. */
   isComplete: boolean;
   isPaused: boolean;
-  /** It may lie on loopback, private and link-local addresses. */
+  /** May be fetched from the private networks of `--feeds-allow-private`. */
   allowsPrivate: boolean;
 
-  /** What the newest answer said of itself, for the next question. */
+  /** Validators of the newest imported response, sent with the next request. */
   etag: string | null;
   lastModified: string | null;
   lastRunTs: number | null;
   lastSuccessTs: number | null;
-  /** Why the newest run failed; null when it did not. */
+  /** Why the newest run failed; null if it succeeded. */
   lastError: string | null;
   nextRunTs: number;
-  /** Runs that failed since the last success. */
+  /** Failed runs since the last success. */
   failures: number;
-  /** Rows in the newest run that succeeded. */
+  /** Rows of the newest successful run. */
   rows: number | null;
 };
 
@@ -53,15 +53,15 @@ export const NO_COUNTS: Readonly<ImportCounts> = {
 };
 
 /**
- * `refused`: every row was applied, but not what the complete listing leaves out. `stopped`: by a person.
- * An import without any outcome still runs, or was cut off.
+ * `refused`: the rows were applied, but the complete listing took no URL offline. `stopped`: by the user.
+ * An import without an outcome is still running, or its process was killed.
  */
 export type ImportOutcome = 'done' | 'refused' | 'stopped' | 'failed';
 
 export type ImportStart = { format: string; feed: string; source: string; startedTs: number };
 export type ImportEnd = { finishedTs: number; outcome: ImportOutcome; counts: ImportCounts; error: string | null };
 
-/** What one import did. `source` is as the user named it. */
+/** A stored import. `source` is the file or URL that the user gave. */
 export type ImportRecord = ImportStart & {
   id: number;
   finishedTs: number | null;
@@ -70,43 +70,43 @@ export type ImportRecord = ImportStart & {
   error: string | null;
 };
 
-/** A row that an import put aside. */
+/** A row that an import could not use. */
 export type Reject = { line: number; reason: string; text: string };
 
 export function addCounts(counts: ImportCounts, more: Partial<ImportCounts>): void {
   for (const name of Object.keys(more) as (keyof ImportCounts)[]) counts[name] += more[name] ?? 0;
 }
 
-/** Throws an AppError `unavailable` when the database does not answer. */
+/** Throws an AppError `unavailable` if the database is unavailable. */
 export type FeedStore = {
-  /** In the order of their names. */
+  /** Sorted by name. */
   feeds(): Promise<Feed[]>;
   feed(name: string): Promise<Feed | null>;
-  /** Adds a feed, or replaces it whole; who has leased it keeps it. */
+  /** Adds a feed or replaces all of its values except its lease. */
   putFeed(feed: Feed): Promise<void>;
-  /** Touches what it names. False when there is no such feed. */
+  /** Changes only the given values. False if the feed does not exist. */
   changeFeed(name: string, change: FeedChange): Promise<boolean>;
-  /** False when there is no such feed. */
+  /** False if the feed does not exist. */
   removeFeed(name: string): Promise<boolean>;
   /**
-   * Only one of all processes and nodes has a feed at a time. True when `owner` has it until `untilTs`: nobody else
-   * has it at `nowTs`. The owner makes a lease longer by asking again. False also when there is no such feed.
+   * Grants one process the exclusive right to run a feed until `untilTs`. False if another owner has a lease at `nowTs`,
+   * or if the feed does not exist. The owner renews its lease by calling this again.
    */
   leaseFeed(name: string, owner: string, lease: { nowTs: number; untilTs: number }): Promise<boolean>;
-  /** Nothing happens unless `owner` has it. */
+  /** Does nothing unless `owner` has the lease. */
   releaseFeed(name: string, owner: string): Promise<void>;
 };
 
-/** Imports and their rejected rows. Throws an AppError `unavailable` when the database does not answer. */
+/** Imports and their rejected rows. Throws an AppError `unavailable` if the database is unavailable. */
 export type ImportStore = {
-  /** Gives the id of the import. Of each feed the newest hundred imports are kept. */
+  /** Returns the id of the import. Deletes all but the newest hundred imports of the feed. */
   importStarted(start: ImportStart): Promise<number>;
   importFinished(id: number, end: ImportEnd): Promise<void>;
-  /** All of them or nothing. */
+  /** In one transaction. */
   addRejects(importId: number, rejects: readonly Reject[]): Promise<void>;
-  /** The newest first. */
+  /** Newest first. */
   imports(filter: { feed?: string; limit: number }): Promise<ImportRecord[]>;
   import(id: number): Promise<ImportRecord | null>;
-  /** In the order in which they were added, some at a time. */
+  /** Pages in insertion order. */
   rejects(importId: number): AsyncIterable<Reject[]>;
 };

@@ -78,9 +78,9 @@ describe('urlwarden feed', () => {
       [['add', 'x', ...OWN, '--every', '31d'], 2, /^--every/],
       [['add', 'x', ...OWN, '--every', '1'], 2, /^--every/],
       [['add', 'x', ...OWN, '--header', `Auth-Key: ${SECRET}`], 2, /^Give --header the name alone/],
-      [['add', 'x', ...OWN, '--header', 'Host'], 1, /^The header Host is not yours to set/],
+      [['add', 'x', ...OWN, '--header', 'Host'], 1, /^The header Host is set by Urlwarden/],
       [['add', 'x', ...OWN, '--header-file', '/nowhere'], 1, /^The headers cannot be read/],
-      [['add', 'x', '--format', 'url-list', '--url', 'ftp://a.example/'], 1, /is no http or https URL/],
+      [['add', 'x', '--format', 'url-list', '--url', 'ftp://a.example/'], 1, /is not an http or https URL/],
       [['add', 'x', '--format', 'url-list', '--url', 'https://a.example/{Key}'], 1, /no header of that name/],
       [['show', 'x'], 1, /^There is no feed "x"/],
       [['pause', 'x'], 1, /^There is no feed "x"/],
@@ -117,10 +117,10 @@ describe('urlwarden feed', () => {
     await json(['add', 'own', '--format', 'url-list', '--url', url, '--private', '--header', 'Auth-Key'], SECRET);
     const refused = await run(['run', 'own']);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^127\.0\.0\.1 is an address that nothing is fetched from \(loopback\)/);
+    assert.match(refused.stderr, /^127\.0\.0\.1 is a blocked address \(loopback\)/);
     assert.equal(seen, undefined);
     const failing = await run(['list']);
-    assert.match(failing.stdout, /^own +failing +url-list +1 h +never +127\.0\.0\.1 is an address/m);
+    assert.match(failing.stdout, /^own +failing +url-list +1 h +never +127\.0\.0\.1 is a blocked address/m);
     const allow = ['--feeds-allow-private', '127.0.0.0/8'];
     const first = await run(['run', 'own', ...allow]);
     assert.deepEqual([first.code, first.stdout], [0, 'own: 3 rows. More: urlwarden import list --feed own\n']);

@@ -124,7 +124,7 @@ suite('urlwarden import', () => {
     await run('import', 'urlhaus-csv', file('1.csv', one), '--complete');
     const refused = await run('import', 'urlhaus-csv', file('2.csv', two), '--complete');
     assert.equal(refused.code, 1);
-    assert.match(refused.stdout, /The listing was refused\. It would take 2 of the 3 .*--force/);
+    assert.match(refused.stdout, /The listing was refused\. The listing would take 2 of the 3 .*--force/);
     assert.equal(await statusOf('b'), 'added');
     const forced = await run(
       'import',
@@ -158,10 +158,10 @@ suite('urlwarden import', () => {
   test('a file that is not there, and a URL inside this network', async (t) => {
     const { run } = world(t);
     const missing = await run('import', 'ndjson', '/nowhere/x');
-    assert.deepEqual([missing.code, missing.stderr], [1, '/nowhere/x: there is no such file\n']);
+    assert.deepEqual([missing.code, missing.stderr], [1, '/nowhere/x: there is no such file; check the path\n']);
     const inside = await run('import', 'ndjson', 'http://127.0.0.1:1/x');
     assert.equal(inside.code, 1);
-    assert.match(inside.stderr, /127\.0\.0\.1 is an address that nothing is fetched from/);
+    assert.match(inside.stderr, /127\.0\.0\.1 is a blocked address/);
   });
 
   test('Ctrl-C stops it cleanly and says how to go on', async (t) => {

@@ -25,7 +25,7 @@ describe('urlwarden networks', () => {
       [['192.0.2.9'], 2, /^--asn-db FILE is missing/],
       [['--asn-db', table], 2, /^ADDRESS is missing/],
       [['a.example', '--asn-db', table], 2, /^"a.example" is no IP address/],
-      [['192.0.2.9', '--asn-db', '/nowhere'], 1, /^The table of networks \/nowhere is not there/],
+      [['192.0.2.9', '--asn-db', '/nowhere'], 1, /^The ASN table \/nowhere does not exist/],
     ] as const) {
       const refused = await lookup(...args);
       assert.equal(refused.code, code);

@@ -55,7 +55,7 @@ test('serve says what is wrong with the table of networks', async (t) => {
   const flags = ['--port', '0', '--metrics-port', 'off', '--data', temporaryFolder(t)];
   const { code, stderr } = await urlwarden(['serve', ...flags, '--asn-db', '/nowhere.mmdb']);
   assert.equal(code, 1);
-  assert.match(stderr, /^The table of networks \/nowhere\.mmdb is not there: see --asn-db$/m);
+  assert.match(stderr, /^The ASN table \/nowhere\.mmdb does not exist: check --asn-db$/m);
 });
 
 async function linesUntil(stream: AsyncIterable<Buffer>, wanted: RegExp): Promise<string> {

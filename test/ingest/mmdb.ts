@@ -3,8 +3,8 @@ import { isIpv4 } from '../../src/core/ip/address.ts';
 import { parseNetwork } from '../../src/core/ip/network.ts';
 
 /**
- * A tiny writer of MMDB files (https://maxmind.github.io/MaxMind-DB/): a binary tree over the bits of an address, then the
- * records. IPv4 lies at ::/96.
+ * A minimal writer of MMDB files (https://maxmind.github.io/MaxMind-DB/): a binary tree over the bits of an address, then
+ * the records. IPv4 is at ::/96.
  */
 export function mmdbOf(networks: Record<string, Record<string, string | number>>): Buffer {
   const data: Buffer[] = [];
@@ -59,7 +59,7 @@ function bitsOf(cidr: string): string {
   return bits.slice(0, isIpv4(from) ? 96 + length : length);
 }
 
-/** All sizes are below 29, where the size stands in the first byte. */
+/** All sizes are below 29, so that the size fits into the first byte. */
 function encode(value: string | number | Record<string, string | number>): Buffer {
   if (typeof value === 'string') return Buffer.concat([uint((STRING << 5) | value.length, 1), Buffer.from(value)]);
   if (typeof value === 'number') return Buffer.concat([uint((UINT32 << 5) | 4, 1), uint(value, 4)]);

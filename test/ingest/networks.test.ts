@@ -12,7 +12,7 @@ import { mmdbOf } from './mmdb.ts';
 
 const asnOf = (networks: Networks, address: string) => networks.asnOf(parseIp(address) ?? assert.fail(address));
 
-/** `address as a number`, as the npm data set has it. */
+/** The address as a decimal number, as in the npm data set. */
 function numberOf(address: string): string {
   const key = parseIp(address) ?? assert.fail(address);
   const bytes = address.includes(':') ? key : key.subarray(12);
@@ -79,21 +79,22 @@ for (const [kind, make] of [
 ] as const) {
   describe(`networks from an ${kind}`, () => {
     for (const [address, asn] of VECTORS) {
-      test(`${address} is in ${asn ?? 'none'}`, (t) => assert.equal(asnOf(openNetworks(make(t)), address), asn));
+      test(`${address} is in ${asn === null ? 'no network' : `AS${asn}`}`, (t) =>
+        assert.equal(asnOf(openNetworks(make(t)), address), asn));
     }
   });
 }
 
 describe('networks', () => {
-  test('no table knows nothing', () => assert.equal(asnOf(openNetworks(null), '192.0.2.1'), null));
+  test('without a table every AS number is unknown', () => assert.equal(asnOf(openNetworks(null), '192.0.2.1'), null));
 
-  test('an empty or unended table is one too', (t) => {
+  test('a table may be empty, and its last line may have no line feed', (t) => {
     const networks = openNetworks(csvFolder(t, IPV4.trimEnd(), ''));
     assert.equal(asnOf(networks, '203.0.113.9'), 4_294_967_295);
     assert.equal(asnOf(networks, '2001:db8::'), null);
   });
 
-  test('ranges may overlap, as they do in the real data: the later beginning wins', (t) => {
+  test('if ranges overlap, as in real data, the later start wins', (t) => {
     const networks = openNetworks(
       csvFolder(t, row('192.0.2.0', '192.0.2.99', 1) + row('192.0.2.50', '192.0.2.200', 2)),
     );
@@ -104,29 +105,29 @@ describe('networks', () => {
   });
 
   for (const [why, text] of [
-    ['no number', 'x,2,3,n\n'],
-    ['nothing', ',2,3,n\n'],
+    ['not a number', 'x,2,3,n\n'],
+    ['an empty field', ',2,3,n\n'],
     ['too few fields', '1,2\n3,4,5,n\n'],
     ['an empty line', '1,2,3,n\n\n'],
     ['an address beyond the family', '1,4294967296,3,n\n'],
     ['an ASN beyond 32 bits', '1,2,4294967296,n\n'],
     ['an end before its start', '2,1,3,n\n'],
-    ['no order', '5,6,1,n\n1,2,1,n\n'],
+    ['unsorted lines', '5,6,1,n\n1,2,1,n\n'],
   ] as const) {
-    test(`a table is refused: ${why}`, (t) => {
+    test(`a table is refused for ${why}`, (t) => {
       assert.throws(() => openNetworks(csvFolder(t, text)), /asn-ipv4-num\.csv: line \d/);
     });
   }
 
-  test('says what is missing or no table', (t) => {
+  test('a missing or invalid table is refused with a reason', (t) => {
     const folder = temporaryFolder(t);
-    assert.throws(() => openNetworks(join(folder, 'none.mmdb')), /is not there: see --asn-db/);
+    assert.throws(() => openNetworks(join(folder, 'none.mmdb')), /does not exist: check --asn-db/);
     writeFileSync(join(folder, 'text.mmdb'), 'hello');
-    assert.throws(() => openNetworks(join(folder, 'text.mmdb')), /is no MMDB file/);
+    assert.throws(() => openNetworks(join(folder, 'text.mmdb')), /is not a readable MMDB file/);
     assert.throws(() => openNetworks('npm'), /npm install @ip-location-db\/asn/);
   });
 
-  test('a table that has changed is read again; a broken one is told, and the old one stays', (t) => {
+  test('a changed table is reloaded; a damaged one is reported, and the old one stays in use', (t) => {
     const failures: unknown[] = [];
     const timers: (() => void)[] = [];
     let isStopped = false;
@@ -140,16 +141,16 @@ describe('networks', () => {
       },
       onFailure: (error) => failures.push(error),
     });
-    const [look = () => assert.fail()] = timers;
-    look();
+    const [poll = () => assert.fail()] = timers;
+    poll();
     writeFileSync(`${file}.new`, mmdbOf({ '192.0.2.0/24': { autonomous_system_number: 7 } }));
     renameSync(`${file}.new`, file);
     assert.equal(asnOf(networks, '192.0.2.1'), 64500);
-    look();
+    poll();
     assert.equal(asnOf(networks, '192.0.2.1'), 7);
     writeFileSync(file, 'half a fi');
-    look();
-    look();
+    poll();
+    poll();
     assert.deepEqual([asnOf(networks, '192.0.2.1'), failures.length], [7, 1]);
     networks.close();
     assert.ok(isStopped);
@@ -157,7 +158,7 @@ describe('networks', () => {
 });
 
 describe('refilling networks', () => {
-  test('gives addresses without a network theirs, and leaves the others', async (t) => {
+  test('sets missing AS numbers and keeps existing ones', async (t) => {
     const store = await openIntelligence({ dataDir: temporaryFolder(t) });
     t.after(() => store.close());
     const ts = 1_767_225_600;

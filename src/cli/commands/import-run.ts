@@ -1,8 +1,7 @@
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../../app/stores.ts';
 import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
-import { type ImportOptions, runImport } from '../../ingest/import.ts';
+import { type ImportOptions, type ImportReport, runImport } from '../../ingest/import.ts';
 import { openNetworks } from '../../ingest/networks.ts';
-import type { ImportReport } from '../../ingest/report.ts';
 import { createDnsResolver, resolvingFormat } from '../../ingest/resolve.ts';
 import { openUrl } from '../../ingest/sources/fetch.ts';
 import { createGuard } from '../../ingest/sources/fetch-guard.ts';

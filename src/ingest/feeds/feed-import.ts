@@ -1,37 +1,36 @@
 import { AppError } from '../../core/errors.ts';
 import type { UrlStore } from '../../urls/store.ts';
 import { findFormat } from '../formats/formats.ts';
-import { runImport } from '../import.ts';
+import { type ImportProgress, type ImportReport, runImport } from '../import.ts';
 import type { Networks } from '../networks.ts';
-import type { ImportProgress, ImportReport } from '../report.ts';
 import { createDnsResolver, resolvingFormat } from '../resolve.ts';
 import { openUrl, type Validators } from '../sources/fetch.ts';
 import { createGuard } from '../sources/fetch-guard.ts';
 import type { Format, InputLimits } from '../sources/format.ts';
 import type { Feed, ImportStore } from '../store.ts';
-import type { FeedResult, RunFeed } from './feed-run.ts';
+import type { FeedImportResult, RunFeed } from './feed-run.ts';
 
 export type FeedImportOptions = {
   store: UrlStore;
   control: ImportStore;
   networks: Networks;
-  /** Networks of mirrors that feeds marked for it may lie in. */
+  /** Private networks that feeds with `allowsPrivate` may be fetched from. */
   allowedNetworks: readonly string[];
-  /** Look up hosts by DNS. */
+  /** Resolve host names by DNS. */
   resolvesHosts: boolean;
   limits: InputLimits;
   now: () => number;
-  /** Apply a complete listing even when it looks wrong. */
+  /** Apply a complete listing even if it looks truncated. */
   isForced?: boolean;
   onProgress?: (progress: ImportProgress) => void;
 };
 
-/** Downloads what is new of a feed and imports it on the way. */
+/** Downloads a feed if it has changed, and imports it while downloading. */
 export function createRunFeed(options: FeedImportOptions): RunFeed {
   return async (feed, signal) => {
     const format = findFormat(feed.format);
-    if (format === null) throw new AppError('bad_request', `There is no format ${JSON.stringify(feed.format)}`);
-    const done = new AbortController(); // an import that ends early leaves nothing open
+    if (format === null) throw unknownFormat(feed);
+    const done = new AbortController(); // closes the download if the import ends early
     try {
       return await fetchAndImport(feed, format, AbortSignal.any([signal, done.signal]), options);
     } catch (error) {
@@ -48,7 +47,7 @@ async function fetchAndImport(
   format: Format,
   signal: AbortSignal,
   options: FeedImportOptions,
-): Promise<FeedResult> {
+): Promise<FeedImportResult> {
   const {
     store,
     control,
@@ -61,11 +60,11 @@ async function fetchAndImport(
     onProgress,
   } = options;
   const guard = createGuard(feed.allowsPrivate ? allowedNetworks : []);
-  const known: Validators = { etag: feed.etag, lastModified: feed.lastModified };
+  const validators: Validators = { etag: feed.etag, lastModified: feed.lastModified };
   const source = await openUrl(feed.url, {
     guard,
     headers: feed.headers,
-    validators: known,
+    validators,
     inputLimits: limits,
     signal,
   });
@@ -89,9 +88,19 @@ async function fetchAndImport(
   return { outcome: 'imported', rows: report.read, validators: { etag, lastModified } };
 }
 
-/** An answer that was read, but is not what the feed should be: a page that asks to log in, half of a listing. */
+function unknownFormat({ name, format }: Feed): AppError {
+  return new AppError(
+    'bad_request',
+    `Unknown format ${JSON.stringify(format)}: remove the feed ${name} and add it again`,
+  );
+}
+
+/** Refuses a response that is not the expected data, such as a login page or a truncated listing. */
 function refuseUseless({ outcome, error, read, rejected, id }: ImportReport): void {
   if (outcome === 'refused') throw new AppError('bad_request', error ?? 'The complete listing was refused');
   if (read === 0 || rejected < read) return;
-  throw new AppError('bad_request', `None of its ${read} rows could be used: see urlwarden import rejects ${id}`);
+  throw new AppError(
+    'bad_request',
+    `None of the ${read} rows could be used: check the URL, the key and the format. Reasons: urlwarden import rejects ${id}`,
+  );
 }

@@ -3,16 +3,16 @@ import type { Validators } from '../sources/fetch.ts';
 import type { Feed, FeedChange, FeedStore } from '../store.ts';
 import { nextAfterFailure, nextAfterSuccess } from './feed-state.ts';
 
-/** What fetching a feed once came to. `stopped`: by the signal; what was applied stays. */
-export type FeedResult =
+/** Result of one download and import. `stopped`: aborted by the signal; applied batches stay applied. */
+export type FeedImportResult =
   | { outcome: 'imported'; rows: number; validators: Validators }
   | { outcome: 'not_modified' }
   | { outcome: 'stopped' };
 
-/** Throws an AppError that says in words what went wrong, and nothing when it is stopped. */
-export type RunFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedResult>;
+/** Downloads and imports a feed. Throws an AppError on failure; returns `stopped` if the signal aborts. */
+export type RunFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedImportResult>;
 
-/** Calls `work` again and again; gives what ends that. */
+/** Calls `work` periodically and returns a function that stops it. */
 export type Every = (ms: number, work: () => void) => () => void;
 
 export type FeedRunOptions = {
@@ -23,25 +23,25 @@ export type FeedRunOptions = {
   /** In [0, 1). */
   random: () => number;
   every: Every;
-  /** No other process has the same. */
+  /** Unique per process. */
   owner: string;
   signal: AbortSignal;
 };
 
 /**
- * `busy`: another process has the feed. `unwanted`: it is gone, paused, or somebody else has just run it.
- * `failed` is written down; what is no AppError is a defect of ours.
+ * Result of one run. `busy`: another process has the lease. `unwanted`: the feed was removed or paused, or another
+ * process has just run it. `failed`: the failure is stored; an error that is not an AppError is a bug.
  */
 export type FeedRun =
   | { outcome: 'imported' | 'not_modified'; feed: Feed; rows: number | null }
   | { outcome: 'failed'; feed: Feed; error: unknown }
   | { outcome: 'stopped' | 'busy' | 'unwanted' };
 
-/** A process that is gone keeps its feed from the others for so long; one that runs asks for more in good time. */
+/** If a process dies, its feed is blocked for this long. A running process renews its lease. */
 const LEASE_SECONDS = 120;
 const RENEW_MS = 30_000;
 
-/** Runs a feed once, and writes down what came of it, if nobody else has it and it is wanted. */
+/** Leases a feed, runs it if `isWanted`, and stores the result. */
 export async function runFeedOnce(
   name: string,
   isWanted: (feed: Feed) => boolean,
@@ -51,21 +51,21 @@ export async function runFeedOnce(
   const lease = () => control.leaseFeed(name, owner, { nowTs: now(), untilTs: now() + LEASE_SECONDS });
   if (!(await lease())) return { outcome: 'busy' };
   const lost = new AbortController();
-  const renew = () => lease().then((isOurs) => isOurs || lost.abort(), ignoreOnce);
+  const renew = () => lease().then((isOurs) => isOurs || lost.abort(), ignoreFailedRenewal);
   const endRenewal = every(RENEW_MS, () => void renew());
   try {
     const feed = await control.feed(name);
     if (feed === null || !isWanted(feed)) return { outcome: 'unwanted' };
-    const turn = await runAndRecord(feed, AbortSignal.any([options.signal, lost.signal]), options);
-    return lost.signal.aborted ? { outcome: 'busy' } : turn;
+    const run = await runAndRecord(feed, AbortSignal.any([options.signal, lost.signal]), options);
+    return lost.signal.aborted ? { outcome: 'busy' } : run;
   } finally {
     endRenewal();
     await control.releaseFeed(name, owner);
   }
 }
 
-/** The lease is longer than four renewals: the next one is soon enough. */
-function ignoreOnce(): void {}
+/** The lease lasts four renewal intervals, so the next renewal is early enough. */
+function ignoreFailedRenewal(): void {}
 
 async function runAndRecord(feed: Feed, signal: AbortSignal, options: FeedRunOptions): Promise<FeedRun> {
   const { control, runFeed, now, random } = options;
@@ -83,7 +83,7 @@ async function runAndRecord(feed: Feed, signal: AbortSignal, options: FeedRunOpt
 
 function successOf(
   feed: Feed,
-  result: Exclude<FeedResult, { outcome: 'stopped' }>,
+  result: Exclude<FeedImportResult, { outcome: 'stopped' }>,
   startedTs: number,
   nowTs: number,
 ): FeedChange {
@@ -97,13 +97,13 @@ function successOf(
   };
 }
 
-/** The validators stay: they belong to the newest answer that was imported whole. */
+/** Keeps the validators: they belong to the newest response that was imported completely. */
 function failureOf(feed: Feed, error: unknown, startedTs: number, nowTs: number, random: number): FeedChange {
   const failures = feed.failures + 1;
   const retryAfter = error instanceof AppError ? error.retryAfterSeconds : undefined;
   return {
     lastRunTs: startedTs,
-    lastError: error instanceof AppError ? error.message : 'Something unforeseen went wrong; the log has it',
+    lastError: error instanceof AppError ? error.message : 'Unexpected error: see the log of the process that ran it',
     failures,
     nextRunTs: nextAfterFailure({ ...feed, failures }, nowTs, random, retryAfter),
   };

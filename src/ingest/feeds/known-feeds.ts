@@ -1,12 +1,12 @@
-/** What `urlwarden feed add NAME` needs no more to be told. */
+/** Defaults of `urlwarden feed add NAME` for a public feed. */
 export type KnownFeed = {
   name: string;
-  /** What is in it, for the list of them. */
+  /** Shown in the help of `feed add`. */
   about: string;
   format: string;
-  /** Public, without a key. */
+  /** Public address that needs no key. */
   url: string;
-  /** Where the publisher documents it for those who have a key; {Auth-Key} stands for that. */
+  /** Address for users with a key; {Auth-Key} is replaced by the key. */
   keyedUrl?: string;
   intervalSeconds: number;
   /** Each fetch lists everything that is online. */
@@ -17,8 +17,9 @@ const MINUTE = 60;
 const HOUR = 3_600;
 
 /**
- * The dumps of abuse.ch, made every five minutes; it asks not to fetch them more often. It wants users to have a key,
- * free of charge (https://auth.abuse.ch/), and may end the public addresses. Intervals grow with the size of a dump.
+ * The dumps of abuse.ch. They are generated every five minutes, and abuse.ch asks not to fetch them more often. It asks
+ * users to have a key, free of charge (https://auth.abuse.ch/), and may close the public addresses. Larger dumps have
+ * longer intervals.
  */
 export const KNOWN_FEEDS: readonly KnownFeed[] = [
   {
@@ -65,5 +66,5 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
   },
 ];
 
-/** The header that a key of abuse.ch goes into. */
+/** The header for the key of abuse.ch. */
 export const KEY_HEADER = 'Auth-Key';

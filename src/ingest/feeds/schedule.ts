@@ -2,25 +2,25 @@ import type { Feed } from '../store.ts';
 import { type Every, type FeedRun, type FeedRunOptions, runFeedOnce } from './feed-run.ts';
 
 export type Schedule = {
-  /** Runs every feed that is due, one after the other. Does nothing while an earlier call is at it. */
+  /** Runs all due feeds sequentially. During a run it returns the promise of that run. */
   runDue(): Promise<void>;
-  /** Calls off the download that runs, and waits until the batch that it has begun is written. */
+  /** Aborts the current download and waits until its current batch is written. */
   close(): Promise<void>;
 };
 
 export type ScheduleOptions = Omit<FeedRunOptions, 'signal'> & {
-  /** Told of every run that was begun. */
+  /** Called after each run. */
   onRun?: (name: string, run: FeedRun) => void;
-  /** Told when the feeds could not be looked at; they are looked at again. */
+  /** Called if the list of feeds cannot be read; the next poll tries again. */
   onFailure?: (error: unknown) => void;
 };
 
-/** How late a feed may be: far less than the shortest interval. */
-const LOOK_MS = 5_000;
+/** A feed starts at most this late: far less than the shortest interval. */
+const POLL_MS = 5_000;
 
 /**
- * One run at a time in this process: two at once would share the one writer of the store, and take as long. What is due
- * and when is in the control data, so that a restart forgets nothing and nodes share the work.
+ * Runs one feed at a time: two concurrent runs would share the one writer of the store and take as long. The next run
+ * times are in the control data, so they survive a restart and nodes share the work.
  */
 export function startSchedule(options: ScheduleOptions): Schedule {
   const { control, now, every, onRun = () => {}, onFailure = () => {} } = options;
@@ -45,18 +45,18 @@ export function startSchedule(options: ScheduleOptions): Schedule {
     return running;
   }
 
-  const endLooking = every(LOOK_MS, () => void runDue());
+  const endPolling = every(POLL_MS, () => void runDue());
   return {
     runDue,
     async close() {
-      endLooking();
+      endPolling();
       stop.abort();
       await running;
     },
   };
 }
 
-/** By the clock of this machine; does not keep the process from ending. */
+/** A timer that does not keep the process alive. */
 export const everyMs: Every = (ms, work) => {
   const timer = setInterval(work, ms).unref();
   return () => clearInterval(timer);

@@ -15,14 +15,14 @@ const PUT_FEED = `
     last_run_ts = excluded.last_run_ts, last_success_ts = excluded.last_success_ts, last_error = excluded.last_error,
     next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows`;
 
-/** Of those who come at once all but the first wait for its row, and then look at it again. */
+/** Concurrent updates wait for the row lock, then evaluate the condition again on the new row. */
 const LEASE = `
   update feeds set lease_owner = $2, lease_until_ts = $4
   where name = $1 and (lease_owner = $2 or lease_until_ts <= $3)`;
 
 const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where name = $1 and lease_owner = $2';
 
-/** Feeds, shared by any number of nodes. */
+/** Feeds in PostgreSQL, shared by all nodes. */
 export function createFeedStore(db: Database): FeedStore {
   async function put(session: Session, feed: Feed): Promise<void> {
     await session.run(PUT_FEED, toFeedRow({ ...feed, lastError: withoutNul(feed.lastError) }));

@@ -21,7 +21,7 @@ const REJECTS = `
 const ADD_IMPORT = `
   insert into imports (format, feed, source, started_ts, counts) values ($1, $2, $3, $4, $5) returning id`;
 
-/** Two that start at the same moment do not see each other, and leave one too many until the next. */
+/** Two concurrent imports do not see each other: one row too many stays until the next import. */
 const REMOVE_OLD_IMPORTS = `
   with old as (
     delete from imports where id in (select id from imports where feed = $1 order by id desc offset ${IMPORTS_KEPT})
@@ -37,7 +37,7 @@ const ADD_REJECTS = `
   from unnest($2::bigint[], $3::text[], $4::text[]) with ordinality as added (line, reason, text, number),
     (select coalesce(max(number), 0) as number from rejects where import_id = $1) as last`;
 
-/** Imports and their rejected rows, shared by any number of nodes. */
+/** Imports and their rejected rows in PostgreSQL, shared by all nodes. */
 export function createImportStore(db: Database): ImportStore {
   let adding: Promise<unknown> = Promise.resolve();
 
@@ -54,7 +54,7 @@ export function createImportStore(db: Database): ImportStore {
       await db.run(FINISH_IMPORT, [id, finishedTs, outcome, JSON.stringify(counts), withoutNul(error)]);
     },
 
-    /** One call after the other: an import has two batches in flight, and on two connections their order would be lost. */
+    /** Calls are serialized: an import has two batches in flight, and two connections would mix up their order. */
     addRejects(id, rejects) {
       const lines = rejects.map(({ line }) => line);
       const reasons = rejects.map(({ reason }) => withoutNul(reason));

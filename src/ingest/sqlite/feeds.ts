@@ -41,7 +41,7 @@ const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where n
 
 export type FeedWrites = ReturnType<typeof createFeedWrites>;
 
-/** The writes, which run on the writer thread of `control.db`. */
+/** Write operations; they run on the writer thread of `control.db`. */
 export function createFeedWrites(db: Database) {
   const one = db.prepare<FeedRow>(FEED);
   const put = db.prepare(PUT_FEED);

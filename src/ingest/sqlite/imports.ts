@@ -56,7 +56,7 @@ const ADD_REJECT = `
 
 export type ImportWrites = ReturnType<typeof createImportWrites>;
 
-/** The writes, which run on the writer thread of `control.db`. */
+/** Write operations; they run on the writer thread of `control.db`. */
 export function createImportWrites(db: Database) {
   const add = db.prepare(ADD_IMPORT);
   const finish = db.prepare(FINISH_IMPORT);

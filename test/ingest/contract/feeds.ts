@@ -25,7 +25,7 @@ const FULL: Feed = {
 
 export function controlFeedsSuite(open: OpenControl): void {
   suite('feeds', () => {
-    test('kept as they were put, replaced whole, listed by name', async (t) => {
+    test('are stored, replaced completely, and listed by name', async (t) => {
       const control = await open(t);
       assert.deepEqual(await control.feeds(), []);
       assert.equal(await control.feed('haus'), null);
@@ -36,7 +36,7 @@ export function controlFeedsSuite(open: OpenControl): void {
       assert.deepEqual(await control.feed('haus'), { ...FULL, name: 'haus' });
     });
 
-    test('a change touches what it names, null included', async (t) => {
+    test('a change sets only the given values, null included', async (t) => {
       const control = await open(t);
       await control.putFeed(FULL);
       await control.putFeed(HAUS);
@@ -46,7 +46,7 @@ export function controlFeedsSuite(open: OpenControl): void {
       assert.equal(await control.changeFeed('other', { isPaused: true }), false);
     });
 
-    test('changes of different things at once do not undo each other', async (t) => {
+    test('concurrent changes of different values do not overwrite each other', async (t) => {
       const control = await open(t);
       await control.putFeed(HAUS);
       const changes = [{ rows: 7 }, { failures: 8 }, { isPaused: true }, { etag: 'e' }];
@@ -54,7 +54,7 @@ export function controlFeedsSuite(open: OpenControl): void {
       assert.deepEqual(await control.feed('haus'), { ...HAUS, rows: 7, failures: 8, isPaused: true, etag: 'e' });
     });
 
-    test('removed', async (t) => {
+    test('can be removed', async (t) => {
       const control = await open(t);
       await control.putFeed(HAUS);
       assert.equal(await control.removeFeed('haus'), true);
@@ -62,44 +62,48 @@ export function controlFeedsSuite(open: OpenControl): void {
       assert.deepEqual(await control.feeds(), []);
     });
 
-    test('one owner at a time has a feed, until its lease ends or is given back', async (t) => {
+    test('a feed has one owner at a time, until its lease expires or is released', async (t) => {
       const control = await open(t);
       await control.putFeed(HAUS);
       await control.putFeed(FULL);
       const lease = (owner: string, nowTs: number) => control.leaseFeed('haus', owner, { nowTs, untilTs: nowTs + 60 });
       assert.equal(await lease('a', 100), true);
       assert.equal(await lease('b', 100), false);
-      assert.equal(await lease('a', 150), true, 'its owner makes it longer');
+      assert.equal(await lease('a', 150), true, 'its owner renews it');
       assert.equal(await lease('b', 209), false);
-      assert.equal(await lease('b', 210), true, 'the lease has ended');
+      assert.equal(await lease('b', 210), true, 'the lease has expired');
       await control.releaseFeed('haus', 'a');
-      assert.equal(await lease('c', 211), false, 'it was not a’s to give back');
+      assert.equal(await lease('c', 211), false, 'only the owner can release it');
       await control.putFeed({ ...HAUS, isPaused: true });
       await control.changeFeed('haus', { rows: 1 });
-      assert.equal(await lease('c', 212), false, 'changes leave the lease alone');
+      assert.equal(await lease('c', 212), false, 'changes keep the lease');
       await control.releaseFeed('haus', 'b');
       assert.equal(await lease('c', 213), true);
-      assert.equal(await control.leaseFeed('full', 'd', { nowTs: 213, untilTs: 300 }), true, 'each has its own');
+      assert.equal(
+        await control.leaseFeed('full', 'd', { nowTs: 213, untilTs: 300 }),
+        true,
+        'each feed has its own lease',
+      );
       assert.equal(await control.leaseFeed('other', 'd', { nowTs: 213, untilTs: 300 }), false);
     });
 
-    test('of many that ask for a feed at once, one has it', async (t) => {
+    test('one of many concurrent lease requests succeeds', async (t) => {
       const control = await open(t);
       await control.putFeed(HAUS);
-      const asked = Array.from({ length: 20 }, (_, i) =>
+      const leases = Array.from({ length: 20 }, (_, i) =>
         control.leaseFeed('haus', `${i}`, { nowTs: 100, untilTs: 160 }),
       );
-      assert.equal((await Promise.all(asked)).filter(Boolean).length, 1);
+      assert.equal((await Promise.all(leases)).filter(Boolean).length, 1);
     });
 
-    test('an error may quote anything', async (t) => {
+    test('an error message may contain any character', async (t) => {
       const control = await open(t);
       await control.putFeed(HAUS);
       await control.changeFeed('haus', { lastError: 'unexpected "\0"' });
       assert.match((await control.feed('haus'))?.lastError ?? '', /^unexpected "[\0\ufffd]"$/);
     });
 
-    test('do not raise the version: no copy of accounts grows old', async (t) => {
+    test('a change of a feed does not raise the version, so cached accounts stay valid', async (t) => {
       const control = await open(t);
       assert.equal(await raisesVersion(control, () => control.putFeed(HAUS)), false);
     });

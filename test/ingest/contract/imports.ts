@@ -10,7 +10,7 @@ const UNFINISHED = { finishedTs: null, outcome: null, counts: NO_COUNTS, error: 
 
 export function controlImportsSuite(open: OpenControl): void {
   suite('imports', () => {
-    test('the newest first, of one feed or of all, with how they ended', async (t) => {
+    test('are listed newest first, for one feed or for all, with their outcome', async (t) => {
       const control = await open(t);
       assert.deepEqual(await control.imports({ limit: 10 }), []);
       const ids: number[] = [];
@@ -29,7 +29,7 @@ export function controlImportsSuite(open: OpenControl): void {
       assert.equal(await control.import(third + 1), null);
     });
 
-    test('rejects of each, in the order in which they were added', async (t) => {
+    test('rejects are returned per import in insertion order', async (t) => {
       const control = await open(t);
       const [one, two] = [await control.importStarted(START), await control.importStarted(START)];
       const rejects = Array.from({ length: 1_200 }, (_, i) => ({ line: 2_000 - i, reason: 'r', text: `"${i}\t` }));
@@ -41,7 +41,7 @@ export function controlImportsSuite(open: OpenControl): void {
       assert.deepEqual(await rejectsOf(control, two + 1), []);
     });
 
-    test('rejects of batches that are under way at once keep the order in which they were handed over', async (t) => {
+    test('rejects of concurrent batches keep the order of the calls', async (t) => {
       const control = await open(t);
       const id = await control.importStarted(START);
       const batches = Array.from({ length: 10 }, (_, batch) =>
@@ -51,7 +51,7 @@ export function controlImportsSuite(open: OpenControl): void {
       assert.deepEqual(await rejectsOf(control, id), batches.flat());
     });
 
-    test('messages may quote anything', async (t) => {
+    test('messages may contain any character', async (t) => {
       const control = await open(t);
       const id = await control.importStarted(START);
       await control.addRejects(id, [{ line: 1, reason: 'a "\0", {b}\\', text: 'null' }]);
@@ -62,7 +62,7 @@ export function controlImportsSuite(open: OpenControl): void {
       assert.match((await control.import(id))?.error ?? '', /^a[\0\ufffd]$/);
     });
 
-    test('of each feed the newest hundred stay, older ones go with their rejects', async (t) => {
+    test('the newest hundred of each feed are kept; older ones are deleted with their rejects', async (t) => {
       const control = await open(t);
       const other = await control.importStarted({ ...START, feed: 'other' });
       const ids: number[] = [];

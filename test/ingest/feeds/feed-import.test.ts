@@ -48,13 +48,13 @@ async function open(t: TestContext, answer: RequestListener, given: Partial<Feed
     store,
     control,
     feed,
-    run: (known: Partial<typeof feed> = {}) => run({ ...feed, ...known }, signal),
+    run: (changes: Partial<typeof feed> = {}) => run({ ...feed, ...changes }, signal),
     runUntil: run,
   };
 }
 
-describe('a run of a feed', () => {
-  test('imports what is new, gives it networks, and asks on condition the next time', async (t) => {
+describe('the import of a feed', () => {
+  test('imports rows with their AS numbers, and sends a conditional request the next time', async (t) => {
     const file = join(temporaryFolder(t), 'asn.mmdb');
     writeFileSync(file, mmdbOf({ '192.0.2.0/24': { autonomous_system_number: 64500 } }));
     const { store, control, run } = await open(
@@ -78,12 +78,12 @@ describe('a run of a feed', () => {
     assert.deepEqual([first?.outcome, others.length], ['done', 0]);
   });
 
-  test('a feed that is not marked for it reaches no private network, allowed or not', async (t) => {
+  test('a feed without allowsPrivate is not fetched from an allowed private network', async (t) => {
     const { run } = await open(t, (_request, response) => response.end(LIST));
     await assert.rejects(run({ allowsPrivate: false }), /loopback.*--feeds-allow-private/);
   });
 
-  test('a complete listing that takes most of it offline is a failure', async (t) => {
+  test('a complete listing that takes most URLs offline is a failure', async (t) => {
     let [body, ts] = [LIST, NOW];
     const { run, store } = await open(t, (_request, response) => response.end(body), { now: () => ts });
     await run({ isComplete: true });
@@ -92,24 +92,24 @@ describe('a run of a feed', () => {
     assert.equal((await newestEventOf(store, 'http://192.0.2.1/b'))?.status, 'added');
   });
 
-  test('an answer of which no row can be used is a failure', async (t) => {
+  test('a response without any usable row is a failure', async (t) => {
     const { run } = await open(t, (_request, response) => response.end('<html>\n<p>Log in\n</html>\n'));
-    await assert.rejects(run(), /None of its 3 rows could be used: see urlwarden import rejects 1/);
+    await assert.rejects(run(), /None of the 3 rows could be used: check the URL.* urlwarden import rejects 1/);
   });
 
-  test('an answer that is cut off is a failure', async (t) => {
+  test('a truncated response is a failure', async (t) => {
     const { run } = await open(t, (_request, response) => {
       response.writeHead(200, { 'content-length': 999 }).write(LIST, () => response.destroy());
     });
-    await assert.rejects(run(), /broke the connection off/);
+    await assert.rejects(run(), /closed the connection before the end/);
   });
 
-  test('an unknown format is told', async (t) => {
+  test('an unknown format is an error', async (t) => {
     const { run } = await open(t, (_request, response) => response.end());
-    await assert.rejects(run({ format: 'old' }), /no format "old"/);
+    await assert.rejects(run({ format: 'old' }), /Unknown format "old": remove the feed f/);
   });
 
-  test('is called off in the middle', async (t) => {
+  test('can be aborted during the download', async (t) => {
     const stop = new AbortController();
     const { runUntil, feed } = await open(t, (_request, response) => {
       response.write(LIST, () => stop.abort());

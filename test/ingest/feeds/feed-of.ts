@@ -1,7 +1,7 @@
 import type { Feed } from '../../../src/ingest/store.ts';
 
-/** A feed that never ran, but for what a test says of it. */
-export function feedOf(known: Partial<Feed>): Feed {
+/** A feed that never ran, with the given values. */
+export function feedOf(values: Partial<Feed>): Feed {
   return {
     name: 'f',
     format: 'url-list',
@@ -19,6 +19,6 @@ export function feedOf(known: Partial<Feed>): Feed {
     nextRunTs: 0,
     failures: 0,
     rows: null,
-    ...known,
+    ...values,
   };
 }

@@ -10,25 +10,37 @@ const NOW = 1_767_225_600;
 describe('the next run of a feed', () => {
   const every = (intervalSeconds: number) => feedOf({ intervalSeconds });
   for (const { why, interval, started, now, next } of [
-    { why: 'an interval after the start of the last', interval: 300, started: NOW - 20, now: NOW, next: NOW + 280 },
-    { why: 'at once when it took longer than that', interval: 300, started: NOW - 900, now: NOW, next: NOW },
+    {
+      why: 'one interval after the start of the last run',
+      interval: 300,
+      started: NOW - 20,
+      now: NOW,
+      next: NOW + 280,
+    },
+    {
+      why: 'immediately if the run took longer than the interval',
+      interval: 300,
+      started: NOW - 900,
+      now: NOW,
+      next: NOW,
+    },
   ]) {
     test(why, () => assert.equal(nextAfterSuccess(every(interval), started, now), next));
   }
 
   for (const { why, interval, failures, random = 0, retryAfter = 0, delay } of [
     { why: 'first failure', interval: DAY, failures: 1, delay: 5 * MINUTE },
-    { why: 'doubles', interval: DAY, failures: 2, delay: 10 * MINUTE },
-    { why: 'doubles again', interval: DAY, failures: 5, delay: 80 * MINUTE },
+    { why: 'the delay doubles', interval: DAY, failures: 2, delay: 10 * MINUTE },
+    { why: 'the delay doubles again', interval: DAY, failures: 5, delay: 80 * MINUTE },
     { why: 'up to the interval', interval: DAY, failures: 10, delay: DAY },
-    { why: 'never more often than its interval', interval: 60, failures: 1, delay: 60 },
+    { why: 'the first delay is at most the interval', interval: 60, failures: 1, delay: 60 },
     { why: 'up to an hour for a short interval', interval: 300, failures: 5, delay: 3_600 },
-    { why: 'without end', interval: 300, failures: 5_000, delay: 3_600 },
-    { why: 'chance adds up to a quarter', interval: 300, failures: 1, random: 0.999999, delay: 375 },
-    { why: 'chance in the middle', interval: 300, failures: 1, random: 0.5, delay: 338 },
-    { why: 'the publisher asks for more', interval: 300, failures: 1, retryAfter: 1_000, delay: 1_000 },
-    { why: 'the publisher asks for less', interval: 300, failures: 1, retryAfter: 1, delay: 300 },
-    { why: 'the publisher asks for too much', interval: 300, failures: 1, retryAfter: 999_999, delay: DAY },
+    { why: 'many failures do not overflow', interval: 300, failures: 5_000, delay: 3_600 },
+    { why: 'jitter adds up to a quarter', interval: 300, failures: 1, random: 0.999999, delay: 375 },
+    { why: 'jitter with random 0.5', interval: 300, failures: 1, random: 0.5, delay: 338 },
+    { why: 'a longer Retry-After counts', interval: 300, failures: 1, retryAfter: 1_000, delay: 1_000 },
+    { why: 'a shorter Retry-After is ignored', interval: 300, failures: 1, retryAfter: 1, delay: 300 },
+    { why: 'Retry-After is limited to a day', interval: 300, failures: 1, retryAfter: 999_999, delay: DAY },
   ]) {
     test(`after a failure: ${why}`, () => {
       const next = nextAfterFailure({ intervalSeconds: interval, failures }, NOW, random, retryAfter);
@@ -37,12 +49,12 @@ describe('the next run of a feed', () => {
   }
 });
 
-describe('how a feed is', () => {
+describe('the state of a feed', () => {
   const base = { intervalSeconds: 300, nextRunTs: NOW };
   for (const [why, feed, state] of [
     ['never run, due now', {}, 'new'],
     ['never run, due for three intervals', { nextRunTs: NOW - 900 }, 'new'],
-    ['never run, due for longer: nobody fetches it', { nextRunTs: NOW - 901 }, 'stale'],
+    ['never run, due for longer', { nextRunTs: NOW - 901 }, 'stale'],
     ['fetched', { lastSuccessTs: NOW }, 'ok'],
     ['fetched three intervals ago', { lastSuccessTs: NOW - 900 }, 'ok'],
     ['fetched longer ago', { lastSuccessTs: NOW - 901 }, 'stale'],

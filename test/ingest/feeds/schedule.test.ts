@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Control } from '../../../src/app/stores.ts';
 import { AppError } from '../../../src/core/errors.ts';
-import type { FeedResult, RunFeed } from '../../../src/ingest/feeds/feed-run.ts';
+import type { FeedImportResult, RunFeed } from '../../../src/ingest/feeds/feed-run.ts';
 import { type ScheduleOptions, startSchedule } from '../../../src/ingest/feeds/schedule.ts';
 import type { Feed } from '../../../src/ingest/store.ts';
 import { temporaryControl } from '../../temporary-control.ts';
@@ -10,11 +10,11 @@ import { temporaryFolder } from '../../temporary-folder.ts';
 import { feedOf } from './feed-of.ts';
 
 const NOW = 1_767_225_600;
-const DONE: FeedResult = { outcome: 'imported', rows: 7, validators: { etag: '"e"', lastModified: 'then' } };
+const DONE: FeedImportResult = { outcome: 'imported', rows: 7, validators: { etag: '"e"', lastModified: 'then' } };
 
 type World = Awaited<ReturnType<typeof open>>;
 
-/** A schedule over real control data, with a clock and timers of its own. */
+/** A schedule with a real control store, a fake clock and fake timers. */
 async function open(
   t: TestContext,
   feeds: readonly Partial<Feed>[],
@@ -25,7 +25,7 @@ async function open(
   for (const feed of feeds) await control.putFeed(feedOf({ nextRunTs: NOW, ...feed }));
   const clock = { ts: NOW };
   const ran: string[] = [];
-  const turns: string[] = [];
+  const outcomes: string[] = [];
   const timers = new Map<() => void, number>();
   const runFeed: RunFeed = options.runFeed ?? (async () => DONE);
   const schedule = startSchedule({
@@ -37,7 +37,7 @@ async function open(
       return () => timers.delete(work);
     },
     owner: 'a',
-    onRun: (name, { outcome }) => turns.push(`${name} ${outcome}`),
+    onRun: (name, { outcome }) => outcomes.push(`${name} ${outcome}`),
     onFailure: (error) => {
       throw error;
     },
@@ -48,12 +48,12 @@ async function open(
     },
   });
   const feed = async (name = 'f') => (await control.feed(name)) ?? assert.fail(`no ${name}`);
-  return { schedule, control, clock, ran, turns, timers, feed, dataDir };
+  return { schedule, control, clock, ran, outcomes, timers, feed, dataDir };
 }
 
 describe('the schedule of feeds', () => {
-  test('runs what is due, the longest due first, and nothing else', async (t) => {
-    const { schedule, ran, turns } = await open(t, [
+  test('runs only due feeds, the longest overdue first', async (t) => {
+    const { schedule, ran, outcomes } = await open(t, [
       { name: 'due' },
       { name: 'later', nextRunTs: NOW + 1 },
       { name: 'overdue', nextRunTs: NOW - 9 },
@@ -61,10 +61,10 @@ describe('the schedule of feeds', () => {
     ]);
     await schedule.runDue();
     assert.deepEqual(ran, ['overdue', 'due']);
-    assert.deepEqual(turns, ['overdue imported', 'due imported']);
+    assert.deepEqual(outcomes, ['overdue imported', 'due imported']);
   });
 
-  test('a success is written down, and the next run is an interval away', async (t) => {
+  test('a success is stored, and the next run is due after one interval', async (t) => {
     const { schedule, clock, ran, feed } = await open(t, [{ failures: 2, lastError: 'x' }]);
     await schedule.runDue();
     const { lastRunTs, lastSuccessTs, lastError, failures, rows, etag, lastModified, nextRunTs } = await feed();
@@ -78,17 +78,17 @@ describe('the schedule of feeds', () => {
     assert.equal(ran.length, 2);
   });
 
-  test('nothing new is a success that leaves the rest as it was', async (t) => {
-    const known = { rows: 9, etag: '"old"', lastModified: 'once' };
-    const { schedule, feed } = await open(t, [known], { runFeed: async () => ({ outcome: 'not_modified' }) });
+  test('not_modified is a success that keeps rows and validators', async (t) => {
+    const stored = { rows: 9, etag: '"old"', lastModified: 'once' };
+    const { schedule, feed } = await open(t, [stored], { runFeed: async () => ({ outcome: 'not_modified' }) });
     await schedule.runDue();
     const { lastSuccessTs, rows, etag, lastModified } = await feed();
-    assert.deepEqual({ lastSuccessTs, rows, etag, lastModified }, { lastSuccessTs: NOW, ...known });
+    assert.deepEqual({ lastSuccessTs, rows, etag, lastModified }, { lastSuccessTs: NOW, ...stored });
   });
 
-  test('a failure is told in words, and tried again later and later', async (t) => {
-    const known = { lastSuccessTs: NOW - 300, rows: 9, etag: '"old"', intervalSeconds: 86_400 };
-    const world = await open(t, [known], {
+  test('a failure is stored with its message and retried with growing delays', async (t) => {
+    const stored = { lastSuccessTs: NOW - 300, rows: 9, etag: '"old"', intervalSeconds: 86_400 };
+    const world = await open(t, [stored], {
       runFeed: async () => {
         throw new AppError('unavailable', 'feeds.example answered 503', { retryAfterSeconds: 400 });
       },
@@ -107,7 +107,7 @@ describe('the schedule of feeds', () => {
     assert.deepEqual([lastError, lastSuccessTs, rows, etag], ['feeds.example answered 503', NOW - 300, 9, '"old"']);
   });
 
-  test('a defect tells nobody what is inside, and does not keep others from running', async (t) => {
+  test('an unexpected error is stored without its message, and the next feed runs', async (t) => {
     const world = await open(t, [{ name: 'bad', nextRunTs: NOW - 1 }, { name: 'good' }], {
       async runFeed({ name }) {
         if (name === 'bad') throw new TypeError('secret of x.y');
@@ -115,12 +115,12 @@ describe('the schedule of feeds', () => {
       },
     });
     await world.schedule.runDue();
-    assert.match((await world.feed('bad')).lastError ?? '', /unforeseen/);
-    assert.deepEqual(world.turns, ['bad failed', 'good imported']);
+    assert.match((await world.feed('bad')).lastError ?? '', /^Unexpected error/);
+    assert.deepEqual(world.outcomes, ['bad failed', 'good imported']);
   });
 
-  test('one run at a time, also while it is asked to look again', async (t) => {
-    const gate = Promise.withResolvers<FeedResult>();
+  test('one run at a time, also if it polls again during the run', async (t) => {
+    const gate = Promise.withResolvers<FeedImportResult>();
     const { schedule, ran, timers } = await open(t, [{}], { runFeed: () => gate.promise });
     const first = schedule.runDue();
     await started(ran);
@@ -131,14 +131,14 @@ describe('the schedule of feeds', () => {
     assert.deepEqual(ran, ['f']);
   });
 
-  test('of two nodes one runs a feed, and the other does not repeat it', async (t) => {
-    const gate = Promise.withResolvers<FeedResult>();
+  test('one of two nodes runs a feed, and the other does not repeat it', async (t) => {
+    const gate = Promise.withResolvers<FeedImportResult>();
     const a = await open(t, [{}], { runFeed: () => gate.promise });
     const b = await open(t, [], { dataDir: a.dataDir, owner: 'b' });
     const running = a.schedule.runDue();
     await started(a.ran);
     await b.schedule.runDue();
-    assert.deepEqual([b.ran, b.turns], [[], ['f busy']]);
+    assert.deepEqual([b.ran, b.outcomes], [[], ['f busy']]);
     gate.resolve(DONE);
     await running;
     await b.schedule.runDue();
@@ -148,17 +148,17 @@ describe('the schedule of feeds', () => {
     assert.deepEqual(b.ran, ['f']);
   });
 
-  test('the feed of a node that is gone is taken over when its lease has ended', async (t) => {
+  test('the feed of a dead node is taken over after its lease has expired', async (t) => {
     const world = await open(t, [{}]);
-    await world.control.leaseFeed('f', 'gone', { nowTs: NOW, untilTs: NOW + 120 });
+    await world.control.leaseFeed('f', 'dead node', { nowTs: NOW, untilTs: NOW + 120 });
     await world.schedule.runDue();
-    assert.deepEqual(world.turns, ['f busy']);
+    assert.deepEqual(world.outcomes, ['f busy']);
     world.clock.ts += 120;
     await world.schedule.runDue();
-    assert.deepEqual(world.turns, ['f busy', 'f imported']);
+    assert.deepEqual(world.outcomes, ['f busy', 'f imported']);
   });
 
-  test('a long run renews its lease, and gives up when it has lost it', async (t) => {
+  test('a long run renews its lease, and stops after it has lost the lease', async (t) => {
     const world = await open(t, [{}], { runFeed: untilAborted });
     const running = world.schedule.runDue();
     await started(world.ran);
@@ -173,13 +173,13 @@ describe('the schedule of feeds', () => {
     assert.equal(await world.control.leaseFeed('f', 'b', { nowTs: world.clock.ts, untilTs: NOW + 999 }), true);
     renew();
     await running;
-    assert.deepEqual(world.turns, ['f busy']);
+    assert.deepEqual(world.outcomes, ['f busy']);
     assert.equal((await world.feed()).failures, 0);
     assert.equal(await world.control.leaseFeed('f', 'c', { nowTs: world.clock.ts, untilTs: NOW + 999 }), false);
   });
 
-  test('a renewal that fails once ends nothing', async (t) => {
-    const gate = Promise.withResolvers<FeedResult>();
+  test('a lease renewal that fails once does not end the run', async (t) => {
+    const gate = Promise.withResolvers<FeedImportResult>();
     const world = await open(t, [{}], { runFeed: () => gate.promise });
     const running = world.schedule.runDue();
     await started(world.ran);
@@ -192,34 +192,34 @@ describe('the schedule of feeds', () => {
     world.control.leaseFeed = leaseFeed;
     gate.resolve(DONE);
     await running;
-    assert.deepEqual(world.turns, ['f imported']);
+    assert.deepEqual(world.outcomes, ['f imported']);
   });
 
-  test('looks for what is due every five seconds', async (t) => {
+  test('checks for due feeds every five seconds', async (t) => {
     const { ran, timers, schedule } = await open(t, [{}]);
-    const [look] = [...timers].find(([, ms]) => ms === 5_000) ?? assert.fail('nobody looks');
+    const [look] = [...timers].find(([, ms]) => ms === 5_000) ?? assert.fail('there is no such timer');
     look();
     await started(ran);
     assert.deepEqual(ran, ['f']);
     await schedule.close();
   });
 
-  test('closing calls off the run, waits for it, and leaves it due for the next start', async (t) => {
+  test('closing aborts the run and waits for it; the feed is due again at the next start', async (t) => {
     const world = await open(t, [{}, { name: 'next' }], { runFeed: untilAborted });
     const running = world.schedule.runDue();
     await started(world.ran);
     await world.schedule.close();
-    assert.deepEqual(world.turns, ['f stopped']);
+    assert.deepEqual(world.outcomes, ['f stopped']);
     await running;
     assert.deepEqual(world.timers.size, 0);
     const { nextRunTs, failures, lastError } = await world.feed();
     assert.deepEqual([nextRunTs, failures, lastError], [NOW, 0, null]);
     const restarted = await open(t, [], { dataDir: world.dataDir, owner: 'b' });
     await restarted.schedule.runDue();
-    assert.deepEqual(restarted.ran, ['f', 'next'], 'its lease was given back');
+    assert.deepEqual(restarted.ran, ['f', 'next'], 'its lease was released');
   });
 
-  test('a feed that is removed or paused while it waits is left alone', async (t) => {
+  test('a feed that is removed or paused before its run is not run', async (t) => {
     const world = await open(t, [{ name: 'a', nextRunTs: NOW - 2 }, { name: 'b' }, { name: 'c' }], {
       async runFeed() {
         await world.control.removeFeed('b');
@@ -231,12 +231,12 @@ describe('the schedule of feeds', () => {
     assert.deepEqual(world.ran, ['a']);
   });
 
-  test('control data that does not answer is told, and looked at again', async (t) => {
+  test('an unavailable control store is reported, and the next poll tries again', async (t) => {
     const failures: unknown[] = [];
     const world = await open(t, [{}], { onFailure: (error) => failures.push(error) });
     const { feeds } = world.control;
     world.control.feeds = async () => {
-      throw new AppError('unavailable', 'away');
+      throw new AppError('unavailable', 'down');
     };
     await world.schedule.runDue();
     assert.equal(failures.length, 1);
@@ -256,7 +256,7 @@ async function started(ran: readonly string[]): Promise<void> {
   }
 }
 
-/** Writes happen in order, so that one more tells that those before it are done. */
+/** Writes are executed in order, so when this one is done, all earlier ones are too. */
 async function settled(control: Control): Promise<void> {
   await control.releaseFeed('none', 'none');
 }
