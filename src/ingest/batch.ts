@@ -7,31 +7,29 @@ import {
   toObservation,
 } from '../core/observation.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
+import { FUTURE_MAX_SECONDS } from './observation-json.ts';
 import type { Item } from './sources/format.ts';
 import type { Reject } from './store.ts';
 
-/** What is written at once, and what came with it. */
+/** Rows that are written together. */
 export type Batch = {
-  /** Rows of input, the rejected ones included. */
+  /** Input rows, rejected ones included. */
   rows: number;
   observations: Observation[];
   files: FileReport[];
   rejects: Reject[];
-  /** What was seen online, row by row: what a complete listing names. Empty where nobody asked for it. */
+  /** URLs that the rows report as online. Filled for a complete listing only. */
   listed: ListedUrl[];
-  /** The newest time that the source or one of its rows has told; null when none has. */
+  /** The newest time in the source so far; null if there is none. */
   newestTs: number | null;
-  /** Whether the last row was rejected, as the last one of a file that was cut off is. */
+  /** The last row was rejected. This is typical of a truncated file. */
   endsInReject: boolean;
 };
 
 export type ListedUrl = Pick<Observation, 'url' | 'host'>;
 
-/** The network of an address; null where none is known. */
+/** The AS number of an address; null if unknown. */
 export type LookupAsn = (ip: Uint8Array) => number | null;
-
-/** "Not more than a day ahead": clocks differ, and dates are written in local time by mistake. */
-const AHEAD_MAX_SECONDS = 86_400;
 
 export type BatcherOptions = {
   nowTs: number;
@@ -40,24 +38,24 @@ export type BatcherOptions = {
   isListing: boolean;
 };
 
-/** Collects the rows of a source; `take` hands over what has been collected. */
+/** Collects the rows of a source; `take` returns the collected batch and starts the next one. */
 export function createBatcher({ nowTs, lookupAsn, isListing }: BatcherOptions) {
   const normalize = createNormalizer();
   let batch = emptyBatch();
-  const taken = { rows: 0, rejected: 0 };
+  const returned = { rows: 0, rejected: 0 };
 
   function add(item: Item): void {
     if (item.kind === 'time') {
-      tell(item.ts);
+      recordTime(item.ts);
       return;
     }
     batch.rows++;
     const reason = addRow(item);
     batch.endsInReject = reason !== null;
-    if (reason !== null) batch.rejects.push({ line: item.line, reason, text: keptText(item.text) });
+    if (reason !== null) batch.rejects.push({ line: item.line, reason, text: storableText(item.text) });
   }
 
-  /** Why the row is rejected as a whole, or null. */
+  /** Returns the reason if the row is rejected. A row is rejected as a whole. */
   function addRow(item: Exclude<Item, { kind: 'time' }>): string | null {
     if (item.kind === 'reject') return item.reason;
     if (item.kind === 'observations') return addInputs(item.inputs);
@@ -78,26 +76,26 @@ export function createBatcher({ nowTs, lookupAsn, isListing }: BatcherOptions) {
     }
     for (const observation of observations) {
       batch.observations.push(observation);
-      tell(observation.ts);
+      recordTime(observation.ts);
     }
-    if (isListing) batch.listed.push(...seenOnline(observations));
+    if (isListing) batch.listed.push(...onlineUrls(observations));
     return null;
   }
 
-  function tell(ts: number): void {
+  function recordTime(ts: number): void {
     if (batch.newestTs === null || ts > batch.newestTs) batch.newestTs = ts;
   }
 
   return {
     add,
-    /** Whatever costs time when it is written. */
+    /** Number of records to write. */
     size: () => batch.observations.length + batch.files.length + batch.rejects.length,
-    /** From the beginning on. */
-    totals: () => ({ rows: taken.rows + batch.rows, rejected: taken.rejected + batch.rejects.length }),
+    /** Counts since the start of the import. */
+    totals: () => ({ rows: returned.rows + batch.rows, rejected: returned.rejected + batch.rejects.length }),
     take(): Batch {
       const full = batch;
-      taken.rows += full.rows;
-      taken.rejected += full.rejects.length;
+      returned.rows += full.rows;
+      returned.rejected += full.rejects.length;
       batch = { ...emptyBatch(), newestTs: full.newestTs, endsInReject: full.endsInReject };
       return full;
     },
@@ -108,7 +106,7 @@ function emptyBatch(): Batch {
   return { rows: 0, observations: [], files: [], rejects: [], listed: [], newestTs: null, endsInReject: false };
 }
 
-/** A row often tells two or three things of one URL, which is normalized once: that doubles the rate of reading. */
+/** Caches the last result: a row often has two or three observations of one URL. This doubles the read rate. */
 function createNormalizer() {
   let last = { text: '', normalized: normalizeUrl('') };
   return (text: string) => {
@@ -117,19 +115,19 @@ function createNormalizer() {
   };
 }
 
-/** Why a time cannot be one, or null. */
+/** Returns why a time is invalid, or null. */
 export function timeFault(ts: number, nowTs: number): string | null {
-  if (!Number.isSafeInteger(ts) || ts < 0) return 'ts: Unix seconds are needed, a whole number from 0 on';
-  return ts > nowTs + AHEAD_MAX_SECONDS ? 'ts: more than a day ahead of the clock' : null;
+  if (!Number.isSafeInteger(ts) || ts < 0) return 'ts: must be Unix seconds, a whole number from 0';
+  return ts > nowTs + FUTURE_MAX_SECONDS ? 'ts: more than a day in the future' : null;
 }
 
-/** The URLs of a row whose newest status there is online. */
-function seenOnline(observations: readonly Observation[]): ListedUrl[] {
+/** The URLs of a row whose newest status in that row is online. */
+function onlineUrls(observations: readonly Observation[]): ListedUrl[] {
   const newest = new Map<string, Observation & StatusObservation>();
   for (const observation of observations) {
     if (!hasStatus(observation)) continue;
-    const known = newest.get(observation.url);
-    if (known === undefined || byTime(known, observation) <= 0) newest.set(observation.url, observation);
+    const previous = newest.get(observation.url);
+    if (previous === undefined || byTime(previous, observation) <= 0) newest.set(observation.url, observation);
   }
   return [...newest.values()].filter(({ status }) => status === 'online').map(({ url, host }) => ({ url, host }));
 }
@@ -138,7 +136,7 @@ function hasStatus(observation: Observation): observation is Observation & Statu
   return observation.status !== null;
 }
 
-/** Databases do not keep NUL in a text. */
-function keptText(text: string): string {
+/** PostgreSQL rejects NUL and lone surrogates in text. */
+function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }

@@ -2,26 +2,25 @@ import { hash } from 'node:crypto';
 import { type FileDetails, type Observation, type ObservationInput, toObservation } from '../core/observation.ts';
 
 /**
- * Made-up data for a first look: every kind of event, several payloads, both families of addresses. All names are
- * reserved for documentation (RFC 2606, 6761), so are all addresses (RFC 5737, 3849) and networks (RFC 5398); the
- * hashes are those of short texts, not of files.
+ * Invented sample data: every kind of event, several payloads, IPv4 and IPv6. All host names (RFC 2606, 6761), addresses
+ * (RFC 5737, 3849) and AS numbers (RFC 5398) are reserved for documentation. The hashes are hashes of short texts, not
+ * of files.
  *
- * Times count back from the day on which it is made: with fixed ones the examples would leave the default window of
- * twelve months some day.
+ * Times are relative to today: fixed times would leave the default search window of twelve months.
  */
 export function demoObservations(now: number): Observation[] {
   const today = now - (now % DAY);
-  return STORIES.flatMap((story) => tell(story, today)).map(made);
+  return DEMO_URLS.flatMap((demoUrl) => toInputs(demoUrl, today)).map(requireObservation);
 }
 
-type Story = {
+type DemoUrl = {
   url: string;
   reporter: string;
-  /** Addresses of the host, where it has a name; each with its network. */
+  /** Addresses of a host name, each with its AS number. */
   at?: Record<string, number>;
-  /** The network of a host that is an address. */
+  /** The AS number of a host that is an address. */
   asn?: number;
-  /** Days before today, what was seen, and which file was served or why the URL was removed. */
+  /** Days before today, the status, and the served file or the reason of the removal. */
   seen: Sighting[];
 };
 
@@ -42,7 +41,7 @@ const FILES = {
   unknown: file('unknown', null, 'unknown', null, null, null),
 };
 
-const STORIES: Story[] = [
+const DEMO_URLS: DemoUrl[] = [
   {
     url: 'http://203.0.113.7/bin.sh',
     reporter: 'nightwatch',
@@ -185,21 +184,21 @@ function file(
   };
 }
 
-function tell({ url, reporter, at, asn, seen }: Story, today: number): ObservationInput[] {
+function toInputs({ url, reporter, at, asn, seen }: DemoUrl, today: number): ObservationInput[] {
   return seen.flatMap((sighting) => {
     const base = { ts: today - sighting[0] * DAY, url, reporter };
     const network = asn === undefined ? {} : { asn };
     const addresses = Object.entries(at ?? {}).map(([ip, asn]) => ({ ...base, status: null, ip, asn }));
-    return [{ ...base, ...network, ...whatWasSeen(sighting) }, ...addresses];
+    return [{ ...base, ...network, ...statusAndDetail(sighting) }, ...addresses];
   });
 }
 
-function whatWasSeen([, status, detail]: Sighting): Partial<ObservationInput> {
+function statusAndDetail([, status, detail]: Sighting): Partial<ObservationInput> {
   if (detail === undefined) return { status };
   return status === 'removed' ? { status, removal: detail } : { status, payload: FILES[detail] };
 }
 
-function made(input: ObservationInput): Observation {
+function requireObservation(input: ObservationInput): Observation {
   const result = toObservation(input);
   if (!result.ok) throw new Error(`demo data: ${input.url}: ${result.reason}`);
   return result.observation;

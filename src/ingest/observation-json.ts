@@ -1,21 +1,20 @@
+import { ASN_MAX } from '../core/ip/network.ts';
 import type { ObservationInput } from '../core/observation.ts';
 import { textFault } from '../core/text.ts';
 import { PAYLOAD_KEYS } from '../urls/wire.ts';
 
 export type ParsedObservationJson = { ok: true; input: ObservationInput } | { ok: false; reason: string };
 
-/** Clocks of reporters may run ahead, but not more than a day. */
-const MAX_AHEAD_SECONDS = 86_400;
-/** RFC 6793: four bytes. */
-export const ASN_MAX = 0xffff_ffff;
+/** Clocks differ, and sources write local time by mistake: a time may be up to a day in the future. */
+export const FUTURE_MAX_SECONDS = 86_400;
 export const SHA256_PATTERN = '^[0-9A-Fa-f]{64}$';
 
 const SHA256 = new RegExp(SHA256_PATTERN);
 
-/** Why a value is refused; null when it is not. */
+/** Returns why a value is refused, or null. */
 type Check = (value: unknown, nowTs: number) => string | null;
 
-const isText = (value: unknown) => (typeof value === 'string' ? textFault(value) : 'a string is needed');
+const isText = (value: unknown) => (typeof value === 'string' ? textFault(value) : 'must be a string');
 const orNull =
   (check: Check): Check =>
   (value, nowTs) =>
@@ -25,20 +24,21 @@ const isIntegerTo =
   (value) =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
       ? null
-      : `an integer from 0 to ${max} is needed`;
+      : `must be an integer from 0 to ${max}`;
+const FUTURE_TIME = 'more than a day in the future; times are Unix seconds, not milliseconds';
 const isTime: Check = (value, nowTs) =>
   isIntegerTo(Number.MAX_SAFE_INTEGER)(value, nowTs) ??
-  (Number(value) > nowTs + MAX_AHEAD_SECONDS ? 'more than a day ahead' : null);
+  (Number(value) > nowTs + FUTURE_MAX_SECONDS ? FUTURE_TIME : null);
 const isOneOf =
   (...values: unknown[]): Check =>
   (value) =>
-    values.includes(value) ? null : `one of ${values.map((one) => JSON.stringify(one)).join(', ')} is needed`;
+    values.includes(value) ? null : `must be one of ${values.map((one) => JSON.stringify(one)).join(', ')}`;
 const isAddresses: Check = (value) => {
   if (!Array.isArray(value)) return isText(value) && `${isText(value)}, or a list of strings`;
   return value.map(isText).find((fault) => fault !== null) ?? null;
 };
 const isSha256: Check = (value) =>
-  typeof value === 'string' && SHA256.test(value) ? null : '64 hexadecimal digits are needed';
+  typeof value === 'string' && SHA256.test(value) ? null : 'must be 64 hexadecimal digits';
 
 type PayloadName = (typeof PAYLOAD_KEYS)[number][1];
 
@@ -56,36 +56,36 @@ const PAYLOAD_CHECKS: Record<string, Check> = Object.fromEntries(
   PAYLOAD_KEYS.map(([key, name]) => [key, PAYLOAD_VALUES[name]]),
 );
 
-/** The URL's own rules are checked where it is normalized; it may be longer than other texts. */
+/** `normalizeUrl` checks the URL itself; a URL may be longer than other texts. */
 const CHECKS: Record<string, Check> = {
   ts: isTime,
-  url: (value) => (typeof value === 'string' ? null : 'a string is needed'),
+  url: (value) => (typeof value === 'string' ? null : 'must be a string'),
   status: isOneOf('online', 'offline', 'removed', null),
   removal: isText,
   reporter: isText,
   ip: isAddresses,
   asn: isIntegerTo(ASN_MAX),
   payload: (value, nowTs) => {
-    if (!isObject(value)) return 'an object is needed';
-    return Object.keys(value).length === 0 ? 'at least one key is needed' : faultOf(value, PAYLOAD_CHECKS, nowTs);
+    if (!isObject(value)) return 'must be an object';
+    return Object.keys(value).length === 0 ? 'must have at least one key' : faultOf(value, PAYLOAD_CHECKS, nowTs);
   },
 };
 
 /**
- * Reads an observation on paper: a line of JSON, or the value that it holds.
+ * Parses an observation in JSON: a line of text, or the parsed value.
  *
  *     {"ts":1731628800,"url":"http://203.0.113.7/a.sh","ip":"203.0.113.7","asn":64500,"payload":{"file_ext":"sh"}}
  *
- * Unknown keys are refused: a typo must not lose data silently. Addresses and the URL are left to `toObservation`.
+ * Unknown keys are refused: a typo must not lose data silently. `toObservation` checks addresses and the URL.
  */
 export function parseObservation(line: unknown, nowTs: number): ParsedObservationJson {
   const value = typeof line === 'string' ? parseJson(line) : line;
-  if (!isObject(value)) return { ok: false, reason: 'a JSON object is needed' };
+  if (!isObject(value)) return { ok: false, reason: 'must be a JSON object' };
   const reason = faultOf(value, CHECKS, nowTs) ?? missingKey(value) ?? contradiction(value);
   return reason === null ? { ok: true, input: toInput(value) } : { ok: false, reason };
 }
 
-/** One line without its end; what is left out stays out, keys stand in a fixed order. */
+/** One line without a line feed. Absent keys stay absent; the order of keys is fixed. */
 export function printObservation({ ts, url, status, removal, reporter, ip, asn, payload }: ObservationInput): string {
   const printed = payload && Object.fromEntries(PAYLOAD_KEYS.map(([key, name]) => [key, payload[name]]));
   return JSON.stringify({ ts, url, status, removal, reporter, ip, asn, payload: printed });
@@ -94,7 +94,8 @@ export function printObservation({ ts, url, status, removal, reporter, ip, asn, 
 function faultOf(value: Record<string, unknown>, checks: Record<string, Check>, nowTs: number): string | null {
   for (const [key, one] of Object.entries(value)) {
     const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
-    if (check === undefined) return `${JSON.stringify(key)} is no key here: ${Object.keys(checks).join(', ')}`;
+    if (check === undefined)
+      return `unknown key ${JSON.stringify(key)}; allowed keys: ${Object.keys(checks).join(', ')}`;
     const fault = check(one, nowTs);
     if (fault !== null) return `${key}: ${fault}`;
   }
@@ -106,17 +107,17 @@ function missingKey(value: Record<string, unknown>): string | null {
   return missing === undefined ? null : `${missing} is missing`;
 }
 
-/** What each key may be was checked before. */
+/** Checks combinations of keys; the types of the values are already checked. */
 function contradiction({ status, removal = '', ip, asn }: Record<string, unknown>): string | null {
-  if (removal !== '' && status !== 'removed') return 'removal goes with the status "removed" only';
+  if (removal !== '' && status !== 'removed') return 'removal is allowed only with status "removed"';
   const isSingle = typeof ip === 'string' || (Array.isArray(ip) && ip.length === 1);
-  return asn === undefined || isSingle ? null : 'asn needs a single ip';
+  return asn === undefined || isSingle ? null : 'asn is allowed only with a single ip';
 }
 
 function toInput({ payload, ...rest }: Record<string, unknown>): ObservationInput {
   if (!isObject(payload)) return rest as ObservationInput;
-  const told = PAYLOAD_KEYS.filter(([key]) => Object.hasOwn(payload, key));
-  return { ...rest, payload: Object.fromEntries(told.map(([key, name]) => [name, payload[key]])) } as ObservationInput;
+  const given = PAYLOAD_KEYS.filter(([key]) => Object.hasOwn(payload, key));
+  return { ...rest, payload: Object.fromEntries(given.map(([key, name]) => [name, payload[key]])) } as ObservationInput;
 }
 
 function parseJson(text: string): unknown {

@@ -1,4 +1,4 @@
-import { type Network, parseNetwork } from '../core/ip/network.ts';
+import { ASN_MAX, type Network, parseNetwork } from '../core/ip/network.ts';
 import { foldFamily } from '../core/text.ts';
 import { parseHostKey } from '../core/url/host.ts';
 import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
@@ -16,8 +16,6 @@ export type SearchKeyName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
 /** `reason` begins with the name of the key and tells what is accepted. */
 export type ParsedSearchKey = { ok: true; key: SearchKey } | { ok: false; reason: string };
 
-/** RFC 6793: four octets. */
-const ASN_MAX = 4_294_967_295;
 const FAMILY_MAX_LENGTH = 128;
 
 const ASN = /^(?:as)?(0|[1-9][0-9]{0,9})$/i;

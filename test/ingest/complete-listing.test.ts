@@ -3,17 +3,17 @@ import { suite, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 import type { Item } from '../../src/ingest/sources/format.ts';
 import { newestEventOf } from '../urls/answers.ts';
-import { importWorld, madeFormat, NO_SOURCE, NOW_TS, row, type World } from './import-world.ts';
+import { fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, type World } from './import-world.ts';
 
 const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.example/`) as [string, string, string, string];
 
-/** A listing that names these URLs, each seen online at `ts`. */
+/** The rows of a listing: these URLs, each seen online at `ts`. */
 function listed(ts: number, ...urls: string[]): Item[] {
   return urls.map((url, i) => row(i + 1, url, [ts, 'online']));
 }
 
 async function complete(world: World, items: Item[], options: object = {}) {
-  const format = madeFormat(async function* () {
+  const format = fakeFormat(async function* () {
     yield items;
   });
   return world.run({ format, source: NO_SOURCE, isComplete: true, ...options });
@@ -25,7 +25,7 @@ async function last({ store }: World, url: string): Promise<string> {
 }
 
 suite('a complete listing', () => {
-  test('takes what it leaves out offline, at its own time', async (t) => {
+  test('takes URLs that it does not list offline, at the time of the listing', async (t) => {
     const world = await importWorld(t);
     await complete(world, listed(100, A, B, C));
     const report = await complete(world, listed(200, A, B, D));
@@ -40,7 +40,7 @@ suite('a complete listing', () => {
     assert.deepEqual([again.wentOffline, again.eventsChanged, again.urlsAdded], [0, 0, 0]);
   });
 
-  test('ends the same in reverse order', async (t) => {
+  test('listings in any order end in the same statuses', async (t) => {
     const listings = [listed(100, A, B, C), listed(200, A, B, D), listed(300, A, C, D)];
     const orders = [[0, 1, 2] as const, [2, 1, 0] as const, [1, 2, 0] as const];
     const results: unknown[] = [];
@@ -57,13 +57,13 @@ suite('a complete listing', () => {
 
   const times: [string, Item[], number | null, number][] = [
     ['the newest time in its rows', listed(200, A, B), null, 200],
-    ['also where that stands in a row that is not the last', [...listed(200, A), ...listed(150, B)], null, 200],
-    ['its banner, where that is later', [{ kind: 'time', ts: 250 }, ...listed(200, A, B)], null, 250],
-    ['its rows, where those are later', [{ kind: 'time', ts: 150 }, ...listed(200, A, B)], null, 200],
-    ['what the operator says', [{ kind: 'time', ts: 250 }, ...listed(200, A, B)], 220, 220],
+    ['the newest time in its rows, if that is not in the last row', [...listed(200, A), ...listed(150, B)], null, 200],
+    ['its banner, if that is later', [{ kind: 'time', ts: 250 }, ...listed(200, A, B)], null, 250],
+    ['its rows, if those are later', [{ kind: 'time', ts: 150 }, ...listed(200, A, B)], null, 200],
+    ['--as-of', [{ kind: 'time', ts: 250 }, ...listed(200, A, B)], 220, 220],
   ];
   for (const [what, items, asOfTs, expected] of times) {
-    test(`has the time of ${what}`, async (t) => {
+    test(`takes its time from ${what}`, async (t) => {
       const world = await importWorld(t);
       await complete(world, listed(100, A, B, C));
       assert.equal((await complete(world, items, { asOfTs })).listingTs, expected);
@@ -71,14 +71,14 @@ suite('a complete listing', () => {
     });
   }
 
-  test('does not name what its row calls offline', async (t) => {
+  test('a URL that its row reports as offline is not listed', async (t) => {
     const world = await importWorld(t);
     await complete(world, listed(100, A, B, C));
     await complete(world, [...listed(200, A, B), row(3, C, [50, 'online'], [80, 'offline'])]);
     assert.equal(await last(world, C), 'offline@200');
   });
 
-  test('of another feed takes nothing of this one offline', async (t) => {
+  test('a listing of another feed takes no URL of this feed offline', async (t) => {
     const world = await importWorld(t);
     await complete(world, listed(100, A, B, C));
     const report = await complete(world, listed(200, A, B), { feed: 'other' });
@@ -86,10 +86,10 @@ suite('a complete listing', () => {
     assert.equal(await last(world, C), 'added@100');
   });
 
-  test('that was cut off takes nothing offline', async (t) => {
+  test('a truncated listing takes no URL offline', async (t) => {
     const world = await importWorld(t);
     await complete(world, listed(100, A, B, C));
-    const format = madeFormat(async function* () {
+    const format = fakeFormat(async function* () {
       yield listed(200, A, B);
       throw new AppError('bad_request', 'the file ends in the middle');
     });
@@ -98,13 +98,18 @@ suite('a complete listing', () => {
   });
 
   const refusals: [string, Item[], object, RegExp][] = [
-    ['would take more than half offline', listed(200, A), {}, /take 2 of the 3 online URLs of feed offline.*--force/],
-    ['has a last row that is no row', [...listed(200, A, B), bad(3)], {}, /cut off.*--force/],
-    ['has no time', [], {}, /no time in it: tell it with --as-of/],
-    ['is of the future', listed(200, A, B), { asOfTs: NOW_TS + 100_000 }, /more than a day ahead/],
+    [
+      'would take more than half offline',
+      listed(200, A),
+      {},
+      /would take 2 of the 3 online URLs of feed offline, .*no URL was taken offline\. .*--force/,
+    ],
+    ['has an invalid last row', [...listed(200, A, B), bad(3)], {}, /cut off.*--force/],
+    ['has no time', [], {}, /contains no time\. .*--as-of/],
+    ['is in the future', listed(200, A, B), { asOfTs: NOW_TS + 100_000 }, /more than a day in the future\. .*--as-of/],
   ];
   for (const [what, items, options, message] of refusals) {
-    test(`that ${what} is refused, and its rows stay`, async (t) => {
+    test(`a listing that ${what} is refused, and its rows stay applied`, async (t) => {
       const world = await importWorld(t);
       await complete(world, listed(100, A, B, C));
       const report = await complete(world, items, options);
@@ -116,24 +121,24 @@ suite('a complete listing', () => {
     });
   }
 
-  test('is applied when it is forced', async (t) => {
+  test('a refused listing is applied with isForced', async (t) => {
     const world = await importWorld(t);
     await complete(world, listed(100, A, B, C));
     const report = await complete(world, [...listed(200, A), bad(2)], { isForced: true });
     assert.deepEqual([report.outcome, report.wentOffline], ['done', 2]);
   });
 
-  test('half is not more than half', async (t) => {
+  test('a listing that takes exactly half of the URLs offline is applied', async (t) => {
     const world = await importWorld(t);
     await complete(world, listed(100, A, B, C, D));
     assert.equal((await complete(world, listed(200, A, B))).wentOffline, 2);
   });
 
-  test('that is stopped takes nothing offline', async (t) => {
+  test('a stopped import takes no URL offline', async (t) => {
     const world = await importWorld(t);
     await complete(world, listed(100, A, B, C));
     const controller = new AbortController();
-    const format = madeFormat(async function* () {
+    const format = fakeFormat(async function* () {
       yield listed(200, A, B);
       controller.abort();
     });
@@ -142,7 +147,7 @@ suite('a complete listing', () => {
     assert.equal(await last(world, C), 'added@100');
   });
 
-  test('a dry run tells its time', async (t) => {
+  test('a dry run reports the time of the listing', async (t) => {
     const report = await complete(await importWorld(t), listed(200, A), { into: null });
     assert.deepEqual([report.outcome, report.listingTs], ['done', 200]);
   });

@@ -10,7 +10,7 @@ import { historyOf } from '../urls/answers.ts';
 const NOW = 1_794_700_000;
 const demo = demoObservations(NOW);
 
-test('demo data uses reserved names, addresses and networks only', () => {
+test('demo data uses only reserved host names, addresses and AS numbers', () => {
   const documentation = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32'].map((text) => {
     const parsed = parseNetwork(text);
     assert.ok(parsed.ok);
@@ -28,11 +28,11 @@ test('demo data uses reserved names, addresses and networks only', () => {
   }
 });
 
-test('demo data lies in the past and inside the default window', () => {
+test('demo data is in the past and inside the default search window', () => {
   for (const { ts } of demo) assert.ok(ts <= NOW && ts > NOW - 300 * 86_400);
 });
 
-test('demo data shows every kind of event, several payloads, both families of addresses', async (t) => {
+test('demo data has every kind of event, several payloads, IPv4 and IPv6 addresses', async (t) => {
   const store = await openIntelligence({ dataDir: temporaryFolder(t) });
   t.after(() => store.close());
   await store.apply(demo);

@@ -14,7 +14,7 @@ export type World = {
   run(options: Pick<ImportOptions, 'format' | 'source'> & Partial<ImportOptions>): ReturnType<typeof runImport>;
 };
 
-/** Empty data, gone after the test, and imports into it. */
+/** Empty stores that are deleted after the test, and a function that imports into them. */
 export async function importWorld(t: TestContext): Promise<World> {
   const dataDir = temporaryFolder(t);
   const [store, control] = [await openIntelligence({ dataDir }), await openControl({ dataDir })];
@@ -37,14 +37,14 @@ async function* chunks(texts: readonly string[]): AsyncGenerator<Buffer> {
   for (const text of texts) yield Buffer.from(text);
 }
 
-/** A format whose rows are made here; what it is read from does not matter. */
-export function madeFormat(read: () => AsyncIterable<Item[]>): Format {
-  return { name: 'made', summary: '', read };
+/** A format that ignores its source and returns these items. */
+export function fakeFormat(read: () => AsyncIterable<Item[]>): Format {
+  return { name: 'fake', summary: '', read };
 }
 
 export const NO_SOURCE = textSource();
 
-/** The row of a URL that was seen at some times. */
+/** A row with one observation of the URL for each time. */
 export function row(line: number, url: string, ...seen: [ts: number, status: 'online' | 'offline'][]): Item {
   return { kind: 'observations', line, text: url, inputs: seen.map(([ts, status]) => ({ url, ts, status })) };
 }

@@ -8,7 +8,7 @@ import type { Item } from '../../src/ingest/sources/format.ts';
 import type { Reject } from '../../src/ingest/store.ts';
 import { lastOf } from '../urls/answers.ts';
 import { factsOf } from '../urls/contract/observations.ts';
-import { importWorld, madeFormat, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
+import { fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
 
 const CSV = `# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter
 "3","2026-01-01 00:00:00","http://198.51.100.7/a","online","2026-01-02 00:00:00","malware_download","elf","https://x.example/3/","ada"
@@ -17,11 +17,11 @@ const CSV = `# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,
 `;
 
 suite('an import', () => {
-  test('says what it did, and the same again changes nothing', async (t) => {
+  test('reports what it did, and a second import of the same source changes nothing', async (t) => {
     const { run, store, control } = await importWorld(t);
     const first = await run({ format: urlhausCsv, source: textSource(CSV) });
-    const { seconds, firstRejects, ...told } = first;
-    assert.deepEqual(told, {
+    const { seconds, firstRejects, ...summary } = first;
+    assert.deepEqual(summary, {
       id: 1,
       outcome: 'done',
       error: null,
@@ -43,13 +43,13 @@ suite('an import', () => {
     assert.deepEqual([urlsAdded, eventsChanged, resolutionsChanged], [0, 0, 0]);
 
     const [, record] = await control.imports({ limit: 10 });
-    const { id, outcome, error, listingTs, ...counts } = told;
+    const { id, outcome, error, listingTs, ...counts } = summary;
     const start = { format: 'urlhaus-csv', feed: 'feed', source: 'text', startedTs: NOW_TS };
     assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error });
     assert.deepEqual(firstRejects, await rejectsOf({ control }, 1));
   });
 
-  test('puts rows aside with line, reason and text', async (t) => {
+  test('stores rejected rows with line, reason and text', async (t) => {
     const world = await importWorld(t);
     const tooNew = NOW_TS + 86_401;
     const items: Item[] = [
@@ -60,7 +60,7 @@ suite('an import', () => {
       row(5, 'http://c.example/', [1.5, 'online']),
       { kind: 'reject', line: 6, text: 'a\0b\ud800', reason: 'why not' },
     ];
-    const report = await world.run({ format: madeFormat(() => pages(items, 2)), source: NO_SOURCE });
+    const report = await world.run({ format: fakeFormat(() => pages(items, 2)), source: NO_SOURCE });
     assert.deepEqual([report.read, report.rejected, report.urlsAdded, report.observations], [6, 4, 2, 2]);
     const rejects = await rejectsOf(world, report.id ?? 0);
     assert.deepEqual(
@@ -68,16 +68,16 @@ suite('an import', () => {
       [2, 4, 5, 6],
     );
     assert.match(rejects[0]?.reason ?? '', /^url: /);
-    assert.match(rejects[1]?.reason ?? '', /more than a day ahead/);
+    assert.match(rejects[1]?.reason ?? '', /more than a day in the future/);
     assert.match(rejects[2]?.reason ?? '', /whole number/);
     assert.deepEqual(rejects[3], { line: 6, reason: 'why not', text: 'a\ufffdb\ufffd' });
     assert.equal(await world.store.urlId('http://c.example/'), null, 'a row is rejected as a whole');
   });
 
-  test('keeps the first 10,000 rejects and counts all', async (t) => {
+  test('stores the first 10,000 rejects and counts all', async (t) => {
     const world = await importWorld(t);
     const bad = Array.from({ length: 10_500 }, (_, i): Item => ({ kind: 'reject', line: i, text: '', reason: 'bad' }));
-    const report = await world.run({ format: madeFormat(() => pages(bad, 700)), source: NO_SOURCE });
+    const report = await world.run({ format: fakeFormat(() => pages(bad, 700)), source: NO_SOURCE });
     assert.equal(report.rejected, 10_500);
     assert.equal(report.firstRejects.length, 5);
     const kept = await rejectsOf(world, report.id ?? 0);
@@ -85,11 +85,11 @@ suite('an import', () => {
     assert.equal(kept.at(-1)?.line, 9_999);
   });
 
-  test('with isStrict stops at the first reject, and applies nothing more', async (t) => {
+  test('with isStrict it stops at the first reject and applies no later batch', async (t) => {
     const { run, store, control } = await importWorld(t);
     const rows = manyRows(BATCH_SIZE + 10);
     rows[BATCH_SIZE + 5] = { kind: 'reject', line: 4_711, text: 'x', reason: 'bad' };
-    await assert.rejects(run({ format: madeFormat(() => pages(rows, 100)), source: NO_SOURCE, isStrict: true }), {
+    await assert.rejects(run({ format: fakeFormat(() => pages(rows, 100)), source: NO_SOURCE, isStrict: true }), {
       name: 'AppError',
       message: /line 4711: bad/,
     });
@@ -100,7 +100,7 @@ suite('an import', () => {
     assert.match(record?.error ?? '', /line 4711/);
   });
 
-  test('without a store it reads and checks everything', async (t) => {
+  test('a dry run reads and checks everything', async (t) => {
     const { run, control } = await importWorld(t);
     const report = await run({ format: urlhausCsv, source: textSource(CSV), into: null });
     assert.deepEqual([report.id, report.read, report.observations, report.rejected], [null, 3, 5, 1]);
@@ -108,31 +108,34 @@ suite('an import', () => {
     assert.deepEqual(await control.imports({ limit: 1 }), []);
   });
 
-  test('looks up the networks of addresses that came without one', async (t) => {
+  test('looks up the AS number of addresses that have none in the data', async (t) => {
     const { run, store } = await importWorld(t);
     const item: Item = row(1, 'http://198.51.100.7/', [10, 'online']);
     const inputs = [{ ts: 10, url: 'http://198.51.100.8/', asn: 7 }];
     const given: Item = { kind: 'observations', line: 2, text: '', inputs };
     const lookupAsn = (ip: Uint8Array) => 64_500 + (ip[15] ?? 0);
-    await run({ format: madeFormat(() => pages([item, given], 2)), source: NO_SOURCE, lookupAsn });
+    await run({ format: fakeFormat(() => pages([item, given], 2)), source: NO_SOURCE, lookupAsn });
     assert.equal(await matches(store, 64_507), 1);
     assert.equal(await matches(store, 7), 1, 'what the data says wins');
   });
 
-  test('a source that fails is told; what was applied stays, and a second run ends as one clean run', async (t) => {
-    const [cut, clean] = [await importWorld(t), await importWorld(t)];
+  test('if the source fails, the applied batches stay, and a second import ends in the same state as a single one', async (t) => {
+    const [interrupted, clean] = [await importWorld(t), await importWorld(t)];
     const rows = manyRows(BATCH_SIZE * 3);
-    async function* cutOff() {
+    async function* truncated() {
       yield* pages(rows.slice(0, BATCH_SIZE * 2 + 100), 250);
       throw new AppError('bad_request', 'the file ends in the middle');
     }
-    await assert.rejects(cut.run({ format: madeFormat(cutOff), source: NO_SOURCE }), { message: /in the middle/ });
-    const [record] = await cut.control.imports({ limit: 1 });
+    await assert.rejects(interrupted.run({ format: fakeFormat(truncated), source: NO_SOURCE }), {
+      message: /in the middle/,
+    });
+    const [record] = await interrupted.control.imports({ limit: 1 });
     assert.deepEqual([record?.outcome, record?.error], ['failed', 'the file ends in the middle']);
     assert.equal(record?.counts.urlsAdded, BATCH_SIZE * 2);
 
-    for (const { run } of [cut, clean]) await run({ format: madeFormat(() => pages(rows, 250)), source: NO_SOURCE });
-    assert.deepEqual(await exported(cut), await exported(clean));
+    for (const { run } of [interrupted, clean])
+      await run({ format: fakeFormat(() => pages(rows, 250)), source: NO_SOURCE });
+    assert.deepEqual(await exported(interrupted), await exported(clean));
   });
 
   test('rows in any order leave the same last statuses', async (t) => {
@@ -143,14 +146,14 @@ suite('an import', () => {
     const results: unknown[] = [];
     for (const order of orders) {
       const { run, store } = await importWorld(t);
-      await run({ format: madeFormat(() => pages(order, 40)), source: NO_SOURCE });
+      await run({ format: fakeFormat(() => pages(order, 40)), source: NO_SOURCE });
       results.push(await Promise.all(Array.from({ length: 50 }, async (_, i) => statusOf(store, urlOf(i)))));
     }
     assert.deepEqual(results[1], results[0]);
     assert.deepEqual(results[2], results[0]);
   });
 
-  test('stops after the batch that is being written, and says so', async (t) => {
+  test('stops after the current batch and reports it', async (t) => {
     const { run, store, control } = await importWorld(t);
     const controller = new AbortController();
     let isClosed = false;
@@ -164,7 +167,7 @@ suite('an import', () => {
         isClosed = true;
       }
     }
-    const report = await run({ format: madeFormat(endless), source: NO_SOURCE, signal: controller.signal });
+    const report = await run({ format: fakeFormat(endless), source: NO_SOURCE, signal: controller.signal });
     assert.equal(report.outcome, 'stopped');
     assert.equal(isClosed, true, 'the source is closed');
     assert.equal(report.read, BATCH_SIZE);
@@ -172,7 +175,7 @@ suite('an import', () => {
     assert.equal((await control.import(report.id ?? 0))?.outcome, 'stopped');
   });
 
-  test('stops also while its source is silent', async (t) => {
+  test('stops while it is waiting for its source', async (t) => {
     const { run } = await importWorld(t);
     const controller = new AbortController();
     async function* silent() {
@@ -180,19 +183,19 @@ suite('an import', () => {
       setImmediate(() => controller.abort());
       await new Promise(() => {});
     }
-    const report = await run({ format: madeFormat(silent), source: NO_SOURCE, signal: controller.signal });
+    const report = await run({ format: fakeFormat(silent), source: NO_SOURCE, signal: controller.signal });
     assert.equal(report.outcome, 'stopped');
   });
 
-  test('reads on while it writes, but not far ahead', async (t) => {
+  test('reads the next rows while it writes, but only a few batches ahead', async (t) => {
     const world = await importWorld(t);
-    let [underWay, most, read, readWhileWriting] = [0, 0, 0, 0];
+    let [running, maxRunning, read, readWhileWriting] = [0, 0, 0, 0];
     const apply: Intelligence['apply'] = async (observations) => {
-      most = Math.max(most, ++underWay);
+      maxRunning = Math.max(maxRunning, ++running);
       const before = read;
       const report = await world.store.apply(observations);
       readWhileWriting = Math.max(readWhileWriting, read - before);
-      underWay--;
+      running--;
       return report;
     };
     async function* counted() {
@@ -202,26 +205,26 @@ suite('an import', () => {
       }
     }
     const into = { control: world.control, store: { ...world.store, apply } };
-    await world.run({ format: madeFormat(counted), source: NO_SOURCE, into });
-    assert.equal(most, 2);
-    assert.ok(readWhileWriting >= BATCH_SIZE / 2, `${readWhileWriting} rows were read meanwhile`);
+    await world.run({ format: fakeFormat(counted), source: NO_SOURCE, into });
+    assert.equal(maxRunning, 2);
+    assert.ok(readWhileWriting >= BATCH_SIZE / 2, `${readWhileWriting} rows were read during a write`);
     assert.ok(readWhileWriting <= BATCH_SIZE * 3, `${readWhileWriting} rows were read ahead`);
   });
 
-  test('a store that fails ends it with the reason', async (t) => {
+  test('an error of the store ends the import, and its message is stored', async (t) => {
     const world = await importWorld(t);
     const apply = () => Promise.reject(new AppError('unavailable', 'disk full'));
     const into = { control: world.control, store: { ...world.store, apply } };
-    const run = world.run({ format: madeFormat(() => pages(manyRows(BATCH_SIZE * 4), 500)), source: NO_SOURCE, into });
+    const run = world.run({ format: fakeFormat(() => pages(manyRows(BATCH_SIZE * 4), 500)), source: NO_SOURCE, into });
     await assert.rejects(run, { message: 'disk full' });
     assert.equal((await world.control.imports({ limit: 1 }))[0]?.error, 'disk full');
   });
 
-  test('tells how far it is', async (t) => {
+  test('reports its progress', async (t) => {
     const { run } = await importWorld(t);
     const shown: number[] = [];
     const onProgress = ({ rows }: { rows: number }) => shown.push(rows);
-    await run({ format: madeFormat(() => pages(manyRows(5_000), 1_000)), source: NO_SOURCE, onProgress });
+    await run({ format: fakeFormat(() => pages(manyRows(5_000), 1_000)), source: NO_SOURCE, onProgress });
     assert.deepEqual(shown, [1_000, 2_000, 3_000, 4_000, 5_000]);
   });
 });

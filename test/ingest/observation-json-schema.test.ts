@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type TSchema, Type } from 'typebox';
 import Value from 'typebox/value';
+import { ASN_MAX } from '../../src/core/ip/network.ts';
 import { TEXT_MAX_LENGTH, TEXT_PATTERN } from '../../src/core/text.ts';
 import { MAX_INTEGER, Timestamp } from '../../src/http/scalars.ts';
-import { ASN_MAX, parseObservation, SHA256_PATTERN } from '../../src/ingest/observation-json.ts';
+import { parseObservation, SHA256_PATTERN } from '../../src/ingest/observation-json.ts';
 import { accepted, GOOD, NOW, refused } from '../vectors/observation-json.ts';
 
 const Text = Type.String({ maxLength: TEXT_MAX_LENGTH, pattern: TEXT_PATTERN });
@@ -25,7 +26,7 @@ const ObservedPayloadJson = Type.Object(
   { additionalProperties: false, minProperties: 1, description: 'Its ts defaults to that of the observation.' },
 );
 
-/** An independent description of a line of an `ndjson` import or export, but for what depends on the clock. */
+/** An independent schema of a line of `ndjson`, without the checks that depend on the clock. */
 const ObservationLine = Type.Object(
   {
     ts: Timestamp,
@@ -61,9 +62,9 @@ for (const { why, line } of accepted) {
 
 for (const { why, line, reason } of refused) {
   const value = typeof line === 'string' ? parsed(line) : { ...GOOD, ...line };
-  const isOfTheClock = reason.includes('more than');
-  test(`the schema ${isOfTheClock ? 'cannot refuse' : 'refuses'}: ${why}`, () => {
-    assert.equal(Value.Check(ObservationLine, value), isOfTheClock);
+  const dependsOnClock = reason.includes('more than');
+  test(`the schema ${dependsOnClock ? 'cannot refuse' : 'refuses'}: ${why}`, () => {
+    assert.equal(Value.Check(ObservationLine, value), dependsOnClock);
   });
 }
 
@@ -78,7 +79,7 @@ const keyed = (keys: string[]) =>
 const payload = keyed(['ts', 'mime_type', 'file_size', 'file_name', 'sha256_hash', 'malware-family', 'sha256']);
 const line = fc
   .tuple(keyed(['status', 'removal', 'reporter', 'ip', 'asn', 'unknown', 'url']), fc.option(payload))
-  .map(([rest, told]) => ({ ...GOOD, ...rest, ...(told && { payload: told }) }));
+  .map(([rest, given]) => ({ ...GOOD, ...rest, ...(given && { payload: given }) }));
 
 test('schema and code accept the same lines', () => {
   let accepted = 0;
@@ -90,7 +91,7 @@ test('schema and code accept the same lines', () => {
     }),
     { numRuns: 20_000 },
   );
-  assert.ok(accepted > 500, `only ${accepted} were accepted: the cases are one-sided`);
+  assert.ok(accepted > 500, `only ${accepted} were accepted: the generated cases are unbalanced`);
 });
 
 function parsed(text: string): unknown {

@@ -21,7 +21,7 @@ for (const { why, line, reason } of refused) {
   });
 }
 
-test('what is printed is read as it was', () => {
+test('a printed observation is parsed to the same value', () => {
   fc.assert(
     fc.property(observation, (input) => {
       const line = printObservation(input);
@@ -31,7 +31,7 @@ test('what is printed is read as it was', () => {
   );
 });
 
-test('the order of keys does not depend on the observation', () => {
+test('the order of keys is fixed', () => {
   const line = printObservation({
     payload: { family: 'Mirai', ts: 2 },
     reporter: 'nick',

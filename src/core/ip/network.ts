@@ -22,6 +22,9 @@ const PREFIX_REASON =
   'ip must have a prefix of 0 to 32 for IPv4 or 0 to 128 for IPv6 after the slash, without leading zeros or netmask: ' +
   '192.0.2.0/24, 2001:db8::/32';
 
+/** The largest AS number: four octets (RFC 6793). */
+export const ASN_MAX = 0xffff_ffff;
+
 const IPV4_BITS = 32;
 const IPV6_BITS = 128;
 /** The length of ::ffff:0:0/96, in whose 32 free bits the keys of IPv4 live. */
