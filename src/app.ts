@@ -106,7 +106,7 @@ export async function openApp(settings: Settings): Promise<App> {
     );
     const { verify } = opened(createPasswordVerifier());
     const login = createLogin({
-      ...{ control, authenticator, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome },
+      ...{ store: control, authenticator, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome },
       ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
     });
     const charging = createCharging(counters);

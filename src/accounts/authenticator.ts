@@ -1,18 +1,25 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { bearerToken, tokenInvalid } from './bearer.ts';
-import type { Caller } from './caller.ts';
-import { readSnapshot, type Snapshot } from './snapshot.ts';
+import { type AccountCaller, readSnapshot, type Snapshot } from './snapshot.ts';
 import type { Account, AccountStore } from './store.ts';
 import type { Tokens } from './tokens.ts';
 
-/** What a node knows about accounts, tiers and keys: a copy that is at most five seconds behind the store. */
+/**
+ * Verifies tokens against a snapshot of accounts, tiers and keys at most five seconds behind the store:
+ *
+ *     Authorization header → cached: the caller, without further work
+ *                          → token → signature and claims (`tokens.ts`) → account → its limits → cached
+ */
 export type Authenticator = {
-  /** Who sent this Authorization header. At once for a token seen before; throws `unauthorized`, `forbidden`, `unavailable`. */
-  authenticate(authorization: string | undefined): Caller | Promise<Caller>;
-  /** To sign with the key that is newest now. */
+  /**
+   * The caller who sent this Authorization header; no promise for a cached header. Throws `unauthorized`, `forbidden`
+   * or `unavailable`.
+   */
+  authenticate(authorization: string | undefined): AccountCaller | Promise<AccountCaller>;
+  /** Refreshes first, so that the newest key signs. */
   tokens(): Promise<Tokens>;
-  /** Looks into the store now and not only with the next poll. */
+  /** Compares the snapshot with the store now instead of with the next poll. */
   refresh(): Promise<void>;
   close(): void;
 };
@@ -22,69 +29,69 @@ export type AuthenticatorOptions = {
   issuer: string;
   pollMs?: number;
   sleep?: (ms: number) => Promise<unknown>;
-  /** Told of every poll that failed. */
+  /** Called after every poll that failed. */
   onFailure?: (error: unknown) => void;
 };
 
-/** Disabling, revocation and rotation act within five seconds; whoever cannot be sure of that does not answer. */
-const TRUST_MS = 5_000;
+/** Disabling, revocation and rotation take effect within five seconds; an older snapshot is not used. */
+const MAX_SNAPSHOT_AGE_MS = 5_000;
 const POLL_MS = 1_000;
-/** How long a request waits for a store that was away. */
-const PATIENCE_MS = 1_000;
-/** Bad tokens make us look into the store at most this often. */
-const RECHECK_MS = 100;
+/** How long a request waits for the store when the snapshot is too old. */
+const REFRESH_TIMEOUT_MS = 1_000;
+/** Invalid tokens cause a refresh at most this often. */
+const MIN_REFRESH_INTERVAL_MS = 100;
 
-export async function openAuthenticator(control: AccountStore, options: AuthenticatorOptions): Promise<Authenticator> {
+export async function openAuthenticator(store: AccountStore, options: AuthenticatorOptions): Promise<Authenticator> {
   const { nowMs, issuer, pollMs = POLL_MS, sleep = waitUnref, onFailure = () => {} } = options;
-  let confirmedMs = nowMs();
-  let snapshot = await readSnapshot(control, await control.version(), issuer);
+  let checkedMs = nowMs();
+  let snapshot = await readSnapshot(store, await store.version(), issuer);
   let refreshing: Promise<void> | null = null;
 
-  /** One at a time, however many ask. */
+  /** Concurrent calls share one refresh. */
   function refresh(): Promise<void> {
-    refreshing ??= reread().finally(() => {
+    refreshing ??= compareWithStore().finally(() => {
       refreshing = null;
     });
     return refreshing;
   }
 
-  async function reread(): Promise<void> {
-    const askedMs = nowMs();
-    const version = await control.version();
-    if (version !== snapshot.version) snapshot = await readSnapshot(control, version, issuer);
-    confirmedMs = askedMs;
+  async function compareWithStore(): Promise<void> {
+    const startedMs = nowMs();
+    const version = await store.version();
+    if (version !== snapshot.version) snapshot = await readSnapshot(store, version, issuer);
+    checkedMs = startedMs;
   }
 
-  /** A clock that was set back is no confirmation either. */
-  const isConfirmed = (now: number): boolean => Math.abs(now - confirmedMs) <= TRUST_MS;
+  /** The absolute difference, because the clock may have been set back. */
+  const isFresh = (now: number): boolean => Math.abs(now - checkedMs) <= MAX_SNAPSHOT_AGE_MS;
 
-  /** After a pause of the whole process only a look is missing; a store that is away gets no more than our patience. */
-  async function confirmed(): Promise<Snapshot> {
-    if (isConfirmed(nowMs())) return snapshot;
-    await Promise.race([refresh().catch(onFailure), sleep(PATIENCE_MS)]);
-    if (isConfirmed(nowMs())) return snapshot;
-    throw new AppError('unavailable', 'The state of accounts could not be confirmed for more than 5 s');
+  /** Refreshes first when the snapshot is too old: the process was paused, or the polls failed. */
+  async function freshSnapshot(): Promise<Snapshot> {
+    if (isFresh(nowMs())) return snapshot;
+    await Promise.race([refresh().catch(onFailure), sleep(REFRESH_TIMEOUT_MS)]);
+    if (isFresh(nowMs())) return snapshot;
+    throw new AppError('unavailable', 'The account database has not responded for more than 5 s; try again later');
   }
 
-  async function admit(token: string): Promise<Caller> {
-    const snapshot = await confirmed();
-    const caller = (await callerOf(token, snapshot, nowMs())) ?? (await admitByNews(token, snapshot));
+  async function authenticateToken(token: string): Promise<AccountCaller> {
+    const current = await freshSnapshot();
+    const caller = (await verifyToken(token, current, nowMs())) ?? (await verifyAfterRefresh(token, current));
     if (caller === null) throw tokenInvalid();
     return caller;
   }
 
-  /** A token from another node may be newer than our copy: made after a new password, or by a key just added. */
-  async function admitByNews(token: string, seen: Snapshot): Promise<Caller | null> {
-    if (nowMs() - confirmedMs >= RECHECK_MS) await refresh().catch(onFailure);
-    return snapshot === seen ? null : callerOf(token, snapshot, nowMs());
+  /** Another node may have issued the token after a change that `older` does not have: a new password or a new key. */
+  async function verifyAfterRefresh(token: string, older: Snapshot): Promise<AccountCaller | null> {
+    if (nowMs() - checkedMs >= MIN_REFRESH_INTERVAL_MS) await refresh().catch(onFailure);
+    return snapshot === older ? null : verifyToken(token, snapshot, nowMs());
   }
 
   const timer = setInterval(() => void refresh().catch(onFailure), pollMs).unref();
   return {
     authenticate(authorization) {
       const now = nowMs();
-      const known = isConfirmed(now) ? snapshot.verified.callerOf(authorization, now) : null;
-      return known ?? admit(bearerToken(authorization));
+      const cached = isFresh(now) ? snapshot.verifiedHeaders.get(authorization, now) : null;
+      return cached ?? authenticateToken(bearerToken(authorization));
     },
     async tokens() {
       await refresh();
@@ -95,24 +102,25 @@ export async function openAuthenticator(control: AccountStore, options: Authenti
   };
 }
 
-/** Null when the token is not, or no longer, one of an account of ours. */
-async function callerOf(token: string, snapshot: Snapshot, nowMs: number): Promise<Caller | null> {
+/** Null when the token is invalid, its account does not exist, or its generation is not the account's. */
+async function verifyToken(token: string, snapshot: Snapshot, nowMs: number): Promise<AccountCaller | null> {
   const claims = snapshot.tokens.verify(token, Math.floor(nowMs / 1000));
   const account = claims && (await snapshot.account(claims.sub));
   if (claims === null || account === null || account.generation !== claims.ver) return null;
-  const caller = permitted(account, snapshot);
-  snapshot.verified.keep(token, caller, claims.exp * 1000);
+  const caller = toCaller(account, snapshot);
+  snapshot.verifiedHeaders.add(token, caller, claims.exp * 1000);
   return caller;
 }
 
-function permitted(account: Account, snapshot: Snapshot): Caller {
+/** Throws `forbidden` when the account is disabled or its tier does not exist. */
+function toCaller(account: Account, snapshot: Snapshot): AccountCaller {
   if (!account.isEnabled) throw new AppError('forbidden', 'The account is disabled; ask the operator');
   const limits = snapshot.limits(account.tier);
   if (limits === null) throw new AppError('forbidden', 'The tier of the account no longer exists; ask the operator');
   return { account, limits };
 }
 
-/** Does not keep the process from ending. */
+/** Does not keep the process running. */
 function waitUnref(ms: number): Promise<void> {
   return wait(ms, undefined, { ref: false });
 }

@@ -1,7 +1,7 @@
-/** A Map that forgets: entries older than `lifeMs`, and the oldest ones when there are more than `maxEntries`. */
+/** A Map that evicts entries older than `lifeMs`, and the oldest entries beyond `maxEntries`. */
 export type ExpiringMap<V> = {
   get(key: string, nowMs: number): V | undefined;
-  /** Begins the life of the entry anew. */
+  /** Restarts the lifetime of the entry. */
   set(key: string, value: V, nowMs: number): void;
   delete(key: string): void;
   readonly size: number;
@@ -11,8 +11,8 @@ export function createExpiringMap<V>(options: { maxEntries: number; lifeMs: numb
   const { maxEntries, lifeMs } = options;
   const entries = new Map<string, { value: V; setMs: number }>();
 
-  /** A Map keeps the order of insertion, and all lives are equally long: the oldest stand first. */
-  function forget(nowMs: number): void {
+  /** A Map keeps the order of insertion and all lifetimes are equal, so the oldest entries come first. */
+  function evict(nowMs: number): void {
     for (const [key, { setMs }] of entries) {
       if (nowMs - setMs < lifeMs && entries.size <= maxEntries) return;
       entries.delete(key);
@@ -27,7 +27,7 @@ export function createExpiringMap<V>(options: { maxEntries: number; lifeMs: numb
     set(key, value, nowMs) {
       entries.delete(key);
       entries.set(key, { value, setMs: nowMs });
-      forget(nowMs);
+      evict(nowMs);
     },
     delete(key) {
       entries.delete(key);

@@ -5,28 +5,28 @@ import type { AccountStore } from './store.ts';
 
 export type FirstAccount = { username: string; password: string };
 
-export const OPERATOR_USERNAME = 'operator';
+const OPERATOR_USERNAME = 'operator';
 
-/** Known to everyone, which is why a demo answers on loopback only. */
+/** The password is public, so a demo server listens on loopback only. */
 export const DEMO_ACCOUNT: FirstAccount = { username: 'demo@example.com', password: 'demo' };
 
-/** 144 bits: nobody guesses it, and it can still be typed. */
+/** 144 bits, 24 characters: impossible to guess, short enough to type. */
 const PASSWORD_BYTES = 18;
 
-/** Nobody can log in to a server without accounts, so the first start makes one; null when there are some. */
+/** Creates an account when the store has none, so that somebody can log in. Null when the store has accounts. */
 export async function ensureFirstAccount(
-  control: AccountStore,
+  store: AccountStore,
   isDemo: boolean,
   ts: number,
 ): Promise<FirstAccount | null> {
-  if ((await control.accounts()).length > 0) return null;
+  if ((await store.accounts()).length > 0) return null;
   const account = isDemo ? DEMO_ACCOUNT : { username: OPERATOR_USERNAME, password: randomPassword() };
   try {
-    await createAccount(control, { ...account, tier: OPERATOR_TIER }, ts);
+    await createAccount(store, { ...account, tier: OPERATOR_TIER }, ts);
     return account;
   } catch (error) {
-    // Of nodes that start together on an empty database one is the first.
-    if ((await control.accounts()).length > 0) return null;
+    // Another node that started at the same time may have created it.
+    if ((await store.accounts()).length > 0) return null;
     throw error;
   }
 }

@@ -1,58 +1,62 @@
-/** Who waits for a hash: one at a time per `key`; known ones have a queue of their own, which goes first. */
-export type Visitor = { key: string; isKnown: boolean };
+/** One login in the queue. `isKnown`: its user has logged in from this address before. */
+export type QueuedLogin = { key: string; isKnown: boolean };
 
-/** Bounds how many passwords are judged at a time, and how many wait for it. */
+/**
+ * Limits how many passwords are hashed at the same time and how many logins wait. One login per `key` waits. Known
+ * logins have their own queue, which is served first: a flood of other logins does not delay them.
+ */
 export type HashQueue = {
-  /** Null when there is no room: come again later. */
-  run<T>(visitor: Visitor, work: () => Promise<T>): Promise<T> | null;
+  /** Null when the queue is full or already has a login with this key: the client should retry later. */
+  run<T>(login: QueuedLogin, hash: () => Promise<T>): Promise<T> | null;
 };
 
-/** At 46 ms a hash the last one in line waits 0.7 s, and a known one behind a full line of known ones 1.5 s. */
-const WAITING_PER_SLOT = 16;
-const KNOWN_WAITING_PER_SLOT = 32;
+/** At 46 ms a hash, the last login of a full queue waits 0.7 s, and the last known one 1.5 s. */
+const MAX_WAITING_PER_HASH = 16;
+const MAX_KNOWN_WAITING_PER_HASH = 32;
 
-/** One hash at a time per two cores: the other one is for lookups. */
+/** One concurrent hash per two cores: the other core is for lookups. */
 export function createHashQueue(cores: number): HashQueue {
-  const slots = Math.max(1, Math.floor(cores / 2));
-  const known = createLine(KNOWN_WAITING_PER_SLOT * slots);
-  const others = createLine(WAITING_PER_SLOT * slots);
+  const maxRunning = Math.max(1, Math.floor(cores / 2));
+  const known = createWaitingQueue(MAX_KNOWN_WAITING_PER_HASH * maxRunning);
+  const others = createWaitingQueue(MAX_WAITING_PER_HASH * maxRunning);
   let running = 0;
 
-  /** The slot is handed over, not given up and taken again: nobody can slip in between. */
-  async function occupy<T>(work: () => Promise<T>): Promise<T> {
+  /** Starts the next login without lowering `running` in between, so that a new login cannot start before it. */
+  async function runThenNext<T>(hash: () => Promise<T>): Promise<T> {
     try {
-      return await work();
+      return await hash();
     } finally {
-      const next = known.next() ?? others.next();
-      if (next === undefined) running--;
-      else next();
+      const startNext = known.shift() ?? others.shift();
+      if (startNext === undefined) running--;
+      else startNext();
     }
   }
 
   return {
-    run({ key, isKnown }, work) {
-      if (running < slots) {
+    run({ key, isKnown }, hash) {
+      if (running < maxRunning) {
         running++;
-        return occupy(work);
+        return runThenNext(hash);
       }
-      const turn = (isKnown ? known : others).join(key);
-      return turn?.then(() => occupy(work)) ?? null;
+      const started = (isKnown ? known : others).push(key);
+      return started?.then(() => runThenNext(hash)) ?? null;
     },
   };
 }
 
-/** Those who wait, in order of arrival. */
-function createLine(maxWaiting: number) {
-  const waiting = new Map<string, () => void>();
+/** First in, first out, one entry per key. */
+function createWaitingQueue(maxWaiting: number) {
+  const starts = new Map<string, () => void>();
   return {
-    /** Null when the line is full or already has someone with this key. */
-    join(key: string): Promise<void> | null {
-      if (waiting.size >= maxWaiting || waiting.has(key)) return null;
-      return new Promise((resolve) => waiting.set(key, resolve));
+    /** Resolves when the login may start. Null when the queue is full or has this key. */
+    push(key: string): Promise<void> | null {
+      if (starts.size >= maxWaiting || starts.has(key)) return null;
+      return new Promise((resolve) => starts.set(key, resolve));
     },
-    next(): (() => void) | undefined {
-      const [first] = waiting;
-      if (first !== undefined) waiting.delete(first[0]);
+    /** Removes the first entry and returns the function that starts it. */
+    shift(): (() => void) | undefined {
+      const [first] = starts;
+      if (first !== undefined) starts.delete(first[0]);
       return first?.[1];
     },
   };

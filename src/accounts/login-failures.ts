@@ -1,42 +1,45 @@
 import { formatIp, isIpv4, parseIp } from '../core/ip/address.ts';
 import { createExpiringMap } from './expiring-map.ts';
 
-/** So many at once, then one more each interval. */
-export type Allowance = { burst: number; intervalMs: number };
+/** `burst` failures without a pause, then one more per interval. */
+export type FailureLimit = { burst: number; intervalMs: number };
 
 /** Where a login comes from. */
 export type Origin = {
   address: string;
-  /** Of username and address. */
+  /** A digest of username and address. */
   pair: string;
-  /** Whether this pair has logged in lately. */
+  /** Whether this pair has logged in within the last 30 days. */
   isKnown: boolean;
 };
 
-/** Failed logins, as this process or as all nodes together remember them. */
+/** Counts failed logins, in this process or (`login-shared.ts`) over all nodes. */
 export type LoginFailures = {
-  /** How long the origin must wait before it may try again; 0 when it may. */
+  /** How long the origin must wait before its next attempt; 0 when it may try. */
   waitMs(origin: Origin, nowMs: number): number | Promise<number>;
   count(origin: Origin, nowMs: number): void | Promise<void>;
-  /** After a good login: the typing errors before it are forgotten. Those of the address stay, or one good account would buy guesses at others. */
-  forgive(origin: Origin): void | Promise<void>;
+  /**
+   * Clears the failures of the pair after a successful login. Those of the address stay: otherwise an attacker with
+   * one account could reset the limit while guessing the passwords of others.
+   */
+  clearPair(origin: Origin): void | Promise<void>;
 };
 
 /**
- * A person who has forgotten a password tries a handful of times; a guesser gets 60 an hour. Counted only together with
- * the address, because whoever is elsewhere must not be able to lock a customer out.
+ * Enough for a person who tries a few passwords; an attacker gets 60 guesses an hour. Usernames are limited only
+ * together with the address: an attacker at another address must not be able to lock a customer out.
  */
-export const PER_PAIR: Allowance = { burst: 10, intervalMs: 60_000 };
+export const PER_PAIR: FailureLimit = { burst: 10, intervalMs: 60_000 };
 
 /**
- * An office behind one address shares this. A flood from fifty addresses has used it up after 1,000 hashes, 46 s on two
- * cores; then it is left with 100 tries a minute in all.
+ * An office behind one address shares this limit. A flood from fifty addresses reaches it after 1,000 hashes, 46 s on
+ * two cores; from then on it has 100 attempts a minute in total.
  */
-export const PER_ADDRESS: Allowance = { burst: 20, intervalMs: 30_000 };
+export const PER_ADDRESS: FailureLimit = { burst: 20, intervalMs: 30_000 };
 
 /**
- * Only passwords that were judged count, and a hash takes 46 ms: 13,000 in ten minutes for each hash that runs at a
- * time. So this is enough for seven at a time; beyond that, the oldest are forgotten too early.
+ * Only verified passwords count, and a hash takes 46 ms: 13,000 entries in ten minutes per concurrent hash. So this is
+ * enough for seven concurrent hashes; with more, the oldest entries are evicted too early.
  */
 const MAX_ENTRIES = 100_000;
 
@@ -44,35 +47,35 @@ export function createLoginFailures() {
   const pairs = createBuckets(PER_PAIR);
   const addresses = createBuckets(PER_ADDRESS);
   return {
-    // Someone else at the address of a known pair must not keep it out, so only its own failures hold it up.
+    // A known pair waits for its own failures only: others at its address must not lock it out.
     waitMs: ({ pair, address, isKnown }: Origin, nowMs: number): number =>
       Math.max(pairs.waitMs(pair, nowMs), isKnown ? 0 : addresses.waitMs(address, nowMs)),
     count({ pair, address }: Origin, nowMs: number): void {
-      pairs.take(pair, nowMs);
-      addresses.take(address, nowMs);
+      pairs.add(pair, nowMs);
+      addresses.add(address, nowMs);
     },
-    forgive: ({ pair }: Origin): void => pairs.clear(pair),
+    clearPair: ({ pair }: Origin): void => pairs.clear(pair),
   } satisfies LoginFailures;
 }
 
-/** Leaky buckets, each as one number: the time at which it will be empty (the generic cell rate algorithm). */
-function createBuckets({ burst, intervalMs }: Allowance) {
+/** Leaky buckets. Each is one number, the time at which it will be empty (generic cell rate algorithm). */
+function createBuckets({ burst, intervalMs }: FailureLimit) {
   const emptyAt = createExpiringMap<number>({ maxEntries: MAX_ENTRIES, lifeMs: burst * intervalMs });
   const levelMs = (key: string, nowMs: number) => Math.max(0, (emptyAt.get(key, nowMs) ?? nowMs) - nowMs);
   return {
     waitMs: (key: string, nowMs: number) => Math.max(0, levelMs(key, nowMs) - (burst - 1) * intervalMs),
-    take: (key: string, nowMs: number) => emptyAt.set(key, nowMs + levelMs(key, nowMs) + intervalMs, nowMs),
+    add: (key: string, nowMs: number) => emptyAt.set(key, nowMs + levelMs(key, nowMs) + intervalMs, nowMs),
     clear: (key: string) => emptyAt.delete(key),
   };
 }
 
 const NETWORK_BYTES = 8;
-/** Whatever has no address shares one, so that an invented text is no way around the limits. */
+/** Texts that are not addresses share one key, so that invented ones do not bypass the limits. */
 const NO_ADDRESS = 'none';
 
 /**
- * What failed logins are counted by. An IPv6 customer has a /64 and changes addresses within it at will, so the network
- * counts: 2001:db8::1 is `2001:db8::`. IPv4 counts by address, also when written as ::ffff:192.0.2.1.
+ * The key under which failures of an address are counted. IPv6 counts by /64, because a customer can change addresses
+ * within it: 2001:db8::1 becomes `2001:db8::`. IPv4 counts by address, also in the form ::ffff:192.0.2.1.
  */
 export function addressKey(address: string): string {
   const [withoutZone = ''] = address.split('%');

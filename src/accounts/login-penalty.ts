@@ -1,16 +1,17 @@
 import { createExpiringMap } from './expiring-map.ts';
 
 /**
- * Clients must keep their token. An account that logs in again and again is slowed, then refused; its tokens stay good.
+ * Clients should reuse their token. An account that logs in too often is first delayed, then refused; its tokens stay
+ * valid.
  */
 export type LoginPenalty = {
-  /** How long the account must wait before a login is accepted again; 0 when it may try. */
+  /** How long the account must wait before a login is accepted; 0 when it may try. */
   refusedMs(account: string, nowMs: number): number | Promise<number>;
-  /** Counts a login, unless it must wait: how long, or by how much to delay it. */
+  /** Counts the login unless it is refused. */
   take(account: string, nowMs: number): LoginDecision | Promise<LoginDecision>;
 };
 
-/** One of them is 0. */
+/** How long logins are refused, or by how much this login is delayed. At least one of them is 0. */
 export type LoginDecision = { refusedMs: number; delayMs: number };
 
 export const WINDOW_MS = 600_000;
@@ -19,7 +20,7 @@ const FIRST_DELAY_MS = 250;
 const MAX_DELAY_MS = 8_000;
 /** The thirtieth login within the window is refused. */
 export const MAX_LOGINS = 29;
-/** Accounts, not attempts: at 29 numbers each not more than 30 MB when every one of them is at its limit. */
+/** At 29 numbers each, at most 30 MB when every account is at its limit. */
 const MAX_ACCOUNTS = 100_000;
 
 export function createLoginPenalty() {
@@ -42,7 +43,7 @@ export function createLoginPenalty() {
   } satisfies LoginPenalty;
 }
 
-/** Ten free ones, then 250 ms, 500 ms, 1 s, 2 s, 4 s, 8 s, 8 s, … */
+/** Ten logins without delay, then 250 ms, 500 ms, 1 s, 2 s, 4 s, 8 s, 8 s, … */
 export function delayMs(loginsBefore: number): number {
   if (loginsBefore < FREE_LOGINS) return 0;
   return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (loginsBefore - FREE_LOGINS));

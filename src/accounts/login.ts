@@ -8,36 +8,36 @@ import { createExpiringMap } from './expiring-map.ts';
 import { createHashQueue } from './hash-queue.ts';
 import { addressKey, createLoginFailures, type LoginFailures, type Origin } from './login-failures.ts';
 import { createLoginPenalty, type LoginPenalty } from './login-penalty.ts';
+import { usernameKey } from './manage.ts';
 import { DUMMY_HASH, isUsablePassword, verifyPassword } from './passwords.ts';
 import type { Account, AccountStore } from './store.ts';
-import { usernameKey } from './username.ts';
 
 export type LoginRequest = {
   username: string;
   password: string;
   realm: string;
-  /** Where the request comes from, as text. */
+  /** The IP address of the client. */
   address: string;
 };
 
 export type IssuedToken = { token: string; expires: number };
 
 /**
- * One for every login: `penalized` was right but too often (delayed or refused), `limited` had failed too often before,
- * `busy` found no room to be judged.
+ * One per login. `penalized`: the password was right, but the account logs in too often (delayed or refused).
+ * `limited`: too many failed logins before. `busy`: the queue for hashes was full.
  */
 export type LoginOutcome = 'ok' | 'penalized' | 'failed' | 'limited' | 'busy';
 
 export type LoginOptions = {
-  control: AccountStore;
+  store: AccountStore;
   authenticator: Authenticator;
   nowMs: () => number;
   sleep?: (ms: number) => Promise<unknown>;
   cores?: number;
-  /** Judges a password; on another thread than lookups. */
+  /** The default is `verifyPassword`; the server verifies on another thread. */
   verify?: (password: string, hash: string) => Promise<boolean>;
   tokenLifeSeconds?: number;
-  /** In place of those of this process. */
+  /** The defaults count in the memory of this process. */
   failures?: LoginFailures;
   penalty?: LoginPenalty;
   onOutcome?: (outcome: LoginOutcome) => void;
@@ -46,84 +46,88 @@ export type LoginOptions = {
 /** Throws `unauthorized`, `limit_reached`, `overloaded` or `unavailable`. */
 export type Login = (request: LoginRequest) => Promise<IssuedToken>;
 
-export const TOKEN_LIFE_SECONDS = 86_400;
+const TOKEN_LIFE_SECONDS = 86_400;
 
 const REALM = 'intel';
-/** Judged in place of a password that cannot be one, so that it takes as long as any other. */
-const STAND_IN_PASSWORD = 'x';
+/** Hashed in place of a password of invalid length, so that the response takes as long as for any other. */
+const PLACEHOLDER_PASSWORD = 'x';
 const BUSY_RETRY_SECONDS = 2;
 
-/** A customer who renews a token a month later still goes first. A digest and a number each: not more than 20 MB. */
+/** Long enough for a customer who renews a token once a month. A digest and a number each: at most 20 MB. */
 const KNOWN_LIFE_MS = 30 * 86_400_000;
 const MAX_KNOWN = 100_000;
 
 export function createLogin(options: LoginOptions): Login {
   const { nowMs, sleep = wait, cores = availableParallelism(), onOutcome = () => {} } = options;
   const { failures = createLoginFailures(), penalty = createLoginPenalty() } = options;
-  const queue = createHashQueue(cores);
-  const known = createExpiringMap<true>({ maxEntries: MAX_KNOWN, lifeMs: KNOWN_LIFE_MS });
+  const hashQueue = createHashQueue(cores);
+  const knownPairs = createExpiringMap<true>({ maxEntries: MAX_KNOWN, lifeMs: KNOWN_LIFE_MS });
 
   function originOf(user: string, address: string): Origin {
     const pair = pairKey(user, address);
-    return { address, pair, isKnown: known.get(pair, nowMs()) !== undefined };
+    return { address, pair, isKnown: knownPairs.get(pair, nowMs()) !== undefined };
   }
 
-  function refuse(outcome: LoginOutcome, error: AppError): never {
+  function reject(outcome: LoginOutcome, error: AppError): never {
     onOutcome(outcome);
     throw error;
   }
 
-  async function refuseIfLimited(origin: Origin): Promise<void> {
+  async function checkFailures(origin: Origin): Promise<void> {
     const waitMs = await failures.waitMs(origin, nowMs());
-    if (waitMs > 0) refuse('limited', limitReached('Too many failed logins', waitMs));
+    if (waitMs > 0) reject('limited', limitReached('Too many failed logins', waitMs));
   }
 
-  function refuseIfPenalized(waitMs: number): void {
-    if (waitMs > 0) refuse('penalized', limitReached('Too many logins; keep your token until it expires', waitMs));
+  function checkPenalty(refusedMs: number): void {
+    if (refusedMs > 0)
+      reject('penalized', limitReached('Too many logins; keep your token until it expires', refusedMs));
   }
 
-  async function judgeInTurn(origin: Origin, user: string, request: LoginRequest): Promise<Account | null> {
-    // Colleagues behind one address do not stand in each other's way once they are known.
-    const visitor = { key: origin.isKnown ? origin.pair : origin.address, isKnown: origin.isKnown };
-    const judged = queue.run(visitor, () => judge(options, user, request));
-    if (judged !== null) return judged;
-    const later = { retryAfterSeconds: BUSY_RETRY_SECONDS };
-    return refuse('busy', new AppError('overloaded', 'Too many logins at the same time; try again later', later));
+  async function verifyInQueue(origin: Origin, user: string, request: LoginRequest): Promise<Account | null> {
+    // Known users behind one address can wait at the same time; of other logins, one per address waits.
+    const queued = { key: origin.isKnown ? origin.pair : origin.address, isKnown: origin.isKnown };
+    const verified = hashQueue.run(queued, () => verifyCredentials(options, user, request));
+    if (verified !== null) return verified;
+    const retry = { retryAfterSeconds: BUSY_RETRY_SECONDS };
+    return reject('busy', new AppError('overloaded', 'Too many logins at the same time; try again later', retry));
   }
 
   return async (request) => {
     const user = usernameKey(request.username) ?? '';
     const origin = originOf(user, addressKey(request.address));
-    await refuseIfLimited(origin);
-    // Who is not known has to show the password first, or this would tell which accounts are busy.
-    if (origin.isKnown) refuseIfPenalized(await penalty.refusedMs(user, nowMs()));
+    await checkFailures(origin);
+    // Other origins must send the right password first: this refusal would reveal which accounts log in often.
+    if (origin.isKnown) checkPenalty(await penalty.refusedMs(user, nowMs()));
 
-    const account = await judgeInTurn(origin, user, request);
+    const account = await verifyInQueue(origin, user, request);
     if (account === null) {
       await failures.count(origin, nowMs());
-      return refuse('failed', loginFailed());
+      return reject('failed', loginFailed());
     }
-    await failures.forgive(origin);
-    known.set(origin.pair, true, nowMs());
+    await failures.clearPair(origin);
+    knownPairs.set(origin.pair, true, nowMs());
     const { refusedMs, delayMs } = await penalty.take(user, nowMs());
-    refuseIfPenalized(refusedMs);
+    checkPenalty(refusedMs);
     if (delayMs > 0) await sleep(delayMs);
-    const issued = await issue(account, options);
+    const issued = await issueToken(account, options);
     onOutcome(delayMs > 0 ? 'penalized' : 'ok');
     return issued;
   };
 }
 
-/** The same work whatever is wrong: one look into the store and one hash. Null unless everything is right. */
-async function judge(options: LoginOptions, user: string, { password, realm }: LoginRequest): Promise<Account | null> {
-  const { control, verify = verifyPassword } = options;
-  const account = await control.accountByUsername(user);
+/** Null unless everything is right. Whatever is wrong, the work is the same: one read of the store and one hash. */
+async function verifyCredentials(
+  { store, verify = verifyPassword }: LoginOptions,
+  user: string,
+  { password, realm }: LoginRequest,
+): Promise<Account | null> {
+  const account = await store.accountByUsername(user);
   const isUsable = isUsablePassword(password);
-  const isMatch = await verify(isUsable ? password : STAND_IN_PASSWORD, account?.passwordHash ?? DUMMY_HASH);
+  const isMatch = await verify(isUsable ? password : PLACEHOLDER_PASSWORD, account?.passwordHash ?? DUMMY_HASH);
   return isMatch && isUsable && realm === REALM && account?.isEnabled ? account : null;
 }
 
-async function issue(account: Account, options: LoginOptions): Promise<IssuedToken> {
+async function issueToken(account: Account, options: LoginOptions): Promise<IssuedToken> {
   const { authenticator, nowMs, tokenLifeSeconds = TOKEN_LIFE_SECONDS } = options;
   const tokens = await authenticator.tokens();
   const iat = Math.floor(nowMs() / 1000);
@@ -132,7 +136,7 @@ async function issue(account: Account, options: LoginOptions): Promise<IssuedTok
   return { token: tokens.sign({ iat, exp: expires, sub, usr, ver, jti: randomUUID() }), expires };
 }
 
-/** A digest, because a username may be 18 times as long once it is folded, and because memory dumps tell no names. */
+/** A digest: a folded username may be 18 times as long, and memory dumps must not contain usernames. */
 function pairKey(user: string, address: string): string {
   return hash('sha256', `${address} ${user}`, 'base64url');
 }

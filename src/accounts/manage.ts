@@ -4,23 +4,36 @@ import type { Tier } from '../core/tier.ts';
 import { hashPassword } from './passwords.ts';
 import type { Account, AccountStore } from './store.ts';
 import { requireTier } from './tiers.ts';
-import { USERNAME_MAX_LENGTH, usernameKey } from './username.ts';
 
-// What an operator does with accounts. Running servers go by a change within seconds.
+// Operators' changes of accounts. Running servers apply a change within five seconds.
 
 export type NewAccount = { username: string; tier: string; password: string };
 
-/** Of 90 million subs, a clash is rare and a second one in a row is not to be expected. */
+const USERNAME_MAX_LENGTH = 254;
+
+/**
+ * The form in which usernames are compared: `Ada@Example` and `ada@example` are the same account, also in full-width
+ * letters. It need not be a valid e-mail address: some real usernames have no top-level domain. Null when the text is
+ * not a valid username.
+ */
+export function usernameKey(username: string): string | null {
+  if (username === '' || username.length > USERNAME_MAX_LENGTH) return null;
+  // A PostgreSQL text cannot contain these.
+  if (!username.isWellFormed() || username.includes('\0')) return null;
+  return username.normalize('NFKC').toLowerCase();
+}
+
+/** There are 90 million subs: a collision is rare, and two in a row are not expected. */
 const SUB_ATTEMPTS = 20;
 
-/** `drawSub` is the source of randomness. */
+/** `drawSub` returns a random sub; tests pass their own. */
 export async function createAccount(
-  control: AccountStore,
+  store: AccountStore,
   { username, tier, password }: NewAccount,
   ts: number,
   drawSub: () => string = randomSub,
 ): Promise<Account> {
-  const key = await checkNewAccount(control, username, tier);
+  const key = await checkNewAccount(store, username, tier);
   const passwordHash = await hashPassword(password);
   for (let attempt = 0; attempt < SUB_ATTEMPTS; attempt++) {
     const account: Account = {
@@ -33,22 +46,22 @@ export async function createAccount(
       generation: 1,
       createdTs: ts,
     };
-    if (await control.addAccount(account)) return account;
-    await refuseTaken(control, key);
+    if (await store.addAccount(account)) return account;
+    await checkUsernameFree(store, key);
   }
   throw new AppError('unavailable', 'No free account number was found: try again');
 }
 
-/** What can be said against a new account before its password is known; gives the key of its username. */
-export async function checkNewAccount(control: AccountStore, username: string, tier: string): Promise<string> {
-  const key = keyOf(username);
-  await requireTier(control, tier);
-  await refuseTaken(control, key);
+/** Checks username and tier before a password is needed. Returns the key of the username. */
+export async function checkNewAccount(store: AccountStore, username: string, tier: string): Promise<string> {
+  const key = requireUsernameKey(username);
+  await requireTier(store, tier);
+  await checkUsernameFree(store, key);
   return key;
 }
 
-export async function requireAccount(control: AccountStore, username: string): Promise<Account> {
-  const account = await control.accountByUsername(keyOf(username));
+export async function requireAccount(store: AccountStore, username: string): Promise<Account> {
+  const account = await store.accountByUsername(requireUsernameKey(username));
   if (account !== null) return account;
   throw new AppError(
     'not_found',
@@ -56,60 +69,63 @@ export async function requireAccount(control: AccountStore, username: string): P
   );
 }
 
-export async function setAccountTier(control: AccountStore, username: string, tierName: string): Promise<Tier> {
-  const { sub } = await requireAccount(control, username);
-  const tier = await requireTier(control, tierName);
-  await requireDone(username, control.changeAccount(sub, { tier: tier.name }));
+export async function setAccountTier(store: AccountStore, username: string, tierName: string): Promise<Tier> {
+  const { sub } = await requireAccount(store, username);
+  const tier = await requireTier(store, tierName);
+  await requireChanged(username, store.changeAccount(sub, { tier: tier.name }));
   return tier;
 }
 
-/** The tokens of a disabled account are good again when it is enabled before they expire. */
-export async function setAccountEnabled(control: AccountStore, username: string, isEnabled: boolean): Promise<void> {
-  const { sub } = await requireAccount(control, username);
-  await requireDone(username, control.changeAccount(sub, { isEnabled }));
+/** Tokens that have not expired are valid again when the account is enabled again. */
+export async function setAccountEnabled(store: AccountStore, username: string, isEnabled: boolean): Promise<void> {
+  const { sub } = await requireAccount(store, username);
+  await requireChanged(username, store.changeAccount(sub, { isEnabled }));
 }
 
-/** The account's tokens are void from then on. */
-export async function changePassword(control: AccountStore, username: string, password: string): Promise<void> {
-  const { sub } = await requireAccount(control, username);
+/** Revokes all tokens of the account. */
+export async function changePassword(store: AccountStore, username: string, password: string): Promise<void> {
+  const { sub } = await requireAccount(store, username);
   const passwordHash = await hashPassword(password);
-  await requireDone(username, control.changeAccount(sub, { passwordHash, raisesGeneration: true }));
+  await requireChanged(username, store.changeAccount(sub, { passwordHash, raisesGeneration: true }));
 }
 
-/** The account's tokens are void from then on; its password stays. */
-export async function revokeTokens(control: AccountStore, username: string): Promise<void> {
-  const { sub } = await requireAccount(control, username);
-  await requireDone(username, control.changeAccount(sub, { raisesGeneration: true }));
+/** Revokes all tokens of the account; its password stays. */
+export async function revokeTokens(store: AccountStore, username: string): Promise<void> {
+  const { sub } = await requireAccount(store, username);
+  await requireChanged(username, store.changeAccount(sub, { raisesGeneration: true }));
 }
 
-export async function removeAccount(control: AccountStore, username: string): Promise<void> {
-  const { sub } = await requireAccount(control, username);
-  await requireDone(username, control.removeAccount(sub));
+export async function removeAccount(store: AccountStore, username: string): Promise<void> {
+  const { sub } = await requireAccount(store, username);
+  await requireChanged(username, store.removeAccount(sub));
 }
 
-/** Eight digits, the first of them no zero: some clients read the number as an integer. */
+/** Eight digits without a leading zero: some clients parse it as an integer. */
 function randomSub(): string {
   return `${randomInt(10_000_000, 100_000_000)}`;
 }
 
-function keyOf(username: string): string {
+function requireUsernameKey(username: string): string {
   const key = usernameKey(username);
   if (key !== null) return key;
   throw new AppError('bad_request', `A username has 1 to ${USERNAME_MAX_LENGTH} characters: choose another one.`);
 }
 
-async function refuseTaken(control: AccountStore, key: string): Promise<void> {
-  const account = await control.accountByUsername(key);
+async function checkUsernameFree(store: AccountStore, key: string): Promise<void> {
+  const account = await store.accountByUsername(key);
   if (account === null) return;
   const name = JSON.stringify(account.username);
   throw new AppError(
     'bad_request',
-    `There is an account ${name} already: choose another username, or change that one.`,
+    `The account ${name} already exists: choose another username, or change that account.`,
   );
 }
 
-/** Somebody else may have removed the account since it was looked up. */
-async function requireDone(username: string, change: Promise<boolean>): Promise<void> {
+/** Another process may have removed the account since it was read. */
+async function requireChanged(username: string, change: Promise<boolean>): Promise<void> {
   if (await change) return;
-  throw new AppError('not_found', `The account ${JSON.stringify(username)} has just been removed by somebody else.`);
+  throw new AppError(
+    'not_found',
+    `The account ${JSON.stringify(username)} was removed by another process in the meantime.`,
+  );
 }

@@ -2,26 +2,26 @@ import { type Argon2Parameters, argon2, argon2Sync, randomBytes, timingSafeEqual
 import { promisify } from 'node:util';
 import { AppError } from '../core/errors.ts';
 
-export const PASSWORD_MAX_BYTES = 1024;
+const PASSWORD_MAX_BYTES = 1024;
 
 type Cost = { memoryKib: number; passes: number; parallelism: number };
 type StoredHash = { cost: Cost; salt: Buffer; tag: Buffer };
 
 /** OWASP Password Storage Cheat Sheet for argon2id: 19 MiB, two passes, one lane. About 46 ms on the reference machine. */
 const COST: Cost = { memoryKib: 19_456, passes: 2, parallelism: 1 };
-/** RFC 9106 section 3.1: sixteen bytes of salt are recommended for password hashing. */
+/** RFC 9106 section 3.1 recommends 16 bytes of salt for password hashing. */
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 
-/** The PHC string format; 19 is version 1.3 of argon2, the only one that Node computes. Base64 without padding. */
+/** The PHC string format; 19 is version 1.3 of argon2, the only one that Node supports. Base64 without padding. */
 const PHC = /^\$argon2id\$v=19\$m=(\d{1,8}),t=(\d{1,3}),p=(\d{1,3})\$([A-Za-z0-9+/]{11,86})\$([A-Za-z0-9+/]{22,171})$/;
 
-/** Computed on a thread of libuv's pool, so that lookups go on meanwhile. */
+/** Runs on a thread of libuv's pool and does not block the event loop. */
 const derive = promisify(argon2);
 
 /**
- * What a password is held against when there is no account: the same work as for a real hash, and nobody's password,
- * because no one knows what gives a tag of zeros.
+ * Used in place of a stored hash when the account does not exist: the work is the same, and no known password has a
+ * tag of zeros.
  */
 export const DUMMY_HASH = format({ cost: COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) });
 
@@ -29,22 +29,22 @@ export function isUsablePassword(password: string): boolean {
   return password !== '' && Buffer.byteLength(password) <= PASSWORD_MAX_BYTES;
 }
 
-/** `$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$…`: whoever reads it knows how it was made. */
+/** `$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$…`: the PHC string includes algorithm, cost and salt. */
 export async function hashPassword(password: string): Promise<string> {
   if (!isUsablePassword(password)) {
-    throw new AppError('bad_request', `A password has 1 to ${PASSWORD_MAX_BYTES} bytes; choose another one.`);
+    throw new AppError('bad_request', `A password has 1 to ${PASSWORD_MAX_BYTES} bytes: choose another one.`);
   }
   const salt = randomBytes(SALT_BYTES);
   return format({ cost: COST, salt, tag: await derive('argon2id', parameters(password, COST, salt, TAG_BYTES)) });
 }
 
-/** With the cost that the hash was made with, so that `COST` may be raised while older hashes stay good. */
+/** Uses the cost in the hash, so that older hashes stay valid when `COST` is raised. */
 export async function verifyPassword(password: string, hash: string): Promise<boolean> {
   const { cost, salt, tag } = parse(hash);
   return timingSafeEqual(await derive('argon2id', parameters(password, cost, salt, tag.length)), tag);
 }
 
-/** The same on the calling thread, for one that has nothing else to do. */
+/** The same on the calling thread, for a worker thread that has no other work. */
 export function verifyPasswordSync(password: string, hash: string): boolean {
   const { cost, salt, tag } = parse(hash);
   return timingSafeEqual(argon2Sync('argon2id', parameters(password, cost, salt, tag.length)), tag);
@@ -59,7 +59,7 @@ function format({ cost, salt, tag }: StoredHash): string {
   return `$argon2id$v=19$m=${cost.memoryKib},t=${cost.passes},p=${cost.parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
 }
 
-/** Only our own store is read here: a hash that is none is damage, not a wrong password. */
+/** Hashes come from the store only, so a malformed one is damaged data and not a wrong password. */
 function parse(hash: string): StoredHash {
   const [whole, memoryKib, passes, parallelism, salt = '', tag = ''] = PHC.exec(hash) ?? [];
   if (whole === undefined) throw new Error('A stored password hash is damaged; set a new password for that account.');

@@ -11,7 +11,7 @@ const loginEndpoint = (login: Login): Endpoint<Credentials> => ({
   method: 'POST',
   path: paths.login,
   operationId: 'login',
-  summary: 'A token for an account; valid for a day, so log in once and not for every request',
+  summary: 'Get a token for an account; it is valid for a day, so log in once, not for every request',
   body: LoginRequest,
   response: { contentType: 'application/json', schema: LoginResponse },
   refusals: ['unauthorized', 'limit_reached'],

@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
 import type { Account, SigningKey } from './store.ts';
 
-// How accounts, tiers and keys lie in a table, on every engine: yes and no are 1 and 0.
+// Rows of accounts, tiers and keys, the same on both engines. Booleans are 1 and 0.
 
 export type AccountRow = [
   sub: string,
@@ -48,13 +48,13 @@ export function toTierRow({ name, trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Tie
   return [name, trs, ads.join(','), qms, qmh, rlQps, rlQpm, rlQph];
 }
 
-/** No row of the table has it. */
+/** Built-in tiers are not in the table. */
 export function isBuiltInTier(name: string): boolean {
   return BUILT_IN_TIERS.some((tier) => tier.name === name);
 }
 
-export function tierGone(name: string): AppError {
-  return new AppError('not_found', `There is no tier ${JSON.stringify(name)} any more`);
+export function tierNotFound(name: string): AppError {
+  return new AppError('not_found', `There is no tier ${JSON.stringify(name)}`);
 }
 
 export type KeyRow = [kid: string, secret: Uint8Array, createdTs: number];

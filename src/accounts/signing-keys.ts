@@ -3,29 +3,27 @@ import { readFileSync, statSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
 import type { AccountStore, SigningKey } from './store.ts';
 
-/** RFC 7518 section 3.2: a key of HS256 has at least the 32 bytes of its hash. */
+/** RFC 7518 section 3.2: a key for HS256 has at least 32 bytes, the size of its hash. */
 export const SECRET_BYTES = 32;
-/** Enough that two keys never have the same: 2^48, eight characters. */
+/** 2^48 values, eight characters: two keys do not get the same id. */
 export const KID_BYTES = 6;
 
 /**
- * How long a superseded key still verifies: the longest life of a token is 24 days, and a node may sign with the old
- * key for a moment until it has seen the new one.
+ * How long a superseded key still verifies tokens: a token lives at most 24 days, and a node signs with the old key
+ * until it has read the new one.
  */
 export const SUPERSEDED_KEY_SECONDS = 25 * 86_400;
 
-/** The key that signs, made when there is none. */
-export async function ensureKey(control: AccountStore, ts: number): Promise<SigningKey> {
-  return control.ensureKey(newKey(ts));
+/** The key that signs; creates one when the store has none. */
+export async function ensureKey(store: AccountStore, ts: number): Promise<SigningKey> {
+  return store.ensureKey(newKey(ts));
 }
 
-/**
- * From now on a new key signs. Tokens of the older ones live until they expire, unless `isImmediate`: then they are void.
- */
-export async function rotateKey(control: AccountStore, ts: number, isImmediate: boolean): Promise<SigningKey> {
+/** Adds a key, which signs from now on. Tokens of older keys stay valid until they expire, unless `isImmediate`. */
+export async function rotateKey(store: AccountStore, ts: number, isImmediate: boolean): Promise<SigningKey> {
   const key = newKey(ts);
-  // No key was superseded as late as the greatest number, whatever the clocks said: all older ones go.
-  await control.addKey(key, isImmediate ? Number.MAX_SAFE_INTEGER : ts - SUPERSEDED_KEY_SECONDS);
+  // The greatest number is later than any time at which a key was superseded, so all older keys are dropped.
+  await store.addKey(key, isImmediate ? Number.MAX_SAFE_INTEGER : ts - SUPERSEDED_KEY_SECONDS);
   return key;
 }
 
@@ -33,22 +31,23 @@ function newKey(createdTs: number): SigningKey {
   return { kid: randomBytes(KID_BYTES).toString('base64url'), secret: randomBytes(SECRET_BYTES), createdTs };
 }
 
-/** Read, write or execute for anyone but the owner. */
-const OTHERS = 0o077;
+/** Read, write and execute permissions of everyone but the owner. */
+const OTHER_USERS = 0o077;
 
 const HEXADECIMAL = /^(?:[0-9A-Fa-f]{2})+$/;
 const BASE64URL = /^[\w-]+$/;
 
 /**
- * Signing keys that somebody else keeps: one secret a line, in base64url or hexadecimal. The first signs, all verify.
+ * Signing keys that the operator manages in a file: one secret per line, in base64url or hexadecimal. The first signs,
+ * all verify.
  *
  *     9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08    signs
- *     4Kr2nO3Cq0mYJ7x1nq0v4b8R6cWl9yQzT5sUe2hXwPM                         was first until lately
+ *     4Kr2nO3Cq0mYJ7x1nq0v4b8R6cWl9yQzT5sUe2hXwPM                         signed before
  *
- * What is wrong with it is told without a word of what is in it.
+ * Error messages do not contain any text of the file.
  */
 export function readKeyFile(path: string): SigningKey[] {
-  const secrets = readOwnFile(path)
+  const secrets = readPrivateFile(path)
     .split('\n')
     .map((line) => line.trim())
     .map((line, i) => (line === '' ? null : secretOf(line, `line ${i + 1} of ${path}`)))
@@ -57,19 +56,19 @@ export function readKeyFile(path: string): SigningKey[] {
   return secrets.map((secret) => ({ kid: kidOf(secret), secret, createdTs: 0 }));
 }
 
-const HOW_TO = `a secret is ${SECRET_BYTES} bytes or more in base64url or hexadecimal, such as \`openssl rand -hex 32\` makes`;
+const HOW_TO = `a secret is ${SECRET_BYTES} bytes or more in base64url or hexadecimal, for example from \`openssl rand -hex 32\``;
 
-function readOwnFile(path: string): string {
+function readPrivateFile(path: string): string {
   try {
     const { mode } = statSync(path);
-    if ((mode & OTHERS) === 0) return readFileSync(path, 'utf8');
+    if ((mode & OTHER_USERS) === 0) return readFileSync(path, 'utf8');
   } catch (cause) {
     throw new AppError('unavailable', `The signing keys cannot be read: ${(cause as Error).message}`, { cause });
   }
   throw new AppError('unavailable', `${path} holds signing keys and is open to other users: run chmod 600 on it`);
 }
 
-/** All of hexadecimal is base64url too; that a random secret has no other letter will not happen. */
+/** A hexadecimal text is also base64url; that a random base64url secret looks hexadecimal is too unlikely to matter. */
 function secretOf(text: string, place: string): Buffer {
   const isHex = HEXADECIMAL.test(text);
   const secret = Buffer.from(text, isHex ? 'hex' : 'base64url');
@@ -77,7 +76,7 @@ function secretOf(text: string, place: string): Buffer {
   throw new AppError('unavailable', `There is no signing key in ${place}: ${HOW_TO}`);
 }
 
-/** The same on every node that has the file. It tells nothing: who could undo the hash could guess the secret. */
+/** The same on every node with this file. It reveals nothing about the secret: SHA-256 cannot be inverted. */
 function kidOf(secret: Buffer): string {
   return hash('sha256', secret, 'buffer').subarray(0, KID_BYTES).toString('base64url');
 }

@@ -1,79 +1,82 @@
 import { BUILT_IN_TIERS, type Limits, limitsOf } from '../core/tier.ts';
+import type { Caller } from '../http/endpoint.ts';
 import { authorizationOf } from './bearer.ts';
-import type { Caller } from './caller.ts';
 import type { Account, AccountStore } from './store.ts';
 import { createTokens, SIGNATURE_LENGTH, type Tokens } from './tokens.ts';
 
-/** A copy of accounts, tiers and keys as they were at a version. It is never changed, only replaced. */
+/** The caller as the server needs it, with all fields of the account. */
+export type AccountCaller = Caller & { account: Account };
+
+/** Accounts, tiers and keys at one version of the store. A snapshot is never changed, only replaced. */
 export type Snapshot = {
   version: number;
   tokens: Tokens;
   limits(tier: string): Limits | null;
-  /** Read when first asked for, then kept. */
+  /** Read from the store once, then cached. */
   account(sub: string): Promise<Account | null>;
-  /** Headers whose token was found good, so that the next request with one of them costs a look into a Map. */
-  verified: VerifiedHeaders;
+  verifiedHeaders: VerifiedHeaders;
 };
 
-/** At half a kilobyte each 5 MB; whoever falls out is read again. */
+/** 5 MB at 0.5 kB each. An account that was evicted is read again. */
 const MAX_ACCOUNTS = 10_000;
 
-/** The version was read before the rest: what is read here may be newer than it says, never older. */
-export async function readSnapshot(control: AccountStore, version: number, issuer: string): Promise<Snapshot> {
-  const [keys, tiers] = await Promise.all([control.keys(), control.tiers()]);
+/** `version` was read before this call, so the snapshot may be newer than its version, never older. */
+export async function readSnapshot(store: AccountStore, version: number, issuer: string): Promise<Snapshot> {
+  const [keys, tiers] = await Promise.all([store.keys(), store.tiers()]);
   const limits = new Map([...BUILT_IN_TIERS, ...tiers].map((tier) => [tier.name, limitsOf(tier)]));
   return {
     version,
     tokens: createTokens(keys, issuer),
     limits: (tier) => limits.get(tier) ?? null,
-    account: createAccountReader(control),
-    verified: createVerifiedHeaders(),
+    account: createAccountCache(store),
+    verifiedHeaders: createVerifiedHeaders(),
   };
 }
 
-/** Keeps the promises, so that a hundred requests that come at once read their account once. */
-function createAccountReader(control: AccountStore): (sub: string) => Promise<Account | null> {
+/** Caches promises, so that 100 concurrent requests of one account cause one read. */
+function createAccountCache(store: AccountStore): (sub: string) => Promise<Account | null> {
   const accounts = new Map<string, Promise<Account | null>>();
   return (sub) => {
-    const known = accounts.get(sub);
-    if (known !== undefined) return known;
-    const account = control.accountBySub(sub);
+    const cached = accounts.get(sub);
+    if (cached !== undefined) return cached;
+    const account = store.accountBySub(sub);
     setBounded(accounts, sub, account, MAX_ACCOUNTS);
     account.catch(() => accounts.delete(sub));
     return account;
   };
 }
 
+/** A cache of Authorization headers whose token was verified: the next request with one of them costs a Map lookup. */
 export type VerifiedHeaders = {
-  /** Null unless exactly this header was kept and its token has not expired. */
-  callerOf(authorization: string | undefined, nowMs: number): Caller | null;
-  keep(token: string, caller: Caller, expiresMs: number): void;
+  /** Null unless exactly this header is cached and its token has not expired. */
+  get(authorization: string | undefined, nowMs: number): AccountCaller | null;
+  add(token: string, caller: AccountCaller, expiresMs: number): void;
 };
 
-/** At half a kilobyte each 5 MB; a token that falls out is verified again. */
+/** 5 MB at 0.5 kB each. A token that was evicted is verified again. */
 const MAX_TOKENS = 10_000;
 
 /**
- * Found by the signature, because V8 has to hash what it looks up: 0.1 µs for its 43 characters, 1 µs for the whole
- * header. Kept in the usual spelling only, so that spaces and letter case cannot fill the memory; a client with another
- * one has its token verified each time (20 µs).
+ * The key is the signature, because V8 hashes the key of a lookup: 0.1 µs for its 43 characters, 1 µs for the whole
+ * header. Only the usual spelling of the header is cached, so that variants in spaces and letter case cannot fill the
+ * memory; a token in another spelling is verified with each request (20 µs).
  */
-export function createVerifiedHeaders(): VerifiedHeaders {
-  const bySignature = new Map<string, { authorization: string; caller: Caller; expiresMs: number }>();
+function createVerifiedHeaders(): VerifiedHeaders {
+  const bySignature = new Map<string, { authorization: string; caller: AccountCaller; expiresMs: number }>();
   return {
-    callerOf(authorization, nowMs) {
+    get(authorization, nowMs) {
       const entry = authorization && bySignature.get(authorization.slice(-SIGNATURE_LENGTH));
       return entry && entry.authorization === authorization && nowMs < entry.expiresMs ? entry.caller : null;
     },
-    keep(token, caller, expiresMs) {
+    add(token, caller, expiresMs) {
       const entry = { authorization: authorizationOf(token), caller, expiresMs };
       setBounded(bySignature, token.slice(-SIGNATURE_LENGTH), entry, MAX_TOKENS);
     },
   };
 }
 
-/** A Map keeps the order of insertion: when there is one entry too many, the first is the oldest. */
-export function setBounded<V>(map: Map<string, V>, key: string, value: V, maxEntries: number): void {
+/** Evicts the oldest entry when there are too many: a Map keeps the order of insertion. */
+function setBounded<V>(map: Map<string, V>, key: string, value: V, maxEntries: number): void {
   map.set(key, value);
   const [oldest] = map.keys();
   if (map.size > maxEntries && oldest !== undefined) map.delete(oldest);

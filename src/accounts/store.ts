@@ -1,58 +1,58 @@
 import type { Tier } from '../core/tier.ts';
 
-/** Who may ask. `usernameKey` is what usernames are compared by (`username.ts`). */
 export type Account = {
-  /** Eight digits; the subscription identifier that the account sees. */
+  /** Eight digits; the subscription identifier that the API shows. */
   sub: string;
   username: string;
+  /** The form in which usernames are compared (`manage.ts`). */
   usernameKey: string;
-  /** As `accounts/passwords.ts` writes it. */
+  /** In PHC format (`passwords.ts`). */
   passwordHash: string;
   tier: string;
   isEnabled: boolean;
-  /** Raised by a new password and by revocation; tokens of an older generation are void. */
+  /** Raised by a new password and by revocation; tokens of an older generation are invalid. */
   generation: number;
   createdTs: number;
 };
 
-/** The generation is raised inside the store: two who read it first would raise it once. */
+/** The store raises the generation itself: two callers that read it first and then write could raise it only once. */
 export type AccountChange = Partial<Pick<Account, 'tier' | 'isEnabled' | 'passwordHash'>> & { raisesGeneration?: true };
 
-/** A key that signs tokens. The newest one signs; the others verify what they signed before. */
+/** A key that signs tokens. The newest key signs; the older keys only verify. */
 export type SigningKey = { kid: string; secret: Uint8Array; createdTs: number };
 
 /**
- * Accounts, tiers and signing keys. Every change raises `version`, so that a process that keeps a copy knows when to read
- * again. Throws an AppError `unavailable` when the database does not answer.
+ * Accounts, tiers and signing keys. Every change raises `version`, so that a process with a cached copy knows when to
+ * read again. Throws an AppError `unavailable` when the database does not respond.
  */
 export type AccountStore = {
-  /** Grows with every change of accounts, tiers and keys, by whatever process. Throws when the data was replaced. */
+  /** Grows with every change of accounts, tiers and keys by any process. Throws when the database was replaced. */
   version(): Promise<number>;
 
-  /** In the order of their usernames. */
+  /** Sorted by `usernameKey`. */
   accounts(): Promise<Account[]>;
   accountBySub(sub: string): Promise<Account | null>;
   accountByUsername(usernameKey: string): Promise<Account | null>;
-  /** False when the username or the sub is taken. Throws an AppError `not_found` when there is no such tier. */
+  /** False when the username or the sub is taken. Throws an AppError `not_found` when the tier does not exist. */
   addAccount(account: Account): Promise<boolean>;
-  /** False when there is no such account. Throws an AppError `not_found` when there is no such tier. */
+  /** False when the account does not exist. Throws an AppError `not_found` when the tier does not exist. */
   changeAccount(sub: string, change: AccountChange): Promise<boolean>;
-  /** With its usage. False when there is no such account. */
+  /** Removes its usage too. False when the account does not exist. */
   removeAccount(sub: string): Promise<boolean>;
 
-  /** Tiers that an operator has set, by name; the built-in ones are in `core/tier.ts`. */
+  /** Tiers that an operator has set, sorted by name; the built-in tiers are in `core/tier.ts`. */
   tiers(): Promise<Tier[]>;
   putTier(tier: Tier): Promise<void>;
-  /** A tier that an account has stays. */
+  /** Does not remove a tier that an account uses. */
   removeTier(name: string): Promise<'removed' | 'unknown' | 'in_use'>;
 
-  /** The one that was added last comes first, whatever the clocks said. */
+  /** The last added key first, regardless of `createdTs`. */
   keys(): Promise<SigningKey[]>;
   /**
-   * Adds a key, which signs from now on, and drops those superseded before `keepSince`: a key is superseded when the
-   * one after it was created.
+   * Adds a key, which signs from now on, and drops the keys superseded before `keepSince`. A key is superseded at the
+   * time at which the next key was created.
    */
   addKey(key: SigningKey, keepSince: number): Promise<void>;
-  /** Adds the key when there is none, and gives the one that signs: nodes that start together end with the same. */
+  /** Adds the key when the store has none; returns the key that signs. Nodes that start together get the same key. */
   ensureKey(key: SigningKey): Promise<SigningKey>;
 };

@@ -7,25 +7,25 @@ export type Claims = {
   iss: string;
   aud: string;
   sub: string;
-  /** The username, for people who look inside. */
+  /** The username, for people who decode the token. */
   usr: string;
   jti: string;
-  /** The generation of the account when the token was made. */
+  /** The generation of the account when the token was issued. */
   ver: number;
 };
 
 /** Signs with the newest key and verifies with all of them. */
 export type Tokens = {
   sign(claims: Omit<Claims, 'iss' | 'aud'>): string;
-  /** Null for whatever is not a good token of ours at this time. */
+  /** Null unless the token is valid at this time. */
   verify(token: string, nowTs: number): Claims | null;
 };
 
 export const AUDIENCE = 'intel';
 
-/** The longest token we make has a username of 254 control characters, six bytes each in JSON: 2,400 characters. */
+/** The longest token has a username of 254 control characters, six bytes each in JSON: 2,400 characters. */
 const TOKEN_MAX_LENGTH = 4096;
-/** Clocks of nodes differ; a token from further ahead than this was not made by one of them. */
+/** Clocks of nodes differ, but less than this: a token issued further in the future is invalid. */
 const CLOCK_SKEW_SECONDS = 60;
 
 /** An HMAC of 32 bytes in base64url. */
@@ -35,18 +35,19 @@ export const SIGNATURE_LENGTH = 43;
 const COMPACT = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
 
 /**
- * JSON Web Tokens (RFC 7519) with HS256 and nothing else. The header must be, byte for byte, the one that we write for
- * one of our keys. So `kid` selects the key, the algorithm is pinned, and nothing of a token is parsed before its
- * signature has been found good.
+ * JSON Web Tokens (RFC 7519) with HS256 only. The header must equal, byte for byte, the header that `sign` writes for
+ * one of the keys. So `kid` selects the key, the algorithm is fixed, and no part of a token is parsed before its
+ * signature is verified.
  *
- * `keys` are newest first, as the store gives them.
+ * `keys` are newest first, as the store returns them.
  */
 export function createTokens(keys: readonly SigningKey[], issuer: string): Tokens {
   const secrets = new Map(keys.map(({ kid, secret }) => [headerOf(kid), createSecretKey(secret)]));
   const [newest] = secrets;
   return {
     sign(claims) {
-      if (newest === undefined) throw new Error('There is no key to sign with; make one with `urlwarden key rotate`.');
+      if (newest === undefined)
+        throw new Error('There is no key to sign with; create one with `urlwarden key rotate`.');
       const [header, secret] = newest;
       const input = `${header}.${encode({ ...claims, iss: issuer, aud: AUDIENCE } satisfies Claims)}`;
       return `${input}.${signatureOf(input, secret)}`;
@@ -73,7 +74,7 @@ function signatureOf(input: string, secret: KeyObject): string {
   return createHmac('sha256', secret).update(input).digest('base64url');
 }
 
-/** Compared as text: the last character of a base64url text has spare bits, and only one spelling of them is right. */
+/** Compared as text, not decoded: the last character has spare bits, and only one value of them is accepted. */
 function isEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
@@ -95,7 +96,7 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** Null unless the text is what `encode` makes of its value: no second spelling, no key twice, no bytes beside UTF-8. */
+/** Null unless `encode` returns the same text for the value: no other spelling, no duplicate key, no invalid UTF-8. */
 function decode(text: string): unknown {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString());

@@ -15,5 +15,5 @@ for (const [address, key] of [
   ['unix:', 'none'],
   ['203.0.113.7, 192.0.2.1', 'none'],
 ] as const) {
-  test(`failed logins from ${address} count for ${key}`, () => assert.equal(addressKey(address), key));
+  test(`failed logins from '${address}' are counted under ${key}`, () => assert.equal(addressKey(address), key));
 }

@@ -4,7 +4,7 @@ import type { Account } from '../../src/accounts/store.ts';
 import { createTokens } from '../../src/accounts/tokens.ts';
 import type { Control } from '../../src/app/stores.ts';
 import { BUILT_IN_TIERS, limitsOf, type Tier } from '../../src/core/tier.ts';
-import { addAccount, addKey, createClock, directoryOf, ISSUER, openWorld, refusal, START_MS } from './world.ts';
+import { addAccount, addKey, authenticatorOf, createClock, ISSUER, openWorld, refusal, START_MS } from './world.ts';
 
 const LIFE_SECONDS = 86_400;
 const STANDARD = BUILT_IN_TIERS.find(({ name }) => name === 'standard') as Tier;
@@ -14,59 +14,59 @@ const INVALID = {
     'Bearer error="invalid_token", error_description="The token is malformed, expired or revoked; log in again"',
 };
 
-test('a good token tells who asks, at once when it was seen before', async (t) => {
-  const { directory, bearer, account } = await open(t);
-  const first = directory.authenticate(bearer);
+test('a valid token returns its caller, without a promise when it was verified before', async (t) => {
+  const { authenticator, bearer, account } = await open(t);
+  const first = authenticator.authenticate(bearer);
   assert.ok(first instanceof Promise);
   assert.deepEqual(await first, { account, limits: limitsOf(STANDARD) });
-  assert.equal(directory.authenticate(bearer), await first);
+  assert.equal(authenticator.authenticate(bearer), await first);
 });
 
-test('the scheme may be written in any case', async (t) => {
-  const { directory, token, account } = await open(t);
+test('the scheme is accepted in any letter case', async (t) => {
+  const { authenticator, token, account } = await open(t);
   for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer ']) {
-    assert.deepEqual((await directory.authenticate(`${scheme} ${token}`)).account, account, scheme);
+    assert.deepEqual((await authenticator.authenticate(`${scheme} ${token}`)).account, account, scheme);
   }
 });
 
-test('who sends no token is told the scheme', async (t) => {
-  const { directory } = await open(t);
+test('without a token the challenge has the scheme only', async (t) => {
+  const { authenticator } = await open(t);
   for (const header of [undefined, '', 'Basic YTpi', 'Bearerx', 'Token abc', ' Bearer abc']) {
     const refused = refusal('unauthorized', { challenge: 'Bearer' });
-    await assert.rejects(async () => directory.authenticate(header), refused, header);
+    await assert.rejects(async () => authenticator.authenticate(header), refused, header);
   }
 });
 
-test('who sends a bad token is told so', async (t) => {
-  const { directory } = await open(t);
+test('an invalid token gets the challenge invalid_token', async (t) => {
+  const { authenticator } = await open(t);
   for (const header of ['Bearer', 'Bearer ', 'Bearer abc', 'Bearer a.b.c', `Bearer ${'x'.repeat(16_000)}`]) {
-    await assert.rejects(async () => directory.authenticate(header), refusal('unauthorized', INVALID), header);
+    await assert.rejects(async () => authenticator.authenticate(header), refusal('unauthorized', INVALID), header);
   }
 });
 
-test('two tokens, or one with something after it, are none', async (t) => {
-  const { directory, bearer, token } = await open(t);
+test('two tokens, or a token with text after it, are invalid', async (t) => {
+  const { authenticator, bearer, token } = await open(t);
   for (const header of [`${bearer} ${token}`, `${bearer},`, `${bearer}, Basic YTpi`, `${bearer} `]) {
-    await assert.rejects(async () => directory.authenticate(header), refusal('unauthorized', INVALID), header);
+    await assert.rejects(async () => authenticator.authenticate(header), refusal('unauthorized', INVALID), header);
   }
 });
 
-test('a signature that was seen before vouches for its own token only', async (t) => {
-  const { directory, bearer } = await open(t);
-  await directory.authenticate(bearer);
+test('a verified signature is accepted only with its own token', async (t) => {
+  const { authenticator, bearer } = await open(t);
+  await authenticator.authenticate(bearer);
   for (const header of [bearer.replace('.', '.x'), bearer.slice(-43), `Bearer ${bearer.slice(-43)}`]) {
-    await assert.rejects(async () => directory.authenticate(header), refusal('unauthorized'), header);
+    await assert.rejects(async () => authenticator.authenticate(header), refusal('unauthorized'), header);
   }
 });
 
-test('a token expires, also one that was seen before', async (t) => {
-  const { directory, bearer, clock } = await open(t);
-  await directory.authenticate(bearer);
+test('a token expires, also when it is cached', async (t) => {
+  const { authenticator, bearer, clock } = await open(t);
+  await authenticator.authenticate(bearer);
   clock.advance(LIFE_SECONDS * 1000 - 1);
-  await directory.refresh();
-  assert.ok(!(directory.authenticate(bearer) instanceof Promise));
+  await authenticator.refresh();
+  assert.ok(!(authenticator.authenticate(bearer) instanceof Promise));
   clock.advance(1);
-  await assert.rejects(async () => directory.authenticate(bearer), refusal('unauthorized', INVALID));
+  await assert.rejects(async () => authenticator.authenticate(bearer), refusal('unauthorized', INVALID));
 });
 
 type Change = {
@@ -82,120 +82,120 @@ const CHANGES: Change[] = [
   },
   { why: 'removal', code: 'unauthorized', make: (control, { sub }) => control.removeAccount(sub) },
   { why: 'disabling', code: 'forbidden', make: (control, { sub }) => control.changeAccount(sub, { isEnabled: false }) },
-  { why: 'a key rotated away', code: 'unauthorized', make: (control) => addKey(control, 'second', START_MS) },
+  { why: 'immediate key rotation', code: 'unauthorized', make: (control) => addKey(control, 'second', START_MS) },
 ];
 
 for (const { why, make, code } of CHANGES) {
-  test(`${why} acts with the next look into the store`, async (t) => {
-    const { directory, control, account, bearer } = await open(t);
-    await directory.authenticate(bearer);
+  test(`${why} takes effect with the next refresh`, async (t) => {
+    const { authenticator, control, account, bearer } = await open(t);
+    await authenticator.authenticate(bearer);
     await make(control, account);
-    await directory.refresh();
-    await assert.rejects(async () => directory.authenticate(bearer), refusal(code));
+    await authenticator.refresh();
+    await assert.rejects(async () => authenticator.authenticate(bearer), refusal(code));
   });
 
-  test(`${why} acts within five seconds though the poll hangs`, async (t) => {
-    const { directory, control, account, bearer, clock, store } = await open(t);
-    await directory.authenticate(bearer);
+  test(`${why} takes effect within five seconds even when the poll hangs`, async (t) => {
+    const { authenticator, control, account, bearer, clock, store } = await open(t);
+    await authenticator.authenticate(bearer);
     await make(control, account);
     store.hang();
     clock.advance(5_000);
-    assert.equal((await directory.authenticate(bearer)).account.sub, account.sub, 'not later than it must');
+    assert.equal((await authenticator.authenticate(bearer)).account.sub, account.sub, 'accepted for five seconds');
     clock.advance(1);
-    const refused = directory.authenticate(bearer);
+    const refused = authenticator.authenticate(bearer);
     store.resume();
     await assert.rejects(async () => refused, refusal(code));
   });
 }
 
-test('enabling an account again makes its tokens good again', async (t) => {
-  const { directory, control, account, bearer } = await open(t);
+test('tokens are valid again after their account is enabled again', async (t) => {
+  const { authenticator, control, account, bearer } = await open(t);
   for (const isEnabled of [false, true]) {
     await control.changeAccount(account.sub, { isEnabled });
-    await directory.refresh();
-    if (!isEnabled) await assert.rejects(async () => directory.authenticate(bearer), refusal('forbidden'));
+    await authenticator.refresh();
+    if (!isEnabled) await assert.rejects(async () => authenticator.authenticate(bearer), refusal('forbidden'));
   }
-  assert.equal((await directory.authenticate(bearer)).account.isEnabled, true);
+  assert.equal((await authenticator.authenticate(bearer)).account.isEnabled, true);
 });
 
-test('rotation without --now lets older tokens live', async (t) => {
-  const { directory, control, bearer, account } = await open(t);
+test('after a rotation without --now older tokens stay valid', async (t) => {
+  const { authenticator, control, bearer, account } = await open(t);
   await addKey(control, 'second');
-  await directory.refresh();
-  assert.deepEqual((await directory.authenticate(bearer)).account, account);
+  await authenticator.refresh();
+  assert.deepEqual((await authenticator.authenticate(bearer)).account, account);
 });
 
-test('limits follow the tier, and an operator’s tier goes before a built-in one', async (t) => {
-  const { directory, control, account, bearer } = await open(t);
+test('limits follow the tier, and a tier of the operator overrides a built-in one', async (t) => {
+  const { authenticator, control, account, bearer } = await open(t);
   const custom = { ...STANDARD, name: 'custom', qmh: 3, ads: [] };
   await control.putTier(custom);
   await control.changeAccount(account.sub, { tier: 'custom' });
-  await directory.refresh();
-  assert.deepEqual((await directory.authenticate(bearer)).limits, limitsOf(custom));
+  await authenticator.refresh();
+  assert.deepEqual((await authenticator.authenticate(bearer)).limits, limitsOf(custom));
   await control.putTier({ ...STANDARD, qmh: 7 });
   await control.changeAccount(account.sub, { tier: 'standard' });
-  await directory.refresh();
-  assert.equal((await directory.authenticate(bearer)).limits.qmh, 7);
+  await authenticator.refresh();
+  assert.equal((await authenticator.authenticate(bearer)).limits.qmh, 7);
 });
 
-test('an account whose tier is gone is forbidden', async (t) => {
+test('an account whose tier does not exist is forbidden', async (t) => {
   const { control, account, bearer } = await open(t);
   await control.putTier({ ...STANDARD, name: 'custom' });
   await control.changeAccount(account.sub, { tier: 'custom' });
-  const directory = await directoryOf(t, { ...control, tiers: async () => [] });
-  await assert.rejects(async () => directory.authenticate(bearer), refusal('forbidden'));
+  const authenticator = await authenticatorOf(t, { ...control, tiers: async () => [] });
+  await assert.rejects(async () => authenticator.authenticate(bearer), refusal('forbidden'));
 });
 
-test('a token that is newer than the copy is good', async (t) => {
-  const { directory, control, account, bearer, clock } = await open(t);
-  await directory.authenticate(bearer);
+test('a token that is newer than the snapshot is valid', async (t) => {
+  const { authenticator, control, account, bearer, clock } = await open(t);
+  await authenticator.authenticate(bearer);
   await control.changeAccount(account.sub, { raisesGeneration: true });
   await addKey(control, 'second', START_MS);
   const newer = await bearerFor(control, { ...account, generation: 2 });
   clock.advance(1_000);
-  assert.equal((await directory.authenticate(newer)).account.generation, 2);
+  assert.equal((await authenticator.authenticate(newer)).account.generation, 2);
 });
 
-test('bad tokens make nobody look into the store more than ten times a second', async (t) => {
-  const { directory, clock, store } = await open(t);
+test('invalid tokens cause at most ten reads of the store per second', async (t) => {
+  const { authenticator, clock, store } = await open(t);
   for (let i = 0; i < 1_000; i++) {
     clock.advance(1);
-    await assert.rejects(async () => directory.authenticate('Bearer a.b.c'), refusal('unauthorized'));
+    await assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
   }
-  assert.equal(store.looks(), 1 + 10);
+  assert.equal(store.versionReads(), 1 + 10);
 });
 
-test('a store that is away is told as 503 after five seconds, and forgotten when it is back', async (t) => {
-  const { directory, bearer, clock, store, failures } = await open(t);
-  await directory.authenticate(bearer);
+test('requests are refused after the store was down for five seconds, and accepted when it is up', async (t) => {
+  const { authenticator, bearer, clock, store, failures } = await open(t);
+  await authenticator.authenticate(bearer);
   store.fail();
   clock.advance(5_000);
-  assert.ok(!(directory.authenticate(bearer) instanceof Promise));
+  assert.ok(!(authenticator.authenticate(bearer) instanceof Promise));
   clock.advance(1);
-  await assert.rejects(async () => directory.authenticate(bearer), refusal('unavailable'));
-  assert.deepEqual(failures, ['away']);
+  await assert.rejects(async () => authenticator.authenticate(bearer), refusal('unavailable'));
+  assert.deepEqual(failures, ['down']);
   store.resume();
-  assert.ok(await directory.authenticate(bearer));
+  assert.ok(await authenticator.authenticate(bearer));
 });
 
-test('an answer that was long on its way confirms the time at which it was asked for', async (t) => {
-  const { directory, bearer, clock, store } = await open(t);
-  await directory.authenticate(bearer);
+test('a slow refresh confirms the snapshot as of the time when it started', async (t) => {
+  const { authenticator, bearer, clock, store } = await open(t);
+  await authenticator.authenticate(bearer);
   store.hang();
-  const refreshed = directory.refresh();
+  const refreshed = authenticator.refresh();
   clock.advance(3_000);
   store.resume();
   await refreshed;
   store.fail();
   clock.advance(2_001);
-  await assert.rejects(async () => directory.authenticate(bearer), refusal('unavailable'));
+  await assert.rejects(async () => authenticator.authenticate(bearer), refusal('unavailable'));
 });
 
-test('a store that does not answer is waited for no longer than a second', async (t) => {
-  const { directory, bearer, clock, store, sleeps } = await open(t);
+test('a request waits at most one second for a store that does not respond', async (t) => {
+  const { authenticator, bearer, clock, store, sleeps } = await open(t);
   store.hang();
   clock.advance(5_001);
-  const refused = directory.authenticate(bearer);
+  const refused = authenticator.authenticate(bearer);
   sleeps[0]?.wake();
   await assert.rejects(async () => refused, refusal('unavailable'));
   assert.deepEqual(
@@ -204,28 +204,28 @@ test('a store that does not answer is waited for no longer than a second', async
   );
 });
 
-test('a clock that was set back confirms nothing', async (t) => {
-  const { directory, bearer, clock, store } = await open(t);
-  await directory.authenticate(bearer);
+test('a snapshot is too old when the clock was set back by more than five seconds', async (t) => {
+  const { authenticator, bearer, clock, store } = await open(t);
+  await authenticator.authenticate(bearer);
   store.fail();
   clock.advance(-5_001);
-  await assert.rejects(async () => directory.authenticate(bearer), refusal('unavailable'));
+  await assert.rejects(async () => authenticator.authenticate(bearer), refusal('unavailable'));
 });
 
-test('an account that could not be read is read again', async (t) => {
+test('a failed read of an account is not cached', async (t) => {
   const { control, bearer, account } = await open(t);
-  let isAway = true;
+  let isDown = true;
   const accountBySub: Control['accountBySub'] = async (sub) => {
-    if (isAway) throw new Error('away');
+    if (isDown) throw new Error('down');
     return control.accountBySub(sub);
   };
-  const directory = await directoryOf(t, { ...control, accountBySub });
-  await assert.rejects(async () => directory.authenticate(bearer), /away/);
-  isAway = false;
-  assert.deepEqual((await directory.authenticate(bearer)).account, account);
+  const authenticator = await authenticatorOf(t, { ...control, accountBySub });
+  await assert.rejects(async () => authenticator.authenticate(bearer), /down/);
+  isDown = false;
+  assert.deepEqual((await authenticator.authenticate(bearer)).account, account);
 });
 
-test('what was read for an older version does not outlive it', async (t) => {
+test('an account read for an older version is not used for a newer one', async (t) => {
   const { control, bearer, account } = await open(t);
   const read = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -235,69 +235,69 @@ test('what was read for an older version does not outlive it', async (t) => {
     await released.promise;
     return found;
   };
-  const directory = await directoryOf(t, { ...control, accountBySub });
-  const slow = directory.authenticate(bearer);
+  const authenticator = await authenticatorOf(t, { ...control, accountBySub });
+  const slow = authenticator.authenticate(bearer);
   await read.promise;
   await control.changeAccount(account.sub, { raisesGeneration: true });
-  await directory.refresh();
+  await authenticator.refresh();
   released.resolve();
   await slow;
-  await assert.rejects(async () => directory.authenticate(bearer), refusal('unauthorized'));
+  await assert.rejects(async () => authenticator.authenticate(bearer), refusal('unauthorized'));
 });
 
-test('a hundred requests at once read their account once', async (t) => {
+test('a hundred concurrent requests read their account once', async (t) => {
   const { control, bearer } = await open(t);
   let reads = 0;
   const accountBySub: Control['accountBySub'] = (sub) => {
     reads++;
     return control.accountBySub(sub);
   };
-  const directory = await directoryOf(t, { ...control, accountBySub });
-  await Promise.all(Array.from({ length: 100 }, () => directory.authenticate(bearer)));
+  const authenticator = await authenticatorOf(t, { ...control, accountBySub });
+  await Promise.all(Array.from({ length: 100 }, () => authenticator.authenticate(bearer)));
   assert.equal(reads, 1);
 });
 
-test('more tokens than are kept stay good', async (t) => {
-  const { directory, control, account } = await open(t);
+test('tokens that were evicted from the cache stay valid', async (t) => {
+  const { authenticator, control, account } = await open(t);
   const tokens = await tokensOf(control);
   const bearers = Array.from({ length: 10_001 }, (_, i) => `Bearer ${tokens.sign(claimsOf(account, String(i)))}`);
-  for (const bearer of bearers) await directory.authenticate(bearer);
-  assert.ok(directory.authenticate(bearers[0]) instanceof Promise, 'the oldest was forgotten');
-  assert.ok(!(directory.authenticate(bearers.at(-1)) instanceof Promise), 'the newest was kept');
-  assert.deepEqual((await directory.authenticate(bearers[0])).account, account);
+  for (const bearer of bearers) await authenticator.authenticate(bearer);
+  assert.ok(authenticator.authenticate(bearers[0]) instanceof Promise, 'the oldest is evicted');
+  assert.ok(!(authenticator.authenticate(bearers.at(-1)) instanceof Promise), 'the newest is cached');
+  assert.deepEqual((await authenticator.authenticate(bearers[0])).account, account);
 });
 
 test('the store is polled until the directory is closed', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { control, account, bearer } = await open(t);
-  let looks = 0;
+  let reads = 0;
   const version = () => {
-    looks++;
+    reads++;
     return control.version();
   };
-  const directory = await directoryOf(t, { ...control, version }, { pollMs: 1_000 });
-  await directory.authenticate(bearer);
+  const authenticator = await authenticatorOf(t, { ...control, version }, { pollMs: 1_000 });
+  await authenticator.authenticate(bearer);
   await control.changeAccount(account.sub, { isEnabled: false });
-  assert.ok(!(directory.authenticate(bearer) instanceof Promise));
+  assert.ok(!(authenticator.authenticate(bearer) instanceof Promise));
   t.mock.timers.tick(1_000);
   await new Promise(setImmediate);
-  await assert.rejects(async () => directory.authenticate(bearer), refusal('forbidden'));
-  directory.close();
-  looks = 0;
+  await assert.rejects(async () => authenticator.authenticate(bearer), refusal('forbidden'));
+  authenticator.close();
+  reads = 0;
   t.mock.timers.tick(10_000);
-  assert.equal(looks, 0);
+  assert.equal(reads, 0);
 });
 
-test('however many ask, the store is looked into once at a time', async (t) => {
-  const { directory, store } = await open(t);
-  const before = store.looks();
+test('concurrent refreshes read the store once', async (t) => {
+  const { authenticator, store } = await open(t);
+  const before = store.versionReads();
   store.hang();
-  const refreshed = Array.from({ length: 100 }, () => directory.refresh());
-  assert.equal(store.looks() - before, 1);
+  const refreshed = Array.from({ length: 100 }, () => authenticator.refresh());
+  assert.equal(store.versionReads() - before, 1);
   store.resume();
   await Promise.all(refreshed);
-  await directory.refresh();
-  assert.equal(store.looks() - before, 2);
+  await authenticator.refresh();
+  assert.equal(store.versionReads() - before, 2);
 });
 
 async function open(t: TestContext) {
@@ -305,30 +305,40 @@ async function open(t: TestContext) {
   const control = await openWorld(t);
   const account = await addAccount(control);
   const bearer = await bearerFor(control, account);
-  const store = interrupted(control);
+  const store = interruptible(control);
   const failures: string[] = [];
   const onFailure = (error: unknown) => failures.push((error as Error).message);
   const sleeps: { ms: number; wake: () => void }[] = [];
   const sleep = (ms: number) => new Promise<void>((wake) => sleeps.push({ ms, wake }));
-  const directory = await directoryOf(t, store.control, { nowMs: clock.nowMs, onFailure, sleep });
-  return { sleeps, clock, control, account, bearer, token: bearer.slice('Bearer '.length), store, failures, directory };
+  const authenticator = await authenticatorOf(t, store.control, { nowMs: clock.nowMs, onFailure, sleep });
+  return {
+    sleeps,
+    clock,
+    control,
+    account,
+    bearer,
+    token: bearer.slice('Bearer '.length),
+    store,
+    failures,
+    authenticator,
+  };
 }
 
-/** The same store, whose `version` can be made to fail or to hang. */
-function interrupted(control: Control) {
+/** A store whose `version` can fail or hang. */
+function interruptible(control: Control) {
   let gate: Promise<void> = Promise.resolve();
   let release: () => void = () => {};
-  let looks = 0;
+  let versionReads = 0;
   const version = async () => {
-    looks++;
+    versionReads++;
     await gate;
     return control.version();
   };
   return {
     control: { ...control, version },
-    looks: () => looks,
+    versionReads: () => versionReads,
     fail() {
-      gate = Promise.reject(new Error('away'));
+      gate = Promise.reject(new Error('down'));
       gate.catch(() => {});
     },
     hang() {

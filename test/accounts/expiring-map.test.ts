@@ -12,7 +12,7 @@ const step = fc.record({
   passMs: fc.nat(4),
 });
 
-test('it holds the newest entries that are young enough, and no more than it may', () => {
+test('entries are returned until they expire or are evicted, and their number is limited', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 50 }), (steps) => {
       const map = createExpiringMap<number>({ maxEntries: MAX_ENTRIES, lifeMs: LIFE_MS });
@@ -35,7 +35,7 @@ test('it holds the newest entries that are young enough, and no more than it may
   );
 });
 
-test('what has expired makes room', () => {
+test('expired entries are removed when a new one is set', () => {
   const map = createExpiringMap<number>({ maxEntries: MAX_ENTRIES, lifeMs: LIFE_MS });
   for (const key of ['a', 'b', 'c']) map.set(key, 1, 0);
   map.set('d', 1, LIFE_MS);

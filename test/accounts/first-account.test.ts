@@ -4,12 +4,12 @@ import { ensureFirstAccount } from '../../src/accounts/first-account.ts';
 import { postgresControl } from '../postgres-control.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 
-test('of nodes that start together on an empty database one makes the first account', async (t) => {
+test('of nodes that start together on an empty database, one creates the first account', async (t) => {
   const url = await temporaryDatabase(t);
   const nodes = await Promise.all([1, 2, 3].map(() => postgresControl(t, url)));
-  const made = await Promise.all(nodes.map((control) => ensureFirstAccount(control, false, 1)));
+  const created = await Promise.all(nodes.map((control) => ensureFirstAccount(control, false, 1)));
   assert.deepEqual(
-    made.filter((account) => account !== null).map(({ username }) => username),
+    created.filter((account) => account !== null).map(({ username }) => username),
     ['operator'],
   );
 });

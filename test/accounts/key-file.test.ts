@@ -15,7 +15,7 @@ function fileOf(t: TestContext, text: string, mode = 0o600): string {
   return file;
 }
 
-test('one secret a line, in hexadecimal or base64url, in their order', (t) => {
+test('a key file has one secret per line, in hexadecimal or base64url, and keeps their order', (t) => {
   const text = `${first.toString('hex')}\r\n\n  ${second.toString('base64url')}  \n${first.toString('hex').toUpperCase()}\n`;
   const keys = readKeyFile(fileOf(t, text, 0o400));
   assert.deepEqual(
@@ -24,17 +24,17 @@ test('one secret a line, in hexadecimal or base64url, in their order', (t) => {
   );
   const [a, b, c] = keys.map(({ kid }) => kid);
   assert.match(`${a}`, /^[\w-]{8}$/);
-  assert.ok(a !== b && a === c, 'the id follows from the secret');
+  assert.ok(a !== b && a === c, 'the kid is derived from the secret');
 });
 
 for (const { why, text, message } of [
-  { why: 'nothing', text: '\n\n', message: /holds no signing key: .*openssl rand -hex 32/ },
+  { why: 'empty lines', text: '\n\n', message: /holds no signing key: .*openssl rand -hex 32/ },
   { why: '31 bytes', text: randomBytes(31).toString('hex'), message: /^There is no signing key in line 1 of / },
   { why: '31 bytes in base64url', text: `${first.toString('hex')}\n${'x'.repeat(42)}`, message: /in line 2 of / },
-  { why: 'base64 with other letters', text: `${'x'.repeat(50)}+/==`, message: /in line 1 of / },
+  { why: 'base64 instead of base64url', text: `${'x'.repeat(50)}+/==`, message: /in line 1 of / },
   { why: 'words', text: 'correct horse battery staple and so on and so on', message: /in line 1 of / },
 ]) {
-  test(`refused without a word of what is in it: ${why}`, (t) => {
+  test(`a file is refused without showing its content: ${why}`, (t) => {
     const file = fileOf(t, text);
     assert.throws(
       () => readKeyFile(file),
@@ -48,12 +48,12 @@ for (const { why, text, message } of [
 }
 
 for (const mode of [0o640, 0o604, 0o660, 0o620]) {
-  test(`refused when others may do something with it: ${mode.toString(8)}`, (t) => {
+  test(`a file that is open to other users is refused: mode ${mode.toString(8)}`, (t) => {
     const file = fileOf(t, first.toString('hex'), mode);
     assert.throws(() => readKeyFile(file), { code: 'unavailable', message: /open to other users: run chmod 600/ });
   });
 }
 
-test('refused when it is not there', () => {
+test('a missing file is refused', () => {
   assert.throws(() => readKeyFile('/nowhere/keys'), { message: /^The signing keys cannot be read: .*\/nowhere\/keys/ });
 });

@@ -4,7 +4,7 @@ import { createLoginPenalty } from '../../src/accounts/login-penalty.ts';
 
 const WINDOW_MS = 600_000;
 
-test('ten logins are free, the next are delayed, the thirtieth is refused', () => {
+test('ten logins have no delay, the next are delayed, the thirtieth is refused', () => {
   const penalty = createLoginPenalty();
   const delays: number[] = [];
   while (penalty.refusedMs('ada', delays.length) === 0) delays.push(penalty.take('ada', delays.length).delayMs);
@@ -13,7 +13,7 @@ test('ten logins are free, the next are delayed, the thirtieth is refused', () =
   assert.equal(delays.length, 29);
 });
 
-test('the window cools login by login', () => {
+test('each login leaves the window after ten minutes', () => {
   const penalty = createLoginPenalty();
   for (let i = 0; i < 29; i++) penalty.take('ada', i * 1_000);
   assert.equal(penalty.refusedMs('ada', 29_000), WINDOW_MS - 29_000);
@@ -24,7 +24,7 @@ test('the window cools login by login', () => {
   assert.equal(penalty.take('ada', 2 * WINDOW_MS).delayMs, 0);
 });
 
-test('accounts do not pay for each other', () => {
+test('logins of one account do not count for another', () => {
   const penalty = createLoginPenalty();
   for (let i = 0; i < 29; i++) penalty.take('ada', 0);
   assert.equal(penalty.refusedMs('bob', 0), 0);

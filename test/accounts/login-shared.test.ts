@@ -10,14 +10,14 @@ import { redisServerUrl } from '../servers/urls.ts';
 
 const HERE = { address: '192.0.2.1', pair: 'ada here', isKnown: false };
 const T_MS = 1_800_000_000_000;
-const OF_THE_TEST = { isTestClock: true };
+const TEST_CLOCK = { isTestClock: true };
 
-test('failed logins: two nodes together say what one process would', async (t) => {
+test('failed logins counted by two nodes have the same result as in one process', async (t) => {
   const prefix = temporaryPrefix();
   const nodes = [await temporaryLink(t, { prefix }), await temporaryLink(t, { prefix })].map((link) =>
-    createSharedLoginFailures(link, OF_THE_TEST),
+    createSharedLoginFailures(link, TEST_CLOCK),
   );
-  const alone = createLoginFailures();
+  const single = createLoginFailures();
   const random = seeded(7);
   let [nowMs, waits] = [T_MS, 0];
   for (let i = 0; i < 1_500; i++) {
@@ -25,43 +25,43 @@ test('failed logins: two nodes together say what one process would', async (t) =
     const address = `192.0.2.${Math.floor(random() * 3)}`;
     const origin = { address, pair: `${Math.floor(random() * 4)} ${address}`, isKnown: random() < 0.3 };
     const node = nodes[i % 2] as (typeof nodes)[number];
-    const expected = alone.waitMs(origin, nowMs);
+    const expected = single.waitMs(origin, nowMs);
     assert.equal(await node.waitMs(origin, nowMs), expected, `step ${i}`);
     if (expected > 0) waits++;
-    const isGood = random() < 0.03;
-    for (const one of [alone, node]) await (isGood ? one.forgive(origin) : one.count(origin, nowMs));
+    const succeeds = random() < 0.03;
+    for (const counted of [single, node]) await (succeeds ? counted.clearPair(origin) : counted.count(origin, nowMs));
   }
   assert.ok(waits > 100 && waits < 1_400, `${waits}`);
 });
 
-test('logins: two nodes together say what one process would', async (t) => {
+test('logins counted by two nodes have the same result as in one process', async (t) => {
   const prefix = temporaryPrefix();
   const nodes = [await temporaryLink(t, { prefix }), await temporaryLink(t, { prefix })].map((link) =>
-    createSharedLoginPenalty(link, OF_THE_TEST),
+    createSharedLoginPenalty(link, TEST_CLOCK),
   );
-  const alone = createLoginPenalty();
+  const single = createLoginPenalty();
   const random = seeded(8);
   let [nowMs, refused] = [T_MS, 0];
   for (let i = 0; i < 1_000; i++) {
     nowMs += Math.floor(random() ** 4 * 60_000);
     const account = `account ${Math.floor(random() * 2)}`;
     const node = nodes[i % 2] as (typeof nodes)[number];
-    assert.equal(await node.refusedMs(account, nowMs), alone.refusedMs(account, nowMs), `step ${i}`);
-    const expected = alone.take(account, nowMs);
+    assert.equal(await node.refusedMs(account, nowMs), single.refusedMs(account, nowMs), `step ${i}`);
+    const expected = single.take(account, nowMs);
     assert.deepEqual(await node.take(account, nowMs), expected, `step ${i}`);
     if (expected.refusedMs > 0) refused++;
   }
   assert.ok(refused > 50 && refused < 950, `${refused}`);
 });
 
-test("by Redis's own clock a node hears at once of failures and logins at another", async (t) => {
+test('with the clock of Redis, failures and logins on one node are immediately counted on another', async (t) => {
   const prefix = temporaryPrefix();
   const [a, b] = [await temporaryLink(t, { prefix }), await temporaryLink(t, { prefix })];
   const [failuresA, failuresB] = [createSharedLoginFailures(a), createSharedLoginFailures(b)];
   for (let i = 0; i < 10; i++) await failuresA.count(HERE, 0);
   const waitMs = await failuresB.waitMs(HERE, 0);
   assert.ok(waitMs > 30_000 && waitMs <= 60_000, `${waitMs}`);
-  await failuresB.forgive(HERE);
+  await failuresB.clearPair(HERE);
   assert.equal(await failuresA.waitMs(HERE, 0), 0);
 
   const [penaltyA, penaltyB] = [createSharedLoginPenalty(a), createSharedLoginPenalty(b)];
@@ -74,20 +74,20 @@ test("by Redis's own clock a node hears at once of failures and logins at anothe
   const keys = await redis.keys(`${prefix}:*`);
   assert.equal(keys.length, 2);
   for (const key of keys) assert.ok((await redis.pttl(key)) > 0, `${key} expires`);
-  // The prefix is random and may spell anything.
+  // Without the random prefix, which may contain any letters.
   for (const key of keys) assert.ok(!key.slice(prefix.length).includes('ada'), key);
 });
 
-test('logins at the same time on several nodes are counted one by one', async (t) => {
+test('concurrent logins on several nodes are counted exactly', async (t) => {
   const prefix = temporaryPrefix();
   const nodes = [await temporaryLink(t, { prefix }), await temporaryLink(t, { prefix })].map((link) =>
     createSharedLoginPenalty(link),
   );
-  const turns = await Promise.all(Array.from({ length: 60 }, (_, i) => nodes[i % 2]?.take('ada', 0)));
-  assert.equal(turns.filter((turn) => turn?.refusedMs === 0).length, 29);
+  const decisions = await Promise.all(Array.from({ length: 60 }, (_, i) => nodes[i % 2]?.take('ada', 0)));
+  assert.equal(decisions.filter((decision) => decision?.refusedMs === 0).length, 29);
 });
 
-test('while Redis is away a node goes by what it has seen itself', async (t) => {
+test('while Redis is down a node uses its own counts', async (t) => {
   const link = await temporaryLink(t, { url: `redis://127.0.0.1:${await freePort()}` });
   const [failures, penalty] = [createSharedLoginFailures(link), createSharedLoginPenalty(link)];
   for (let i = 0; i < 10; i++) await failures.count(HERE, T_MS);

@@ -1,14 +1,23 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createLogin, type LoginOptions, type LoginOutcome, type LoginRequest } from '../../src/accounts/login.ts';
-import { hashPassword, verifyPassword } from '../../src/accounts/passwords.ts';
-import { addAccount, addKey, createClock, directoryOf, openWorld, PASSWORD, refusal, START_MS } from './world.ts';
+import { hashPassword } from '../../src/accounts/passwords.ts';
+import { verifyPassword } from '../../src/accounts/passwords.ts';
+import { addAccount } from './world.ts';
+import { addKey } from './world.ts';
+import { createClock } from './world.ts';
+import { directoryOf } from './world.ts';
+import { openWorld } from './world.ts';
+import { PASSWORD } from './world.ts';
+import { refusal } from './world.ts';
+import { START_MS } from './world.ts';
+import { authenticatorOf } from './world.ts';
 
 const GOOD: LoginRequest = { username: 'ada@example', password: PASSWORD, realm: 'intel', address: '192.0.2.1' };
 const FAILED = refusal('unauthorized', { message: 'Authentication failed', challenge: 'Bearer' });
 
-test('a login gives a token that is good for a day', async (t) => {
-  const { login, directory, account, outcomes } = await open(t);
+test('a login returns a token that is valid for a day', async (t) => {
+  const { login, authenticator, account, outcomes } = await open(t);
   const { token, expires } = await login(GOOD);
   assert.equal(expires, START_MS / 1000 + 86_400);
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
@@ -16,16 +25,16 @@ test('a login gives a token that is good for a day', async (t) => {
   const expected = { iat: START_MS / 1000, exp: expires, iss: 'urlwarden', aud: 'intel', sub: account.sub };
   assert.deepEqual(others, { ...expected, usr: account.username, ver: 1 });
   assert.match(jti, /^[0-9a-f-]{36}$/);
-  assert.deepEqual((await directory.authenticate(`Bearer ${token}`)).account, account);
+  assert.deepEqual((await authenticator.authenticate(`Bearer ${token}`)).account, account);
   assert.deepEqual(outcomes, ['ok']);
 });
 
-test('the life of a token can be set', async (t) => {
+test('the lifetime of a token is configurable', async (t) => {
   const { login } = await open(t, { tokenLifeSeconds: 60 });
   assert.equal((await login(GOOD)).expires, START_MS / 1000 + 60);
 });
 
-test('usernames are compared folded', async (t) => {
+test('usernames are compared without letter case and width', async (t) => {
   const { login } = await open(t);
   for (const username of ['ADA@Example', 'ａda@example']) assert.ok(await login({ ...GOOD, username }));
 });
@@ -34,18 +43,18 @@ const WRONG: [string, Partial<LoginRequest>][] = [
   ['wrong password', { password: 'Password' }],
   ['empty password', { password: '' }],
   ['password too long', { password: 'x'.repeat(1_025) }],
-  ['the password that stands in for these', { password: 'x' }],
+  ['the placeholder password', { password: 'x' }],
   ['unknown user', { username: 'bob@example' }],
   ['empty username', { username: '' }],
   ['username too long', { username: 'a'.repeat(255) }],
-  ['username that is no text', { username: '\ud800' }],
+  ['username that is not well-formed', { username: '\ud800' }],
   ['disabled account', { username: 'disabled' }],
   ['other realm', { realm: 'extel' }],
-  ['realm in another case', { realm: 'Intel' }],
+  ['realm in another letter case', { realm: 'Intel' }],
   ['no realm', { realm: '' }],
 ];
 
-test('whatever is wrong, the answer is the same, after one hash', async (t) => {
+test('every failed login has the same error, after one hash', async (t) => {
   let hashes = 0;
   const verify: LoginOptions['verify'] = (password, hash) => {
     hashes++;
@@ -60,26 +69,26 @@ test('whatever is wrong, the answer is the same, after one hash', async (t) => {
   assert.deepEqual(outcomes, new Array(WRONG.length).fill('failed'));
 });
 
-test('the password that stands in for unusable ones opens nothing', async (t) => {
+test('an unusable password never matches, also when the placeholder would', async (t) => {
   const { login, control } = await open(t);
   await addAccount(control, { username: 'x', sub: '00000002', passwordHash: await hashPassword('x') });
   assert.ok(await login({ ...GOOD, username: 'x', password: 'x' }));
   await assert.rejects(login({ ...GOOD, username: 'x', password: '' }), FAILED);
 });
 
-test('a token is good at once after a new password and a new key', async (t) => {
-  const { login, control, directory, account } = await open(t);
+test('a token issued after a new password and a new key is immediately valid', async (t) => {
+  const { login, control, authenticator, account } = await open(t);
   const before = await login(GOOD);
-  await directory.authenticate(`Bearer ${before.token}`);
+  await authenticator.authenticate(`Bearer ${before.token}`);
   await control.changeAccount(account.sub, { passwordHash: await hashPassword('new'), raisesGeneration: true });
   await addKey(control, 'second', START_MS);
   await assert.rejects(login(GOOD), FAILED);
   const { token } = await login({ ...GOOD, password: 'new' });
-  assert.equal((await directory.authenticate(`Bearer ${token}`)).account.generation, 2);
-  await assert.rejects(async () => directory.authenticate(`Bearer ${before.token}`), refusal('unauthorized'));
+  assert.equal((await authenticator.authenticate(`Bearer ${token}`)).account.generation, 2);
+  await assert.rejects(async () => authenticator.authenticate(`Bearer ${before.token}`), refusal('unauthorized'));
 });
 
-test('wrong passwords for one user from one address are limited, there only', async (t) => {
+test('wrong passwords for one user are limited per address', async (t) => {
   const { login, clock, outcomes } = await open(t);
   const wrong = { ...GOOD, password: 'wrong' };
   for (let i = 0; i < 10; i++) await assert.rejects(login(wrong), FAILED);
@@ -87,11 +96,11 @@ test('wrong passwords for one user from one address are limited, there only', as
   assert.equal(outcomes.at(-1), 'limited');
   assert.ok(await login({ ...GOOD, address: '192.0.2.2' }));
   clock.advance(60_000);
-  assert.ok(await login(GOOD), 'the limited try did not count');
+  assert.ok(await login(GOOD), 'the limited attempt did not count');
   for (let i = 0; i < 10; i++) await assert.rejects(login(wrong), FAILED);
 });
 
-test('an address is limited for everyone who has not logged in there before', async (t) => {
+test('an address is limited for every user who has not logged in from it before', async (t) => {
   const { login, control } = await open(t);
   await addAccount(control, { username: 'bob', sub: '00000002' });
   const from = { ...GOOD, address: '2001:db8::1' };
@@ -104,7 +113,7 @@ test('an address is limited for everyone who has not logged in there before', as
   assert.ok(await login({ ...from, username: 'bob', address: '2001:db8:0:1::1' }), 'another network');
 });
 
-test('who has not logged in for thirty days is known no more', async (t) => {
+test('a known pair is forgotten after thirty days without a login', async (t) => {
   const { login, clock } = await open(t);
   const guess = async () => {
     for (let i = 0; i < 20; i++) await assert.rejects(login({ ...GOOD, username: `guess ${i}` }), FAILED);
@@ -119,15 +128,15 @@ test('who has not logged in for thirty days is known no more', async (t) => {
   await assert.rejects(login(GOOD), refusal('limit_reached'));
 });
 
-test('whoever logs in again and again is slowed, then refused; tokens stay good', async (t) => {
-  const { login, clock, sleeps, outcomes, directory } = await open(t);
+test('frequent logins are delayed, then refused; tokens stay valid', async (t) => {
+  const { login, clock, sleeps, outcomes, authenticator } = await open(t);
   const { token } = await login(GOOD);
   for (let i = 1; i < 29; i++) await login(GOOD);
   assert.deepEqual(sleeps, [250, 500, 1_000, 2_000, 4_000, ...new Array(14).fill(8_000)]);
   assert.deepEqual(outcomes, [...new Array(10).fill('ok'), ...new Array(19).fill('penalized')]);
   clock.advance(1_000);
   for (let i = 0; i < 3; i++) await assert.rejects(login(GOOD), refusal('limit_reached', { retryAfterSeconds: 599 }));
-  assert.ok(await directory.authenticate(`Bearer ${token}`));
+  assert.ok(await authenticator.authenticate(`Bearer ${token}`));
   await assert.rejects(login({ ...GOOD, password: 'wrong' }), refusal('limit_reached'), 'refused without a hash');
 
   const elsewhere = { ...GOOD, address: '192.0.2.2' };
@@ -135,10 +144,10 @@ test('whoever logs in again and again is slowed, then refused; tokens stay good'
   await assert.rejects(login(elsewhere), refusal('limit_reached', { retryAfterSeconds: 599 }));
 
   clock.advance(599_000);
-  assert.ok(await login(GOOD), 'the refused ones did not count');
+  assert.ok(await login(GOOD), 'refused logins did not count');
 });
 
-test('logins at the same time are counted one by one', async (t) => {
+test('concurrent logins are counted exactly', async (t) => {
   const { login, sleeps } = await open(t, { cores: 64 });
   const all = await Promise.allSettled(Array.from({ length: 40 }, () => login(GOOD)));
   const admitted = all.filter(({ status }) => status === 'fulfilled').length;
@@ -146,7 +155,7 @@ test('logins at the same time are counted one by one', async (t) => {
   assert.equal(sleeps.length, 19);
 });
 
-test('who finds no room is told to come again', async (t) => {
+test('a login is refused with Retry-After when the queue is full', async (t) => {
   const { login, outcomes } = await open(t, { cores: 2 });
   const all = await Promise.allSettled(
     Array.from({ length: 40 }, (_, i) => login({ ...GOOD, username: `guess ${i}`, address: `192.0.2.${i}` })),
@@ -159,7 +168,7 @@ test('who finds no room is told to come again', async (t) => {
   assert.equal(busy.reason.retryAfterSeconds, 2);
 });
 
-test('one waits per address, except known ones', async (t) => {
+test('one login waits per address, except for known users', async (t) => {
   const { login, control } = await open(t, { cores: 2 });
   await addAccount(control, { username: 'bob', sub: '00000002' });
   await login(GOOD);
@@ -174,31 +183,31 @@ test('one waits per address, except known ones', async (t) => {
   assert.deepEqual(await Promise.all([running, waiting, refused]), ['unauthorized', 'unauthorized', 'overloaded']);
 });
 
-test('a store that is away is no wrong password', async (t) => {
-  const { control, directory, clock } = await open(t);
-  const accountByUsername = () => Promise.reject(new Error('away'));
+test('a store that is down does not count as a failed login', async (t) => {
+  const { control, authenticator, clock } = await open(t);
+  const accountByUsername = () => Promise.reject(new Error('down'));
   const login = createLogin({
-    control: { ...control, accountByUsername },
-    authenticator: directory,
+    store: { ...control, accountByUsername },
+    authenticator,
     nowMs: clock.nowMs,
   });
-  for (let i = 0; i < 11; i++) await assert.rejects(login(GOOD), /away/);
+  for (let i = 0; i < 11; i++) await assert.rejects(login(GOOD), /down/);
 });
 
 async function open(t: TestContext, options: Partial<LoginOptions> = {}) {
   const clock = createClock();
   const control = await openWorld(t);
   const account = await addAccount(control);
-  const directory = await directoryOf(t, control, { nowMs: clock.nowMs });
+  const authenticator = await authenticatorOf(t, control, { nowMs: clock.nowMs });
   const outcomes: LoginOutcome[] = [];
   const sleeps: number[] = [];
   const login = createLogin({
-    control,
-    authenticator: directory,
+    store: control,
+    authenticator,
     nowMs: clock.nowMs,
     sleep: async (ms) => sleeps.push(ms),
     onOutcome: (outcome) => outcomes.push(outcome),
     ...options,
   });
-  return { clock, control, account, directory, login, outcomes, sleeps };
+  return { clock, control, account, authenticator, login, outcomes, sleeps };
 }

@@ -32,7 +32,7 @@ test('a new account has a sub of eight digits and a hashed password', async (t) 
   assert.equal(await verifyPassword('correct horse', passwordHash), true);
 });
 
-test('a sub that is taken is drawn again', async (t) => {
+test('when a sub is taken, another one is drawn', async (t) => {
   const control = await temporaryControl(t);
   const drawn = ['10000001', '10000001', '10000001', '10000002'];
   const draw = () => drawn.shift() ?? '';
@@ -42,7 +42,7 @@ test('a sub that is taken is drawn again', async (t) => {
   await assert.rejects(stuck, { code: 'unavailable', message: /try again/ });
 });
 
-test('of two who add the same username at once, one is refused in words', async (t) => {
+test('of two concurrent additions of the same username, one is refused with a message', async (t) => {
   const control = await temporaryControl(t);
   const [first, second] = await Promise.allSettled([createAccount(control, NEW, TS), createAccount(control, NEW, TS)]);
   assert.ok(first && second);
@@ -53,7 +53,7 @@ test('of two who add the same username at once, one is refused in words', async 
   );
 });
 
-test('what cannot be an account is refused in words', async (t) => {
+test('an invalid account is refused with a message', async (t) => {
   const control = await temporaryControl(t);
   await createAccount(control, NEW, TS);
   const refusals = [
@@ -71,7 +71,7 @@ test('what cannot be an account is refused in words', async (t) => {
   await createAccount(control, { ...NEW, username: 'x'.repeat(254), password: 'é'.repeat(512) }, TS);
 });
 
-test('every change reaches the account it names', async (t) => {
+test('every operation changes the given account', async (t) => {
   const control = await temporaryControl(t);
   const account = await createAccount(control, NEW, TS);
   const now = async () => control.accountBySub(account.sub);
@@ -81,7 +81,7 @@ test('every change reaches the account it names', async (t) => {
   await setAccountEnabled(control, 'ada@example', false);
   assert.equal((await now())?.isEnabled, false);
   await setAccountEnabled(control, 'ada@example', true);
-  assert.deepEqual(await now(), { ...account, tier: 'enterprise' }, 'tokens stay good');
+  assert.deepEqual(await now(), { ...account, tier: 'enterprise' }, 'tokens stay valid');
   await revokeTokens(control, 'ada@example');
   assert.deepEqual(await now(), { ...account, tier: 'enterprise', generation: 2 });
   await changePassword(control, 'ada@example', 'new');
@@ -91,9 +91,9 @@ test('every change reaches the account it names', async (t) => {
   assert.equal(await now(), null);
 });
 
-test('an unknown account is told with what to do', async (t) => {
+test('the error for an unknown account says what to do', async (t) => {
   const control = await temporaryControl(t);
-  const works = [
+  const operations = [
     () => setAccountTier(control, 'eve', 'standard'),
     () => setAccountEnabled(control, 'eve', false),
     () => changePassword(control, 'eve', 'x'),
@@ -101,11 +101,11 @@ test('an unknown account is told with what to do', async (t) => {
     () => removeAccount(control, 'eve'),
     () => requireAccount(control, 'eve'),
   ];
-  for (const work of works)
-    await assert.rejects(work(), { code: 'not_found', message: /"eve": see urlwarden account list/ });
+  for (const operation of operations)
+    await assert.rejects(operation(), { code: 'not_found', message: /"eve": see urlwarden account list/ });
 });
 
-test('an unknown tier is refused for an account that is there', async (t) => {
+test('an unknown tier is refused for an existing account', async (t) => {
   const control = await temporaryControl(t);
   await createAccount(control, NEW, TS);
   await assert.rejects(setAccountTier(control, NEW.username, 'gold'), { code: 'not_found', message: /"gold"/ });

@@ -12,7 +12,7 @@ test('passwords are verified on another thread with the same results', async (t)
   await assert.rejects(verifier.verify('right', 'damaged'), /damaged/);
 });
 
-test('close waits for the calls that were made before, and can be called again', async () => {
+test('close waits for earlier calls, and can be called again', async () => {
   const verifier = createPasswordVerifier();
   const hash = await hashPassword('x');
   const results: string[] = [];

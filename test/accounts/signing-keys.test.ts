@@ -11,7 +11,7 @@ async function open(t: TestContext) {
   return { control, kids: async () => (await control.keys()).map(({ kid }) => kid) };
 }
 
-test('the first key is made once', async (t) => {
+test('concurrent calls create the first key once', async (t) => {
   const { control, kids } = await open(t);
   const [a, b] = await Promise.all([ensureKey(control, TS), ensureKey(control, TS)]);
   assert.equal(a.kid, b.kid);
@@ -21,10 +21,10 @@ test('the first key is made once', async (t) => {
   assert.deepEqual(await kids(), [a.kid]);
 });
 
-test('a rotated key verifies as long as its tokens can live', async (t) => {
+test('a rotated key is kept as long as its tokens can be valid', async (t) => {
   const { control, kids } = await open(t);
   const first = await ensureKey(control, TS);
-  // A year old when it is superseded: it counts from then, since it signed until then.
+  // A year old when it is superseded: its 25 days start then, because it signed until then.
   const second = await rotateKey(control, TS + 365 * DAY, false);
   assert.deepEqual(await kids(), [second.kid, first.kid]);
   const third = await rotateKey(control, TS + (365 + 24) * DAY, false);
@@ -33,7 +33,7 @@ test('a rotated key verifies as long as its tokens can live', async (t) => {
   assert.deepEqual(await kids(), [fourth.kid, third.kid, second.kid]);
 });
 
-test('an immediate rotation leaves the new key alone, also when a clock was set back', async (t) => {
+test('an immediate rotation drops all older keys, also when the clock was set back', async (t) => {
   const { control, kids } = await open(t);
   for (const ts of [TS, TS + DAY]) await rotateKey(control, ts, false);
   const last = await rotateKey(control, TS - DAY, true);

@@ -4,7 +4,7 @@ import { allTiers, removeTier, requireTier, setTier } from '../../src/accounts/t
 import { ADA, GOLD } from '../app/control-records.ts';
 import { temporaryControl } from '../temporary-control.ts';
 
-test('a tier is found among the built-in ones and the operator’s', async (t) => {
+test('built-in tiers and tiers of the operator are listed and found', async (t) => {
   const control = await temporaryControl(t);
   await setTier(control, GOLD);
   const names = (await allTiers(control)).map(({ name }) => name);
@@ -13,7 +13,7 @@ test('a tier is found among the built-in ones and the operator’s', async (t) =
   assert.equal((await requireTier(control, 'standard')).qmh, 150_000);
 });
 
-test('a built-in name cannot be taken or removed, in any letter case', async (t) => {
+test('a built-in tier cannot be set or removed, in any letter case', async (t) => {
   const control = await temporaryControl(t);
   for (const name of ['standard', 'Operator']) {
     await assert.rejects(setTier(control, { ...GOLD, name }), { code: 'bad_request', message: /built in/ });
@@ -21,15 +21,18 @@ test('a built-in name cannot be taken or removed, in any letter case', async (t)
   }
 });
 
-test('names that would need quotes are refused', async (t) => {
+test('tier names that would need quotes are refused', async (t) => {
   const control = await temporaryControl(t);
   for (const name of ['', '-x', 'a b', 'a,b', 'x'.repeat(65), 'é']) {
-    await assert.rejects(setTier(control, { ...GOLD, name }), { code: 'bad_request', message: /no name for a tier/ });
+    await assert.rejects(setTier(control, { ...GOLD, name }), {
+      code: 'bad_request',
+      message: /not a valid tier name/,
+    });
   }
   await setTier(control, { ...GOLD, name: 'Big.2026_a-b' });
 });
 
-test('a tier in use stays, and the refusal names its accounts', async (t) => {
+test('a tier in use is not removed, and the error lists its accounts', async (t) => {
   const control = await temporaryControl(t);
   await setTier(control, GOLD);
   for (let i = 0; i < 7; i++) {

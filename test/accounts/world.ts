@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { type AuthenticatorOptions, openAuthenticator } from '../../src/accounts/authenticator.ts';
+import { usernameKey } from '../../src/accounts/manage.ts';
 import type { Account } from '../../src/accounts/store.ts';
-import { usernameKey } from '../../src/accounts/username.ts';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import { DEFAULT_TIER } from '../../src/core/tier.ts';
@@ -13,7 +13,7 @@ export const ISSUER = 'urlwarden';
 export const START_MS = 1_800_000_000_000;
 export const PASSWORD = 'password';
 
-/** A clock that only the test moves. */
+/** A clock that only the test advances. */
 export function createClock() {
   let timeMs = START_MS;
   return {
@@ -36,19 +36,19 @@ export async function addKey(control: Control, kid: string, keepSince = 0): Prom
   await control.addKey({ kid, secret: randomBytes(32), createdTs: START_MS / 1000 }, keepSince);
 }
 
-/** Never polls by itself unless told so: the test does. */
-export async function directoryOf(t: TestContext, control: Control, options: Partial<AuthenticatorOptions> = {}) {
-  const directory = await openAuthenticator(control, {
+/** An authenticator that does not poll unless `options.pollMs` is given. */
+export async function authenticatorOf(t: TestContext, control: Control, options: Partial<AuthenticatorOptions> = {}) {
+  const authenticator = await openAuthenticator(control, {
     nowMs: () => START_MS,
     issuer: ISSUER,
     pollMs: 2_147_483_647,
     ...options,
   });
-  t.after(() => directory.close());
-  return directory;
+  t.after(() => authenticator.close());
+  return authenticator;
 }
 
-/** `PASSWORD` at so low a cost that tests which log in often stay quick. */
+/** A hash of `PASSWORD` with a low cost, so that tests with many logins stay fast. */
 const QUICK_HASH = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';
 
 export async function addAccount(control: Control, options: Partial<Account> = {}): Promise<Account> {
@@ -68,7 +68,7 @@ export async function addAccount(control: Control, options: Partial<Account> = {
   return account;
 }
 
-/** For `assert.rejects`: which refusal it was. */
+/** A predicate for `assert.rejects`. */
 export function refusal(code: AppError['code'], expected: Partial<AppError> = {}) {
   return (error: AppError): boolean =>
     error.code === code && Object.entries(expected).every(([key, value]) => error[key as keyof AppError] === value);

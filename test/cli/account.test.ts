@@ -40,7 +40,7 @@ describe('urlwarden account', () => {
     const { account } = await open(t);
     await account(['add', 'ada'], 'pw');
     const refusals = [
-      [['add', 'ADA'], /^There is an account "ada" already: /],
+      [['add', 'ADA'], /^The account "ada" already exists: /],
       [['add', 'bob', '--tier', 'gold'], /^There is no tier "gold"\. There are: developer, /],
       [['add', 'bob'], /^There is no password on standard input: /],
       [['add', ''], /^A username has 1 to 254 characters: /],

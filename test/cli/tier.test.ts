@@ -102,7 +102,7 @@ describe('urlwarden tier', () => {
     const refusals = [
       [['set', 'standard', ...good], 1, /built in/],
       [['remove', 'operator'], 1, /built in/],
-      [['set', 'a b', ...good], 1, /no name for a tier/],
+      [['set', 'a b', ...good], 1, /not a valid tier name/],
       [['set', 'x', '--qms', '1'], 2, /^--qmh N is missing\n/],
       [['set', 'x', '--qmh', '1'], 2, /^--qms N is missing\n/],
       [['set', 'x', '--qms', '-1', '--qmh', '1'], 2, /--qms/],

@@ -54,7 +54,7 @@ export async function withAccounts(
   const authenticator = await openAuthenticator(control, { nowMs: () => nowMs, issuer: ISSUER });
   t.after(() => authenticator.close());
   const counters = await temporaryCounters(t, control, () => nowMs);
-  const login = createLogin({ control, authenticator, nowMs: () => nowMs, sleep: async () => {} });
+  const login = createLogin({ store: control, authenticator, nowMs: () => nowMs, sleep: async () => {} });
   const { app } = await build(t, {
     observations: [
       { ts: NOW - 10, url: 'http://192.0.2.1/x', asn: 64500, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } },

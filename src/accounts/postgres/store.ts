@@ -8,7 +8,7 @@ import {
   type KeyRow,
   TIER_COLUMNS,
   type TierRow,
-  tierGone,
+  tierNotFound,
   toAccount,
   toAccountRow,
   toKey,
@@ -25,7 +25,7 @@ const KEYS = `select ${KEY_COLUMNS} from signing_keys order by id desc`;
 
 /** Accounts, tiers and keys, shared by any number of nodes. */
 export function createAccountStore(db: Database): AccountStore {
-  async function firstAccount(sql: string, param: string): Promise<Account | null> {
+  async function findAccount(sql: string, param: string): Promise<Account | null> {
     const [row] = await db.query<AccountRow>(sql, [param]);
     return row === undefined ? null : toAccount(row);
   }
@@ -37,8 +37,8 @@ export function createAccountStore(db: Database): AccountStore {
     },
 
     accounts: async () => (await db.query<AccountRow>(`${ACCOUNTS} order by username_key`)).map(toAccount),
-    accountBySub: (sub) => firstAccount(`${ACCOUNTS} where sub = $1`, sub),
-    accountByUsername: (usernameKey) => firstAccount(`${ACCOUNTS} where username_key = $1`, usernameKey),
+    accountBySub: (sub) => findAccount(`${ACCOUNTS} where sub = $1`, sub),
+    accountByUsername: (usernameKey) => findAccount(`${ACCOUNTS} where username_key = $1`, usernameKey),
     tiers: async () => (await db.query<TierRow>(TIERS)).map(toTier),
     keys: async () => (await db.query<KeyRow>(KEYS)).map(toKey),
 
@@ -49,8 +49,8 @@ export function createAccountStore(db: Database): AccountStore {
 const LOCK_VERSION = 'select version from control_version for update';
 
 /**
- * The clock, in microseconds, or one more. Counted by ones, a database that was set back (by a restored backup, or a
- * standby that had not heard of the newest changes) would come to a version again with other data behind it.
+ * The clock in microseconds, or the old version plus one. A plain counter could repeat a version with different data,
+ * after a restored backup or a failover to a standby that lagged.
  */
 const RAISE_VERSION = `
   update control_version
@@ -58,10 +58,10 @@ const RAISE_VERSION = `
 
 function createAccountWrites(db: Database) {
   /**
-   * Whoever keeps a copy learns of it, unless nothing was changed. The lock comes first: changes happen one after the
-   * other on whatever nodes, each statement sees all that was done before, and nobody holds what the next one waits for.
+   * Raises the version, unless nothing was changed. The lock comes first: all nodes make one change at a time, each
+   * statement sees all earlier changes, and changes cannot deadlock.
    */
-  function changing(work: (session: Session) => Promise<number>): Promise<boolean> {
+  function runChange(work: (session: Session) => Promise<number>): Promise<boolean> {
     return db.transaction(async (session) => {
       await session.query(LOCK_VERSION);
       const hasChanged = (await work(session)) > 0;
@@ -71,14 +71,14 @@ function createAccountWrites(db: Database) {
   }
 
   return {
-    ...accountWrites(changing),
-    ...tierWrites(changing),
-    ...keyWrites(changing),
+    ...accountWrites(runChange),
+    ...tierWrites(runChange),
+    ...keyWrites(runChange),
   };
 }
 
-/** `work` gives the number of rows that it changed. */
-type Changing = (work: (session: Session) => Promise<number>) => Promise<boolean>;
+/** `work` returns the number of rows that it changed. */
+type RunChange = (work: (session: Session) => Promise<number>) => Promise<boolean>;
 
 const ADD_ACCOUNT = `
   insert into accounts (${ACCOUNT_COLUMNS})
@@ -90,26 +90,26 @@ const CHANGE_ACCOUNT = `
     generation = generation + $5
   where sub = $1`;
 
-function accountWrites(changing: Changing) {
+function accountWrites(runChange: RunChange) {
   async function requireTier(session: Session, name: string): Promise<void> {
     if (isBuiltInTier(name)) return;
     const found = await session.query('select 1 from tiers where name = $1', [name]);
-    if (found.length === 0) throw tierGone(name);
+    if (found.length === 0) throw tierNotFound(name);
   }
 
   return {
     addAccount(account: Account): Promise<boolean> {
-      return changing(async (session) => {
+      return runChange(async (session) => {
         await requireTier(session, account.tier);
         const added = await session.run(ADD_ACCOUNT, toAccountRow(account));
-        // A server may write the last counts of an account after its removal; they are not the next one's.
+        // A server may write counts of a removed account later; a new account with its sub must not have them.
         if (added > 0) await removeUsage(session, account.sub);
         return added;
       });
     },
 
     changeAccount(sub: string, { tier, isEnabled, passwordHash, raisesGeneration }: AccountChange): Promise<boolean> {
-      return changing(async (session) => {
+      return runChange(async (session) => {
         if (tier !== undefined) await requireTier(session, tier);
         const enabled = isEnabled === undefined ? null : Number(isEnabled);
         const raise = Number(raisesGeneration ?? false);
@@ -118,7 +118,7 @@ function accountWrites(changing: Changing) {
     },
 
     removeAccount(sub: string): Promise<boolean> {
-      return changing(async (session) => {
+      return runChange(async (session) => {
         await removeUsage(session, sub);
         return session.run('delete from accounts where sub = $1', [sub]);
       });
@@ -132,15 +132,15 @@ const PUT_TIER = `
     trs = excluded.trs, ads = excluded.ads, qms = excluded.qms, qmh = excluded.qmh,
     rl_qps = excluded.rl_qps, rl_qpm = excluded.rl_qpm, rl_qph = excluded.rl_qph`;
 
-function tierWrites(changing: Changing) {
+function tierWrites(runChange: RunChange) {
   return {
     async putTier(tier: Tier): Promise<void> {
-      await changing((session) => session.run(PUT_TIER, toTierRow(tier)));
+      await runChange((session) => session.run(PUT_TIER, toTierRow(tier)));
     },
 
     async removeTier(name: string): Promise<'removed' | 'unknown' | 'in_use'> {
       let isUsed = false;
-      const isRemoved = await changing(async (session) => {
+      const isRemoved = await runChange(async (session) => {
         isUsed = (await session.query('select 1 from accounts where tier = $1 limit 1', [name])).length > 0;
         return isUsed ? 0 : session.run('delete from tiers where name = $1', [name]);
       });
@@ -156,10 +156,10 @@ const DROP_SUPERSEDED = `
   delete from signing_keys as old
   where (select created_ts from signing_keys where id > old.id order by id limit 1) < $1`;
 
-function keyWrites(changing: Changing) {
+function keyWrites(runChange: RunChange) {
   return {
     async addKey({ kid, secret, createdTs }: SigningKey, keepSince: number): Promise<void> {
-      await changing(async (session) => {
+      await runChange(async (session) => {
         const added = await session.run(ADD_KEY, [kid, secret, createdTs]);
         return added + (await session.run(DROP_SUPERSEDED, [keepSince]));
       });
@@ -167,7 +167,7 @@ function keyWrites(changing: Changing) {
 
     async ensureKey(key: SigningKey): Promise<SigningKey> {
       let signing = key;
-      await changing(async (session) => {
+      await runChange(async (session) => {
         const [newest] = await session.query<KeyRow>(`${KEYS} limit 1`);
         if (newest === undefined) return session.run(ADD_KEY, [key.kid, key.secret, key.createdTs]);
         signing = toKey(newest);
@@ -179,8 +179,8 @@ function keyWrites(changing: Changing) {
 }
 
 /**
- * Locked in the order of `ADD_USAGE`; a deletion alone takes rows as they lie in the table. In one statement, because a
- * second one might see rows that came meanwhile, and wait for them out of order.
+ * Locks rows in the order of `ADD_USAGE`, to avoid deadlocks; a plain delete locks them in table order. One statement,
+ * because a second one might see rows that were added in between, and lock them out of order.
  */
 const REMOVE_USAGE = `
   with locked as materialized (
@@ -188,7 +188,6 @@ const REMOVE_USAGE = `
   )
   delete from usage where sub = $1 and (period, number) in (select period, number from locked)`;
 
-/** All counts of an account. */
 async function removeUsage(session: Session, sub: string): Promise<void> {
   await session.run(REMOVE_USAGE, [sub]);
 }

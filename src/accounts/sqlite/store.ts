@@ -9,7 +9,7 @@ import {
   type KeyRow,
   TIER_COLUMNS,
   type TierRow,
-  tierGone,
+  tierNotFound,
   toAccount,
   toAccountRow,
   toKey,
@@ -32,7 +32,7 @@ export function createAccountStore({ db, write, checkFile }: DatabaseFile<Accoun
   const byUsername = db.prepare<AccountRow>(`${ACCOUNTS} where username_key = ?`);
   const tiers = db.prepare<TierRow>(TIERS);
   const keys = db.prepare<KeyRow>(KEYS);
-  const firstAccount = (row: AccountRow | undefined) => (row === undefined ? null : toAccount(row));
+  const toAccountOrNull = (row: AccountRow | undefined) => (row === undefined ? null : toAccount(row));
 
   return {
     async version() {
@@ -41,8 +41,8 @@ export function createAccountStore({ db, write, checkFile }: DatabaseFile<Accoun
     },
 
     accounts: async () => accounts.all().map(toAccount),
-    accountBySub: async (sub) => firstAccount(bySub.get(sub)),
-    accountByUsername: async (usernameKey) => firstAccount(byUsername.get(usernameKey)),
+    accountBySub: async (sub) => toAccountOrNull(bySub.get(sub)),
+    accountByUsername: async (usernameKey) => toAccountOrNull(byUsername.get(usernameKey)),
     addAccount: (account) => write('addAccount', account),
     changeAccount: (sub, change) => write('changeAccount', sub, change),
     removeAccount: (sub) => write('removeAccount', sub),
@@ -61,12 +61,12 @@ const RAISE_VERSION = 'update control_version set version = version + 1';
 
 export type AccountWrites = ReturnType<typeof createAccountWrites>;
 
-/** The writes, which run on the writer thread of `control.db`. */
+/** The writes; they run on the writer thread of `control.db`. */
 export function createAccountWrites(db: Database) {
   const raiseVersion = db.prepare(RAISE_VERSION);
 
-  /** Whoever keeps a copy learns of it, unless nothing was changed. */
-  function changing(work: () => number): boolean {
+  /** Raises the version, unless nothing was changed. */
+  function runChange(work: () => number): boolean {
     return db.transaction(() => {
       const hasChanged = work() > 0;
       if (hasChanged) raiseVersion.run();
@@ -75,14 +75,14 @@ export function createAccountWrites(db: Database) {
   }
 
   return {
-    ...accountWrites(db, changing),
-    ...tierWrites(db, changing),
-    ...keyWrites(db, changing),
+    ...accountWrites(db, runChange),
+    ...tierWrites(db, runChange),
+    ...keyWrites(db, runChange),
   };
 }
 
-/** `work` gives the number of rows that it changed. */
-type Changing = (work: () => number) => boolean;
+/** `work` returns the number of rows that it changed. */
+type RunChange = (work: () => number) => boolean;
 
 const ADD_ACCOUNT = `
   insert into accounts (${ACCOUNT_COLUMNS})
@@ -94,7 +94,7 @@ const CHANGE_ACCOUNT = `
     generation = generation + ?
   where sub = ?`;
 
-function accountWrites(db: Database, changing: Changing) {
+function accountWrites(db: Database, runChange: RunChange) {
   const add = db.prepare(ADD_ACCOUNT);
   const change = db.prepare(CHANGE_ACCOUNT);
   const remove = db.prepare('delete from accounts where sub = ?');
@@ -102,22 +102,22 @@ function accountWrites(db: Database, changing: Changing) {
   const findTier = db.prepare<[1]>('select 1 from tiers where name = ?');
 
   function requireTier(name: string): void {
-    if (!isBuiltInTier(name) && findTier.get(name) === undefined) throw tierGone(name);
+    if (!isBuiltInTier(name) && findTier.get(name) === undefined) throw tierNotFound(name);
   }
 
   return {
     addAccount(account: Account): boolean {
-      return changing(() => {
+      return runChange(() => {
         requireTier(account.tier);
         const added = add.run(...toAccountRow(account));
-        // A server may write the last counts of an account after its removal; they are not the next one's.
+        // A server may write counts of a removed account later; a new account with its sub must not have them.
         if (added > 0) removeUsage.run(account.sub);
         return added;
       });
     },
 
     changeAccount(sub: string, { tier, isEnabled, passwordHash, raisesGeneration }: AccountChange): boolean {
-      return changing(() => {
+      return runChange(() => {
         if (tier !== undefined) requireTier(tier);
         const enabled = isEnabled === undefined ? null : Number(isEnabled);
         return change.run(tier ?? null, enabled, passwordHash ?? null, Number(raisesGeneration ?? false), sub);
@@ -125,7 +125,7 @@ function accountWrites(db: Database, changing: Changing) {
     },
 
     removeAccount(sub: string): boolean {
-      return changing(() => {
+      return runChange(() => {
         removeUsage.run(sub);
         return remove.run(sub);
       });
@@ -137,19 +137,19 @@ const PUT_TIER = `
   insert or replace into tiers (${TIER_COLUMNS})
   values (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-function tierWrites(db: Database, changing: Changing) {
+function tierWrites(db: Database, runChange: RunChange) {
   const put = db.prepare(PUT_TIER);
   const remove = db.prepare('delete from tiers where name = ?');
   const findUser = db.prepare<[1]>('select 1 from accounts where tier = ? limit 1');
 
   return {
     putTier(tier: Tier): void {
-      changing(() => put.run(...toTierRow(tier)));
+      runChange(() => put.run(...toTierRow(tier)));
     },
 
     removeTier(name: string): 'removed' | 'unknown' | 'in_use' {
       let isUsed = false;
-      const isRemoved = changing(() => {
+      const isRemoved = runChange(() => {
         isUsed = findUser.get(name) !== undefined;
         return isUsed ? 0 : remove.run(name);
       });
@@ -165,19 +165,19 @@ const DROP_SUPERSEDED = `
   delete from signing_keys as old
   where (select created_ts from signing_keys where id > old.id order by id limit 1) < ?`;
 
-function keyWrites(db: Database, changing: Changing) {
+function keyWrites(db: Database, runChange: RunChange) {
   const add = db.prepare(ADD_KEY);
   const dropSuperseded = db.prepare(DROP_SUPERSEDED);
   const keys = db.prepare<KeyRow>(KEYS);
 
   return {
     addKey({ kid, secret, createdTs }: SigningKey, keepSince: number): void {
-      changing(() => add.run(kid, secret, createdTs) + dropSuperseded.run(keepSince));
+      runChange(() => add.run(kid, secret, createdTs) + dropSuperseded.run(keepSince));
     },
 
     ensureKey(key: SigningKey): SigningKey {
       let signing = key;
-      changing(() => {
+      runChange(() => {
         const newest = keys.get();
         if (newest === undefined) return add.run(key.kid, key.secret, key.createdTs);
         signing = toKey(newest);

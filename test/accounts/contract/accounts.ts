@@ -6,14 +6,14 @@ import { ADA, BOB, GOLD, raisesVersion } from '../../app/control-records.ts';
 
 export function controlAccountsSuite(open: OpenControl): void {
   suite('accounts', () => {
-    test('none at first', async (t) => {
+    test('a new store has no accounts', async (t) => {
       const control = await open(t);
       assert.deepEqual(await control.accounts(), []);
       assert.equal(await control.accountBySub(ADA.sub), null);
       assert.equal(await control.accountByUsername(ADA.usernameKey), null);
     });
 
-    test('found as they were added, listed by username', async (t) => {
+    test('accounts are found as they were added, sorted by username', async (t) => {
       const control = await open(t);
       const disabled: Account = { ...BOB, isEnabled: false, generation: 7, tier: 'operator' };
       assert.equal(await control.addAccount(disabled), true);
@@ -24,7 +24,7 @@ export function controlAccountsSuite(open: OpenControl): void {
       assert.equal(await control.accountByUsername('Ada@Example'), null);
     });
 
-    test('usernames stand in the order of their bytes', async (t) => {
+    test('usernames are sorted by their bytes', async (t) => {
       const control = await open(t);
       const keys = ['a b', 'a-b', 'a.c', 'ab', 'b', 'z', 'ä', '\uffee', '\u{1f600}'];
       for (const [i, usernameKey] of keys.toReversed().entries())
@@ -35,7 +35,7 @@ export function controlAccountsSuite(open: OpenControl): void {
       );
     });
 
-    test('a username or a sub is taken once', async (t) => {
+    test('a username or a sub that is taken is refused', async (t) => {
       const control = await open(t);
       await control.addAccount(ADA);
       assert.equal(await control.addAccount({ ...BOB, sub: ADA.sub }), false);
@@ -43,13 +43,13 @@ export function controlAccountsSuite(open: OpenControl): void {
       assert.deepEqual(await control.accounts(), [ADA]);
     });
 
-    test('of many that add the same username at once, one succeeds', async (t) => {
+    test('of concurrent additions of the same username, one succeeds', async (t) => {
       const control = await open(t);
       const tries = Array.from({ length: 20 }, (_, i) => control.addAccount({ ...ADA, sub: `${20_000_000 + i}` }));
       assert.equal((await Promise.all(tries)).filter(Boolean).length, 1);
     });
 
-    test('a change touches what it names', async (t) => {
+    test('a change affects only the given fields of the given account', async (t) => {
       const control = await open(t);
       await control.addAccount(ADA);
       await control.addAccount(BOB);
@@ -73,14 +73,14 @@ export function controlAccountsSuite(open: OpenControl): void {
       assert.equal(await control.changeAccount('99999999', { isEnabled: false }), false);
     });
 
-    test('every raise of the generation counts, however many come at once', async (t) => {
+    test('concurrent raises of the generation are all counted', async (t) => {
       const control = await open(t);
       await control.addAccount(ADA);
       await Promise.all(Array.from({ length: 10 }, () => control.changeAccount(ADA.sub, { raisesGeneration: true })));
       assert.equal((await control.accountBySub(ADA.sub))?.generation, 11);
     });
 
-    test('removed with its usage, and then the name is free', async (t) => {
+    test('an account is removed with its usage, and its username is free again', async (t) => {
       const control = await open(t);
       await control.addAccount(ADA);
       await control.addUsage([{ sub: ADA.sub, day: 1, month: 1, count: 5 }]);
@@ -91,14 +91,14 @@ export function controlAccountsSuite(open: OpenControl): void {
       assert.equal(await control.addAccount(ADA), true);
     });
 
-    test('counts that arrived after a removal are not those of the next account with that sub', async (t) => {
+    test('a new account starts without the usage of a removed account with the same sub', async (t) => {
       const control = await open(t);
       await control.addUsage([{ sub: ADA.sub, day: 1, month: 1, count: 5 }]);
       await control.addAccount(ADA);
       assert.deepEqual(await control.usage(ADA.sub, 1, 1), { day: 0, month: 0 });
     });
 
-    test('need a tier that is there', async (t) => {
+    test('an account needs an existing tier', async (t) => {
       const control = await open(t);
       const refusal = { name: 'AppError', code: 'not_found', message: /no tier "gold"/ };
       await assert.rejects(control.addAccount({ ...ADA, tier: 'gold' }), refusal);
@@ -109,7 +109,7 @@ export function controlAccountsSuite(open: OpenControl): void {
       assert.equal(await control.changeAccount(ADA.sub, { tier: 'gold' }), true);
     });
 
-    test('each change raises the version; what changes nothing does not', async (t) => {
+    test('every change raises the version; a call without effect does not', async (t) => {
       const control = await open(t);
       assert.equal(await raisesVersion(control, () => control.addAccount(ADA)), true);
       assert.equal(await raisesVersion(control, () => control.addAccount(ADA)), false);

@@ -6,7 +6,7 @@ import { key, raisesVersion } from '../../app/control-records.ts';
 
 export function controlKeysSuite(open: OpenControl): void {
   suite('signing keys', () => {
-    test('the last one added comes first, also when a clock was set back', async (t) => {
+    test('the last added key comes first, also when the clock was set back', async (t) => {
       const control = await open(t);
       assert.deepEqual(await control.keys(), []);
       await control.addKey(key('a', 100), 0);
@@ -15,7 +15,7 @@ export function controlKeysSuite(open: OpenControl): void {
       assert.deepEqual((await control.keys()).map(plain), [key('c', 50), key('b', 100), key('a', 100)].map(plain));
     });
 
-    test('those superseded before keepSince are dropped, the new one never', async (t) => {
+    test('keys superseded before keepSince are dropped, the new key never', async (t) => {
       const kept = async (keepSince: number) => {
         const control = await open(t);
         for (const [kid, ts] of [['a', 0] as const, ['b', 10] as const, ['c', 20] as const])
@@ -31,18 +31,18 @@ export function controlKeysSuite(open: OpenControl): void {
       assert.deepEqual(await kept(101), ['d']);
     });
 
-    test('ensureKey adds the first one only, and gives the one that signs', async (t) => {
+    test('ensureKey adds only the first key and returns the key that signs', async (t) => {
       const control = await open(t);
       const offered = ['a', 'b', 'c', 'd'].map((kid) => key(kid, 1));
-      const given = await Promise.all(offered.map((one) => control.ensureKey(one)));
+      const returned = await Promise.all(offered.map((one) => control.ensureKey(one)));
       const [only, ...others] = await control.keys();
       assert.ok(only !== undefined && others.length === 0);
-      for (const one of given) assert.deepEqual(plain(one), plain(only));
+      for (const one of returned) assert.deepEqual(plain(one), plain(only));
       await control.addKey(key('e', 2), 0);
       assert.equal((await control.ensureKey(key('f', 3))).kid, 'e');
     });
 
-    test('each change raises the version; what changes nothing does not', async (t) => {
+    test('every change raises the version; a call without effect does not', async (t) => {
       const control = await open(t);
       assert.equal(await raisesVersion(control, () => control.ensureKey(key('a', 1))), true);
       assert.equal(await raisesVersion(control, () => control.ensureKey(key('b', 1))), false);
@@ -55,7 +55,7 @@ async function kids(control: Control): Promise<string[]> {
   return (await control.keys()).map(({ kid }) => kid);
 }
 
-/** Engines differ in the class of bytes that they give. */
+/** Engines return different classes of byte arrays. */
 function plain({ kid, secret, createdTs }: { kid: string; secret: Uint8Array; createdTs: number }) {
   return { kid, secret: Buffer.from(secret).toString('hex'), createdTs };
 }

@@ -6,7 +6,7 @@ import { ADA, GOLD, raisesVersion } from '../../app/control-records.ts';
 
 export function controlTiersSuite(open: OpenControl): void {
   suite('tiers', () => {
-    test('kept as they were set, replaced whole, listed by name', async (t) => {
+    test('tiers are stored as they were set, replaced as a whole, and sorted by name', async (t) => {
       const control = await open(t);
       assert.deepEqual(await control.tiers(), []);
       const bronze: Tier = { name: 'bronze', trs: 'x', ads: [], qms: 0, qmh: 1, rlQps: 1, rlQpm: 2, rlQph: 3 };
@@ -18,7 +18,7 @@ export function controlTiersSuite(open: OpenControl): void {
       assert.deepEqual(await control.tiers(), [bronze, replaced]);
     });
 
-    test('one that an account has stays until the account leaves it', async (t) => {
+    test('a tier can be removed only when no account uses it', async (t) => {
       const control = await open(t);
       await control.putTier(GOLD);
       await control.addAccount({ ...ADA, tier: 'gold' });
@@ -30,7 +30,7 @@ export function controlTiersSuite(open: OpenControl): void {
       assert.deepEqual(await control.tiers(), []);
     });
 
-    test('each change raises the version; what changes nothing does not', async (t) => {
+    test('every change raises the version; a call without effect does not', async (t) => {
       const control = await open(t);
       assert.equal(await raisesVersion(control, () => control.putTier(GOLD)), true);
       assert.equal(await raisesVersion(control, () => control.removeTier('gold')), true);
