@@ -1,5 +1,6 @@
--- Complete listings; the reasons are in migrations/sqlite. Whoever reads `listings` in order to write holds a lock on
--- the feed's row in `reporters`: shared while URLs are named, alone while a listing is added or finished.
+-- Complete listings; migrations/sqlite explains the columns. A transaction that reads `listings` in order to write
+-- locks the feed's row in `reporters`: shared while it marks URLs as listed, exclusive while it adds or finishes a
+-- listing.
 
 -- is_pending: 0 or 1, as in SQLite.
 create table listings (

@@ -1,5 +1,6 @@
--- What is known about URLs. `ts` is Unix seconds in every table.
--- Numbers are declared `integer` in strict tables: without a type node:sqlite's numbers would be kept as 8-byte reals.
+-- URL intelligence. `ts` is Unix seconds in every table.
+-- Numbers are declared `integer` in strict tables: without a type SQLite would store node:sqlite's numbers as 8-byte
+-- reals.
 
 create table hosts (
   id integer primary key,
@@ -16,7 +17,7 @@ create table removals (
   reason text not null unique
 ) strict;
 
--- Every spelling is kept for the answers; a search goes over all spellings with the same folded form.
+-- Every spelling is stored for responses; a search finds all spellings with the same folded form.
 create table families (
   id integer primary key,
   name text not null unique,
@@ -25,7 +26,7 @@ create table families (
 create index families_by_folded on families (folded);
 
 -- url_key: the first 16 bytes of the SHA-256 of the URL. An index on the text would double the table.
--- The newest event and payload are copied here, so that `last` finds them without a search.
+-- The newest event and payload are copied here, so that `last` is one read.
 create table urls (
   id integer primary key,
   url_key blob not null unique,
@@ -39,8 +40,8 @@ create table urls (
   payload_file_id integer
 ) strict;
 
--- kind: index in ENTRY_KINDS (store/entry-kind.ts); 4 and 5 are confirmations of a removal, not events.
--- confirmed_ts: the newest sighting of the run that the event began; null for an implied `added`.
+-- kind: index in ENTRY_KINDS (urls/stored-timeline.ts); 4 and 5 are confirmations of a removal, not events.
+-- confirmed_ts: the newest sighting of the run that the event started; null for an implied `added`.
 create table events (
   url_id integer not null,
   ts integer not null,
@@ -53,8 +54,8 @@ create table events (
 ) strict, without rowid;
 create index events_by_host on events (host_id, ts, url_id, kind) where kind < 4;
 
--- file_key: the 32 bytes of the SHA-256 of the file; where only details were told, 16 bytes of a hash of these.
--- Details are filled in by whoever tells them first and then stay.
+-- file_key: the 32 bytes of the SHA-256 of the file; when it is unknown, 16 bytes of a hash of the details.
+-- The first known value of a detail is stored and never changed.
 create table files (
   id integer primary key,
   file_key blob not null unique,
@@ -66,8 +67,9 @@ create table files (
   family_id integer
 ) strict;
 
--- A detail is null here where the observation told nothing or the same as the file's row.
--- family_id is the one that the answer shows, the file's included, so that a search by family reads one index.
+-- A detail is null when the observation has none or the same value as the row of the file.
+-- family_id is the family in the response, also when it comes from the file, so that a search by family reads one
+-- index.
 create table payloads (
   url_id integer not null,
   ts integer not null,
@@ -83,14 +85,16 @@ create table payloads (
 create index payloads_by_file on payloads (file_id, ts, url_id);
 create index payloads_by_family on payloads (family_id, ts, url_id, file_id) where family_id is not null;
 
--- Files whose family became known after payloads of theirs were stored; a row goes when all of these have it too.
+-- Files whose family became known after some of their payloads were stored; a row is deleted when all of these have it.
 create table family_spreads (
   file_id integer primary key
 ) strict;
 
--- One row per URL, address and UTC day, at the earliest ts of that day. ip: 16 sortable bytes, IPv4 as ::ffff:a.b.c.d.
--- bucket: 30 days. A range of addresses and a range of times cannot both be read from (ip, ts); with the bucket in
--- front, a short window in a large network reads one bucket's addresses instead of all times'.
+-- One row per URL, address and UTC day, with the earliest ts of that day. ip: 16 sortable bytes, IPv4 as
+-- ::ffff:a.b.c.d.
+-- bucket: 30 days. An index on (ip, ts) cannot serve a range of addresses and a range of times together. With the
+-- bucket in front, a search of a short window in a large network reads the addresses of one bucket instead of all
+-- times.
 create table resolutions (
   url_id integer not null,
   ip blob not null,

@@ -1,12 +1,13 @@
--- Who may ask, how much, and with which keys tokens are signed. A file of its own: counting never waits for an import.
+-- Accounts, tiers, signing keys and usage. They have their own database file, so that counting never waits for an
+-- import.
 
--- One row. Raised by every change of accounts, tiers and keys, so that a copy in memory knows when it is old.
+-- One row. Every change of accounts, tiers and keys raises it, so that caches in memory know when to read again.
 create table control_version (
   version integer not null
 ) strict;
 insert into control_version values (0);
 
--- username_key is what usernames are compared by (core/username.ts).
+-- username_key: the form in which usernames are compared (accounts/manage.ts).
 create table accounts (
   sub text primary key,
   username text not null,
@@ -18,7 +19,7 @@ create table accounts (
   created_ts integer not null
 ) strict, without rowid;
 
--- Those that an operator has set; the built-in ones are in core/tier.ts. ads: names with commas between them.
+-- Tiers that an operator has set; the built-in tiers are in core/tier.ts. ads: names separated by commas.
 create table tiers (
   name text primary key,
   trs text not null,
@@ -30,7 +31,7 @@ create table tiers (
   rl_qph integer
 ) strict, without rowid;
 
--- id tells the order: clocks can be set back. The newest row is never deleted, so that ids never come twice.
+-- id defines the order, because clocks can be set back. The newest row is never deleted, so ids are never reused.
 create table signing_keys (
   id integer primary key,
   kid text not null unique,

@@ -1,8 +1,8 @@
 -- breaking
--- An older program would take an offline that a listing implies (an event without a sighting) for nothing and delete it.
+-- An older program would delete offline events that a listing implies, because these have no sighting.
 
--- Complete listings that were read to their end. feed_id: the feed's name in `reporters`, as which it reports what its
--- listings imply. is_pending: what the listing implies is not written down everywhere yet.
+-- Complete listings that were read to their end. feed_id: the feed's row in `reporters`; it is the reporter of the
+-- events that its listings imply. is_pending: not all events that the listing implies are stored yet.
 create table listings (
   feed_id integer not null,
   ts integer not null,
@@ -10,8 +10,8 @@ create table listings (
   primary key (feed_id, ts)
 ) strict, without rowid;
 
--- Per URL and feed: the newest listing that named the URL, and the first complete one after it, which is the one that
--- misses it; null while there is none, that is, while the feed lists the URL.
+-- Per URL and feed: ts is the newest listing that contains the URL. missed_ts is the first complete listing after it,
+-- which does not contain the URL; null while there is none, that is, while the feed lists the URL.
 create table listed (
   url_id integer not null,
   feed_id integer not null,
@@ -19,7 +19,7 @@ create table listed (
   missed_ts integer,
   primary key (url_id, feed_id)
 ) strict, without rowid;
--- What a newly finished listing can miss: (feed, null), and for one that came late (feed, the next one). Without ts,
--- which changes with every listing and would move the entry each time: the URLs that a feed lists are about as many as
--- it has just named, so looking at all of them costs less than naming them did.
+-- Finds the URLs that a newly finished listing may lack: (feed, null), or for a late listing (feed, the next listing).
+-- Without ts, which changes with every listing and would move the entry each time. A scan of all URLs that the feed
+-- lists is acceptable: they are about as many as the listing has just marked, which costs more than the scan.
 create index listed_by_missed on listed (feed_id, missed_ts, url_id);

@@ -1,6 +1,7 @@
--- Where data comes from: the feeds that are fetched, what each import did, and the rows that it put aside.
+-- Feeds that the server fetches, the results of imports, and the rows that imports rejected.
 
--- headers: one JSON object, secret. The second half is what the runs left behind; lease: who runs it now, until when.
+-- headers: one JSON object, secret. The columns from etag on are the state after the last run. lease: the process that
+-- runs the feed now, and until when.
 create table feeds (
   name text primary key,
   format text not null,
@@ -22,7 +23,7 @@ create table feeds (
   lease_until_ts integer not null default 0
 ) strict, without rowid;
 
--- counts: one JSON object; nobody searches by them. The newest row is never deleted, so that ids never come twice.
+-- counts: one JSON object, because no query filters by it. The newest row is never deleted, so ids are never reused.
 create table imports (
   id integer primary key,
   format text not null,
