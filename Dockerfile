@@ -4,7 +4,7 @@
 FROM node:24-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-# No package needs its install script to build; the Node that one of them would fetch is here already.
+# The build needs no install scripts; one of them would download Node, which the image already has.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
@@ -17,13 +17,13 @@ COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
 COPY bin bin
 COPY migrations migrations
-# The flag is that of bin/urlwarden.js, which tells why; exec, so that signals reach the program.
+# bin/urlwarden.js explains the flag. With exec, signals reach the program.
 RUN printf '#!/bin/sh\nexec node --max-semi-space-size=8 /app/bin/urlwarden.js "$@"\n' > /usr/local/bin/urlwarden \
   && chmod +x /usr/local/bin/urlwarden \
   && mkdir /data && chown node:node /data
 USER node
 VOLUME /data
-# The container's own network decides who reaches it.
+# Listens on all interfaces of the container; `docker run -p` decides what is published.
 ENV URLWARDEN_HOST=0.0.0.0 URLWARDEN_DATA=/data
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
