@@ -4,14 +4,14 @@ import { countLines } from './harness/measure.ts';
 import { startUrlwarden, type Urlwarden } from './harness/servers.ts';
 
 const URLS = 1_000_000;
-/** A network is asked again until so many rows came, so that small ones are timed as well as large ones. */
+/** The search is repeated until this many rows were received, so that small networks are measured as precisely. */
 const ROWS = 20_000;
-/** The largest network gives a million rows; so many tell the same. */
+/** The largest network has a million rows; this many are enough for the figure. */
 const LIMIT = 200_000;
 
 const NETWORKS = ['10.0.0.0/8', '10.0.0.0/16', '10.0.0.0/24', '10.0.0.1/32'];
 const NETWORKS6 = ['2001:db8::/32', '2001:db8:1::/48', '2001:db8:1:1::/64'];
-/** From here to the widest, a row must cost the same. */
+/** From this network to the largest, the cost per row must be about the same. */
 const FLAT_FROM = '10.0.0.0/24';
 
 async function microsecondsPerRow({ url, authorization }: Urlwarden, ip: string): Promise<number> {
@@ -31,12 +31,12 @@ export const cidr: Row = {
       for (let round = 0; round < rounds; round++) {
         for (const [network, all] of times) all.push(await microsecondsPerRow(server, network));
       }
-      const figure = (network: string, than: string | null): Figure => ({
-        name: `search of ${network}${than === null ? '' : ` / ${than}`}, per row`,
+      const figure = (network: string, reference: string | null): Figure => ({
+        name: `search of ${network}${reference === null ? '' : ` / ${reference}`}, per row`,
         unit: 'µs',
         ours: times.get(network) ?? [],
-        yardstick: than === null ? null : (times.get(than) ?? []),
-        mark: than === null ? null : { of: 'ratio', atLeast: 0.5, atMost: 2 },
+        yardstick: reference === null ? null : (times.get(reference) ?? []),
+        mark: reference === null ? null : { of: 'ratio', atLeast: 0.5, atMost: 2 },
       });
       const narrow = [...NETWORKS.slice(NETWORKS.indexOf(FLAT_FROM)), ...NETWORKS6];
       return [

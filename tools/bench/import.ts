@@ -7,17 +7,17 @@ import { fileURLToPath } from 'node:url';
 import { urlhausDump } from '../shared/urlhaus-dump.ts';
 import type { Bench, Row } from './harness/figure.ts';
 
-// The rate of `urlwarden import` into an empty data folder against that of `.import` in the sqlite3 shell, which loads
-// the same file into one table.
+// The rate of `urlwarden import` into an empty data folder, compared with `.import` of the sqlite3 shell, which loads the
+// same file into one table.
 
 export type ImportRowOptions = { rows: number; rounds: number; folder: string };
-/** One figure a round, each of the whole command from its start to its end. */
+/** One figure per round, each for the whole command. */
 export type BenchRow = { ours: number[]; yardstick: number[]; unit: 'rows/s' };
 
 const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 const COLUMNS = ['id', 'dateadded', 'url', 'url_status', 'last_online', 'threat', 'tags', 'urlhaus_link', 'reporter'];
 /**
- * A row of URLhaus is entered in eight b-trees of ours: urls by id and by key, hosts by id and by name, events by URL and
+ * Our import adds a row of URLhaus to eight b-trees: urls by id and by key, hosts by id and by name, events by URL and
  * by host, resolutions by URL and by address. So the table gets eight indexes: one on every column but `threat`, which is
  * the same in all rows.
  */
@@ -25,15 +25,15 @@ const INDEXED = COLUMNS.filter((name) => name !== 'threat');
 const BANNER_LINES = 6;
 
 const ROWS = 1_000_000;
-/** A round takes a minute, so no more of them whatever is asked for. */
-const MOST_ROUNDS = 3;
+/** A round takes a minute, so `--rounds` is limited here. */
+const MAX_ROUNDS = 3;
 
 export const importing: Row = {
   name: 'import',
   async measure({ rounds }: Bench) {
     const folder = mkdtempSync(join(tmpdir(), 'urlwarden-bench-import-'));
     try {
-      const measured = await importRow({ rows: ROWS, rounds: Math.min(rounds, MOST_ROUNDS), folder });
+      const measured = await importRow({ rows: ROWS, rounds: Math.min(rounds, MAX_ROUNDS), folder });
       const name = `import of ${ROWS.toLocaleString('en')} rows / sqlite3 .import`;
       return [{ name, ...measured, mark: { of: 'ratio', atLeast: 0.4 } }];
     } finally {
@@ -42,7 +42,7 @@ export const importing: Row = {
   },
 };
 
-/** Both in turns, so that what else the machine does meets both. */
+/** Alternates between both, so that other load on the machine affects both. */
 export async function importRow({ rows, rounds, folder }: ImportRowOptions): Promise<BenchRow> {
   mkdirSync(folder, { recursive: true });
   const dump = join(folder, 'dump.csv');
@@ -65,7 +65,7 @@ function ourSeconds(dump: string, rows: number, dataDir: string): number {
   return seconds;
 }
 
-/** The flags that the program asks for in its first line. */
+/** The Node flags in the first line of the program. */
 function programFlags(): string[] {
   const [, flags = ''] = /^#!.* node (.*)\n/.exec(readFileSync(PROGRAM, 'utf8')) ?? [];
   return flags.split(' ');

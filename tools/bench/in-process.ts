@@ -15,7 +15,7 @@ import { sample } from './lookups.ts';
 const CALLS = 100_000;
 const ISSUER = 'bench';
 
-/** What a request goes through before its look-up, without HTTP: who asks, may they, which URL. */
+/** The work before a lookup, without HTTP: authentication, counting against the limits, normalization of the URL. */
 export const inProcess: Row = {
   name: 'in-process',
   async measure({ rounds }: Bench) {
@@ -24,22 +24,22 @@ export const inProcess: Row = {
     const now = Math.floor(Date.now() / 1000);
     await ensureKey(control, now);
     await ensureFirstAccount(control, false, now);
-    const directory = await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER });
+    const authenticator = await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER });
     const counters = createMemoryCounters(control, { nowMs: Date.now });
     try {
       const [account] = await control.accounts();
       if (account === undefined) throw new Error('the first account is missing');
       const { sub, username: usr, generation: ver } = account;
-      const token = (await directory.tokens()).sign({ iat: now, exp: now + 3_600, sub, usr, jti: '1', ver });
+      const token = (await authenticator.tokens()).sign({ iat: now, exp: now + 3_600, sub, usr, jti: '1', ver });
       const authorization = `Bearer ${token}`;
-      const { limits } = await directory.authenticate(authorization);
+      const { limits } = await authenticator.authenticate(authorization);
       const policies = policiesOf(limits);
       const urls = sample(1_000_000, urlAt);
       const ours: number[] = [];
       for (let round = 0; round <= rounds; round++) {
         const startMs = performance.now();
         for (let i = 0; i < CALLS; i++) {
-          const caller = directory.authenticate(authorization);
+          const caller = authenticator.authenticate(authorization);
           if (caller instanceof Promise) await caller;
           await counters.take(sub, policies, 1);
           normalUrl(urls[i % urls.length] ?? '');
@@ -49,7 +49,7 @@ export const inProcess: Row = {
       const name = 'token check, admission and normalization in process';
       return [{ name, unit: 'µs', ours: ours.slice(1), yardstick: null, mark: { of: 'ours', atMost: 5 } }];
     } finally {
-      directory.close();
+      authenticator.close();
       await counters.close();
       await control.close();
       rmSync(dataDir, { recursive: true, force: true });

@@ -1,19 +1,19 @@
 import { paths } from '../../src/core/paths.ts';
 import { ErrorBody } from '../../src/http/errors.ts';
 import { UrlHistoryResponse, UrlLastResponse, UrlRequest } from '../../src/urls/wire.ts';
-import { longLives, unknownUrlAt, urlAt } from '../shared/observations.ts';
+import { unknownUrlAt, urlAt, urlsWithLongHistory } from '../shared/observations.ts';
 import { dice } from '../shared/urlhaus-dump.ts';
-import { type Bench, type Figure, inTurns, type Mark, type Row } from './harness/figure.ts';
+import { alternate, type Bench, type Figure, type Mark, type Row } from './harness/figure.ts';
 import { load, type Requests } from './harness/load.ts';
 import { startUrlwarden, startYardstick, type Urlwarden } from './harness/servers.ts';
 import type { YardstickOptions } from './harness/yardstick-server.ts';
 
 const URLS = 1_000_000;
-/** More than a round asks for, so that none comes twice in a round. */
+/** More than a round requests, so that no URL is requested twice in a round. */
 const SAMPLES = 200_000;
 const SEED = 7;
 
-/** Uniform over all URLs: a cache of the often asked ones has nothing to gain. */
+/** Uniform over all URLs, so that a cache of popular URLs does not help. */
 export function sample(urls: number, urlOf: (place: { i: number; urls: number }) => string): string[] {
   const roll = dice(SEED);
   return Array.from({ length: SAMPLES }, () => urlOf({ i: roll(urls), urls }));
@@ -25,13 +25,13 @@ export function lookups(path: string, authorization: string, urls: readonly stri
 }
 
 /**
- * The compiler of the runtime needs some ten thousand requests before a server is as fast as it will be for days: in
- * its seconds 3 to 5 under load ours took 283 µs a request and a bare one 121, in 9 to 11 they took 213 and 94.
+ * The JIT compiler needs some ten thousand requests before a server reaches its final speed: in seconds 3 to 5 under
+ * load our server took 283 µs per request and the bare one 121, in seconds 9 to 11 they took 213 and 94.
  */
 const WARM_UP_SECONDS = 8;
 
 export async function warmUp(...loads: ((seconds: number) => Promise<unknown>)[]): Promise<void> {
-  for (const one of loads) await one(WARM_UP_SECONDS);
+  for (const loadServer of loads) await loadServer(WARM_UP_SECONDS);
 }
 
 type Comparison = Pick<YardstickOptions, 'engine' | 'path' | 'response'> & {
@@ -40,7 +40,7 @@ type Comparison = Pick<YardstickOptions, 'engine' | 'path' | 'response'> & {
   urls: string[];
 };
 
-/** Our server against one that always gives the first of its answers. */
+/** Compares our server with one that always returns our first response. */
 async function compare({ rounds, seconds }: Bench, ours: Urlwarden, comparison: Comparison): Promise<Figure> {
   const { name, mark, urls, engine, path, response } = comparison;
   const first = await fetch(ours.url + path, {
@@ -53,16 +53,16 @@ async function compare({ rounds, seconds }: Bench, ours: Urlwarden, comparison: 
   const answer: unknown = await first.json();
   const yardstick = await startYardstick({ engine, path, request: UrlRequest, response, status, answer });
   try {
-    const askYardstick = (forSeconds = seconds) => load(yardstick.url, requests, forSeconds);
-    const askOurs = (forSeconds = seconds) => load(ours.url, requests, forSeconds);
-    await warmUp(askYardstick, askOurs);
-    const turns = await inTurns(
+    const loadYardstick = (forSeconds = seconds) => load(yardstick.url, requests, forSeconds);
+    const loadOurs = (forSeconds = seconds) => load(ours.url, requests, forSeconds);
+    await warmUp(loadYardstick, loadOurs);
+    const results = await alternate(
       rounds,
-      () => askYardstick(),
-      () => askOurs(),
+      () => loadYardstick(),
+      () => loadOurs(),
     );
-    const rates = (results: { perSecond: number }[]) => results.map(({ perSecond }) => perSecond);
-    return { name, unit: '/s', ours: rates(turns.ours), yardstick: rates(turns.yardstick), mark };
+    const rates = (rounds: { perSecond: number }[]) => rounds.map(({ perSecond }) => perSecond);
+    return { name, unit: '/s', ours: rates(results.ours), yardstick: rates(results.yardstick), mark };
   } finally {
     await yardstick.stop();
   }
@@ -110,7 +110,7 @@ export const history = lookupRow('history', () => [
     engine: 'fastify',
     path: paths.urlHistory,
     response: UrlHistoryResponse,
-    urls: [...longLives(URLS)],
+    urls: [...urlsWithLongHistory(URLS)],
     mark: { of: 'ratio', atLeast: 0.7 },
   },
 ]);

@@ -16,10 +16,10 @@ import { scaled } from './scaled.ts';
 import { memory, start } from './start.ts';
 import { streamRow } from './stream.ts';
 
-// npm run bench: every row. npm run bench -- last stream: these. Options: --rounds N, --seconds N, --data DIR,
-// --largest N for a largest database of other than 10 M URLs.
+// npm run bench: all rows. npm run bench -- last stream: only these. Options: --rounds N, --seconds N, --data DIR, and
+// --largest N, the number of URLs in the largest database (default 10 M).
 
-/** All rows, in the order of the table. A new one is a file that exports a Row, and its line here. */
+/** All rows, in the order of the table. A new row is a file that exports a Row, and a line here. */
 const ROWS: readonly Row[] = [
   last,
   unknown,
@@ -46,19 +46,19 @@ const { values, positionals } = parseArgs({
     data: { type: 'string', default: DEFAULT_FOLDER },
   },
 });
-const say = (text: string) => void process.stderr.write(`${text}\n`);
+const log = (text: string) => void process.stderr.write(`${text}\n`);
 const bench: Bench = {
-  dataDir: (urls) => dataDirOf(values.data, urls, say),
+  dataDir: (urls) => dataDirOf(values.data, urls, log),
   largest: Number(values.largest),
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),
-  say,
+  log,
 };
 
 const names = ROWS.map(({ name }) => name);
 const unknownNames = positionals.filter((name) => !names.includes(name));
 if (unknownNames.length > 0) {
-  say(`There is no row ${unknownNames.join(', ')}; the rows are ${names.join(', ')}.`);
+  log(`There is no row ${unknownNames.join(', ')}; the rows are ${names.join(', ')}.`);
   process.exit(2);
 }
 
@@ -67,17 +67,17 @@ const results: Result[] = [];
 const failed: string[] = [];
 for (const row of ROWS) {
   if (positionals.length > 0 && !positionals.includes(row.name)) continue;
-  say(`measuring ${row.name}`);
+  log(`measuring ${row.name}`);
   const startMs = performance.now();
   try {
     results.push(...(await row.measure(bench)));
   } catch (error) {
-    // What the other rows took minutes to find out is not lost with it.
-    say(`${row.name} failed: ${(error as Error).stack}`);
+    // The results of the other rows, which took minutes, are not lost.
+    log(`${row.name} failed: ${(error as Error).stack}`);
     failed.push(row.name);
     results.push({ name: row.name, missing: (error as Error).message });
   }
-  say(`  ${Math.round((performance.now() - startMs) / 1000)} s`);
+  log(`  ${Math.round((performance.now() - startMs) / 1000)} s`);
 }
 const after = machine();
 process.stdout.write(`${tableOf(results)}\nLoad ${before.load} before, ${after.load} after. ${after.versions}\n`);

@@ -1,7 +1,7 @@
 import { paths } from '../../src/core/paths.ts';
 import { urlAt } from '../shared/observations.ts';
 import { API_KEY, crowdsecFolder, crowdsecVersion, startCrowdsec } from './harness/crowdsec.ts';
-import { type Bench, inTurns, type Result, type Row } from './harness/figure.ts';
+import { alternate, type Bench, type Result, type Row } from './harness/figure.ts';
 import { load, type Requests } from './harness/load.ts';
 import { startUrlwarden } from './harness/servers.ts';
 import { lookups, sample, warmUp } from './lookups.ts';
@@ -9,12 +9,12 @@ import { lookups, sample, warmUp } from './lookups.ts';
 const URLS = 1_000_000;
 const NAME = 'url/last / CrowdSec local API';
 
-/** What a user might pick instead: CrowdSec's local API with the same URLs as decisions. */
+/** Compares with an alternative product: CrowdSec's local API with the same URLs as decisions. */
 export const peer: Row = {
   name: 'peer',
   async measure(bench: Bench): Promise<Result[]> {
     const version = crowdsecVersion();
-    if (version === null) return [{ name: NAME, missing: 'apt-get install crowdsec, or its binary in CROWDSEC' }];
+    if (version === null) return [{ name: NAME, missing: 'install crowdsec (apt-get), or set CROWDSEC to its binary' }];
     const dataDir = bench.dataDir(URLS);
     const folder = `${dataDir}-crowdsec`;
     await crowdsecFolder(folder, allUrls);
@@ -22,16 +22,17 @@ export const peer: Row = {
     const ours = await startUrlwarden(dataDir);
     try {
       const urls = sample(URLS, urlAt);
-      const [ask, askTheirs] = [lookups(paths.urlLast, ours.authorization, urls), decisions(urls)];
-      const askedOurs = async (seconds = bench.seconds) => (await load(ours.url, ask, seconds)).perSecond;
-      const askedTheirs = async (seconds = bench.seconds) => (await load(theirs.url, askTheirs, seconds)).perSecond;
-      await warmUp(askedTheirs, askedOurs);
-      const turns = await inTurns(
+      const [ourRequests, theirRequests] = [lookups(paths.urlLast, ours.authorization, urls), decisions(urls)];
+      const rateOfOurs = async (seconds = bench.seconds) => (await load(ours.url, ourRequests, seconds)).perSecond;
+      const rateOfTheirs = async (seconds = bench.seconds) =>
+        (await load(theirs.url, theirRequests, seconds)).perSecond;
+      await warmUp(rateOfTheirs, rateOfOurs);
+      const rates = await alternate(
         bench.rounds,
-        () => askedTheirs(),
-        () => askedOurs(),
+        () => rateOfTheirs(),
+        () => rateOfOurs(),
       );
-      return [{ name: NAME, unit: '/s', ...turns, mark: { of: 'ratio', atLeast: 3 }, note: version }];
+      return [{ name: NAME, unit: '/s', ...rates, mark: { of: 'ratio', atLeast: 3 }, note: version }];
     } finally {
       await Promise.all([ours.stop(), theirs.stop()]);
     }
@@ -43,6 +44,6 @@ function* allUrls(): Generator<string> {
 }
 
 function decisions(urls: readonly string[]): Requests {
-  const wanted = urls.map((url) => `/v1/decisions?scope=url&value=${encodeURIComponent(url)}`);
-  return { method: 'GET', headers: { 'x-api-key': API_KEY }, paths: wanted, bodies: [], isRefused: false };
+  const decisionPaths = urls.map((url) => `/v1/decisions?scope=url&value=${encodeURIComponent(url)}`);
+  return { method: 'GET', headers: { 'x-api-key': API_KEY }, paths: decisionPaths, bodies: [], isRefused: false };
 }

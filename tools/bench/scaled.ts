@@ -8,7 +8,7 @@ import { type PostgresServer, runPostgres, startPostgres } from '../../test/serv
 import { startRedis } from '../../test/servers/redis.ts';
 import { urlAt } from '../shared/observations.ts';
 import { logIn, operatorOf, passwordFile, startServer } from '../shared/server-process.ts';
-import { type Bench, inTurns, type Row } from './harness/figure.ts';
+import { alternate, type Bench, type Row } from './harness/figure.ts';
 import { load } from './harness/load.ts';
 import type { ScaledYardstickOptions } from './harness/scaled-yardstick.ts';
 import { startUrlwarden, startYardstickProcess } from './harness/servers.ts';
@@ -38,17 +38,17 @@ export const scaled: Row = {
     try {
       const authorization = await logIn(ours.url, operatorOf(postgres.dataDir));
       const requests = lookups(paths.urlLast, authorization, sample(URLS, urlAt));
-      const ask = (url: string) => (seconds: number) => load(url, requests, seconds);
-      await warmUp(ask(yardstick.url), ask(ours.url));
-      const turns = await inTurns(
+      const loadServer = (url: string) => (seconds: number) => load(url, requests, seconds);
+      await warmUp(loadServer(yardstick.url), loadServer(ours.url));
+      const results = await alternate(
         bench.rounds,
-        () => ask(yardstick.url)(bench.seconds),
-        () => ask(ours.url)(bench.seconds),
+        () => loadServer(yardstick.url)(bench.seconds),
+        () => loadServer(ours.url)(bench.seconds),
       );
-      const rates = (results: { perSecond: number }[]) => results.map(({ perSecond }) => perSecond);
+      const rates = (rounds: { perSecond: number }[]) => rounds.map(({ perSecond }) => perSecond);
       const name = 'PostgreSQL + Redis: url/last / bare Fastify, same query, one Redis call';
       const mark = { of: 'ratio', atLeast: 0.8 } as const;
-      return [{ name, unit: '/s', ours: rates(turns.ours), yardstick: rates(turns.yardstick), mark }];
+      return [{ name, unit: '/s', ours: rates(results.ours), yardstick: rates(results.yardstick), mark }];
     } finally {
       await yardstick.stop();
       await ours.stop();
@@ -60,20 +60,20 @@ export const scaled: Row = {
 };
 
 /**
- * The same data as the embedded store has, operator and keys included. Kept between runs like it; not beside it, since
- * another user must reach it.
+ * The same data as in the embedded store, with operator and keys. It is kept between runs too, but in another folder,
+ * because the server runs as another user, who needs access.
  */
-async function filledPostgres({ dataDir, say }: Bench): Promise<PostgresServer> {
+async function filledPostgres({ dataDir, log }: Bench): Promise<PostgresServer> {
   const from = dataDir(URLS);
-  const kept = join(tmpdir(), `urlwarden-bench-postgres-${basename(from)}`);
-  if (!existsSync(kept)) {
-    say(`moving ${URLS} URLs to PostgreSQL in ${kept}`);
+  const folder = join(tmpdir(), `urlwarden-bench-postgres-${basename(from)}`);
+  if (!existsSync(folder)) {
+    log(`copying ${URLS} URLs to PostgreSQL in ${folder}`);
     await (await startUrlwarden(from)).stop();
     const server = await startPostgres(SETTINGS);
     await copyData({ dataDir: from, databaseUrl: server.url, signal: new AbortController().signal });
     await server.stop();
     copyFileSync(passwordFile(from), passwordFile(server.dataDir));
-    renameSync(server.dataDir, kept);
+    renameSync(server.dataDir, folder);
   }
-  return runPostgres(kept, SETTINGS);
+  return runPostgres(folder, SETTINGS);
 }

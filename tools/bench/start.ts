@@ -8,16 +8,16 @@ import { startUrlwarden } from './harness/servers.ts';
 import { lookups, sample } from './lookups.ts';
 
 const URLS = 1_000_000;
-/** An idle server has done its first work before it is weighed. */
+/** The wait before the memory of an idle server is measured, so that its startup work is done. */
 const IDLE_MS = 2_000;
 const SAMPLE_MS = 50;
 
-/** From the start of the process to its first answer. */
+/** From the start of the process to its first response. */
 export const start: Row = {
   name: 'start',
   async measure({ dataDir, largest, rounds }: Bench) {
     const folder = dataDir(largest);
-    await (await startUrlwarden(folder)).stop(); // the first start of all makes the account
+    await (await startUrlwarden(folder)).stop(); // the first start creates the account
     const ours: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const startMs = performance.now();
@@ -26,12 +26,12 @@ export const start: Row = {
       ours.push((performance.now() - startMs) / 1000);
       await server.stop();
     }
-    const name = `start to first answer on ${largest.toLocaleString('en')} URLs`;
+    const name = `start to first response on ${largest.toLocaleString('en')} URLs`;
     return [{ name, unit: 's', ours, yardstick: null, mark: { of: 'ours', atMost: 1 } }];
   },
 };
 
-/** Anonymous memory of a server that waits, and of one that is asked as fast as it can; during a stream: `stream`. */
+/** Anonymous memory of a server when idle and under full load. The row `stream` measures it during a stream. */
 export const memory: Row = {
   name: 'memory',
   async measure({ dataDir, rounds, seconds }: Bench) {

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** URLs, addresses and the like: good, odd and bad ones. */
+/** Valid, unusual and invalid URLs. */
 const URLS = [
   'http://a.example/a.sh',
   'HTTP://user:pw@A.example:80/a.sh#top',
@@ -77,7 +77,7 @@ const BROKEN = [
   '{"a":1}\0',
 ];
 
-/** A body in bytes. Half of them are almost right: those go deepest. */
+/** The bytes of a body. Half of the bodies are almost valid, because these reach the most code. */
 export function randomBody(random: Random): Buffer {
   switch (random.int(12)) {
     case 0:
@@ -97,7 +97,7 @@ export function randomBody(random: Random): Buffer {
   }
 }
 
-/** Written by hand, so that a key can come twice. */
+/** Not by JSON.stringify, so that a key can occur twice. */
 function randomObject(random: Random): string {
   const count = random.chance(4) ? random.int(4) : 1;
   const members = Array.from({ length: count }, () => {
@@ -118,7 +118,7 @@ function nested(random: Random): string {
   return open.repeat(depth) + end;
 }
 
-/** Around the 64 KiB that are allowed. */
+/** Sizes near the limit of 64 KiB. */
 function padded(random: Random): string {
   if (!random.chance(8)) return randomObject(random);
   return randomObject(random).padEnd(65_530 + random.int(12), ' ');

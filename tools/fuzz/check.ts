@@ -8,7 +8,7 @@ export type Answer = { statusCode: number; headers: Record<string, unknown>; bod
 
 type Operation = { responses: Record<string, unknown> };
 
-/** OPTIONS is answered everywhere and is no operation of its own. */
+/** Every path accepts OPTIONS; it is not a documented operation. */
 const OPTIONS_STATUS = 204;
 const CONTINUE_STATUS = 100;
 
@@ -21,11 +21,12 @@ const statusesOf = (route: Route): number[] => {
 const documented = new Map(ROUTES.map((route) => [route, new Set(statusesOf(route))]));
 const documentedAnywhere = new Set([...documented.values()].flatMap((statuses) => [...statuses]));
 
-/** What is wrong with an answer, or null. `route` is given when the request has the path and the method of one. */
+/** Why a response is wrong, or null. `route` is null unless the request has the path and the method of a route. */
 export function faultOf(answer: Answer, route: Route | null, isHead: boolean): string | null {
   const { statusCode } = answer;
   if (statusCode === CONTINUE_STATUS) return null;
-  if (statusCode === OPTIONS_STATUS) return answer.body === '' && answer.headers.allow ? null : 'a 204 without Allow';
+  if (statusCode === OPTIONS_STATUS)
+    return answer.body === '' && answer.headers.allow ? null : '204 with a body or without Allow';
   if (statusCode === 500) return '500';
   const allowed = (route && documented.get(route)) ?? documentedAnywhere;
   if (!allowed.has(statusCode)) return `${statusCode} is not documented`;
@@ -34,21 +35,22 @@ export function faultOf(answer: Answer, route: Route | null, isHead: boolean): s
 }
 
 function faultOfError({ statusCode, headers, body }: Answer): string | null {
-  if (!String(headers['content-type']).startsWith('application/json')) return `an error as ${headers['content-type']}`;
+  if (!String(headers['content-type']).startsWith('application/json'))
+    return `error with content type ${headers['content-type']}`;
   const parsed = JSON.parse(body);
-  if (!Value.Check(ErrorBody, parsed) || Object.keys(parsed).length !== 2) return `not the shape of an error: ${body}`;
-  return parsed.code === statusCode ? null : `code ${parsed.code} in a ${statusCode}`;
+  if (!Value.Check(ErrorBody, parsed) || Object.keys(parsed).length !== 2) return `wrong error body: ${body}`;
+  return parsed.code === statusCode ? null : `code ${parsed.code} in the body of a ${statusCode}`;
 }
 
 function faultOfSuccess({ headers, body }: Answer, route: Route | null): string | null {
   const type = String(headers['content-type']).split(';')[0];
   const isStream = type === 'application/x-ndjson';
-  if (isStream && body !== '' && !body.endsWith('\n')) return 'the last line is not ended';
+  if (isStream && body !== '' && !body.endsWith('\n')) return 'the last line has no line feed';
   const values = isStream ? body.split('\n').slice(0, -1) : [body];
   if (!route) return null;
   const { contentType, schema } = route.endpoint.response;
-  if (type !== contentType) return `a success as ${type}`;
+  if (type !== contentType) return `200 with content type ${type}`;
   return values.every((value) => schema === undefined || Value.Check(schema, JSON.parse(value)))
     ? null
-    : `not the shape of a success: ${body}`;
+    : `wrong body of a 200: ${body}`;
 }

@@ -11,18 +11,18 @@ const { values } = parseArgs({
 });
 const [count, seed, from] = [Number(values.count), Number(values.seed), Number(values.from)];
 const started = Date.now();
-const say = (text: string) => process.stdout.write(`${text}\n`);
+const log = (text: string) => process.stdout.write(`${text}\n`);
 
-say(`seed ${seed}, ${count} requests from number ${from}`);
-const onProgress = (done: number) => say(`${done} in ${Math.round((Date.now() - started) / 1000)} s`);
+log(`seed ${seed}, ${count} requests, first number ${from}`);
+const onProgress = (done: number) => log(`${done} requests in ${Math.round((Date.now() - started) / 1000)} s`);
 const { done, byStatus, failure } = await runFuzz({ seed, count, from, onProgress });
 
 for (const [status, times] of [...byStatus].sort(([a], [b]) => String(a).localeCompare(String(b)))) {
-  say(`${String(times).padStart(9)}  ${status}`);
+  log(`${String(times).padStart(9)}  ${status}`);
 }
-say(`${done} requests in ${((Date.now() - started) / 1000).toFixed(1)} s`);
+log(`${done} requests in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 if (failure) {
-  say(`FAILED: ${failure.reason}\nrequest ${failure.index}: ${failure.request}`);
-  say(`again: node tools/fuzz/main.ts --seed ${seed} --from ${failure.index} --count 1`);
+  log(`FAILED: ${failure.reason}\nrequest ${failure.index}: ${failure.request}`);
+  log(`repeat it with: node tools/fuzz/main.ts --seed ${seed} --from ${failure.index} --count 1`);
   process.exitCode = 1;
 }

@@ -1,12 +1,12 @@
-/** Numbers that look random and are the same again for the same seed (mulberry32). */
+/** Pseudo-random numbers, reproducible by their seed (mulberry32). */
 export type Random = {
-  /** An integer, 0 up to but without `below`. */
+  /** An integer from 0 to `below` - 1. */
   int(below: number): number;
   chance(oneIn: number): boolean;
   pick<T>(items: readonly T[]): T;
 };
 
-/** Each request has a generator of its own, so that one can be repeated without all those before it. */
+/** Each request has its own generator, so that it can be repeated without the requests before it. */
 export function createRandom(seed: number, index: number): Random {
   let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b)) >>> 0;
   const next = () => {

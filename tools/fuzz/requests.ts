@@ -10,13 +10,13 @@ export type FuzzRequest = {
   url: string;
   headers: Record<string, string>;
   body: Buffer | null;
-  /** The route it is meant for, unless its path was made another. */
+  /** The route of the request; null when its path was altered. */
   route: Route | null;
-  /** What goes over a socket, where it may be malformed as HTTP too; null: it is handed to the server as it is. */
+  /** Sent over a socket, possibly malformed as HTTP. Null: the request is injected into the server. */
   bytes: Buffer | null;
 };
 
-/** Of so many requests one goes over a real socket: a thousand times the effort. */
+/** One request in this many is sent over a real socket, which costs a thousand times as much. */
 const ONE_RAW_IN = 50;
 
 const SENDABLE = METHODS.filter((method) => method !== 'CONNECT');
@@ -107,7 +107,7 @@ export function fuzzRequest(seed: number, index: number): FuzzRequest {
   return request;
 }
 
-/** How a person repeats it. */
+/** The request as text, for a person to repeat it. */
 export function describe(request: FuzzRequest): string {
   const { bytes, body, route: _route, ...rest } = request;
   if (bytes) return JSON.stringify(bytes.toString('latin1'));
@@ -156,7 +156,7 @@ function randomHeaders(random: Random): Record<string, string> {
   return headers;
 }
 
-/** The request as bytes, then broken. HEAD stays out: its answers cannot be told apart without knowing the request. */
+/** The request as bytes, possibly damaged. Not for HEAD: its responses cannot be parsed without knowing the request. */
 function randomBytes(random: Random, { method, url, headers, body }: FuzzRequest): Buffer {
   const fields = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   if (!random.chance(10)) fields.push('host: a\r\n');

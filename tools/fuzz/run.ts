@@ -16,7 +16,7 @@ import { describe, type FuzzRequest, fuzzRequest } from './requests.ts';
 export type FuzzOptions = {
   seed: number;
   count: number;
-  /** The number of the first request; with `count: 1` it repeats a single one. */
+  /** The number of the first request; `count: 1` repeats only this one. */
   from?: number;
   onProgress?(done: number): void;
 };
@@ -26,9 +26,9 @@ export type FuzzReport = { done: number; byStatus: Map<number | string, number>;
 
 const NOW = 1_767_225_600;
 const PROGRESS_EVERY = 10_000;
-/** Requests under way at once: enough that some wait for a timeout while others go on. */
+/** Concurrent requests: enough that others run while some wait for a timeout. */
 const WORKERS = 64;
-/** Half-formed requests over sockets end by these. */
+/** Short, because incomplete requests over sockets end only by these timeouts. */
 const TIMES = { requestTimeoutMs: 200, headersTimeoutMs: 100, connectionsCheckMs: 20, keepAliveTimeoutMs: 20 };
 
 const OBSERVATIONS: ObservationInput[] = [
@@ -44,7 +44,7 @@ const OBSERVATIONS: ObservationInput[] = [
   { ts: NOW - 1, url: 'https://bücher.example/?q=~', status: null, payload: { fileSize: 0 } },
 ];
 
-/** Sends the requests of a seed to a server on a real store, and stops at the first wrong answer. */
+/** Sends the requests of a seed to a server with a real store. Stops at the first wrong response. */
 export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-fuzz-'));
   const store = await openIntelligence({ dataDir });
@@ -77,8 +77,8 @@ async function sendAll(app: FastifyInstance, { seed, count, from = 0, onProgress
     }
   };
   await Promise.all(Array.from({ length: WORKERS }, work));
-  const alive = await app.inject('/healthz');
-  if (alive.statusCode !== 200) report.failure ??= { index: -1, reason: 'not alive at the end', request: '' };
+  const health = await app.inject('/healthz');
+  if (health.statusCode !== 200) report.failure ??= { index: -1, reason: '/healthz failed at the end', request: '' };
   return report;
 }
 
@@ -94,15 +94,15 @@ async function sendWhole(app: FastifyInstance, request: FuzzRequest, report: Fuz
     count(report, answer.statusCode);
     return faultOf(answer, route?.endpoint.method === method ? route : null, method === 'HEAD');
   } catch (error) {
-    return `no answer: ${error}`;
+    return `no response: ${error}`;
   }
 }
 
-/** Bytes may hold no request, one or two; whatever comes back must be whole answers. */
+/** The bytes may contain no request, one or two; the server must send complete responses only. */
 async function sendRaw(app: FastifyInstance, bytes: Buffer, report: FuzzReport): Promise<string | null> {
   const { port } = app.server.address() as AddressInfo;
   const { text } = await exchange(port, bytes);
-  if (text === '') count(report, 'closed without an answer');
+  if (text === '') count(report, 'closed without a response');
   try {
     for (const answer of parseAnswers(text)) {
       count(report, answer.statusCode);

@@ -2,24 +2,24 @@ import { formatIp, IP_BYTES, ipv4Key } from '../../src/core/ip/address.ts';
 import type { Observation, ObservedPayload } from '../../src/core/observation.ts';
 import { dice } from './urlhaus-dump.ts';
 
-// The made-up world of the benchmarks, the same for the same number: two thirds of the hosts are addresses with high
-// ports, few hosts have very many URLs, one family has a third of the payloads, and one URL in a thousand has a long
-// life. Addresses and names that nobody has: 10.0.0.0/8, 2001:db8::/32, .example.
+// Generated data for the benchmarks, always the same for the same number of URLs: two thirds of the hosts are addresses
+// with high ports, few hosts have very many URLs, one family has a third of the payloads, and one URL in a thousand has
+// a long history. Addresses and names are not in public use: 10.0.0.0/8, 2001:db8::/32, .example.
 
-/** The third of all payloads. */
-export const GREATEST_FAMILY = 'Mirai';
+/** The family of a third of all payloads. */
+export const LARGEST_FAMILY = 'Mirai';
 const FAMILIES = ['Mozi', 'Hajime', 'Emotet', 'RedLineStealer', 'SocGholish', 'AgentTesla', 'Formbook', 'Gafgyt'];
 
 /** 2024-01-01T00:00:00Z */
 const FIRST_TS = 1_704_067_200;
-/** All URLs are first seen within so long, whatever their number. */
+/** All URLs are first seen within this time, regardless of their number. */
 const SPAN_SECONDS = 2 * 365 * 86_400;
 const HOUR_SECONDS = 3_600;
 
-/** Every so many URLs one is seen to come and go, with another file each time. */
-const LONG_LIFE_EVERY = 1_000;
-/** As many events and payloads as a history shows. */
-const LONG_LIFE_CHANGES = 100;
+/** One URL in this many goes online and offline repeatedly, with another file each time. */
+const LONG_HISTORY_EVERY = 1_000;
+/** The maximum number of events and payloads in the response of `history`. */
+const LONG_HISTORY_CHANGES = 100;
 
 const SEED = 0x5eed;
 const REPORTERS = 300;
@@ -31,14 +31,14 @@ const PATHS = ['i', 'bin.sh', 'Mozi.m', '.i', 'mips', 'arm7', 'bins/sora.x86', '
 type Roll = (n: number) => number;
 type Host = { host: string; ip: Uint8Array; asn: number };
 
-/** Of how many URLs the world is made, and which one of them, from 0. */
+/** The total number of URLs, and the index of one of them, from 0. */
 export type Place = { i: number; urls: number };
 
-export const hasLongLife = (i: number): boolean => i % LONG_LIFE_EVERY === 0;
+export const hasLongHistory = (i: number): boolean => i % LONG_HISTORY_EVERY === 0;
 
-/** The URLs with a long life: those whose history is as long as an answer can be. */
-export function* longLives(urls: number): Generator<string> {
-  for (let i = 0; i < urls; i += LONG_LIFE_EVERY) yield urlAt({ i, urls });
+/** The URLs whose history is as long as a response can be. */
+export function* urlsWithLongHistory(urls: number): Generator<string> {
+  for (let i = 0; i < urls; i += LONG_HISTORY_EVERY) yield urlAt({ i, urls });
 }
 
 export function urlAt(place: Place): string {
@@ -46,12 +46,12 @@ export function urlAt(place: Place): string {
   return urlOf(place.i, hostOf(roll), roll);
 }
 
-/** One that is never seen, but looks like the others. */
+/** A URL that is not in the data, but looks like the others. */
 export function unknownUrlAt(place: Place): string {
   return `${urlAt(place)}~`;
 }
 
-/** All that is ever seen of one URL, in order of time. */
+/** All observations of one URL, in order of time. */
 export function observationsAt({ i, urls }: Place): Observation[] {
   const roll = rollOf(i);
   const host = hostOf(roll);
@@ -64,15 +64,15 @@ export function observationsAt({ i, urls }: Place): Observation[] {
     host: host.host,
     status,
     removal: '',
-    reporter: `reporter${tailed(roll, REPORTERS)}`,
+    reporter: `reporter${skewed(roll, REPORTERS)}`,
     addresses: [{ ip: host.ip, asn: host.asn }],
     payload,
   });
-  if (!hasLongLife(i)) {
-    const first = seen(firstTs, 'online', roll(4) < 3 ? payloadOf(firstTs, tailed(roll, files)) : null);
+  if (!hasLongHistory(i)) {
+    const first = seen(firstTs, 'online', roll(4) < 3 ? payloadOf(firstTs, skewed(roll, files)) : null);
     return roll(30) === 0 ? [first] : [first, seen(firstTs + HOUR_SECONDS * (1 + roll(400)), 'offline', null)];
   }
-  return Array.from({ length: LONG_LIFE_CHANGES }, (_, change) => {
+  return Array.from({ length: LONG_HISTORY_CHANGES }, (_, change) => {
     const ts = firstTs + change * HOUR_SECONDS;
     return seen(ts, change % 2 === 0 ? 'online' : 'offline', payloadOf(ts, (roll(files) + change) % files));
   });
@@ -82,8 +82,8 @@ function rollOf(i: number): Roll {
   return dice(Math.imul(i + 1, 0x9e3779b1) ^ SEED);
 }
 
-/** Small numbers far more often than great ones. */
-function tailed(roll: Roll, n: number): number {
+/** Small numbers are far more frequent than large ones. */
+function skewed(roll: Roll, n: number): number {
   const share = roll(65_536) / 65_536;
   return Math.floor(share * share * n);
 }
@@ -91,11 +91,11 @@ function tailed(roll: Roll, n: number): number {
 function hostOf(roll: Roll): Host {
   const kind = roll(12);
   if (kind < 8) {
-    const [a, b, c] = [tailed(roll, 256), tailed(roll, 256), roll(256)];
+    const [a, b, c] = [skewed(roll, 256), skewed(roll, 256), roll(256)];
     const ip = ipv4Key(0x0a000000 + a * 65_536 + b * 256 + c);
     return { host: formatIp(ip), ip, asn: asnOf(a * 256 + b) };
   }
-  const number = tailed(roll, 200_000);
+  const number = skewed(roll, 200_000);
   const ip = kind < 11 ? ipv4Key(0x0a000000 + ((number * 7_919) % 2 ** 24)) : ipv6Of(number % 16, number % 256, number);
   return { host: `cdn-${number}.example`, ip, asn: asnOf(number) };
 }
@@ -118,7 +118,7 @@ function urlOf(i: number, { host }: Host, roll: Roll): string {
   return `https://${host}/wp-content/uploads/${tag}/${PATHS[roll(PATHS.length)]}?id=${roll(1_000_000)}`;
 }
 
-/** The same file is told the same way each time. */
+/** A file always has the same details. */
 function payloadOf(ts: number, file: number): ObservedPayload {
   const isScript = file % 7 === 0;
   return {
@@ -129,6 +129,6 @@ function payloadOf(ts: number, file: number): ObservedPayload {
     fileExt: isScript ? 'sh' : null,
     fileSize: 10_000 + (file % 500_000),
     fileName: null,
-    family: file % 3 === 0 ? GREATEST_FAMILY : (FAMILIES[file % FAMILIES.length] ?? null),
+    family: file % 3 === 0 ? LARGEST_FAMILY : (FAMILIES[file % FAMILIES.length] ?? null),
   };
 }

@@ -9,7 +9,7 @@ export const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.me
 export type ServerProcess = { url: string; child: ChildProcess; stop(signal?: NodeJS.Signals): Promise<void> };
 
 export type ServerOptions = {
-  /** `off`, or 0 for a free one. */
+  /** 0 is a free port. */
   metricsPort?: 'off' | 0;
   args?: string[];
   nodeArgs?: string[];
@@ -17,7 +17,7 @@ export type ServerOptions = {
   program?: string;
 };
 
-/** `urlwarden serve` as a process of its own, on a free port of the loopback. */
+/** Starts `urlwarden serve` on a free port of the loopback. */
 export async function startServer(dataDir: string, options: ServerOptions = {}): Promise<ServerProcess> {
   const { metricsPort = 'off', args = [], nodeArgs = [], program = PROGRAM } = options;
   const all = [
@@ -37,17 +37,17 @@ export async function startServer(dataDir: string, options: ServerOptions = {}):
     };
     return { url, child, stop };
   }
-  throw new Error(`the server ended before it listened: ${output}`);
+  throw new Error(`the server exited before it listened: ${output}`);
 }
 
 export const passwordFile = (dataDir: string): string => join(dataDir, 'operator-password');
 
-/** The account that the first start on an empty folder has made. */
+/** The account that the first start in an empty folder has created. */
 export function operatorOf(dataDir: string): { username: string; password: string } {
   return { username: 'operator', password: readFileSync(passwordFile(dataDir), 'utf8').trim() };
 }
 
-/** What goes into the Authorization header. */
+/** Returns the value of the Authorization header. */
 export async function logIn(url: string, account: { username: string; password: string }): Promise<string> {
   const body = JSON.stringify({ ...account, realm: 'intel' });
   const answer = await fetch(`${url}/api/v1/login`, { method: 'POST', body });

@@ -5,25 +5,25 @@ import { dataFiles } from '../../src/database/data-folder.ts';
 import { bulkFill } from './bulk-fill.ts';
 import { observationsAt } from './observations.ts';
 
-/** Where the made-up databases are kept between runs; `--data DIR` names another place. */
+/** The generated databases are kept here between runs; `--data DIR` selects another folder. */
 export const DEFAULT_FOLDER = join(tmpdir(), 'urlwarden-bench');
 
-/** Raised when the world or the way it is written changes: older databases are then made again. */
+/** Raise it when the generated data or the schema changes: the databases are then generated again. */
 const GENERATION = 3;
 
-/** The data folder with so many URLs, made when it is not there: about a minute a million. */
-export function dataDirOf(folder: string, urls: number, say: (text: string) => void): string {
+/** The data folder with this number of URLs. Generates it unless it exists: about a minute per million. */
+export function dataDirOf(folder: string, urls: number, log: (text: string) => void): string {
   const dataDir = join(folder, `${urls}-urls-${GENERATION}`);
   if (existsSync(dataDir)) return dataDir;
-  say(`making ${urls} URLs in ${dataDir}`);
+  log(`generating ${urls} URLs in ${dataDir}`);
   const unfinished = `${dataDir}-unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true, mode: 0o700 });
-  bulkFill(dataFiles(unfinished).intelligence, world(urls));
+  bulkFill(dataFiles(unfinished).intelligence, allObservations(urls));
   renameSync(unfinished, dataDir);
   return dataDir;
 }
 
-export function* world(urls: number) {
+export function* allObservations(urls: number) {
   for (let i = 0; i < urls; i++) yield observationsAt({ i, urls });
 }

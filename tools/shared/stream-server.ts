@@ -3,7 +3,7 @@ import type { FirstAccount } from '../../src/accounts/first-account.ts';
 import { openApp } from '../../src/app.ts';
 import { DEFAULT_SETTINGS } from '../../src/config/settings.ts';
 
-// The server under test in a process of its own; the parent asks for the event-loop delay since it asked last.
+// The server under test in its own process. It reports the event-loop delay since the previous report to its parent.
 
 export type StreamServerMessage = { url: string; account: FirstAccount | null } | { delayMs: number };
 

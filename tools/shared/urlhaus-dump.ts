@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 
-// A made-up URLhaus dump of any size to standard output: node tools/shared/urlhaus-dump.ts --rows 4000000 > dump.csv
-// The same seed gives the same bytes. Shares are those of the real dump of 2025: two thirds of the hosts are addresses
-// with high ports, 1 in 30 URLs is online, the newest row comes first. Documentation addresses and names only.
+// Writes a generated URLhaus dump of any size to standard output:
+// node tools/shared/urlhaus-dump.ts --rows 4000000 > dump.csv
+// The same seed gives the same bytes. Proportions are those of the real dump of 2025: two thirds of the hosts are
+// addresses with high ports, 1 in 30 URLs is online, the newest row comes first. Reserved addresses and names only.
 
 /** 2026-01-01T00:00:00Z, the time of the newest row. */
 const NEWEST_TS = 1_767_225_600;
@@ -14,7 +15,7 @@ const FILES = ['i', 'bin.sh', 'Mozi.m', '.i', 'mips', 'arm7', 'bins/sora.x86'];
 const TAGS = ['32-bit,elf,mips,Mozi', 'elf,mirai', 'hajime', 'None', 'exe,RedLineStealer', 'SocGholish', 'doc,emotet'];
 const WORDS = ['update', 'invoice', 'cdn', 'shop', 'mail', 'files', 'login', 'photo', 'news', 'secure'];
 
-/** A stream of numbers in [0, n), the same for the same seed (mulberry32). */
+/** Pseudo-random integers in [0, n), reproducible by the seed (mulberry32). */
 export function dice(seed: number): (n: number) => number {
   let state = seed >>> 0;
   return (n) => {
@@ -41,7 +42,7 @@ export function* urlhausDump({ rows, seed }: DumpOptions): Generator<string> {
 
 function banner(): string {
   const bar = '#'.repeat(64);
-  return `${bar}\r\n# A made-up dump in the form of abuse.ch URLhaus\r\n# Last updated: ${timeText(NEWEST_TS)} (UTC)\r\n${bar}\r\n#\r
+  return `${bar}\r\n# A generated dump in the format of abuse.ch URLhaus\r\n# Last updated: ${timeText(NEWEST_TS)} (UTC)\r\n${bar}\r\n#\r
 # id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter\r\n`;
 }
 

@@ -11,20 +11,20 @@ import { integrityFaults, type KillResult } from './kill.ts';
 export type ImportKillOptions = { kills: number; rows: number };
 
 const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
-/** Loading the program is no part of the import. */
+/** No kill during this time, in which the program is loaded. */
 const START_MS = 300;
-/** Where all rows are there already, an import may be done before its moment comes: that run shows nothing. */
+/** When all rows are stored already, an import may finish before the kill; such a run does not count. */
 const RUNS_PER_KILL_MAX = 3;
 
 /**
- * `kill -9` at random moments of `urlwarden import`, of a complete listing that follows another one. Then the import once
- * more to its end, and an export must have the bytes of one that nobody disturbed.
+ * Kills `urlwarden import` of a second complete listing with `kill -9` at random times. Then the import runs once more to
+ * its end, and its export must be equal, byte for byte, to that of an undisturbed import.
  */
 export async function importKillLoop({ kills, rows }: ImportKillOptions): Promise<KillResult> {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-import-kill-'));
   try {
     const [disturbed, clean] = [join(folder, 'disturbed'), join(folder, 'clean')];
-    // The newer one has lost rows and has others: some URLs go offline.
+    // The newer listing lacks rows of the older one, so some URLs go offline.
     const older = writeDump(join(folder, 'older.csv'), rows, '2026-06-01');
     const newer = writeDump(join(folder, 'newer.csv'), Math.ceil(rows * 0.8), '2026-06-02');
     for (const dataDir of [clean, disturbed]) runImport(older, dataDir);
@@ -61,7 +61,7 @@ function runImport(dump: Dump, dataDir: string): void {
   execFileSync(process.execPath, importArguments(dump, dataDir), { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** Whether it was killed before it had finished. */
+/** Whether it was killed before it finished. */
 async function importAndKill(dump: Dump, dataDir: string, afterMs: number): Promise<boolean> {
   const child = spawn(process.execPath, importArguments(dump, dataDir), { stdio: ['ignore', 'ignore', 'inherit'] });
   const ended = once(child, 'exit');

@@ -1,7 +1,7 @@
 import { openIntelligence } from '../../src/app/stores.ts';
 import { batches } from './observations.ts';
 
-// Applies all batches from the first on and says so after each; the parent kills it somewhere in between.
+// Applies all batches and prints a line after each; the parent kills this process at a random time.
 
 const [dataDir = '', count = '0', size = '1'] = process.argv.slice(2);
 const store = await openIntelligence({ dataDir });

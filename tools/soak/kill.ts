@@ -15,8 +15,8 @@ export type KillResult = { killed: number; faults: string[]; sameState: boolean 
 const CHILD = fileURLToPath(new URL('./kill-child.ts', import.meta.url));
 
 /**
- * `kill -9` while batches are applied, again and again at random moments; after each the file must pass its integrity
- * check. Then one run to the end, and every table must hold what it holds after a run that nobody disturbed.
+ * Repeatedly kills a process that applies batches with `kill -9` at random times; after each kill the file must pass its
+ * integrity check. Then one run to the end: every table must have the same rows as after an undisturbed run.
  */
 export async function killLoop(options: KillOptions): Promise<KillResult> {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-kill-'));
@@ -37,7 +37,7 @@ export async function killLoop(options: KillOptions): Promise<KillResult> {
   }
 }
 
-/** Whether it was killed before it had finished. The delay counts from the first batch on. */
+/** Whether it was killed before it finished. The delay starts after the first batch. */
 async function applyAndKill(dataDir: string, { observations, batchSize, maxDelayMs }: KillOptions): Promise<boolean> {
   const args = [CHILD, dataDir, `${observations}`, `${batchSize}`];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

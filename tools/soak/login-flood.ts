@@ -9,45 +9,45 @@ import { fileURLToPath } from 'node:url';
 import { logIn, operatorOf, startServer } from '../shared/server-process.ts';
 
 export type LoginFloodResult = {
-  aloneP99Ms: number;
-  besideP99Ms: number;
-  /** How long an account that had logged in before needed to log in again. */
+  withoutFloodP99Ms: number;
+  duringFloodP99Ms: number;
+  /** The time of a login of an account that had logged in before. */
   knownLoginMs: number;
-  /** Wrong logins, by status. */
+  /** The number of wrong logins per status. */
   flood: Record<number, number>;
 };
 
-/** Until the child has loaded and the first of its logins are under way. */
-const FLOOD_BEGINS_MS = 500;
+/** Time for the child to load and to send its first logins. */
+const FLOOD_START_MS = 500;
 
 const CHILD = fileURLToPath(new URL('./login-flood-child.ts', import.meta.url));
 
-/** Fifty wrong logins a second from fifty addresses, and what lookups and customers notice of them. */
+/** Measures the effect of fifty wrong logins a second from fifty addresses on lookups and on another login. */
 export async function loginFlood(phaseMs: number): Promise<LoginFloodResult> {
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-flood-'));
   const server = await startServer(dataDir, { args: ['--host', '127.0.0.1'] });
   try {
     const operator = operatorOf(dataDir);
     const authorization = await logIn(server.url, operator);
-    await askLast(server.url, authorization, phaseMs / 2); // warms up
-    const alone = await askLast(server.url, authorization, phaseMs);
+    await timeLookups(server.url, authorization, phaseMs / 2); // warms up
+    const withoutFlood = await timeLookups(server.url, authorization, phaseMs);
     const child = fork(CHILD, [server.url]);
     await once(child, 'spawn');
-    await sleep(FLOOD_BEGINS_MS);
-    const beside = await askLast(server.url, authorization, phaseMs);
+    await sleep(FLOOD_START_MS);
+    const duringFlood = await timeLookups(server.url, authorization, phaseMs);
     const startMs = performance.now();
     await logIn(server.url, operator);
     const knownLoginMs = performance.now() - startMs;
     child.send('stop');
     const [flood] = await once(child, 'message');
-    return { aloneP99Ms: p99(alone), besideP99Ms: p99(beside), knownLoginMs, flood };
+    return { withoutFloodP99Ms: p99(withoutFlood), duringFloodP99Ms: p99(duringFlood), knownLoginMs, flood };
   } finally {
     await server.stop();
     rmSync(dataDir, { recursive: true, force: true });
   }
 }
 
-async function askLast(url: string, authorization: string, durationMs: number): Promise<number[]> {
+async function timeLookups(url: string, authorization: string, durationMs: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   const endMs = performance.now() + durationMs;

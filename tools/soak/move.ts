@@ -16,40 +16,43 @@ import { DEFAULT_FOLDER, dataDirOf } from '../shared/stores.ts';
 
 export type MoveSoakResult = {
   rows: number;
-  /** Of the first move that was not cut off. */
+  /** The first move that was not interrupted. */
   moveSeconds: number;
-  /** Of the last one, which finds almost everything there. */
+  /** The last move, which finds almost all rows in the target. */
   againSeconds: number;
   isFinished: boolean;
   sameExport: boolean;
-  answers: number;
-  /** Questions that the two servers answered differently. */
+  requests: number;
+  /** Requests with different responses from the two servers. */
   differences: string[];
 };
 
 const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
-const CUT_OFF_MS = 3_000;
-const ASKED_AT_ONCE = 8;
+const INTERRUPT_AFTER_MS = 3_000;
+const CONCURRENT_REQUESTS = 8;
 const SEARCH = `${paths.urlSearch}?since=0`;
 
-/** A store of so many URLs into PostgreSQL, beside its server and cut off once; then both answer the same questions. */
-export async function moveSoak(urls: number, questions: number, say: (text: string) => void): Promise<MoveSoakResult> {
+/**
+ * Moves a store to PostgreSQL while its server runs; the first move is interrupted. Then servers on both stores get the
+ * same requests.
+ */
+export async function moveSoak(urls: number, requests: number, log: (text: string) => void): Promise<MoveSoakResult> {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-move-'));
   const postgres = await startPostgres();
   const servers: ServerProcess[] = [];
   try {
     const dataDir = join(folder, 'data');
-    cpSync(dataDirOf(DEFAULT_FOLDER, urls, say), dataDir, { recursive: true });
+    cpSync(dataDirOf(DEFAULT_FOLDER, urls, log), dataDir, { recursive: true });
     const args = ['move', '--from', dataDir, '--to', postgres.url, '--json'];
     const running = await startServer(dataDir);
-    await cutOff(args);
-    say('the first move was cut off');
+    await interrupt(args);
+    log('the first move was interrupted');
     const first: CopyReport = JSON.parse(await outputOf(args));
     await running.stop();
     const last: CopyReport = JSON.parse(await outputOf(args));
-    say(`moved in ${first.seconds.toFixed(1)} s, again in ${last.seconds.toFixed(1)} s`);
+    log(`moved in ${first.seconds.toFixed(1)} s, repeated in ${last.seconds.toFixed(1)} s`);
     const exports = [await checksum(['--data', dataDir]), await checksum(['--database-url', postgres.url])];
-    say('exported twice');
+    log('exported both stores');
     servers.push(await startServer(dataDir));
     servers.push(await startServer(join(folder, 'empty'), { args: ['--database-url', postgres.url] }));
     const authorization = await logIn(servers[0]?.url ?? '', operatorOf(dataDir));
@@ -59,11 +62,11 @@ export async function moveSoak(urls: number, questions: number, say: (text: stri
       againSeconds: last.seconds,
       isFinished: last.isFinished && !first.isFinished,
       sameExport: exports[0] === exports[1],
-      answers: questions,
+      requests,
       differences: await compare(
         servers.map(({ url }) => url),
         authorization,
-        { urls, questions },
+        { urls, requests },
       ),
     };
   } finally {
@@ -74,10 +77,10 @@ export async function moveSoak(urls: number, questions: number, say: (text: stri
   }
 }
 
-async function cutOff(args: string[]): Promise<void> {
+async function interrupt(args: string[]): Promise<void> {
   const child = spawn(process.execPath, [PROGRAM, ...args], { stdio: 'ignore' });
   const ended = once(child, 'exit');
-  await sleep(CUT_OFF_MS);
+  await sleep(INTERRUPT_AFTER_MS);
   child.kill('SIGKILL');
   await ended;
 }
@@ -96,26 +99,26 @@ async function checksum(place: string[]): Promise<string> {
   return hash.digest('hex');
 }
 
-type Question = { path: string; body?: object };
+type LookupRequest = { path: string; body?: object };
 
-type Sample = { urls: number; questions: number };
+type Sample = { urls: number; requests: number };
 
-async function compare(servers: string[], authorization: string, { urls, questions }: Sample): Promise<string[]> {
+async function compare(servers: string[], authorization: string, { urls, requests }: Sample): Promise<string[]> {
   const differences: string[] = [];
   let next = 0;
-  const ask = async () => {
-    while (next < questions) {
-      const question = questionAt(next++, urls);
-      const answers = await Promise.all(servers.map((url) => answerTo(url, authorization, question)));
-      if (answers[0] !== answers[1]) differences.push(JSON.stringify(question));
+  const sendAll = async () => {
+    while (next < requests) {
+      const request = requestAt(next++, urls);
+      const responses = await Promise.all(servers.map((url) => responseTo(url, authorization, request)));
+      if (responses[0] !== responses[1]) differences.push(JSON.stringify(request));
     }
   };
-  await Promise.all(Array.from({ length: ASKED_AT_ONCE }, ask));
+  await Promise.all(Array.from({ length: CONCURRENT_REQUESTS }, sendAll));
   return differences;
 }
 
-/** Spread over all URLs and all kinds of questions. */
-function questionAt(n: number, urls: number): Question {
+/** Requests of all kinds, for URLs over the whole range. */
+function requestAt(n: number, urls: number): LookupRequest {
   const i = Math.imul(n, 0x9e3779b1) >>> 0;
   const { url, host, addresses, payload } = observationsAt({ i: i % urls, urls })[0] ?? {};
   const ip = addresses?.[0]?.ip ?? new Uint8Array();
@@ -139,14 +142,14 @@ function questionAt(n: number, urls: number): Question {
   }
 }
 
-/** Lines of a search may come in any order. */
-async function answerTo(url: string, authorization: string, { path, body }: Question): Promise<string> {
+/** Sorted, because the lines of a search may be in any order. */
+async function responseTo(url: string, authorization: string, { path, body }: LookupRequest): Promise<string> {
   const method = body === undefined ? 'GET' : 'POST';
-  const answer = await fetch(url + path, {
+  const response = await fetch(url + path, {
     method,
     headers: { authorization },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  return `${answer.status} ${text.split('\n').sort().join('\n')}`;
+  const text = await response.text();
+  return `${response.status} ${text.split('\n').sort().join('\n')}`;
 }

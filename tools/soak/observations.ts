@@ -6,7 +6,7 @@ const HOSTS = 60_000;
 const FILES = 1_000;
 export const FAMILY = 'Mirai';
 
-/** The i-th of any number of observations, each of a URL of its own, all with one family. */
+/** The i-th observation. Each has a different URL, all have the same family. */
 export function observationAt(i: number): Observation {
   const host = i % HOSTS;
   const result = toObservation({

@@ -14,12 +14,12 @@ import { batches, FAMILY, observationAt } from './observations.ts';
 export type StreamResult = {
   rows: number;
   seconds: number;
-  /** Anonymous memory of the server: at its highest during the stream, less what it was before. */
+  /** Anonymous memory of the server: the peak during the stream minus the value before it. */
   grownMb: number;
-  /** Of `url/last` on another connection, before the stream and beside it. */
-  lastAloneP99Ms: number;
-  lastBesideP99Ms: number;
-  lastBeside: number;
+  /** `url/last` on another connection, before and during the stream. */
+  lastBeforeP99Ms: number;
+  lastDuringP99Ms: number;
+  lastDuring: number;
   loopDelayP999Ms: number;
 };
 
@@ -29,13 +29,13 @@ const SERVER = fileURLToPath(new URL('../shared/stream-server.ts', import.meta.u
 const BATCH = 5_000;
 const SAMPLE_MS = 50;
 
-/** One search that matches `rows` facts, streamed over HTTP, while `url/last` is asked over another connection. */
+/** Streams one search with `rows` results over HTTP, while another connection sends `url/last` requests. */
 export async function streamSoak(rows: number, report: (text: string) => void = () => {}): Promise<StreamResult> {
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-stream-'));
   try {
     await fill(dataDir, rows, report);
     const server = fork(SERVER, [dataDir], { execArgv: ['--max-semi-space-size=8'] });
-    const { url, account } = (await answerOf(server)) as { url: string; account: FirstAccount };
+    const { url, account } = (await nextMessage(server)) as { url: string; account: FirstAccount };
     try {
       const api = { url, authorization: await logIn(url, account) };
       return await measure(server, api, rows);
@@ -49,28 +49,28 @@ export async function streamSoak(rows: number, report: (text: string) => void = 
 }
 
 async function measure(server: ChildProcess, api: Api, rows: number): Promise<StreamResult> {
-  const alone = await askLast(api, rows, afterMs(1_000));
+  const timesBefore = await timeLookups(api, rows, afterMs(1_000));
   await loopDelay(server);
-  const before = anonymousMb(server);
-  let highest = before;
+  const beforeMb = anonymousMb(server);
+  let peakMb = beforeMb;
   const sampler = setInterval(() => {
-    highest = Math.max(highest, anonymousMb(server));
+    peakMb = Math.max(peakMb, anonymousMb(server));
   }, SAMPLE_MS);
   const startMs = performance.now();
   let streaming = true;
   const stream = search(api).finally(() => {
     streaming = false;
   });
-  const beside = await askLast(api, rows, () => !streaming);
+  const timesDuring = await timeLookups(api, rows, () => !streaming);
   const received = await stream;
   clearInterval(sampler);
   return {
     rows: received,
     seconds: (performance.now() - startMs) / 1000,
-    grownMb: highest - before,
-    lastAloneP99Ms: p99(alone),
-    lastBesideP99Ms: p99(beside),
-    lastBeside: beside.length,
+    grownMb: peakMb - beforeMb,
+    lastBeforeP99Ms: p99(timesBefore),
+    lastDuringP99Ms: p99(timesDuring),
+    lastDuring: timesDuring.length,
     loopDelayP999Ms: await loopDelay(server),
   };
 }
@@ -86,8 +86,8 @@ async function fill(dataDir: string, rows: number, report: (text: string) => voi
   await store.close();
 }
 
-/** Times in ms of `url/last`, one after the other on one connection. */
-async function askLast(api: Api, rows: number, isEnough: () => boolean): Promise<number[]> {
+/** Durations in ms of sequential `url/last` requests on one connection. */
+async function timeLookups(api: Api, rows: number, isDone: () => boolean): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const times: number[] = [];
   do {
@@ -97,13 +97,13 @@ async function askLast(api: Api, rows: number, isEnough: () => boolean): Promise
     response.resume();
     await once(response, 'end');
     times.push(performance.now() - startMs);
-    if (response.statusCode !== 200) throw new Error(`url/last answered ${response.statusCode} for ${known}`);
-  } while (!isEnough());
+    if (response.statusCode !== 200) throw new Error(`url/last returned ${response.statusCode} for ${known}`);
+  } while (!isDone());
   agent.destroy();
   return times;
 }
 
-/** How many lines a search by family gives. */
+/** The number of lines in the response of a search by family. */
 async function search(api: Api): Promise<number> {
   const response = await post(api, '/api/intel/v2/byobject/url/search?since=0', { malware_family: FAMILY });
   let lines = 0;
@@ -120,14 +120,14 @@ async function post({ url, authorization }: Api, path: string, body: object, age
   return response;
 }
 
-async function answerOf(server: ChildProcess): Promise<StreamServerMessage> {
+async function nextMessage(server: ChildProcess): Promise<StreamServerMessage> {
   const [message] = await once(server, 'message');
   return message;
 }
 
 async function loopDelay(server: ChildProcess): Promise<number> {
   server.send('delay');
-  return ((await answerOf(server)) as { delayMs: number }).delayMs;
+  return ((await nextMessage(server)) as { delayMs: number }).delayMs;
 }
 
 function anonymousMb({ pid }: ChildProcess): number {

@@ -5,17 +5,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { logIn, operatorOf, startServer } from '../shared/server-process.ts';
 
 export type UsageKillResult = {
-  /** Queries that had been answered a second before the kill, and at the kill. */
+  /** The number of responses one second before the kill, and at the kill. */
   answeredBefore: number;
   answered: number;
-  /** What the server says after its restart. */
+  /** The usage that the server reports after its restart. */
   counted: number;
 };
 
 const QUERY = JSON.stringify({ url: 'http://192.0.2.1/' });
 const ALLOWED_LOSS_MS = 1_000;
 
-/** Queries for some seconds, `kill -9`, and what is left of their count after a restart. */
+/** Sends queries, kills the server with `kill -9`, and reads the usage after a restart. */
 export async function usageKill(runMs: number): Promise<UsageKillResult> {
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-usage-'));
   try {
@@ -23,7 +23,7 @@ export async function usageKill(runMs: number): Promise<UsageKillResult> {
     const authorization = await logIn(first.url, operatorOf(dataDir));
     const answeredMs: number[] = [];
     let isOver = false;
-    const asking = (async () => {
+    const sending = (async () => {
       while (!isOver) {
         await fetch(`${first.url}/api/intel/v2/byobject/url/last`, {
           method: 'POST',
@@ -37,7 +37,7 @@ export async function usageKill(runMs: number): Promise<UsageKillResult> {
     isOver = true;
     const killedMs = performance.now();
     await first.stop('SIGKILL');
-    await asking;
+    await sending;
     const second = await startServer(dataDir);
     const limits = await fetch(`${second.url}/api/intel/v1/limits`, { headers: { authorization } });
     const { current } = (await limits.json()) as { current: { qpm: number } };

@@ -6,18 +6,18 @@ import { normalizeUrl } from '../../../src/core/url/normalize.ts';
 import { dataFiles } from '../../../src/database/data-folder.ts';
 import { bulkFill } from '../../../tools/shared/bulk-fill.ts';
 import { observationsAt, unknownUrlAt, urlAt } from '../../../tools/shared/observations.ts';
-import { world } from '../../../tools/shared/stores.ts';
+import { allObservations } from '../../../tools/shared/stores.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { collect, find } from '../../urls/contract/observations.ts';
 
 const URLS = 2_500;
 
-test('the databases of the benchmarks are what applying the same observations leaves', async (t) => {
+test('bulkFill creates the same database as applying the same observations', async (t) => {
   const [quick, slow] = [temporaryFolder(t), temporaryFolder(t)];
-  bulkFill(dataFiles(quick).intelligence, world(URLS));
+  bulkFill(dataFiles(quick).intelligence, allObservations(URLS));
   const [filled, applied] = [await openIntelligence({ dataDir: quick }), await openIntelligence({ dataDir: slow })];
   t.after(() => Promise.all([filled.close(), applied.close()]));
-  for (const observations of world(URLS)) await applied.apply(observations);
+  for (const observations of allObservations(URLS)) await applied.apply(observations);
   assert.deepEqual(await exported(filled), await exported(applied));
   for (const [name, value] of SEARCHES) {
     const found = await find(filled, name, value);
@@ -26,7 +26,7 @@ test('the databases of the benchmarks are what applying the same observations le
   }
 });
 
-test('the URLs of the benchmarks are in their normal form, and so are those that nobody knows', () => {
+test('the known and unknown URLs of the benchmarks are in normal form', () => {
   for (let i = 0; i < URLS; i++) {
     const place = { i, urls: URLS };
     for (const url of [urlAt(place), unknownUrlAt(place)]) {

@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../temporary-folder.ts';
 
 needs('sqlite3');
 
-test('the benchmark of imports measures both sides and leaves nothing behind', async (t) => {
+test('the import benchmark measures both programs and deletes its files', async (t) => {
   const folder = temporaryFolder(t);
   const { ours, yardstick, unit } = await importRow({ rows: 500, rounds: 2, folder });
   assert.equal(unit, 'rows/s');

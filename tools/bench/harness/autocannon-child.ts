@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import autocannon from 'autocannon';
 import type { Counted, Requests } from './load.ts';
 
-// Where there is no wrk: the same requests from this process. `load.ts` starts it.
+// Sends the same requests when wrk is not installed. `load.ts` starts this process.
 
 const [url = '', file = '', seconds, connections] = process.argv.slice(2);
 const { method, headers, paths, bodies }: Requests = JSON.parse(readFileSync(file, 'utf8'));

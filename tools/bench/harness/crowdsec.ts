@@ -7,25 +7,25 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
 
-// CrowdSec's local API alone, on a database of its own: the Debian package `crowdsec`, or its binary named by CROWDSEC.
+// CrowdSec's local API with its own database: the Debian package `crowdsec`, or the binary in the variable CROWDSEC.
 
 export const API_KEY = 'urlwarden-bench';
 const BINARY = process.env.CROWDSEC ?? 'crowdsec';
-const START_PATIENCE_MS = 30_000;
+const START_TIMEOUT_MS = 30_000;
 
-/** Null where it cannot be run. */
+/** Null when CrowdSec is not installed. */
 export function crowdsecVersion(): string | null {
   const { error, stderr, stdout } = spawnSync(BINARY, ['-version'], { encoding: 'utf8' });
   return error ? null : (/version: (\S+)/.exec(stderr + stdout)?.[1] ?? 'unknown');
 }
 
-/** A folder with its database, in which each of the values is a decision about a URL; made when it is not there. */
+/** Creates the folder unless it exists, with a database that has one decision per URL. */
 export async function crowdsecFolder(folder: string, values: () => Iterable<string>): Promise<void> {
   if (existsSync(folder)) return;
   const unfinished = `${folder}-unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true, mode: 0o700 });
-  await (await startCrowdsec(unfinished)).stop(); // it makes its tables
+  await (await startCrowdsec(unfinished)).stop(); // creates the tables
   fill(join(unfinished, 'crowdsec.db'), values());
   renameSync(unfinished, folder);
 }
@@ -53,9 +53,9 @@ export async function startCrowdsec(folder: string): Promise<{ url: string; stop
   const child = spawn(BINARY, ['-no-cs', '-c', config], { stdio: 'ignore' });
   const ended = once(child, 'exit');
   const url = `http://${address}`;
-  const untilMs = performance.now() + START_PATIENCE_MS;
-  while (!(await answers(url))) {
-    if (child.exitCode !== null || performance.now() > untilMs) throw new Error('crowdsec does not answer');
+  const untilMs = performance.now() + START_TIMEOUT_MS;
+  while (!(await isResponding(url))) {
+    if (child.exitCode !== null || performance.now() > untilMs) throw new Error('crowdsec does not respond');
     await wait(100);
   }
   return {
@@ -93,7 +93,7 @@ function writeConfig(folder: string, address: string): string {
   return at('config.yaml');
 }
 
-async function answers(url: string): Promise<boolean> {
+async function isResponding(url: string): Promise<boolean> {
   return fetch(`${url}/v1/decisions`).then(
     () => true,
     () => false,

@@ -1,40 +1,40 @@
-/** What must be reached: a bound on the ratio to the yardstick, or on our own figure. */
+/** The required value: a limit on the ratio to the yardstick, or on our own figure. */
 export type Mark = { of: 'ratio' | 'ours'; atLeast?: number; atMost?: number };
 
-/** One line of the table. `ours` and `yardstick` have one number for each round, measured in turns. */
+/** One line of the table. `ours` and `yardstick` have one number per round and are measured alternately. */
 export type Figure = {
   name: string;
   unit: string;
   ours: number[];
-  /** Null where the row stands for itself. */
+  /** Null when there is nothing to compare with. */
   yardstick: number[] | null;
-  /** Null where the number is only printed. */
+  /** Null when no value is required. */
   mark: Mark | null;
   note?: string;
 };
 
-/** A row that cannot be measured here, and why. */
+/** A row that cannot be measured on this machine, and the reason. */
 export type Missing = { name: string; missing: string };
 
 export type Result = Figure | Missing;
 
-/** What every row is given. */
+/** The input of every row. */
 export type Bench = {
-  /** The data folder with so many made-up URLs. */
+  /** The data folder with this number of generated URLs. */
   dataDir(urls: number): string;
-  /** Of how many URLs the largest database is. */
+  /** The number of URLs in the largest database. */
   largest: number;
   rounds: number;
-  /** How long one round of load lasts. */
+  /** The duration of one round of load. */
   seconds: number;
-  say(text: string): void;
+  log(text: string): void;
 };
 
-/** Some kindred rows that are measured together, and the name that `npm run bench -- NAME` knows them by. */
+/** Figures that are measured together; `npm run bench -- NAME` selects them. */
 export type Row = { name: string; measure(bench: Bench): Promise<Result[]> };
 
-/** Yardstick and ours by turns, so that what else the machine does falls on both. */
-export async function inTurns<T>(
+/** Measures yardstick and ours alternately, so that other load on the machine affects both. */
+export async function alternate<T>(
   rounds: number,
   yardstick: () => Promise<T>,
   ours: () => Promise<T>,
@@ -54,12 +54,12 @@ export function median(numbers: readonly number[]): number {
   return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
 }
 
-/** Of each round, because the two were measured right after each other. */
+/** One ratio per round, because the two values of a round were measured directly after each other. */
 export function ratios({ ours, yardstick }: Figure): number[] {
   return yardstick === null ? [] : ours.map((value, round) => value / (yardstick[round] ?? Number.NaN));
 }
 
-/** Null where there is nothing to reach. */
+/** Null when no value is required. */
 export function isReached(figure: Figure): boolean | null {
   if (figure.mark === null) return null;
   const { of, atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = figure.mark;

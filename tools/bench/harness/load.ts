@@ -6,33 +6,33 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-/** Requests that are sent in turn; after the last one the first comes again. */
+/** Requests that are sent in this order; the first follows the last. */
 export type Requests = {
   method: 'GET' | 'POST';
   headers: Record<string, string>;
-  /** The paths, where they differ; or one path and the bodies. */
+  /** Several paths, or one path and several bodies. */
   paths: readonly string[];
   bodies: readonly string[];
-  /** Whether the expected answer is a refusal, such as 404. */
+  /** Whether the expected status is 400 or above, such as 404. */
   isRefused: boolean;
 };
 
 export type LoadResult = { perSecond: number; p50Ms: number };
 
-/** The load of every row: so many connections, each with one request at a time. */
+/** Connections of every load; each has one request at a time. */
 const CONNECTIONS = 32;
 
 const SCRIPT = fileURLToPath(new URL('./wrk.lua', import.meta.url));
 const CHILD = fileURLToPath(new URL('./autocannon-child.ts', import.meta.url));
 const run = promisify(execFile);
 
-/** `wrk` where it is installed: it leaves more of two cores to the server. */
+/** `wrk` if it is installed: it needs less of two cores than autocannon. */
 export const generator: 'wrk' | 'autocannon' = spawnSync('wrk', ['--version']).error ? 'autocannon' : 'wrk';
 
-/** `refused`: answers of 400 and above. `broken`: requests without an answer. */
+/** `refused`: responses with status 400 or above. `broken`: requests without a response. */
 export type Counted = { total: number; refused: number; broken: number; seconds: number; p50Ms: number };
 
-/** From a process of its own. Throws when an answer was not the expected one. */
+/** Sends the requests from another process. Throws when a response was not the expected one. */
 export async function load(url: string, requests: Requests, seconds: number): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-load-'));
   try {
@@ -41,14 +41,14 @@ export async function load(url: string, requests: Requests, seconds: number): Pr
     const counted = generator === 'wrk' ? await wrk(url, file, seconds) : await autocannon(url, file, seconds);
     const { total, refused, broken } = counted;
     const wrong = broken + (requests.isRefused ? total - refused : refused);
-    if (wrong > 0) throw new Error(`${wrong} of ${total} answers from ${url} were not the expected ones`);
+    if (wrong > 0) throw new Error(`${wrong} of ${total} responses from ${url} were not as expected`);
     return { perSecond: total / counted.seconds, p50Ms: counted.p50Ms };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Method and headers, an empty line, then path and body of each request in turn. */
+/** Method and headers, an empty line, then path and body of each request. */
 function wrkText({ method, headers, paths, bodies }: Requests): string {
   const head = [method, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), ''];
   const count = Math.max(paths.length, bodies.length);

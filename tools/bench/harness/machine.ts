@@ -3,7 +3,7 @@ import { cpus, loadavg, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { generator } from './load.ts';
 
-/** What the figures depend on besides the program, as text for people and for the file of results. */
+/** Load, versions and hardware, which affect the figures; printed and stored with the results. */
 export function machine(): { load: string; versions: string; time: string } {
   const cores = cpus();
   const parts = [

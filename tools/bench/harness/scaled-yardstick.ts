@@ -10,14 +10,14 @@ import { STATUS_OF } from '../../../src/urls/timeline.ts';
 import { urlKey } from '../../../src/urls/url-group.ts';
 import { toWireEvent, toWirePayload, UrlLastResponse, UrlRequest } from '../../../src/urls/wire.ts';
 
-// One route that does what cannot be avoided: one call of the same script, then the same statement, with the same drivers.
-// A process of its own.
+// One route with the minimum of work: one call of the same script, then the same statement, with the same drivers. It
+// runs in its own process.
 
 export type ScaledYardstickOptions = { databaseUrl: string; redisUrl: string; connections: number };
 
 const KEY = 'yardstick';
-/** Counted before, so that the script finds its key: see limits/redis-scripts.ts. */
-const COUNTED = '1 0 0 0 1 0 0';
+/** Set before the first call, so that the script finds its key: see limits/redis-scripts.ts. */
+const INITIAL_COUNTS = '1 0 0 0 1 0 0';
 const UNLIMITED = ['', '', '', '', ''];
 
 async function listen({ databaseUrl, redisUrl, connections }: ScaledYardstickOptions): Promise<string> {
@@ -25,7 +25,7 @@ async function listen({ databaseUrl, redisUrl, connections }: ScaledYardstickOpt
   const sql = postgres(databaseUrl, { max: connections, fetch_types: false, types });
   const redis = new Redis(redisUrl) as Redis & { take(key: string, ...args: string[]): Promise<unknown> };
   redis.defineCommand('take', { numberOfKeys: 1, lua: TAKE });
-  await redis.set(KEY, COUNTED);
+  await redis.set(KEY, INITIAL_COUNTS);
   const app = fastify();
   const schema = { body: UrlRequest, response: { 200: UrlLastResponse } };
   app.post<{ Body: UrlRequest }>(paths.urlLast, { schema }, async ({ body }) => {

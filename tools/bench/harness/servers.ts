@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { logIn, operatorOf, passwordFile, type ServerProcess, startServer } from '../../shared/server-process.ts';
 import type { YardstickOptions } from './yardstick-server.ts';
 
-/** The program as people run it, metrics included, with the token of its operator. */
+/** The program with its usual settings, including metrics, and the token of its operator. */
 export type Urlwarden = ServerProcess & { authorization: string };
 
 export type Yardstick = { url: string; child: ChildProcess; stop(): Promise<void> };
 
-/** Our server in a process that tells the delay of its event loop, p99.9 since it was asked last. */
-export type Watched = {
+/** Our server in a process that reports its event-loop delay: p99.9 since the previous call of `delayMs`. */
+export type MonitoredServer = {
   url: string;
   child: ChildProcess;
   authorization: string;
@@ -19,21 +19,21 @@ export type Watched = {
   stop(): Promise<void>;
 };
 
-/** As `bin/urlwarden.js` is started. */
+/** The flags of `bin/urlwarden.js`. */
 const NODE_ARGS = ['--max-semi-space-size=8'];
 
-const WATCHED = fileURLToPath(new URL('../../shared/stream-server.ts', import.meta.url));
+const MONITORED = fileURLToPath(new URL('../../shared/stream-server.ts', import.meta.url));
 const YARDSTICK = fileURLToPath(new URL('./yardstick-server.ts', import.meta.url));
 
 export async function startUrlwarden(dataDir: string, nodeArgs: string[] = []): Promise<Urlwarden> {
   const server = await startServer(dataDir, { metricsPort: 0, nodeArgs });
-  if (!existsSync(passwordFile(dataDir))) throw new Error(`${dataDir} has accounts of somebody else`);
+  if (!existsSync(passwordFile(dataDir))) throw new Error(`${dataDir} has accounts, but no operator password`);
   return { ...server, authorization: await logIn(server.url, operatorOf(dataDir)) };
 }
 
-export async function startWatched(dataDir: string): Promise<Watched> {
-  await (await startUrlwarden(dataDir)).stop(); // the first start of all makes the account
-  const child = fork(WATCHED, [dataDir], { execArgv: NODE_ARGS });
+export async function startMonitored(dataDir: string): Promise<MonitoredServer> {
+  await (await startUrlwarden(dataDir)).stop(); // the first start creates the account
+  const child = fork(MONITORED, [dataDir], { execArgv: NODE_ARGS });
   const [{ url }] = await once(child, 'message');
   return {
     url,
@@ -51,12 +51,12 @@ export async function startWatched(dataDir: string): Promise<Watched> {
   };
 }
 
-/** A server that does nothing but answer, on the same Node with the same flags. */
+/** A server with a constant response, on the same Node with the same flags. */
 export function startYardstick(options: YardstickOptions): Promise<Yardstick> {
   return startYardstickProcess(YARDSTICK, options);
 }
 
-/** `file` is told its options by the first message, and answers with its URL. */
+/** The process receives its options in the first message and replies with its URL. */
 export async function startYardstickProcess(file: string, options: object): Promise<Yardstick> {
   const child: ChildProcess = fork(file, { execArgv: NODE_ARGS });
   child.send(options);

@@ -2,7 +2,7 @@ import { type Figure, isReached, type Mark, median, type Result, ratios } from '
 
 const HEADINGS = ['row', 'ours', 'yardstick', 'ratio (spread)', 'must be', ''];
 
-/** The results as a Markdown table, so that it can be pasted as it is. */
+/** The results as a Markdown table. */
 export function tableOf(results: readonly Result[]): string {
   const rows = results.map(cellsOf);
   const widths = HEADINGS.map((heading, i) => Math.max(3, heading.length, ...rows.map((row) => row[i]?.length ?? 0)));
@@ -34,7 +34,7 @@ function markText({ of, atLeast, atMost }: Mark): string {
   return atLeast === undefined ? `${what}≤ ${atMost}` : `${what}≥ ${atLeast}`;
 }
 
-/** Three digits that matter, thousands with commas. */
+/** Three significant digits, thousands with commas. */
 function numberText(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : Number(value.toPrecision(3)).toString();
 }

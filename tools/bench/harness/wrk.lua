@@ -1,5 +1,5 @@
--- Reads the requests that bench/harness/load.ts wrote, sends them in turn and prints one line of JSON.
--- All of them are put together before the first is sent, so that the generator costs the machine little.
+-- Reads the requests that load.ts wrote, sends them in order and prints one line of JSON.
+-- All requests are formatted before the first is sent, so that the load generator needs little processor time.
 
 local requests, at = {}, 0
 
@@ -23,7 +23,7 @@ function request()
   return requests[at]
 end
 
--- No response(): wrk would hand every answer with its headers to Lua. It counts statuses of 400 and above by itself.
+-- No response(): wrk would pass every response with its headers to Lua. wrk itself counts statuses of 400 and above.
 function done(summary, latency)
   local errors = summary.errors
   local broken = errors.connect + errors.read + errors.write + errors.timeout

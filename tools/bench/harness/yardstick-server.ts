@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { fastify } from 'fastify';
 import type { TSchema } from 'typebox';
 
-// What the runtime can do at best: one route that reads the same requests and gives a constant answer. A process of its
-// own, started by `servers.ts`.
+// The best that the runtime can do: one route that reads the same requests and returns a constant response. It runs in
+// its own process, started by `servers.ts`.
 
 export type YardstickOptions = {
-  /** `fastify` parses, validates and serializes by schema; `node:http` reads the body away and writes ready bytes. */
+  /** `fastify` parses, validates and serializes by schema; `node:http` discards the body and writes prepared bytes. */
   engine: 'fastify' | 'node:http';
   path: string;
   request: TSchema;
