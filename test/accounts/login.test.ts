@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { createLogin, type LoginOptions, type LoginOutcome, type LoginRequest } from '../../src/accounts/login.ts';
-import { hashPassword } from '../../src/accounts/passwords.ts';
-import { verifyPassword } from '../../src/accounts/passwords.ts';
-import { addAccount } from './world.ts';
-import { addKey } from './world.ts';
-import { createClock } from './world.ts';
-import { directoryOf } from './world.ts';
-import { openWorld } from './world.ts';
-import { PASSWORD } from './world.ts';
-import { refusal } from './world.ts';
-import { START_MS } from './world.ts';
-import { authenticatorOf } from './world.ts';
+import { hashPassword, verifyPassword } from '../../src/accounts/passwords.ts';
+import { addAccount, addKey, authenticatorOf, createClock, openWorld, PASSWORD, refusal, START_MS } from './world.ts';
 
 const GOOD: LoginRequest = { username: 'ada@example', password: PASSWORD, realm: 'intel', address: '192.0.2.1' };
 const FAILED = refusal('unauthorized', { message: 'Authentication failed', challenge: 'Bearer' });
