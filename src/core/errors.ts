@@ -1,4 +1,4 @@
-/** What can go wrong for a caller. Only `http/errors.ts` knows which status number each one has on the wire. */
+/** Why a request is refused. Only `http/errors.ts` maps a code to an HTTP status. */
 export type ErrorCode =
   | 'bad_request'
   | 'unauthorized'
@@ -10,24 +10,24 @@ export type ErrorCode =
   | 'headers_too_large'
   | 'expectation_failed'
   | 'limit_reached'
-  /** Refused on purpose, because there is too much to do or because of what is logged already: it is not logged. */
+  /** A deliberate refusal under load, or during an outage that is already logged. It is not logged itself. */
   | 'overloaded'
   | 'unavailable';
 
 export type AppErrorOptions = { cause?: unknown; retryAfterSeconds?: number; challenge?: string; limit?: string };
 
-/** A refusal with a reason that may be shown to the caller. Anything else that is thrown is a defect of ours. */
+/** A refusal whose message may be shown to the client. Every other thrown error is a bug. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterSeconds: number | undefined;
-  /** With `unauthorized`: what to tell about the way to authenticate, the value of `WWW-Authenticate`. */
+  /** With `unauthorized`: the value of the `WWW-Authenticate` header. */
   readonly challenge: string | undefined;
-  /** With `limit_reached`: the name that the limit has on the wire. */
+  /** With `limit_reached`: the name of the limit in the API. */
   readonly limit: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
-    // Where a refusal comes from is plain from its words, and writing down the stack was 7 % of answering 404.
-    // `unavailable` is logged, so it keeps its own.
+    // The message of a refusal identifies its source, and capturing the stack took 7 % of a 404 response.
+    // `unavailable` is logged, so it keeps its stack.
     const limit = Error.stackTraceLimit;
     if (code !== 'unavailable') Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });

@@ -4,14 +4,14 @@ import type { Limits } from './tier.ts';
 export const WINDOWS = ['second', 'minute', 'hour', 'day', 'month'] as const;
 export type WindowName = (typeof WINDOWS)[number];
 
-/** Counters of the windows that hold a moment. */
+/** The number of queries in each current window. */
 export type Counts = Record<WindowName, number>;
 
-/** A limit that refuses: its name on the wire, the window it counts in, and how many it lets through. */
+/** A limit that refuses queries: its name in the API, its window, and the number of queries it allows. */
 export type Policy = { name: string; window: WindowName; limit: number };
 
-/** How far the limits are used up, for the headers and for a refusal. */
-export type Standing = { policy: Policy; left: number; resetsInSeconds: number };
+/** What is left of a limit, for the response headers and for a refusal. */
+export type LimitState = { policy: Policy; left: number; resetsInSeconds: number };
 
 const SECONDS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
 
@@ -24,36 +24,36 @@ export function policiesOf(limits: Limits): Policy[] {
   ];
 }
 
-/** Which window of its kind a moment falls in: seconds, minutes, … months since 1970. */
+/** The number of the window that contains `ts`, in seconds, minutes, … or months since 1970. */
 export function windowIndex(window: WindowName, ts: number): number {
   return window === 'month' ? monthOf(ts).index : Math.floor(ts / SECONDS[window]);
 }
 
-/** The second after the last one of the window. */
+/** The first second after the window. */
 export function windowEnd(window: WindowName, ts: number): number {
   return window === 'month' ? monthOf(ts).endTs : (windowIndex(window, ts) + 1) * SECONDS[window];
 }
 
-/** A month is as long as it is. */
+/** The length of the window; months differ. */
 export function windowSeconds(window: WindowName, ts: number): number {
   if (window !== 'month') return SECONDS[window];
   const { startTs, endTs } = monthOf(ts);
   return endTs - startTs;
 }
 
-/** The limit that keeps a query out: of several, the one that does so longest. Null when all let it through. */
-export function refusingStanding(policies: readonly Policy[], counts: Counts, ts: number): Standing | null {
+/** The limit that refuses a query; if several do, the one that resets last. Null if no limit is reached. */
+export function reachedLimit(policies: readonly Policy[], counts: Counts, ts: number): LimitState | null {
   const reached = policies.filter((policy) => leftOf(policy, counts) === 0);
   return reached
-    .map((policy) => standingOf(policy, counts, ts))
-    .reduce<Standing | null>(
-      (longest, one) => (longest !== null && longest.resetsInSeconds >= one.resetsInSeconds ? longest : one),
+    .map((policy) => stateOf(policy, counts, ts))
+    .reduce<LimitState | null>(
+      (last, state) => (last !== null && last.resetsInSeconds >= state.resetsInSeconds ? last : state),
       null,
     );
 }
 
-/** The limit with the least left in proportion: the one that the next queries will meet first. */
-export function tightestStanding(policies: readonly Policy[], counts: Counts, ts: number): Standing | null {
+/** The limit with the smallest share left. */
+export function tightestLimit(policies: readonly Policy[], counts: Counts, ts: number): LimitState | null {
   let tightest: Policy | null = null;
   let least = Number.POSITIVE_INFINITY;
   for (const policy of policies) {
@@ -62,21 +62,21 @@ export function tightestStanding(policies: readonly Policy[], counts: Counts, ts
     tightest = policy;
     least = share;
   }
-  return tightest === null ? null : standingOf(tightest, counts, ts);
+  return tightest === null ? null : stateOf(tightest, counts, ts);
 }
 
-function standingOf(policy: Policy, counts: Counts, ts: number): Standing {
+function stateOf(policy: Policy, counts: Counts, ts: number): LimitState {
   return { policy, left: leftOf(policy, counts), resetsInSeconds: windowEnd(policy.window, ts) - ts };
 }
 
-/** The last query that is let in may pass a limit by its weight less one. */
+/** The count can exceed the limit: the last accepted query may cost more than what was left. */
 function leftOf({ window, limit }: Policy, counts: Counts): number {
   return Math.max(0, limit - counts[window]);
 }
 
 type Month = { index: number; startTs: number; endTs: number };
 
-/** Kept, since every query asks for the month that it is, and dates cost as much as all the rest of its admission. */
+/** Cached, because every query needs the current month, and computing it took half of the time of a limit check. */
 let lastMonth: Month = { index: 0, startTs: 0, endTs: 0 };
 
 function monthOf(ts: number): Month {

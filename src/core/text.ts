@@ -1,26 +1,26 @@
-/** Characters (code points) of a reporter, a reason, a file's name and the like. */
+/** The maximum length in code points of a reporter, a removal reason, a file name and other short texts. */
 export const TEXT_MAX_LENGTH = 1_024;
 
-/** No control characters, and no halves of surrogate pairs, which no database keeps. */
+/** No control characters, and no unpaired surrogates, which no database can store. */
 export const TEXT_PATTERN = String.raw`^[^\p{Cc}\p{Cs}]*$`;
 
 const TEXT = new RegExp(TEXT_PATTERN, 'u');
 
-/** Why a text cannot be kept; null when it can. */
+/** Why a text cannot be stored; null if it can. */
 export function textFault(text: string): string | null {
-  if (!TEXT.test(text)) return 'control characters and halves of surrogate pairs are not allowed';
+  if (!TEXT.test(text)) return 'control characters and unpaired surrogates are not allowed';
   return isTooLong(text) ? `at most ${TEXT_MAX_LENGTH} characters` : null;
 }
 
-/** A code point is one or two units, so that most texts need not be counted. */
+/** A code point is one or two UTF-16 units, so most texts need no counting. */
 function isTooLong(text: string): boolean {
   if (text.length <= TEXT_MAX_LENGTH) return false;
   return text.length > 2 * TEXT_MAX_LENGTH || [...text].length > TEXT_MAX_LENGTH;
 }
 
 /**
- * The form under which a malware family is compared: `Mirai`, `mirai` and `MIRAI` are one. Folded here and not by a
- * database, whose collations differ from each other. Not `toLocaleLowerCase`: Turkish would fold `I` to a dotless one.
+ * The form in which malware families are compared: `Mirai`, `mirai` and `MIRAI` are equal. Not folded by the database,
+ * because collations differ between databases. Not `toLocaleLowerCase`: a Turkish locale folds `I` to a dotless i.
  */
 export function foldFamily(name: string): string {
   return name.toLowerCase();

@@ -1,11 +1,11 @@
-/** A named set of limits. A rate that is null follows from the hard monthly limit. */
+/** A named set of limits. A rate of null is derived from the hard monthly limit. */
 export type Tier = {
   name: string;
   /** Access level. */
   trs: string;
-  /** Datasets that may be queried. */
+  /** The datasets that an account may query. */
   ads: readonly string[];
-  /** Queries a month: the soft limit is noted when it is passed, the hard one refuses. */
+  /** Queries per month. Passing the soft limit (`qms`) is logged; the hard limit (`qmh`) refuses queries. */
   qms: number;
   qmh: number;
   rlQps: number | null;
@@ -13,18 +13,18 @@ export type Tier = {
   rlQph: number | null;
 };
 
-/** The limits of an account, all rates worked out. */
+/** The limits of an account, with every rate set. */
 export type Limits = Omit<Tier, 'name' | 'rlQps' | 'rlQpm' | 'rlQph'> & {
   rlQps: number;
   rlQpm: number;
   rlQph: number;
 };
 
-/** The dataset of everything under `byobject/url`. */
+/** The dataset of every endpoint under `byobject/url`. */
 export const URL_DATASET = 'URL';
 export const DEFAULT_TRS = 'base';
 
-/** Greatest value that every client can hold in a signed 32-bit integer: as good as no limit. */
+/** No limit in practice: the greatest signed 32-bit integer, which every client can store. */
 export const NO_LIMIT = 2_147_483_647;
 
 const DAYS_IN_MONTH = 30;
@@ -40,9 +40,9 @@ export const BUILT_IN_TIERS: readonly Tier[] = [
 ];
 
 /**
- * Rates that are not set follow from D, the most queries a day (a thirtieth of the hard monthly limit): 4·D an hour, D a
- * minute, D / 8 a second. With 5,000 a month D is 166, so 664 an hour, 166 a minute and 21 a second: ordinary clients send
- * 7 to 25 requests at once. Never below one, so that the smallest tier can send requests at all.
+ * Rates that are not set follow from D, a thirtieth of the hard monthly limit: 4·D per hour, D per minute, D / 8 per second.
+ * With 5,000 queries per month D is 166: 664 per hour, 166 per minute and 21 per second. Ordinary clients send 7 to 25
+ * requests in parallel. D is at least one, so that the smallest tier can send requests.
  */
 export function limitsOf({ trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Tier): Limits {
   const daily = Math.max(1, Math.floor(qmh / DAYS_IN_MONTH));

@@ -1,22 +1,22 @@
-/** Unix seconds, in which every `ts` is, from the milliseconds of a clock. */
+/** Converts milliseconds to Unix seconds, the unit of every `ts`. */
 export function toTs(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
-/** A span of time, both ends included. It is empty when `since` is after `until`. */
+/** A time range, both ends included. It is empty if `since` is after `until`. */
 export type TimeWindow = { since: number; until: number };
 
 /**
- * The window of a query that names the given ends. Without `since` it opens twelve calendar months before now;
- * without `until` it closes now. Only a caller who sent both ends can have sent them in the wrong order: one whose
- * clock runs ahead of ours gets an empty window, not an error.
+ * The time window of a query. Without `since` it starts twelve calendar months before now; without `until` it ends now.
+ * Null (an error) only if the client sent both in the wrong order: a client whose clock is ahead of the server's and that
+ * sends only `since` gets an empty window.
  */
 export function timeWindow(since: number | undefined, until: number | undefined, now: number): TimeWindow | null {
   if (since !== undefined && until !== undefined && since > until) return null;
   return { since: since ?? twelveMonthsBefore(now), until: until ?? now };
 }
 
-/** 29 February has no counterpart in the year before: the last day of that February stands in for it. */
+/** 29 February maps to the last day of February in the year before. */
 export function twelveMonthsBefore(ts: number): number {
   const date = new Date(ts * 1000);
   const month = date.getUTCMonth();

@@ -1,5 +1,9 @@
 import { AppError } from '../core/errors.ts';
-import { type Counts, type Policy, policiesOf, refusingStanding } from '../core/quota.ts';
+import type { Counts } from '../core/quota.ts';
+import type { Policy } from '../core/quota.ts';
+import { policiesOf } from '../core/quota.ts';
+import { refusingStanding } from '../core/quota.ts';
+import { reachedLimit } from '../core/quota.ts';
 import type { Limits } from '../core/tier.ts';
 import { callerOf } from '../http/authenticate.ts';
 import type { Charging } from '../http/dispatch.ts';
@@ -84,7 +88,7 @@ function createPolicies(): (limits: Limits) => readonly Policy[] {
 }
 
 function limitReached(policies: readonly Policy[], counts: Counts, ts: number): AppError {
-  const standing = refusingStanding(policies, counts, ts);
+  const standing = reachedLimit(policies, counts, ts);
   if (standing === null) throw new Error('a query was refused while every limit had room');
   const { policy, resetsInSeconds } = standing;
   const allowed = `${policy.limit} per ${policy.window}`;

@@ -1,4 +1,4 @@
-import { type Counts, type Policy, tightestStanding, windowEnd, windowSeconds } from '../core/quota.ts';
+import { type Counts, type Policy, tightestLimit, windowEnd, windowSeconds } from '../core/quota.ts';
 
 export type LimitHeaders = (policies: readonly Policy[], counts: Counts, ts: number) => Record<string, string>;
 
@@ -25,7 +25,7 @@ export function createLimitHeaders(): LimitHeaders {
   }
 
   return (policies, counts, ts) => {
-    const standing = tightestStanding(policies, counts, ts);
+    const standing = tightestLimit(policies, counts, ts);
     if (standing === null) return {};
     const { policy, left, resetsInSeconds } = standing;
     return {

@@ -14,8 +14,8 @@ describe('urlwarden normalize', () => {
   scheme written in lower case (N4)
   credentials removed (N6)
   host written in lower case (N7)
-  default port of http dropped (N11)
-  characters that no path may contain escaped (N12)
+  default port of http removed (N11)
+  characters not allowed in a path escaped (N12)
 `,
     );
   });

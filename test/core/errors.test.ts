@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 
-test('a refusal carries no stack, what is logged does, and other errors are not touched', () => {
+test('a refusal has no stack trace; an error that is logged has one, and so do other errors', () => {
   assert.equal(new AppError('not_found', 'x').stack?.includes('\n'), false);
   assert.match(new AppError('unavailable', 'x').stack ?? '', /errors\.test/);
   assert.match(new Error('x').stack ?? '', /errors\.test/);

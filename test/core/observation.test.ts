@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { formatIp } from '../../src/core/ip/address.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
 
-test('every value comes in its normal form, what is not told has its default', () => {
+test('every value is normalized, and missing values get their defaults', () => {
   const result = toObservation({ ts: 10, url: 'HTTP://u:p@A.example:80', payload: { sha256: 'AB'.repeat(32) } });
   assert.deepEqual(result, {
     ok: true,
@@ -31,13 +31,13 @@ test('every value comes in its normal form, what is not told has its default', (
 
 for (const { why, input, addresses } of [
   {
-    why: 'a host that is an address was seen there',
+    why: 'a host that is an address is also an observed address',
     input: { url: 'http://192.0.2.1/' },
     addresses: ['192.0.2.1 null'],
   },
   { why: 'IPv4-mapped IPv6 is IPv4', input: { url: 'http://[::ffff:192.0.2.1]/' }, addresses: ['192.0.2.1 null'] },
   {
-    why: 'the network goes with the address that is the host',
+    why: 'the ASN belongs to the address that is the host',
     input: { url: 'http://192.0.2.1/', asn: 64500 },
     addresses: ['192.0.2.1 64500'],
   },
@@ -58,12 +58,12 @@ for (const { why, input, addresses } of [
 }
 
 for (const { why, input, reason } of [
-  { why: 'no URL', input: { url: 'a.example' }, reason: /^url: / },
-  { why: 'no address', input: { ip: '127.1' }, reason: /^ip: "127\.1"/ },
-  { why: 'a network of two addresses', input: { ip: ['192.0.2.1', '192.0.2.2'], asn: 64500 }, reason: /^asn / },
-  { why: 'a network of no address', input: { asn: 64500 }, reason: /^asn / },
-  { why: 'a reason without a removal', input: { status: 'offline', removal: 'abuse' }, reason: /^removal / },
-  { why: 'a hash that is none', input: { payload: { sha256: 'abc' } }, reason: /^sha256: / },
+  { why: 'not a URL', input: { url: 'a.example' }, reason: /^url: / },
+  { why: 'not an address', input: { ip: '127.1' }, reason: /^ip: "127\.1"/ },
+  { why: 'one ASN with two addresses', input: { ip: ['192.0.2.1', '192.0.2.2'], asn: 64500 }, reason: /^asn / },
+  { why: 'an ASN without an address', input: { asn: 64500 }, reason: /^asn / },
+  { why: 'a removal reason without a removal', input: { status: 'offline', removal: 'abuse' }, reason: /^removal / },
+  { why: 'an invalid hash', input: { payload: { sha256: 'abc' } }, reason: /^sha256: / },
 ] as { why: string; input: Partial<ObservationInput>; reason: RegExp }[]) {
   test(`refused: ${why}`, () => {
     const result = toObservation({ ts: 1, url: 'http://a.example/', ...input });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   type Policy,
-  refusingStanding,
-  tightestStanding,
+  reachedLimit,
+  tightestLimit,
   type WindowName,
   windowEnd,
   windowIndex,
@@ -39,27 +39,27 @@ const POLICIES: Policy[] = [
 ];
 const counts = (second: number, minute: number, month: number) => ({ second, minute, month, hour: 0, day: 0 });
 
-for (const { why, of, refusing } of [
-  { why: 'nothing is reached', of: counts(4, 49, 999), refusing: null },
-  { why: 'one is reached', of: counts(5, 10, 10), refusing: ['rl_qps', 1] },
-  { why: 'one is passed', of: counts(9, 10, 10), refusing: ['rl_qps', 1] },
-  { why: 'of several the longest counts', of: counts(5, 50, 10), refusing: ['rl_qpm', 4] },
-  { why: 'the month', of: counts(5, 50, 1_000), refusing: ['qmh', at('2026-12-01T00:00:00Z') - TS] },
+for (const { why, used, reached } of [
+  { why: 'none', used: counts(4, 49, 999), reached: null },
+  { why: 'one is reached', used: counts(5, 10, 10), reached: ['rl_qps', 1] },
+  { why: 'one is exceeded', used: counts(9, 10, 10), reached: ['rl_qps', 1] },
+  { why: 'the one of several that resets last', used: counts(5, 50, 10), reached: ['rl_qpm', 4] },
+  { why: 'the month', used: counts(5, 50, 1_000), reached: ['qmh', at('2026-12-01T00:00:00Z') - TS] },
 ]) {
-  test(`refusal: ${why}`, () => {
-    const standing = refusingStanding(POLICIES, of, TS);
-    assert.deepEqual(standing && [standing.policy.name, standing.resetsInSeconds], refusing);
+  test(`the reached limit: ${why}`, () => {
+    const state = reachedLimit(POLICIES, used, TS);
+    assert.deepEqual(state && [state.policy.name, state.resetsInSeconds], reached);
   });
 }
 
-for (const { of, tightest } of [
-  { of: counts(1, 1, 1), tightest: ['rl_qps', 4] },
-  { of: counts(0, 1, 1), tightest: ['rl_qpm', 49] },
-  { of: counts(1, 49, 1), tightest: ['rl_qpm', 1] },
-  { of: counts(1, 1, 1_200), tightest: ['qmh', 0] },
+for (const { used, tightest } of [
+  { used: counts(1, 1, 1), tightest: ['rl_qps', 4] },
+  { used: counts(0, 1, 1), tightest: ['rl_qpm', 49] },
+  { used: counts(1, 49, 1), tightest: ['rl_qpm', 1] },
+  { used: counts(1, 1, 1_200), tightest: ['qmh', 0] },
 ]) {
-  test(`the least left in proportion of ${JSON.stringify(of)}`, () => {
-    const standing = tightestStanding(POLICIES, of, TS);
-    assert.deepEqual(standing && [standing.policy.name, standing.left], tightest);
+  test(`the limit with the smallest share left after ${JSON.stringify(used)}`, () => {
+    const state = tightestLimit(POLICIES, used, TS);
+    assert.deepEqual(state && [state.policy.name, state.left], tightest);
   });
 }

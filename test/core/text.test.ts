@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { foldFamily } from '../../src/core/text.ts';
 
-it('a family is the same in upper and lower case of ASCII, and folding it twice changes nothing', () => {
+it('folding a family ignores the case of ASCII letters and is idempotent', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[ -~]{1,128}$/), (name) => {
       assert.equal(foldFamily(name.toUpperCase()), foldFamily(name));

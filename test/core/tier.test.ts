@@ -19,7 +19,7 @@ for (const { name, expect } of [
   });
 }
 
-test('a rate that is set wins over the one that follows from the month', () => {
+test('a rate that is set takes precedence over the derived rate', () => {
   const tier = { name: 'x', trs: 'base', ads: ['URL'], qms: 1, qmh: 3_000, rlQps: 7, rlQpm: null, rlQph: 9 };
   assert.deepEqual(rates(tier), [1, 3_000, 9, 100, 7]);
 });

@@ -1,9 +1,9 @@
 /**
- * An address is kept as sixteen bytes that sort like the address itself, in every store and in every index.
- * IPv4 is kept as IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2): 192.0.2.1 is ::ffff:192.0.2.1, bytes
- * 00 00 00 00 00 00 00 00 00 00 ff ff c0 00 02 01. Rule C5 makes the two texts one address, so nothing is lost.
+ * Every store and index holds an address as a key of sixteen bytes that sorts like the address itself.
+ * IPv4 is stored as IPv4-mapped IPv6 (RFC 4291 section 2.5.5.2): 192.0.2.1 is ::ffff:192.0.2.1, bytes
+ * 00 00 00 00 00 00 00 00 00 00 ff ff c0 00 02 01. By rule C5 both texts are the same address, so no information is lost.
  *
- * The texts are read here and not by `net.isIP`: that one accepts zone ids (`fe80::1%eth0`).
+ * `net.isIP` is not used, because it accepts zone ids (`fe80::1%eth0`).
  */
 
 export const IP_BYTES = 16;
@@ -17,12 +17,12 @@ const NO_OCTET = -1;
 
 const GROUP = /^[0-9A-Fa-f]{1,4}$/;
 
-/** Either family; null for anything that is not exactly one address. */
+/** IPv4 or IPv6; null if the text is not exactly one address. */
 export function parseIp(text: string): Uint8Array | null {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
 }
 
-/** Rule C2: four decimal octets and nothing else. `192.0.2.1` yes; `127.1`, `0x7f.0.0.1`, `192.0.2.01` no. */
+/** Rule C2: exactly four decimal octets. Accepts `192.0.2.1`; rejects `127.1`, `0x7f.0.0.1`, `192.0.2.01`. */
 export function parseIpv4(text: string): Uint8Array | null {
   const bits = parseIpv4Bits(text);
   return bits === null ? null : ipv4Key(bits);
@@ -37,7 +37,7 @@ export function parseIpv6(text: string): Uint8Array | null {
   const tail = parseGroups(right ?? '', true);
   if (head === null || tail === null) return null;
   const missing = GROUPS - head.length - tail.length;
-  // `::` stands for at least one group of zeros; without it all eight are written.
+  // `::` replaces at least one group of zeros; without it all eight groups are required.
   if (right === undefined ? missing !== 0 : missing < 1) return null;
   return groupsKey([...head, ...new Array<number>(missing).fill(0), ...tail]);
 }
@@ -54,13 +54,13 @@ export function ipv4Key(bits: number): Uint8Array {
   return key;
 }
 
-/** Whether the key lies in ::ffff:0:0/96, which belongs to IPv4 alone. */
+/** Whether the key is in ::ffff:0:0/96, which holds only IPv4 addresses. */
 export function isIpv4(key: Uint8Array): boolean {
   for (let i = 0; i < 10; i++) if (key[i] !== 0) return false;
   return key[10] === 0xff && key[11] === 0xff;
 }
 
-/** The address as the API writes it: dotted for IPv4, RFC 5952 for IPv6. */
+/** The address as text in the API: dotted for IPv4, RFC 5952 for IPv6. */
 export function formatIp(key: Uint8Array): string {
   return isIpv4(key) ? `${key[12]}.${key[13]}.${key[14]}.${key[15]}` : formatIpv6(key);
 }
@@ -81,7 +81,7 @@ export function formatIpv6(key: Uint8Array): string {
   return `${text(0, run.start)}::${text(run.start + run.length, GROUPS)}`;
 }
 
-/** One pass by hand, because three of four hosts in the data are of this form and every one comes through here. */
+/** A hand-written single pass, because three of four hosts in the data have this form. */
 function parseIpv4Bits(text: string): number | null {
   let bits = 0;
   let dots = 0;
@@ -100,14 +100,14 @@ function parseIpv4Bits(text: string): number | null {
   return dots === 3 && octet !== NO_OCTET ? bits * 256 + octet : null;
 }
 
-/** No leading zero: 010 is eight to some programs and ten to others (RFC 6943 section 3.1.1). */
+/** No leading zeros: some programs read 010 as eight, others as ten (RFC 6943 section 3.1.1). */
 function appendDigit(octet: number, digit: number): number {
   if (digit < 0 || digit > 9 || octet === 0) return NO_OCTET;
-  const longer = octet === NO_OCTET ? digit : octet * 10 + digit;
-  return longer <= 255 ? longer : NO_OCTET;
+  const value = octet === NO_OCTET ? digit : octet * 10 + digit;
+  return value <= 255 ? value : NO_OCTET;
 }
 
-/** The groups of one side of `::`; only the very end of an address may be a dotted quad. */
+/** The groups on one side of `::`. Only the end of an address may be a dotted quad. */
 function parseGroups(text: string, mayEndDotted: boolean): number[] | null {
   if (text === '') return [];
   const groups: number[] = [];

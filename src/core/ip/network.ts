@@ -1,15 +1,15 @@
 import { formatIp, formatIpv6, IP_BYTES, isIpv4, parseIp } from './address.ts';
 
-/** Both ends included, both sixteen-byte keys (`ip.ts`). */
+/** Two sixteen-byte keys (`address.ts`), both inclusive. */
 export type IpRange = readonly [from: Uint8Array, to: Uint8Array];
 
-/** What the search key `ip` asks for: one address or one network. */
+/** The value of the search key `ip`: one address or one network. */
 export type Network = {
   /** An address stays an address, `192.0.2.77/24` becomes `192.0.2.0/24`. */
   canonical: string;
   /** How many queries the search counts as. */
   cost: number;
-  /** One range; two where an IPv6 network surrounds the keys of IPv4. */
+  /** One range, or two if an IPv6 network surrounds the IPv4 keys. */
   ranges: readonly IpRange[];
 };
 
@@ -27,19 +27,19 @@ export const ASN_MAX = 0xffff_ffff;
 
 const IPV4_BITS = 32;
 const IPV6_BITS = 128;
-/** The length of ::ffff:0:0/96, in whose 32 free bits the keys of IPv4 live. */
+/** The prefix length of ::ffff:0:0/96, which holds the IPv4 keys. */
 const MAPPED_PREFIX = IPV6_BITS - IPV4_BITS;
-/** A longer IPv6 prefix lies inside one /64 and counts as one query. */
+/** A longer IPv6 prefix is inside one /64 and counts as one query. */
 const IPV6_SMALLEST_COUNTED_PREFIX = 64;
 
 const PREFIX = /^(?:0|[1-9][0-9]{0,2})$/;
 
 /**
- * Rules C1 to C7. Host bits are cleared: RFC 4291 section 2.3 writes networks that way, and the set is clear.
+ * Rules C1 to C7. Host bits are cleared, as in RFC 4291 section 2.3.
  *
  *     192.0.2.77/24          192.0.2.0/24     counts 9
- *     ::ffff:192.0.2.0/120   192.0.2.0/24     counts 9: IPv4-mapped is IPv4 from /96 on
- *     ::ffff:0:0/95          ::fffe:0:0/95    counts 1: plain IPv6, holds no IPv4 address
+ *     ::ffff:192.0.2.0/120   192.0.2.0/24     counts 9: an IPv4-mapped network of /96 or longer is IPv4
+ *     ::ffff:0:0/95          ::fffe:0:0/95    counts 1: IPv6, contains no IPv4 address
  */
 export function parseNetwork(text: string): ParsedNetwork {
   const slash = text.indexOf('/');
@@ -68,7 +68,7 @@ function singleAddress(address: Uint8Array): Network {
 function networkOf(address: Uint8Array, keyPrefix: number): Network {
   const from = withHostBits(address, keyPrefix, 0);
   const to = withHostBits(address, keyPrefix, 1);
-  // Never below /96: there the lowest of the mapped range's ones is a host bit, and cleared.
+  // A prefix below /96 never gets here: it clears at least the last of the sixteen one bits of ::ffff:0:0/96.
   if (isIpv4(from)) {
     const prefix = keyPrefix - MAPPED_PREFIX;
     return { canonical: `${formatIp(from)}/${prefix}`, cost: ipv4Cost(prefix), ranges: [[from, to]] };
@@ -76,27 +76,27 @@ function networkOf(address: Uint8Array, keyPrefix: number): Network {
   return { canonical: `${formatIpv6(from)}/${keyPrefix}`, cost: ipv6Cost(keyPrefix), ranges: withoutIpv4(from, to) };
 }
 
-/** Rule C7: log2 of the number of addresses, plus one. A /24 holds 2^8 of them: 9. */
+/** Rule C7: log2 of the number of addresses, plus one. A /24 has 2^8 addresses: 9. */
 function ipv4Cost(prefix: number): number {
   return IPV4_BITS - prefix + 1;
 }
 
-/** Rule C7: the same with /64 networks in place of addresses. A /56 holds 2^8 of them: 9. */
+/** Rule C7: the same formula for the number of /64 networks. A /56 has 2^8 of them: 9. */
 function ipv6Cost(prefix: number): number {
   return Math.max(1, IPV6_SMALLEST_COUNTED_PREFIX - prefix + 1);
 }
 
 function withHostBits(address: Uint8Array, keyPrefix: number, bit: 0 | 1): Uint8Array {
   return address.map((byte, i) => {
-    const kept = Math.min(8, Math.max(0, keyPrefix - 8 * i));
-    const hostMask = 0xff >>> kept;
+    const networkBits = Math.min(8, Math.max(0, keyPrefix - 8 * i));
+    const hostMask = 0xff >>> networkBits;
     return bit === 1 ? byte | hostMask : byte & ~hostMask;
   });
 }
 
 /**
- * Rule C6: an IPv6 network matches no IPv4 address, so the keys of IPv4 are cut out of it. A network with a prefix
- * below 96 that holds them always begins before them; up to ::/80 it also ends with them, and one range is left.
+ * Rule C6: an IPv6 network matches no IPv4 address, so the IPv4 keys are removed from its range. A network that contains
+ * them has a prefix below 96 and begins before them. With a prefix of 80 to 95 it also ends with them: one range remains.
  */
 function withoutIpv4(from: Uint8Array, to: Uint8Array): readonly IpRange[] {
   if (compareKeys(from, IPV4_KEYS[0]) > 0 || compareKeys(to, IPV4_KEYS[1]) < 0) return [[from, to]];

@@ -1,24 +1,24 @@
 /**
- * Escaping for paths and queries. In both, what no URI may contain (RFC 3986 section 3.3 and 3.4) is written as
- * escaped UTF-8 in upper case, and a `%` that begins no escape is written `%25`: every client must do so before sending.
- * Each part is done in one pass, so that nothing decoded can ever build a new escape.
+ * Escaping for paths and queries. Characters that are not allowed there (RFC 3986 sections 3.3 and 3.4) become escaped
+ * UTF-8 in upper case, and a `%` that begins no escape becomes `%25`. Every client does this before it sends a request.
+ * Each part is processed in one pass, so that decoded characters cannot form a new escape.
  */
 
-/** `?` never reaches a path, so one set of legal characters serves both. Everything else is escaped. */
+/** A path contains no `?` after splitting, so paths and queries share one set of legal characters. */
 const ILLEGAL_IN_PATH = /%(?![0-9A-Fa-f]{2})|[^!$%&'()*+,\-./0-9:;=?@A-Z_a-z~]/gu;
 const ESCAPE_OR_ILLEGAL_IN_QUERY = /%[0-9A-Fa-f]{2}|[^!$&'()*+,\-./0-9:;=?@A-Z_a-z~]/gu;
 
 const UNRESERVED = /^[A-Za-z0-9\-._~]$/;
 const ESCAPE_LENGTH = 3;
 
-/** Rule N12: escapes that are there stay as they are. `/a b%7e%2f100%` is `/a%20b%7e%2f100%25`. */
+/** Rule N12: existing escapes are not changed. `/a b%7e%2f100%` becomes `/a%20b%7e%2f100%25`. */
 export function escapePath(path: string): string {
   return path.replace(ILLEGAL_IN_PATH, escapeCharacter);
 }
 
 /**
- * Rule N13, RFC 3986 section 6.2.2: escapes in upper case, those of unreserved characters decoded.
- * `x=%7e%2f` is `x=~%2F`; `%%37%45` is `%257E`, because its first `%` is a stray one.
+ * Rule N13, RFC 3986 section 6.2.2: escapes become upper case, and escaped unreserved characters are decoded.
+ * `x=%7e%2f` becomes `x=~%2F`; `%%37%45` becomes `%257E`, because its first `%` begins no escape.
  */
 export function normalizeQuery(query: string): string {
   return query.replace(ESCAPE_OR_ILLEGAL_IN_QUERY, (found) =>
@@ -26,7 +26,7 @@ export function normalizeQuery(query: string): string {
   );
 }
 
-/** Leaves none of the characters alone that the expressions above find. Never throws: lone surrogates are refused before. */
+/** Escapes every character that the expressions above match. Never throws: rule N2 has refused unpaired surrogates. */
 function escapeCharacter(character: string): string {
   return encodeURIComponent(character);
 }

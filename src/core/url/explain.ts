@@ -2,17 +2,17 @@ import { asciiName, decodeName, withoutTrailingDot } from './host.ts';
 import type { NormalizedUrl } from './normalize.ts';
 import { type AuthorityParts, splitAuthority, splitUrl, stripUrl, type UrlParts } from './split.ts';
 
-/** One thing that normalization did to a URL, in plain words, with the number of its rule. */
+/** One change that normalization made to a URL, with the number of its rule. */
 export type UrlChange = { rule: string; text: string };
 
-/** Apart from `normalizeUrl`, so that the many who want no explanation do not pay for it. */
+/** Separate from `normalizeUrl`, whose callers mostly need no explanation. */
 export function explainUrl(input: string, normal: NormalizedUrl): UrlChange[] {
   const text = stripUrl(input);
   const parts = splitUrl(text);
   if (!parts.ok) return [];
   const authority = splitAuthority(parts.authority);
   return [
-    ...change(text !== input, 'N3', 'blanks at the ends, tabs and line breaks removed'),
+    ...change(text !== input, 'N3', 'leading and trailing blanks, tabs and line breaks removed'),
     ...change(!text.startsWith(normal.scheme), 'N4', 'scheme written in lower case'),
     ...change(authority.credentials !== null, 'N6', 'credentials removed'),
     ...explainHost(authority.host, normal.host),
@@ -29,7 +29,7 @@ function explainHost(raw: string, host: string): UrlChange[] {
   return [
     ...change(decoded !== raw, 'N7', 'escapes in the host decoded'),
     ...change(ascii !== decoded, 'N7', isCaseOnly(decoded, ascii) ? 'host written in lower case' : IDNA_TEXT),
-    ...change(name !== ascii, 'N8', 'trailing dot of the host dropped'),
+    ...change(name !== ascii, 'N8', 'trailing dot of the host removed'),
     ...change(host !== name, 'N9', 'IPv4 address written as four decimal numbers'),
   ];
 }
@@ -42,18 +42,18 @@ function isCaseOnly(decoded: string, ascii: string): boolean {
 
 function explainPort(authority: AuthorityParts, normal: NormalizedUrl): UrlChange[] {
   if (authority.port === null) return [];
-  if (authority.port === '') return change(true, 'N11', 'empty port dropped');
-  if (normal.port === null) return change(true, 'N11', `default port of ${normal.scheme} dropped`);
-  return change(authority.port !== String(normal.port), 'N11', 'leading zeros of the port dropped');
+  if (authority.port === '') return change(true, 'N11', 'empty port removed');
+  if (normal.port === null) return change(true, 'N11', `default port of ${normal.scheme} removed`);
+  return change(authority.port !== String(normal.port), 'N11', 'leading zeros of the port removed');
 }
 
 function explainTail(parts: UrlParts, normal: NormalizedUrl): UrlChange[] {
   const isPathEmpty = parts.path === '';
   return [
     ...change(isPathEmpty, 'N12', 'empty path written as /'),
-    ...change(!isPathEmpty && parts.path !== normal.path, 'N12', 'characters that no path may contain escaped'),
-    ...change(parts.query !== normal.query, 'N13', 'escapes in the query unified'),
-    ...change(parts.fragment !== null, 'N14', 'fragment dropped'),
+    ...change(!isPathEmpty && parts.path !== normal.path, 'N12', 'characters not allowed in a path escaped'),
+    ...change(parts.query !== normal.query, 'N13', 'escapes in the query normalized'),
+    ...change(parts.fragment !== null, 'N14', 'fragment removed'),
   ];
 }
 

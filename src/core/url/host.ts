@@ -1,17 +1,17 @@
 import { formatIp, formatIpv6, ipv4Key, parseIpv4, parseIpv6 } from '../ip/address.ts';
 import { nameToAscii } from './idna.ts';
 
-/** `host` as it stands in a normalized URL (IPv6 in brackets); `ip` when it is an address, IPv4-mapped as IPv4. */
+/** `host` as in a normalized URL (IPv6 in brackets); `ip` is its address key, or null for a name. */
 export type NormalizedHost = { ok: true; host: string; ip: Uint8Array | null } | { ok: false };
 
-/** RFC 1035 section 2.3.4, as text without the trailing dot. */
+/** RFC 1035 section 2.3.4, for text without the trailing dot. */
 const NAME_MAX_LENGTH = 253;
 const LABEL_MAX_LENGTH = 63;
 
 const NON_ASCII = /\P{ASCII}/u;
 /**
- * RFC 3986 would let `!$&'()*+,;=~` into a name. No resolver does, and the defanged `a(.)example` would become a host.
- * The underscore stays: such names resolve.
+ * RFC 3986 allows `!$&'()*+,;=~` in a name. No resolver does, and the defanged `a(.)example` would become a host.
+ * The underscore is allowed, because such names resolve.
  */
 const NAME = /^[a-z0-9._-]+$/;
 
@@ -23,16 +23,17 @@ export function normalizeHost(raw: string): NormalizedHost {
 }
 
 /**
- * The search key `host`: what may stand in a URL as host, and IPv6 also without brackets. A scheme, port, path or `@`
- * needs no check of its own, because a name has none of `: / ? # @`, written plainly or as an escape.
+ * The search key `host`: any host of a URL, and IPv6 also without brackets. A scheme, port, path or `@` needs no separate
+ * check, because a name contains none of `: / ? # @`, literal or escaped.
  */
 export function parseHostKey(text: string): NormalizedHost {
   return text.includes(':') && !text.startsWith('[') ? bracketedHost(`[${text}]`) : normalizeHost(text);
 }
 
 /**
- * Rule N7: escapes decoded once, as strict UTF-8; then ASCII is only lower-cased, its `xn--` labels unjudged, and any
- * other name goes through IDNA. `%45x.EXAMPLE` is `ex.example`, `%C3%A9.example` is `xn--9ca.example`, `%E9` is refused.
+ * Rule N7: escapes are decoded once, as strict UTF-8. An ASCII name is then only lower-cased; its `xn--` labels are not
+ * validated. Any other name is converted by IDNA. `%45x.EXAMPLE` becomes `ex.example`, `%C3%A9.example` becomes
+ * `xn--9ca.example`, `%E9` is refused.
  */
 export function asciiName(raw: string): string | null {
   const name = raw.includes('%') ? decodeName(raw) : raw;
@@ -40,7 +41,7 @@ export function asciiName(raw: string): string | null {
   return NON_ASCII.test(name) ? nameToAscii(name) : name.toLowerCase();
 }
 
-/** decodeURIComponent is strict about UTF-8; that it also throws at a stray `%` is right, since no host has one. */
+/** decodeURIComponent is strict about UTF-8. It also throws at a `%` that begins no escape, which no host may contain. */
 export function decodeName(raw: string): string | null {
   try {
     return decodeURIComponent(raw);
@@ -50,7 +51,7 @@ export function decodeName(raw: string): string | null {
 }
 
 function namedHost(raw: string): NormalizedHost {
-  // Three of four URLs that spread malware name their host by a dotted quad, which is its own normal form.
+  // In three of four malware URLs the host is a dotted quad, which is already normal.
   const quad = parseIpv4(raw);
   if (quad !== null) return { ok: true, host: raw, ip: quad };
   const ascii = asciiName(raw);
@@ -64,13 +65,13 @@ function namedHost(raw: string): NormalizedHost {
   return { ok: true, host: formatIp(ip), ip };
 }
 
-/** Rule N10. `[::ffff:192.0.2.1]` stays IPv6 in the URL, but its key is that of 192.0.2.1. */
+/** Rule N10. `[::ffff:192.0.2.1]` stays IPv6 in the URL, but its key is the key of 192.0.2.1. */
 function bracketedHost(raw: string): NormalizedHost {
   const ip = raw.endsWith(']') ? parseIpv6(raw.slice(1, -1)) : null;
   return ip === null ? REFUSED : { ok: true, host: `[${formatIpv6(ip)}]`, ip };
 }
 
-/** RFC 1034 section 3.1: the dot at the end is the root, the name is the same. One dot: `a..` has an empty label. */
+/** RFC 1034 section 3.1: a trailing dot is the root; the name is the same. Only one dot: `a..` has an empty label. */
 export function withoutTrailingDot(name: string): string {
   return name.endsWith('.') ? name.slice(0, -1) : name;
 }
@@ -90,24 +91,24 @@ function isLabelLength(length: number): boolean {
 }
 
 /**
- * The number forms of IPv4 in a URL's host (rule N9), which browsers, curl and inet_aton all dial:
- * https://url.spec.whatwg.org/#concept-ipv4-parser. The search key `ip` does not take them (rule C2).
+ * The number forms of IPv4 in the host of a URL (rule N9), which browsers, curl and inet_aton accept:
+ * https://url.spec.whatwg.org/#concept-ipv4-parser. The search key `ip` does not accept them (rule C2).
  */
 
-/** `0x` alone is a number too: zero. */
+/** `0x` without digits is the number zero. */
 const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/;
 const OCTAL = /^[0-7]*$/;
 
 const PARTS_MAX = 4;
 
-/** A name that ends in a number can only be an address: no top-level domain is one. Expects lower case. */
+/** A name that ends in a number must be an address, because no top-level domain is a number. Expects lower case. */
 export function endsInNumber(name: string): boolean {
   return NUMBER.test(name.slice(name.lastIndexOf('.') + 1));
 }
 
 /**
- * The address as an unsigned 32-bit number. The last part fills the bytes that the others leave:
- * `127.1` is 127.0.0.1, `0x7f.0.0.1` too, `2130706433` too; `192.168.257` is 192.168.1.1.
+ * The address as an unsigned 32-bit number. The last part fills the remaining bytes:
+ * `127.1`, `0x7f.0.0.1` and `2130706433` are 127.0.0.1; `192.168.257` is 192.168.1.1.
  */
 export function parseIpv4Number(name: string): number | null {
   const parts = name.split('.', PARTS_MAX + 1);
@@ -123,7 +124,7 @@ export function parseIpv4Number(name: string): number | null {
   return low === null || low >= free ? null : high * free + low;
 }
 
-/** Digits beyond 2^53 round, but never to something that fits into an address. */
+/** A number above 2^53 is rounded, but never to one small enough for an address. */
 function parsePart(part: string): number | null {
   if (!NUMBER.test(part)) return null;
   if (part.startsWith('0x')) return part === '0x' ? 0 : Number.parseInt(part.slice(2), 16);

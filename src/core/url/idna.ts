@@ -1,8 +1,8 @@
 import { toASCII } from 'tr46';
 
 /**
- * Names outside ASCII as DNS carries them (UTS-46 ToASCII, rule N7). The table is that of the `tr46` package, pinned at
- * an exact version in package.json: normalized URLs are keys in databases, so they must not follow the runtime's Unicode.
+ * Converts non-ASCII names to their DNS form (UTS-46 ToASCII, rule N7). The Unicode table is that of the `tr46` package,
+ * pinned to an exact version in package.json: normalized URLs are database keys and must not change with the runtime.
  */
 const RULES = {
   checkBidi: true,
@@ -10,29 +10,29 @@ const RULES = {
   checkHyphens: false,
   useSTD3ASCIIRules: false,
   transitionalProcessing: false,
-  // Lengths are measured by rule N8, after the trailing dot is gone.
+  // Rule N8 checks lengths after it has removed the trailing dot.
   verifyDNSLength: false,
-  // The whole name is judged: `xn--a.ß` has a label that no encoder wrote.
+  // Every label is validated: in `xn--a.ß` the first label is not valid punycode.
   ignoreInvalidPunycode: false,
 };
 
-/** What UTS-46 maps to nothing: soft hyphen, joiners of words, variation selectors, fillers. A test compares with tr46. */
+/** Characters that UTS-46 ignores: soft hyphen, word joiners, variation selectors, fillers. A test compares this with tr46. */
 const IGNORED =
-  // biome-ignore lint/suspicious/noMisleadingCharacterClass: each member is meant by itself
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: every character is matched separately
   /[\u{34F}\u{AD}\u{115F}\u{1160}\u{17B4}\u{17B5}\u{180B}-\u{180F}\u{200B}\u{2060}-\u{2064}\u{206A}-\u{206F}\u{3164}\u{FE00}-\u{FE0F}\u{FEFF}\u{FFA0}\u{1BCA0}-\u{1BCA3}\u{1D173}-\u{1D17A}\u{E0100}-\u{E01EF}]/gu;
-/** The only characters that UTS-46 maps to a full stop, and the full stop. */
+/** The full stop and the only characters that UTS-46 maps to it. */
 const DOTS = /[.\u{3002}\u{FF0E}\u{FF61}]/u;
 
 /**
- * Punycode takes time with the square of a label's length (measured: 8,000 different ideographs 340 ms), so what can
- * only become a label of more than 63 octets is refused before. NFC joins at most four code points into one
- * (U+1F82 is four), and every code point left after it costs at least one octet.
+ * The time of Punycode grows with the square of the label's length (measured: 8,000 different ideographs 340 ms), so a
+ * label that must exceed 63 octets is refused first. NFC composes at most four code points into one (U+1F82 is four), and
+ * every code point after NFC needs at least one octet.
  */
 const LABEL_MAX_CODE_POINTS = 4 * 63;
-/** The same for the name: 253 octets and a trailing dot. */
+/** The same for the whole name: 253 octets and a trailing dot. */
 const NAME_MAX_CODE_POINTS = 4 * 254;
 
-/** `faß.example` becomes `xn--fa-hia.example`, `ex。example` becomes `ex.example`; null when a rule of UTS-46 fails. */
+/** `faß.example` becomes `xn--fa-hia.example`, `ex。example` becomes `ex.example`; null if a rule of UTS-46 fails. */
 export function nameToAscii(name: string): string | null {
   const visible = name.replace(IGNORED, '');
   if (isOverlong(visible, NAME_MAX_CODE_POINTS)) return null;

@@ -1,6 +1,6 @@
 import type { UrlError } from './errors.ts';
 
-/** A URL cut into pieces, each as it was written but for the scheme, which is in lower case. */
+/** The parts of a URL, not yet normalized, except that the scheme is in lower case. */
 export type UrlParts = {
   ok: true;
   scheme: string;
@@ -12,7 +12,7 @@ export type UrlParts = {
 
 export type AuthorityParts = { credentials: string | null; host: string; port: string | null };
 
-/** RFC 9110 sections 4.2.1 and 4.2.2, RFC 1738 section 3.2; the schemes that are accepted are those named here. */
+/** The accepted schemes. RFC 9110 sections 4.2.1 and 4.2.2, RFC 1738 section 3.2. */
 const DEFAULT_PORTS: ReadonlyMap<string, number> = new Map([
   ['http', 80],
   ['https', 443],
@@ -28,7 +28,7 @@ export function defaultPort(scheme: string): number | undefined {
   return DEFAULT_PORTS.get(scheme);
 }
 
-/** Rule N3: U+0000 to U+0020 at both ends go, then every TAB, CR, LF. Not `trim()`: that would take NBSP and BOM too. */
+/** Rule N3: removes U+0000 to U+0020 at both ends, then every TAB, CR and LF. Not `trim()`, which also removes NBSP and BOM. */
 export function stripUrl(input: string): string {
   let start = 0;
   let end = input.length;
@@ -38,14 +38,14 @@ export function stripUrl(input: string): string {
 }
 
 /**
- * Rules N4 and N5: `HTTP://u@a:1/p?q#f` is `http`, `u@a:1`, `/p`, `q`, `f`. Own code, because `new URL` guesses
- * slashes, removes dot segments and turns `\` into `/`.
+ * Rules N4 and N5: `HTTP://u@a:1/p?q#f` is `http`, `u@a:1`, `/p`, `q`, `f`. `new URL` is not used, because it adds missing
+ * slashes, removes dot segments and converts `\` to `/`.
  */
 export function splitUrl(text: string): UrlParts | { ok: false; error: UrlError } {
   const colon = text.indexOf(':');
-  const written = text.slice(0, Math.max(0, colon));
-  if (!SCHEME.test(written)) return { ok: false, error: 'missing_scheme' };
-  const scheme = written.toLowerCase();
+  const prefix = text.slice(0, Math.max(0, colon));
+  if (!SCHEME.test(prefix)) return { ok: false, error: 'missing_scheme' };
+  const scheme = prefix.toLowerCase();
   if (!DEFAULT_PORTS.has(scheme)) return { ok: false, error: 'unsupported_scheme' };
   if (!text.startsWith('//', colon + 1)) return { ok: false, error: 'missing_host' };
   const rest = text.slice(colon + 3);
@@ -60,7 +60,7 @@ export function splitUrl(text: string): UrlParts | { ok: false; error: UrlError 
 
 /**
  * Rule N6: the last `@` ends the credentials, as in browsers and curl. The first colon after the host, or after its
- * closing bracket, begins the port; what else follows a bracket stays with the host, which is refused for it.
+ * closing bracket, begins the port. Other text after the bracket stays in the host, which is then refused.
  */
 export function splitAuthority(authority: string): AuthorityParts {
   const at = authority.lastIndexOf('@');

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { formatIp, formatIpv6, IP_BYTES, isIpv4, parseIp, parseIpv4, parseIpv6 } from '../../../src/core/ip/address.ts';
 
-/** Keys with many zero groups, where the short forms differ; and some of IPv4. */
+/** Keys with many zero groups, which have different short forms, and IPv4 keys. */
 const group = fc.oneof(fc.constant(0), fc.constant(0), fc.constant(0xffff), fc.nat(0xffff));
 const groups = fc.array(group, { minLength: 8, maxLength: 8 });
 const key = fc.oneof(
@@ -16,7 +16,7 @@ function quad(bits: number): number[] {
 }
 
 describe('an address', () => {
-  it('is the same after it was written and read', () => {
+  it('is unchanged after it is formatted and parsed', () => {
     fc.assert(
       fc.property(key, (bytes) => {
         assert.deepEqual(parseIp(formatIp(bytes)), bytes);
@@ -26,7 +26,7 @@ describe('an address', () => {
     );
   });
 
-  it('is read from all its groups, in any case, padded, and with a dotted end', () => {
+  it('is parsed from eight padded groups, in either case, and with a dotted end', () => {
     fc.assert(
       fc.property(key, (bytes) => {
         const hex = Buffer.from(bytes).toString('hex').match(/.{4}/g) ?? [];
@@ -37,7 +37,7 @@ describe('an address', () => {
     );
   });
 
-  it('is written by RFC 5952: no leading zero, lower case, the first of the longest runs of zeros', () => {
+  it('is formatted by RFC 5952: no leading zeros, lower case, the first of the longest zero runs as ::', () => {
     fc.assert(
       fc.property(key, (bytes) => {
         const text = formatIpv6(bytes);
@@ -49,7 +49,7 @@ describe('an address', () => {
     );
   });
 
-  it('sorts by its bytes as by its number', () => {
+  it('sorts by its bytes in numeric order', () => {
     fc.assert(
       fc.property(key, key, (a, b) => {
         const [x, y] = [a, b].map((bytes) => BigInt(`0x${Buffer.from(bytes).toString('hex')}`)) as [bigint, bigint];
@@ -71,7 +71,7 @@ describe('an address', () => {
     assert.deepEqual(kind('1::ffff:192.0.2.1'), [false, '1::ffff:c000:201', '1::ffff:c000:201']);
   });
 
-  it('of any other text is null', () => {
+  it('is sixteen bytes or null for any text', () => {
     const alphabet = fc.constantFrom(...'0123456789abcdefABCDEFx.:/%[] -+１');
     fc.assert(
       fc.property(fc.string({ unit: alphabet, maxLength: 20 }), (text) => {
@@ -85,7 +85,7 @@ describe('an address', () => {
   });
 });
 
-/** Tries every run of zeros and takes the first of the longest. */
+/** A slow reference: tries every zero run, longest first. */
 function rfc5952(bytes: Uint8Array): string {
   const hex = (Buffer.from(bytes).toString('hex').match(/.{4}/g) ?? []).map((text) =>
     Number.parseInt(text, 16).toString(16),

@@ -43,7 +43,7 @@ function numbers({ ranges }: Network): (readonly [bigint, bigint])[] {
   return ranges.map(([from, to]) => [number(from), number(to)] as const);
 }
 
-/** What the rules say, in arithmetic: clear the host bits, fill them, take IPv4 out of what is IPv6. */
+/** A reference in arithmetic: clear the host bits, set them, remove IPv4 from IPv6 networks. */
 function expectedRanges(bits: bigint, keyPrefix: number): [bigint, bigint][] {
   const size = 1n << BigInt(128 - keyPrefix);
   const from = bits - (bits % size);
@@ -57,7 +57,7 @@ function expectedRanges(bits: bigint, keyPrefix: number): [bigint, bigint][] {
 }
 
 describe('a network', () => {
-  it('covers the keys that arithmetic says, IPv4', () => {
+  it('of IPv4 covers the expected keys', () => {
     fc.assert(
       fc.property(ipv4, prefix4, (address, prefix) => {
         const bits = address.split('.').reduce((sum, octet) => sum * 256n + BigInt(octet), 0xffffn);
@@ -66,7 +66,7 @@ describe('a network', () => {
     );
   });
 
-  it('covers the keys that arithmetic says, IPv6, and none of IPv4', () => {
+  it('of IPv6 covers the expected keys and no IPv4 key', () => {
     fc.assert(
       fc.property(ipv6, prefix6, (address, prefix) => {
         const bits = BigInt(`0x${address.replaceAll(':', '')}`);
@@ -76,7 +76,7 @@ describe('a network', () => {
     );
   });
 
-  it('around IPv4 is one range when it ends with it, otherwise two', () => {
+  it('that contains the IPv4 keys is one range if it ends with them, else two', () => {
     for (let prefix = 0; prefix <= 95; prefix++) {
       assert.equal(network(`::ffff:0:0/${prefix}`).ranges.length, prefix < 80 ? 2 : 1, `/${prefix}`);
     }
@@ -86,7 +86,7 @@ describe('a network', () => {
     ]);
   });
 
-  it('has a canonical form that is its own, with the same cost and keys', () => {
+  it('is equal to the network of its canonical form', () => {
     fc.assert(
       fc.property(fc.oneof(ipv4, ipv6), fc.option(prefix4), (address, prefix) => {
         const first = network(prefix === null ? address : `${address}/${prefix}`);
@@ -96,18 +96,18 @@ describe('a network', () => {
     );
   });
 
-  it('is the same whichever of its addresses is written', () => {
+  it('is the same for each of its addresses', () => {
     fc.assert(
       fc.property(ipv4, prefix4, (address, prefix) => {
-        const written = network(`${address}/${prefix}`);
-        assert.deepEqual(network(`::ffff:${address}/${prefix + 96}`), written);
-        const last = numbers(written)[0]?.[1] ?? 0n;
-        assert.deepEqual(network(`${ipv6Text(last)}/${prefix + 96}`), written);
+        const expected = network(`${address}/${prefix}`);
+        assert.deepEqual(network(`::ffff:${address}/${prefix + 96}`), expected);
+        const last = numbers(expected)[0]?.[1] ?? 0n;
+        assert.deepEqual(network(`${ipv6Text(last)}/${prefix + 96}`), expected);
       }),
     );
   });
 
-  it('costs more the shorter its prefix, one more with each bit', () => {
+  it('costs one query more with each bit that its prefix is shorter', () => {
     for (let prefix = 1; prefix <= 32; prefix++) {
       assert.equal(network(`192.0.2.0/${prefix - 1}`).cost, network(`192.0.2.0/${prefix}`).cost + 1);
     }
@@ -117,7 +117,7 @@ describe('a network', () => {
     }
   });
 
-  it('of one address is that address: one key, cost 1, no prefix', () => {
+  it('of a single address has one key, cost 1 and no prefix', () => {
     fc.assert(
       fc.property(fc.oneof(ipv4, ipv6), (address) => {
         const { canonical, cost, ranges } = network(address);
@@ -129,7 +129,7 @@ describe('a network', () => {
     );
   });
 
-  it('of any text is an answer, never an exception', () => {
+  it('is parsed from any text without an exception', () => {
     const alphabet = fc.constantFrom(...'0123456789abcdfx.:/%[] -+１');
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: alphabet, maxLength: 24 }), fc.string({ unit: 'binary' })), (text) => {

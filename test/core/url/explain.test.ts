@@ -30,9 +30,9 @@ const cases: { input: string; rules: string[] }[] = [
   { input: '\tHTTP://u@Example.com.:80?%7e#x', rules: ['N3', 'N4', 'N6', 'N7', 'N8', 'N11', 'N12', 'N13', 'N14'] },
 ];
 
-describe('an explanation', () => {
+describe('explainUrl', () => {
   for (const { input, rules } of cases) {
-    it(`of ${JSON.stringify(input)} names ${rules.join(', ') || 'nothing'}`, () => {
+    it(`${JSON.stringify(input)}: ${rules.join(', ') || 'no changes'}`, () => {
       const normal = normalizeUrl(input);
       assert.ok(normal.ok);
       const changes = explainUrl(input, normal);
@@ -43,7 +43,7 @@ describe('an explanation', () => {
     });
   }
 
-  it('is given exactly when something changed', () => {
+  it('lists changes if and only if the URL changed', () => {
     fc.assert(
       fc.property(anyUrlText, (text) => {
         const normal = normalizeUrl(text);

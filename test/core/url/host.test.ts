@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { normalizeHost, parseHostKey } from '../../../src/core/url/host.ts';
 import { normalizeUrl } from '../../../src/core/url/normalize.ts';
 
-/** The tables of N7 to N10 go through `normalizeUrl`; here only what the two entrances have in common. */
-it('a host alone is what it is inside a URL', () => {
+/** The vectors of N7 to N10 are tested with `normalizeUrl`. */
+it('a host is normalized in the same way alone and inside a URL', () => {
   const alphabet = fc.constantFrom(...'aB0179.-_xfé日%2eC3A9[]:。\u00ad');
   fc.assert(
     fc.property(fc.string({ unit: alphabet, minLength: 1, maxLength: 12 }), (text) => {
@@ -18,7 +18,7 @@ it('a host alone is what it is inside a URL', () => {
   );
 });
 
-it('the search key takes IPv6 without brackets, with the same key for mapped addresses', () => {
+it('the search key host accepts IPv6 without brackets, and an IPv4-mapped address has the key of its IPv4 address', () => {
   assert.deepEqual(parseHostKey('2001:db8::1'), normalizeHost('[2001:db8::1]'));
   const mapped = parseHostKey('::ffff:192.0.2.1');
   const plain = parseHostKey('192.0.2.1');

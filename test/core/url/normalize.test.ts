@@ -24,15 +24,15 @@ for (const [rule, cases] of Object.entries(tables)) {
   });
 }
 
-/** The grammar of RFC 3986 for what we give out, written here a second time and independent of the code. */
+/** The grammar of RFC 3986 for normalized URLs, written independently of the code. */
 const PCHAR = "(?:[A-Za-z0-9\\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})";
 const RESULT = new RegExp(
   '^(http|https|ftp)://((?:[a-z0-9_-]+\\.)*[a-z0-9_-]+|\\[[0-9a-f:]+\\])(?::(0|[1-9][0-9]{0,4}))?' +
     `((?:/${PCHAR}*)+)(?:\\?((?:${PCHAR}|[/?])*))?$`,
 );
 
-describe('every URL that is accepted', () => {
-  it('is ASCII, fits RFC 3986 and splits into the parts that are given', () => {
+describe('every accepted URL', () => {
+  it('is ASCII, matches RFC 3986 and consists of the returned parts', () => {
     fc.assert(
       fc.property(anyUrlText, (text) => {
         const result = normalizeUrl(text);
@@ -48,7 +48,7 @@ describe('every URL that is accepted', () => {
     );
   });
 
-  it('gives itself, with the same parts', () => {
+  it('is unchanged by a second normalization, with the same parts', () => {
     fc.assert(
       fc.property(anyUrlText, (text) => {
         const result = normalizeUrl(text);
@@ -58,15 +58,15 @@ describe('every URL that is accepted', () => {
     );
   });
 
-  it('is the same URL with credentials, fragment, blanks and the default port added', () => {
+  it('is the same with added credentials, fragment, blanks and default port', () => {
     fc.assert(
       fc.property(anyUrlText, fc.stringMatching(/^[a-z:@%]*$/), (text, credentials) => {
         const result = normalizeUrl(text);
         if (!result.ok || result.url.length + credentials.length > 8000) return;
         const port = result.port ?? { http: 80, https: 443, ftp: 21 }[result.scheme];
         const tail = result.url.slice(result.url.indexOf('/', result.scheme.length + 3));
-        const adorned = ` ${result.scheme.toUpperCase()}://${credentials}@${result.host}:0${port}${tail}#${credentials}\n`;
-        assert.deepEqual(normalizeUrl(adorned), result);
+        const extended = ` ${result.scheme.toUpperCase()}://${credentials}@${result.host}:0${port}${tail}#${credentials}\n`;
+        assert.deepEqual(normalizeUrl(extended), result);
       }),
       { numRuns: 5_000 },
     );
@@ -74,7 +74,7 @@ describe('every URL that is accepted', () => {
 });
 
 describe('normalizeUrl', () => {
-  it('never throws, whatever it is given', () => {
+  it('never throws, for any value', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         const result = normalizeUrl(value);
@@ -92,7 +92,7 @@ describe('normalizeUrl', () => {
     );
   });
 
-  it('gives the sixteen bytes of a host that is an address, IPv4-mapped as IPv4', () => {
+  it('returns the sixteen-byte key of a host that is an address, with IPv4-mapped as IPv4', () => {
     const ip = (url: string) => {
       const result = normalizeUrl(url);
       return result.ok && result.ip !== null ? Buffer.from(result.ip).toString('hex') : null;
@@ -105,7 +105,7 @@ describe('normalizeUrl', () => {
     assert.equal(ip('http://1.2.3.4.example/'), null);
   });
 
-  it('tells no port where it is the default, no query where there is none', () => {
+  it('returns null for a default port and for a missing query', () => {
     const parts = (url: string) => {
       const result = normalizeUrl(url);
       return result.ok ? [result.port, result.path, result.query] : result.error;
@@ -115,7 +115,7 @@ describe('normalizeUrl', () => {
     assert.deepEqual(parts('https://a.test:80/x?y'), [80, '/x', 'y']);
   });
 
-  it('reads every IPv4 address from each way of writing it', () => {
+  it('parses every IPv4 address in each of its forms', () => {
     fc.assert(
       fc.property(fc.nat(0xffff_ffff), (bits) => {
         const quad = [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255);
@@ -130,8 +130,8 @@ describe('normalizeUrl', () => {
     );
   });
 
-  /** Twice the input may take about twice the time; a square would take four times 8,000 characters' worth: seconds. */
-  it('takes no long time over the worst that 8,192 characters can hold', () => {
+  /** Quadratic time would need seconds for 8,192 characters. */
+  it('takes less than 100 ms for hostile input of 8,192 characters', () => {
     const fill = (prefix: string, unit: string) => prefix + unit.repeat((URL_MAX_LENGTH - prefix.length) / unit.length);
     const ideographs = Array.from({ length: 8000 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('');
     const units = [
@@ -170,8 +170,8 @@ describe('normalizeUrl', () => {
   });
 });
 
-describe('the sentences for people', () => {
-  it('say what to do for every error', () => {
-    for (const sentence of Object.values(URL_ERRORS)) assert.match(sentence, /^The .+\.$/);
+describe('the error messages', () => {
+  it('are whole sentences', () => {
+    for (const message of Object.values(URL_ERRORS)) assert.match(message, /^The .+\.$/);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Pieces on whose borders the rules turn; random characters alone almost never make a URL. */
+/** Parts of URLs near the limits of the rules. Random characters alone almost never form a URL. */
 const schemes = ['http://', 'HTTPS://', 'ftp://', ' http://', 'h\tttp://', 'http:/', 'hxxp://', ''];
 const credentials = ['', '', '', 'u@', 'u:p@', '@', 'a@b@', '%40@', '[@', '\\@'];
 const hosts = [
@@ -56,17 +56,17 @@ const tail = fc
   .tuple(fc.constantFrom('', '/', '?', '#'), fc.array(piece(rest), { maxLength: 12 }))
   .map(([first, parts]) => first + parts.join(''));
 
-/** A text that is nearly a URL. */
+/** A text similar to a URL. */
 export const nearlyUrl = fc
   .tuple(piece(schemes), piece(credentials), piece(hosts), piece(ports), tail)
   .map((parts) => parts.join(''));
 
-/** Nearly a URL, with any characters put somewhere into it. */
+/** The same with random characters inserted at a random position. */
 export const spliced = fc
   .tuple(nearlyUrl, fc.nat(), fc.string({ unit: 'binary', maxLength: 3 }))
   .map(([url, at, text]) => url.slice(0, at % (url.length + 1)) + text + url.slice(at % (url.length + 1)));
 
-/** Mostly of the kind that is accepted. */
+/** Mostly accepted URLs. */
 const likelyUrl = fc
   .tuple(fc.constantFrom('http://', 'https://', 'FTP://'), piece(hosts.slice(0, 14)), piece(ports.slice(0, 10)), tail)
   .map((parts) => parts.join(''));
