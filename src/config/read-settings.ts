@@ -1,21 +1,21 @@
 import { parseArgs } from 'node:util';
 
-/** One setting: a flag and a variable of the same meaning. `read` gives null for a text that it cannot use. */
+/** One setting: a flag and its environment variable. `read` returns null for an invalid text. */
 export type Setting<Value> = {
   flag: string;
-  /** What stands behind the flag in the usage text; none for a switch. */
+  /** The placeholder after the flag in the usage text; a switch has none. */
   argument?: string;
   meaning: string;
-  /** Null where having none is the rule. */
+  /** The default; null if the setting is optional. */
   fallback: Value;
   read(text: string): Value | null;
-  /** What a usable text looks like; completes the sentence "--port must be …". */
+  /** Describes a valid text; completes the sentence "--port must be …". */
   accepts: string;
-  /** It may hold a password, so a fault does not show it. */
+  /** The value may contain a password, so error messages do not show it. */
   isSecret?: true;
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: each setting has a type of its own
+// biome-ignore lint/suspicious/noExplicitAny: the settings of a table have different types
 export type SettingTable = Record<string, Setting<any>>;
 
 export type SettingValues<Table extends SettingTable> = {
@@ -29,7 +29,7 @@ export type ReadSettings<Table extends SettingTable> =
 export type Environment = Record<string, string | undefined>;
 
 const PREFIX = 'URLWARDEN_';
-/** Where the tests find servers that run already; nothing that the program itself reads. */
+/** Variables that only the tests read: the URLs of test servers. */
 const TEST_PREFIX = 'URLWARDEN_TEST_';
 
 /** `--query-budget-ms` is URLWARDEN_QUERY_BUDGET_MS. */
@@ -38,9 +38,9 @@ export function variableOf(flag: string): string {
 }
 
 /**
- * Reads all settings of a command at once, flags before variables before defaults, and reports every fault together:
- * whoever mends a set-up should not have to start it once per mistake. A variable with our prefix that no setting has
- * is a fault too, since it is a typing error whose effect is missing; `all` are the settings of the whole program.
+ * Reads all settings of a command. A flag takes precedence over its variable, a variable over the default. Reports every
+ * fault together, so that an operator can correct them in one edit. An unknown variable with our prefix is a fault too,
+ * because it is probably a misspelt name. `all` are the settings of the whole program.
  */
 export function readSettings<Table extends SettingTable>(
   table: Table,
@@ -52,7 +52,7 @@ export function readSettings<Table extends SettingTable>(
   const variables = new Set(Object.values(all).map(({ flag }) => variableOf(flag)));
   for (const name of Object.keys(env)) {
     if (!name.startsWith(PREFIX) || name.startsWith(TEST_PREFIX) || variables.has(name)) continue;
-    faults.push(`${name} is set, but there is no such setting: unset it or correct its name`);
+    faults.push(`${name} is set, but no such setting exists: unset it or correct its name`);
   }
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries(table)) {
@@ -84,7 +84,7 @@ function readFlags(table: SettingTable, args: string[]): { flags: Map<string, st
     else if (setting.argument === undefined) flags.set(token.name, token.value ?? 'true');
     else if (token.value === undefined)
       faults.push(`${token.rawName} needs a value: ${token.rawName} ${setting.argument}`);
-    else if (flags.has(token.name)) faults.push(`${token.rawName} is given twice`);
+    else if (flags.has(token.name)) faults.push(`${token.rawName} is set twice`);
     else flags.set(token.name, token.value);
   }
   return { flags, faults };

@@ -1,15 +1,15 @@
-/** Where a Redis is and how it is asked for its keys. */
+/** The address of a Redis, and how to connect to it. */
 export type RedisAddress = {
   kind: 'standalone' | 'sentinel' | 'cluster';
   isTls: boolean;
-  /** The server; of Sentinel and Cluster some of the nodes, which tell of the others. */
+  /** The server; for Sentinel and Cluster some of the nodes, from which the driver discovers the others. */
   hosts: readonly { host: string; port: number }[];
   username: string | null;
   password: string | null;
   db: number;
-  /** With Sentinel: the name that the watched server has there. */
+  /** With Sentinel: the name of the monitored primary. */
   masterName: string | null;
-  /** With Sentinel: what the sentinels themselves ask for. */
+  /** With Sentinel: the password of the sentinels themselves. */
   sentinelPassword: string | null;
 };
 
@@ -31,13 +31,13 @@ export function parseRedisUrl(text: string): RedisAddress | null {
   const [, tls, suffix, login = '', hostList = '', path = '', sentinelPassword] = match;
   const kind = (suffix ?? 'standalone') as RedisAddress['kind'];
   const hosts = hostList.split(',').map((host) => readHost(host, kind === 'sentinel' ? SENTINEL_PORT : REDIS_PORT));
-  const place = readPlace(kind, path);
+  const target = readTarget(kind, path);
   const credentials = readLogin(login);
-  if (place === null || credentials === null || !hosts.every((host) => host !== null)) return null;
+  if (target === null || credentials === null || !hosts.every((host) => host !== null)) return null;
   if (kind === 'standalone' && hosts.length > 1) return null;
   const secret = sentinelPassword === undefined ? null : decoded(sentinelPassword);
   if (sentinelPassword !== undefined && (kind !== 'sentinel' || !secret)) return null;
-  return { kind, isTls: tls === 's', hosts, ...credentials, ...place, sentinelPassword: secret };
+  return { kind, isTls: tls === 's', hosts, ...credentials, ...target, sentinelPassword: secret };
 }
 
 function readHost(text: string, fallbackPort: number): { host: string; port: number } | null {
@@ -47,8 +47,8 @@ function readHost(text: string, fallbackPort: number): { host: string; port: num
   return host === undefined || port < 1 || port > 65_535 ? null : { host, port };
 }
 
-/** Behind the hosts: the database; with Sentinel the name before it. A Cluster has one database only. */
-function readPlace(kind: RedisAddress['kind'], path: string): Pick<RedisAddress, 'masterName' | 'db'> | null {
+/** The path after the hosts: the database, with Sentinel after the name. A Cluster has only one database. */
+function readTarget(kind: RedisAddress['kind'], path: string): Pick<RedisAddress, 'masterName' | 'db'> | null {
   const parts = path === '' ? [] : path.split('/');
   const masterName = kind === 'sentinel' ? decoded(parts.shift() ?? '') : null;
   const [db = '0', ...others] = parts;
@@ -64,7 +64,7 @@ function readLogin(text: string): Pick<RedisAddress, 'username' | 'password'> | 
   return { username: username || null, password };
 }
 
-/** Null when the text escapes nothing that is text. */
+/** Null if the escapes are not valid UTF-8. */
 function decoded(text: string): string | null {
   try {
     return decodeURIComponent(text);

@@ -1,7 +1,7 @@
 import { parseIp } from '../core/ip/address.ts';
 import { parseNetwork } from '../core/ip/network.ts';
 
-// How the texts of settings are read; null for one that cannot be used.
+// Parsers for the texts of settings. Each returns null for an invalid text.
 
 export function readHost(text: string): string | null {
   return text === 'localhost' || parseIp(text) !== null ? text : null;
@@ -11,20 +11,20 @@ export function readPath(text: string): string | null {
   return text || null;
 }
 
-/** Only what the driver would take for something else is refused here; it tells the rest when it connects. */
+/** Refuses only what the driver would misread. The driver reports other errors when it connects. */
 const POSTGRES_URL = /^postgres(?:ql)?:\/\/[^/\s]+\/[^/?,\s]+(?:\?\S*)?$/;
 
 export function readPostgresUrl(text: string): string | null {
   return POSTGRES_URL.test(text) ? text : null;
 }
 
-/** A comma also stands between the hosts of one URL. */
+/** A comma also separates the hosts of one URL. */
 export function readPostgresUrls(text: string): string[] | null {
   const urls = text.split(/,(?=postgres)/);
   return urls.every((url) => readPostgresUrl(url) !== null) ? urls : null;
 }
 
-/** In their canonical form. Null also for a network of everyone: then everyone could say who they are. */
+/** In canonical form. Null also for /0, which would trust every address. */
 export function readNetworks(text: string): string[] | null {
   const networks = text.split(',').map((part) => parseNetwork(part.trim()));
   const canonical = networks.map((parsed) => (parsed.ok ? parsed.network.canonical : '/0'));
@@ -43,7 +43,7 @@ export function readSwitch(text: string): boolean | null {
   return text === 'false' || text === '0' ? false : null;
 }
 
-/** 127.0.0.0/8, ::1, or the name that stands for them. */
+/** 127.0.0.0/8, ::1 or localhost. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true;
   const key = parseIp(host);

@@ -11,14 +11,14 @@ import {
   readSwitch,
 } from './setting-values.ts';
 
-/** Tokens live below 24 days: 2^31 milliseconds, where timers of many clients overflow. */
+/** Below 24 days, because timers of many clients overflow at 2^31 milliseconds (24.8 days). */
 const TOKEN_LIFE_MAX_SECONDS = 24 * 86_400 - 1;
 
-/** What each one writes is in docs/operating.md. */
+/** docs/operating.md lists what each level logs. */
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What becomes of queries while Redis is away. */
+/** How queries are handled while Redis is down. */
 const WHEN_REDIS_IS_DOWN = ['local', 'refuse'] as const;
 
 const ACCEPTED_HOSTS = 'an IP address such as 127.0.0.1, 0.0.0.0 or ::, or localhost';
@@ -36,7 +36,7 @@ export const SETTINGS = {
   port: {
     flag: 'port',
     argument: 'PORT',
-    meaning: 'port to listen on; 0 takes any free one',
+    meaning: 'port to listen on; 0 chooses a free port',
     fallback: 8080,
     read: integerBetween(0, 65_535),
     accepts: 'a whole number from 0 to 65535',
@@ -44,7 +44,7 @@ export const SETTINGS = {
   dataDir: {
     flag: 'data',
     argument: 'DIR',
-    meaning: 'folder of the database, made when missing',
+    meaning: 'folder of the embedded database, created if missing',
     fallback: './data',
     read: readPath,
     accepts: 'the path of a folder',
@@ -52,7 +52,7 @@ export const SETTINGS = {
   databaseUrl: {
     flag: 'database-url',
     argument: 'URL',
-    meaning: 'keep the data in PostgreSQL instead; of several hosts, in the one that accepts writes',
+    meaning: 'store the data in PostgreSQL instead; with several hosts, the one that accepts writes is used',
     fallback: null,
     read: readPostgresUrl,
     accepts: 'like postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE',
@@ -61,7 +61,7 @@ export const SETTINGS = {
   databaseReadUrls: {
     flag: 'database-read-url',
     argument: 'URL,…',
-    meaning: 'replicas of that database, which answer lookups',
+    meaning: 'replicas of that database, used for lookups',
     fallback: [],
     read: readPostgresUrls,
     accepts: 'URLs of PostgreSQL databases separated by commas',
@@ -70,14 +70,14 @@ export const SETTINGS = {
   databaseConnections: {
     flag: 'database-connections',
     argument: 'NUMBER',
-    meaning: 'connections to each of these databases at most',
+    meaning: 'maximum number of connections to each PostgreSQL database',
     fallback: 10,
     read: integerBetween(1, 1_000),
     accepts: 'a whole number from 1 to 1000',
   } satisfies Setting<number>,
   demo: {
     flag: 'demo',
-    meaning: 'serve made-up data from a folder of its own, DIR/demo',
+    meaning: 'serve demo data from a separate folder, DIR/demo',
     fallback: false,
     read: readSwitch,
     accepts: 'true or false',
@@ -85,7 +85,7 @@ export const SETTINGS = {
   tokenLifeSeconds: {
     flag: 'token-life-seconds',
     argument: 'SECONDS',
-    meaning: 'how long a token is valid',
+    meaning: 'how long a login token is valid',
     fallback: 86_400,
     read: integerBetween(60, TOKEN_LIFE_MAX_SECONDS),
     accepts: `a whole number from 60 to ${TOKEN_LIFE_MAX_SECONDS} (below 24 days)`,
@@ -93,7 +93,7 @@ export const SETTINGS = {
   queryBudgetMs: {
     flag: 'query-budget-ms',
     argument: 'MS',
-    meaning: 'how long a query may look for its first record before it is answered with 408',
+    meaning: 'time limit for finding the first record of a response; after it the query fails with 408',
     fallback: 10_000,
     read: integerBetween(1, 3_600_000),
     accepts: 'a whole number of milliseconds from 1 to 3600000',
@@ -101,7 +101,7 @@ export const SETTINGS = {
   tlsCertFile: {
     flag: 'tls-cert',
     argument: 'FILE',
-    meaning: 'certificate and chain (PEM): answer over HTTPS; with --tls-key',
+    meaning: 'certificate chain (PEM); enables HTTPS, requires --tls-key',
     fallback: null,
     read: readPath,
     accepts: 'the path of a file',
@@ -117,15 +117,16 @@ export const SETTINGS = {
   trustedProxies: {
     flag: 'trust-proxy',
     argument: 'CIDR,…',
-    meaning: 'addresses of proxies whose X-Forwarded-For is believed',
+    meaning: 'addresses of proxies whose X-Forwarded-For header is trusted',
     fallback: [],
     read: readNetworks,
-    accepts: 'addresses or networks separated by commas, such as 10.0.0.0/8,2001:db8::1, and not everyone (/0)',
+    accepts: 'addresses or networks separated by commas, such as 10.0.0.0/8,2001:db8::1, without /0',
   } satisfies Setting<readonly string[]>,
   signingKeyFile: {
     flag: 'signing-key-file',
     argument: 'FILE',
-    meaning: 'secrets that sign tokens, one a line, the first signs; without it they are made and kept in DIR',
+    meaning:
+      'secrets for signing tokens, one per line, the first for new tokens; without it the server creates its own',
     fallback: null,
     read: readPath,
     accepts: 'the path of a file',
@@ -133,7 +134,7 @@ export const SETTINGS = {
   metricsHost: {
     flag: 'metrics-host',
     argument: 'ADDRESS',
-    meaning: 'address on which /metrics answers',
+    meaning: 'address on which /metrics is served',
     fallback: '127.0.0.1',
     read: readHost,
     accepts: ACCEPTED_HOSTS,
@@ -141,7 +142,7 @@ export const SETTINGS = {
   metricsPort: {
     flag: 'metrics-port',
     argument: 'PORT',
-    meaning: 'port of /metrics; 0 takes any free one, off has none',
+    meaning: 'port on which /metrics is served; 0 chooses a free port, off disables /metrics',
     fallback: 9464,
     read: (text) => (text === 'off' ? text : integerBetween(0, 65_535)(text)),
     accepts: 'a whole number from 0 to 65535, or off',
@@ -149,7 +150,7 @@ export const SETTINGS = {
   redis: {
     flag: 'redis-url',
     argument: 'URL',
-    meaning: 'Redis or Valkey in which several servers count queries and logins together; without it each counts alone',
+    meaning: 'Redis or Valkey for the counters that several servers share; without it each server counts separately',
     fallback: null,
     read: parseRedisUrl,
     accepts: 'redis://HOST:PORT, redis+sentinel://HOST:PORT,…/NAME or redis+cluster://HOST:PORT,… (rediss for TLS)',
@@ -158,7 +159,7 @@ export const SETTINGS = {
   redisPrefix: {
     flag: 'redis-prefix',
     argument: 'NAME',
-    meaning: 'what every key in Redis begins with, so that several installations can share one',
+    meaning: 'prefix of every key in Redis, so that several installations can share one Redis',
     fallback: 'urlwarden',
     read: (text) => (/^[A-Za-z0-9_.:-]{1,64}$/.test(text) ? text : null),
     accepts: 'up to 64 letters, digits and . _ : -',
@@ -166,7 +167,7 @@ export const SETTINGS = {
   limitsWhenRedisIsDown: {
     flag: 'limits-when-redis-is-down',
     argument: 'WORD',
-    meaning: 'local: each server goes by its own counts meanwhile; refuse: queries are answered with 503',
+    meaning: 'while Redis is down, local: each server uses its own counters; refuse: queries fail with 503',
     fallback: 'local',
     read: (text) => WHEN_REDIS_IS_DOWN.find((word) => word === text) ?? null,
     accepts: 'local or refuse',
@@ -174,14 +175,14 @@ export const SETTINGS = {
   asnDb: {
     flag: 'asn-db',
     argument: 'FILE',
-    meaning: 'table of networks (IP → ASN): an MMDB file, or npm for the package @ip-location-db/asn',
+    meaning: 'database that maps IP addresses to ASNs: an MMDB file, or npm for the package @ip-location-db/asn',
     fallback: null,
     read: readPath,
     accepts: 'the path of a file or folder, or npm',
   } satisfies Setting<string | null>,
   resolvesHosts: {
     flag: 'resolve',
-    meaning: 'look up by DNS, at a bounded rate, the hosts of URLs that feeds report as online now',
+    meaning: 'resolve the hosts of URLs that feeds report as currently online, by DNS at a limited rate',
     fallback: false,
     read: readSwitch,
     accepts: 'true or false',
@@ -189,15 +190,15 @@ export const SETTINGS = {
   feedsAllowPrivate: {
     flag: 'feeds-allow-private',
     argument: 'CIDR,…',
-    meaning: 'networks of your own that feeds added with --private may be fetched from',
+    meaning: 'private networks from which feeds added with --private may be downloaded',
     fallback: [],
     read: readNetworks,
-    accepts: 'addresses or networks separated by commas, such as 10.0.0.0/8,fd12::/16, and not everything (/0)',
+    accepts: 'addresses or networks separated by commas, such as 10.0.0.0/8,fd12::/16, without /0',
   } satisfies Setting<readonly string[]>,
   maxUnpackedBytes: {
     flag: 'max-unpacked-bytes',
     argument: 'BYTES',
-    meaning: 'how large a source of an import may be when unpacked',
+    meaning: 'maximum unpacked size of an import source',
     fallback: 16 * 2 ** 30,
     read: integerBetween(1, 2 ** 50),
     accepts: 'a whole number of bytes',
@@ -205,7 +206,7 @@ export const SETTINGS = {
   maxUnpackRatio: {
     flag: 'max-unpack-ratio',
     argument: 'RATIO',
-    meaning: 'how many bytes one packed byte of a source may become',
+    meaning: 'maximum ratio of unpacked to packed size of an import source',
     fallback: 200,
     read: integerBetween(1, 2_000),
     accepts: 'a whole number from 1 to 2000 (deflate reaches 1032)',
@@ -213,7 +214,7 @@ export const SETTINGS = {
   maxLineBytes: {
     flag: 'max-line-bytes',
     argument: 'BYTES',
-    meaning: 'how long a line, or a record in JSON, of a source may be',
+    meaning: 'maximum length of a line, or of a JSON record, in an import source',
     fallback: 2 ** 20,
     read: integerBetween(1_024, 2 ** 28),
     accepts: `a whole number from 1024 to ${2 ** 28}`,
@@ -221,7 +222,7 @@ export const SETTINGS = {
   logLevel: {
     flag: 'log-level',
     argument: 'LEVEL',
-    meaning: 'what is logged to standard error: error, warn, info or debug',
+    meaning: 'least severe level that is logged to standard error: error, warn, info or debug',
     fallback: 'warn',
     read: (text) => LOG_LEVELS.find((level) => level === text) ?? null,
     accepts: 'error, warn, info or debug',
@@ -230,26 +231,26 @@ export const SETTINGS = {
 
 export type Settings = SettingValues<typeof SETTINGS>;
 
-/** What a server has that was told nothing. */
+/** The value of every setting without flags and variables. */
 export const DEFAULT_SETTINGS = Object.fromEntries(
   Object.entries(SETTINGS).map(([name, { fallback }]) => [name, fallback]),
 ) as unknown as Settings;
 
-/** What single settings cannot tell. */
+/** Errors in the combination of settings. */
 export function conflictsOf(settings: Settings): string[] {
   const { host, demo, tlsCertFile, tlsKeyFile, databaseUrl, databaseReadUrls } = settings;
   const conflicts: string[] = [];
   if (demo && !isLoopback(host)) {
-    conflicts.push('--demo has a password that everyone knows: use it with a loopback --host only');
+    conflicts.push('--demo uses a publicly known password: use it only with a loopback --host');
   }
   if ((tlsCertFile === null) !== (tlsKeyFile === null)) {
-    conflicts.push('--tls-cert and --tls-key go together: give both or none');
+    conflicts.push('--tls-cert and --tls-key belong together: set both or neither');
   }
   if (demo && databaseUrl !== null) {
-    conflicts.push('--demo keeps its data in a folder: use it without --database-url');
+    conflicts.push('--demo stores its data in a folder: use it without --database-url');
   }
   if (databaseUrl === null && databaseReadUrls.length > 0) {
-    conflicts.push('--database-read-url names replicas of --database-url: give that too');
+    conflicts.push('--database-read-url lists replicas of --database-url: set --database-url too');
   }
   return conflicts;
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { parentPort, Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 
-// The one way in which work is done on another thread: named tasks, called like asynchronous functions.
+// The only mechanism for work on another thread: named tasks, called like asynchronous functions.
 
 type Arguments<Task> = Task extends (...args: infer Args) => unknown ? Args : never;
 type Result<Task> = Task extends (...args: never) => infer Value ? Value : never;
@@ -14,14 +14,14 @@ export type CallTask<Tasks> = <Name extends keyof Tasks & string>(
 ) => Promise<Result<Tasks[Name]>>;
 
 export type WorkerThread<Tasks> = {
-  /** Tasks run one after the other, in the order of the calls. */
+  /** Tasks run sequentially, in the order of the calls. */
   call: CallTask<Tasks>;
-  /** Waits for the calls that were made before, then ends the thread. */
+  /** Waits for pending calls, then ends the thread. */
   close(): Promise<void>;
 };
 
 type Request = { id: number; name: string; args: unknown[] } | 'close';
-/** The class of an AppError is lost between threads, so its code is sent beside it. */
+/** Structured cloning loses the class of an AppError, so its code is sent separately. */
 type Response = { id: number; result: unknown } | { id: number; error: unknown; code: ErrorCode | null };
 type Pending = { resolve(result: unknown): void; reject(error: unknown): void };
 
@@ -30,7 +30,7 @@ export function workerEntry(name: string, base: string): URL {
   return new URL(`./${name}${base.endsWith('.ts') ? '.ts' : '.js'}`, base);
 }
 
-/** The thread starts with the first call, and again with the next one after it has died. */
+/** The first call starts the thread. After the thread has died, the next call starts a new one. */
 export function createWorkerThread<Tasks>(entry: URL, workerData: unknown = null): WorkerThread<Tasks> {
   const pending = new Map<number, Pending>();
   let worker: Worker | null = null;
@@ -83,11 +83,11 @@ function toError(cause: unknown, code: ErrorCode | null): unknown {
   return new AppError(code, (cause as Error).message, { cause });
 }
 
-/** For the entry file of a worker: runs the tasks that are called, until the other side closes. */
+/** For the entry file of a worker: runs tasks until `WorkerThread.close` is called. */
 export function serveTasks(tasks: object, close: () => void = () => {}): void {
   if (parentPort === null) throw new Error('the entry file of a worker thread was started as a program');
   const port = parentPort;
-  // `CallTask` has checked names and arguments.
+  // The type `CallTask` checks names and arguments.
   const byName = tasks as Record<string, (...args: unknown[]) => unknown>;
 
   function run({ id, name, args }: Exclude<Request, 'close'>): Response {

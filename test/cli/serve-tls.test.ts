@@ -56,5 +56,5 @@ test('serve says what is wrong with certificate and key', async (t) => {
   assert.match(wrong.stderr, /^The key in /);
   const half = await serve(...data, '--tls-cert', first.certFile);
   assert.equal(half.code, 2);
-  assert.match(half.stderr, /^--tls-cert and --tls-key go together: give both or none\n/);
+  assert.match(half.stderr, /^--tls-cert and --tls-key belong together: set both or neither\n/);
 });

@@ -4,7 +4,7 @@ import { readSettings } from '../../src/config/read-settings.ts';
 import { conflictsOf, DEFAULT_SETTINGS, SETTINGS } from '../../src/config/settings.ts';
 
 for (const { why, args = [], env = {}, values } of [
-  { why: 'nothing given', values: {} },
+  { why: 'defaults', values: {} },
   {
     why: 'flags',
     args: ['--port', '0', '--data=/srv/x', '--demo', '--host', '::1'],
@@ -15,17 +15,26 @@ for (const { why, args = [], env = {}, values } of [
     env: { URLWARDEN_PORT: '9', URLWARDEN_DEMO: '1', URLWARDEN_DATA: 'd' },
     values: { port: 9, demo: true, dataDir: 'd' },
   },
-  { why: 'a flag wins over its variable', args: ['--port', '7'], env: { URLWARDEN_PORT: '9' }, values: { port: 7 } },
   {
-    why: 'a switch may be turned off',
+    why: 'a flag takes precedence over its variable',
+    args: ['--port', '7'],
+    env: { URLWARDEN_PORT: '9' },
+    values: { port: 7 },
+  },
+  {
+    why: 'a switch can be set to false',
     args: ['--demo=false'],
     env: { URLWARDEN_DEMO: 'true' },
     values: { demo: false },
   },
-  { why: 'what the tests use is not ours', env: { URLWARDEN_TEST_REDIS_URL: 'x', OTHER: 'y' }, values: {} },
-  { why: 'any address', args: ['--host', '0.0.0.0'], values: { host: '0.0.0.0' } },
   {
-    why: 'a token lives below 24 days',
+    why: 'test variables and variables without our prefix are ignored',
+    env: { URLWARDEN_TEST_REDIS_URL: 'x', OTHER: 'y' },
+    values: {},
+  },
+  { why: 'the wildcard address', args: ['--host', '0.0.0.0'], values: { host: '0.0.0.0' } },
+  {
+    why: 'the longest token life, below 24 days',
     args: ['--token-life-seconds', '2073599'],
     values: { tokenLifeSeconds: 2_073_599 },
   },
@@ -35,7 +44,7 @@ for (const { why, args = [], env = {}, values } of [
     values: { tlsCertFile: 'c.pem', tlsKeyFile: 'k.pem', signingKeyFile: 's' },
   },
   {
-    why: 'a database of several hosts, and replicas, one of which has several too',
+    why: 'several hosts in a database URL and in the URL of a replica',
     args: [
       '--database-url',
       'postgres://u:p@a:1,b:2/x',
@@ -48,24 +57,24 @@ for (const { why, args = [], env = {}, values } of [
     },
   },
   {
-    why: 'proxies, in one form',
+    why: 'proxies, in canonical form',
     args: ['--trust-proxy', '10.1.2.3/8, 2001:DB8:0::1,::ffff:192.0.2.1'],
     values: { trustedProxies: ['10.0.0.0/8', '2001:db8::1', '192.0.2.1'] },
   },
-  { why: 'no metrics', env: { URLWARDEN_METRICS_PORT: 'off' }, values: { metricsPort: 'off' } },
+  { why: 'metrics disabled', env: { URLWARDEN_METRICS_PORT: 'off' }, values: { metricsPort: 'off' } },
   {
-    why: 'metrics elsewhere',
+    why: 'another address for metrics',
     args: ['--metrics-host', '::1', '--metrics-port', '0'],
     values: { metricsHost: '::1', metricsPort: 0 },
   },
-  { why: 'a level of logging', args: ['--log-level', 'debug'], values: { logLevel: 'debug' } },
+  { why: 'a log level', args: ['--log-level', 'debug'], values: { logLevel: 'debug' } },
 ]) {
   test(`settings: ${why}`, () => {
     assert.deepEqual(readSettings(SETTINGS, args, env), { ok: true, values: { ...DEFAULT_SETTINGS, ...values } });
   });
 }
 
-test('what a server has that was told nothing', () => {
+test('the default settings', () => {
   const { host, port, dataDir, demo, tokenLifeSeconds, metricsHost, trustedProxies, logLevel } = DEFAULT_SETTINGS;
   assert.deepEqual(
     { host, port, dataDir, demo, tokenLifeSeconds, metricsHost, trustedProxies, logLevel },
@@ -82,7 +91,7 @@ test('what a server has that was told nothing', () => {
   );
 });
 
-test('all faults are reported together, each with its source and what would be right', () => {
+test('all faults are reported together, each with its source and the valid values', () => {
   const env = { URLWARDEN_PROT: '1', URLWARDEN_QUERY_BUDGET_MS: '-1' };
   const args = ['--port', '65536', '--host', 'nowhere', '--verbose', 'extra', '--demo=maybe', '--data'];
   const result = readSettings(SETTINGS, args, env);
@@ -91,7 +100,7 @@ test('all faults are reported together, each with its source and what would be r
     '--verbose is not a flag of this command',
     '"extra" is not expected here',
     '--data needs a value: --data DIR',
-    'URLWARDEN_PROT is set, but there is no such setting: unset it or correct its name',
+    'URLWARDEN_PROT is set, but no such setting exists: unset it or correct its name',
     '--host must be an IP address such as 127.0.0.1, 0.0.0.0 or ::, or localhost, not "nowhere"',
     '--port must be a whole number from 0 to 65535, not "65536"',
     '--demo must be true or false, not "maybe"',
@@ -99,7 +108,7 @@ test('all faults are reported together, each with its source and what would be r
   ]);
 });
 
-test('a fault of what may hold a password does not show it', () => {
+test('the message about an invalid URL does not show its password', () => {
   const result = readSettings(SETTINGS, ['--redis-url', 'redis://:hunter2@127.0.0.1/x'], {});
   assert.ok(!result.ok);
   assert.match(result.faults.join(), /^--redis-url must be redis:\/\/HOST/);
@@ -116,29 +125,29 @@ for (const [flag, good, bad] of [
   ['redis-prefix', ['urlwarden', 'a.b:c_d-1'], ['', '{x}', 'a b', 'x'.repeat(65)]],
   ['limits-when-redis-is-down', ['local', 'refuse'], ['Local', '']],
 ] as [string, string[], string[]][]) {
-  test(`settings: what --${flag} takes`, () => {
+  test(`settings: valid and invalid values of --${flag}`, () => {
     for (const text of good) assert.ok(readSettings(SETTINGS, [`--${flag}=${text}`], {}).ok, text);
     for (const text of bad) assert.ok(!readSettings(SETTINGS, [`--${flag}=${text}`], {}).ok, text);
   });
 }
 
 for (const { why, settings, conflicts } of [
-  { why: 'nothing', settings: {}, conflicts: 0 },
-  { why: 'a demo on the loopback', settings: { demo: true, host: '127.9.8.7' }, conflicts: 0 },
-  { why: 'a demo for everyone', settings: { demo: true, host: '0.0.0.0' }, conflicts: 1 },
+  { why: 'defaults', settings: {}, conflicts: 0 },
+  { why: 'a demo on loopback', settings: { demo: true, host: '127.9.8.7' }, conflicts: 0 },
+  { why: 'a demo on the wildcard address', settings: { demo: true, host: '0.0.0.0' }, conflicts: 1 },
   { why: 'a demo in PostgreSQL', settings: { demo: true, databaseUrl: 'postgres://h/x' }, conflicts: 1 },
-  { why: 'replicas of nothing', settings: { databaseReadUrls: ['postgres://h/x'] }, conflicts: 1 },
+  { why: 'replicas without a primary', settings: { databaseReadUrls: ['postgres://h/x'] }, conflicts: 1 },
   { why: 'a certificate without its key', settings: { tlsCertFile: 'c' }, conflicts: 1 },
   { why: 'a key without its certificate', settings: { tlsKeyFile: 'k' }, conflicts: 1 },
   { why: 'a certificate and its key', settings: { tlsCertFile: 'c', tlsKeyFile: 'k' }, conflicts: 0 },
 ]) {
-  test(`settings that do not go together: ${why}`, () => {
+  test(`conflicts between settings: ${why}`, () => {
     assert.equal(conflictsOf({ ...DEFAULT_SETTINGS, ...settings }).length, conflicts);
   });
 }
 
 for (const port of ['', ' 80', '8e1', '0x50', '+1', '1.0', '99999999999999999999']) {
-  test(`settings: ${JSON.stringify(port)} is no port`, () => {
+  test(`settings: ${JSON.stringify(port)} is not a valid port`, () => {
     assert.ok(!readSettings(SETTINGS, [`--port=${port}`], {}).ok);
   });
 }
@@ -173,21 +182,21 @@ for (const [flag, text] of [
 }
 
 for (const { why, given, conflicts } of [
-  { why: 'none', given: {}, conflicts: [] },
-  { why: 'a demo for everyone', given: { demo: true, host: '0.0.0.0' }, conflicts: [/^--demo .*loopback/] },
-  { why: 'a demo for everyone on IPv6', given: { demo: true, host: '::' }, conflicts: [/^--demo /] },
+  { why: 'defaults', given: {}, conflicts: [] },
+  { why: 'a demo on the wildcard address', given: { demo: true, host: '0.0.0.0' }, conflicts: [/^--demo .*loopback/] },
+  { why: 'a demo on the IPv6 wildcard address', given: { demo: true, host: '::' }, conflicts: [/^--demo /] },
   { why: 'a demo on loopback', given: { demo: true, host: '127.9.8.7' }, conflicts: [] },
-  { why: 'a demo on loopback of IPv6', given: { demo: true, host: '::1' }, conflicts: [] },
+  { why: 'a demo on the IPv6 loopback', given: { demo: true, host: '::1' }, conflicts: [] },
   { why: 'a demo on localhost', given: { demo: true, host: 'localhost' }, conflicts: [] },
-  { why: 'both halves of TLS', given: { tlsCertFile: 'c', tlsKeyFile: 'k' }, conflicts: [] },
+  { why: 'a certificate and its key', given: { tlsCertFile: 'c', tlsKeyFile: 'k' }, conflicts: [] },
   { why: 'a certificate without its key', given: { tlsCertFile: 'c' }, conflicts: [/^--tls-cert and --tls-key/] },
   {
-    why: 'all together',
+    why: 'two conflicts',
     given: { tlsKeyFile: 'k', demo: true, host: '192.0.2.1' },
     conflicts: [/^--demo /, /^--tls-cert and --tls-key/],
   },
 ]) {
-  test(`settings that do not go together: ${why}`, () => {
+  test(`conflicts between settings: ${why}`, () => {
     const found = conflictsOf({ ...DEFAULT_SETTINGS, ...given });
     assert.equal(found.length, conflicts.length, found.join('\n'));
     for (const [i, pattern] of conflicts.entries()) assert.match(`${found[i]}`, pattern);

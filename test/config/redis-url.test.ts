@@ -33,11 +33,11 @@ const GOOD: [string, Partial<RedisAddress>][] = [
   ],
 ];
 
-test('where a Redis is', () => {
+test('valid Redis URLs', () => {
   for (const [url, expected] of GOOD) assert.deepEqual(parseRedisUrl(url), { ...LOCAL, ...expected }, url);
 });
 
-test('what names no Redis', () => {
+test('invalid Redis URLs', () => {
   for (const url of [
     '',
     'localhost:6379',

@@ -33,13 +33,13 @@ function startTasks(t: TestContext, workerData: unknown = null) {
   return thread;
 }
 
-test('a task gets its arguments, and the caller its result', async (t) => {
+test('a task receives its arguments and returns its result', async (t) => {
   const thread = startTasks(t, { path: 'x' });
   assert.deepEqual(await Promise.all([thread.call('add', 1, 2), thread.call('add', 3, 4)]), [3, 7]);
   assert.deepEqual(await thread.call('data'), { path: 'x' });
 });
 
-test('an AppError keeps its class, its code and its message; other errors arrive as they are', async (t) => {
+test('an AppError keeps its class, its code and its message; other errors arrive unchanged', async (t) => {
   const thread = startTasks(t);
   await assert.rejects(thread.call('refuse'), (error) => {
     assert.ok(error instanceof AppError);
@@ -49,21 +49,21 @@ test('an AppError keeps its class, its code and its message; other errors arrive
   await assert.rejects(thread.call('fail'), { name: 'TypeError', message: 'a defect' });
 });
 
-test('calls of a thread that dies are rejected as unavailable, and the next call starts a new thread', async (t) => {
+test('when a thread dies, its pending calls are rejected as unavailable, and the next call starts a new thread', async (t) => {
   const thread = startTasks(t);
   const calls = [thread.call('exit'), thread.call('add', 1, 1)];
   for (const call of calls) await assert.rejects(call, { code: 'unavailable', message: /worker thread ended/ });
   assert.equal(await thread.call('add', 2, 2), 4);
 });
 
-test('close lets the calls before it finish', async (t) => {
+test('close waits for pending calls', async (t) => {
   const thread = startTasks(t);
   const sum = thread.call('add', 5, 6);
   await thread.close();
   assert.equal(await sum, 11);
 });
 
-test('an entry file that is not run as a worker says so', () => {
+test('an entry file that is not run as a worker throws', () => {
   assert.throws(() => serveTasks({}), /was started as a program/);
 });
 
