@@ -9,7 +9,7 @@ import {
   type preHandlerHookHandler,
 } from 'fastify';
 import { AppError } from '../core/errors.ts';
-import type { Metrics, RecordAnswer } from '../metrics/metrics.ts';
+import type { Metrics, RecordResponse } from '../metrics/metrics.ts';
 import { type Authenticate, authenticateHook } from './authenticate.ts';
 import { anyContentType, MAX_BODY_BYTES, parseJson, validationMessage } from './body.ts';
 import {
@@ -148,7 +148,7 @@ function setContentType(contentType: string): preHandlerHookHandler {
 }
 
 /** Records every complete response. Fastify measures its time in any case. */
-function recordAnswer(record: RecordAnswer): onResponseHookHandler {
+function recordAnswer(record: RecordResponse): onResponseHookHandler {
   return (request, reply, done) => {
     record(request.method, reply.statusCode, reply.elapsedTime / 1000);
     done();

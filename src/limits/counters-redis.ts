@@ -42,7 +42,7 @@ export function createRedisCounters(
     createMemoryCounters(store, { nowMs, writer, newestReading: (sub) => newest.get(sub) ?? null });
   let local = createLocal();
   // Local counts are outdated the next time that Redis is down: other nodes have counted in Redis since.
-  link.onRenewed(() => {
+  link.onReconnect(() => {
     local = createLocal();
   });
 
@@ -108,7 +108,7 @@ function createSharedCounters(
   };
   /** By account: the counts in Redis were raised to those in the store, since the newest connection. */
   const raised = new Map<string, Promise<void>>();
-  link.onRenewed(() => raised.clear());
+  link.onReconnect(() => raised.clear());
 
   const keyOf = (sub: string) => link.key(sub, 'queries');
   const second = () => (nowMs === undefined ? '' : Math.floor(nowMs() / 1000));

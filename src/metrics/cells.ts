@@ -1,15 +1,15 @@
 import { Counter, type Metric, type Registry } from 'prom-client';
 
 /**
- * Counters and histograms for what happens with every request. prom-client finds the place of a value anew each time it
- * is told one, by a text made of all labels: 0.8 µs for a counter and 1.4 µs for a histogram, in a loop that does nothing
- * else. Here the place is found once, and the registry is given the numbers when somebody asks for them.
+ * Counters and histograms for events of every request. On each update prom-client builds a string of all labels to find
+ * the value: 0.8 µs for a counter and 1.4 µs for a histogram, in a loop without other work. Here a caller looks up the
+ * cell once, and the registry collects the values at each scrape.
  */
 export type Cell<Value> = { labels: Record<string, string>; value: Value };
 
 export type MetricText = { name: string; help: string };
 
-/** Calls `cells` for every scrape. */
+/** Calls `cells` at every scrape. */
 export function registerCounter(
   registry: Registry,
   { name, help }: MetricText,
@@ -29,9 +29,9 @@ export function registerCounter(
 }
 
 export type Buckets = {
-  /** Upper ends, included, in rising order. */
+  /** Inclusive upper bounds, in ascending order. */
   bounds: readonly number[];
-  /** How many values fell into each, and at last those above all bounds. */
+  /** The number of values in each bucket; the last bucket holds the values above all bounds. */
   counts: Float64Array;
   sum: number;
 };
@@ -48,18 +48,18 @@ export function observe(buckets: Buckets, value: number): void {
   buckets.sum += value;
 }
 
-/** Calls `cells` for every scrape. Those without a value are left out: a hundred of them would be most of the text. */
+/** Calls `cells` at every scrape. Empty cells are omitted: a hundred of them would be most of the output. */
 export function registerHistogram(
   registry: Registry,
   { name, help }: MetricText,
   cells: () => Iterable<Cell<Buckets>>,
 ): void {
   const get = async () => ({ name, help, type: 'histogram', values: [...cells()].flatMap((cell) => rows(name, cell)) });
-  // The registry asks a metric for nothing but this; its types name prom-client's own classes.
+  // The registry uses only these two properties, but its types require a class of prom-client.
   registry.registerMetric({ name, get } as unknown as Metric);
 }
 
-/** As the text format has a histogram: each bucket counts all values up to its end. */
+/** In the text format the buckets are cumulative: each counts all values up to its bound. */
 function rows(name: string, { labels, value: { bounds, counts, sum } }: Cell<Buckets>) {
   let count = 0;
   const buckets = Array.from(counts, (inside, i) => {

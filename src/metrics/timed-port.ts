@@ -1,11 +1,11 @@
-/** Told how long a call took. */
+/** Records the duration of a call. */
 export type RecordSeconds = (seconds: number) => void;
 
 type Method = (...args: never[]) => unknown;
 
 /**
- * The same port, with the time of every call taken. Of a stream each page is timed, because between two pages it waits
- * for its reader.
+ * The same port with every call timed. For a stream each page is timed separately, because between two pages the stream
+ * waits for its reader.
  */
 export function timedPort<Port extends object>(port: Port, operation: (name: string) => RecordSeconds): Port {
   const methods = Object.entries(port).map(([name, method]) => [name, timedMethod(method as Method, operation(name))]);
@@ -29,7 +29,7 @@ function timedMethod(method: Method, record: RecordSeconds): Method {
   };
 }
 
-/** Gives back the promise itself: whoever waits for it does not wait a turn longer. */
+/** Returns the same promise, so that the caller does not wait an extra microtask. */
 function timedPromise<T>(promise: Promise<T>, startMs: number, record: RecordSeconds): Promise<T> {
   const stop = () => record(secondsSince(startMs));
   promise.then(stop, stop);

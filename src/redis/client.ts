@@ -4,19 +4,19 @@ import type { RedisAddress } from '../config/redis-url.ts';
 export type RedisClient = Redis | Cluster;
 
 const CONNECT_TIMEOUT_MS = 1_000;
-/** The greatest time between two tries to connect. */
+/** The longest delay between two connection attempts. */
 const RETRY_MAX_MS = 1_000;
 const RETRY_STEP_MS = 50;
-/** How soon a Cluster's new division of slots is known when no command was told of it. */
+/** How often the slot table of a Cluster is refreshed if no command was redirected. */
 const SLOTS_REFRESH_MS = 1_000;
-/** Of a Cluster one node may be silent while others answer, which the link does not notice. */
+/** One node of a Cluster may be unresponsive while others reply, which `link.ts` does not notice. */
 const CLUSTER_COMMAND_TIMEOUT_MS = 3_000;
-/** A server that is silent does not take leave either. */
-const LEAVE_TAKING_MS = 10;
+/** An unresponsive server does not close its side of the connection either. */
+const DISCONNECT_TIMEOUT_MS = 10;
 
 const retryMs = (attempt: number): number => Math.min(attempt * RETRY_STEP_MS, RETRY_MAX_MS);
 
-/** Connects when `connect` is called, and from then on again and again by itself. */
+/** Connects when `connect` is called, and reconnects automatically from then on. */
 export function createRedisClient(address: RedisAddress): RedisClient {
   const { kind, hosts, db } = address;
   const [first] = hosts;
@@ -33,7 +33,7 @@ export function createRedisClient(address: RedisAddress): RedisClient {
         clusterNodeRetryStrategy: retryMs,
         slotsRefreshInterval: SLOTS_REFRESH_MS,
         slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-        // A command whose answer was lost may have been counted: it is never sent again.
+        // A command without a reply may have been executed, so it is never sent again.
         retryDelayOnFailover: 0,
         retryDelayOnClusterDown: 0,
         redisOptions: { ...commonOptions(address), commandTimeout: CLUSTER_COMMAND_TIMEOUT_MS },
@@ -47,8 +47,8 @@ function commonOptions({ username, password, isTls }: RedisAddress) {
     ...(password === null ? {} : { password }),
     ...(isTls ? { tls: {} } : {}),
     connectTimeout: CONNECT_TIMEOUT_MS,
-    disconnectTimeout: LEAVE_TAKING_MS,
-    // A command whose answer was lost may have been counted: it is never sent again.
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
+    // A command without a reply may have been executed, so it is never sent again.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
   } satisfies RedisOptions;
@@ -60,7 +60,7 @@ function standaloneOptions(address: RedisAddress) {
     lazyConnect: true,
     enableOfflineQueue: false,
     retryStrategy: retryMs,
-    // After a failover the old primary goes on as a replica: the new one has to be asked for.
+    // After a failover the old primary continues as a replica, and the driver must look up the new primary.
     reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   } satisfies RedisOptions;
 }
@@ -73,7 +73,7 @@ function sentinelOptions({ hosts, masterName, sentinelPassword, isTls }: RedisAd
     ...(isTls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
     sentinelRetryStrategy: retryMs,
     sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
-    // Told by the sentinels themselves, before the old primary closes the connection, if it ever does.
+    // The sentinels announce a failover before the old primary closes the connection, which it may never do.
     failoverDetector: true,
   } satisfies RedisOptions;
 }

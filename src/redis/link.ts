@@ -4,134 +4,133 @@ import { createRedisClient, type RedisClient } from './client.ts';
 
 export type ScriptArgument = string | number;
 
-/** A Lua script over one key. Null while Redis is away; nothing is known then about what it has done. */
+/** A Lua script over one key. Null while Redis is down; the script may or may not have run then. */
 export type Script<Reply> = (key: string, ...args: ScriptArgument[]) => Promise<Reply | null>;
 
 export type RedisWatcher = {
-  /** Redis has gone, and why in a sentence: told once. The error itself may hold the password that was refused. */
+  /** Called once per outage, with the reason. The error itself is not passed: it may contain the refused password. */
   onDown?(reason: string): void;
-  /** It is back after that. */
+  /** Called when Redis is up again after an outage. */
   onUp?(): void;
 };
 
-/** Redis, and whether it is there. Everything of this installation begins with its prefix. */
+/** A connection to Redis with its health. All keys of this installation begin with its prefix. */
 export type RedisLink = {
   script<Reply>(lua: string): Script<Reply>;
   isUp(): boolean;
-  /** Keys of one tag are in one slot of a Cluster. */
+  /** Keys with the same tag are in the same slot of a Cluster. */
   key(tag: string, name: string): string;
-  /** Tells also that Redis is away already. */
+  /** Calls `onDown` immediately if Redis is already down. */
   watch(watcher: RedisWatcher): void;
   /**
-   * Told after every new connection, whether or not anyone has noticed that the old one broke: what Redis holds now may
-   * be older than what it held.
+   * Called after every new connection, even if no command noticed that the old one broke. Redis may now hold older data
+   * than before.
    */
-  onRenewed(listener: () => void): void;
+  onReconnect(listener: () => void): void;
   close(): Promise<void>;
 };
 
 export type RedisLinkOptions = { prefix: string; probeMs?: number };
 
-/** While Redis is away nobody waits for it; it is asked so often whether it is back. */
+/** Interval between two checks whether Redis is up again. Scripts return null meanwhile, without a wait. */
 const PROBE_MS = 1_000;
 const PROBE_LIFE_SECONDS = 60;
 /**
- * A Redis that owes answers and gives none for five of these is given up. Not so many milliseconds of one command: in a
- * burst of 20,000 the last one waits for all others, and when our own event loop was busy, answers lie unread.
+ * Redis is unresponsive if commands are pending and no reply arrives during five checks. A timeout for each command would
+ * be wrong: in a burst of 20,000 the last one waits for all others, and a busy event loop delays reading the replies.
  */
-const SILENCE_TICK_MS = 100;
-const SILENCE_TICKS = 5;
-/** Probes that find a new connection still without its greeting, before it is given up. */
-const MAX_GREETINGS = 3;
-/** Sentinels that do not answer are asked for ever: the start does not wait for that. */
+const CHECK_INTERVAL_MS = 100;
+const MAX_CHECKS_WITHOUT_REPLY = 5;
+/** The connection is closed after this many probes found it connected, but not ready. */
+const MAX_PROBES_NOT_READY = 3;
+/** The driver queries unresponsive sentinels without end, so the start of the server waits only this long. */
 const FIRST_CONNECTION_MS = 2_000;
 
-/** Waits for the first connection, or for its failure: the server starts without Redis too. */
+/** Waits until the first connection is ready or has failed: the server also starts without Redis. */
 export async function openRedisLink(address: RedisAddress, options: RedisLinkOptions): Promise<RedisLink> {
   const { prefix, probeMs = PROBE_MS } = options;
   const client = createRedisClient(address);
   const watchers: RedisWatcher[] = [];
-  const renewals: (() => void)[] = [];
+  const reconnectListeners: (() => void)[] = [];
   let scripts = 0;
   let isClosed = false;
-  let owed = 0;
-  let silentTicks = 0;
-  let greetings = 0;
-  /** Of the connection; a command that failed with it only knows that there is none. */
+  let pendingCommands = 0;
+  let checksWithoutReply = 0;
+  let probesNotReady = 0;
+  /** The cause of a lost connection; the error of a failed command only says that the connection is closed. */
   let connectionError: Error | null = null;
-  /** While Redis is away: why, the key whose command failed, and the timer that asks for it. */
-  let away: { reason: string; key: string; timer: NodeJS.Timeout } | null = null;
+  /** While Redis is down: the reason, the key of the failed command, and the timer of the probes. */
+  let outage: { reason: string; key: string; timer: NodeJS.Timeout } | null = null;
 
   const keyOf = (tag: string, name: string) => `${prefix}:{${tag}}:${name}`;
-  const renewed = () => {
-    for (const listener of renewals) listener();
+  const notifyReconnect = () => {
+    for (const listener of reconnectListeners) listener();
   };
 
-  function goDown(error: Error, key: string): void {
-    if (away !== null || isClosed) return;
+  function markDown(error: Error, key: string): void {
+    if (outage !== null || isClosed) return;
     const reason = (connectionError ?? error).message;
-    away = { reason, key, timer: setInterval(probe, probeMs) };
-    away.timer.unref();
+    outage = { reason, key, timer: setInterval(probe, probeMs) };
+    outage.timer.unref();
     for (const { onDown } of watchers) onDown?.(reason);
   }
 
-  /** Commands that are under way are what silence is measured by. */
-  async function owing<Reply>(command: () => Promise<Reply>): Promise<Reply> {
-    owed++;
+  async function trackPending<Reply>(command: () => Promise<Reply>): Promise<Reply> {
+    pendingCommands++;
     try {
       return await command();
     } finally {
-      owed--;
-      silentTicks = 0;
+      pendingCommands--;
+      checksWithoutReply = 0;
     }
   }
 
   /**
-   * What the driver does not get out of by itself. It ends for good when sentinels tell of a new primary while it is
-   * asking one of them for it, and it waits for ever for a server that has taken its connection and then says nothing.
+   * Recovers from two states that the driver never leaves. It stops for good when sentinels announce a new primary while
+   * it queries one of them, and it waits without end for a server that accepts the connection but sends nothing.
    */
-  function mend(): void {
-    if (client.status === 'end') client.connect().catch(() => {}); // the next probe will tell
-    greetings = client.status === 'connect' ? greetings + 1 : 0;
-    if (greetings < MAX_GREETINGS) return;
-    greetings = 0;
+  function recoverDriver(): void {
+    if (client.status === 'end') client.connect().catch(() => {}); // a failure shows at the next probe
+    probesNotReady = client.status === 'connect' ? probesNotReady + 1 : 0;
+    if (probesNotReady < MAX_PROBES_NOT_READY) return;
+    probesNotReady = 0;
     client.disconnect(true);
   }
 
-  /** A write, since a replica answers to reading; in the slot that failed, since a Cluster may lack one part only. */
+  /** A write, because a replica accepts reads. In the slot of the failed command, because only part of a Cluster may be down. */
   async function probe(): Promise<void> {
-    if (away === null) return;
-    const asked = away;
-    const write = () => client.set(`${asked.key}:probe`, 1, 'EX', PROBE_LIFE_SECONDS);
-    const isBack = await owing(write).then(
+    if (outage === null) return;
+    const probed = outage;
+    const write = () => client.set(`${probed.key}:probe`, 1, 'EX', PROBE_LIFE_SECONDS);
+    const succeeded = await trackPending(write).then(
       () => true,
       () => false,
     );
-    if (away !== asked) return;
-    if (!isBack) return mend();
-    clearInterval(asked.timer);
-    away = null;
-    renewed();
+    if (outage !== probed) return;
+    if (!succeeded) return recoverDriver();
+    clearInterval(probed.timer);
+    outage = null;
+    notifyReconnect();
     for (const { onUp } of watchers) onUp?.();
   }
 
-  const listening = setInterval(() => {
-    silentTicks = owed === 0 ? 0 : silentTicks + 1;
-    // All commands under way fail, and a new connection is made.
-    if (silentTicks === SILENCE_TICKS) client.disconnect(true);
-  }, SILENCE_TICK_MS);
-  listening.unref();
+  const replyCheck = setInterval(() => {
+    checksWithoutReply = pendingCommands === 0 ? 0 : checksWithoutReply + 1;
+    // All pending commands fail, and the driver reconnects.
+    if (checksWithoutReply === MAX_CHECKS_WITHOUT_REPLY) client.disconnect(true);
+  }, CHECK_INTERVAL_MS);
+  replyCheck.unref();
 
-  // Each failure is also that of a command or of the next probe; without a listener it would end the process.
+  // Every connection error also fails a command or the next probe. Without a listener it would end the process.
   client.on('error', (error) => {
     connectionError = error;
   });
   client.on('ready', () => {
     connectionError = null;
-    if (away === null) renewed();
+    if (outage === null) notifyReconnect();
     else void probe();
   });
-  client.on('+node', renewed);
+  client.on('+node', notifyReconnect);
   const connected = client.connect().then(
     () => null,
     (error: Error) => error,
@@ -140,7 +139,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     connected,
     wait(FIRST_CONNECTION_MS, new Error('no connection'), { ref: false }),
   ]);
-  if (failure !== null) goDown(failure, keyOf('probe', 'first'));
+  if (failure !== null) markDown(failure, keyOf('probe', 'first'));
 
   return {
     script<Reply>(lua: string): Script<Reply> {
@@ -148,32 +147,32 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
       client.defineCommand(name, { lua, numberOfKeys: 1 });
       const run = commandOf<Reply>(client, name);
       return async (key, ...args) => {
-        if (away !== null) return null;
+        if (outage !== null) return null;
         try {
-          return await owing(() => run(key, ...args));
+          return await trackPending(() => run(key, ...args));
         } catch (error) {
-          goDown(error as Error, key);
+          markDown(error as Error, key);
           return null;
         }
       };
     },
-    isUp: () => away === null,
+    isUp: () => outage === null,
     key: keyOf,
     watch(watcher) {
       watchers.push(watcher);
-      if (away !== null) watcher.onDown?.(away.reason);
+      if (outage !== null) watcher.onDown?.(outage.reason);
     },
-    onRenewed: (listener) => void renewals.push(listener),
+    onReconnect: (listener) => void reconnectListeners.push(listener),
     async close() {
       isClosed = true;
-      clearInterval(listening);
-      if (away !== null) clearInterval(away.timer);
+      clearInterval(replyCheck);
+      if (outage !== null) clearInterval(outage.timer);
       client.disconnect();
     },
   };
 }
 
-/** What `defineCommand` has put there; the driver's types do not know it. */
+/** The command that `defineCommand` has added to the client; the driver's types do not include it. */
 function commandOf<Reply>(client: RedisClient, name: string) {
   const commands = client as unknown as Record<string, (...args: ScriptArgument[]) => Promise<Reply>>;
   return (...args: ScriptArgument[]): Promise<Reply> => (commands[name] as (typeof commands)[string])(...args);

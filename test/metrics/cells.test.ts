@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { createBuckets, observe, registerHistogram } from '../../src/metrics/cells.ts';
 
-test('a histogram counts in each bucket all values up to its end, the end included', async () => {
+test('each bucket of a histogram counts all values up to and including its bound', async () => {
   const registry = new Registry();
   const value = createBuckets([0.5, 1]);
   const unused = createBuckets([0.5, 1]);

@@ -5,7 +5,7 @@ import { createMetrics } from '../../src/metrics/metrics.ts';
 const feedLines = async (text: Promise<string>) =>
   (await text).split('\n').filter((line) => line.startsWith('urlwarden_feed_'));
 
-test('feeds are told as they are at every scrape; what is unknown or gone is left out', async () => {
+test('every scrape shows the current feeds, without unknown values and removed feeds', async () => {
   const metrics = createMetrics();
   let feeds = [
     { name: 'a', lastSuccessTs: 1_767_225_600, rows: 12, failures: 0, isStale: false },
@@ -27,10 +27,10 @@ test('feeds are told as they are at every scrape; what is unknown or gone is lef
   assert.equal((await feedLines(metrics.text())).length, 1);
 });
 
-test('a store that is away does not take the other metrics with it', async () => {
+test('the other metrics are available while the database is down', async () => {
   const metrics = createMetrics();
   metrics.watchFeeds(async () => {
-    throw new Error('away');
+    throw new Error('down');
   });
   assert.match(await metrics.text(), /process_cpu/);
 });

@@ -14,7 +14,7 @@ function timed<Port extends object>(t: TestContext, portOf: (pass: (ms: number) 
   return { port: timedPort(portOf(pass), operation), times, pass };
 }
 
-test('a call is timed until its answer or failure, and gives what it gave', async (t) => {
+test('an asynchronous call is timed, successful or failed, and its result is unchanged', async (t) => {
   const { port, times } = timed(t, (pass) => ({
     async double(n: number) {
       await Promise.resolve();
@@ -32,7 +32,7 @@ test('a call is timed until its answer or failure, and gives what it gave', asyn
   assert.deepEqual(times, ['double 0.25', 'fail 0.5']);
 });
 
-test('so is a call that answers or fails at once', (t) => {
+test('a synchronous call is timed, successful or failed, and its result is unchanged', (t) => {
   const { port, times } = timed(t, (pass) => ({
     double(n: number) {
       pass(250);
@@ -48,8 +48,8 @@ test('so is a call that answers or fails at once', (t) => {
   assert.deepEqual(times, ['double 0.25', 'fail 0.5']);
 });
 
-test('a stream is timed page by page, without the time of its reader, and can be given up', async (t) => {
-  let isGivenUp = false;
+test('a stream is timed page by page, without the time of its reader, and can be closed early', async (t) => {
+  let isClosed = false;
   const { port, times, pass } = timed(t, (pass) => ({
     async *pages(count: number) {
       try {
@@ -58,7 +58,7 @@ test('a stream is timed page by page, without the time of its reader, and can be
           yield [i];
         }
       } finally {
-        isGivenUp = true;
+        isClosed = true;
       }
     },
   }));
@@ -68,8 +68,8 @@ test('a stream is timed page by page, without the time of its reader, and can be
     pass(60_000);
   }
   assert.deepEqual(all, [[0], [1]]);
-  assert.deepEqual(times, ['pages 0.25', 'pages 0.25', 'pages 0'], 'the third look finds the end');
-  isGivenUp = false;
+  assert.deepEqual(times, ['pages 0.25', 'pages 0.25', 'pages 0'], 'the third read finds the end');
+  isClosed = false;
   for await (const _ of port.pages(9)) break;
-  assert.ok(isGivenUp);
+  assert.ok(isClosed);
 });
