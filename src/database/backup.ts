@@ -5,12 +5,11 @@ import { backupSqlite, restoreSqlite } from './sqlite/backup.ts';
 
 export type BackupOptions = { dataDir: string; file: string; onProgress?(share: number): void };
 
-/** Writes the data of a folder to one file while servers go on. Nothing has the file's name before it is complete. */
+/** Writes the data of a folder to one file while servers keep running. The file gets its name only when it is complete. */
 export async function backupData({ dataDir, file, onProgress = () => {} }: BackupOptions): Promise<void> {
   const files = dataFiles(dataDir);
   requireData(dataDir);
-  if (existsSync(file))
-    throw new AppError('bad_request', `${file} is there already: choose another name, or move it away`);
+  if (existsSync(file)) throw new AppError('bad_request', `${file} already exists: choose another name, or remove it`);
   const partial = `${file}.${process.pid}.partial`;
   await explained(`The backup ${file} cannot be written`, async () => {
     try {
@@ -23,7 +22,7 @@ export async function backupData({ dataDir, file, onProgress = () => {} }: Backu
   });
 }
 
-/** Makes a data folder from a backup. The databases have their names only when both are complete. */
+/** Creates a data folder from a backup. The databases get their names only when both are complete. */
 export async function restoreData({ file, dataDir }: { file: string; dataDir: string }): Promise<void> {
   if (!existsSync(file)) throw new AppError('not_found', `There is no file ${file}`);
   makeFolder(dataDir);
@@ -48,12 +47,12 @@ function removeDatabase(path: string): void {
   for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
 }
 
-/** Faults of the disk are told in words; defects of ours are not. */
-async function explained(what: string, work: () => Promise<void>): Promise<void> {
+/** Disk errors become an AppError; bugs do not. */
+async function explained(problem: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (cause) {
-    const isOfDisk = cause instanceof AppError || (cause instanceof Error && 'syscall' in cause);
-    throw isOfDisk ? new AppError('unavailable', `${what}: ${cause.message}`, { cause }) : cause;
+    const isDiskError = cause instanceof AppError || (cause instanceof Error && 'syscall' in cause);
+    throw isDiskError ? new AppError('unavailable', `${problem}: ${cause.message}`, { cause }) : cause;
   }
 }

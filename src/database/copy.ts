@@ -4,7 +4,7 @@ import * as postgres from './postgres/tables.ts';
 import * as sqlite from './sqlite/tables.ts';
 import { checksumOf, keyOf, type Row, type Table, toCopyText } from './table.ts';
 
-/** A row is done when it was written and compared, which are two passes over all. */
+/** Rows are copied in one pass and verified in a second one; a row counts as done after both. */
 export type CopyProgress = { rows: number; totalRows: number; seconds: number };
 
 export type CopyOptions = {
@@ -15,22 +15,22 @@ export type CopyOptions = {
 };
 
 export type CopyReport = {
-  /** Rows by table. */
+  /** Number of rows by table. */
   rows: Record<string, number>;
-  /** Rows that the database did not have, or had otherwise. */
+  /** Rows that were missing or different in the target database. */
   written: number;
-  /** False while somebody else has the folder open: what they write is still to be moved. */
+  /** False while another process has the folder open: its later writes are not copied yet. */
   isFinished: boolean;
   seconds: number;
 };
 
-/** Rows that are compared and written at once: about a megabyte. */
-const COPIED_ROWS = 5_000;
+/** Rows in one page, which is compared and written as a unit: about a megabyte. */
+const COPY_PAGE_ROWS = 5_000;
 
 /**
- * Makes a database hold what a data folder holds, ids included. Page by page in the order of the keys it compares
- * checksums, and replaces what differs; so a move that was cut off, or that a server has overtaken, is started again
- * and does only what is left. Then everything is read once more from both sides and compared.
+ * Copies a data folder into a PostgreSQL database, ids included. It compares checksums page by page in key order and
+ * replaces pages that differ. A copy that was interrupted, or that ran beside a server, can be repeated and then writes
+ * only the differences. A second pass verifies all pages.
  */
 export async function copyData({ dataDir, databaseUrl, signal, onProgress }: CopyOptions): Promise<CopyReport> {
   const startedMs = performance.now();
@@ -40,27 +40,27 @@ export async function copyData({ dataDir, databaseUrl, signal, onProgress }: Cop
     try {
       const counts = from.tables.map((table) => [table.name, from.count(table)] as const);
       const totalRows = counts.reduce((sum, [, count]) => sum + count, 0);
-      let passed = 0;
+      let processed = 0;
       const seconds = () => (performance.now() - startedMs) / 1000;
       const onRows = (count: number) => {
-        passed += count;
-        onProgress?.({ rows: Math.floor(passed / 2), totalRows, seconds: seconds() });
+        processed += count;
+        onProgress?.({ rows: Math.floor(processed / 2), totalRows, seconds: seconds() });
       };
-      const each = { from, to, signal, onRows };
+      const context = { from, to, signal, onRows };
       let written = 0;
       for (const table of from.tables) {
-        for await (const page of differences(table, each)) {
+        for await (const page of differences(table, context)) {
           await to.replace(table, page, page.rows);
           written += page.rows.length;
         }
       }
       for (const table of from.tables) {
-        for await (const { after } of differences(table, each)) {
-          throw new AppError('unavailable', `${table.name} differs after ${JSON.stringify(after)}: move again`);
+        for await (const { after } of differences(table, context)) {
+          throw new AppError('unavailable', `${table.name} differs after ${JSON.stringify(after)}: run the move again`);
         }
       }
-      if (from.isAlone) await to.finish(from.tables);
-      return { rows: Object.fromEntries(counts), written, isFinished: from.isAlone, seconds: seconds() };
+      if (from.isExclusive) await to.finish(from.tables);
+      return { rows: Object.fromEntries(counts), written, isFinished: from.isExclusive, seconds: seconds() };
     } finally {
       await to.close();
     }
@@ -69,16 +69,16 @@ export async function copyData({ dataDir, databaseUrl, signal, onProgress }: Cop
   }
 }
 
-type Sides = { from: sqlite.Tables; to: postgres.Tables; signal: AbortSignal; onRows(count: number): void };
+type CopyContext = { from: sqlite.Tables; to: postgres.Tables; signal: AbortSignal; onRows(count: number): void };
 
-/** The pages of a table that are not the same on both sides, as they should be. */
-async function* differences(table: Table, { from, to, signal, onRows }: Sides) {
+/** The pages of the source that differ in the target. */
+async function* differences(table: Table, { from, to, signal, onRows }: CopyContext) {
   let after: Row | null = null;
   for (;;) {
     signal.throwIfAborted();
-    const rows: Row[] = from.page(table, after, COPIED_ROWS);
-    const last = rows.length < COPIED_ROWS ? undefined : rows.at(-1);
-    // Behind the last page there is to be nothing.
+    const rows: Row[] = from.page(table, after, COPY_PAGE_ROWS);
+    const last = rows.length < COPY_PAGE_ROWS ? undefined : rows.at(-1);
+    // The last page has no upper bound, so that surplus rows in the target are removed.
     const upTo: Row | null = last === undefined ? null : keyOf(table, last);
     const range = { after, upTo };
     if (checksum(rows) !== checksum(await to.rows(table, range))) yield { ...range, rows };

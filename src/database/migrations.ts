@@ -3,18 +3,18 @@ import { AppError } from '../core/errors.ts';
 
 export type Engine = 'sqlite' | 'postgres';
 
-/** The databases of the embedded store, each a file of its own; on PostgreSQL all are in one. */
+/** The databases of the embedded store, one file each. PostgreSQL holds both in one database. */
 export type Part = 'intelligence' | 'control';
 
 export type Migration = { number: number; name: string; sql: string; isBreaking: boolean };
 
-/** The same distance from src/store and from dist/store. */
+/** The same relative path from src/database and from dist/database. */
 const FOLDER = new URL('../../migrations/', import.meta.url);
 
-/** A migration whose first line is this makes programs that do not know it refuse the database. */
+/** If a migration begins with this line, older programs refuse the database. */
 const BREAKING_MARK = '-- breaking';
 
-/** In their order; those of one part, or all. */
+/** The migrations of one part, or all, in order. */
 export function readMigrations(engine: Engine, part?: Part): Migration[] {
   const folder = new URL(`${engine}/`, FOLDER);
   const names = readdirSync(folder).filter((name) => name.endsWith('.sql'));
@@ -25,12 +25,12 @@ export function readMigrations(engine: Engine, part?: Part): Migration[] {
   });
 }
 
-/** The word after the number tells the part: 0002_control.sql, 0007_control_feeds.sql. */
+/** The word after the number is the part: 0002_control.sql, 0007_control_feeds.sql. */
 export function partOfMigration(name: string): string {
   return /^\d+_([a-z]+)/.exec(name)?.[1] ?? '';
 }
 
-/** What is still to be done. A database that a newer program has changed so that this one would harm it is refused. */
+/** The migrations that are not applied yet. Throws if a newer program has applied a breaking migration. */
 export function pendingMigrations(
   known: readonly Migration[],
   applied: readonly Pick<Migration, 'number' | 'name' | 'isBreaking'>[],
@@ -43,6 +43,6 @@ export function pendingMigrations(
       `The database was changed by a newer version of urlwarden (${unknown.name}). Start that version, or restore a backup.`,
     );
   }
-  const done = new Set(applied.map(({ number }) => number));
-  return known.filter(({ number }) => !done.has(number));
+  const appliedNumbers = new Set(applied.map(({ number }) => number));
+  return known.filter(({ number }) => !appliedNumbers.has(number));
 }

@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Rows that one statement may look at: below a millisecond or two, so that others get their turn. */
+/** Rows that one statement may read: it takes at most two milliseconds, so that it does not delay other requests. */
 export const PAGE_ROWS = 500;
 
-/** What one statement found, and from where the next one goes on; null when there is nothing more. */
+/** The result of one statement, and the key from which the next one continues; null after the last page. */
 export type Page<Item, Key> = { items: Item[]; next: Key | null };
 
 /**
- * Pulls pages by key until `limit` items were given out. Between two statements the event loop runs and the caller may
- * stop it; no statement is open meanwhile, so the write-ahead log can be folded back.
+ * Reads pages by key until `limit` items are returned. Between two statements the event loop runs and the caller may
+ * stop. No statement is open then, so a checkpoint of the write-ahead log can complete.
  */
 export async function* readPages<Item, Key>(
   first: Key | null,
@@ -28,7 +28,7 @@ export async function* readPages<Item, Key>(
   }
 }
 
-/** The page made of these rows: when there were as many as asked for, there may be more behind the last. */
+/** Creates a page from rows. A full page may have a successor. */
 export function pageOf<Row, Item, Key>(
   rows: Row[],
   toItem: (row: Row) => Item,
@@ -41,9 +41,9 @@ export function pageOf<Row, Item, Key>(
   };
 }
 
-/** How much of a stream is wanted, and when to stop looking for it. */
+/** The maximum number of items of a stream, and the signal that stops it. */
 export type Bounds = {
   limit: number;
-  /** Looked at between statements: when it is aborted the stream ends by throwing its reason. */
+  /** Checked between statements. After an abort the stream throws the signal's reason. */
   signal: AbortSignal;
 };

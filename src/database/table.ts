@@ -4,21 +4,21 @@ import { hash } from 'node:crypto';
 export type Table = {
   name: string;
   columns: readonly string[];
-  /** Columns that tell rows apart, in the order of the primary key; all of them where there is none. */
+  /** The columns of the primary key in order; all columns if the table has none. */
   key: readonly string[];
 };
 
 export type Cell = null | number | string | boolean | Uint8Array;
 export type Row = Cell[];
 
-/** Rows whose key is greater than `after`, up to and including `upTo`; null: no bound. */
+/** Rows whose key is greater than `after` and at most `upTo`; null means no bound. */
 export type Range = { after: Row | null; upTo: Row | null };
 
 export function keyOf({ columns, key }: Table, row: Row): Row {
   return key.map((column) => row[columns.indexOf(column)] ?? null);
 }
 
-/** Rows as `copy … from stdin` reads them, whichever engine they came from. */
+/** Rows in the format of `copy … from stdin`, the same for rows of both engines. */
 export function toCopyText(rows: readonly Row[]): string {
   return rows.map((row) => `${row.map(toCopyCell).join('\t')}\n`).join('');
 }

@@ -97,7 +97,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     client.disconnect(true);
   }
 
-  /** A write, because a replica accepts reads. In the slot of the failed command, because only part of a Cluster may be down. */
+  /** A write, because a replica accepts reads. In the slot of the failed command, because a Cluster may be down in part. */
   async function probe(): Promise<void> {
     if (outage === null) return;
     const probed = outage;

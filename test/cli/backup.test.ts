@@ -13,7 +13,7 @@ test('backup and restore, as a person types them', async (t) => {
     string,
   ];
   const empty = await urlwarden(['backup', file, '--data', data]);
-  assert.deepEqual([empty.code, empty.stderr], [1, `There is no data in ${data}: name its folder with --data\n`]);
+  assert.deepEqual([empty.code, empty.stderr], [1, `There is no data in ${data}: set the data folder with --data\n`]);
 
   await urlwarden(['account', 'add', 'ada', '--data', data], 'pw');
   const backup = await urlwarden(['backup', file, '--data', data]);
@@ -21,7 +21,7 @@ test('backup and restore, as a person types them', async (t) => {
   assert.match(backup.stdout, /backup\.db: \d+\.\d MB\n$/);
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const again = await urlwarden(['backup', file, '--data', data]);
-  assert.deepEqual([again.code, again.stderr], [1, `${file} is there already: choose another name, or move it away\n`]);
+  assert.deepEqual([again.code, again.stderr], [1, `${file} already exists: choose another name, or remove it\n`]);
 
   assert.equal((await urlwarden(['restore', file, '--data', data])).code, 1);
   assert.equal((await urlwarden(['restore', file, '--data', restored])).code, 0);

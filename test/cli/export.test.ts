@@ -101,7 +101,7 @@ suite('urlwarden export', () => {
   test('a folder that is not there is not made', async () => {
     const missing = join(folder, 'missing');
     const { code, stderr } = await urlwarden(['export', '--data', missing]);
-    assert.deepEqual([code, stderr], [1, `There is no data in ${missing}: name its folder with --data\n`]);
+    assert.deepEqual([code, stderr], [1, `There is no data in ${missing}: set the data folder with --data\n`]);
     assert.equal(existsSync(missing), false);
   });
 

@@ -77,7 +77,7 @@ test('serve says what to do when the port is taken', async (t) => {
 test('serve says what is wrong with the data folder', async () => {
   const { code, stderr } = await urlwarden(['serve', '--data', '/dev/null/data']);
   assert.equal(code, 1);
-  assert.match(stderr, /^The data folder \/dev\/null\/data cannot be made: /);
+  assert.match(stderr, /^The data folder \/dev\/null\/data cannot be created: /);
 });
 
 test('serve reports all faulty settings and where to read on', async () => {

@@ -12,7 +12,7 @@ import { seen } from '../urls/contract/observations.ts';
 
 const URL = 'http://a.example/x';
 
-/** A data folder with something of everything, whose databases stay open until the test ends. */
+/** A data folder with data of every kind, whose databases stay open until the test ends. */
 async function openData(t: TestContext) {
   const folder = temporaryFolder(t);
   const dataDir = join(folder, 'data');
@@ -26,7 +26,7 @@ async function openData(t: TestContext) {
   return { folder, dataDir, store, control, file: join(folder, 'backup.db') };
 }
 
-test('what is restored gives the same answers, and goes on', async (t) => {
+test('a restored folder returns the same data and accepts writes', async (t) => {
   const { folder, dataDir, store, control, file } = await openData(t);
   await backupData({ dataDir, file });
   const restored = join(folder, 'restored');
@@ -40,12 +40,12 @@ test('what is restored gives the same answers, and goes on', async (t) => {
   assert.deepEqual(await control2.usage(ADA.sub, 1, 1), { day: 5, month: 5 });
   assert.equal(await control2.version(), await control.version());
 
-  assert.equal(await control2.addAccount(ADA), false, 'the unique keys are there');
+  assert.equal(await control2.addAccount(ADA), false, 'the unique keys exist');
   await store2.apply([seen({ ts: 20, url: URL, status: 'offline' })]);
   assert.equal((await lastOf(store2, URL))?.status?.status, 'offline');
 });
 
-test('the restored files have the schema of the ones that were backed up', async (t) => {
+test('the restored files have the schema of the original files', async (t) => {
   const { folder, dataDir, file } = await openData(t);
   await backupData({ dataDir, file });
   await restoreData({ file, dataDir: join(folder, 'restored') });
@@ -54,10 +54,10 @@ test('the restored files have the schema of the ones that were backed up', async
   }
 });
 
-test('a backup is one whole database of its owner alone', async (t) => {
+test('a backup is one valid database that only its owner can read', async (t) => {
   const { folder, dataDir, file } = await openData(t);
   await backupData({ dataDir, file });
-  assert.deepEqual(readdirSync(folder).sort(), ['backup.db', 'data'], 'nothing else is left');
+  assert.deepEqual(readdirSync(folder).sort(), ['backup.db', 'data'], 'no temporary file remains');
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const db = new DatabaseSync(file, { readOnly: true });
   t.after(() => db.close());
@@ -72,7 +72,7 @@ test('a backup is one whole database of its owner alone', async (t) => {
   );
 });
 
-test('the restored files are their owner’s alone, whatever became of the backup', async (t) => {
+test('only the owner can read the restored files, regardless of the mode of the backup', async (t) => {
   const { folder, dataDir, file } = await openData(t);
   await backupData({ dataDir, file });
   chmodSync(file, 0o644);
@@ -87,7 +87,7 @@ test('the restored files are their owner’s alone, whatever became of the backu
   );
 });
 
-test('a backup beside a busy import ends, and holds one moment', async (t) => {
+test('a backup beside a busy import ends and is consistent', async (t) => {
   const { folder, dataDir, store, file } = await openData(t);
   const filler = Array.from({ length: 30_000 }, (_, i) =>
     seen({ ts: 5, url: `http://f${i}.example/${'x'.repeat(900)}` }),
@@ -96,7 +96,7 @@ test('a backup beside a busy import ends, and holds one moment', async (t) => {
   let isDone = false;
   let batches = 0;
   const importing = (async () => {
-    // Two URLs a batch: a copy that mixes two moments would hold an odd number of them.
+    // Two URLs per batch: an inconsistent copy could contain an odd number of them.
     for (; !isDone; batches++) {
       await store.apply([
         seen({ ts: 10, url: `http://${batches}.example/1` }),
@@ -113,7 +113,7 @@ test('a backup beside a busy import ends, and holds one moment', async (t) => {
   assert.deepEqual(
     shares,
     shares.toSorted((a, b) => a - b),
-    'it never began again',
+    'the copy never restarted',
   );
   await restoreData({ file, dataDir: join(folder, 'restored') });
   const db = new DatabaseSync(join(folder, 'restored', 'intelligence.db'), { readOnly: true });
@@ -123,20 +123,20 @@ test('a backup beside a busy import ends, and holds one moment', async (t) => {
   assert.deepEqual({ ...db.prepare('pragma integrity_check').get() }, { integrity_check: 'ok' });
 });
 
-test('refusals say what to do and leave nothing behind', async (t) => {
+test('refusals say what to do and leave no files', async (t) => {
   const { folder, dataDir, file } = await openData(t);
   await assert.rejects(backupData({ dataDir: join(folder, 'typo'), file }), { message: /no data in .*--data/ });
   await assert.rejects(backupData({ dataDir, file: join(folder, 'none', 'b.db') }), {
     message: /cannot be written: ENO/,
   });
   await backupData({ dataDir, file });
-  await assert.rejects(backupData({ dataDir, file }), { message: /is there already/ });
+  await assert.rejects(backupData({ dataDir, file }), { message: /already exists/ });
   await assert.rejects(restoreData({ file, dataDir }), { message: /is not empty/ });
   await assert.rejects(restoreData({ file: join(folder, 'typo'), dataDir: join(folder, 'r') }), { message: /no file/ });
   assert.deepEqual(readdirSync(folder).sort(), ['backup.db', 'data']);
 });
 
-test('a backup that fails half way leaves nothing behind', async (t) => {
+test('a failed backup leaves no files', async (t) => {
   const { folder, dataDir, file, control } = await openData(t);
   await control.close();
   writeFileSync(join(dataDir, 'control.db'), 'damaged'.repeat(100));
@@ -147,14 +147,14 @@ test('a backup that fails half way leaves nothing behind', async (t) => {
   assert.deepEqual(readdirSync(folder), ['data']);
 });
 
-test('what is no backup is not restored', async (t) => {
+test('a file that is not a backup is not restored', async (t) => {
   const { folder, dataDir } = await openData(t);
   const notes = join(folder, 'notes.txt');
-  writeFileSync(notes, 'no database, but long enough to be taken for one if nobody looked at its first bytes at all');
+  writeFileSync(notes, 'not a database, but long enough to have the header of one if its first bytes were not checked');
   const restored = join(folder, 'restored');
   for (const [file, reason] of [
     [notes, /cannot be restored: .*not a database/],
-    [join(dataDir, 'control.db'), /not made by urlwarden backup/],
+    [join(dataDir, 'control.db'), /not created by urlwarden backup/],
   ] as const) {
     await assert.rejects(restoreData({ file, dataDir: restored }), { name: 'AppError', message: reason });
     assert.deepEqual(readdirSync(restored), []);

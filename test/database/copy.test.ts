@@ -17,8 +17,8 @@ async function collected<Item>(pages: AsyncIterable<Item[]>): Promise<Item[]> {
 
 const exported = (store: Intelligence) => collected(store.exportObservations({}, signal));
 
-/** Everything of the control data that can be asked. */
-async function controlled(control: Control) {
+/** All control data that the port returns. */
+async function controlData(control: Control) {
   const imports = await control.imports({ limit: 100 });
   return {
     version: await control.version(),
@@ -62,7 +62,7 @@ async function opened(t: TestContext, place: Parameters<typeof openIntelligence>
   return { store, control };
 }
 
-test('everything is the same after a move, ids and the next ids included', async (t) => {
+test('all data is the same after a copy, ids and the next ids included', async (t) => {
   const dataDir = temporaryFolder(t);
   await fill(dataDir);
   const databaseUrl = await makeDatabase();
@@ -72,7 +72,7 @@ test('everything is the same after a move, ids and the next ids included', async
   const from = await opened(t, { dataDir });
   const to = await opened(t, { dataDir, databaseUrl });
   assert.deepEqual(await exported(to.store), await exported(from.store));
-  assert.deepEqual(await controlled(to.control), await controlled(from.control));
+  assert.deepEqual(await controlData(to.control), await controlData(from.control));
   for (const { url } of demoObservations(NOW).slice(0, 50)) {
     assert.deepEqual(await to.store.urlLast(url), await from.store.urlLast(url));
     assert.deepEqual(await to.store.urlHistory(url, 100), await from.store.urlHistory(url, 100));
@@ -85,7 +85,7 @@ test('everything is the same after a move, ids and the next ids included', async
   assert.equal(await to.store.urlId('http://192.0.2.77/new-2'), await from.store.urlId('http://192.0.2.77/new-2'));
 });
 
-test('beside a running server it is not finished, no server starts on it, and the next time only the rest is written', async (t) => {
+test('a copy beside a running server is not finished, no server starts on it, and the next copy completes it', async (t) => {
   const dataDir = temporaryFolder(t);
   await fill(dataDir);
   const databaseUrl = await makeDatabase();
@@ -103,25 +103,25 @@ test('beside a running server it is not finished, no server starts on it, and th
   assert.notEqual(await store.urlId('http://192.0.2.77/meanwhile'), null);
 });
 
-test('a move that is cut off goes on', async (t) => {
+test('an interrupted copy can be repeated', async (t) => {
   const dataDir = temporaryFolder(t);
   await fill(dataDir);
   const databaseUrl = await makeDatabase();
-  const cutOff = new AbortController();
-  const moving = copyData({ dataDir, databaseUrl, signal: cutOff.signal, onProgress: () => cutOff.abort() });
-  await assert.rejects(moving, { name: 'AbortError' });
+  const interrupt = new AbortController();
+  const copying = copyData({ dataDir, databaseUrl, signal: interrupt.signal, onProgress: () => interrupt.abort() });
+  await assert.rejects(copying, { name: 'AbortError' });
   assert.equal((await copyData({ dataDir, databaseUrl, signal })).isFinished, true);
 });
 
-test('a database with data in it is not touched', async (t) => {
+test('a database that already contains data is refused', async (t) => {
   const dataDir = temporaryFolder(t);
   await fill(dataDir);
   const databaseUrl = await makeDatabase();
   await copyData({ dataDir, databaseUrl, signal });
-  await assert.rejects(copyData({ dataDir, databaseUrl, signal }), /holds data already/);
+  await assert.rejects(copyData({ dataDir, databaseUrl, signal }), /already contains data/);
 });
 
-test('a folder without data is an error, and makes nothing', async (t) => {
+test('a folder without data is an error', async (t) => {
   const dataDir = `${temporaryFolder(t)}/mistyped`;
   await assert.rejects(copyData({ dataDir, databaseUrl: await makeDatabase(), signal }), /no data in/);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { partOfMigration, readMigrations } from '../../src/database/migrations.ts';
 
-test('every migration is of one part and stands in one order', () => {
+test('migrations are numbered without gaps, and each belongs to one part', () => {
   for (const engine of ['sqlite', 'postgres'] as const) {
     const migrations = readMigrations(engine);
     for (const [i, { number, name }] of migrations.entries()) {
@@ -12,7 +12,7 @@ test('every migration is of one part and stands in one order', () => {
   }
 });
 
-test('both engines have migrations of the same names', () => {
+test('both engines have migrations with the same names', () => {
   const names = (engine: 'sqlite' | 'postgres') => readMigrations(engine).map(({ name }) => name);
   assert.deepEqual(names('postgres'), names('sqlite'));
 });

@@ -14,7 +14,9 @@ const T = NEW_YEAR;
 /** How long the store may take to find the new primary. */
 const RECOVERY_MS = 15_000;
 
-test('a primary is killed under load and its synchronous standby promoted', { timeout: 60_000 }, async (t) => {
+test('after a primary is killed under load, the store uses its promoted standby and loses no acknowledged write', {
+  timeout: 60_000,
+}, async (t) => {
   const { primary, standby } = await startPair(t);
   const url = `postgres://postgres@127.0.0.1:${primary.port},127.0.0.1:${standby.port}/postgres`;
   const store = await openPostgresIntelligence({ url, readUrls: [], connections: 4 });
@@ -22,14 +24,14 @@ test('a primary is killed under load and its synchronous standby promoted', { ti
   const load = startLoad(store);
   t.after(() => load.stop());
 
-  await until(() => load.acknowledged.length >= 20, 'there is load');
+  await until(() => load.acknowledged.length >= 20, 'load');
   await primary.stop('SIGQUIT');
   const before = load.acknowledged.length;
-  await until(() => load.refusals.length > 0, 'the loss is noticed');
+  await until(() => load.refusals.length > 0, 'the failure is noticed');
   await assert.rejects(store.ready(), isUnavailable);
   await promote(standby);
   const promotedAt = Date.now();
-  await until(() => load.acknowledged.length >= before + 20, 'writing goes on');
+  await until(() => load.acknowledged.length >= before + 20, 'writes succeed again');
   assert.ok(Date.now() - promotedAt < RECOVERY_MS);
   await store.ready();
   await load.stop();
@@ -38,7 +40,7 @@ test('a primary is killed under load and its synchronous standby promoted', { ti
   for (const i of load.acknowledged) await checkBatch(store, i);
 });
 
-test('a primary that falls silent is left, and what was asked of it is refused in time', {
+test('an unresponsive primary is abandoned, and its pending requests are refused in time', {
   timeout: 60_000,
 }, async (t) => {
   const { primary, standby } = await startPair(t);
@@ -51,7 +53,7 @@ test('a primary that falls silent is left, and what was asked of it is refused i
   try {
     await assert.rejects(Promise.all([store.urlLast(urlOf(0, 0)), store.apply(batch(1))]), isUnavailable);
     await promote(standby);
-    await until(() => store.apply(batch(1)).then(() => true, isRefused), 'writing goes on');
+    await until(() => store.apply(batch(1)).then(() => true, isRefused), 'writes succeed again');
     await checkBatch(store, 0);
     await checkBatch(store, 1);
   } finally {
@@ -66,12 +68,12 @@ async function backendsOf({ url }: PostgresServer): Promise<number[]> {
   return rows.map(({ pid }) => pid);
 }
 
-/** Applies batches and looks up what was acknowledged, again and again; whatever is refused is tried again. */
+/** Applies batches and looks up acknowledged ones in a loop. A refused call is repeated. */
 function startLoad(store: Intelligence) {
   const acknowledged: number[] = [];
   const refusals: unknown[] = [];
   let isStopped = false;
-  const again = async (work: () => Promise<void>) => {
+  const repeat = async (work: () => Promise<void>) => {
     while (!isStopped) {
       await work().catch(async (error) => {
         refusals.push(error);
@@ -90,7 +92,7 @@ function startLoad(store: Intelligence) {
     if (i === undefined) await setTimeout(1);
     else await checkBatch(store, i);
   };
-  const running = [write, write, read, read, read].map(again);
+  const running = [write, write, read, read, read].map(repeat);
   return {
     acknowledged,
     refusals,
@@ -127,10 +129,10 @@ function isRefused(error: unknown): false {
   return false;
 }
 
-async function until(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const givesUpAt = Date.now() + RECOVERY_MS;
-  while (!(await isSo())) {
-    assert.ok(Date.now() < givesUpAt, `${what}: not in time`);
+async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadlineMs = Date.now() + RECOVERY_MS;
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadlineMs, `${what}: not in time`);
     await setTimeout(20);
   }
 }

@@ -29,7 +29,7 @@ const T = NEW_YEAR;
 const URL = 'http://192.0.2.1/';
 const isUnavailable = (error: unknown) => error instanceof AppError && error.code === 'unavailable';
 
-test('several nodes may start at once on a new database', async (t) => {
+test('several nodes can start at the same time on a new database', async (t) => {
   const url = await makeDatabase();
   const nodes = await Promise.all(Array.from({ length: 6 }, () => open(t, url)));
   await nodes[0]?.apply([seen({ ts: T, url: URL })]);
@@ -48,7 +48,7 @@ test('a database that a newer version changed is refused only when the change wa
   await assert.rejects(open(t, url), /newer version of urlwarden \(9999_later\.sql\)/);
 });
 
-test('a server that is not there is told in words, and in time', async (t) => {
+test('an unreachable server is reported as unavailable within 5 s', async (t) => {
   const startedAt = Date.now();
   const nowhere = `127.0.0.1:${await freePort()}`;
   await assert.rejects(open(t, `postgres://postgres@${nowhere}/x`), isUnavailable);
@@ -56,7 +56,7 @@ test('a server that is not there is told in words, and in time', async (t) => {
   assert.ok(Date.now() - startedAt < 5_000);
 });
 
-test('a store whose database is taken away is not ready, and is again when it is back', async (t) => {
+test('a store is not ready while its database is missing, and ready again afterwards', async (t) => {
   const url = await makeDatabase();
   const store = await open(t, url);
   const sql = onServerOf(t, url);
@@ -78,7 +78,7 @@ test('a database that accepts no writes is not ready', async (t) => {
   await assert.rejects(store.apply([seen({ ts: T, url: URL })]), isUnavailable);
 });
 
-test('lookups go to the replicas, all else to the primary', async (t) => {
+test('lookups go to the replicas, everything else to the primary', async (t) => {
   const [url, replica] = [await makeDatabase(), await makeDatabase()];
   const other = await open(t, replica);
   await other.apply([seen({ ts: T + 7, url: URL })]);
@@ -90,7 +90,7 @@ test('lookups go to the replicas, all else to the primary', async (t) => {
   assert.equal(exported?.event?.ts, T);
 });
 
-test('a replica that fails is left alone, and others are asked', async (t) => {
+test('a failed replica is skipped, and others are queried', async (t) => {
   const [url, replica] = [await makeDatabase(), await makeDatabase()];
   const nowhere = `postgres://postgres@127.0.0.1:${await freePort()}/x`;
   const notMigrated = await makeDatabase();
@@ -103,29 +103,29 @@ test('a replica that fails is left alone, and others are asked', async (t) => {
   await none.ready();
 });
 
-test('the statement of a search that is called off is cancelled', async (t) => {
+test('aborting a search cancels its statement', async (t) => {
   const url = await makeDatabase();
   const store = await open(t, url);
   await store.apply([seen({ ts: T, url: URL })]);
   const sql = onDatabase(t, url);
-  const called = new AbortController();
+  const abort = new AbortController();
   await sql.begin(async (transaction) => {
     await transaction`lock table urls in access exclusive mode`;
-    const reading = collectFacts(store.search(searchKey('ip', '192.0.2.1'), ALWAYS, bounds(Infinity, called.signal)));
+    const reading = collectFacts(store.search(searchKey('ip', '192.0.2.1'), ALWAYS, bounds(Infinity, abort.signal)));
     await until(async () => (await waiting(transaction)) === 1);
-    called.abort();
+    abort.abort();
     await assert.rejects(reading, { name: 'AbortError' });
     await until(async () => (await waiting(transaction)) === 0);
   });
   assert.equal((await find(store, 'ip', '192.0.2.1')).length, 1);
 });
 
-test('a search that is called off while others wait on its connection leaves them their answers', async (t) => {
+test('aborting a search does not affect other statements on its connection', async (t) => {
   const url = await makeDatabase();
   const store = await open(t, url, [], 1);
   const urls = ['a', 'b', 'c'].map((name) => `http://${name}.example/`);
   await store.apply(urls.map((one) => seen({ ts: T, url: one, ip: '192.0.2.1', asn: 64500 })));
-  const called = new AbortController();
+  const abort = new AbortController();
   const search = (signal?: AbortSignal) =>
     collectFacts(store.search(searchKey('asn', 64500), ALWAYS, bounds(9, signal)));
   await Promise.all([store.urlLast(URL), search()]);
@@ -133,10 +133,10 @@ test('a search that is called off while others wait on its connection leaves the
     await transaction`lock table families in access exclusive mode`;
     const first = lastOf(store, urls[0] as string);
     await until(async () => (await waiting(transaction)) === 1);
-    const searching = search(called.signal);
+    const searching = search(abort.signal);
     const others = urls.map((one) => lastOf(store, one));
     await setTimeout(20);
-    called.abort();
+    abort.abort();
     await assert.rejects(searching, { name: 'AbortError' });
     await transaction`commit`;
     const answers = await Promise.all([first, ...others]);
@@ -162,7 +162,7 @@ test('every lookup and search reads indexes, in their order', async (t) => {
   }
 });
 
-test('texts of any length and spelling come back as they went in', async (t) => {
+test('texts of any length and any characters are stored unchanged', async (t) => {
   const store = await open(t, await makeDatabase());
   const texts = [
     '{"a,b"}',
@@ -231,15 +231,15 @@ async function waiting(sql: postgres.TransactionSql): Promise<number> {
   return row?.count;
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const givesUpAt = Date.now() + 10_000;
-  while (!(await isSo())) {
-    assert.ok(Date.now() < givesUpAt, 'it did not become so');
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadlineMs = Date.now() + 10_000;
+  while (!(await condition())) {
+    assert.ok(Date.now() < deadlineMs, 'the condition was not met in time');
     await setTimeout(10);
   }
 }
 
-/** Many of everything, so that no table is small enough to be read as a whole. */
+/** Many different values, so that no table is small enough for a sequential scan. */
 function varied(i: number) {
   return seen({
     ts: T + i * 600,

@@ -14,14 +14,14 @@ import { seen } from '../urls/contract/observations.ts';
 const run = promisify(execFile);
 const isUnavailable = (error: unknown) => error instanceof AppError && error.code === 'unavailable';
 
-test('the data folder is its owner’s alone', async (t) => {
+test('only the owner can read the data folder', async (t) => {
   const dataDir = join(temporaryFolder(t), 'new', 'folder');
   const store = await openIntelligence({ dataDir });
   await store.close();
   assert.equal(statSync(dataDir).mode & 0o777, 0o700);
 });
 
-test('several processes may open a new store at once', async (t) => {
+test('several processes can open a new store at the same time', async (t) => {
   const dataDir = temporaryFolder(t);
   const opener = `
     const { openIntelligence } = await import(${JSON.stringify(new URL('../../src/app/stores.ts', import.meta.url).href)});
@@ -37,7 +37,7 @@ test('several processes may open a new store at once', async (t) => {
   );
 });
 
-test('what another process writes is seen at once', async (t) => {
+test('a read sees earlier writes of another connection', async (t) => {
   const dataDir = temporaryFolder(t);
   const [reader, writer] = [await openIntelligence({ dataDir }), await openIntelligence({ dataDir })];
   await writer.apply([seen({ ts: 10, url: 'http://a.example/' })]);
@@ -59,16 +59,16 @@ test('a database that a newer version changed is refused only when the change wa
   await assert.rejects(openIntelligence({ dataDir }), /newer version of urlwarden \(9999_later\.sql\)/);
 });
 
-test('a folder or a file that cannot be used is told in words', async (t) => {
+test('a folder or a file that cannot be used is reported as unavailable', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'file');
-  writeFileSync(file, 'no database');
+  writeFileSync(file, 'not a database');
   await assert.rejects(openIntelligence({ dataDir: join(file, 'inside') }), isUnavailable);
-  writeFileSync(join(folder, 'intelligence.db'), 'no database either, but long enough to have a header of its own');
+  writeFileSync(join(folder, 'intelligence.db'), 'not a database either, but long enough to have a database header');
   await assert.rejects(openIntelligence({ dataDir: folder }), isUnavailable);
 });
 
-test('a store whose file is taken away is not ready, and says so', async (t) => {
+test('a store whose file was moved is not ready', async (t) => {
   const dataDir = temporaryFolder(t);
   const store = await openIntelligence({ dataDir });
   t.after(() => store.close());

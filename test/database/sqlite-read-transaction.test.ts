@@ -19,7 +19,7 @@ function opened(t: TestContext) {
   return { writer, reader, count: () => count.get()?.[0], add: () => writer.exec('insert into numbers values (1)') };
 }
 
-test('what is read in one go, promises included, is one state', async (t) => {
+test('reads in one callback, promises included, see one state', async (t) => {
   const { count, add } = opened(t);
   assert.equal(count(), 0);
   add();
@@ -28,7 +28,7 @@ test('what is read in one go, promises included, is one state', async (t) => {
   assert.equal(count(), 0);
 });
 
-test('what is read before the event loop goes on does not decide what is read after', async (t) => {
+test('reads after the next tick see later writes', async (t) => {
   const { count, add } = opened(t);
   assert.equal(count(), 0);
   add();
@@ -36,7 +36,7 @@ test('what is read before the event loop goes on does not decide what is read af
   assert.equal(count(), 1);
 });
 
-test('after a renewal what is read in the same go sees what was written', (t) => {
+test('after renew, reads in the same callback see later writes', (t) => {
   const { reader, count, add } = opened(t);
   assert.equal(count(), 0);
   add();
@@ -44,15 +44,15 @@ test('after a renewal what is read in the same go sees what was written', (t) =>
   assert.equal(count(), 1);
 });
 
-test('a reader that waits keeps nobody from folding the log back', async (t) => {
+test('an idle reader does not block a checkpoint', async (t) => {
   const { writer, count, add } = opened(t);
-  const fold = () => writer.prepare('pragma wal_checkpoint(truncate)').get()?.busy;
+  const checkpoint = () => writer.prepare('pragma wal_checkpoint(truncate)').get()?.busy;
   writer.exec('pragma busy_timeout = 0');
   add();
   count();
-  assert.equal(fold(), 1, 'it is still being read');
+  assert.equal(checkpoint(), 1, 'the read transaction is still open');
   await setImmediate();
-  assert.equal(fold(), 0);
+  assert.equal(checkpoint(), 0);
 });
 
 test('a statement that fails leaves the reader usable', async (t) => {

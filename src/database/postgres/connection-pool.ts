@@ -2,44 +2,44 @@ import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
 
 export type PoolOptions = {
-  /** Connections that may be open at once. */
+  /** Maximum number of open connections. */
   connections: number;
-  /** `read-write`: of several hosts, the one that accepts writes. `any`: whichever answers. */
+  /** `read-write`: of several hosts, the one that accepts writes. `any`: the first one that responds. */
   role: 'read-write' | 'any';
 };
 
-/** The hosts of one URL, of which one is asked at a time. */
+/** Connections to one of the hosts of a URL at a time. */
 export type ConnectionPool = {
-  /** Connections to the host that is asked now. */
+  /** The driver's pool of connections to the current host. */
   pool(): postgres.Sql | Promise<postgres.Sql>;
-  /** Something failed on this pool that another host may not have. */
-  doubt(pool: postgres.Sql): void;
-  /** The host is silent: its connections may be dead without knowing. What still runs on them has some seconds. */
-  leave(pool: postgres.Sql): void;
+  /** Reports a failure that another host may not have. If the URL has several hosts, the pool is discarded. */
+  reportFailure(pool: postgres.Sql): void;
+  /** Closes the pool of an unresponsive host, whose connections may be dead. Running statements have 5 s to finish. */
+  discard(pool: postgres.Sql): void;
   close(): Promise<void>;
 };
 
 const CONNECT_TIMEOUT_SECONDS = 5;
 
-/** A host that has not said in this time whether it accepts writes is not waited for. */
+/** How long to wait for a host to report whether it accepts writes. */
 const PROBE_MS = 2_000;
 
-/** Where no host was found nobody looks for one again before this: a refused connection takes less than one. */
+/** Delay after a search for a host that found none, because a refused connection fails in less than a millisecond. */
 const PAUSE_MS = 200;
 
-/** Before a closed connection is tried again; the driver's own pause grows to 20 s, and a server is back sooner. */
+/** Delay before a reconnect. The driver's default grows to 20 s, but a restarted server is up sooner. */
 const RECONNECT_SECONDS = 0.1;
 
-/** No statement of ours examines more than a page or a batch; one that runs this long is stuck behind another. */
+/** Every statement reads at most a page or a batch, so one that runs this long is blocked by another. */
 export const STATEMENT_TIMEOUT_MS = 15_000;
 
-/** A process that was stopped in the middle of a transaction (Ctrl-Z, a frozen machine) must not keep others waiting. */
+/** A process that is suspended inside a transaction (Ctrl-Z, a frozen machine) must not block others. */
 const IDLE_TRANSACTION_MS = 15_000;
 
 /**
- * Every statement is written for an index and its order. Which way is the best is not asked of the statistics: a plan is
- * kept as long as its connection, and one that was made while a table was nearly empty would read all of it, and one
- * for an address with few matches would sort all those of a network.
+ * Every statement is written for an index and its order. The planner must not choose by statistics, because a plan is
+ * cached as long as its connection: a plan from when a table was nearly empty would scan the whole table, and a plan for
+ * an address with few matches would sort all matches of a network.
  */
 export const PLANNING = {
   enable_seqscan: 'off',
@@ -51,8 +51,8 @@ export const PLANNING = {
 };
 
 /**
- * One pool for one host. The driver can be given several hosts, but where none accepts writes it tries them without an
- * end, and it asks the first one to cancel statements of all.
+ * Opens one pool for one host. The driver accepts several hosts, but if none accepts writes it tries them without end,
+ * and it sends every cancel request to the first host.
  */
 export function openConnectionPool(url: string, { connections, role }: PoolOptions): ConnectionPool {
   const addresses = addressesIn(url);
@@ -62,7 +62,7 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
 
   function open(address: Address | undefined): postgres.Sql {
     return postgres(url, {
-      // As arrays, which its types do not know of, the driver takes them as they are: colons and all.
+      // In arrays, which the driver's types do not include, the driver uses the values unchanged, colons included.
       ...(address && { host: [address.host] as unknown as string, port: [address.port] as unknown as number }),
       max: connections,
       connect_timeout: CONNECT_TIMEOUT_SECONDS,
@@ -80,24 +80,24 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
     });
   }
 
-  async function find(): Promise<postgres.Sql> {
+  async function findHost(): Promise<postgres.Sql> {
     const pools = addresses.map(open);
     let found: postgres.Sql | null = null;
     try {
-      found = await Promise.any(pools.map((pool) => suitable(pool, role)));
-      if (isClosed) throw noAnswer();
+      found = await Promise.any(pools.map((pool) => requireRole(pool, role)));
+      if (isClosed) throw noResponse();
       current = found;
       return found;
     } catch (cause) {
       current = null;
       pausedUntil = Date.now() + PAUSE_MS;
-      throw noAnswer(cause instanceof AggregateError ? cause.errors[0] : cause);
+      throw noResponse(cause instanceof AggregateError ? cause.errors[0] : cause);
     } finally {
       for (const pool of pools) if (pool !== found || isClosed) void end(pool, 0);
     }
   }
 
-  function leave(pool: postgres.Sql): void {
+  function discard(pool: postgres.Sql): void {
     if (current !== pool) return;
     current = null;
     void end(pool, CONNECT_TIMEOUT_SECONDS);
@@ -106,14 +106,14 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
   return {
     pool() {
       if (current !== null) return current;
-      if (isClosed || Date.now() < pausedUntil) throw noAnswer();
-      current = addresses.length > 1 ? find() : open(addresses[0]);
+      if (isClosed || Date.now() < pausedUntil) throw noResponse();
+      current = addresses.length > 1 ? findHost() : open(addresses[0]);
       return current;
     },
-    doubt(pool) {
-      if (addresses.length > 1) leave(pool);
+    reportFailure(pool) {
+      if (addresses.length > 1) discard(pool);
     },
-    leave,
+    discard,
     async close() {
       isClosed = true;
       const pool = await Promise.resolve(current).catch(() => null);
@@ -122,16 +122,16 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
   };
 }
 
-export function noAnswer(cause?: unknown): AppError {
-  return new AppError('unavailable', 'PostgreSQL does not answer', { cause });
+export function noResponse(cause?: unknown): AppError {
+  return new AppError('unavailable', 'PostgreSQL does not respond', { cause });
 }
 
-async function suitable(pool: postgres.Sql, role: PoolOptions['role']): Promise<postgres.Sql> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(noAnswer()), PROBE_MS);
+async function requireRole(pool: postgres.Sql, role: PoolOptions['role']): Promise<postgres.Sql> {
+  const timeout = Promise.withResolvers<never>();
+  const timer = setTimeout(() => timeout.reject(noResponse()), PROBE_MS);
   try {
-    const [row] = await Promise.race([pool.unsafe('show transaction_read_only'), late.promise]);
-    if (role === 'read-write' && row?.transaction_read_only !== 'off') throw noAnswer();
+    const [row] = await Promise.race([pool.unsafe('show transaction_read_only'), timeout.promise]);
+    if (role === 'read-write' && row?.transaction_read_only !== 'off') throw noResponse();
     return pool;
   } finally {
     clearTimeout(timer);
@@ -148,7 +148,7 @@ const AUTHORITY = /^[a-z]+:\/\/(?:[^/?#]*@)?([^/?#]+)/i;
 const ADDRESS = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/;
 const PORT = 5432;
 
-/** Empty where the driver reads the URL itself: no host, or the path of a socket. It does not understand IPv6. */
+/** Empty if the driver can parse the host of the URL itself: one name or IPv4 address, or none. It cannot parse IPv6. */
 function addressesIn(url: string): Address[] {
   const parts = AUTHORITY.exec(url)?.[1]?.split(',') ?? [];
   if (parts.length === 1 && !parts[0]?.startsWith('[')) return [];

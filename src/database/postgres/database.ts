@@ -1,51 +1,63 @@
 import type postgres from 'postgres';
-import { noAnswer, openConnectionPool, type PoolOptions, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
-import { CANCELLED, CONFLICTS, codeOf, explained, isLost, isOfHost, isSilence } from './faults.ts';
+import type { PoolOptions } from './connection-pool.ts';
+import { noAnswer, noResponse, openConnectionPool, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
+import {
+  CANCELLED,
+  CONFLICTS,
+  codeOf,
+  explained,
+  isConnectionLost,
+  isHostFailure,
+  isLost,
+  isOfHost,
+  isSilence,
+  isTimeout,
+} from './faults.ts';
 import { arrayLiteral, type Param, type Scalar } from './parameters.ts';
 
 /** Where statements run: the pool, or the one connection of a transaction. */
 export type Session = {
-  /** The rows as arrays. An abort cancels the statement on the server and throws the signal's reason. */
+  /** Returns rows as arrays. An abort cancels the statement on the server and throws the signal's reason. */
   query<Row extends unknown[]>(sql: string, params?: readonly Param[], signal?: AbortSignal): Promise<Row[]>;
-  /** How many rows were changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, params?: readonly Param[]): Promise<number>;
 };
 
 export type Transaction = Session & {
-  /** `copy … from stdin` with this text. */
+  /** Runs `copy … from stdin` with this text. */
   copyIn(sql: string, text: string): Promise<void>;
 };
 
 export type Database = Session & {
-  /** All of it or nothing. `work` runs again when the server gave it up in favour of another transaction. */
+  /** Runs `work` in a transaction, again if the server aborts it because of a conflict with another transaction. */
   transaction<T>(work: (session: Transaction) => Promise<T>): Promise<T>;
-  /** Runs a file of statements, in a transaction of its own, without a limit of time. */
+  /** Runs a file of statements in a transaction without a statement timeout. */
   script<T>(work: (session: Session & { exec(sql: string): Promise<void> }) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 };
 
 export type DatabaseOptions = PoolOptions & {
-  /** How long a statement of its own may take, and a transaction may wait for its connection. */
+  /** How long a statement outside a transaction may take, and how long a transaction may wait for a connection. */
   waitMs?: number;
 };
 
 const WAIT_MS = 5_000;
 
-/** The server ends a statement in time; where it does not, it has gone. */
+/** The server cancels a statement after its timeout. If it does not, it is unresponsive. */
 const TRANSACTION_WAIT_MS = STATEMENT_TIMEOUT_MS + WAIT_MS;
 
 /**
- * A batch grows tables within seconds from nothing to a size for which a plan that was kept is wrong, and planning is
- * little beside it.
+ * An import grows an empty table within seconds to a size for which a cached plan is wrong. Planning is cheap compared to
+ * a batch.
  */
 const FRESH_PLANS = 'set local plan_cache_mode = force_custom_plan';
 
-/** A transaction that lost against another is tried so many times in all. */
+/** How often a transaction is tried in all if it conflicts with others. */
 const ATTEMPTS = 5;
 
 type Connection = postgres.Sql | postgres.TransactionSql;
 
-/** A pool of connections to one server, or to the right one of several. Nothing is connected before the first statement. */
+/** A database over a connection pool. The first statement opens the first connection. */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const { waitMs = WAIT_MS } = options;
   const hosts = openConnectionPool(url, options);
@@ -55,15 +67,18 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     try {
       return await work(pool);
     } catch (error) {
-      if (isSilence(error)) hosts.leave(pool);
-      else if (isOfHost(error)) hosts.doubt(pool);
+      if (isTimeout(error)) hosts.discard(pool);
+      else if (isHostFailure(error)) hosts.reportFailure(pool);
       throw error;
     }
   }
 
-  /** A cancel request names a connection, not a statement: it may come late and meet the next one, which is asked again. */
-  function once<Result>(ask: (connection: Connection) => Pending<Result>, signal?: AbortSignal): Promise<Result> {
-    const attempt = () => onPool((pool) => answered(ask(pool), waitMs, signal));
+  /** A cancel request identifies a connection, not a statement. A late one cancels the next statement, which is retried. */
+  function retryCancelled<Result>(
+    start: (connection: Connection) => Pending<Result>,
+    signal?: AbortSignal,
+  ): Promise<Result> {
+    const attempt = () => onPool((pool) => settled(start(pool), waitMs, signal));
     return attempt().catch((error) => {
       if (codeOf(error) !== CANCELLED) throw error;
       return attempt();
@@ -72,12 +87,12 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
 
   return {
     query: <Row extends unknown[]>(text: string, params: readonly Param[] = [], signal?: AbortSignal) =>
-      once((sql) => prepared(sql, text, params).values(), signal) as Promise<unknown> as Promise<Row[]>,
+      retryCancelled((sql) => prepared(sql, text, params).values(), signal) as Promise<unknown> as Promise<Row[]>,
 
-    run: async (text, params = []) => (await once((sql) => prepared(sql, text, params))).count,
+    run: async (text, params = []) => (await retryCancelled((sql) => prepared(sql, text, params))).count,
 
     async transaction(work) {
-      const givesUpAt = Date.now() + STATEMENT_TIMEOUT_MS;
+      const deadlineMs = Date.now() + STATEMENT_TIMEOUT_MS;
       for (let attempt = 1; ; attempt++) {
         try {
           return await onPool((pool) =>
@@ -88,7 +103,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
             }),
           );
         } catch (error) {
-          if (attempt === ATTEMPTS || Date.now() > givesUpAt || !CONFLICTS.has(codeOf(error))) throw error;
+          if (attempt === ATTEMPTS || Date.now() > deadlineMs || !CONFLICTS.has(codeOf(error))) throw error;
         }
       }
     },
@@ -106,7 +121,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   };
 }
 
-/** Gives up when there is no connection in time (one that is had later is given back unused), or the server has gone. */
+/** Fails if no connection is free in time (a later one is returned to the pool unused) or if the connection is lost. */
 async function begin<T>(
   pool: postgres.Sql,
   waitMs: number,
@@ -116,17 +131,17 @@ async function begin<T>(
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = true;
-    failed.reject(noAnswer());
+    failed.reject(noResponse());
   }, waitMs);
   const done = pool.begin(async (connection) => {
     clearTimeout(timer);
-    if (isLate) throw noAnswer();
+    if (isLate) throw noResponse();
     try {
       return await work(connection);
     } catch (error) {
-      if (!isLost(error)) throw error;
-      // The driver would send a rollback: never answered on a silent connection, and on a closed one the end of the
-      // process ("Cannot read properties of null"). So it never hears of the error.
+      if (!isConnectionLost(error)) throw error;
+      // The error is hidden from the driver, which would send a rollback. On an unresponsive connection it would wait
+      // without end, and on a closed one it would end the process ("Cannot read properties of null").
       failed.reject(error);
       return new Promise<never>(() => {});
     }
@@ -143,8 +158,8 @@ async function begin<T>(
 function sessionOn(sql: Connection, waitMs?: number): Transaction {
   return {
     query: <Row extends unknown[]>(text: string, params: readonly Param[] = []) =>
-      answered(prepared(sql, text, params).values(), waitMs) as Promise<unknown> as Promise<Row[]>,
-    run: async (text, params = []) => (await answered(prepared(sql, text, params), waitMs)).count,
+      settled(prepared(sql, text, params).values(), waitMs) as Promise<unknown> as Promise<Row[]>,
+    run: async (text, params = []) => (await settled(prepared(sql, text, params), waitMs)).count,
     async copyIn(text, rows) {
       try {
         const stream = await sql.unsafe(text).writable();
@@ -165,21 +180,22 @@ function prepared(sql: Connection, text: string, params: readonly Param[]) {
   return sql.unsafe(text, encoded, { prepare: true });
 }
 
-/** A statement as the driver has it: `state` once it was sent, `active` while it is the one being answered. */
+/** A statement of the driver: it has a `state` after it was sent, and is `active` while the server executes it. */
 type Pending<Result> = Promise<Result> & {
   state?: unknown;
   active?: boolean;
   canceller?: ((pending: unknown) => Promise<unknown>) | null;
 };
 
-function answered<Result>(pending: Pending<Result>, waitMs?: number, signal?: AbortSignal): Promise<Result> {
+/** Waits for a statement, but no longer than `waitMs` and not after an abort. */
+function settled<Result>(pending: Pending<Result>, waitMs?: number, signal?: AbortSignal): Promise<Result> {
   return new Promise<Result>((resolve, reject) => {
     const giveUp = (reason: unknown) => {
       cancel(pending);
       settle(() => reject(reason));
     };
     const abort = () => giveUp(signal?.reason);
-    const timer = waitMs === undefined ? undefined : setTimeout(() => giveUp(noAnswer()), waitMs);
+    const timer = waitMs === undefined ? undefined : setTimeout(() => giveUp(noResponse()), waitMs);
     const settle = (how: () => void) => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
@@ -195,9 +211,9 @@ function answered<Result>(pending: Pending<Result>, waitMs?: number, signal?: Ab
 }
 
 /**
- * Not by the driver's own `cancel`: it drops the promise of its request, so that a server that has gone would end the
- * process. And not where others of the connection are still before it: the driver would take the answer to it for the
- * answer to the next.
+ * Does not use the driver's own `cancel`, which ignores the promise of its request: an unreachable server would end the
+ * process. A statement that waits behind others on its connection is not cancelled, because the driver would assign its
+ * response to the next statement.
  */
 function cancel(pending: Pending<unknown>): void {
   pending.catch(() => {});

@@ -1,10 +1,10 @@
-/** What a statement may be given: arrays go to `unnest($1::bigint[])`. */
+/** The parameters of a statement. Arrays are for `unnest($1::bigint[])`. */
 export type Scalar = string | number | boolean | null | Uint8Array;
 export type Param = Scalar | readonly Scalar[];
 
 /**
- * An array as PostgreSQL writes it. The driver would take the type of an array from its first element; as text the
- * server tells it from the statement.
+ * An array literal of PostgreSQL. The driver would infer the type of an array from its first element; for a text the
+ * server infers it from the statement.
  */
 export function arrayLiteral(values: readonly Scalar[]): string {
   return `{${values.map(element).join(',')}}`;
@@ -16,7 +16,7 @@ function element(value: Scalar): string {
   return typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value);
 }
 
-/** Rows as one array per column, for `unnest`: a statement has few parameters however many rows there are. */
+/** Rows as one array per column, for `unnest`: the number of parameters does not depend on the number of rows. */
 export function columns<Item>(count: number, items: readonly Item[], rowOf: (item: Item) => Scalar[]): Scalar[][] {
   const all: Scalar[][] = Array.from({ length: count }, () => []);
   for (const item of items) {
@@ -26,7 +26,7 @@ export function columns<Item>(count: number, items: readonly Item[], rowOf: (ite
   return all;
 }
 
-/** Messages may quote what came from outside, and PostgreSQL keeps no NUL in a text. */
+/** Messages may quote external data, and PostgreSQL stores no NUL in a text. */
 export function withoutNul<Text extends string | null>(text: Text): Text {
   return (text?.replaceAll('\0', '\ufffd') ?? null) as Text;
 }

@@ -2,7 +2,7 @@ import { AppError } from '../../core/errors.ts';
 import { type Migration, pendingMigrations, readMigrations } from '../migrations.ts';
 import type { Database, Session } from './database.ts';
 
-/** Any number that no other program takes in this database: the letters of "urlw". */
+/** A number that no other program uses for a lock in this database: the letters of "urlw". */
 const LOCK = 0x75_72_6c_77;
 
 const MIGRATIONS = `
@@ -10,7 +10,7 @@ const MIGRATIONS = `
     number integer primary key, name text not null, breaking boolean not null,
     applied_at timestamptz not null default now())`;
 
-/** Brings the database to this program's schema. Several nodes may start at once: the lock lets one of them through. */
+/** Applies pending migrations. If several nodes start at the same time, the lock admits one of them. */
 export async function migrate(db: Database): Promise<void> {
   const known = readMigrations('postgres');
   if ((await pending(db, known)).length === 0) return;
@@ -29,8 +29,8 @@ export async function migrate(db: Database): Promise<void> {
 }
 
 async function pending(session: Session, known: readonly Migration[]): Promise<Migration[]> {
-  const [[isThere]] = (await session.query<[boolean]>(`select to_regclass('migrations') is not null`)) as [[boolean]];
-  const applied = isThere
+  const [[exists]] = (await session.query<[boolean]>(`select to_regclass('migrations') is not null`)) as [[boolean]];
+  const applied = exists
     ? await session.query<[number, string, boolean]>('select number, name, breaking from migrations')
     : [];
   return pendingMigrations(
@@ -39,10 +39,10 @@ async function pending(session: Session, known: readonly Migration[]): Promise<M
   );
 }
 
-/** A table that is there while data is moved into the database. */
+/** A table that exists while data is copied into the database. */
 export const MOVE_MARK = 'move_in_progress';
 
-/** A server would answer from half of the data, and what it writes would be lost. */
+/** A server would return incomplete data, and its writes would be lost. */
 export async function refuseHalfMoved(session: Session): Promise<void> {
   const [[isMarked]] = (await session.query(`select to_regclass('${MOVE_MARK}') is not null`)) as [[boolean]];
   if (isMarked) {

@@ -4,28 +4,28 @@ import { type Database, openDatabase, type Session } from './database.ts';
 import type { Param } from './parameters.ts';
 import { MOVE_MARK, migrate } from './schema.ts';
 
-/** The tables of a database that data is moved into. */
+/** The tables of a database that data is copied into. */
 export type Tables = {
   rows(table: Table, range: Range): Promise<Row[]>;
-  /** Puts these rows in the place of what is in the range. */
+  /** Replaces the rows of the range. */
   replace(table: Table, range: Range, rows: readonly Row[]): Promise<void>;
-  /** New rows get ids after the greatest; from now on servers may start. */
+  /** Sets the id sequences after the greatest ids, and allows servers to start. */
   finish(tables: readonly Table[]): Promise<void>;
   close(): Promise<void>;
 };
 
-/** One at a time: rows are read and written in the order of their keys. */
+/** One connection, because pages are read and written sequentially. */
 const CONNECTIONS = 1;
 
-const IS_FILLED =
+const HAS_DATA =
   'select exists (select 1 from urls) or exists (select 1 from accounts) or exists (select 1 from feeds)';
 
-/** Only a new database is filled, or one whose filling was cut off: anything else may be somebody's data. */
+/** Accepts only an empty database, or one with an unfinished copy, so that no other data is overwritten. */
 export async function openTables(url: string): Promise<Tables> {
   const db = openDatabase(url, { connections: CONNECTIONS, role: 'read-write' });
   try {
     await migrate(db);
-    await mark(db);
+    await markMove(db);
   } catch (error) {
     await db.close();
     throw error;
@@ -49,12 +49,12 @@ export async function openTables(url: string): Promise<Tables> {
   };
 }
 
-async function mark(db: Database): Promise<void> {
+async function markMove(db: Database): Promise<void> {
   await db.script(async (session) => {
     const [[isMarked]] = (await session.query(`select to_regclass('${MOVE_MARK}') is not null`)) as [[boolean]];
     if (isMarked) return;
-    const [[isFilled]] = (await session.query(IS_FILLED)) as [[boolean]];
-    if (isFilled) throw new AppError('bad_request', 'That database holds data already: move into a new, empty one');
+    const [[hasData]] = (await session.query(HAS_DATA)) as [[boolean]];
+    if (hasData) throw new AppError('bad_request', 'The target database already contains data: use a new, empty one');
     await session.exec(`create table ${MOVE_MARK} (started_at timestamptz not null default now())`);
   });
 }
@@ -69,10 +69,10 @@ function rowsOf(session: Session, table: Table, range: Range): Promise<Row[]> {
 
 function condition({ key }: Table, { after, upTo }: Range): { where: string; params: Param[] } {
   const params: Param[] = [];
-  const place = (cells: Row) => cells.map((cell) => `$${params.push(cell)}`).join();
+  const addParams = (cells: Row) => cells.map((cell) => `$${params.push(cell)}`).join();
   const bounds = [
-    ...(after === null ? [] : [`(${key.join()}) > (${place(after)})`]),
-    ...(upTo === null ? [] : [`(${key.join()}) <= (${place(upTo)})`]),
+    ...(after === null ? [] : [`(${key.join()}) > (${addParams(after)})`]),
+    ...(upTo === null ? [] : [`(${key.join()}) <= (${addParams(upTo)})`]),
   ];
   return { where: bounds.length === 0 ? '' : `where ${bounds.join(' and ')}`, params };
 }

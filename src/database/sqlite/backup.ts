@@ -6,11 +6,11 @@ import { type Part, partOfMigration } from '../migrations.ts';
 import { type Database, openReader, withWriter } from './database.ts';
 import { prepareDatabaseFile } from './database-file.ts';
 
-// A backup is one database: the intelligence file copied page by page, as fast as the disk, and the few small tables of
-// control beside its own. Names must not clash; only `migrations` is in both files, and its numbers run on over both.
-// `backup_tables` says which tables came from control.
+// A backup is one database: the intelligence file copied page by page, plus the small tables of control. Table names must
+// not clash. Only `migrations` is in both files, with numbers that are unique over both. `backup_tables` lists the tables
+// of control.
 
-/** Writes both databases to an empty file, each as it was at one moment; others may read and write meanwhile. */
+/** Writes a consistent copy of each database to an empty file, while other processes may read and write. */
 export async function backupSqlite(from: DataFiles, to: string, onProgress: (share: number) => void): Promise<void> {
   prepareDatabaseFile('intelligence', from.intelligence);
   prepareDatabaseFile('control', from.control);
@@ -19,7 +19,7 @@ export async function backupSqlite(from: DataFiles, to: string, onProgress: (sha
   withWriter(to, (db) => {
     attach(db, from.control);
     db.transaction(() => addControl(db));
-    // Back from the write-ahead log, which was copied as a setting: a backup is one file.
+    // The copy is in WAL mode like its source. A backup must be a single file without a log.
     db.exec('detach source; pragma journal_mode = delete');
   });
 }
@@ -29,7 +29,7 @@ export function restoreSqlite(from: string, to: DataFiles): void {
   withWriter(to.control, (db) => {
     attach(db, from);
     requireBackup(db);
-    db.transaction(() => takeControl(db));
+    db.transaction(() => extractControl(db));
   });
   copyFileSync(from, to.intelligence, constants.COPYFILE_FICLONE);
   chmodSync(to.intelligence, FILE_MODE); // the copy has the mode of the backup
@@ -41,15 +41,15 @@ const CONTROL_TABLES = `
 
 function addControl(db: Database): void {
   db.exec('create table backup_tables (name text primary key) strict');
-  const remember = db.prepare('insert into backup_tables values (?)');
+  const record = db.prepare('insert into backup_tables values (?)');
   for (const [name] of db.prepare<[string]>(CONTROL_TABLES).all()) {
     copyTable(db, name);
-    remember.run(name);
+    record.run(name);
   }
   db.exec('insert into migrations select * from source.migrations');
 }
 
-function takeControl(db: Database): void {
+function extractControl(db: Database): void {
   for (const [name] of db.prepare<[string]>('select name from source.backup_tables').all()) copyTable(db, name);
   copyTable(db, 'migrations');
   keepMigrationsOf(db, 'control');
@@ -68,11 +68,11 @@ function keepMigrationsOf(db: Database, part: Part): void {
   }
 }
 
-// The table before its indexes; those that SQLite makes itself have no text.
+// The table before its indexes. Indexes that SQLite creates itself have no SQL text.
 const DEFINITIONS = `
   select sql from source.sqlite_schema where tbl_name = ? and sql is not null order by type = 'table' desc`;
 
-/** From the attached database, with its indexes. The names are our own, from our migrations. */
+/** Copies a table with its indexes from the attached database. All names come from our migrations. */
 function copyTable(db: Database, name: string): void {
   for (const [sql] of db.prepare<[string]>(DEFINITIONS).all(name)) db.exec(sql);
   db.exec(`insert into main.${name} select * from source.${name}`);
@@ -80,10 +80,10 @@ function copyTable(db: Database, name: string): void {
 
 function requireBackup(db: Database): void {
   const found = db.prepare<[1]>("select 1 from source.sqlite_schema where name = 'backup_tables'").get();
-  if (found === undefined) throw new AppError('bad_request', 'it was not made by urlwarden backup');
+  if (found === undefined) throw new AppError('bad_request', 'it was not created by urlwarden backup');
 }
 
-/** Nothing can be written to what is attached. */
+/** Attaches a database read-only. */
 function attach(db: Database, path: string): void {
   db.prepare('attach ? as source').run(`${pathToFileURL(path).href}?mode=ro`);
 }

@@ -5,7 +5,7 @@ import { FILE_MODE } from '../data-folder.ts';
 import { type Migration, type Part, pendingMigrations, readMigrations } from '../migrations.ts';
 import { type Database, openReader, type Reader, withWriter } from './database.ts';
 
-/** What the entry file of a writer thread gets as its `workerData`. */
+/** The `workerData` of a writer thread. */
 export type WriterData = { part: Part; path: string };
 
 /** A database file of the data folder. `Writes` are the tasks of its writer thread. */
@@ -13,11 +13,11 @@ export type DatabaseFile<Writes> = {
   /** Reads, on the calling thread. */
   db: Reader;
   /**
-   * Writes happen on a thread of their own: a wait for the transaction of another process would block every answer of
-   * this one. A read after a write sees it.
+   * Writes run on a separate thread, because waiting for a transaction of another process would block all requests.
+   * A read after a write sees it.
    */
   write: CallTask<Writes>;
-  /** Throws when the file was moved or replaced: an open file would go on answering with data that never changes. */
+  /** Throws if the file was moved or replaced: the open file would return data that never changes. */
   checkFile(): void;
   close(): Promise<void>;
 };
@@ -27,32 +27,34 @@ export function openDatabaseFile<Writes>(part: Part, path: string, writer: URL):
   prepareDatabaseFile(part, path);
   const db = openReader(path);
   const thread = createWorkerThread<Writes>(writer, { part, path } satisfies WriterData);
-  const opened = statSync(path).ino;
+  const openedInode = statSync(path).ino;
   return {
     db,
     write: (name, ...args) => thread.call(name, ...args).finally(db.renew),
 
     checkFile() {
-      const current = statSync(path, { throwIfNoEntry: false })?.ino;
-      if (current !== opened) throw new AppError('unavailable', `${path} was removed or replaced: restart the server`);
+      const inode = statSync(path, { throwIfNoEntry: false })?.ino;
+      if (inode !== openedInode) {
+        throw new AppError('unavailable', `${path} was removed or replaced: restart the server`);
+      }
     },
 
     async close() {
-      // The reader first: the last connection to close writes the log back into the file, and only a writer can.
+      // The writer closes last: the last connection runs the final checkpoint, which a reader cannot.
       db.close();
       await thread.close();
     },
   };
 }
 
-/** Makes the file when it is missing and brings it to this program's schema. */
+/** Creates the file if it is missing, and applies pending migrations. */
 export function prepareDatabaseFile(part: Part, path: string): void {
-  makeFile(path);
+  createFile(path);
   withWriter(path, (db) => migrate(db, part));
 }
 
-/** SQLite would make it readable by all; its log and shared memory take the mode of the file. */
-function makeFile(path: string): void {
+/** SQLite would make the file readable by all users. The log and the shared memory get the mode of the file. */
+function createFile(path: string): void {
   try {
     closeSync(openSync(path, 'a', FILE_MODE));
   } catch (cause) {
@@ -60,7 +62,7 @@ function makeFile(path: string): void {
   }
 }
 
-/** Brings the database to this program's schema. Several processes may race: the write lock lets one of them through. */
+/** Applies pending migrations. If several processes start at the same time, the write lock admits one of them. */
 export function migrate(db: Database, part: Part): void {
   db.exec(`create table if not exists migrations (
     number integer primary key, name text not null, breaking integer not null, applied_ts integer not null) strict`);

@@ -4,52 +4,52 @@ import { createReadTransaction } from './read-transaction.ts';
 
 export type Params = SQLInputValue[] | [Record<string, SQLInputValue>];
 
-/** A prepared statement whose rows are arrays: half the cost of objects on the hot path. */
+/** A prepared statement that returns rows as arrays, at half the cost of objects. */
 export type Query<Row extends unknown[]> = {
   get(...params: Params): Row | undefined;
   all(...params: Params): Row[];
-  /** How many rows were changed. */
+  /** Returns the number of changed rows. */
   run(...params: Params): number;
-  /** Adds one row and gives its id: `returning` would go through a table of its own. */
+  /** Inserts one row and returns its id. `returning` would use a temporary table. */
   insert(...params: Params): number;
 };
 
 export type Database = {
   prepare<Row extends unknown[] = never>(sql: string): Query<Row>;
   exec(sql: string): void;
-  /** Takes the write lock at once, so that no statement inside can fail for want of it. */
+  /** Takes the write lock first, so that no statement inside can fail to get it. */
   transaction<T>(work: () => T): T;
-  /** Copies the whole database, as it is now, page by page to a file. `onProgress` hears the share that is done. */
+  /** Copies the current state of the whole database to a file, page by page. `onProgress` receives the finished share. */
   copyTo(path: string, onProgress: (share: number) => void): Promise<void>;
   close(): void;
 };
 
-/** Sees one state of the database in all that is read in one go: see `turn-snapshot.ts`. */
+/** All statements in one run of the event loop see the same state: see `read-transaction.ts`. */
 export type Reader = Database & {
-  /** The next statement sees what was written by now. */
+  /** The next statement sees all writes up to now. */
   renew(): void;
 };
 
-/** How long a writer waits for another process's transaction; imports keep theirs below half a second. */
+/** How long a writer waits for a transaction of another process. Transactions of imports take less than half a second. */
 const WRITE_WAIT_MS = 10_000;
 
 /**
- * So much of the file is read through a mapping, at 22 µs a look-up instead of 31; SQLite allows no more than 2 GiB. What
- * lies behind is read as ever. Only by readers: a writer would have to write through the mapping's back.
+ * Readers map this part of the file into memory: a lookup takes 22 µs instead of 31. SQLite allows at most 2 GiB; the rest
+ * is read normally. Only readers use a mapping, because a writer would change the file behind it.
  */
 const MAPPED_BYTES = 2 ** 31 - 2 ** 16;
 
-/** Pages of 4 KiB copied in one go, on another thread: 8 MB. Measured on 1 GB: 2.0 s. */
+/** Pages of 4 KiB per copy step, on another thread: 8 MB. Measured on 1 GB: 2.0 s. */
 const COPY_PAGES = 2_000;
 
 export function openWriter(path: string): Database {
   const database = databaseOf(connect(path, false));
-  // NORMAL: a killed process loses nothing; a power cut may lose the newest transactions, never the file.
+  // NORMAL: a killed process loses nothing. A power failure may lose the newest transactions but never corrupts the file.
   database.exec('pragma journal_mode = wal; pragma synchronous = normal');
   return database;
 }
 
-/** For work that is done at once, on the calling thread. */
+/** For short work on the calling thread. */
 export function withWriter(path: string, work: (db: Database) => void): void {
   const db = openWriter(path);
   try {
@@ -74,11 +74,11 @@ export function openReader(path: string): Reader {
   };
 }
 
-/** For reading while nobody else can open the database at all; null when somebody has it open. */
-export function openAlone(path: string): Database | null {
+/** For reading while no other process can open the database; null if another process has it open. */
+export function openExclusive(path: string): Database | null {
   const database = databaseOf(connect(path, false, 0));
   try {
-    // Before the first read, so that the log is had exclusively too (https://www.sqlite.org/wal.html, "without shared memory").
+    // Before the first read, so that the log is locked too (https://www.sqlite.org/wal.html, "without shared memory").
     database.exec('pragma locking_mode = exclusive; begin immediate; commit');
     return database;
   } catch (error) {
@@ -88,7 +88,7 @@ export function openAlone(path: string): Database | null {
   }
 }
 
-/** For reading what is there now, whatever others write meanwhile. The log is not folded back before it is closed. */
+/** For reading the current state while others write. The log is not checkpointed until the snapshot is closed. */
 export function openSnapshot(path: string): Database {
   const database = databaseOf(connect(path, true));
   database.exec('begin; select count(*) from sqlite_schema');
@@ -99,7 +99,7 @@ function connect(path: string, readOnly: boolean, timeout = WRITE_WAIT_MS): Data
   return guarded(() => new DatabaseSync(path, { readOnly, timeout }));
 }
 
-/** `before` is called before every prepared statement that is run. */
+/** `before` is called before each execution of a prepared statement. */
 function databaseOf(db: DatabaseSync, before: () => void = () => {}): Database {
   const exec = (sql: string) => guarded(() => db.exec(sql));
   return {
@@ -121,8 +121,8 @@ function databaseOf(db: DatabaseSync, before: () => void = () => {}): Database {
       }
     },
     async copyTo(to, onProgress) {
-      // Inside a read transaction the copy sees one state. Without it SQLite begins again whenever another process has
-      // written: 134 times in a minute, and no end, beside a write every 5 ms; with it 1 GB took 2 s.
+      // In a read transaction the copy sees one state. Without it SQLite restarts the copy after each write of another
+      // process: with a write every 5 ms it restarted 134 times in a minute and did not end. With it 1 GB took 2 s.
       exec('begin; select count(*) from sqlite_schema');
       try {
         const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) =>
@@ -138,10 +138,10 @@ function databaseOf(db: DatabaseSync, before: () => void = () => {}): Database {
   };
 }
 
-/** No function inside a function for each call: this is the hot path. */
+/** The try blocks are repeated to avoid a closure per call on the hot path. */
 function query<Row extends unknown[]>(statement: StatementSync, before: () => void): Query<Row> {
   statement.setReturnArrays(true);
-  // The driver types rows as objects whatever setReturnArrays says.
+  // The driver's types are objects even after setReturnArrays.
   return {
     get(...params) {
       try {
@@ -179,9 +179,9 @@ function query<Row extends unknown[]>(statement: StatementSync, before: () => vo
 }
 
 /**
- * Primary result codes (https://www.sqlite.org/rescode.html) that say something about the file, the disk or other
- * processes: PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, AUTH, NOTADB.
- * All others are mistakes of ours.
+ * Primary result codes (https://www.sqlite.org/rescode.html) of problems with the file, the disk or other processes:
+ * PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, AUTH, NOTADB.
+ * All other codes are bugs.
  */
 const UNAVAILABLE_CODES = new Set([3, 5, 6, 7, 8, 10, 11, 13, 14, 15, 22, 23, 26]);
 
@@ -196,5 +196,5 @@ function guarded<T>(work: () => T): T {
 function explained(error: unknown): unknown {
   const errcode = (error as { errcode?: number }).errcode;
   if (errcode === undefined || !UNAVAILABLE_CODES.has(errcode & 0xff)) return error;
-  return new AppError('unavailable', `The database does not answer: ${(error as Error).message}`, { cause: error });
+  return new AppError('unavailable', `The database is unavailable: ${(error as Error).message}`, { cause: error });
 }

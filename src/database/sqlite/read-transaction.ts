@@ -1,15 +1,15 @@
 import type { DatabaseSync } from 'node:sqlite';
 
 /**
- * One read transaction for all that is read in one go: by a callback of the event loop and the promises and ticks that wait
- * when it first reads. Beginning and ending one costs 9 µs of system calls, more than the look-up of a URL itself, and under
- * load all requests of a turn are answered in one go (`http/turn.ts`). It ends before the loop looks for more: nothing is held
- * while others wait, the write-ahead log can be folded back, and no answer is older than its question.
+ * One read transaction for all reads in one callback of the event loop, including the promises and ticks that are queued at
+ * its first read. Beginning and ending a transaction costs 9 µs of system calls, more than the lookup of a URL, and under
+ * load requests are handled in batches (`http/request-batching.ts`). The transaction ends before the loop polls for new
+ * events, so checkpoints of the write-ahead log are not blocked, and no response is older than its request.
  */
 export type ReadTransaction = {
-  /** Before every statement. */
+  /** Called before every statement. */
   begin(): void;
-  /** The next statement sees what was written by now. */
+  /** The next statement sees all writes up to now. */
   end(): void;
 };
 
@@ -21,7 +21,7 @@ export function createReadTransaction(db: DatabaseSync): ReadTransaction {
   function end(): void {
     if (!isOpen) return;
     isOpen = false;
-    if (db.isTransaction) commit.run(); // an error of the disk has ended it before
+    if (db.isTransaction) commit.run(); // a disk error may have ended it
   }
 
   return {
