@@ -1,4 +1,4 @@
-/** One case of the search key `ip`; without `canonical` and `cost` it is refused. */
+/** One case of the search key `ip`; a case without `canonical` and `cost` is refused. */
 export type NetworkCase = { id: string; input: string; canonical?: string; cost?: number; why: string };
 
 /** The whole string is one address or one network. */
@@ -50,9 +50,9 @@ export const c2: readonly NetworkCase[] = [
   { id: 'C2-12', input: '192.168.010.1', why: 'a leading zero' },
   { id: 'C2-13', input: '192.0.2.00', why: 'two zeros' },
   { id: 'C2-14', input: '00.0.0.0', why: 'zeros first' },
-  { id: 'C2-15', input: '192.0.2.256', why: 'too large' },
+  { id: 'C2-15', input: '192.0.2.256', why: 'an octet too large' },
   { id: 'C2-16', input: '192.0.2.1000', why: 'four digits' },
-  { id: 'C2-17', input: '999.0.0.1', why: 'too large first' },
+  { id: 'C2-17', input: '999.0.0.1', why: 'the first octet too large' },
   { id: 'C2-18', input: '10/8', why: 'a short network' },
   { id: 'C2-19', input: '10./8', why: 'a shorter one' },
   { id: 'C2-20', input: '192.0.2/24', why: 'three parts with a prefix' },
@@ -72,7 +72,7 @@ export const c2: readonly NetworkCase[] = [
   { id: 'C2-34', input: '1 92.0.2.1', why: 'a space inside' },
 ];
 
-/** IPv6 is RFC 4291, written back as RFC 5952. */
+/** IPv6 is parsed by RFC 4291 and formatted by RFC 5952. */
 export const c3: readonly NetworkCase[] = [
   { id: 'C3-01', input: '2001:DB8:0::1', canonical: '2001:db8::1', cost: 1, why: 'any case, shortest text' },
   { id: 'C3-02', input: '::', canonical: '::', cost: 1, why: 'all zeros' },
@@ -133,13 +133,19 @@ export const c3: readonly NetworkCase[] = [
     cost: 1,
     why: 'a neighbour of the mapped range',
   },
-  { id: 'C3-18', input: '::1:ffff:192.0.2.1', canonical: '::1:ffff:c000:201', cost: 1, why: 'another' },
+  {
+    id: 'C3-18',
+    input: '::1:ffff:192.0.2.1',
+    canonical: '::1:ffff:c000:201',
+    cost: 1,
+    why: 'another neighbour of the mapped range',
+  },
   { id: 'C3-19', input: 'fe80::1%eth0', why: 'a zone id' },
-  { id: 'C3-20', input: 'fe80::1%25eth0', why: 'an escaped one' },
-  { id: 'C3-21', input: 'fe80::%', why: 'an empty one' },
+  { id: 'C3-20', input: 'fe80::1%25eth0', why: 'an escaped zone id' },
+  { id: 'C3-21', input: 'fe80::%', why: 'an empty zone id' },
   { id: 'C3-22', input: ':', why: 'one colon' },
-  { id: 'C3-23', input: ':::', why: 'three' },
-  { id: 'C3-24', input: '::::', why: 'four' },
+  { id: 'C3-23', input: ':::', why: 'three colons' },
+  { id: 'C3-24', input: '::::', why: 'four colons' },
   { id: 'C3-25', input: '1::2::3', why: 'two gaps' },
   { id: 'C3-26', input: '1:2:3:4:5:6:7', why: 'seven groups' },
   { id: 'C3-27', input: '1:2:3:4:5:6:7:8:9', why: 'nine groups' },
@@ -179,9 +185,9 @@ export const c4: readonly NetworkCase[] = [
   { id: 'C4-10', input: 'ffff::/0', canonical: '::/0', cost: 65, why: 'no bits' },
   { id: 'C4-11', input: '2001:DB8::/32', canonical: '2001:db8::/32', cost: 33, why: 'upper case' },
   { id: 'C4-12', input: '192.0.2.0/', why: 'empty' },
-  { id: 'C4-13', input: '192.0.2.0/33', why: 'too large' },
-  { id: 'C4-14', input: '2001:db8::/129', why: 'too large' },
-  { id: 'C4-15', input: '192.0.2.0/128', why: 'that of the other family' },
+  { id: 'C4-13', input: '192.0.2.0/33', why: 'an IPv4 prefix too large' },
+  { id: 'C4-14', input: '2001:db8::/129', why: 'an IPv6 prefix too large' },
+  { id: 'C4-15', input: '192.0.2.0/128', why: 'an IPv6 prefix with IPv4' },
   { id: 'C4-16', input: '192.0.2.0/024', why: 'a leading zero' },
   { id: 'C4-17', input: '192.0.2.0/00', why: 'two zeros' },
   { id: 'C4-18', input: '192.0.2.0/+24', why: 'a plus' },
@@ -225,7 +231,7 @@ export const c5: readonly NetworkCase[] = [
   },
   { id: 'C5-07', input: '::ffff:192.0.2.77/120', canonical: '192.0.2.0/24', cost: 9, why: 'host bits cleared' },
   { id: 'C5-08', input: '::ffff:192.0.2.1/128', canonical: '192.0.2.1/32', cost: 1, why: 'of one address' },
-  { id: 'C5-09', input: '::ffff:0:0/96', canonical: '0.0.0.0/0', cost: 33, why: 'all of IPv4 costs what it costs' },
+  { id: 'C5-09', input: '::ffff:0:0/96', canonical: '0.0.0.0/0', cost: 33, why: 'all of IPv4' },
   { id: 'C5-10', input: '::ffff:192.0.2.1/96', canonical: '0.0.0.0/0', cost: 33, why: 'with host bits' },
   { id: 'C5-11', input: '::ffff:128.0.0.0/97', canonical: '128.0.0.0/1', cost: 32, why: 'half of it' },
   { id: 'C5-12', input: '::ffff:0:0/95', canonical: '::fffe:0:0/95', cost: 1, why: 'below 96 it is plain IPv6' },
@@ -233,14 +239,26 @@ export const c5: readonly NetworkCase[] = [
   { id: 'C5-14', input: '::ffff:192.0.2.1/80', canonical: '::/80', cost: 1, why: 'the group of ones too' },
   { id: 'C5-15', input: '::ffff:192.0.2.1/81', canonical: '::8000:0:0/81', cost: 1, why: 'all but one of them' },
   { id: 'C5-16', input: '::ffff:192.0.2.1/0', canonical: '::/0', cost: 65, why: 'down to everything' },
-  { id: 'C5-17', input: '::fffe:0:0/96', canonical: '::fffe:0:0/96', cost: 1, why: 'the network before it is IPv6' },
-  { id: 'C5-18', input: '::1:0:0:0/96', canonical: '::1:0:0:0/96', cost: 1, why: 'so is the one after it' },
-  { id: 'C5-19', input: '::ffff:192.0.2.1/129', why: 'too large' },
+  {
+    id: 'C5-17',
+    input: '::fffe:0:0/96',
+    canonical: '::fffe:0:0/96',
+    cost: 1,
+    why: 'the network before the mapped range is IPv6',
+  },
+  {
+    id: 'C5-18',
+    input: '::1:0:0:0/96',
+    canonical: '::1:0:0:0/96',
+    cost: 1,
+    why: 'the network after the mapped range is IPv6',
+  },
+  { id: 'C5-19', input: '::ffff:192.0.2.1/129', why: 'a prefix too large' },
   { id: 'C5-20', input: '::ffff:192.0.2.256', why: 'an octet too large' },
   { id: 'C5-21', input: '::ffff:192.0.2', why: 'three octets' },
 ];
 
-/** What a network counts as. */
+/** The cost of a network. */
 export const c7: readonly NetworkCase[] = [
   { id: 'C7-01', input: '0.0.0.0/0', canonical: '0.0.0.0/0', cost: 33, why: '33 - 0' },
   { id: 'C7-02', input: '0.0.0.0/1', canonical: '0.0.0.0/1', cost: 32, why: '33 - 1' },

@@ -1,16 +1,16 @@
 import type { ObservationInput } from '../../src/core/observation.ts';
 
-/** The clock of all of them. */
+/** The current time in all cases. */
 export const NOW = 1_767_225_600;
 const URL = 'http://203.0.113.7/a.sh';
 const SHA256 = 'ab'.repeat(32);
 const LONGEST = '😀'.repeat(1_024);
 
-/** What a line may say, and what is read from it. */
+/** Valid lines and the parsed input. */
 export const accepted: { why: string; line: object; input: ObservationInput }[] = [
-  { why: 'the least', line: { ts: 0, url: URL }, input: { ts: 0, url: URL } },
+  { why: 'only the required keys', line: { ts: 0, url: URL }, input: { ts: 0, url: URL } },
   {
-    why: 'everything',
+    why: 'all keys',
     line: {
       ts: NOW,
       url: URL,
@@ -52,14 +52,18 @@ export const accepted: { why: string; line: object; input: ObservationInput }[] 
   },
   { why: 'a day ahead', line: { ts: NOW + 86_400, url: URL }, input: { ts: NOW + 86_400, url: URL } },
   { why: 'facts only', line: { ts: 1, url: URL, status: null }, input: { ts: 1, url: URL, status: null } },
-  { why: 'no reason, and no removal', line: { ts: 1, url: URL, removal: '' }, input: { ts: 1, url: URL, removal: '' } },
+  {
+    why: 'an empty removal reason without a removal',
+    line: { ts: 1, url: URL, removal: '' },
+    input: { ts: 1, url: URL, removal: '' },
+  },
   {
     why: 'several addresses',
     line: { ts: 1, url: URL, ip: ['192.0.2.1', '::1'] },
     input: { ts: 1, url: URL, ip: ['192.0.2.1', '::1'] },
   },
   {
-    why: 'the network of a list of one',
+    why: 'an ASN with a list of one address',
     line: { ts: 1, url: URL, ip: ['192.0.2.1'], asn: 4_294_967_295 },
     input: { ts: 1, url: URL, ip: ['192.0.2.1'], asn: 4_294_967_295 },
   },
@@ -75,9 +79,9 @@ export const accepted: { why: string; line: object; input: ObservationInput }[] 
   },
 ];
 
-/** Each is refused with a reason that begins so. `line` is a text, or added to a good observation. */
+/** Invalid lines and the beginning of the reason. `line` is a text, or keys that are added to a valid observation. */
 export const refused: { why: string; line: string | object; reason: string }[] = [
-  { why: 'no JSON', line: '{"ts":1', reason: 'must be a JSON object' },
+  { why: 'invalid JSON', line: '{"ts":1', reason: 'must be a JSON object' },
   { why: 'an empty line', line: '', reason: 'must be a JSON object' },
   { why: 'a list', line: '[]', reason: 'must be a JSON object' },
   { why: 'null', line: 'null', reason: 'must be a JSON object' },
@@ -88,29 +92,29 @@ export const refused: { why: string; line: string | object; reason: string }[] =
   { why: 'ts below 0', line: { ts: -1 }, reason: 'ts: must be an integer' },
   { why: 'ts in milliseconds', line: { ts: NOW * 1000 }, reason: 'ts: more than a day in the future' },
   { why: 'more than a day ahead', line: { ts: NOW + 86_401 }, reason: 'ts: more than a day in the future' },
-  { why: 'a URL that is none', line: { url: 1 }, reason: 'url: must be a string' },
+  { why: 'a URL as a number', line: { url: 1 }, reason: 'url: must be a string' },
   { why: 'a status of an event', line: { status: 'added' }, reason: 'status: must be one of "online"' },
-  { why: 'a reason without a removal', line: { removal: 'abuse' }, reason: 'removal is allowed only with' },
-  { why: 'a reason for facts', line: { status: null, removal: 'abuse' }, reason: 'removal is allowed only with' },
-  { why: 'a reason that is null', line: { status: 'removed', removal: null }, reason: 'removal: must be a string' },
+  { why: 'a removal reason without a removal', line: { removal: 'abuse' }, reason: 'removal is allowed only with' },
+  { why: 'a removal reason without a status', line: { status: null, removal: 'abuse' }, reason: 'removal is allowed only with' },
+  { why: 'a removal reason that is null', line: { status: 'removed', removal: null }, reason: 'removal: must be a string' },
   { why: 'a reporter that is null', line: { reporter: null }, reason: 'reporter: must be a string' },
   { why: 'a text too long', line: { reporter: `${LONGEST}x` }, reason: 'reporter: at most 1024' },
   { why: 'a control character', line: { reporter: 'a\u0007' }, reason: 'reporter: control characters' },
   { why: 'a C1 control character', line: { reporter: 'a\u0085' }, reason: 'reporter: control characters' },
-  { why: 'half of a surrogate pair', line: { reporter: '\ud800' }, reason: 'reporter: control characters' },
+  { why: 'an unpaired surrogate', line: { reporter: '\ud800' }, reason: 'reporter: control characters' },
   { why: 'an address as a number', line: { ip: 1 }, reason: 'ip: must be a string' },
   { why: 'a list with a number', line: { ip: ['192.0.2.1', 1] }, reason: 'ip: must be a string' },
-  { why: 'the network of nothing', line: { asn: 64500 }, reason: 'asn is allowed only with a single ip' },
-  { why: 'the network of no address', line: { ip: [], asn: 64500 }, reason: 'asn is allowed only with a single ip' },
+  { why: 'an ASN without an address', line: { asn: 64500 }, reason: 'asn is allowed only with a single ip' },
+  { why: 'an ASN with an empty list of addresses', line: { ip: [], asn: 64500 }, reason: 'asn is allowed only with a single ip' },
   {
-    why: 'the network of two',
+    why: 'an ASN with two addresses',
     line: { ip: ['192.0.2.1', '::1'], asn: 64500 },
     reason: 'asn is allowed only with a single ip',
   },
-  { why: 'a network of five bytes', line: { ip: '::1', asn: 2 ** 32 }, reason: 'asn: must be an integer' },
+  { why: 'an ASN above 32 bits', line: { ip: '::1', asn: 2 ** 32 }, reason: 'asn: must be an integer' },
   { why: 'an unknown key', line: { reportet: 'nick' }, reason: 'unknown key "reportet"' },
   {
-    why: 'a key of every object',
+    why: 'the key __proto__',
     line: '{"ts":1,"url":"http://a.example/","__proto__":{}}',
     reason: 'unknown key "__proto__"',
   },
@@ -131,11 +135,11 @@ export const refused: { why: string; line: string | object; reason: string }[] =
   },
   { why: 'a name with a line end', line: { payload: { file_name: 'a\nb' } }, reason: 'payload: file_name: control' },
   {
-    why: 'a time of a payload that is null',
+    why: 'a payload time that is null',
     line: { payload: { ts: null } },
     reason: 'payload: ts: must be an integer',
   },
-  { why: 'a payload of the future', line: { payload: { ts: NOW + 86_401 } }, reason: 'payload: ts: more than' },
+  { why: 'a payload more than a day ahead', line: { payload: { ts: NOW + 86_401 } }, reason: 'payload: ts: more than' },
 ];
 
 export const GOOD = { ts: 1, url: URL };

@@ -1,6 +1,6 @@
 import type { SearchKey, SearchKeyName } from '../../src/urls/search-key.ts';
 
-/** One case of a search key; without `key` it is refused. */
+/** One case of a search key; a case without `key` is refused. */
 export type SearchKeyCase = { id: string; name: SearchKeyName; value: string | number; key?: SearchKey; why: string };
 
 /** The key `host`: rules N7 to N10. */
@@ -27,7 +27,13 @@ export const hosts: readonly SearchKeyCase[] = [
     key: { by: 'host', host: 'xn--bcher-kva.example' },
     why: 'the same in ASCII',
   },
-  { id: 'H-05', name: 'host', value: 'XN--A.test', key: { by: 'host', host: 'xn--a.test' }, why: 'not judged' },
+  {
+    id: 'H-05',
+    name: 'host',
+    value: 'XN--A.test',
+    key: { by: 'host', host: 'xn--a.test' },
+    why: 'an xn-- label is not validated',
+  },
   { id: 'H-06', name: 'host', value: '192.0.2.1', key: { by: 'host', host: '192.0.2.1' }, why: 'IPv4' },
   {
     id: 'H-07',
@@ -90,9 +96,9 @@ export const hosts: readonly SearchKeyCase[] = [
   { id: 'H-29', name: 'host', value: 'example.com:', why: 'an empty port' },
   { id: 'H-30', name: 'host', value: '192.0.2.1:80', why: 'a port after IPv4' },
   { id: 'H-31', name: 'host', value: '[::1]:80', why: 'a port after IPv6' },
-  { id: 'H-32', name: 'host', value: '[::1]:', why: 'an empty one' },
+  { id: 'H-32', name: 'host', value: '[::1]:', why: 'an empty port after IPv6' },
   { id: 'H-33', name: 'host', value: 'user@example.com', why: 'credentials' },
-  { id: 'H-34', name: 'host', value: '@example.com', why: 'empty ones' },
+  { id: 'H-34', name: 'host', value: '@example.com', why: 'empty credentials' },
   { id: 'H-35', name: 'host', value: 'example.com?x', why: 'a query' },
   { id: 'H-36', name: 'host', value: 'example.com#x', why: 'a fragment' },
   { id: 'H-37', name: 'host', value: 'example.com\\', why: 'a backslash' },
@@ -114,8 +120,8 @@ export const hosts: readonly SearchKeyCase[] = [
   { id: 'H-53', name: 'host', value: '192.0.2.0/24', why: 'a network is for the key ip' },
   { id: 'H-54', name: 'host', value: '1.2.3.256', why: 'no IPv4' },
   { id: 'H-55', name: 'host', value: 'a.1', why: 'ends in a number' },
-  { id: 'H-56', name: 'host', value: '\ud800.example', why: 'half of a pair' },
-  { id: 'H-57', name: 'host', value: '%ED%A0%80.example', why: 'half of a pair, escaped' },
+  { id: 'H-56', name: 'host', value: '\ud800.example', why: 'an unpaired surrogate' },
+  { id: 'H-57', name: 'host', value: '%ED%A0%80.example', why: 'an unpaired surrogate, escaped' },
   { id: 'H-58', name: 'host', value: '%E9.example', why: 'no UTF-8' },
   { id: 'H-59', name: 'host', value: 'a'.repeat(64), why: 'a label of 64' },
   { id: 'H-60', name: 'host', value: 'a.'.repeat(40_000), why: 'very long' },
@@ -124,7 +130,7 @@ export const hosts: readonly SearchKeyCase[] = [
     id: 'H-62',
     name: 'host',
     value: '\ud83d\u00ad\ude00.example',
-    why: 'halves of a pair around a character that is ignored',
+    why: 'two unpaired surrogates around an ignored character',
   },
   { id: 'H-63', name: 'host', value: 5, why: 'a number' },
 ];
@@ -158,7 +164,7 @@ export const asns: readonly SearchKeyCase[] = [
   { id: 'A-25', name: 'asn', value: ' 64500', why: 'a space before' },
   { id: 'A-26', name: 'asn', value: '64500 ', why: 'a space after' },
   { id: 'A-27', name: 'asn', value: '64500\n', why: 'a line break after' },
-  { id: 'A-28', name: 'asn', value: 'ASAS1', why: 'twice' },
+  { id: 'A-28', name: 'asn', value: 'ASAS1', why: 'AS twice' },
   { id: 'A-29', name: 'asn', value: '+1', why: 'a plus' },
   { id: 'A-30', name: 'asn', value: '-1', why: 'a minus' },
   { id: 'A-31', name: 'asn', value: '1.10', why: 'asdot' },
@@ -225,7 +231,7 @@ export const families: readonly SearchKeyCase[] = [
   },
   { id: 'F-11', name: 'malware_family', value: '', why: 'empty' },
   { id: 'F-12', name: 'malware_family', value: 'a'.repeat(129), why: '129 characters' },
-  { id: 'F-13', name: 'malware_family', value: 'a\ud800', why: 'half of a pair' },
+  { id: 'F-13', name: 'malware_family', value: 'a\ud800', why: 'an unpaired surrogate' },
   { id: 'F-14', name: 'malware_family', value: 7, why: 'a number' },
 ];
 

@@ -1,6 +1,6 @@
-/** Observations in the order in which they arrive, and the events that stand at the end. */
+/** Observations in order of arrival, and the resulting events. */
 export const timelines: { why: string; arrive: string[]; events: string[] }[] = [
-  // A row for every transition.
+  // One row for every transition.
   { why: 'first seen online', arrive: ['online@10'], events: ['added@10'] },
   { why: 'first seen offline: it must have been added', arrive: ['offline@10'], events: ['added@10', 'offline@10'] },
   {
@@ -48,12 +48,12 @@ export const timelines: { why: string; arrive: string[]; events: string[] }[] = 
   },
   // Equal times: online < offline < removed.
   {
-    why: 'three statuses at one time, worst first',
+    why: 'three statuses at the same time, removed first',
     arrive: ['removed@10 abuse', 'offline@10', 'online@10'],
     events: ['added@10', 'offline@10', 'removed@10 abuse'],
   },
   {
-    why: 'a given reason beats none at the same time',
+    why: 'a removal reason takes precedence over none at the same time',
     arrive: ['removed@10', 'removed@10 abuse', 'removed@10'],
     events: ['added@10', 'removed@10 abuse'],
   },
@@ -69,37 +69,37 @@ export const timelines: { why: string; arrive: string[]; events: string[] }[] = 
     events: ['added@10', 'offline@10', 'online@20', 'offline@30'],
   },
   {
-    why: 'the newest confirmation is what the old state begins at again',
+    why: 'the old status starts again at its newest confirmation',
     arrive: ['online@10', 'online@20', 'online@40', 'offline@15'],
     events: ['added@10', 'offline@15', 'online@40'],
   },
   {
-    why: 'online before the first event: the old added goes',
+    why: 'online before the first event: the old added event is removed',
     arrive: ['online@20', 'online@10'],
     events: ['added@10'],
   },
   {
-    why: 'offline before the first event: the old added turns into online',
+    why: 'offline before the first event: the old added event becomes online',
     arrive: ['online@20', 'offline@10'],
     events: ['added@10', 'offline@10', 'online@20'],
   },
   {
-    why: 'online before an implied added: the implied one goes',
+    why: 'online before an implied added: the implied event is removed',
     arrive: ['offline@20', 'online@10'],
     events: ['added@10', 'offline@20'],
   },
   {
-    why: 'removed before the first event: the old added stays one',
+    why: 'removed before the first event: the old added event stays',
     arrive: ['online@20', 'removed@10 abuse'],
     events: ['added@10', 'removed@10 abuse', 'added@20'],
   },
   {
-    why: 'late status in a gap moves the start of the run behind it',
+    why: 'a late status in a gap moves the start of the next run',
     arrive: ['offline@10', 'online@30', 'online@20'],
     events: ['added@10', 'offline@10', 'online@20'],
   },
   {
-    why: 'late removal makes the offline behind it a confirmation',
+    why: 'a late removal makes the later offline a confirmation',
     arrive: ['online@10', 'offline@30', 'removed@20 abuse'],
     events: ['added@10', 'removed@20 abuse'],
   },

@@ -1,10 +1,10 @@
 import type { UrlCase } from './url-case.ts';
 
-/** A string, at most 8,192 characters before and after. */
+/** A string of at most 8,192 characters before and after normalization. */
 export const n1: readonly UrlCase[] = [
-  { id: 'N1-01', input: 42, error: 'invalid_type', why: 'a number is not turned into text' },
+  { id: 'N1-01', input: 42, error: 'invalid_type', why: 'a number is not converted to text' },
   { id: 'N1-02', input: null, error: 'invalid_type', why: 'null' },
-  { id: 'N1-03', input: undefined, error: 'invalid_type', why: 'nothing at all' },
+  { id: 'N1-03', input: undefined, error: 'invalid_type', why: 'undefined' },
   { id: 'N1-04', input: true, error: 'invalid_type', why: 'a boolean' },
   {
     id: 'N1-05',
@@ -23,7 +23,7 @@ export const n1: readonly UrlCase[] = [
     id: 'N1-08',
     input: Symbol('http://example.com/'),
     error: 'invalid_type',
-    why: 'a symbol throws when it is made text',
+    why: 'a symbol cannot be converted to text',
   },
   { id: 'N1-09', input: 12n, error: 'invalid_type', why: 'a bigint' },
   {
@@ -68,7 +68,7 @@ export const n1: readonly UrlCase[] = [
     id: 'N1-18',
     input: `http://a.test/${'é'.repeat(1364)}`,
     error: 'too_long',
-    why: 'short going in, too long coming out',
+    why: 'short before escaping, too long after',
   },
   {
     id: 'N1-19',
@@ -80,13 +80,13 @@ export const n1: readonly UrlCase[] = [
     id: 'N1-20',
     input: `http://${'u'.repeat(8000)}@a.test/`,
     expect: 'http://a.test/',
-    why: 'long credentials fit and go',
+    why: 'long credentials are removed',
   },
   {
     id: 'N1-21',
     input: `http://a.test/#${'x'.repeat(8000)}`,
     expect: 'http://a.test/',
-    why: 'a long fragment fits and goes',
+    why: 'a long fragment is removed',
   },
   {
     id: 'N1-22',
@@ -108,15 +108,20 @@ export const n2: readonly UrlCase[] = [
   { id: 'N2-02', input: 'http://a.test/\udc00x', error: 'invalid_unicode', why: 'low surrogate without a high one' },
   { id: 'N2-03', input: 'http://a.test/\udc00\ud800', error: 'invalid_unicode', why: 'a pair the wrong way round' },
   { id: 'N2-04', input: 'http://\ud83d.test/', error: 'invalid_unicode', why: 'in the host it is still N2' },
-  { id: 'N2-05', input: '\ud800', error: 'invalid_unicode', why: 'before the scheme is looked for' },
-  { id: 'N2-06', input: 'http://a.test/#\ud800', error: 'invalid_unicode', why: 'in a fragment that would be dropped' },
+  { id: 'N2-05', input: '\ud800', error: 'invalid_unicode', why: 'checked before the scheme' },
+  {
+    id: 'N2-06',
+    input: 'http://a.test/#\ud800',
+    error: 'invalid_unicode',
+    why: 'in a fragment, which is removed later',
+  },
   {
     id: 'N2-07',
     input: 'http://\udfff@a.test/',
     error: 'invalid_unicode',
     why: 'in credentials that would be removed',
   },
-  { id: 'N2-08', input: '\ud800\t', error: 'invalid_unicode', why: 'before blanks are stripped' },
+  { id: 'N2-08', input: '\ud800\t', error: 'invalid_unicode', why: 'checked before blanks are removed' },
   {
     id: 'N2-09',
     input: 'http://a.test/\ud83d\ude00',
@@ -139,7 +144,7 @@ export const n2: readonly UrlCase[] = [
 
 /** Blanks and line breaks. */
 export const n3: readonly UrlCase[] = [
-  { id: 'N3-01', input: '', error: 'empty', why: 'nothing' },
+  { id: 'N3-01', input: '', error: 'empty', why: 'an empty string' },
   { id: 'N3-02', input: ' ', error: 'empty', why: 'one space' },
   { id: 'N3-03', input: '\t\r\n', error: 'empty', why: 'only breaks' },
   { id: 'N3-04', input: '\u0000\u0001\u001f ', error: 'empty', why: 'only controls' },
@@ -150,7 +155,7 @@ export const n3: readonly UrlCase[] = [
     id: 'N3-08',
     input: 'ht\ttp://a.test/',
     expect: 'http://a.test/',
-    why: 'a tab inside the scheme goes before N4 looks',
+    why: 'a tab inside the scheme is removed before N4',
   },
   { id: 'N3-09', input: 'http:\n//a.test/', expect: 'http://a.test/', why: 'a line break before the slashes' },
   { id: 'N3-10', input: 'http:/\t/a.test/', expect: 'http://a.test/', why: 'a tab between the slashes' },
@@ -184,7 +189,7 @@ export const n3: readonly UrlCase[] = [
     id: 'N3-17',
     input: 'http://a.test/ \t x',
     expect: 'http://a.test/%20%20x',
-    why: 'spaces inside stay, the tab between them goes',
+    why: 'spaces inside stay, the tab between them is removed',
   },
   { id: 'N3-18', input: 'http://a.test/\t ', expect: 'http://a.test/', why: 'blanks of several kinds at the end' },
   { id: 'N3-19', input: '\u00a0http://a.test/', error: 'missing_scheme', why: 'NBSP is not stripped' },
@@ -201,7 +206,7 @@ export const n3: readonly UrlCase[] = [
     id: 'N3-24',
     input: 'http://a.test/\u3000',
     expect: 'http://a.test/%E3%80%80',
-    why: 'so does an ideographic space',
+    why: 'an ideographic space at the end belongs to the path',
   },
   { id: 'N3-25', input: 'http://a.test/\u007f ', expect: 'http://a.test/%7F', why: 'DEL at the end is escaped' },
   { id: 'N3-26', input: 'http://a.test/\u0085', expect: 'http://a.test/%C2%85', why: 'NEL is a control above U+0020' },
@@ -213,7 +218,7 @@ export const n4: readonly UrlCase[] = [
   { id: 'N4-02', input: 'hTtPs://a.test/', expect: 'https://a.test/', why: 'mixed case' },
   { id: 'N4-03', input: 'FTP://a.test/x', expect: 'ftp://a.test/x', why: 'ftp' },
   { id: 'N4-04', input: 'hxxp://a.test/', error: 'unsupported_scheme', why: 'a defanged scheme is not guessed' },
-  { id: 'N4-05', input: 'hxxps://a.test/', error: 'unsupported_scheme', why: 'nor this one' },
+  { id: 'N4-05', input: 'hxxps://a.test/', error: 'unsupported_scheme', why: 'another defanged scheme' },
   { id: 'N4-06', input: 'file:///etc/hosts', error: 'unsupported_scheme', why: 'another scheme' },
   { id: 'N4-07', input: 'javascript:alert(1)', error: 'unsupported_scheme', why: 'another scheme without slashes' },
   { id: 'N4-08', input: 'mailto:a@example.com', error: 'unsupported_scheme', why: 'mail' },
@@ -228,7 +233,7 @@ export const n4: readonly UrlCase[] = [
     error: 'unsupported_scheme',
     why: 'host and port read as a scheme: dots may be in one',
   },
-  { id: 'N4-15', input: 'localhost:8080', error: 'unsupported_scheme', why: 'the same' },
+  { id: 'N4-15', input: 'localhost:8080', error: 'unsupported_scheme', why: 'host and port parsed as a scheme' },
   { id: 'N4-16', input: 'a-b.test:80', error: 'unsupported_scheme', why: 'hyphens too' },
   { id: 'N4-17', input: 'x:', error: 'unsupported_scheme', why: 'the shortest scheme' },
   { id: 'N4-18', input: 'x1+.-:', error: 'unsupported_scheme', why: 'all kinds of characters' },
@@ -270,12 +275,17 @@ export const n4: readonly UrlCase[] = [
     id: 'N4-43',
     input: 'hxxp[:]//a.test/',
     error: 'missing_scheme',
-    why: 'the bracket is found before the scheme is known',
+    why: 'a bracket in the scheme',
   },
   { id: 'N4-44', input: 'http', error: 'missing_scheme', why: 'no colon at all' },
   { id: 'N4-45', input: 'http//a.test/', error: 'missing_scheme', why: 'colon forgotten' },
   { id: 'N4-46', input: 'url:http://a.test/', error: 'unsupported_scheme', why: 'a prefix' },
-  { id: 'N4-47', input: 'view-source:http://a.test/', error: 'unsupported_scheme', why: 'another prefix' },
+  {
+    id: 'N4-47',
+    input: 'view-source:http://a.test/',
+    error: 'unsupported_scheme',
+    why: 'another scheme before the URL',
+  },
   { id: 'N4-48', input: 'hxxp:a', error: 'unsupported_scheme', why: 'scheme (N4) is checked before slashes (N5)' },
 ];
 
@@ -284,7 +294,7 @@ export const n5: readonly UrlCase[] = [
   { id: 'N5-01', input: 'http:a.test', error: 'missing_host', why: 'no slashes' },
   { id: 'N5-02', input: 'http:/a.test', error: 'missing_host', why: 'one slash' },
   { id: 'N5-03', input: 'http:///a.test', error: 'missing_host', why: 'three slashes: the authority is empty' },
-  { id: 'N5-04', input: 'http:////a.test', error: 'missing_host', why: 'four' },
+  { id: 'N5-04', input: 'http:////a.test', error: 'missing_host', why: 'four slashes' },
   { id: 'N5-05', input: 'http:', error: 'missing_host', why: 'only a scheme' },
   { id: 'N5-06', input: 'http:/', error: 'missing_host', why: 'scheme and slash' },
   { id: 'N5-07', input: 'http://', error: 'missing_host', why: 'scheme and slashes' },
@@ -292,9 +302,9 @@ export const n5: readonly UrlCase[] = [
   { id: 'N5-09', input: 'http://?x', error: 'missing_host', why: 'empty authority and query' },
   { id: 'N5-10', input: 'http://#x', error: 'missing_host', why: 'empty authority and fragment' },
   { id: 'N5-11', input: 'http:\\\\a.test', error: 'missing_host', why: 'backslashes are no slashes' },
-  { id: 'N5-12', input: 'http:/\\a.test', error: 'missing_host', why: 'nor half of them' },
-  { id: 'N5-13', input: 'http:\\/a.test', error: 'missing_host', why: 'nor the other half' },
-  { id: 'N5-14', input: 'http:%2F%2Fa.test', error: 'missing_host', why: 'nor escaped ones' },
+  { id: 'N5-12', input: 'http:/\\a.test', error: 'missing_host', why: 'a slash and a backslash are not two slashes' },
+  { id: 'N5-13', input: 'http:\\/a.test', error: 'missing_host', why: 'a backslash and a slash are not two slashes' },
+  { id: 'N5-14', input: 'http:%2F%2Fa.test', error: 'missing_host', why: 'escaped slashes are not slashes' },
   { id: 'N5-15', input: 'https:?x', error: 'missing_host', why: 'query right after the scheme' },
   { id: 'N5-16', input: 'http: //a.test/', error: 'missing_host', why: 'a space before the slashes' },
   {
@@ -312,18 +322,18 @@ export const n5: readonly UrlCase[] = [
   { id: 'N5-24', input: 'http://[::1]\\x', error: 'invalid_host', why: 'after a bracket' },
   { id: 'N5-25', input: 'http://a.test/\\x', expect: 'http://a.test/%5Cx', why: 'in the path it is escaped' },
   { id: 'N5-26', input: 'http://a.test?\\', expect: 'http://a.test/?%5C', why: 'in the query too' },
-  { id: 'N5-27', input: 'http://a.test#\\', expect: 'http://a.test/', why: 'in the fragment it goes' },
+  { id: 'N5-27', input: 'http://a.test#\\', expect: 'http://a.test/', why: 'in the fragment it is removed' },
   {
     id: 'N5-28',
     input: 'http://u%5C@a.test/',
     expect: 'http://a.test/',
-    why: 'an escaped one in the credentials is gone with them',
+    why: 'an escaped backslash in the credentials is removed with them',
   },
   {
     id: 'N5-29',
     input: 'http://a.test%5C/',
     error: 'invalid_host',
-    why: 'an escaped one in the host is no host character',
+    why: 'an escaped backslash in the host is invalid',
   },
   { id: 'N5-30', input: 'http://a.test/x', expect: 'http://a.test/x', why: 'ends at a slash' },
   { id: 'N5-31', input: 'http://a.test?x/y', expect: 'http://a.test/?x/y', why: 'ends at a question mark' },
@@ -334,8 +344,8 @@ export const n5: readonly UrlCase[] = [
     expect: 'http://a.test/?x@b.test',
     why: 'an @ after the authority is data',
   },
-  { id: 'N5-34', input: 'http://a.test#@b.test/', expect: 'http://a.test/', why: 'the same in a fragment' },
-  { id: 'N5-35', input: 'http://a.test/@b.test/', expect: 'http://a.test/@b.test/', why: 'the same in a path' },
+  { id: 'N5-34', input: 'http://a.test#@b.test/', expect: 'http://a.test/', why: 'an @ in a fragment' },
+  { id: 'N5-35', input: 'http://a.test/@b.test/', expect: 'http://a.test/@b.test/', why: 'an @ in a path' },
 ];
 
 /** Credentials. */
@@ -371,7 +381,7 @@ export const n6: readonly UrlCase[] = [
   { id: 'N6-14', input: 'http://a.test:80@b.test/', expect: 'http://b.test/', why: 'what looks like host and port' },
   { id: 'N6-15', input: 'http://u@/x', error: 'missing_host', why: 'nothing after the @' },
   { id: 'N6-16', input: 'http://@', error: 'missing_host', why: 'only an @' },
-  { id: 'N6-17', input: 'http://@@', error: 'missing_host', why: 'two of them' },
+  { id: 'N6-17', input: 'http://@@', error: 'missing_host', why: 'two @ and no host' },
   { id: 'N6-18', input: 'http://u:p@:80/', error: 'missing_host', why: 'a port without host' },
   {
     id: 'N6-19',
@@ -379,7 +389,12 @@ export const n6: readonly UrlCase[] = [
     error: 'invalid_host',
     why: 'an escaped @ is host data, and no host has one',
   },
-  { id: 'N6-20', input: 'http://u@b%40a.test/', error: 'invalid_host', why: 'also after real credentials' },
+  {
+    id: 'N6-20',
+    input: 'http://u@b%40a.test/',
+    error: 'invalid_host',
+    why: 'an escaped @ in the host after credentials',
+  },
   { id: 'N6-21', input: 'http://u\uff20a.test/', error: 'invalid_host', why: 'a full-width @ maps to one' },
   {
     id: 'N6-22',
@@ -387,6 +402,16 @@ export const n6: readonly UrlCase[] = [
     expect: 'http://u/@a.test/',
     why: 'the slash ends the authority before the @',
   },
-  { id: 'N6-23', input: 'http://u?@a.test/', expect: 'http://u/?@a.test/', why: 'so does the question mark' },
-  { id: 'N6-24', input: 'http://u#@a.test/', expect: 'http://u/', why: 'so does the number sign' },
+  {
+    id: 'N6-23',
+    input: 'http://u?@a.test/',
+    expect: 'http://u/?@a.test/',
+    why: 'the question mark ends the authority before the @',
+  },
+  {
+    id: 'N6-24',
+    input: 'http://u#@a.test/',
+    expect: 'http://u/',
+    why: 'the number sign ends the authority before the @',
+  },
 ];

@@ -9,18 +9,33 @@ export const n11: readonly UrlCase[] = [
   { id: 'N11-05', input: 'https://a.test:443/', expect: 'https://a.test/', why: 'of https' },
   { id: 'N11-06', input: 'ftp://a.test:21/', expect: 'ftp://a.test/', why: 'of ftp' },
   { id: 'N11-07', input: 'HTTP://a.test:80/', expect: 'http://a.test/', why: 'the scheme in upper case' },
-  { id: 'N11-08', input: 'http://a.test:443/', expect: 'http://a.test:443/', why: 'that of another scheme' },
-  { id: 'N11-09', input: 'https://a.test:80/', expect: 'https://a.test:80/', why: 'that of another scheme' },
-  { id: 'N11-10', input: 'ftp://a.test:80/', expect: 'ftp://a.test:80/', why: 'that of another scheme' },
-  { id: 'N11-11', input: 'http://a.test:21/', expect: 'http://a.test:21/', why: 'that of another scheme' },
+  {
+    id: 'N11-08',
+    input: 'http://a.test:443/',
+    expect: 'http://a.test:443/',
+    why: 'the default port of https with http',
+  },
+  {
+    id: 'N11-09',
+    input: 'https://a.test:80/',
+    expect: 'https://a.test:80/',
+    why: 'the default port of http with https',
+  },
+  { id: 'N11-10', input: 'ftp://a.test:80/', expect: 'ftp://a.test:80/', why: 'the default port of http with ftp' },
+  { id: 'N11-11', input: 'http://a.test:21/', expect: 'http://a.test:21/', why: 'the default port of ftp with http' },
   { id: 'N11-12', input: 'http://a.test:080/', expect: 'http://a.test/', why: 'a leading zero' },
-  { id: 'N11-13', input: 'http://a.test:0000000000000000000000080/', expect: 'http://a.test/', why: 'many of them' },
-  { id: 'N11-14', input: 'http://a.test:08080/', expect: 'http://a.test:8080/', why: 'before another port' },
+  {
+    id: 'N11-13',
+    input: 'http://a.test:0000000000000000000000080/',
+    expect: 'http://a.test/',
+    why: 'many leading zeros',
+  },
+  { id: 'N11-14', input: 'http://a.test:08080/', expect: 'http://a.test:8080/', why: 'a leading zero in another port' },
   { id: 'N11-15', input: 'http://a.test:0/', expect: 'http://a.test:0/', why: 'zero is kept' },
   { id: 'N11-16', input: 'http://a.test:000/', expect: 'http://a.test:0/', why: 'as one digit' },
   { id: 'N11-17', input: 'http://a.test:1/', expect: 'http://a.test:1/', why: 'the smallest' },
   { id: 'N11-18', input: 'http://a.test:65535/', expect: 'http://a.test:65535/', why: 'the largest' },
-  { id: 'N11-19', input: 'http://a.test:65536/', error: 'invalid_port', why: 'one more' },
+  { id: 'N11-19', input: 'http://a.test:65536/', error: 'invalid_port', why: 'one above the largest port' },
   { id: 'N11-20', input: 'http://a.test:99999/', error: 'invalid_port', why: 'five digits' },
   { id: 'N11-21', input: 'http://a.test:100000/', error: 'invalid_port', why: 'six digits' },
   { id: 'N11-22', input: 'http://a.test:4294967376/', error: 'invalid_port', why: '80 modulo 2^32' },
@@ -62,7 +77,7 @@ export const n11: readonly UrlCase[] = [
   { id: 'N11-48', input: 'http://192.0.2.1:8080/', expect: 'http://192.0.2.1:8080/', why: 'after an address' },
 ];
 
-/** The path is kept. */
+/** The path is not normalized, only escaped. */
 export const n12: readonly UrlCase[] = [
   { id: 'N12-01', input: 'http://a.test', expect: 'http://a.test/', why: 'empty becomes /' },
   { id: 'N12-02', input: 'http://a.test?x', expect: 'http://a.test/?x', why: 'empty before a query' },
@@ -112,12 +127,22 @@ export const n12: readonly UrlCase[] = [
     why: 'full-width letters are not mapped',
   },
   { id: 'N12-33', input: 'http://a.test/%', expect: 'http://a.test/%25', why: 'a stray percent sign at the end' },
-  { id: 'N12-34', input: 'http://a.test/100%/x', expect: 'http://a.test/100%25/x', why: 'before a slash' },
+  {
+    id: 'N12-34',
+    input: 'http://a.test/100%/x',
+    expect: 'http://a.test/100%25/x',
+    why: 'a stray percent sign before a slash',
+  },
   { id: 'N12-35', input: 'http://a.test/%4', expect: 'http://a.test/%254', why: 'one digit' },
   { id: 'N12-36', input: 'http://a.test/%4g', expect: 'http://a.test/%254g', why: 'the second is none' },
   { id: 'N12-37', input: 'http://a.test/%g4', expect: 'http://a.test/%25g4', why: 'the first is none' },
-  { id: 'N12-38', input: 'http://a.test/%%41', expect: 'http://a.test/%25%41', why: 'before an escape' },
-  { id: 'N12-39', input: 'http://a.test/%%', expect: 'http://a.test/%25%25', why: 'two of them' },
+  {
+    id: 'N12-38',
+    input: 'http://a.test/%%41',
+    expect: 'http://a.test/%25%41',
+    why: 'a stray percent sign before an escape',
+  },
+  { id: 'N12-39', input: 'http://a.test/%%', expect: 'http://a.test/%25%25', why: 'two stray percent signs' },
   {
     id: 'N12-40',
     input: 'http://a.test/%4%41',
@@ -181,7 +206,12 @@ export const n13: readonly UrlCase[] = [
     why: 'letters and digits',
   },
   { id: 'N13-14', input: 'http://a.test/?%2d%2e%5f%7e', expect: 'http://a.test/?-._~', why: 'the four marks' },
-  { id: 'N13-15', input: 'http://a.test/?%2D%2E%5F%7E', expect: 'http://a.test/?-._~', why: 'in upper case' },
+  {
+    id: 'N13-15',
+    input: 'http://a.test/?%2D%2E%5F%7E',
+    expect: 'http://a.test/?-._~',
+    why: 'the four marks in upper case',
+  },
   {
     id: 'N13-16',
     input: 'http://a.test/?%21%24%26%27%28%29%2a%2b%2c%3b%3d',
@@ -208,11 +238,16 @@ export const n13: readonly UrlCase[] = [
     expect: 'http://a.test/?%257E',
     why: 'a stray % and two decoded digits build no escape',
   },
-  { id: 'N13-22', input: 'http://a.test/?%4%31', expect: 'http://a.test/?%2541', why: 'nor does half an escape' },
+  {
+    id: 'N13-22',
+    input: 'http://a.test/?%4%31',
+    expect: 'http://a.test/?%2541',
+    why: 'half an escape and a decoded digit build no escape',
+  },
   { id: 'N13-23', input: 'http://a.test/?%', expect: 'http://a.test/?%25', why: 'a stray percent sign' },
   { id: 'N13-24', input: 'http://a.test/?%4', expect: 'http://a.test/?%254', why: 'half an escape' },
   { id: 'N13-25', input: 'http://a.test/?%zz', expect: 'http://a.test/?%25zz', why: 'no hexadecimal digits' },
-  { id: 'N13-26', input: 'http://a.test/?%%', expect: 'http://a.test/?%25%25', why: 'two of them' },
+  { id: 'N13-26', input: 'http://a.test/?%%', expect: 'http://a.test/?%25%25', why: 'two stray percent signs' },
   { id: 'N13-27', input: 'http://a.test/?%00', expect: 'http://a.test/?%00', why: 'NUL stays escaped' },
   { id: 'N13-28', input: 'http://a.test/?%e9', expect: 'http://a.test/?%E9', why: 'no UTF-8, upper case' },
   { id: 'N13-29', input: 'http://a.test/?%c3%a9', expect: 'http://a.test/?%C3%A9', why: 'UTF-8, upper case' },
@@ -252,7 +287,7 @@ export const n13: readonly UrlCase[] = [
   },
 ];
 
-/** The fragment goes. */
+/** The fragment is removed. */
 export const n14: readonly UrlCase[] = [
   { id: 'N14-01', input: 'http://a.test/x#k', expect: 'http://a.test/x', why: 'after a path' },
   { id: 'N14-02', input: 'http://a.test/#', expect: 'http://a.test/', why: 'empty' },
@@ -273,13 +308,13 @@ export const n14: readonly UrlCase[] = [
   },
 ];
 
-/** Put together. */
+/** All rules together. */
 export const n15: readonly UrlCase[] = [
   {
     id: 'N15-01',
     input: 'HTTP://u:p@EXAMPLE.com.:080/A/../%7e?b=%7e#f',
     expect: 'http://example.com/A/../%7e?b=~',
-    why: 'all rules at once',
+    why: 'all rules',
   },
   {
     id: 'N15-02',
@@ -293,6 +328,11 @@ export const n15: readonly UrlCase[] = [
     expect: 'ftp://[::ffff:c000:201]/',
     why: 'all rules, with an address',
   },
-  { id: 'N15-04', input: 'http://example.com/', expect: 'http://example.com/', why: 'nothing to do' },
-  { id: 'N15-05', input: 'https://example.com:8443/a?b', expect: 'https://example.com:8443/a?b', why: 'nothing to do' },
+  { id: 'N15-04', input: 'http://example.com/', expect: 'http://example.com/', why: 'nothing to change' },
+  {
+    id: 'N15-05',
+    input: 'https://example.com:8443/a?b',
+    expect: 'https://example.com:8443/a?b',
+    why: 'nothing to change, with port and query',
+  },
 ];
