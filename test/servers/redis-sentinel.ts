@@ -6,7 +6,7 @@ import { type Child, freePort, startChild, untilReady } from './child.ts';
 import { type RedisServer, startRedis } from './redis.ts';
 
 export type Sentinels = {
-  /** As `--redis-url` takes it. */
+  /** The value for `--redis-url`. */
   url: string;
   primary: RedisServer;
   replica: RedisServer;
@@ -14,14 +14,14 @@ export type Sentinels = {
 };
 
 const NAME = 'counters';
-/** How long a server must be silent before the sentinels make the other one the primary. */
+/** How long a server must be unresponsive before the sentinels promote the other one. */
 const DOWN_AFTER_MS = 500;
 const QUORUM = 2;
 
-/** A primary, a replica and three sentinels, which keep what they know in a folder that goes with them. */
+/** A primary, a replica and three sentinels, which store their state in a folder that `stop` removes. */
 export async function startSentinels(): Promise<Sentinels> {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-sentinels-'));
-  // A replica writes down what it gets from its primary, and any server that starts in that folder would read it.
+  // A replica stores the data of its primary in a dump file, and any server that starts in that folder would load it.
   const inFolder = (name: string) => ['--dir', folder, '--dbfilename', `${name}.rdb`];
   const primary = await startRedis({ args: inFolder('primary') });
   const args = [...inFolder('replica'), '--replicaof', '127.0.0.1', String(primary.port)];
@@ -59,7 +59,7 @@ function config(port: number, primaryPort: number, folder: string): string {
   ].join('\n');
 }
 
-/** Both other sentinels, and the replica: before that there is no failover. */
+/** Whether the sentinel knows both other sentinels and the replica. Before that no failover is possible. */
 async function knowsAll(port: number): Promise<boolean> {
   const redis = new Redis({ port, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0 });
   redis.on('error', () => {});

@@ -6,11 +6,11 @@ export type RedisServer = {
   url: string;
   port: number;
   pid: number;
-  /** Ends it; nothing that it held is kept. */
+  /** Stops the server; its data is lost. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 };
 
-/** A Redis of its own that keeps everything in memory; `args` go to the server as they are. */
+/** A separate Redis that stores nothing on disk; `args` are passed to the server. */
 export async function startRedis(options: { port?: number; args?: readonly string[] } = {}): Promise<RedisServer> {
   needs('redis-server');
   const { port = await freePort(), args = [] } = options;
@@ -18,14 +18,20 @@ export async function startRedis(options: { port?: number; args?: readonly strin
     ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp'],
     ...args,
   ]);
-  await untilReady('redis-server', child, () => answers(port));
+  await untilReady('redis-server', child, () => responds(port));
   return { url: `redis://127.0.0.1:${port}`, port, pid: child.pid, stop: (signal = 'SIGTERM') => child.end(signal) };
 }
 
-/** One that asks for a password is there too. */
-async function answers(port: number): Promise<boolean> {
-  const asItIs = { protocol: 2, enableReadyCheck: false, disableClientInfo: true } as const;
-  const redis = new Redis({ port, lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0, ...asItIs });
+/** A server that requires a password also counts as ready. */
+async function responds(port: number): Promise<boolean> {
+  const withoutHandshake = { protocol: 2, enableReadyCheck: false, disableClientInfo: true } as const;
+  const redis = new Redis({
+    port,
+    lazyConnect: true,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    ...withoutHandshake,
+  });
   redis.on('error', () => {});
   try {
     await redis.connect();

@@ -3,17 +3,17 @@ import { after, type TestContext } from 'node:test';
 import postgres from 'postgres';
 import { postgresServerUrl } from './urls.ts';
 
-/** An order of texts that is not the order of their bytes: most servers have one, and none of it may show. */
+/** A collation that differs from byte order, as on most servers. Results must not depend on it. */
 const LOCALE = `template template0 locale_provider icu icu_locale 'en'`;
 
-/** Databases of tests that have ended, by their URL: emptying one takes a tenth of the time that making one does. */
+/** URLs of databases of finished tests: emptying a database takes a tenth of the time of creating one. */
 const free: string[] = [];
-const made: string[] = [];
+const created: string[] = [];
 after(async () => {
-  for (const url of made) await onServer(postgresServerUrl(), `drop database ${nameOf(url)} with (force)`);
+  for (const url of created) await onServer(postgresServerUrl(), `drop database ${nameOf(url)} with (force)`);
 });
 
-// Whoever still holds a connection to it belongs to a test that has ended.
+// Open connections belong to finished tests.
 const EMPTY = `
   select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid();
   do $$ declare name text; begin
@@ -26,7 +26,7 @@ const EMPTY = `
     end loop;
   end $$`;
 
-/** The URL of a database without data, with the tables of this program or none. */
+/** The URL of a database without data. It may already have the tables of this program. */
 export async function temporaryDatabase(t: TestContext): Promise<string> {
   const used = free.pop();
   if (used !== undefined) await onServer(used, EMPTY);
@@ -37,12 +37,12 @@ export async function temporaryDatabase(t: TestContext): Promise<string> {
   return url;
 }
 
-/** The URL of a database in which nothing ever was; nobody has it after this test, so it may be spoilt. */
+/** The URL of a new database that no other test uses, so a test may damage it. */
 export async function makeDatabase(): Promise<string> {
   const url = new URL(postgresServerUrl());
   url.pathname = `/urlwarden_test_${randomUUID().replaceAll('-', '')}`;
   await onServer(postgresServerUrl(), `create database ${nameOf(url.href)} ${LOCALE}`);
-  made.push(url.href);
+  created.push(url.href);
   return url.href;
 }
 

@@ -1,4 +1,4 @@
-/** The servers that this test run may use: databases and keys of its own making only. */
+/** The servers of this test run. A test uses only databases and keys that it created. */
 export function postgresServerUrl(): string {
   return given('URLWARDEN_TEST_POSTGRES_URL');
 }
@@ -10,5 +10,5 @@ export function redisServerUrl(): string {
 function given(name: string): string {
   const url = process.env[name];
   if (url !== undefined) return url;
-  throw new Error(`${name} is not set: node --test --test-global-setup=./test/servers/global.ts brings the servers`);
+  throw new Error(`${name} is not set: node --test --test-global-setup=./test/servers/global.ts starts the servers`);
 }
