@@ -1,9 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import type { Counts } from '../core/quota.ts';
-import type { Policy } from '../core/quota.ts';
-import { policiesOf } from '../core/quota.ts';
-import { refusingStanding } from '../core/quota.ts';
-import { reachedLimit } from '../core/quota.ts';
+import type { Counts, Policy } from '../core/quota.ts';
+import { policiesOf, reachedLimit } from '../core/quota.ts';
 import type { Limits } from '../core/tier.ts';
 import { callerOf } from '../http/authenticate.ts';
 import type { Charging } from '../http/dispatch.ts';

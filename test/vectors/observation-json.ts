@@ -95,8 +95,16 @@ export const refused: { why: string; line: string | object; reason: string }[] =
   { why: 'a URL as a number', line: { url: 1 }, reason: 'url: must be a string' },
   { why: 'a status of an event', line: { status: 'added' }, reason: 'status: must be one of "online"' },
   { why: 'a removal reason without a removal', line: { removal: 'abuse' }, reason: 'removal is allowed only with' },
-  { why: 'a removal reason without a status', line: { status: null, removal: 'abuse' }, reason: 'removal is allowed only with' },
-  { why: 'a removal reason that is null', line: { status: 'removed', removal: null }, reason: 'removal: must be a string' },
+  {
+    why: 'a removal reason without a status',
+    line: { status: null, removal: 'abuse' },
+    reason: 'removal is allowed only with',
+  },
+  {
+    why: 'a removal reason that is null',
+    line: { status: 'removed', removal: null },
+    reason: 'removal: must be a string',
+  },
   { why: 'a reporter that is null', line: { reporter: null }, reason: 'reporter: must be a string' },
   { why: 'a text too long', line: { reporter: `${LONGEST}x` }, reason: 'reporter: at most 1024' },
   { why: 'a control character', line: { reporter: 'a\u0007' }, reason: 'reporter: control characters' },
@@ -105,7 +113,11 @@ export const refused: { why: string; line: string | object; reason: string }[] =
   { why: 'an address as a number', line: { ip: 1 }, reason: 'ip: must be a string' },
   { why: 'a list with a number', line: { ip: ['192.0.2.1', 1] }, reason: 'ip: must be a string' },
   { why: 'an ASN without an address', line: { asn: 64500 }, reason: 'asn is allowed only with a single ip' },
-  { why: 'an ASN with an empty list of addresses', line: { ip: [], asn: 64500 }, reason: 'asn is allowed only with a single ip' },
+  {
+    why: 'an ASN with an empty list of addresses',
+    line: { ip: [], asn: 64500 },
+    reason: 'asn is allowed only with a single ip',
+  },
   {
     why: 'an ASN with two addresses',
     line: { ip: ['192.0.2.1', '::1'], asn: 64500 },

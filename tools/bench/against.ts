@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { paths } from '../../src/core/paths.ts';
-import { GREATEST_FAMILY, longLives, unknownUrlAt, urlAt } from '../shared/observations.ts';
+import { LARGEST_FAMILY, unknownUrlAt, urlAt, urlsWithLongHistory } from '../shared/observations.ts';
 import { logIn, operatorOf, PROGRAM, type ServerProcess, startServer } from '../shared/server-process.ts';
 import { DEFAULT_FOLDER, dataDirOf } from '../shared/stores.ts';
 import { urlhausDump } from '../shared/urlhaus-dump.ts';
-import { type Figure, inTurns } from './harness/figure.ts';
+import { alternate, type Figure } from './harness/figure.ts';
 import { load } from './harness/load.ts';
 import { machine } from './harness/machine.ts';
 import { countLines } from './harness/measure.ts';
@@ -50,14 +50,14 @@ const lookup =
 const stream: Measure = async ({ url }, authorization) => {
   const startMs = performance.now();
   const target = `${url}${paths.urlSearch}?since=0&limit=${STREAM_ROWS}`;
-  const rows = await countLines(target, authorization, { malware_family: GREATEST_FAMILY });
+  const rows = await countLines(target, authorization, { malware_family: LARGEST_FAMILY });
   return (rows / (performance.now() - startMs)) * 1000;
 };
 
 const SERVED: Record<string, () => Measure> = {
   last: () => lookup(paths.urlLast, sample(URLS, urlAt)),
   unknown: () => lookup(paths.urlLast, sample(URLS, unknownUrlAt), true),
-  history: () => lookup(paths.urlHistory, [...longLives(URLS)]),
+  history: () => lookup(paths.urlHistory, [...urlsWithLongHistory(URLS)]),
   stream: () => stream,
 };
 
@@ -69,12 +69,12 @@ async function served(name: string, measure: Measure): Promise<Figure> {
     const authorization = await logIn(ours.url, operatorOf(dataDir));
     const run = (server: ServerProcess) => (forSeconds: number) => measure(server, authorization, forSeconds);
     await warmUp(run(other), run(ours));
-    const turns = await inTurns(
+    const results = await alternate(
       rounds,
       () => run(other)(seconds),
       () => run(ours)(seconds),
     );
-    return { name, unit: '/s', ours: turns.ours, yardstick: turns.yardstick, mark: MARK };
+    return { name, unit: '/s', ours: results.ours, yardstick: results.yardstick, mark: MARK };
   } finally {
     await Promise.all([other.stop(), ours.stop()]);
   }
@@ -95,13 +95,13 @@ async function imported(): Promise<Figure> {
   };
   try {
     writeFileSync(dump, Array.from(urlhausDump({ rows, seed: 1 })).join(''));
-    const turns = await inTurns(
+    const results = await alternate(
       rounds,
       () => importBy(OTHER),
       () => importBy(PROGRAM),
     );
     const name = `import of ${rows.toLocaleString('en')} rows`;
-    return { name, unit: 'rows/s', ours: turns.ours, yardstick: turns.yardstick, mark: MARK };
+    return { name, unit: 'rows/s', ours: results.ours, yardstick: results.yardstick, mark: MARK };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
