@@ -1,18 +1,7 @@
 import type postgres from 'postgres';
 import type { PoolOptions } from './connection-pool.ts';
-import { noAnswer, noResponse, openConnectionPool, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
-import {
-  CANCELLED,
-  CONFLICTS,
-  codeOf,
-  explained,
-  isConnectionLost,
-  isHostFailure,
-  isLost,
-  isOfHost,
-  isSilence,
-  isTimeout,
-} from './faults.ts';
+import { noResponse, openConnectionPool, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
+import { CANCELLED, CONFLICTS, codeOf, explained, isConnectionLost, isHostFailure, isTimeout } from './faults.ts';
 import { arrayLiteral, type Param, type Scalar } from './parameters.ts';
 
 /** Where statements run: the pool, or the one connection of a transaction. */
