@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { formatIp } from '../core/ip/address.ts';
 import type { ObservationInput } from '../core/observation.ts';
-import { normalizeUrl } from '../core/url/normalize.ts';
 import { PAGE_ROWS } from '../database/pages.ts';
+import { hostAddress } from './resolution-rules.ts';
 import { type PayloadRow, toPayload } from './rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from './store.ts';
 import { type EntryRow, toEntry } from './stored-timeline.ts';
@@ -62,7 +62,8 @@ async function* observationsOf(exported: ExportedUrl, facts: UrlFacts): Told {
   const { url, event, payload: last } = exported;
   if (event !== null) yield* statusesOf(exported, facts);
   // A URL at an address has a resolution of every time that is told of it, so its payloads are told with one it has.
-  const home = last === null ? null : homeOf(url);
+  const hostIp = last === null ? null : hostAddress(url);
+  const home = hostIp === null ? null : formatIp(hostIp);
   let homeTs: number | null = null;
   let isTold = event !== null || last !== null;
   for await (const observations of resolutionsOf(exported, facts)) {
@@ -123,12 +124,6 @@ function sightings(url: string, { ts, status, removal, reporter, confirmedTs }: 
 
 function resolution(url: string, [ip, , ts, asn]: ResolutionRow): ObservationInput {
   return { ts, url, status: null, ip: formatIp(ip), ...(asn !== null && { asn }) };
-}
-
-/** The address that is the host of a URL. */
-function homeOf(url: string): string | null {
-  const parsed = normalizeUrl(url);
-  return parsed.ok && parsed.ip !== null ? formatIp(parsed.ip) : null;
 }
 
 function payload(url: string, toldTs: number | null, row: PayloadRow): ObservationInput {

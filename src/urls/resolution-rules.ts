@@ -1,3 +1,4 @@
+import { normalizeUrl } from '../core/url/normalize.ts';
 import { pageOf, readPages } from '../database/pages.ts';
 import type { UrlStore } from './store.ts';
 
@@ -11,6 +12,25 @@ export function dayOf(ts: number): number {
 
 export function bucketOf(ts: number): number {
   return Math.floor(dayOf(ts) / BUCKET_DAYS);
+}
+
+/** When a URL first had an address on one day, and the network of the address. */
+export type Resolution = { ts: number; asn: number | null };
+
+/**
+ * Merges two resolutions of one URL, address and day: the earliest ts wins, and the network given with it. A missing
+ * network is filled in from the other one.
+ */
+export function mergeResolution(old: Resolution, given: Resolution): Resolution & { isChanged: boolean } {
+  const [first, second] = given.ts < old.ts ? [given, old] : [old, given];
+  const asn = first.asn ?? second.asn;
+  return { ts: first.ts, asn, isChanged: first !== old || asn !== old.asn };
+}
+
+/** The address that is the host of a URL; null for a host name. */
+export function hostAddress(url: string): Uint8Array | null {
+  const parsed = normalizeUrl(url);
+  return parsed.ok ? parsed.ip : null;
 }
 
 export type NetworklessRow = [bucket: number, ip: Uint8Array, ts: number, urlId: number, isWithout: 0 | 1];

@@ -1,13 +1,12 @@
-import { normalizeUrl } from '../../core/url/normalize.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { ImpliedChange } from '../listing-rules.ts';
-import { bucketOf, dayOf } from '../resolution-rules.ts';
+import { bucketOf, dayOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
 
 /** A URL, whose row is locked, had an address. */
 export type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };
 
-type Resolution = UrlAddress & { isChanged: boolean };
+type ReadResolution = UrlAddress & { isChanged: boolean };
 type Row = [urlId: number, ip: Uint8Array, ts: number, asn: number | null];
 
 const FIND = `
@@ -55,14 +54,18 @@ export async function readResolutions(
         ),
   ]);
   const resolutions = new Map(found.map(toResolution).map((one) => [keyOf(one), one]));
-  const newest = new Map(newestFound.map(toResolution).map((one) => [placeOf(one), one]));
+  const newest = new Map<string, Resolution>(newestFound.map(toResolution).map((one) => [placeOf(one), one]));
   let changes = 0;
 
   function apply(address: UrlAddress): void {
     const old = resolutions.get(keyOf(address));
-    const merged = merge(old, address);
+    const merged = old === undefined ? { ...address, isChanged: true } : mergeResolution(old, address);
     if (merged.isChanged) changes++;
-    resolutions.set(keyOf(address), { ...merged, isChanged: merged.isChanged || old?.isChanged === true });
+    resolutions.set(keyOf(address), {
+      ...address,
+      ...merged,
+      isChanged: merged.isChanged || old?.isChanged === true,
+    });
     const known = newest.get(placeOf(address));
     if (known === undefined || dayOf(known.ts) <= dayOf(address.ts)) newest.set(placeOf(address), merged);
   }
@@ -82,22 +85,7 @@ export async function readResolutions(
   };
 }
 
-/** The address that is the host of a URL. */
-export function hostAddress(url: string): Uint8Array | null {
-  const parsed = normalizeUrl(url);
-  return parsed.ok ? parsed.ip : null;
-}
-
-/** Once per URL, address and day, at the earliest ts; the network told with the earliest one counts. */
-function merge(old: Resolution | undefined, address: UrlAddress): Resolution {
-  if (old === undefined) return { ...address, isChanged: true };
-  const isEarlier = address.ts < old.ts;
-  const isChanged = isEarlier || (old.asn === null && address.asn !== null);
-  const asn = isEarlier ? (address.asn ?? old.asn) : (old.asn ?? address.asn);
-  return { ...old, ts: Math.min(old.ts, address.ts), asn, isChanged };
-}
-
-function toResolution([urlId, ip, ts, asn]: Row): Resolution {
+function toResolution([urlId, ip, ts, asn]: Row): ReadResolution {
   return { urlId, ip, ts, asn, isChanged: false };
 }
 

@@ -1,24 +1,29 @@
-import { normalizeUrl } from '../../core/url/normalize.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { bucketOf, dayOf } from '../resolution-rules.ts';
+import { bucketOf, dayOf, hostAddress, mergeResolution } from '../resolution-rules.ts';
 
-// Once per URL, address and day, at the earliest ts; the network told with the earliest one counts.
-const PUT = `
-  insert into resolutions (url_id, ip, day, ts, bucket, asn) values (?, ?, ?, ?, ?, ?)
-  on conflict do update set
-    ts = min(ts, excluded.ts),
-    asn = iif(excluded.ts < ts, coalesce(excluded.asn, asn), coalesce(asn, excluded.asn))
-  where excluded.ts < ts or (asn is null and excluded.asn is not null)`;
+const ADD = `
+  insert into resolutions (url_id, ip, day, ts, bucket, asn) values (?, ?, ?, ?, ?, ?) on conflict do nothing`;
+
+const FIND = 'select ts, asn from resolutions where url_id = ? and ip = ? and day = ?';
+
+const UPDATE = 'update resolutions set ts = ?, asn = ? where url_id = ? and ip = ? and day = ?';
 
 const NEWEST_NETWORK = 'select asn from resolutions where url_id = ? and ip = ? order by day desc limit 1';
 
-/** Writes resolutions; returns how many changed. */
+/** Writes resolutions; each function returns how many rows changed. */
 export function createApplyAddress(db: Database) {
-  const put = db.prepare(PUT);
+  const add = db.prepare(ADD);
+  const find = db.prepare<[ts: number, asn: number | null]>(FIND);
+  const update = db.prepare(UPDATE);
   const newestNetwork = db.prepare<[number | null]>(NEWEST_NETWORK);
 
+  // Most resolutions are new: the insert finds that out, so a new row costs one statement.
   function applyAddress(urlId: number, ts: number, ip: Uint8Array, asn: number | null): number {
-    return put.run(urlId, ip, dayOf(ts), ts, bucketOf(ts), asn);
+    const day = dayOf(ts);
+    if (add.run(urlId, ip, day, ts, bucketOf(ts), asn) > 0) return 1;
+    const [oldTs, oldAsn] = find.get(urlId, ip, day) as [number, number | null];
+    const merged = mergeResolution({ ts: oldTs, asn: oldAsn }, { ts, asn });
+    return merged.isChanged ? update.run(merged.ts, merged.asn, urlId, ip, day) : 0;
   }
 
   return {
@@ -26,9 +31,8 @@ export function createApplyAddress(db: Database) {
 
     /** A URL whose host is an address has a resolution for every event, also for one that a listing implied. */
     applyHostAddress(urlId: number, ts: number, url: string): number {
-      const parsed = normalizeUrl(url);
-      if (!parsed.ok || parsed.ip === null) return 0;
-      return applyAddress(urlId, ts, parsed.ip, newestNetwork.get(urlId, parsed.ip)?.[0] ?? null);
+      const ip = hostAddress(url);
+      return ip === null ? 0 : applyAddress(urlId, ts, ip, newestNetwork.get(urlId, ip)?.[0] ?? null);
     },
   };
 }

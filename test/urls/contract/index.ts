@@ -6,6 +6,7 @@ import { filesSuite } from './files.ts';
 import { listingsSuite } from './listings.ts';
 import { networksSuite } from './networks.ts';
 import { oneUrlSuite } from './one-url.ts';
+import { resolutionsSuite } from './resolutions.ts';
 import { searchSuite } from './search.ts';
 
 /** Opens an empty store that is closed and gone after the test. */
@@ -18,6 +19,7 @@ export function storeContract(open: OpenStore): void {
   searchSuite(open);
   listingsSuite(open);
   filesSuite(open);
+  resolutionsSuite(open);
   networksSuite(open);
   exportSuite(open);
 }
