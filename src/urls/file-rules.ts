@@ -29,6 +29,19 @@ export function detailsOf({ mimeType, fileType, fileExt, fileSize, fileName }: F
   return [mimeType, fileType, fileExt, fileSize, fileName];
 }
 
+/** A file that a URL served: payloads are ordered by its time and its key. */
+export type ServedFile = { ts: number; key: Uint8Array };
+
+/** Oldest first. At equal times the greater key counts as newer, so that the order does not depend on arrival. */
+export function comparePayloads(a: ServedFile, b: ServedFile): number {
+  return a.ts - b.ts || Buffer.compare(a.key, b.key);
+}
+
+/** Whether a payload becomes the last payload of a URL that has `last` until now. */
+export function isNewerPayload(payload: ServedFile, last: ServedFile | null): boolean {
+  return last === null || comparePayloads(payload, last) > 0;
+}
+
 const SHA256_BYTES = 32;
 const DETAILS_KEY_BYTES = 16;
 

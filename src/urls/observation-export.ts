@@ -3,7 +3,7 @@ import { formatIp } from '../core/ip/address.ts';
 import type { ObservationInput } from '../core/observation.ts';
 import { PAGE_ROWS } from '../database/pages.ts';
 import { hostAddress } from './resolution-rules.ts';
-import { type PayloadRow, toPayload } from './rows.ts';
+import { comparePayloadRows, type PayloadRow, toPayload } from './rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from './store.ts';
 import { type EntryRow, toEntry } from './stored-timeline.ts';
 import { type Entry, type Run, toldRuns } from './timeline.ts';
@@ -96,9 +96,10 @@ async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlFacts, tol
     const [newest] = rows.at(-1) as PayloadRow;
     const all = [...together, ...rows];
     together = all.filter(([ts]) => ts === newest);
-    yield inOrder(all.filter(([ts]) => ts !== newest)).map((row) => payload(url, toldTs, row));
+    const older = all.filter(([ts]) => ts !== newest).sort(comparePayloadRows);
+    yield older.map((row) => payload(url, toldTs, row));
   }
-  yield inOrder(together).map((row) => payload(url, toldTs, row));
+  yield together.sort(comparePayloadRows).map((row) => payload(url, toldTs, row));
 }
 
 /** The rows of one URL. Most have less than a page of each kind: only between two pages the loop gets its turn. */
@@ -129,8 +130,4 @@ function resolution(url: string, [ip, , ts, asn]: ResolutionRow): ObservationInp
 function payload(url: string, toldTs: number | null, row: PayloadRow): ObservationInput {
   const known = Object.entries(toPayload(row)).filter(([, value]) => value !== null);
   return { ts: toldTs ?? row[0], url, status: null, payload: Object.fromEntries(known) };
-}
-
-function inOrder(rows: PayloadRow[]): PayloadRow[] {
-  return rows.sort(([ts, , key], [otherTs, , otherKey]) => ts - otherTs || Buffer.compare(key, otherKey));
 }

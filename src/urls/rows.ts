@@ -1,5 +1,5 @@
 import { pageOf, readPages } from '../database/pages.ts';
-import { sha256OfKey } from './file-rules.ts';
+import { comparePayloads, sha256OfKey } from './file-rules.ts';
 import type { ExportedUrl, ExportFilter, Payload, StatusEvent, UrlLast, UrlStore } from './store.ts';
 import { ENTRY_KINDS, FIRST_HIDDEN_KIND } from './stored-timeline.ts';
 import { type EventKind, STATUS_OF } from './timeline.ts';
@@ -47,9 +47,9 @@ export const LAST_JOINS = `
   left join files on files.id = p.file_id
   left join families on families.id = p.family_id`;
 
-/** Newest first; at equal times the greater key first, whichever came first. */
-export function byTimeAndKey([ts, , key]: PayloadRow, [otherTs, , otherKey]: PayloadRow): number {
-  return otherTs - ts || Buffer.compare(otherKey, key);
+/** Oldest first. */
+export function comparePayloadRows([ts, , key]: PayloadRow, [otherTs, , otherKey]: PayloadRow): number {
+  return comparePayloads({ ts, key }, { ts: otherTs, key: otherKey });
 }
 
 export function toEvent([ts, kind, removal, reporter]: EventRow): StatusEvent {

@@ -2,6 +2,7 @@ import type { Observation } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
+import type { ServedFile } from '../file-rules.ts';
 import type { ApplyReport, Listing } from '../store.ts';
 import { groupByUrl, toBytes, type UrlGroup } from '../url-group.ts';
 import { familyIds, removalIds, reporterIds } from './dictionaries.ts';
@@ -102,7 +103,7 @@ function name(session: Session, urls: readonly LockedUrl[], reporters: ReadonlyM
 type LockedRow = [key: Uint8Array, id: number, hostId: number, payloadTs: number | null, fileKey: Uint8Array | null];
 
 /** A URL of a batch, as it was before; its row is locked until the end of the transaction. */
-export type LockedUrl = UrlGroup & { id: number; hostId: number; last: { ts: number; key: Uint8Array } | null };
+export type LockedUrl = UrlGroup & { id: number; hostId: number; last: ServedFile | null };
 
 const ADD_HOSTS = `
   insert into hosts (host) select h.host from unnest($1::text[]) as h (host)

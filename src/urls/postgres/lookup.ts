@@ -1,6 +1,6 @@
 import type { Query } from '../../database/postgres/replicas.ts';
 import {
-  byTimeAndKey,
+  comparePayloadRows,
   EVENT_COLUMNS,
   EVENT_JOINS,
   type EventRow,
@@ -70,7 +70,7 @@ export function createLookup(query: Query): Pick<UrlStore, 'urlId' | 'urlLast' |
         query<PayloadRow>(NEWEST_PAYLOADS, [key, limit]),
       ]);
       if (row === undefined) return null;
-      const newest = payloads.sort(byTimeAndKey).slice(0, limit);
+      const newest = payloads.sort((a, b) => comparePayloadRows(b, a)).slice(0, limit);
       return historyJson(row[0], url, events.reduce(addEvent, ''), newest.reduce(addPayload, ''));
     },
 

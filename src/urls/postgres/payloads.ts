@@ -1,15 +1,12 @@
 import type { ObservedPayload } from '../../core/observation.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import { type Details, detailsOf, fileKey, ownDetails } from '../file-rules.ts';
+import { type Details, detailsOf, fileKey, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
 import type { Ids } from './dictionaries.ts';
 import type { FileUpdate, KnownFiles } from './files.ts';
 
 /** A payload of a URL, whose row is locked. */
 export type UrlPayload = FileUpdate & { urlId: number; ts: number };
-
-/** The newest payload that a URL has; at equal times the one with the greater key. */
-export type LastPayload = { ts: number; key: Uint8Array };
 
 type Row = { urlId: number; ts: number; fileId: number; familyId: number | null; own: Details };
 
@@ -34,11 +31,11 @@ export async function putPayloads(
   session: Session,
   payloads: readonly UrlPayload[],
   files: KnownFiles,
-  lastOf: (urlId: number) => LastPayload | null,
+  lastOf: (urlId: number) => ServedFile | null,
 ): Promise<number> {
   if (payloads.length === 0) return 0;
   const rows = new Map<string, Row>();
-  const last = new Map<number, LastPayload>();
+  const last = new Map<number, ServedFile>();
   for (const { urlId, ts, key, told } of payloads) {
     const { id: fileId, familyId, details } = files.of(key);
     const fact = `${urlId} ${ts} ${fileId}`;
@@ -46,7 +43,7 @@ export async function putPayloads(
       const own = ownDetails(told.details, details);
       rows.set(fact, { urlId, ts, fileId, familyId: told.familyId ?? familyId, own });
     }
-    if (isNewer({ ts, key }, last.get(urlId) ?? lastOf(urlId))) last.set(urlId, { ts, key });
+    if (isNewerPayload({ ts, key }, last.get(urlId) ?? lastOf(urlId))) last.set(urlId, { ts, key });
   }
   const [added] = await Promise.all([
     session.run(
@@ -60,10 +57,4 @@ export async function putPayloads(
       ),
   ]);
   return added;
-}
-
-/** At equal times the greater key wins, so that the last payload does not depend on the order of arrival. */
-function isNewer(one: LastPayload, other: LastPayload | null): boolean {
-  if (other === null || one.ts !== other.ts) return other === null || one.ts > other.ts;
-  return Buffer.compare(one.key, other.key) > 0;
 }

@@ -5,7 +5,7 @@ import { toBytes, type UrlGroup } from '../url-group.ts';
 import type { Dictionaries } from './dictionaries.ts';
 import { createApplyStatus, createPutEntry, lastColumns } from './events.ts';
 import { createListed } from './listings.ts';
-import { createApplyPayload } from './payloads.ts';
+import { createApplyPayloads } from './payloads.ts';
 import { createApplyAddress } from './resolutions.ts';
 
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
@@ -15,7 +15,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, spreadFami
   const { reporters, families, transaction } = dictionaries;
   const addUrl = createAddUrl(db, dictionaries);
   const applyStatus = createApplyStatus(db, dictionaries);
-  const applyPayload = createApplyPayload(db, families);
+  const applyPayloads = createApplyPayloads(db, families);
   const { applyAddress, applyHostAddress } = createApplyAddress(db);
   const listed = createListed(db);
   const findUrl = db.prepare<[id: number, hostId: number]>(FIND_URL);
@@ -25,6 +25,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, spreadFami
     const key = toBytes(group.key);
     let { statuses } = group;
     let row = findUrl.get(key);
+    const isNewUrl = row === undefined;
     if (row === undefined) {
       const added = addUrl(key, group);
       report.urlsAdded++;
@@ -35,7 +36,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, spreadFami
     const [urlId, hostId] = row;
     const change = listing === undefined ? null : listed.name(urlId, reporters.idOf(listing.feed), listing);
     report.eventsChanged += applyStatus(urlId, hostId, statuses, change);
-    for (const payload of payloads) report.payloadsAdded += applyPayload(urlId, payload);
+    report.payloadsAdded += applyPayloads(urlId, payloads, isNewUrl);
     for (const [ts, ip, asn] of addresses) report.resolutionsChanged += applyAddress(urlId, ts, toBytes(ip), asn);
     if (change?.after) report.resolutionsChanged += applyHostAddress(urlId, change.after.ts, url);
   }

@@ -1,4 +1,5 @@
 import type { Database } from '../../database/sqlite/database.ts';
+import { comparePayloads } from '../file-rules.ts';
 import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { urlKey } from '../url-group.ts';
@@ -152,12 +153,12 @@ function createReadHistory(db: Database): (url: string, limit: number) => Json |
     return inOrder([...newer, ...payloadsOfTime.all(urlId, beyond[0])]).slice(0, limit);
   }
 
-  /** At equal times the greater key first, as in `urlLast`, whichever came first. Few URLs have such payloads. */
+  /** Newest first. The index orders payloads of one time by file id; few URLs have any. */
   function inOrder(rows: HistoryPayloadRow[]): HistoryPayloadRow[] {
     if (!hasEqualTimes(rows)) return rows;
     const keys = new Map(rows.map(([, fileId]) => [fileId, (fileKey.get(fileId) as [Uint8Array])[0]]));
-    const keyOf = ([, fileId]: HistoryPayloadRow) => keys.get(fileId) as Uint8Array;
-    return rows.sort((a, b) => b[0] - a[0] || Buffer.compare(keyOf(b), keyOf(a)));
+    const servedFile = ([ts, fileId]: HistoryPayloadRow) => ({ ts, key: keys.get(fileId) as Uint8Array });
+    return rows.sort((a, b) => comparePayloads(servedFile(b), servedFile(a)));
   }
 
   return (url, limit) => {

@@ -93,18 +93,25 @@ export function oneUrlSuite(open: OpenStore): void {
       });
     }
 
-    test('the last payload at equal times does not depend on the order of arrival', async (t) => {
-      const [a, b] = ['a', 'b'].map((digit) =>
-        seen({ ts: 10, url: URL, status: null, payload: { sha256: hashOf(digit) } }),
-      );
-      assert.ok(a && b);
-      for (const batches of [
-        [a, b],
-        [b, a],
-      ]) {
-        const store = await open(t);
-        for (const one of batches) await store.apply([one]);
-        assert.equal((await lastOf(store, URL))?.payload?.sha256_hash, hashOf('b'));
+    test('last and history order payloads by time, then by file key, in every order of arrival', async (t) => {
+      const store = await open(t);
+      const served = [
+        [10, 'b'],
+        [10, 'c'],
+        [20, 'a'],
+        [20, 'd'],
+      ] as const;
+      const newestFirst = ['d', 'a', 'c', 'b'].map(hashOf);
+      for (const [i, order] of permutations(served).entries()) {
+        for (const size of [1, 2, 4]) {
+          const url = `http://a.example/${i}/${size}`;
+          const batch = order.map(([ts, digit]) => seen({ ts, url, status: null, payload: { sha256: hashOf(digit) } }));
+          for (let at = 0; at < batch.length; at += size) await store.apply(batch.slice(at, at + size));
+          await store.apply(batch.slice(1, 3));
+          const hashes = (await historyOf(store, url))?.payloads.map(({ sha256_hash }) => sha256_hash);
+          assert.deepEqual(hashes, newestFirst, url);
+          assert.equal((await lastOf(store, url))?.payload?.sha256_hash, newestFirst[0], url);
+        }
       }
     });
 
@@ -173,4 +180,9 @@ export function oneUrlSuite(open: OpenStore): void {
       );
     });
   });
+}
+
+function permutations<Item>(items: readonly Item[]): Item[][] {
+  if (items.length === 0) return [[]];
+  return items.flatMap((item, i) => permutations(items.toSpliced(i, 1)).map((rest) => [item, ...rest]));
 }
