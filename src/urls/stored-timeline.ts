@@ -76,7 +76,13 @@ export const ENTRY_KINDS = [
 ] as const satisfies readonly EntryKind[];
 
 /** The kinds before it are online. */
-export const FIRST_OFFLINE_KIND = 2;
+const FIRST_OFFLINE_KIND = 2;
+
+/** Whether a URL whose newest event has this kind is online; null: it has no event. */
+export function isOnline(kind: number | null): boolean {
+  return kind !== null && kind < FIRST_OFFLINE_KIND;
+}
+
 /** The kinds from here on are confirmations and not shown. */
 export const FIRST_HIDDEN_KIND = 4;
 /** `offline_again` */

@@ -1,9 +1,10 @@
+import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { Query } from '../../database/postgres/replicas.ts';
-import { type ImpliedChange, impliedChange, type ListedRow } from '../listing-rules.ts';
-import type { Listing, ListingEffect } from '../store.ts';
-import { FIRST_OFFLINE_KIND, kindCode, type TimelineChange } from '../stored-timeline.ts';
+import { createPagedListingEffect, type ImpliedChange, impliedChange, type ListedRow } from '../listing-rules.ts';
+import type { Listing } from '../store.ts';
+import { isOnline, kindCode, type TimelineChange } from '../stored-timeline.ts';
 import { removalIds, reporterIds } from './dictionaries.ts';
 import { putStatuses, statusChanges } from './events.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
@@ -193,46 +194,22 @@ function kindAfter(kind: number | null, change: TimelineChange | undefined): num
   return change.last === null ? null : kindCode(change.last);
 }
 
-function isOnline(kind: number | null): boolean {
-  return kind !== null && kind < FIRST_OFFLINE_KIND;
-}
-
-/** URLs counted by one statement: some tens of milliseconds. */
-const CHUNK = 5_000;
-
-// A URL stays online when another feed lists it, or when it was seen after the time at which it would go.
-const LISTED_PAGE = `
-  select count(*), max(url_id), count(*) filter (where is_online), count(*) filter (where is_online and is_going)
-  from (
-    select l.url_id, u.event_kind < ${FIRST_OFFLINE_KIND} as is_online,
-      l.ts < $2 and not exists (
-        select 1 from listed o where o.url_id = l.url_id and o.feed_id <> l.feed_id and o.missed_ts is null)
-      and e.confirmed_ts <= greatest($2, (
-        select max(o.missed_ts) from listed o where o.url_id = l.url_id and o.feed_id <> l.feed_id)) as is_going
-    from (
-      select * from listed where feed_id = $1 and missed_ts is null and url_id > $3 order by url_id limit ${CHUNK}) l
-    join urls u on u.id = l.url_id
-    left join events e on e.url_id = u.id and e.ts = u.event_ts and e.kind = u.event_kind) page`;
-
 const FEED_ID = 'select id from reporters where text_key(name) = text_key($1)';
 
-type ListedPageRow = [rows: number, lastId: number | null, online: number, goingOffline: number];
+const LISTED_URLS = `
+  select l.url_id, u.event_kind, l.ts,
+    exists (select 1 from listed o where o.url_id = l.url_id and o.feed_id <> l.feed_id and o.missed_ts is null)::integer,
+    (select max(o.missed_ts) from listed o where o.url_id = l.url_id and o.feed_id <> l.feed_id), e.confirmed_ts
+  from (
+    select * from listed where feed_id = $1 and missed_ts is null and url_id > $2 order by url_id limit ${PAGE_ROWS}) l
+  join urls u on u.id = l.url_id
+  left join events e on e.url_id = u.id and e.ts = u.event_ts and e.kind = u.event_kind
+  order by l.url_id`;
 
-/** Counts what a listing would take offline, page by page: a feed may list millions. */
+/** What a listing would take offline. */
 export function createListingEffect(query: Query) {
-  return async ({ feed, ts }: Listing): Promise<ListingEffect> => {
-    const effect: ListingEffect = { online: 0, goingOffline: 0 };
-    const [feedRow] = await query<[number]>(FEED_ID, [feed]);
-    for (let after: number | null = 0; feedRow !== undefined && after !== null; ) {
-      const [[rows, lastId, online, goingOffline]] = (await query<ListedPageRow>(LISTED_PAGE, [
-        feedRow[0],
-        ts,
-        after,
-      ])) as [ListedPageRow];
-      effect.online += online;
-      effect.goingOffline += goingOffline;
-      after = rows < CHUNK ? null : lastId;
-    }
-    return effect;
-  };
+  return createPagedListingEffect({
+    feedId: async (feed) => (await query<[number]>(FEED_ID, [feed]))[0]?.[0],
+    listedUrls: (feedId, afterId) => query(LISTED_URLS, [feedId, afterId]),
+  });
 }

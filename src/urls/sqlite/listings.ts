@@ -1,9 +1,14 @@
-import { setImmediate } from 'node:timers/promises';
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { type ImpliedChange, impliedChange, type ListedRow } from '../listing-rules.ts';
-import type { Listing, ListingEffect } from '../store.ts';
-import { FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
+import {
+  createPagedListingEffect,
+  type ImpliedChange,
+  impliedChange,
+  type ListedRow,
+  type ListedUrlRow,
+} from '../listing-rules.ts';
+import type { Listing } from '../store.ts';
+import { isOnline } from '../stored-timeline.ts';
 import type { Dictionaries } from './dictionaries.ts';
 import { createApplyStatus } from './events.ts';
 import { createApplyAddress } from './resolutions.ts';
@@ -98,7 +103,7 @@ export function createFinishListing(db: Database, dictionaries: Dictionaries) {
     if (change === null) return false;
     applyStatus(urlId, hostId, [], change);
     if (change.after !== null) applyHostAddress(urlId, change.after.ts, url);
-    return isOnline(before) && !isOnline(findUrl.get(urlId)?.[0]);
+    return isOnline(before) && !isOnline(findUrl.get(urlId)?.[0] ?? null);
   }
 
   /** The id from which the next chunk goes on; null when there is none. */
@@ -128,43 +133,24 @@ export function createFinishListing(db: Database, dictionaries: Dictionaries) {
   };
 }
 
-function isOnline(kind: number | null | undefined): boolean {
-  return kind !== null && kind !== undefined && kind < FIRST_OFFLINE_KIND;
-}
+const FEED_ID = 'select id from reporters where name = ?';
 
-type ListedPageRow = [urlId: number, isOnline: 0 | 1, isGoing: 0 | 1];
-
-// A URL stays online when another feed lists it, or when it was seen after the time at which it would go.
-const LISTED_PAGE = `
-  select l.url_id, coalesce(u.event_kind < ${FIRST_OFFLINE_KIND}, 0),
-    coalesce(l.ts < :ts and u.event_kind < ${FIRST_OFFLINE_KIND}
-      and not exists (
-        select 1 from listed o where o.url_id = l.url_id and o.feed_id <> l.feed_id and o.missed_ts is null)
-      and e.confirmed_ts <= max(:ts, coalesce((
-        select max(o.missed_ts) from listed o where o.url_id = l.url_id and o.feed_id <> l.feed_id), 0)), 0)
+const LISTED_URLS = `
+  select l.url_id, u.event_kind, l.ts,
+    exists (select 1 from listed o where o.url_id = l.url_id and o.feed_id <> l.feed_id and o.missed_ts is null),
+    (select max(o.missed_ts) from listed o where o.url_id = l.url_id and o.feed_id <> l.feed_id), e.confirmed_ts
   from listed l
   join urls u on u.id = l.url_id
   left join events e on e.url_id = u.id and e.ts = u.event_ts and e.kind = u.event_kind
-  where l.feed_id = :feed and l.missed_ts is null and l.url_id > :after
+  where l.feed_id = ? and l.missed_ts is null and l.url_id > ?
   order by l.url_id limit ${PAGE_ROWS}`;
 
-/** Counts what a listing would take offline, page by page: a feed may list millions. */
+/** What a listing would take offline. */
 export function createListingEffect(db: Database) {
-  const listed = db.prepare<ListedPageRow>(LISTED_PAGE);
-  const feedId = db.prepare<[number]>('select id from reporters where name = ?');
-
-  return async ({ feed, ts }: Listing): Promise<ListingEffect> => {
-    const effect: ListingEffect = { online: 0, goingOffline: 0 };
-    const id = feedId.get(feed)?.[0];
-    for (let after: number | undefined = 0; id !== undefined && after !== undefined; ) {
-      const rows: ListedPageRow[] = listed.all({ feed: id, ts, after });
-      for (const [, isOnline, isGoing] of rows) {
-        effect.online += isOnline;
-        effect.goingOffline += isGoing;
-      }
-      after = rows.length < PAGE_ROWS ? undefined : rows.at(-1)?.[0];
-      await setImmediate();
-    }
-    return effect;
-  };
+  const feedId = db.prepare<[number]>(FEED_ID);
+  const listedUrls = db.prepare<ListedUrlRow>(LISTED_URLS);
+  return createPagedListingEffect({
+    feedId: (feed) => feedId.get(feed)?.[0],
+    listedUrls: (id, afterId) => listedUrls.all(id, afterId),
+  });
 }

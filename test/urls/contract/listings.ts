@@ -107,6 +107,28 @@ export function listingsSuite(open: OpenStore): void {
       assert.deepEqual(await find(store, 'asn', 64500), [`${T} ${url}`, `${T + day} ${url}`]);
     });
 
+    test('the effect of a listing leaves out what stays online or is offline already', async (t) => {
+      const store = await open(t);
+      const of = (name: string) => `http://${name}.example/`;
+      await list(store, 'feed', T, ['named', 'gone', 'seen', 'other', 'both', 'late', 'removed']);
+      await store.apply([seen({ ts: T, url: of('fact'), status: null })], { feed: 'feed', ts: T });
+      await list(store, 'two', T, ['other', 'both', 'late']);
+      await list(store, 'two', T + 5, ['other', 'late']);
+      await list(store, 'two', T + 20, ['other']);
+      await store.apply([
+        seen({ ts: T + 11, url: of('seen') }),
+        seen({ ts: T + 11, url: of('late') }),
+        seen({ ts: T + 1, url: of('removed'), status: 'removed' }),
+      ]);
+      await name(store, 'feed', T + 10, ['named']);
+      assert.deepEqual(await store.listingEffect({ feed: 'feed', ts: T + 10 }), { online: 6, goingOffline: 3 });
+      assert.deepEqual(await store.finishListing({ feed: 'feed', ts: T + 10 }), { wentOffline: 3 });
+      const offline = ['gone', 'both', 'late'];
+      for (const one of ['named', 'gone', 'seen', 'other', 'both', 'late']) {
+        assert.equal((await lastOf(store, of(one)))?.status?.status, offline.includes(one) ? 'offline' : 'online', one);
+      }
+    });
+
     test('thousands go at once', async (t) => {
       const store = await open(t);
       const names = Array.from({ length: 4_500 }, (_, i) => `u${i}`);
