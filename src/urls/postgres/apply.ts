@@ -9,18 +9,19 @@ import { familyIds, removalIds, reporterIds } from './dictionaries.ts';
 import { putStatuses, statusChanges } from './events.ts';
 import { fillFiles, upsertFiles } from './files.ts';
 import { type Listed, nameUrls, putListed } from './listings.ts';
+import { createLock, inOrder, type Lock } from './lock-order.ts';
 import { putPayloads, urlPayload } from './payloads.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
 
 // While URLs are named no listing of the feed is added or finished: which one misses them could not be told.
 const LOCK_FEED = 'select id from reporters where text_key(name) = text_key($1) for share';
 
-const NOT_LISTED: Listed = { rows: [], changes: new Map() };
+const NOT_LISTED: Listed = { rows: [], changes: new Map(), feeds: new Map() };
 
 /**
- * Applies batches of observations, each in one transaction and, whatever its size, four or five round trips: texts and
- * URLs, what listings say of these, what is known of them, and all that changes. Statements of one round trip are sent
- * together; none is sent after one of them failed.
+ * Applies batches of observations, each in one transaction. Between begin and commit a batch of any size takes three
+ * round trips, or four with a listing: lock texts and URLs, read listings, read timelines and resolutions and lock
+ * files, write what changed.
  */
 export function createApply(db: Database, spreadFamilies: () => Promise<void>) {
   return async (observations: readonly Observation[], listing?: Listing): Promise<ApplyReport> => {
@@ -37,7 +38,8 @@ async function applyGroups(
   groups: readonly UrlGroup[],
   listing: Listing | undefined,
 ): Promise<ApplyReport> {
-  const { urls, urlsAdded, ...texts } = await lockAll(session, groups, listing);
+  const lock = createLock();
+  const { urls, urlsAdded, ...texts } = await lockAll(session, lock, groups, listing);
   const listed = listing === undefined ? NOT_LISTED : await name(session, urls, texts.reporters, listing);
   const updates = urls.map(({ id, hostId, statuses }) => {
     return { urlId: id, hostId, statuses, implied: listed.changes.get(id) ?? null };
@@ -47,9 +49,9 @@ async function applyGroups(
     url.addresses.map(([ts, ip, asn]) => ({ urlId: url.id, ts, ip: toBytes(ip), asn })),
   );
   const hosts = urls.flatMap((url) => impliedAddresses(url, listed.changes.get(url.id)));
-  const [changes, files, resolutions] = await Promise.all([
+  const [changes, { files }, resolutions] = await Promise.all([
     statusChanges(session, updates, texts),
-    upsertFiles(session, payloads),
+    lock({ files: () => upsertFiles(session, payloads) }),
     readResolutions(session, addresses, hosts),
   ]);
   for (const address of addresses) resolutions.apply(address);
@@ -67,27 +69,33 @@ async function applyGroups(
   return { urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged: resolutions.changed() };
 }
 
-/** The ids of all texts, and all URLs, locked in an order that is the same in every transaction. */
-async function lockAll(session: Session, groups: readonly UrlGroup[], listing: Listing | undefined) {
-  const reporterTexts = new Set(listing === undefined ? [] : [listing.feed]);
+/** Adds what is new, and locks and reads all URLs: the first round trip. */
+async function lockAll(session: Session, lock: Lock, groups: readonly UrlGroup[], listing: Listing | undefined) {
+  const texts = textsOf(groups, listing);
+  const { reporters, removals, families, urls } = await lock({
+    reporters: () => reporterIds(session, texts.reporters),
+    feed: listing && (() => session.query(LOCK_FEED, [listing.feed])),
+    removals: () => removalIds(session, texts.removals),
+    families: () => familyIds(session, texts.families, foldFamily),
+    hosts: () => addHosts(session, groups),
+    urls: () => lockUrls(session, groups),
+  });
+  return { ...urls, reporters: new Map(reporters), removals: new Map(removals), families };
+}
+
+function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
+  const reporters = new Set(listing === undefined ? [] : [listing.feed]);
   // Most entries have no reason.
-  const removalTexts = new Set(['']);
-  const familyTexts = new Set<string>();
+  const removals = new Set(['']);
+  const families = new Set<string>();
   for (const { statuses, payloads } of groups) {
     for (const { reporter, removal } of statuses) {
-      reporterTexts.add(reporter);
-      removalTexts.add(removal);
+      reporters.add(reporter);
+      removals.add(removal);
     }
-    for (const { family } of payloads) if (family !== null) familyTexts.add(family);
+    for (const { family } of payloads) if (family !== null) families.add(family);
   }
-  const [reporters, , removals, families, locked] = await Promise.all([
-    reporterIds(session, reporterTexts),
-    listing && session.query(LOCK_FEED, [listing.feed]),
-    removalIds(session, removalTexts),
-    familyIds(session, familyTexts, foldFamily),
-    lockUrls(session, groups),
-  ]);
-  return { ...locked, reporters: new Map(reporters), removals: new Map(removals), families };
+  return { reporters, removals, families };
 }
 
 function name(session: Session, urls: readonly LockedUrl[], reporters: ReadonlyMap<string, number>, listing: Listing) {
@@ -126,21 +134,21 @@ const READ_URLS = `
   from urls u left join files on files.id = u.payload_file_id
   where u.url_key = any($1::bytea[]) order by u.url_key`;
 
-/**
- * Adds the URLs that are new and locks all. Every transaction first adds and then locks, each in order of key: so none
- * waits for one that waits for it.
- */
-export async function lockUrls(session: Session, groups: readonly UrlGroup[]) {
+async function addHosts(session: Session, groups: readonly UrlGroup[]): Promise<void> {
+  await session.run(ADD_HOSTS, [[...new Set(groups.map(({ host }) => host))]]);
+}
+
+/** Adds the URLs that are new, then locks all of them, then reads them: what is read cannot change any more. */
+async function lockUrls(session: Session, groups: readonly UrlGroup[]) {
   const keys = groups.map(({ key }) => toBytes(key));
-  const hosts = [...new Set(groups.map(({ host }) => host))];
-  const [, urlsAdded, , rows] = await Promise.all([
-    session.run(ADD_HOSTS, [hosts]),
-    session.run(
-      ADD_URLS,
-      columns(3, groups, ({ key, url, host }) => [toBytes(key), url, host]),
-    ),
-    session.query(LOCK_URLS, [keys]),
-    session.query<LockedRow>(READ_URLS, [keys]),
+  const [urlsAdded, , rows] = await inOrder([
+    () =>
+      session.run(
+        ADD_URLS,
+        columns(3, groups, ({ key, url, host }) => [toBytes(key), url, host]),
+      ),
+    () => session.query(LOCK_URLS, [keys]),
+    () => session.query<LockedRow>(READ_URLS, [keys]),
   ]);
   // Both are in order of key.
   const urls = rows.map(([, id, hostId, ts, key], i): LockedUrl => {

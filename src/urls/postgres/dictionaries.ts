@@ -1,4 +1,5 @@
 import type { Session } from '../../database/postgres/database.ts';
+import { inOrder } from './lock-order.ts';
 
 /** Short strings that repeat, kept once each: text → id. */
 export type Ids = ReadonlyMap<string, number>;
@@ -43,7 +44,9 @@ export function familyIds(session: Session, texts: ReadonlySet<string>, fold: (n
 async function idsOf(session: Session, add: string, find: string, params: string[][]): Promise<Ids> {
   const [texts] = params;
   if (texts === undefined || texts.length === 0) return new Map();
-  const adding = session.run(add, params);
-  const [, rows] = await Promise.all([adding, session.query<[string, number]>(find, [texts])]);
+  const [, rows] = await inOrder([
+    () => session.run(add, params),
+    () => session.query<[string, number]>(find, [texts]),
+  ]);
   return new Map(rows);
 }

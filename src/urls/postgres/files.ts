@@ -4,6 +4,7 @@ import type { Database, Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { type Details, detailsOf, fileKey, fillFile, type KnownFile } from '../file-rules.ts';
 import { familyIds } from './dictionaries.ts';
+import { createLock, inOrder } from './lock-order.ts';
 
 /** Somebody told of a file. */
 export type FileUpdate = { key: Uint8Array; told: KnownFile };
@@ -50,12 +51,13 @@ export async function upsertFiles(session: Session, tellings: readonly FileUpdat
     key: (all[0] as FileUpdate).key,
     ...mergeUpdates(NOTHING, all),
   }));
-  const [added, rows] = await Promise.all([
-    session.query<[number]>(
-      ADD,
-      columns(7, merged, ({ key, familyId, details }) => [key, familyId, ...details]),
-    ),
-    session.query<FileRow>(LOCK, [merged.map(({ key }) => key)]),
+  const [added, rows] = await inOrder([
+    () =>
+      session.query<[number]>(
+        ADD,
+        columns(7, merged, ({ key, familyId, details }) => [key, familyId, ...details]),
+      ),
+    () => session.query<FileRow>(LOCK, [merged.map(({ key }) => key)]),
   ]);
   const isNew = new Set(added.map(([id]) => id));
   const files = new Map<string, KnownFile & { id: number }>();
@@ -107,12 +109,13 @@ export function createApplyFiles(db: Database, spreadFamilies: () => Promise<voi
     if (files.length === 0) return 0;
     const names = new Set(files.map(({ family }) => family).filter((name) => name !== null));
     const changed = await db.transaction(async (session) => {
-      const families = await familyIds(session, names, foldFamily);
+      const lock = createLock();
+      const { families } = await lock({ families: () => familyIds(session, names, foldFamily) });
       const tellings = files.map((file) => {
         const familyId = file.family === null ? null : (families.get(file.family) ?? null);
         return { key: fileKey(file), told: { familyId, details: detailsOf(file) } };
       });
-      const known = await upsertFiles(session, tellings);
+      const { files: known } = await lock({ files: () => upsertFiles(session, tellings) });
       await fillFiles(session, known);
       return known.changed;
     });

@@ -7,13 +7,19 @@ import type { Listing } from '../store.ts';
 import { isOnline, kindCode, type TimelineChange } from '../stored-timeline.ts';
 import { removalIds, reporterIds } from './dictionaries.ts';
 import { putStatuses, statusChanges } from './events.ts';
+import { createLock, inOrder, type Lock } from './lock-order.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
 
 type ListedOfUrlRow = [urlId: number, nextTs: number | null, ...ListedRow];
 type NewRow = { urlId: number; feedId: number; ts: number; missedTs: number | null };
 
 /** What becomes of the rows of some URLs, and of their implied offlines. */
-export type Listed = { rows: NewRow[]; changes: Map<number, ImpliedChange> };
+export type Listed = {
+  rows: NewRow[];
+  changes: Map<number, ImpliedChange>;
+  /** The ids in `reporters` of all feeds that list one of the URLs, or did. */
+  feeds: Map<string, number>;
+};
 
 // With the first complete listing behind the one that named the URL.
 const LISTED_OF_URLS = `
@@ -42,7 +48,7 @@ export async function nameUrls(
   ]);
   const missedTs = first[0]?.[0] ?? null;
   const ofUrl = Map.groupBy(rows, ([urlId]) => urlId);
-  const listed: Listed = { rows: [], changes: new Map() };
+  const listed: Listed = { rows: [], changes: new Map(), feeds: new Map(rows.map(([, , id, feed]) => [feed, id])) };
   for (const urlId of urlIds) {
     const known = (ofUrl.get(urlId) ?? []).map(toListed);
     const old = known.find(([id]) => id === feedId);
@@ -59,7 +65,7 @@ export async function missUrls(
   ts: number,
 ): Promise<Listed> {
   const rows = await session.query<ListedOfUrlRow>(LISTED_OF_URLS, [urlIds]);
-  const listed: Listed = { rows: [], changes: new Map() };
+  const listed: Listed = { rows: [], changes: new Map(), feeds: new Map(rows.map(([, , id, feed]) => [feed, id])) };
   for (const [urlId, ofUrl] of Map.groupBy(rows, ([urlId]) => urlId)) {
     const own = ofUrl.find(([, , id]) => id === feedId);
     if (own === undefined || own[4] >= ts) continue;
@@ -128,8 +134,13 @@ type Chunk = { lastId: number | null; wentOffline: number };
 export function createFinishListing(db: Database) {
   return async ({ feed, ts }: Listing): Promise<{ wentOffline: number }> => {
     const feedId = await db.transaction(async (session) => {
-      const id = (await reporterIds(session, new Set([feed]))).get(feed) as number;
-      await Promise.all([session.query(LOCK_FEED, [id]), session.run(ADD_LISTING, [id, ts])]);
+      const lock = createLock();
+      const { reporters } = await lock({ reporters: () => reporterIds(session, new Set([feed])) });
+      const id = reporters.get(feed) as number;
+      await inOrder([
+        () => lock({ feed: () => session.query(LOCK_FEED, [id]) }),
+        () => session.run(ADD_LISTING, [id, ts]),
+      ]);
       return id;
     });
     let wentOffline = 0;
@@ -147,39 +158,48 @@ export function createFinishListing(db: Database) {
 }
 
 async function finishChunk(session: Session, feedId: number, [ts, nextTs]: Pending, afterId: number): Promise<Chunk> {
-  const [, candidates] = await Promise.all([
-    session.query(LOCK_FEED, [feedId]),
-    nextTs === null
-      ? session.query<[urlId: number, namedTs: number]>(LISTED_SO_FAR, [feedId, afterId])
-      : session.query<[urlId: number, namedTs: number]>(MISSED_BY_NEXT, [feedId, afterId, nextTs]),
+  const lock = createLock();
+  const [, candidates] = await inOrder([
+    () => lock({ feed: () => session.query(LOCK_FEED, [feedId]) }),
+    () =>
+      nextTs === null
+        ? session.query<[urlId: number, namedTs: number]>(LISTED_SO_FAR, [feedId, afterId])
+        : session.query<[urlId: number, namedTs: number]>(MISSED_BY_NEXT, [feedId, afterId, nextTs]),
   ]);
   const missed = candidates.filter(([, namedTs]) => namedTs < ts).map(([urlId]) => urlId);
-  const wentOffline = missed.length === 0 ? 0 : await miss(session, feedId, ts, missed);
+  const wentOffline = missed.length === 0 ? 0 : await miss(session, lock, feedId, ts, missed);
   const lastId = candidates.length < FINISH_CHUNK ? null : (candidates.at(-1)?.[0] ?? null);
   if (lastId === null) await session.run(LISTING_DONE, [feedId, ts]);
   return { lastId, wentOffline };
 }
 
 /** How many of the URLs were online until now. */
-async function miss(session: Session, feedId: number, ts: number, urlIds: readonly number[]): Promise<number> {
-  const [removals, , rows, listed] = await Promise.all([
-    removalIds(session, new Set([''])),
-    session.query(LOCK_LISTED_URLS, [urlIds]),
-    session.query<UrlRow>(READ_LISTED_URLS, [urlIds]),
-    missUrls(session, urlIds, feedId, ts),
+async function miss(
+  session: Session,
+  lock: Lock,
+  feedId: number,
+  ts: number,
+  urlIds: readonly number[],
+): Promise<number> {
+  const [{ removals }, rows, listed] = await inOrder([
+    () =>
+      lock({
+        removals: () => removalIds(session, new Set([''])),
+        urls: () => session.query(LOCK_LISTED_URLS, [urlIds]),
+      }),
+    () => session.query<UrlRow>(READ_LISTED_URLS, [urlIds]),
+    () => missUrls(session, urlIds, feedId, ts),
   ]);
   const urls = rows.map(([id, kind, hostId, url]) => ({ id, kind, hostId, url }));
   const updates = urls.map(({ id, hostId }) => {
     return { urlId: id, hostId, statuses: [], implied: listed.changes.get(id) ?? null };
   });
   const hosts = urls.flatMap((url) => impliedAddresses(url, listed.changes.get(url.id)));
-  const feeds = [...listed.changes.values()].map(({ after }) => after?.reporter);
-  const [reporters, resolutions] = await Promise.all([
-    reporterIds(session, new Set(feeds.filter((name) => name !== undefined))),
+  const texts = { reporters: listed.feeds, removals: new Map(removals) };
+  const [changes, resolutions] = await Promise.all([
+    statusChanges(session, updates, texts),
     readResolutions(session, [], hosts),
   ]);
-  const texts = { reporters: new Map(reporters), removals: new Map(removals) };
-  const changes = await statusChanges(session, updates, texts);
   for (const address of hosts) resolutions.applyHost(address);
   await Promise.all([
     putStatuses(session, updates, changes, texts),

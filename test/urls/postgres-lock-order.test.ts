@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
+import { type Database, openDatabase, type Transaction } from '../../src/database/postgres/database.ts';
+import { createLock, inOrder, LOCK_ORDER } from '../../src/urls/postgres/lock-order.ts';
+import { createUrlStore } from '../../src/urls/postgres/store.ts';
+import { temporaryDatabase } from '../servers/temporary-database.ts';
+import { hashOf, NEW_YEAR, seen } from './contract/observations.ts';
+
+const T = NEW_YEAR;
+
+test('all steps are started in the order of locks before the first one ends', async () => {
+  const started: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const step = (name: string) => async () => {
+    started.push(name);
+    await gate.promise;
+    return name.length;
+  };
+  const locked = createLock()({
+    files: step('files'),
+    urls: step('urls'),
+    feed: undefined,
+    reporters: step('reporters'),
+  });
+  assert.deepEqual(started, ['reporters', 'urls', 'files']);
+  gate.resolve();
+  assert.deepEqual(await locked, { reporters: 9, urls: 4, files: 5 });
+});
+
+test('a lock that comes too late is an error, and nothing is sent', async () => {
+  const lock = createLock();
+  const started: string[] = [];
+  const step = (name: string) => async () => started.push(name);
+  await lock({ urls: step('urls') });
+  await assert.rejects(lock({ files: step('files'), feed: step('feed') }), /feed must be locked before urls/);
+  assert.deepEqual(started, ['urls']);
+});
+
+test('inOrder returns the results in the order of the steps', async () => {
+  assert.deepEqual(await inOrder([async () => 1, async () => 'b']), [1, 'b']);
+});
+
+/** What adds or locks rows of each kind. */
+const LOCKS: Record<(typeof LOCK_ORDER)[number], RegExp> = {
+  reporters: /insert into reporters/,
+  feed: /from reporters where .* for (share|update)/,
+  removals: /insert into removals/,
+  families: /insert into families/,
+  hosts: /insert into hosts/,
+  urls: /insert into urls|from urls .* for update/s,
+  files: /insert into files|from files .* for update/s,
+};
+
+test('a batch takes three round trips between begin and commit, four with a listing, and locks in order', async (t) => {
+  const { store, transactions } = await watchedStore(t);
+  const batch = (ts: number) => [
+    seen({ ts, url: 'http://192.0.2.1/', reporter: 'ada', payload: { sha256: hashOf('a'), family: 'Mirai' } }),
+    seen({ ts, url: 'http://b.example/', status: 'removed', removal: 'abuse' }),
+  ];
+  await store.apply(batch(T));
+  await store.apply(batch(T + 1), { feed: 'feed', ts: T });
+  assert.deepEqual(
+    transactions.map(({ roundTrips }) => roundTrips),
+    [3, 4],
+  );
+  assert.deepEqual(locksOf(transactions[0]), ['reporters', 'removals', 'families', 'hosts', 'urls', 'files']);
+  assert.deepEqual(locksOf(transactions[1]), [...LOCK_ORDER]);
+});
+
+test('each transaction of a listing that is finished locks in order', async (t) => {
+  const { store, transactions } = await watchedStore(t);
+  await store.apply([seen({ ts: T, url: 'http://192.0.2.1/' })], { feed: 'feed', ts: T });
+  transactions.length = 0;
+  assert.deepEqual(await store.finishListing({ feed: 'feed', ts: T + 9 }), { wentOffline: 1 });
+  assert.deepEqual(transactions.map(locksOf), [
+    ['reporters', 'feed'],
+    ['feed', 'removals', 'urls'],
+  ]);
+  assert.deepEqual(
+    transactions.map(({ roundTrips }) => roundTrips),
+    [2, 5],
+  );
+});
+
+type Watched = { statements: string[]; roundTrips: number };
+
+function locksOf(transaction: Watched | undefined): string[] {
+  const kinds = (transaction?.statements ?? []).flatMap((sql) => LOCK_ORDER.filter((name) => LOCKS[name].test(sql)));
+  return kinds.filter((name, i) => name !== kinds[i - 1]);
+}
+
+/** A store, and what its transactions send. A round trip begins when a statement is sent while none is under way. */
+async function watchedStore(t: TestContext) {
+  const url = await temporaryDatabase(t);
+  await (await openPostgresIntelligence({ url, readUrls: [], connections: 1 })).close();
+  const db = openDatabase(url, { connections: 1, role: 'read-write' });
+  t.after(() => db.close());
+  const transactions: Watched[] = [];
+  const watched: Database = {
+    ...db,
+    transaction: (work) =>
+      db.transaction((session) => {
+        const seenBy: Watched = { statements: [], roundTrips: 0 };
+        transactions.push(seenBy);
+        return work(watchedSession(session, seenBy));
+      }),
+  };
+  return { store: createUrlStore(watched, db.query), transactions };
+}
+
+function watchedSession(session: Transaction, watched: Watched): Transaction {
+  let underWay = 0;
+  async function watch<Result>(sql: string, send: () => Promise<Result>): Promise<Result> {
+    watched.statements.push(sql);
+    if (underWay++ === 0) watched.roundTrips++;
+    try {
+      return await send();
+    } finally {
+      underWay--;
+    }
+  }
+  return {
+    ...session,
+    query: (sql, params, signal) => watch(sql, () => session.query(sql, params, signal)),
+    run: (sql, params) => watch(sql, () => session.run(sql, params)),
+  };
+}
