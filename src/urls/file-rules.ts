@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { FileDetails } from '../core/observation.ts';
 
-export type Details = [
+/** The details of a file as columns, in the order of the tables. */
+export type DetailColumns = [
   mimeType: string | null,
   fileType: string | null,
   fileExt: string | null,
@@ -9,23 +10,22 @@ export type Details = [
   fileName: string | null,
 ];
 
-/** What is known of a file. */
-export type KnownFile = { familyId: number | null; details: Details };
+export type FileColumns = { familyId: number | null; details: DetailColumns };
 
-/** A file after somebody told of it: what is told first stays. */
-export function fillFile(known: KnownFile, told: KnownFile): KnownFile & { isChanged: boolean } {
-  const details = known.details.map((value, i) => value ?? told.details[i] ?? null) as Details;
-  const familyId = known.familyId ?? told.familyId;
-  const isChanged = familyId !== known.familyId || details.some((value, i) => value !== known.details[i]);
+/** Fills in what is unknown of a stored file. The first value given for a column stays. */
+export function fillFile(stored: FileColumns, given: FileColumns): FileColumns & { isChanged: boolean } {
+  const details = stored.details.map((value, i) => value ?? given.details[i] ?? null) as DetailColumns;
+  const familyId = stored.familyId ?? given.familyId;
+  const isChanged = familyId !== stored.familyId || details.some((value, i) => value !== stored.details[i]);
   return { familyId, details, isChanged };
 }
 
-/** What a payload keeps itself: the details that differ from its file's. */
-export function ownDetails(told: Details, file: Details): Details {
-  return told.map((value, i) => (value === file[i] ? null : value)) as Details;
+/** The details that a payload stores itself: those that differ from the details of its file. */
+export function ownDetails(given: DetailColumns, file: DetailColumns): DetailColumns {
+  return given.map((value, i) => (value === file[i] ? null : value)) as DetailColumns;
 }
 
-export function detailsOf({ mimeType, fileType, fileExt, fileSize, fileName }: FileDetails): Details {
+export function detailsOf({ mimeType, fileType, fileExt, fileSize, fileName }: FileDetails): DetailColumns {
   return [mimeType, fileType, fileExt, fileSize, fileName];
 }
 
@@ -46,8 +46,8 @@ const SHA256_BYTES = 32;
 const DETAILS_KEY_BYTES = 16;
 
 /**
- * What a file is found by, on every engine: its SHA-256, or, where an observation told only details, a shorter hash of
- * these. The two lengths keep the two kinds apart.
+ * The key of a file, the same on every engine: its SHA-256, or a shorter hash of its details if the SHA-256 is unknown.
+ * The length distinguishes the two.
  */
 export function fileKey(payload: FileDetails & { sha256: string | null }): Uint8Array {
   if (payload.sha256 !== null) return Buffer.from(payload.sha256, 'hex');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
 import type { Database, Query } from '../../src/database/sqlite/database.ts';
-import type { Details } from '../../src/urls/file-rules.ts';
+import type { DetailColumns } from '../../src/urls/file-rules.ts';
 import { createFileCache } from '../../src/urls/sqlite/json-cache.ts';
 import { recordJson } from '../../src/urls/wire.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -60,7 +60,7 @@ test("each detail that an observation told itself wins, an empty one too; the re
   const names = ['mime_type', 'file_type', 'file_ext', 'file_size', 'file_name'];
   for (const [i, name] of names.entries()) {
     const value = name === 'file_size' ? 0 : '';
-    const own = names.map((_, j) => (i === j ? value : null)) as Details;
+    const own = names.map((_, j) => (i === j ? value : null)) as DetailColumns;
     assert.deepEqual(JSON.parse(recordJson(1, files.ownTailOf(1, null, own))), { ...known, [name]: value });
   }
 });

@@ -23,12 +23,12 @@ const NOT_LISTED: Listed = { rows: [], changes: new Map(), feeds: new Map() };
  * round trips, or four with a listing: lock texts and URLs, read listings, read timelines and resolutions and lock
  * files, write what changed.
  */
-export function createApply(db: Database, spreadFamilies: () => Promise<void>) {
+export function createApply(db: Database, backfillFamilies: () => Promise<void>) {
   return async (observations: readonly Observation[], listing?: Listing): Promise<ApplyReport> => {
     const groups = groupByUrl(observations);
     if (groups.length === 0) return { urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 };
     const report = await db.transaction((session) => applyGroups(session, groups, listing));
-    await spreadFamilies();
+    await backfillFamilies();
     return report;
   };
 }

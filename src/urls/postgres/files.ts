@@ -2,26 +2,26 @@ import type { FileReport } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import { type Details, detailsOf, fileKey, fillFile, type KnownFile } from '../file-rules.ts';
+import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile } from '../file-rules.ts';
 import { familyIds } from './dictionaries.ts';
 import { createLock, inOrder } from './lock-order.ts';
 
-/** Somebody told of a file. */
-export type FileUpdate = { key: Uint8Array; told: KnownFile };
+/** What a batch gives for one file. */
+export type FileUpdate = { key: Uint8Array; given: FileColumns };
 
-/** Files as they are known after all tellings of a batch, and what of that is to be written. */
-export type KnownFiles = {
-  of(key: Uint8Array): KnownFile & { id: number };
-  /** How many tellings had something new. */
+type StoredFile = FileColumns & { id: number };
+
+/** The files of a batch after all of its updates, and the rows that `fillFiles` writes. */
+export type UpsertedFiles = {
+  fileOf(key: Uint8Array): StoredFile;
+  /** How many updates changed a file. */
   changed: number;
-  toFill: (KnownFile & { id: number })[];
-  /** Those whose family became known. */
-  toSpread: number[];
+  toFill: StoredFile[];
+  /** The ids of files whose family became known. */
+  toBackfill: number[];
 };
 
-type FileRow = [id: number, key: Uint8Array, familyId: number | null, ...Details];
-
-const NOTHING: KnownFile = { familyId: null, details: [null, null, null, null, null] };
+type FileRow = [id: number, key: Uint8Array, familyId: number | null, ...DetailColumns];
 
 const COLUMNS = 'file_key, family_id, mime_type, file_type, file_ext, file_size, file_name';
 
@@ -41,15 +41,15 @@ const FILL = `
     as t (id, family_id, mime_type, file_type, file_ext, file_size, file_name)
   where f.id = t.id`;
 
-const NOTE_SPREADS = `
+const NOTE_BACKFILLS = `
   insert into family_spreads (file_id) select id from unnest($1::bigint[]) as t (id) order by id on conflict do nothing`;
 
-/** Adds the files that are new with all that is told of them, and locks and completes the others. */
-export async function upsertFiles(session: Session, tellings: readonly FileUpdate[]): Promise<KnownFiles> {
-  const byKey = Map.groupBy(tellings, ({ key }) => textOf(key));
+/** Adds the new files with all of their columns; locks the others and fills in what is unknown. */
+export async function upsertFiles(session: Session, updates: readonly FileUpdate[]): Promise<UpsertedFiles> {
+  const byKey = Map.groupBy(updates, ({ key }) => textOf(key));
   const merged = Array.from(byKey.values(), (all) => ({
     key: (all[0] as FileUpdate).key,
-    ...mergeUpdates(NOTHING, all),
+    ...mergeUpdates(null, all),
   }));
   const [added, rows] = await inOrder([
     () =>
@@ -60,43 +60,42 @@ export async function upsertFiles(session: Session, tellings: readonly FileUpdat
     () => session.query<FileRow>(LOCK, [merged.map(({ key }) => key)]),
   ]);
   const isNew = new Set(added.map(([id]) => id));
-  const files = new Map<string, KnownFile & { id: number }>();
-  const known: KnownFiles = { of: (key) => files.get(textOf(key)) as never, changed: 0, toFill: [], toSpread: [] };
+  const files = new Map<string, StoredFile>();
+  const fileOf = (key: Uint8Array) => files.get(textOf(key)) as StoredFile;
+  const upserted: UpsertedFiles = { fileOf, changed: 0, toFill: [], toBackfill: [] };
   for (const [id, key, familyId, ...details] of rows) {
-    const told = byKey.get(textOf(key)) ?? [];
-    const file = mergeUpdates(isNew.has(id) ? NOTHING : { familyId, details }, told);
-    // To be told of the first time is a change, even where no detail came with it.
-    known.changed += isNew.has(id) ? Math.max(file.changed, 1) : file.changed;
+    const file = mergeUpdates(isNew.has(id) ? null : { familyId, details }, byKey.get(textOf(key)) as FileUpdate[]);
+    upserted.changed += file.changed;
     files.set(textOf(key), { id, ...file });
     if (isNew.has(id) || file.changed === 0) continue;
-    known.toFill.push({ id, ...file });
-    if (file.familyId !== familyId) known.toSpread.push(id);
+    upserted.toFill.push({ id, ...file });
+    if (file.familyId !== familyId) upserted.toBackfill.push(id);
   }
-  return known;
+  return upserted;
 }
 
-/** Writes what was filled in. */
-export function fillFiles(session: Session, { toFill, toSpread }: KnownFiles): Promise<unknown> {
+/** Writes the columns that `upsertFiles` filled in. */
+export function fillFiles(session: Session, { toFill, toBackfill }: UpsertedFiles): Promise<unknown> {
   return Promise.all([
     toFill.length > 0 &&
       session.run(
         FILL,
         columns(7, toFill, ({ id, familyId, details }) => [id, familyId, ...details]),
       ),
-    toSpread.length > 0 && session.run(NOTE_SPREADS, [toSpread]),
+    toBackfill.length > 0 && session.run(NOTE_BACKFILLS, [toBackfill]),
   ]);
 }
 
-/** In their order; `changed`: how many had something new. */
-function mergeUpdates(known: KnownFile, tellings: readonly FileUpdate[]): KnownFile & { changed: number } {
-  let { familyId, details } = known;
+/** Applies one or more updates in their order; null: the first one adds the file. */
+function mergeUpdates(stored: FileColumns | null, updates: readonly FileUpdate[]): FileColumns & { changed: number } {
+  let file = stored;
   let changed = 0;
-  for (const { told } of tellings) {
-    const filled = fillFile({ familyId, details }, told);
-    ({ familyId, details } = filled);
-    if (filled.isChanged) changed++;
+  for (const { given } of updates) {
+    const { isChanged, ...filled } = file === null ? { ...given, isChanged: true } : fillFile(file, given);
+    file = filled;
+    if (isChanged) changed++;
   }
-  return { familyId, details, changed };
+  return { ...(file as FileColumns), changed };
 }
 
 function textOf(key: Uint8Array): string {
@@ -104,71 +103,76 @@ function textOf(key: Uint8Array): string {
 }
 
 /** Fills in details of files in one transaction; returns how many files changed. */
-export function createApplyFiles(db: Database, spreadFamilies: () => Promise<void>) {
+export function createApplyFiles(db: Database, backfillFamilies: () => Promise<void>) {
   return async (files: readonly FileReport[]): Promise<number> => {
     if (files.length === 0) return 0;
     const names = new Set(files.map(({ family }) => family).filter((name) => name !== null));
     const changed = await db.transaction(async (session) => {
       const lock = createLock();
       const { families } = await lock({ families: () => familyIds(session, names, foldFamily) });
-      const tellings = files.map((file) => {
+      const updates = files.map((file) => {
         const familyId = file.family === null ? null : (families.get(file.family) ?? null);
-        return { key: fileKey(file), told: { familyId, details: detailsOf(file) } };
+        return { key: fileKey(file), given: { familyId, details: detailsOf(file) } };
       });
-      const { files: known } = await lock({ files: () => upsertFiles(session, tellings) });
-      await fillFiles(session, known);
-      return known.changed;
+      const { files: upserted } = await lock({ files: () => upsertFiles(session, updates) });
+      await fillFiles(session, upserted);
+      return upserted.changed;
     });
-    await spreadFamilies();
+    await backfillFamilies();
     return changed;
   };
 }
 
-/** Payloads looked at in one transaction. */
-const CHUNK = 5_000;
+/** Payloads read in one transaction. */
+const CHUNK_ROWS = 5_000;
 
-type Place = [ts: number, urlId: number];
+type PayloadPlace = [ts: number, urlId: number];
 
 const NEXT_FILE = 'select file_id from family_spreads limit 1';
 
-// One at a time, so that two that spread the same family do not wait for each other's rows.
-const LOCK_NOTE = 'select 1 from family_spreads where file_id = $1 for update';
+// One transaction per file at a time: two that update the same payloads would wait for each other's rows.
+const LOCK_BACKFILL = 'select 1 from family_spreads where file_id = $1 for update';
 
-const CHUNK_OF_FILE = `
+const PAYLOADS_OF_FILE = `
   select p.ts, p.url_id from payloads p
-  where p.file_id = $1 and (p.ts, p.url_id) > ($2, $3) order by p.ts, p.url_id limit ${CHUNK}`;
+  where p.file_id = $1 and (p.ts, p.url_id) > ($2, $3) order by p.ts, p.url_id limit ${CHUNK_ROWS}`;
 
 const SET_FAMILY = `
   update payloads set family_id = (select family_id from files where id = $1)
   where file_id = $1 and (ts, url_id) > ($2, $3) and (ts, url_id) <= ($4, $5) and family_id is null`;
 
-const SPREAD_DONE = 'delete from family_spreads where file_id = $1';
+const BACKFILL_DONE = 'delete from family_spreads where file_id = $1';
 
 /**
- * Gives a family that became known for a file to the payloads stored before. One hash may have a hundred thousand, so
- * it is done chunk by chunk; a process that ends half way leaves the note, and the next batch goes on.
+ * Sets the family of a file, once it is known, in the payloads stored before. One file may have a hundred thousand
+ * payloads, so each chunk is a transaction. If the process ends before the last one, the row in `family_spreads` stays
+ * and the next batch continues.
  */
-export function createSpreadFamilies(db: Database) {
+export function createBackfillFamilies(db: Database) {
   return async (): Promise<void> => {
     for (;;) {
       const [file] = await db.query<[fileId: number]>(NEXT_FILE);
       if (file === undefined) return;
-      for (let after: Place | null = [-1, 0]; after !== null; ) {
-        const from: Place = after;
-        after = await db.transaction((session) => spreadChunk(session, file[0], from));
+      for (let after: PayloadPlace | null = [-1, 0]; after !== null; ) {
+        const from: PayloadPlace = after;
+        after = await db.transaction((session) => backfillChunk(session, file[0], from));
       }
     }
   };
 }
 
-/** From where the next chunk goes on; null when all is done, by whomever. */
-async function spreadChunk(session: Session, fileId: number, [afterTs, afterUrlId]: Place): Promise<Place | null> {
-  const note = await session.query(LOCK_NOTE, [fileId]);
-  if (note.length === 0) return null;
-  const places = await session.query<Place>(CHUNK_OF_FILE, [fileId, afterTs, afterUrlId]);
-  const last = places.at(-1);
+/** Returns the last payload of the chunk; null when the backfill is complete, here or in another process. */
+async function backfillChunk(
+  session: Session,
+  fileId: number,
+  [afterTs, afterUrlId]: PayloadPlace,
+): Promise<PayloadPlace | null> {
+  const noted = await session.query(LOCK_BACKFILL, [fileId]);
+  if (noted.length === 0) return null;
+  const payloads = await session.query<PayloadPlace>(PAYLOADS_OF_FILE, [fileId, afterTs, afterUrlId]);
+  const last = payloads.at(-1);
   if (last !== undefined) await session.run(SET_FAMILY, [fileId, afterTs, afterUrlId, ...last]);
-  if (last !== undefined && places.length === CHUNK) return last;
-  await session.run(SPREAD_DONE, [fileId]);
+  if (last !== undefined && payloads.length === CHUNK_ROWS) return last;
+  await session.run(BACKFILL_DONE, [fileId]);
   return null;
 }

@@ -1,16 +1,16 @@
 import type { ObservedPayload } from '../../core/observation.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import { type Details, detailsOf, fileKey, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
+import { type DetailColumns, detailsOf, fileKey, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
 import type { Ids } from './dictionaries.ts';
-import type { FileUpdate, KnownFiles } from './files.ts';
+import type { FileUpdate, UpsertedFiles } from './files.ts';
 
-/** A payload of a URL, whose row is locked. */
+/** A payload of a URL whose row is locked. */
 export type UrlPayload = FileUpdate & { urlId: number; ts: number };
 
-type Row = { urlId: number; ts: number; fileId: number; familyId: number | null; own: Details };
+type Row = { urlId: number; ts: number; fileId: number; familyId: number | null; own: DetailColumns };
 
-// What is told first of a payload stays.
+// The first details given for a payload stay.
 const ADD = `
   insert into payloads (url_id, ts, file_id, family_id, mime_type, file_type, file_ext, file_size, file_name)
   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
@@ -23,25 +23,25 @@ const SET_LAST = `
 
 export function urlPayload(urlId: number, payload: ObservedPayload, families: Ids): UrlPayload {
   const familyId = payload.family === null ? null : (families.get(payload.family) ?? null);
-  return { urlId, ts: payload.ts, key: fileKey(payload), told: { familyId, details: detailsOf(payload) } };
+  return { urlId, ts: payload.ts, key: fileKey(payload), given: { familyId, details: detailsOf(payload) } };
 }
 
-/** Writes payloads; gives how many were new. `lastOf` is what the URLs had before. */
+/** Writes payloads; returns how many were new. `lastOf`: the last payload of a URL before the batch. */
 export async function putPayloads(
   session: Session,
   payloads: readonly UrlPayload[],
-  files: KnownFiles,
+  files: UpsertedFiles,
   lastOf: (urlId: number) => ServedFile | null,
 ): Promise<number> {
   if (payloads.length === 0) return 0;
   const rows = new Map<string, Row>();
   const last = new Map<number, ServedFile>();
-  for (const { urlId, ts, key, told } of payloads) {
-    const { id: fileId, familyId, details } = files.of(key);
-    const fact = `${urlId} ${ts} ${fileId}`;
-    if (!rows.has(fact)) {
-      const own = ownDetails(told.details, details);
-      rows.set(fact, { urlId, ts, fileId, familyId: told.familyId ?? familyId, own });
+  for (const { urlId, ts, key, given } of payloads) {
+    const { id: fileId, familyId, details } = files.fileOf(key);
+    const place = `${urlId} ${ts} ${fileId}`;
+    if (!rows.has(place)) {
+      const own = ownDetails(given.details, details);
+      rows.set(place, { urlId, ts, fileId, familyId: given.familyId ?? familyId, own });
     }
     if (isNewerPayload({ ts, key }, last.get(urlId) ?? lastOf(urlId))) last.set(urlId, { ts, key });
   }
@@ -53,7 +53,7 @@ export async function putPayloads(
     last.size > 0 &&
       session.run(
         SET_LAST,
-        columns(3, [...last], ([urlId, { ts, key }]) => [urlId, ts, files.of(key).id]),
+        columns(3, [...last], ([urlId, { ts, key }]) => [urlId, ts, files.fileOf(key).id]),
       ),
   ]);
   return added;

@@ -3,20 +3,20 @@ import type { Query } from '../../database/postgres/replicas.ts';
 import type { UrlStore } from '../store.ts';
 import { createApply } from './apply.ts';
 import { createExportObservations, createExportUrls } from './export.ts';
-import { createApplyFiles, createSpreadFamilies } from './files.ts';
+import { createApplyFiles, createBackfillFamilies } from './files.ts';
 import { createFinishListing, createListingEffect } from './listings.ts';
 import { createLookup } from './lookup.ts';
 import { createNetworklessAddresses, createSetNetworks } from './networks.ts';
 import { createSearch } from './search.ts';
 import { createStreams } from './streams.ts';
 
-/** URLs on PostgreSQL. `read` may ask a replica; everything else goes to the primary. */
+/** URLs on PostgreSQL. `read` may use a replica; everything else uses the primary. */
 export function createUrlStore(primary: Database, read: Query): UrlStore {
-  const spreadFamilies = createSpreadFamilies(primary);
+  const backfillFamilies = createBackfillFamilies(primary);
   const exportUrls = createExportUrls(primary.query);
   return {
-    apply: createApply(primary, spreadFamilies),
-    applyFiles: createApplyFiles(primary, spreadFamilies),
+    apply: createApply(primary, backfillFamilies),
+    applyFiles: createApplyFiles(primary, backfillFamilies),
     listingEffect: createListingEffect(primary.query),
     finishListing: createFinishListing(primary),
     exportObservations: createExportObservations(primary.query, exportUrls),

@@ -11,7 +11,7 @@ import { createApplyAddress } from './resolutions.ts';
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
 
 /** Applies batches of observations, each in one transaction. */
-export function createApply(db: Database, dictionaries: Dictionaries, spreadFamilies: () => void) {
+export function createApply(db: Database, dictionaries: Dictionaries, backfillFamilies: () => void) {
   const { reporters, families, transaction } = dictionaries;
   const addUrl = createAddUrl(db, dictionaries);
   const applyStatus = createApplyStatus(db, dictionaries);
@@ -46,7 +46,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, spreadFami
     transaction(() => {
       for (const group of groups) applyUrl(group, listing, report);
     });
-    spreadFamilies();
+    backfillFamilies();
     return report;
   };
 }

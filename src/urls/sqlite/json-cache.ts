@@ -1,5 +1,5 @@
 import type { Database } from '../../database/sqlite/database.ts';
-import type { Details } from '../file-rules.ts';
+import type { DetailColumns } from '../file-rules.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { type EventTail, eventTail, flatten, type Json, NULL, type PayloadTail, payloadTail, toJson } from '../wire.ts';
 
@@ -57,7 +57,7 @@ export type FileCache = {
   renew(): void;
   tailOf(id: number, familyId: number | null): PayloadTail;
   /** The same for a payload with details of its own, which win over what is known of the file. */
-  ownTailOf(id: number, familyId: number | null, own: Details): PayloadTail;
+  ownTailOf(id: number, familyId: number | null, own: DetailColumns): PayloadTail;
 };
 
 /**
@@ -68,7 +68,7 @@ const PLACES = 2 ** 15;
 
 const NOBODY = 0;
 const NO_FAMILY = 0;
-const NO_DETAILS: Details = [null, null, null, null, null];
+const NO_DETAILS: DetailColumns = [null, null, null, null, null];
 
 // A file without a hash is known by a shorter key.
 const FILE = `
@@ -98,7 +98,7 @@ export function createFileCache(db: Database): FileCache {
   const tails: PayloadTail[] = new Array(PLACES).fill('');
   let readVersion: number | undefined;
 
-  function ownTailOf(id: number, familyId: number | null, own: Details): PayloadTail {
+  function ownTailOf(id: number, familyId: number | null, own: DetailColumns): PayloadTail {
     const [mimeType, fileType, fileExt, fileSize, fileName, sha256] = file.get(id) as FileRow;
     const told = {
       mimeType: own[0] ?? mimeType,

@@ -1,19 +1,19 @@
 import type { Database } from '../../database/sqlite/database.ts';
 import { createApply } from './apply.ts';
 import { createDictionaries } from './dictionaries.ts';
-import { createApplyFiles, createSpreadFamilies } from './files.ts';
+import { createApplyFiles, createBackfillFamilies } from './files.ts';
 import { createFinishListing } from './listings.ts';
 import { createSetNetworks } from './networks.ts';
 
 export type UrlWrites = ReturnType<typeof createUrlWrites>;
 
-/** The writes, which run on the writer thread of `intelligence.db`. In a file of their own: that thread loads no reads. */
+/** The writes, which run on the writer thread of `intelligence.db`. A separate file, so that the thread loads no reads. */
 export function createUrlWrites(db: Database) {
   const dictionaries = createDictionaries(db);
-  const spreadFamilies = createSpreadFamilies(db);
+  const backfillFamilies = createBackfillFamilies(db);
   return {
-    apply: createApply(db, dictionaries, spreadFamilies),
-    applyFiles: createApplyFiles(db, dictionaries, spreadFamilies),
+    apply: createApply(db, dictionaries, backfillFamilies),
+    applyFiles: createApplyFiles(db, dictionaries, backfillFamilies),
     finishListing: createFinishListing(db, dictionaries),
     setNetworks: createSetNetworks(db),
   };

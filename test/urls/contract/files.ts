@@ -44,6 +44,11 @@ export function filesSuite(open: OpenStore): void {
       assert.equal(await store.applyFiles([file({ fileExt: 'sh' }), ...files]), 1);
       assert.equal(await store.applyFiles([]), 0);
     });
+
+    test('a new file without details counts as a change, and so does each update that fills in more', async (t) => {
+      const store = await open(t);
+      assert.equal(await store.applyFiles([file({}), file({ fileSize: 7 }), file({ fileSize: 7 })]), 2);
+    });
   });
 }
 
