@@ -3,23 +3,29 @@ import type { UrlStore } from './store.ts';
 import { isOnline } from './stored-timeline.ts';
 import type { ImpliedOffline } from './timeline.ts';
 
-/** What one feed's listings say of a URL: the newest that named it, and the one that misses it. */
+/**
+ * One feed and one URL. `ts`: the newest listing that has the URL. `missedTs`: the first complete listing after it, which
+ * does not have the URL; null while the feed lists the URL.
+ */
 export type ListedRow = [feedId: number, feed: string, ts: number, missedTs: number | null];
 
-/** How the implied offline of a URL changed. */
+/** How the implied offline of a URL changes. */
 export type ImpliedChange = { before: ImpliedOffline | null; after: ImpliedOffline | null };
 
-/** What follows when a feed's row takes the place of its old one; null when nothing does. */
+/** Whether a listing of the feed that has the URL changes its row: an older listing than the stored one does not. */
+export function isNewlyListed(rows: readonly ListedRow[], feedId: number, ts: number): boolean {
+  const row = rows.find(([id]) => id === feedId);
+  return row === undefined || row[2] < ts;
+}
+
+/** The effect of replacing the row of a feed among the rows of a URL; null when the implied offline stays the same. */
 export function impliedChange(rows: readonly ListedRow[], row: ListedRow): ImpliedChange | null {
   const before = impliedBy(rows);
   const after = impliedBy([...rows.filter(([feedId]) => feedId !== row[0]), row]);
   return before?.ts === after?.ts && before?.reporter === after?.reporter ? null : { before, after };
 }
 
-/**
- * A URL that no feed lists any more went offline when the last feed dropped it. A feed that still lists it speaks
- * against all others.
- */
+/** A URL that no feed lists went offline when the last feed dropped it. It is online while one feed lists it. */
 function impliedBy(rows: readonly ListedRow[]): ImpliedOffline | null {
   let latest: ImpliedOffline | null = null;
   for (const [, reporter, , ts] of rows) {
@@ -30,7 +36,7 @@ function impliedBy(rows: readonly ListedRow[]): ImpliedOffline | null {
   return latest;
 }
 
-/** A URL that a feed lists, and what decides whether a listing without it takes it offline. */
+/** A URL that a feed lists, with the columns that decide whether a listing without it takes it offline. */
 export type ListedUrlRow = [
   urlId: number,
   /** Of the newest event. */
@@ -38,15 +44,15 @@ export type ListedUrlRow = [
   /** The newest listing of the feed that has the URL. */
   listedTs: number,
   isListedByOthers: 0 | 1,
-  /** The newest listing of another feed from which the URL is missing. */
+  /** The newest `missedTs` of the other feeds. */
   missedByOthersTs: number | null,
-  /** The newest sighting of the run that the newest event began. */
+  /** The newest confirmation of the newest event. */
   confirmedTs: number | null,
 ];
 
 /**
  * Whether a listing of the feed at `ts` takes the URL offline: the listing does not have it, no other feed lists it, and
- * nobody saw it online after the time at which the last feed dropped it.
+ * it was not seen online after the last feed dropped it.
  */
 export function goesOffline(row: ListedUrlRow, ts: number): boolean {
   const [, kind, listedTs, isListedByOthers, missedByOthersTs, confirmedTs] = row;
@@ -60,7 +66,7 @@ type ListingReads = {
   listedUrls(feedId: number, afterId: number): ListedUrlRow[] | Promise<ListedUrlRow[]>;
 };
 
-/** Counts what a listing would take offline, page by page: a feed may list millions of URLs. */
+/** Counts the URLs that a listing would take offline, page by page: a feed may list millions. */
 export function createPagedListingEffect(reads: ListingReads): UrlStore['listingEffect'] {
   return async ({ feed, ts }) => {
     const effect = { online: 0, goingOffline: 0 };

@@ -8,15 +8,15 @@ import { groupByUrl, toBytes, type UrlGroup } from '../url-group.ts';
 import { familyIds, removalIds, reporterIds } from './dictionaries.ts';
 import { putStatuses, statusChanges } from './events.ts';
 import { fillFiles, upsertFiles } from './files.ts';
-import { type Listed, nameUrls, putListed } from './listings.ts';
+import { type ListedChanges, markListed, putListed } from './listings.ts';
 import { createLock, inOrder, type Lock } from './lock-order.ts';
 import { putPayloads, urlPayload } from './payloads.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
 
-// While URLs are named no listing of the feed is added or finished: which one misses them could not be told.
+// Shared: meanwhile no listing of the feed is added or finished, so that `missed_ts` stays right.
 const LOCK_FEED = 'select id from reporters where text_key(name) = text_key($1) for share';
 
-const NOT_LISTED: Listed = { rows: [], changes: new Map(), feeds: new Map() };
+const NOT_LISTED: ListedChanges = { rows: [], implied: new Map(), feeds: new Map() };
 
 /**
  * Applies batches of observations, each in one transaction. Between begin and commit a batch of any size takes three
@@ -40,15 +40,15 @@ async function applyGroups(
 ): Promise<ApplyReport> {
   const lock = createLock();
   const { urls, urlsAdded, ...texts } = await lockAll(session, lock, groups, listing);
-  const listed = listing === undefined ? NOT_LISTED : await name(session, urls, texts.reporters, listing);
+  const listed = listing === undefined ? NOT_LISTED : await markUrlsListed(session, urls, texts.reporters, listing);
   const updates = urls.map(({ id, hostId, statuses }) => {
-    return { urlId: id, hostId, statuses, implied: listed.changes.get(id) ?? null };
+    return { urlId: id, hostId, statuses, implied: listed.implied.get(id) ?? null };
   });
   const payloads = urls.flatMap((url) => url.payloads.map((one) => urlPayload(url.id, one, texts.families)));
   const addresses = urls.flatMap((url) =>
     url.addresses.map(([ts, ip, asn]) => ({ urlId: url.id, ts, ip: toBytes(ip), asn })),
   );
-  const hosts = urls.flatMap((url) => impliedAddresses(url, listed.changes.get(url.id)));
+  const hosts = urls.flatMap((url) => impliedAddresses(url, listed.implied.get(url.id)));
   const [changes, { files }, resolutions] = await Promise.all([
     statusChanges(session, updates, texts),
     lock({ files: () => upsertFiles(session, payloads) }),
@@ -98,9 +98,14 @@ function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
   return { reporters, removals, families };
 }
 
-function name(session: Session, urls: readonly LockedUrl[], reporters: ReadonlyMap<string, number>, listing: Listing) {
+function markUrlsListed(
+  session: Session,
+  urls: readonly LockedUrl[],
+  reporters: ReadonlyMap<string, number>,
+  listing: Listing,
+) {
   const feedId = reporters.get(listing.feed) as number;
-  return nameUrls(
+  return markListed(
     session,
     urls.map(({ id }) => id),
     feedId,

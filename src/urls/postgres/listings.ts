@@ -2,7 +2,13 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { Query } from '../../database/postgres/replicas.ts';
-import { createPagedListingEffect, type ImpliedChange, impliedChange, type ListedRow } from '../listing-rules.ts';
+import {
+  createPagedListingEffect,
+  type ImpliedChange,
+  impliedChange,
+  isNewlyListed,
+  type ListedRow,
+} from '../listing-rules.ts';
 import type { Listing } from '../store.ts';
 import { isOnline, kindCode, type TimelineChange } from '../stored-timeline.ts';
 import { removalIds, reporterIds } from './dictionaries.ts';
@@ -13,15 +19,15 @@ import { impliedAddresses, readResolutions } from './resolutions.ts';
 type ListedOfUrlRow = [urlId: number, nextTs: number | null, ...ListedRow];
 type NewRow = { urlId: number; feedId: number; ts: number; missedTs: number | null };
 
-/** What becomes of the rows of some URLs, and of their implied offlines. */
-export type Listed = {
+/** The rows to write for some URLs, and how their implied offlines change. */
+export type ListedChanges = {
   rows: NewRow[];
-  changes: Map<number, ImpliedChange>;
-  /** The ids in `reporters` of all feeds that list one of the URLs, or did. */
+  implied: Map<number, ImpliedChange>;
+  /** The ids in `reporters` of all feeds that have a row for one of the URLs. */
   feeds: Map<string, number>;
 };
 
-// With the first complete listing behind the one that named the URL.
+// With the first complete listing after the newest one that has the URL.
 const LISTED_OF_URLS = `
   select l.url_id, (select min(s.ts) from listings s where s.feed_id = l.feed_id and s.ts > l.ts),
     l.feed_id, reporters.name, l.ts, l.missed_ts
@@ -35,44 +41,47 @@ const PUT_LISTED = `
   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
   on conflict (url_id, feed_id) do update set ts = excluded.ts, missed_ts = excluded.missed_ts`;
 
-/** A listing of the feed named the URLs, whose rows are locked; an older one than known says nothing new. */
-export async function nameUrls(
+/** Marks URLs, whose rows are locked, as listed by the listing. */
+export async function markListed(
   session: Session,
   urlIds: readonly number[],
   feedId: number,
   { feed, ts }: Listing,
-): Promise<Listed> {
+): Promise<ListedChanges> {
   const [rows, first] = await Promise.all([
     session.query<ListedOfUrlRow>(LISTED_OF_URLS, [urlIds]),
     session.query<[number | null]>(FIRST_AFTER, [feedId, ts]),
   ]);
   const missedTs = first[0]?.[0] ?? null;
   const ofUrl = Map.groupBy(rows, ([urlId]) => urlId);
-  const listed: Listed = { rows: [], changes: new Map(), feeds: new Map(rows.map(([, , id, feed]) => [feed, id])) };
+  const changes = noChanges(rows);
   for (const urlId of urlIds) {
-    const known = (ofUrl.get(urlId) ?? []).map(toListed);
-    const old = known.find(([id]) => id === feedId);
-    if (old === undefined || old[2] < ts) replace(listed, urlId, known, [feedId, feed, ts, missedTs]);
+    const stored = (ofUrl.get(urlId) ?? []).map(toListed);
+    if (isNewlyListed(stored, feedId, ts)) replaceRow(changes, urlId, stored, [feedId, feed, ts, missedTs]);
   }
-  return listed;
+  return changes;
 }
 
-/** A listing of the feed, the one of `ts`, was finished that may miss the URLs, whose rows are locked. */
-export async function missUrls(
+/** Marks URLs, whose rows are locked, as missing from the feed's complete listing at `ts`, unless it has them by now. */
+async function markMissing(
   session: Session,
   urlIds: readonly number[],
   feedId: number,
   ts: number,
-): Promise<Listed> {
+): Promise<ListedChanges> {
   const rows = await session.query<ListedOfUrlRow>(LISTED_OF_URLS, [urlIds]);
-  const listed: Listed = { rows: [], changes: new Map(), feeds: new Map(rows.map(([, , id, feed]) => [feed, id])) };
+  const changes = noChanges(rows);
   for (const [urlId, ofUrl] of Map.groupBy(rows, ([urlId]) => urlId)) {
     const own = ofUrl.find(([, , id]) => id === feedId);
     if (own === undefined || own[4] >= ts) continue;
-    const [, nextTs, , feed, namedTs] = own;
-    replace(listed, urlId, ofUrl.map(toListed), [feedId, feed, namedTs, nextTs]);
+    const [, nextTs, , feed, listedTs] = own;
+    replaceRow(changes, urlId, ofUrl.map(toListed), [feedId, feed, listedTs, nextTs]);
   }
-  return listed;
+  return changes;
+}
+
+function noChanges(rows: readonly ListedOfUrlRow[]): ListedChanges {
+  return { rows: [], implied: new Map(), feeds: new Map(rows.map(([, , id, feed]) => [feed, id])) };
 }
 
 export async function putListed(session: Session, rows: readonly NewRow[]): Promise<void> {
@@ -83,38 +92,38 @@ export async function putListed(session: Session, rows: readonly NewRow[]): Prom
   );
 }
 
-function replace(listed: Listed, urlId: number, known: readonly ListedRow[], row: ListedRow): void {
+function replaceRow(changes: ListedChanges, urlId: number, stored: readonly ListedRow[], row: ListedRow): void {
   const [feedId, , ts, missedTs] = row;
-  const change = impliedChange(known, row);
-  listed.rows.push({ urlId, feedId, ts, missedTs });
-  if (change !== null) listed.changes.set(urlId, change);
+  const change = impliedChange(stored, row);
+  changes.rows.push({ urlId, feedId, ts, missedTs });
+  if (change !== null) changes.implied.set(urlId, change);
 }
 
 function toListed([, , ...row]: ListedOfUrlRow): ListedRow {
   return row;
 }
 
-/** URLs looked at in one transaction. */
-const FINISH_CHUNK = 2_000;
+/** Listed URLs read in one transaction. */
+const CHUNK_ROWS = 2_000;
 
-// Alone: no URL is named meanwhile, and no other listing of the feed finished.
+// Exclusive: meanwhile no URL of the feed is marked as listed, and no other listing of the feed is finished.
 const LOCK_FEED = 'select id from reporters where id = $1 for update';
 
 const ADD_LISTING = 'insert into listings (feed_id, ts, is_pending) values ($1, $2, 1) on conflict do nothing';
 
-// With the complete listing that follows it, or null.
+// With the next complete listing, or null.
 const OLDEST_PENDING = `
   select ts, (select min(next.ts) from listings next where next.feed_id = l.feed_id and next.ts > l.ts) from listings l
   where feed_id = $1 and is_pending = 1 order by ts limit 1`;
 
-// So far they are listed, or it was the next listing that missed them. Two statements, because `is not distinct from`
-// reads no index.
+// URLs that may be missing from the listing: listed until now, or missing from the next listing. Two statements, because
+// `is not distinct from` uses no index.
 const LISTED_SO_FAR = `
   select url_id, ts from listed
-  where feed_id = $1 and missed_ts is null and url_id > $2 order by url_id limit ${FINISH_CHUNK}`;
-const MISSED_BY_NEXT = `
+  where feed_id = $1 and missed_ts is null and url_id > $2 order by url_id limit ${CHUNK_ROWS}`;
+const MISSING_FROM_NEXT = `
   select url_id, ts from listed
-  where feed_id = $1 and missed_ts = $3 and url_id > $2 order by url_id limit ${FINISH_CHUNK}`;
+  where feed_id = $1 and missed_ts = $3 and url_id > $2 order by url_id limit ${CHUNK_ROWS}`;
 
 const LISTING_DONE = 'update listings set is_pending = 0 where feed_id = $1 and ts = $2';
 
@@ -125,11 +134,11 @@ const READ_LISTED_URLS = 'select id, event_kind, host_id, url from urls where id
 
 type Pending = [ts: number, nextTs: number | null];
 type UrlRow = [id: number, kind: number | null, hostId: number, url: string];
-type Chunk = { lastId: number | null; wentOffline: number };
+type FinishedChunk = { lastId: number | null; wentOffline: number };
 
 /**
- * Writes down what a complete listing implies, chunk by chunk. A process that ends half way leaves the listing pending,
- * and whoever finishes one of the feed goes on.
+ * Stores what a complete listing implies, one transaction per chunk. If the process ends before the last one, the listing
+ * stays pending, and the next call for the feed continues.
  */
 export function createFinishListing(db: Database) {
   return async ({ feed, ts }: Listing): Promise<{ wentOffline: number }> => {
@@ -149,7 +158,7 @@ export function createFinishListing(db: Database) {
       if (pending === undefined) return { wentOffline };
       for (let after: number | null = 0; after !== null; ) {
         const from: number = after;
-        const chunk: Chunk = await db.transaction((session) => finishChunk(session, feedId, pending, from));
+        const chunk: FinishedChunk = await db.transaction((session) => finishChunk(session, feedId, pending, from));
         wentOffline += chunk.wentOffline;
         after = chunk.lastId;
       }
@@ -157,24 +166,29 @@ export function createFinishListing(db: Database) {
   };
 }
 
-async function finishChunk(session: Session, feedId: number, [ts, nextTs]: Pending, afterId: number): Promise<Chunk> {
+async function finishChunk(
+  session: Session,
+  feedId: number,
+  [ts, nextTs]: Pending,
+  afterId: number,
+): Promise<FinishedChunk> {
   const lock = createLock();
   const [, candidates] = await inOrder([
     () => lock({ feed: () => session.query(LOCK_FEED, [feedId]) }),
     () =>
       nextTs === null
-        ? session.query<[urlId: number, namedTs: number]>(LISTED_SO_FAR, [feedId, afterId])
-        : session.query<[urlId: number, namedTs: number]>(MISSED_BY_NEXT, [feedId, afterId, nextTs]),
+        ? session.query<[urlId: number, listedTs: number]>(LISTED_SO_FAR, [feedId, afterId])
+        : session.query<[urlId: number, listedTs: number]>(MISSING_FROM_NEXT, [feedId, afterId, nextTs]),
   ]);
-  const missed = candidates.filter(([, namedTs]) => namedTs < ts).map(([urlId]) => urlId);
-  const wentOffline = missed.length === 0 ? 0 : await miss(session, lock, feedId, ts, missed);
-  const lastId = candidates.length < FINISH_CHUNK ? null : (candidates.at(-1)?.[0] ?? null);
+  const missing = candidates.filter(([, listedTs]) => listedTs < ts).map(([urlId]) => urlId);
+  const wentOffline = missing.length === 0 ? 0 : await takeOffline(session, lock, feedId, ts, missing);
+  const lastId = candidates.length < CHUNK_ROWS ? null : (candidates.at(-1)?.[0] ?? null);
   if (lastId === null) await session.run(LISTING_DONE, [feedId, ts]);
   return { lastId, wentOffline };
 }
 
-/** How many of the URLs were online until now. */
-async function miss(
+/** Stores that a listing does not have the URLs; returns how many went offline. */
+async function takeOffline(
   session: Session,
   lock: Lock,
   feedId: number,
@@ -188,13 +202,13 @@ async function miss(
         urls: () => session.query(LOCK_LISTED_URLS, [urlIds]),
       }),
     () => session.query<UrlRow>(READ_LISTED_URLS, [urlIds]),
-    () => missUrls(session, urlIds, feedId, ts),
+    () => markMissing(session, urlIds, feedId, ts),
   ]);
   const urls = rows.map(([id, kind, hostId, url]) => ({ id, kind, hostId, url }));
   const updates = urls.map(({ id, hostId }) => {
-    return { urlId: id, hostId, statuses: [], implied: listed.changes.get(id) ?? null };
+    return { urlId: id, hostId, statuses: [], implied: listed.implied.get(id) ?? null };
   });
-  const hosts = urls.flatMap((url) => impliedAddresses(url, listed.changes.get(url.id)));
+  const hosts = urls.flatMap((url) => impliedAddresses(url, listed.implied.get(url.id)));
   const texts = { reporters: listed.feeds, removals: new Map(removals) };
   const [changes, resolutions] = await Promise.all([
     statusChanges(session, updates, texts),
@@ -226,7 +240,7 @@ const LISTED_URLS = `
   left join events e on e.url_id = u.id and e.ts = u.event_ts and e.kind = u.event_kind
   order by l.url_id`;
 
-/** What a listing would take offline. */
+/** Counts the URLs that a listing would take offline. */
 export function createListingEffect(query: Query) {
   return createPagedListingEffect({
     feedId: async (feed) => (await query<[number]>(FEED_ID, [feed]))[0]?.[0],

@@ -34,7 +34,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
       statuses = [];
     }
     const [urlId, hostId] = row;
-    const change = listing === undefined ? null : listed.name(urlId, reporters.idOf(listing.feed), listing);
+    const change = listing === undefined ? null : listed.markListed(urlId, reporters.idOf(listing.feed), listing);
     report.eventsChanged += applyStatus(urlId, hostId, statuses, change);
     report.payloadsAdded += applyPayloads(urlId, payloads, isNewUrl);
     for (const [ts, ip, asn] of addresses) report.resolutionsChanged += applyAddress(urlId, ts, toBytes(ip), asn);
@@ -56,8 +56,8 @@ const ADD_URL = `
   values (?, ?, ?, ?, ?, ?, ?)`;
 
 /**
- * Adds a URL with what a batch tells of its status. There is no timeline to read, and the last status goes in with the
- * row: two statements fewer than for a known URL.
+ * Adds a URL with its timeline. No stored timeline is read, and the row is inserted with the last status: two statements
+ * fewer than for a known URL.
  */
 export function createAddUrl(db: Database, dictionaries: Dictionaries) {
   const add = db.prepare(ADD_URL);

@@ -4,6 +4,7 @@ import {
   createPagedListingEffect,
   type ImpliedChange,
   impliedChange,
+  isNewlyListed,
   type ListedRow,
   type ListedUrlRow,
 } from '../listing-rules.ts';
@@ -23,55 +24,53 @@ const PUT_LISTED = `
 
 const FIRST_AFTER = 'select min(ts) from listings where feed_id = ? and ts > ?';
 
-/** Keeps which feed lists a URL, or since when not. */
+/** Stores which feeds list a URL, and from which listing on a feed does not. */
 export function createListed(db: Database) {
   const ofUrl = db.prepare<ListedRow>(LISTED_OF_URL);
   const put = db.prepare(PUT_LISTED);
   const firstAfter = db.prepare<[number | null]>(FIRST_AFTER);
 
-  /** Writes down which listing of the feed misses the URL, when the newest that named it is that of `ts`. */
+  /** `listedTs`: the newest listing of the feed that has the URL. */
   function putRow(
     urlId: number,
     rows: readonly ListedRow[],
-    feedId: number,
-    { feed, ts }: Listing,
+    [feedId, feed, listedTs]: [feedId: number, feed: string, listedTs: number],
   ): ImpliedChange | null {
-    const missedTs = firstAfter.get(feedId, ts)?.[0] ?? null;
-    put.run(urlId, feedId, ts, missedTs);
-    return impliedChange(rows, [feedId, feed, ts, missedTs]);
+    const missedTs = firstAfter.get(feedId, listedTs)?.[0] ?? null;
+    put.run(urlId, feedId, listedTs, missedTs);
+    return impliedChange(rows, [feedId, feed, listedTs, missedTs]);
   }
 
   return {
-    /** A listing of the feed named the URL; an older one than known says nothing new. */
-    name(urlId: number, feedId: number, listing: Listing): ImpliedChange | null {
+    /** The listing has the URL. */
+    markListed(urlId: number, feedId: number, { feed, ts }: Listing): ImpliedChange | null {
       const rows = ofUrl.all(urlId);
-      const old = rows.find(([id]) => id === feedId);
-      return old !== undefined && old[2] >= listing.ts ? null : putRow(urlId, rows, feedId, listing);
+      return isNewlyListed(rows, feedId, ts) ? putRow(urlId, rows, [feedId, feed, ts]) : null;
     },
 
-    /** A listing of the feed was finished that may miss the URL. */
-    miss(urlId: number, feedId: number): ImpliedChange | null {
+    /** A complete listing of the feed does not have the URL. */
+    markMissing(urlId: number, feedId: number): ImpliedChange | null {
       const rows = ofUrl.all(urlId);
-      const [, feed, ts] = rows.find(([id]) => id === feedId) as ListedRow;
-      return putRow(urlId, rows, feedId, { feed, ts });
+      const [, feed, listedTs] = rows.find(([id]) => id === feedId) as ListedRow;
+      return putRow(urlId, rows, [feedId, feed, listedTs]);
     },
   };
 }
 
-/** URLs looked at in one transaction. 100,000 that all went offline took 4.9 to 6.4 s: 100 to 130 ms each. */
-const CHUNK = 2_000;
+/** Listed URLs read in one transaction. 100,000 URLs that all went offline took 4.9 to 6.4 s: 100 to 130 ms a chunk. */
+const CHUNK_ROWS = 2_000;
 
 const ADD_LISTING = 'insert or ignore into listings (feed_id, ts, is_pending) values (?, ?, 1)';
 
-// With the complete listing that follows it, or null.
+// With the next complete listing, or null.
 const OLDEST_PENDING = `
   select ts, (select min(next.ts) from listings next where next.feed_id = l.feed_id and next.ts > l.ts) from listings l
   where feed_id = ? and is_pending = 1 order by ts limit 1`;
 
-// So far they are listed, or it was the next listing that missed them.
+// URLs that may be missing from the listing: listed until now, or missing from the next listing.
 const CANDIDATES = `
   select url_id, ts from listed
-  where feed_id = ? and missed_ts is ? and url_id > ? order by url_id limit ${CHUNK}`;
+  where feed_id = ? and missed_ts is ? and url_id > ? order by url_id limit ${CHUNK_ROWS}`;
 
 const LISTING_DONE = 'update listings set is_pending = 0 where feed_id = ? and ts = ?';
 
@@ -82,8 +81,8 @@ type FinishReport = { wentOffline: number };
 type UrlRow = [kind: number | null, hostId: number, url: string];
 
 /**
- * Writes down what a complete listing implies, chunk by chunk. A process that ends half way leaves the listing pending,
- * and whoever finishes one of the feed goes on.
+ * Stores what a complete listing implies, one transaction per chunk. If the process ends before the last one, the listing
+ * stays pending, and the next call for the feed continues.
  */
 export function createFinishListing(db: Database, dictionaries: Dictionaries) {
   const { reporters, transaction } = dictionaries;
@@ -92,25 +91,25 @@ export function createFinishListing(db: Database, dictionaries: Dictionaries) {
   const listed = createListed(db);
   const add = db.prepare(ADD_LISTING);
   const oldestPending = db.prepare<Pending>(OLDEST_PENDING);
-  const candidates = db.prepare<[urlId: number, namedTs: number]>(CANDIDATES);
+  const candidates = db.prepare<[urlId: number, listedTs: number]>(CANDIDATES);
   const done = db.prepare(LISTING_DONE);
   const findUrl = db.prepare<UrlRow>(LISTED_URL);
 
-  /** Whether the URL was online until now. */
-  function miss(urlId: number, feedId: number): boolean {
+  /** Stores that a listing does not have the URL; returns whether the URL went offline. */
+  function takeOffline(urlId: number, feedId: number): boolean {
     const [before, hostId, url] = findUrl.get(urlId) as UrlRow;
-    const change = listed.miss(urlId, feedId);
+    const change = listed.markMissing(urlId, feedId);
     if (change === null) return false;
     applyStatus(urlId, hostId, [], change);
     if (change.after !== null) applyHostAddress(urlId, change.after.ts, url);
     return isOnline(before) && !isOnline(findUrl.get(urlId)?.[0] ?? null);
   }
 
-  /** The id from which the next chunk goes on; null when there is none. */
+  /** Returns the last id of the chunk; null when the listing is finished. */
   function finishChunk(feedId: number, [ts, nextTs]: Pending, afterId: number, report: FinishReport): number | null {
     const rows = candidates.all(feedId, nextTs, afterId);
-    for (const [urlId, namedTs] of rows) if (namedTs < ts && miss(urlId, feedId)) report.wentOffline++;
-    const lastId = rows.length < CHUNK ? undefined : rows.at(-1)?.[0];
+    for (const [urlId, listedTs] of rows) if (listedTs < ts && takeOffline(urlId, feedId)) report.wentOffline++;
+    const lastId = rows.length < CHUNK_ROWS ? undefined : rows.at(-1)?.[0];
     if (lastId === undefined) done.run(feedId, ts);
     return lastId ?? null;
   }
@@ -145,7 +144,7 @@ const LISTED_URLS = `
   where l.feed_id = ? and l.missed_ts is null and l.url_id > ?
   order by l.url_id limit ${PAGE_ROWS}`;
 
-/** What a listing would take offline. */
+/** Counts the URLs that a listing would take offline. */
 export function createListingEffect(db: Database) {
   const feedId = db.prepare<[number]>(FEED_ID);
   const listedUrls = db.prepare<ListedUrlRow>(LISTED_URLS);
