@@ -3,20 +3,20 @@ import { textFault } from './text.ts';
 import { URL_ERRORS } from './url/errors.ts';
 import { type NormalizedUrl, normalizeUrl, type UrlRefusal } from './url/normalize.ts';
 
-/** How a URL was seen; the order is the one that counts at equal times. */
+/** The status in which a URL was seen. */
 export type ObservedStatus = 'online' | 'offline' | 'removed';
 
-/** An address that the URL's host had, as sixteen sortable bytes (`core/ip.ts`), and its network where known. */
+/** An address of the URL's host, as sixteen sortable bytes (`core/ip/address.ts`), and its network if known. */
 export type ObservedAddress = { ip: Uint8Array; asn: number | null };
 
 export type ObservedPayload = FileDetails & { ts: number; sha256: string | null };
 
-/** At `ts`, `reporter` saw `url` in a status, perhaps at some addresses, perhaps serving a file. All values are normal forms. */
+/** At `ts`, `reporter` saw `url` in a status, and optionally its addresses and a file that it served. All values are normalized. */
 export type Observation = {
   ts: number;
   url: string;
   host: string;
-  /** null: the observation tells facts, but nothing about the status. */
+  /** null: the observation has facts (addresses, a payload), but no status. */
   status: ObservedStatus | null;
   removal: string;
   reporter: string;
@@ -24,7 +24,7 @@ export type Observation = {
   payload: ObservedPayload | null;
 };
 
-/** An observation as a reporter tells it: texts in any form, what is unknown left out. */
+/** An observation as a reporter gives it: texts are not normalized, unknown values are left out. */
 export type ObservationInput = {
   ts: number;
   url: string;
@@ -34,7 +34,7 @@ export type ObservationInput = {
   removal?: string;
   reporter?: string;
   ip?: string | readonly string[];
-  /** The network of `ip`, or of the address that is the URL's host; only where that is a single one. */
+  /** The network of `ip`, or of the address that is the URL's host; only with exactly one address. */
   asn?: number;
   /** `ts` defaults to the observation's. */
   payload?: Partial<ObservedPayload>;
@@ -45,8 +45,8 @@ export type ParsedObservation = { ok: true; observation: Observation } | { ok: f
 const SHA256 = /^[0-9a-f]{64}$/;
 
 /**
- * Brings every value to its normal form. A URL whose host is an address was seen at that address. Who has normalized
- * the same URL before may pass the result on.
+ * Normalizes every value. A URL whose host is an address gets that address. A caller that has normalized the URL already
+ * passes the result as `url`.
  */
 export function toObservation(
   input: ObservationInput,
@@ -55,11 +55,11 @@ export function toObservation(
   const { ts, status = 'online', removal = '', reporter = '', asn = null, payload } = input;
   if (!url.ok) return refused(`url: ${URL_ERRORS[url.error]}`);
   if (removal !== '' && status !== 'removed') return refused('removal goes with the status "removed" only');
-  const text =
-    faultOf('removal', removal) ??
-    faultOf('reporter', reporter) ??
-    (payload === undefined ? null : faultOfFile(payload));
-  if (text !== null) return refused(text);
+  const fault =
+    textFaultOf('removal', removal) ??
+    textFaultOf('reporter', reporter) ??
+    (payload === undefined ? null : fileFaultOf(payload));
+  if (fault !== null) return refused(fault);
   const sha256 = payload?.sha256?.toLowerCase() ?? null;
   if (sha256 !== null && !SHA256.test(sha256)) return refused('sha256: 64 hexadecimal digits are needed');
   const addresses = toAddresses(typeof input.ip === 'string' ? [input.ip] : (input.ip ?? []), url.ip, asn);
@@ -88,43 +88,47 @@ const NO_DETAILS: FileDetails = {
   family: null,
 };
 
-/** Why the details of a file cannot be kept; null when they can. */
-export function faultOfFile(file: Partial<FileDetails>): string | null {
+/** Why the details of a file cannot be stored; null when they can. */
+function fileFaultOf(file: Partial<FileDetails>): string | null {
   const { mimeType, fileType, fileExt, fileName, family } = file;
   return (
-    faultOf('mimeType', mimeType) ??
-    faultOf('fileType', fileType) ??
-    faultOf('fileExt', fileExt) ??
-    faultOf('fileName', fileName) ??
-    faultOf('family', family)
+    textFaultOf('mimeType', mimeType) ??
+    textFaultOf('fileType', fileType) ??
+    textFaultOf('fileExt', fileExt) ??
+    textFaultOf('fileName', fileName) ??
+    textFaultOf('family', family)
   );
 }
 
-function faultOf(name: string, text: string | null | undefined): string | null {
+function textFaultOf(name: string, text: string | null | undefined): string | null {
   const fault = text ? textFault(text) : null;
   return fault === null ? null : `${name}: ${fault}`;
 }
 
-/** The addresses told and the one that is the host, each once; or why they cannot be used. */
-function toAddresses(told: readonly string[], host: Uint8Array | null, asn: number | null): ObservedAddress[] | string {
-  if (told.length === 0 && host !== null) return [{ ip: host, asn }];
+/** The given addresses and the one that is the host, without duplicates; or the reason of a refusal. */
+function toAddresses(
+  given: readonly string[],
+  host: Uint8Array | null,
+  asn: number | null,
+): ObservedAddress[] | string {
+  if (given.length === 0 && host !== null) return [{ ip: host, asn }];
   const keys = new Map<string, Uint8Array>();
-  for (const text of told) {
+  for (const text of given) {
     const key = parseIp(text);
     if (key === null) return `ip: ${JSON.stringify(text)} is no IP address`;
     keys.set(key.join(), key);
   }
-  const networked = [...keys.keys()].join(' ');
+  const onlyGiven = [...keys.keys()].join(' ');
   if (host !== null) keys.set(host.join(), host);
-  if (asn !== null && !keys.has(networked)) return 'asn needs exactly one address that it is the network of';
-  return Array.from(keys, ([name, ip]) => ({ ip, asn: name === networked ? asn : null }));
+  if (asn !== null && !keys.has(onlyGiven)) return 'asn needs exactly one address that it is the network of';
+  return Array.from(keys, ([name, ip]) => ({ ip, asn: name === onlyGiven ? asn : null }));
 }
 
 function refused(reason: string): ParsedObservation {
   return { ok: false, reason };
 }
 
-/** What is known of a file; null where nobody has said. */
+/** The details of a file; null: unknown. */
 export type FileDetails = {
   mimeType: string | null;
   fileType: string | null;
@@ -134,15 +138,15 @@ export type FileDetails = {
   family: string | null;
 };
 
-/** What somebody knows of a file, whoever served it. */
+/** Details of a file, independent of any URL. */
 export type FileReport = FileDetails & { sha256: string };
 
 export type StatusObservation = { ts: number; status: ObservedStatus; removal: string; reporter: string };
 
-/** At equal times online comes first and removed last. */
+/** The order at equal times. */
 export const STATUS_ORDER: Record<ObservedStatus, number> = { online: 0, offline: 1, removed: 2 };
 
-/** Orders observations as they count. */
+/** Oldest first; at equal times in `STATUS_ORDER`. */
 export function byTime(a: StatusObservation, b: StatusObservation): number {
   return a.ts - b.ts || STATUS_ORDER[a.status] - STATUS_ORDER[b.status];
 }

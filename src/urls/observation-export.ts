@@ -6,7 +6,7 @@ import { hostAddress } from './resolution-rules.ts';
 import { comparePayloadRows, type PayloadRow, toPayload } from './rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from './store.ts';
 import { type EntryRow, toEntry } from './stored-timeline.ts';
-import { type Entry, type Run, toldRuns } from './timeline.ts';
+import { type Entry, type Run, runsWithImplied } from './timeline.ts';
 
 export type ResolutionRow = [ip: Uint8Array, day: number, ts: number, asn: number | null];
 
@@ -16,7 +16,7 @@ export type PayloadKey = [ts: number, fileId: number];
 
 type Page<Row, Key> = (urlId: number, after: Key) => Row[] | Promise<Row[]>;
 
-/** What is known of one URL, in pages by key: the next `PAGE_ROWS` behind `after`. */
+/** The stored rows of one URL, in pages by key: the next `PAGE_ROWS` after `after`. */
 export type UrlFacts = {
   entries: Page<EntryRow, EntryKey>;
   resolutions: Page<ResolutionRow, ResolutionKey>;
@@ -28,18 +28,17 @@ export const FIRST_ENTRY: EntryKey = [-1, 0];
 export const FIRST_RESOLUTION: ResolutionKey = [new Uint8Array(0), 0];
 export const FIRST_PAYLOAD: PayloadKey = [-1, 0];
 
-type Told = AsyncGenerator<ObservationInput[], void, void>;
+type Observations = AsyncGenerator<ObservationInput[], void, void>;
 
 /**
- * Per URL, in order of key: its timeline, then its resolutions by address and day, then its payloads by time and file
- * key. The timeline of one URL is in memory at a time, and its payloads of one second. `factsOf` is told which URLs
- * come next.
+ * For each URL, in order of key: its timeline, its resolutions by address and day, its payloads by time and file key.
+ * At most the timeline of one URL and its payloads of one second are in memory. `factsOf` gets the URLs of the next page.
  */
 export function createObservationExport(
   exportUrls: UrlStore['exportUrls'],
   factsOf: (urls: readonly ExportedUrl[], signal: AbortSignal) => UrlFacts | Promise<UrlFacts>,
 ): UrlStore['exportObservations'] {
-  return async function* exportObservations(filter: ExportFilter, signal: AbortSignal): Told {
+  return async function* exportObservations(filter: ExportFilter, signal: AbortSignal): Observations {
     let page: ObservationInput[] = [];
     for await (const urls of exportUrls(filter, signal)) {
       const facts = await factsOf(urls, signal);
@@ -58,51 +57,52 @@ export function createObservationExport(
   };
 }
 
-async function* observationsOf(exported: ExportedUrl, facts: UrlFacts): Told {
+async function* observationsOf(exported: ExportedUrl, facts: UrlFacts): Observations {
   const { url, event, payload: last } = exported;
   if (event !== null) yield* statusesOf(exported, facts);
-  // A URL at an address has a resolution of every time that is told of it, so its payloads are told with one it has.
+  // For a URL at an address every observation adds a resolution of its time. So its payloads are exported with the time
+  // of a resolution that exists.
   const hostIp = last === null ? null : hostAddress(url);
-  const home = hostIp === null ? null : formatIp(hostIp);
-  let homeTs: number | null = null;
-  let isTold = event !== null || last !== null;
+  const hostText = hostIp === null ? null : formatIp(hostIp);
+  let hostTs: number | null = null;
+  let hasData = event !== null || last !== null;
   for await (const observations of resolutionsOf(exported, facts)) {
-    isTold = true;
-    if (home !== null) homeTs ??= observations.find(({ ip }) => ip === home)?.ts ?? null;
+    hasData = true;
+    if (hostText !== null) hostTs ??= observations.find(({ ip }) => ip === hostText)?.ts ?? null;
     yield observations;
   }
-  if (last !== null) yield* payloadsOf(exported, facts, homeTs);
-  // Known, and nothing of it: what time is told of it does not matter.
-  if (!isTold) yield [{ ts: 0, url, status: null }];
+  if (last !== null) yield* payloadsOf(exported, facts, hostTs);
+  // A URL without any data: the time of the observation does not matter.
+  if (!hasData) yield [{ ts: 0, url, status: null }];
 }
 
-async function* statusesOf({ id, url }: ExportedUrl, { entries }: UrlFacts): Told {
+async function* statusesOf({ id, url }: ExportedUrl, { entries }: UrlFacts): Observations {
   const timeline: Entry[] = [];
   for await (const rows of pagesOf(entries, id, FIRST_ENTRY, ([ts, kind]): EntryKey => [ts, kind])) {
     for (const row of rows) timeline.push(toEntry(row));
   }
-  yield toldRuns(timeline).flatMap((run) => sightings(url, run));
+  yield runsWithImplied(timeline).flatMap((run) => runEnds(url, run));
 }
 
-async function* resolutionsOf({ id, url }: ExportedUrl, { resolutions }: UrlFacts): Told {
+async function* resolutionsOf({ id, url }: ExportedUrl, { resolutions }: UrlFacts): Observations {
   for await (const rows of pagesOf(resolutions, id, FIRST_RESOLUTION, ([ip, day]): ResolutionKey => [ip, day])) {
     yield rows.map((row) => resolution(url, row));
   }
 }
 
-async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlFacts, toldTs: number | null): Told {
-  let together: PayloadRow[] = [];
+async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlFacts, hostTs: number | null): Observations {
+  let ofNewestTs: PayloadRow[] = [];
   for await (const rows of pagesOf(payloads, id, FIRST_PAYLOAD, ([ts, fileId]): PayloadKey => [ts, fileId])) {
     const [newest] = rows.at(-1) as PayloadRow;
-    const all = [...together, ...rows];
-    together = all.filter(([ts]) => ts === newest);
+    const all = [...ofNewestTs, ...rows];
+    ofNewestTs = all.filter(([ts]) => ts === newest);
     const older = all.filter(([ts]) => ts !== newest).sort(comparePayloadRows);
-    yield older.map((row) => payload(url, toldTs, row));
+    yield older.map((row) => payload(url, hostTs, row));
   }
-  yield together.sort(comparePayloadRows).map((row) => payload(url, toldTs, row));
+  yield ofNewestTs.sort(comparePayloadRows).map((row) => payload(url, hostTs, row));
 }
 
-/** The rows of one URL. Most have less than a page of each kind: only between two pages the loop gets its turn. */
+/** The rows of one URL. Most URLs have less than one page: the event loop runs only between two pages. */
 async function* pagesOf<Row extends unknown[], Key>(
   read: Page<Row, Key>,
   id: number,
@@ -118,7 +118,7 @@ async function* pagesOf<Row extends unknown[], Key>(
   }
 }
 
-function sightings(url: string, { ts, status, removal, reporter, confirmedTs }: Run): ObservationInput[] {
+function runEnds(url: string, { ts, status, removal, reporter, confirmedTs }: Run): ObservationInput[] {
   const first = { ts, url, status, ...(removal && { removal }), ...(reporter && { reporter }) };
   return confirmedTs === ts ? [first] : [first, { ...first, ts: confirmedTs }];
 }
@@ -127,7 +127,7 @@ function resolution(url: string, [ip, , ts, asn]: ResolutionRow): ObservationInp
   return { ts, url, status: null, ip: formatIp(ip), ...(asn !== null && { asn }) };
 }
 
-function payload(url: string, toldTs: number | null, row: PayloadRow): ObservationInput {
-  const known = Object.entries(toPayload(row)).filter(([, value]) => value !== null);
-  return { ts: toldTs ?? row[0], url, status: null, payload: Object.fromEntries(known) };
+function payload(url: string, hostTs: number | null, row: PayloadRow): ObservationInput {
+  const values = Object.entries(toPayload(row)).filter(([, value]) => value !== null);
+  return { ts: hostTs ?? row[0], url, status: null, payload: Object.fromEntries(values) };
 }

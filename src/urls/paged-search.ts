@@ -6,34 +6,34 @@ import { bucketOf } from './resolution-rules.ts';
 import type { SearchKey } from './search-key.ts';
 import type { UrlStore } from './store.ts';
 
-/** `tie` is the last column of the index that is read: with it each row has a key of its own. */
+/** `tie`: the last column of the index, which makes the key unique. */
 export type FactKey = [ts: number, id: number, tie: number | Uint8Array];
 export type AddressKey = [ip: Uint8Array, ts: number, id: number];
 
-/** `count` facts, a line of JSON each, and from where the next page goes on; null when there is nothing more. */
+/** `count` facts, one line of JSON each. `next`: the key of the last row read; null after the last page. */
 export type LinesPage<Key> = { lines: string; count: number; next: Key | null };
 
-type Soon<T> = T | Promise<T>;
-/** `limit`: no more lines than these, and none behind them is asked for. */
+type MaybePromise<T> = T | Promise<T>;
+/** `limit`: the maximum of lines. A caller that gets as many reads no further page. */
 type FactPage = (
   what: number,
   since: number,
   before: FactKey,
   limit: number,
   signal: AbortSignal,
-) => Soon<LinesPage<FactKey>>;
+) => MaybePromise<LinesPage<FactKey>>;
 type Range = Network['ranges'][number];
 
-/** What an engine reads for a search: ids, and pages of `PAGE_ROWS` from the newest end, or in order of address. */
+/** The reads of an engine for a search: ids, and pages of `PAGE_ROWS`, newest first or in order of address. */
 export type SearchReads = {
-  hostIds(host: string): Soon<[number][]>;
-  familyIds(folded: string): Soon<[number][]>;
-  fileIds(sha256: Uint8Array): Soon<[number][]>;
+  hostIds(host: string): MaybePromise<[number][]>;
+  familyIds(folded: string): MaybePromise<[number][]>;
+  fileIds(sha256: Uint8Array): MaybePromise<[number][]>;
   byHost: FactPage;
   byFamily: FactPage;
   byFile: FactPage;
   byAsn: FactPage;
-  /** Looks at a page of addresses, of which those inside the window become lines. */
+  /** Reads a page of addresses; only those inside the window become lines. */
   byIp(
     bucket: number,
     to: Uint8Array,
@@ -41,12 +41,12 @@ export type SearchReads = {
     window: TimeWindow,
     limit: number,
     signal: AbortSignal,
-  ): Soon<LinesPage<AddressKey>>;
-  /** The newest bucket that has addresses, from this one back. */
-  newestBucket(from: number): Soon<[number | null][]>;
+  ): MaybePromise<LinesPage<AddressKey>>;
+  /** The newest bucket that has addresses, not newer than `from`. */
+  newestBucket(from: number): MaybePromise<[number | null][]>;
 };
 
-/** Less than every other, of its type. */
+/** Before all others. */
 const NO_ID = 0;
 const NO_ADDRESS = new Uint8Array(0);
 
@@ -77,7 +77,7 @@ export function createPagedSearch(reads: SearchReads): UrlStore['search'] {
     );
   }
 
-  /** Several ids one after the other, as if they were one. */
+  /** Reads the facts of several ids as one stream. */
   async function* facts(key: Exclude<SearchKey, { by: 'ip' }>, { since, until }: TimeWindow, bounds: Bounds) {
     const [ids, read, noTie] = await idsOf(key);
     let left = bounds.limit;
@@ -109,11 +109,11 @@ export function createPagedSearch(reads: SearchReads): UrlStore['search'] {
     key.by === 'ip' ? addresses(key.network, window, bounds) : facts(key, window, bounds);
 }
 
-/** As `readPages` does with records. */
+/** The same as `readPages`, for lines. */
 async function* readLines<Key>(
   first: Key,
   { limit, signal }: Bounds,
-  read: (key: Key, limit: number) => Soon<LinesPage<Key>>,
+  read: (key: Key, limit: number) => MaybePromise<LinesPage<Key>>,
 ): AsyncGenerator<LinesPage<Key>, void, void> {
   let key: Key | null = first;
   let left = limit;

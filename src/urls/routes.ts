@@ -37,7 +37,7 @@ import {
   UrlRequest,
 } from './wire.ts';
 
-/** Records in a statuses or payloads answer, unless the request has another limit. */
+/** The limit of records in a statuses or payloads response, unless the request has one. */
 const DEFAULT_LIMIT = 1000;
 
 /** `now` is in Unix seconds. */
@@ -83,20 +83,20 @@ const urlHistory = (store: UrlStore) =>
     lookUp: (url) => store.urlHistory(url, HISTORY_LIMIT),
   });
 
-/** The type of an answer that is text already, so that Fastify does not serialize it. */
+/** The content type of a response that is text already, so that Fastify does not serialize it. */
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The most frequent answer, since most URLs are not bad. Not thrown: Fastify's error path costs 50 µs more. */
+/** The most frequent response, since most URLs are not malicious. Not thrown: Fastify's error path costs 50 µs more. */
 const UNKNOWN_URL = wireError(new AppError('not_found', 'This URL is not known'));
 const UNKNOWN_JSON = JSON.stringify(UNKNOWN_URL.body);
 
 type Lookup = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
   schema: TSchema;
-  /** The whole answer as JSON, or null if the URL is unknown. */
+  /** The response body as JSON; null: the URL is unknown. */
   lookUp(url: string): string | null | Promise<string | null>;
 };
 
-/** An endpoint whose question is one URL. */
+/** An endpoint whose request is one URL. */
 function lookupEndpoint({ path, operationId, summary, schema, lookUp }: Lookup): Endpoint<string> {
   return {
     method: 'POST',
@@ -136,14 +136,14 @@ const urlIdParameter: Parameter = {
 
 const readId = (request: FastifyRequest): number => Number((request.params as { id: string }).id);
 
-/** An id without records in the window has an empty answer; an unknown id is an error. */
+/** An id without records in the window has an empty response; an unknown id is an error. */
 async function requireId(store: UrlStore, id: number): Promise<void> {
   if (!(await store.hasUrl(id))) throw new AppError('not_found', 'This URLID is not known');
 }
 
-type StatusesQuestion = { id: number; window: TimeWindow; limit: number };
+type StatusesQuery = { id: number; window: TimeWindow; limit: number };
 
-const urlStatuses = (store: UrlStore, now: () => number): Endpoint<StatusesQuestion> => ({
+const urlStatuses = (store: UrlStore, now: () => number): Endpoint<StatusesQuery> => ({
   method: 'GET',
   path: paths.urlStatuses,
   operationId: 'urlStatuses',
@@ -179,9 +179,9 @@ const urlPayloads = (store: UrlStore): Endpoint<{ id: number; limit: number }> =
   },
 });
 
-type SearchQuestion = { key: SearchKey; window: TimeWindow; limit: number };
+type SearchQuery = { key: SearchKey; window: TimeWindow; limit: number };
 
-const urlSearch = (store: UrlStore, now: () => number): Endpoint<SearchQuestion> => ({
+const urlSearch = (store: UrlStore, now: () => number): Endpoint<SearchQuery> => ({
   method: 'POST',
   path: paths.urlSearch,
   operationId: 'urlSearch',

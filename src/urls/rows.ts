@@ -4,7 +4,7 @@ import type { ExportedUrl, ExportFilter, Payload, StatusEvent, UrlLast, UrlStore
 import { ENTRY_KINDS, FIRST_HIDDEN_KIND } from './stored-timeline.ts';
 import { type EventKind, STATUS_OF } from './timeline.ts';
 
-// The columns in which every engine gives what is known of a URL, and how they become records.
+// The columns of events and payloads, the same on every engine, and their conversion to records.
 
 export type EventRow = [ts: number, kind: number, removal: string, reporter: string];
 
@@ -28,7 +28,7 @@ export const EVENT_JOINS = `
   join removals on removals.id = e.removal_id
   join reporters on reporters.id = e.reporter_id`;
 
-// What an observation told of a file itself wins over what is known of the file.
+// The details given in an observation win over the details of the file.
 export const PAYLOAD_COLUMNS = `
   p.ts, p.file_id, files.file_key,
   coalesce(p.mime_type, files.mime_type), coalesce(p.file_type, files.file_type),
@@ -76,7 +76,7 @@ export function toExported([, host, ...last]: ExportedRow): ExportedUrl {
   return { ...toLast(last), host };
 }
 
-export function isWanted({ event, payload }: ExportedUrl, { since, status }: ExportFilter): boolean {
+export function matchesFilter({ event, payload }: ExportedUrl, { since, status }: ExportFilter): boolean {
   const newest = Math.max(event?.ts ?? 0, payload?.ts ?? 0);
   if (since !== undefined && newest < since) return false;
   return status === undefined || (event !== null && STATUS_OF[event.kind] === status);
@@ -85,7 +85,7 @@ export function isWanted({ event, payload }: ExportedUrl, { since, status }: Exp
 export type EventPageKey = [ts: number, kind: number];
 export type PayloadPageKey = [ts: number, fileId: number];
 
-/** What an engine reads of one URL: pages of `PAGE_ROWS` from the newest end, hidden entries included. */
+/** The reads of an engine for one URL: pages of `PAGE_ROWS`, newest first, hidden entries included. */
 export type StreamReads = {
   statuses(id: number, since: number, before: EventPageKey, signal: AbortSignal): EventRow[] | Promise<EventRow[]>;
   payloads(id: number, before: PayloadPageKey, signal: AbortSignal): PayloadRow[] | Promise<PayloadRow[]>;

@@ -3,7 +3,7 @@ import { foldFamily } from '../core/text.ts';
 import { parseHostKey } from '../core/url/host.ts';
 import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
 
-/** What a search looks for, already in the form in which the store keeps it. */
+/** What a search looks for, normalized as in the store. */
 export type SearchKey =
   | { by: 'ip'; network: Network }
   | { by: 'host'; host: string }
@@ -13,7 +13,7 @@ export type SearchKey =
 
 export type SearchKeyName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
 
-/** `reason` begins with the name of the key and tells what is accepted. */
+/** `reason` begins with the name of the key and says what is accepted. */
 export type ParsedSearchKey = { ok: true; key: SearchKey } | { ok: false; reason: string };
 
 const FAMILY_MAX_LENGTH = 128;
@@ -47,7 +47,7 @@ function parseIpKey(value: string): ParsedSearchKey {
   return parsed.ok ? accepted({ by: 'ip', network: parsed.network }) : parsed;
 }
 
-/** Well-formed first, as in a URL: IDNA drops a soft hyphen, and two halves around it would become one character. */
+/** Checks for well-formed Unicode first: IDNA drops a soft hyphen, and two half surrogates around it would join. */
 function parseHost(value: string): ParsedSearchKey {
   const parsed = value.length <= URL_MAX_LENGTH && value.isWellFormed() ? parseHostKey(value) : null;
   if (parsed?.ok) return accepted({ by: 'host', host: parsed.host });
@@ -57,7 +57,7 @@ function parseHost(value: string): ParsedSearchKey {
   );
 }
 
-/** `64500`, `"64500"`, `"AS64500"`. JSON can say -0, which is not the same key as 0 to every store. */
+/** `64500`, `"64500"`, `"AS64500"`. JSON has -0, which is not the same key as 0 for every store. */
 function parseAsn(value: string | number): ParsedSearchKey {
   const asn = typeof value === 'number' ? value : Number(ASN.exec(value)?.[1] ?? Number.NaN);
   if (Number.isInteger(asn) && asn >= 0 && asn <= ASN_MAX) return accepted({ by: 'asn', asn: Math.abs(asn) });

@@ -4,7 +4,7 @@ import type { Bounds } from '../database/pages.ts';
 import type { SearchKey } from './search-key.ts';
 import type { EventKind } from './timeline.ts';
 
-/** What a batch changed; all zero when it was applied before. */
+/** The number of changes by a batch; all zero when the batch was applied before. */
 export type ApplyReport = {
   urlsAdded: number;
   eventsChanged: number;
@@ -12,72 +12,73 @@ export type ApplyReport = {
   resolutionsChanged: number;
 };
 
-/** A list of all that a feed calls online at `ts`. */
+/** A complete listing of a feed: all URLs that the feed has as online at `ts`. */
 export type Listing = { feed: string; ts: number };
 
-/** What finishing a listing would do. */
+/** The effect that finishing a listing would have. */
 export type ListingEffect = {
-  /** URLs of the feed that are online now, those that this listing named included. */
+  /** URLs that the feed lists and that are online now, including those of this listing. */
   online: number;
   /** How many of them the listing takes offline. */
   goingOffline: number;
 };
 
-/** Which URLs are exported, each with all that is known of it; everything where nothing is said. */
+/** The URLs to export, each with all of its data; an empty filter selects all URLs. */
 export type ExportFilter = {
-  /** URLs whose newest event or payload is not older. */
+  /** URLs whose newest event or payload is not older than this. */
   since?: number | undefined;
-  /** URLs whose last status is this; removed counts as offline. */
+  /** URLs with this last status; a removed URL counts as offline. */
   status?: 'online' | 'offline' | undefined;
 };
 
 export type ExportedUrl = UrlLast & { host: string };
 
-/** The network of an address, which is sixteen sortable bytes (`core/ip.ts`). */
+/** The network of an address; `ip`: sixteen sortable bytes (`core/ip/address.ts`). */
 export type AddressNetwork = { ip: Uint8Array; asn: number };
 
 /**
- * The intelligence store. URLs come in normalized (`core/url.ts`). A stream yields pages of records, never an empty
- * page; it is read by key, so that nothing is held between two pages, and it is no snapshot.
- * An engine that cannot answer throws an AppError `unavailable`.
+ * The port of the URL store. URLs must be normalized (`core/url/normalize.ts`). A stream yields pages of records, never an
+ * empty page. Each page is read by key in a transaction of its own, so a stream is no snapshot.
+ * An engine that is unavailable throws an AppError `unavailable`.
  */
 export type UrlStore = {
-  /** Adds observations in one transaction. Applying the same ones again changes nothing. */
-  /** With a listing, its feed has named their URLs. */
+  /**
+   * Applies observations in one transaction. Applying the same ones again changes nothing. With a listing, the URLs are
+   * marked as listed by it.
+   */
   apply(observations: readonly Observation[], listing?: Listing): Promise<ApplyReport>;
-  /** Fills in what is unknown of files, also of those that no URL served yet; returns how many files changed. */
+  /** Fills in unknown details of files, also of files that no URL served yet; returns how many reports changed a file. */
   applyFiles(files: readonly FileReport[]): Promise<number>;
 
-  /** To be asked when all of the listing was applied and before it is finished. */
+  /** To be called after the whole listing was applied and before it is finished. */
   listingEffect(listing: Listing): Promise<ListingEffect>;
   /**
-   * The listing was read to its end: what its feed named before, and not since, is offline (docs/timeline.md). Done in
-   * several transactions; when one is cut off, the next call for the feed goes on.
+   * Takes URLs offline that the feed listed before and that are not in this listing, which was read completely
+   * (docs/timeline.md). Uses several transactions; after an interruption, the next call for the feed continues.
    */
   finishListing(listing: Listing): Promise<{ wentOffline: number }>;
 
   /**
-   * Observations that leave behind what is stored, so that an empty store answers the same after applying them. Their
-   * order depends on what is known alone, not on ids or arrival.
+   * The stored data as observations: an empty store has the same data after applying them. Their order depends on the
+   * data alone, not on ids or on the order of arrival.
    */
   exportObservations(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ObservationInput[]>;
   /** URLs with their last status and payload, in the order of `exportObservations`. */
   exportUrls(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]>;
 
-  /** Addresses that have a resolution without a network. One may come again after a while. */
+  /** Addresses that have a resolution without a network. An address may occur more than once. */
   networklessAddresses(signal: AbortSignal): AsyncIterable<Uint8Array[]>;
-  /** Gives the resolutions of these addresses their network, where they have none; returns how many changed. */
+  /** Sets the network of resolutions that have none; returns how many changed. */
   setNetworks(networks: readonly AddressNetwork[]): Promise<number>;
 
-  // At once where the engine is in this process: a promise and the timer beside it cost as much as half the look-up.
+  // SQLite returns the result itself: a promise and its timer would cost as much as half the lookup.
   urlId(url: string): number | null | Promise<number | null>;
   /**
-   * The last status and the last payload: the body of the answer, as it is sent (`UrlLastResponse` in contract/url.ts). As
-   * text, because making records of rows, the words of the wire of records and text of these costs more than the
-   * database does (docs/decisions/reads.md).
+   * The last status and the last payload: the response body (`UrlLastResponse` in wire.ts). As JSON text, because
+   * converting rows to objects and objects to text takes longer than the query (docs/decisions/reads.md).
    */
   urlLast(url: string): string | null | Promise<string | null>;
-  /** The same of the newest `limit` events and the newest `limit` payloads, newest first (`UrlHistoryResponse`). */
+  /** The newest `limit` events and the newest `limit` payloads, newest first: the response body (`UrlHistoryResponse`). */
   urlHistory(url: string, limit: number): string | null | Promise<string | null>;
 
   hasUrl(id: number): Promise<boolean>;
@@ -87,16 +88,16 @@ export type UrlStore = {
   payloads(id: number, bounds: Bounds): AsyncIterable<Payload[]>;
   /**
    * Every fact inside the window that matches the key, in any order: pages of lines, each a `Fact` as JSON. As text,
-   * because SQLite joins a page of lines in the time in which it would hand out the rows alone (docs/decisions/reads.md).
+   * because SQLite joins a page of lines as fast as it returns the rows (docs/decisions/reads.md).
    */
   search(key: SearchKey, window: TimeWindow, bounds: Bounds): AsyncIterable<string>;
 };
 
-/** A change in the life of a URL. `ts` is Unix seconds, here and everywhere. */
+/** A change of the status of a URL. `ts` is Unix seconds, as everywhere. */
 export type StatusEvent = {
   ts: number;
   kind: EventKind;
-  /** Why the URL was removed; empty for every other kind and where no reason was given. */
+  /** The reason of a removal; empty without one, and for every other kind. */
   removal: string;
   reporter: string;
 };
@@ -111,12 +112,12 @@ export type Payload = FileDetails & {
 export type UrlLast = {
   id: number;
   url: string;
-  /** The newest event; null when all that was reported of the URL are facts without a status. */
+  /** The newest event; null when no observation of the URL has a status. */
   event: StatusEvent | null;
   payload: Payload | null;
 };
 
-/** One match of a search: the URL and the time of the resolution, event or payload that matched. A line on the wire. */
+/** One match of a search: the URL, and the time of the resolution, event or payload that matched. A line of the response. */
 export type Fact = {
   ts: number;
   id: number;

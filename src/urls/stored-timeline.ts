@@ -6,40 +6,40 @@ export type EntryRow = [ts: number, kind: number, removal: string, reporter: str
 
 export const ENTRY_COLUMNS = 'e.ts, e.kind, removals.reason, reporters.name, e.confirmed_ts';
 
-/** What is to be written so that the end of a stored timeline becomes another one. */
+/** The writes that change a stored timeline. */
 export type TimelineChange = {
-  put: Entry[];
-  gone: Entry[];
-  /** How many events a caller sees changed. */
+  upserts: Entry[];
+  deletes: Entry[];
+  /** How many events changed; hidden entries do not count. */
   eventsChanged: number;
-  /** The newest event now, or null when there is none any more; undefined where it is as it was. */
+  /** The newest event; null: there is none any more, undefined: it has not changed. */
   last: Entry | null | undefined;
 };
 
-/** What some more observations, and another implied offline, change in a timeline of which `before` is the end. */
+/** The effect of more observations and of another implied offline on a timeline that ends with `before`. */
 export function timelineChange(
   before: readonly Entry[],
   observations: readonly StatusObservation[],
   implied: ImpliedChange | null,
 ): TimelineChange {
   const after = advance(before, observations, implied === null ? undefined : implied.after);
-  const kept = new Map(before.map((entry) => [keyOf(entry), entry]));
-  const put: Entry[] = [];
+  const left = new Map(before.map((entry) => [keyOf(entry), entry]));
+  const upserts: Entry[] = [];
   let eventsChanged = 0;
   for (const entry of after) {
-    const old = kept.get(keyOf(entry));
-    kept.delete(keyOf(entry));
+    const old = left.get(keyOf(entry));
+    left.delete(keyOf(entry));
     if (old !== undefined && isSame(old, entry) && old.confirmedTs === entry.confirmedTs) continue;
-    put.push(entry);
+    upserts.push(entry);
     if (isEvent(entry) && (old === undefined || !isSame(old, entry))) eventsChanged++;
   }
-  const gone = [...kept.values()];
-  eventsChanged += gone.filter(isEvent).length;
+  const deletes = [...left.values()];
+  eventsChanged += deletes.filter(isEvent).length;
   const newest = eventsChanged > 0 ? after.findLast(isEvent) : undefined;
-  return { put, gone, eventsChanged, last: after.length === 0 ? null : newest };
+  return { upserts, deletes, eventsChanged, last: after.length === 0 ? null : newest };
 }
 
-/** Before this time nothing changes. */
+/** The time of the first entry that may change. */
 export function firstChangeTs(observations: readonly StatusObservation[], implied: ImpliedChange | null): number {
   const times = [observations[0]?.ts, implied?.before?.ts, implied?.after?.ts];
   return Math.min(...times.filter((ts) => ts !== undefined));
@@ -62,8 +62,8 @@ function isSame(a: Entry, b: Entry): boolean {
 }
 
 /**
- * A kind is stored as its index here, on every engine; the order is the one in which entries stand at equal
- * times, but for the last: where such an entry stands does not matter.
+ * A kind is stored as its index here, on every engine. This is the order of entries at equal times, except for the last
+ * kind, which `timeline.ts` sorts.
  */
 export const ENTRY_KINDS = [
   'added',
@@ -83,7 +83,7 @@ export function isOnline(kind: number | null): boolean {
   return kind !== null && kind < FIRST_OFFLINE_KIND;
 }
 
-/** The kinds from here on are confirmations and not shown. */
+/** The kinds from this one on are confirmations, which callers do not see. */
 export const FIRST_HIDDEN_KIND = 4;
-/** `offline_again` */
+/** The code of `offline_again`. */
 export const OFFLINE_AGAIN_KIND = 6;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { byTime, type Observation, type ObservedPayload, type StatusObservation } from '../core/observation.ts';
 
-/** What a batch tells of one URL. */
+/** The observations of one URL in a batch. */
 export type UrlGroup = {
   key: ByteText;
   url: string;
@@ -12,13 +12,13 @@ export type UrlGroup = {
   addresses: [ts: number, ip: ByteText, asn: number | null][];
 };
 
-/** Bytes as a text of one character each: every array of bytes would cross to another thread with a buffer of its own. */
+/** Bytes as a string of one character each: a byte array would be sent to the writer thread with its own buffer. */
 type ByteText = string;
 
 /**
- * A batch as it goes to the writer, in order of key: neighbours in the index are written together, and several writers
- * lock URLs in one order. Most rows tell two or three things of one URL; grouped, it crosses to the writer's thread once,
- * with its host and its address. The hashing and sorting is done here because the writer is the one that others wait for.
+ * A batch for the writer, in order of key: neighbours in the index are written together, and several writers lock URLs in
+ * one order. Most feeds have two or three observations per URL; grouped, the URL, its host and its address are sent to the
+ * writer thread once. Hashing and sorting happen here because the writer is the bottleneck.
  */
 export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
   const groups = new Map<string, UrlGroup>();
@@ -35,7 +35,7 @@ export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
   return [...groups.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** A row that tells two things of one moment tells the address twice. */
+/** A feed row with two observations of one time has the address twice. */
 function addTo({ statuses, payloads, addresses }: UrlGroup, observation: Observation): void {
   const { ts, status, removal, reporter, payload } = observation;
   if (status !== null) statuses.push({ ts, status, removal, reporter });
@@ -55,12 +55,12 @@ export function toBytes(text: ByteText): Uint8Array {
   return Buffer.from(text, 'latin1');
 }
 
-/** Bytes of SHA-256 that identify a URL: at 10^9 URLs, two with one key are a matter of 1 in 10^20. */
+/** Bytes of SHA-256 that identify a URL. At 10^9 URLs the probability that two have one key is 10^-20. */
 const URL_KEY_BYTES = 16;
 
 /**
- * What a URL is found by, on every engine: an index on the text would double the table. By way of a text, because bytes
- * made from one share memory, and those that the hash gives have their own: 1.1 µs instead of 2.2.
+ * The key of a URL, the same on every engine: an index on the text would double the table. The hash is computed as a
+ * string first, because a buffer from a string uses pooled memory and a buffer from the hash does not: 1.1 µs, not 2.2.
  */
 export function urlKey(url: string): Uint8Array {
   return Buffer.from(hash('sha256', url).slice(0, 2 * URL_KEY_BYTES), 'hex');

@@ -5,7 +5,7 @@ import type { StatusEvent, Payload as StoredPayload } from './store.ts';
 import { ENTRY_KINDS } from './stored-timeline.ts';
 import { type EventKind, STATUS_OF } from './timeline.ts';
 
-// Every shape of this feature on the wire. Keys are spelled here and nowhere else.
+// All request and response schemas of this feature. The JSON keys are spelled only here.
 
 /** A file that a URL served. All eight keys are always present; unknown values are null. */
 export const Payload = Type.Object({
@@ -20,7 +20,7 @@ export const Payload = Type.Object({
 });
 export type Payload = Static<typeof Payload>;
 
-/** The keys of a payload on the wire, in their order, and the names of the same values in the code. */
+/** The JSON keys of a payload, in their order, and the names of the same values in the code. */
 export const PAYLOAD_KEYS = [
   ['ts', 'ts'],
   ['mime_type', 'mimeType'],
@@ -65,7 +65,7 @@ export function toWireEvent({ ts, kind, removal, reporter }: StatusEvent): Event
 export const Status = withStatus(Type.Enum(['online', 'offline']));
 export type Status = Static<typeof Status>;
 
-/** Events, and payloads, in a history at most. */
+/** The maximum of events, and of payloads, in a history. */
 export const HISTORY_LIMIT = 100;
 
 export const UrlRequest = Type.Object(
@@ -116,16 +116,16 @@ export type SearchRequest = Static<typeof SearchRequest>;
 export const SearchRecord = Type.Object({ ts: Timestamp, id: UrlId, url: Type.String() });
 export type SearchRecord = Static<typeof SearchRecord>;
 
-// JSON text. The stores compose whole answers here, because making objects of rows and then text of objects costs more
-// than the database does (docs/decisions/reads.md). Strings that repeat are passed as JSON, so that a store can cache them
-// in that form. Constant parts are few and long: one more part in each of 200 records costs 5 µs.
+// JSON text. The stores compose response bodies here: converting rows to objects and objects to text takes longer than the
+// query (docs/decisions/reads.md). Strings that repeat are passed as JSON, so that a store can cache them in that form.
+// Constant parts are few and long: one more part in each of 200 records costs 5 µs.
 
 /** Text that is valid JSON. */
 export type Json = string;
 
 export const NULL: Json = 'null';
 
-/** For text that is cached: V8 keeps a concatenation as a tree of its parts, and would walk the tree for every answer. */
+/** For cached text: V8 stores a concatenation as a tree of its parts, and would walk the tree for every response. */
 export const flatten = (text: string): string => Buffer.from(text).toString();
 
 export function toJson(value: string | null): Json {
@@ -135,24 +135,24 @@ export function toJson(value: string | null): Json {
 export const idJson = (id: number | null): Json | null => (id === null ? null : `{"id":${id}}`);
 
 const statusMember = (status: string) => `,"status":${toJson(status)},"removal":`;
-/** By the number of the kind in the tables. The kinds that are not shown come last there. */
-const SHOWN_KINDS = ENTRY_KINDS.filter((kind): kind is EventKind => kind in STATUS_OF);
-const EVENT_STATUSES = SHOWN_KINDS.map((kind) => statusMember(kind));
-const LAST_STATUSES = SHOWN_KINDS.map((kind) => statusMember(STATUS_OF[kind]));
+/** In the order of the kind codes. The codes of hidden kinds are greater. */
+const EVENT_KINDS = ENTRY_KINDS.filter((kind): kind is EventKind => kind in STATUS_OF);
+const EVENT_STATUSES = EVENT_KINDS.map((kind) => statusMember(kind));
+const LAST_STATUSES = EVENT_KINDS.map((kind) => statusMember(STATUS_OF[kind]));
 
-/** An event after its `ts`. */
+/** The JSON of an event after its `ts`. */
 export type EventTail = string;
 
 export function eventTail(kind: number, removal: Json, reporter: Json): EventTail {
   return `${EVENT_STATUSES[kind]}${removal},"reporter":${reporter}}`;
 }
 
-/** The status that the newest event of a URL means. */
+/** The current status of a URL, from its newest event. */
 export function statusJson(ts: number, kind: number, removal: Json, reporter: Json): Json {
   return `{"ts":${ts}${LAST_STATUSES[kind]}${removal},"reporter":${reporter}}`;
 }
 
-/** A payload after its `ts`. */
+/** The JSON of a payload after its `ts`. */
 export type PayloadTail = string;
 
 export function payloadTail(file: Omit<StoredPayload, 'ts' | 'family'>, family: Json): PayloadTail {
@@ -181,10 +181,10 @@ export function historyJson(id: number, url: string, events: OpenArray, payloads
   return `{"id":${id},"url":${toJson(url)},"events":${closed(events)},"payloads":${closed(payloads)}}`;
 }
 
-/** A line of a search answer. */
+/** A line of a search response. */
 export const searchLine = (ts: number, id: number, url: string): string =>
   `{"ts":${ts},"id":${id},"url":${toJson(url)}}\n`;
 
-/** The same line without its end, as an expression of SQLite, which joins a page of them faster than we could. */
+/** The same line without its end, as an SQL expression: SQLite joins a page of them faster than JavaScript. */
 export const searchRecordSql = (ts: string, id: string, url: string): string =>
   `json_object('ts', ${ts}, 'id', ${id}, 'url', ${url})`;

@@ -42,7 +42,7 @@ for (const { why, input, addresses } of [
     addresses: ['192.0.2.1 64500'],
   },
   {
-    why: 'each address once',
+    why: 'duplicates are dropped',
     input: { url: 'http://192.0.2.1/', ip: ['192.0.2.1', '2001:db8::1', '2001:DB8:0::1'] },
     addresses: ['192.0.2.1 null', '2001:db8::1 null'],
   },

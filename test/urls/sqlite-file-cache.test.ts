@@ -44,13 +44,13 @@ test('files are read once each while nothing is written, and again when another 
   files.renew();
   assert.equal(nameOf(1), '1');
   assert.equal(reads, 2);
-  const PLACES = 2 ** 15;
-  for (let id = 2; id <= PLACES; id++) files.tailOf(id, null);
+  const SLOTS = 2 ** 15;
+  for (let id = 2; id <= SLOTS; id++) files.tailOf(id, null);
   assert.equal(nameOf(1), '1');
-  assert.equal(reads, PLACES + 1);
-  assert.equal(nameOf(PLACES + 1), `${PLACES + 1}`);
+  assert.equal(reads, SLOTS + 1);
+  assert.equal(nameOf(SLOTS + 1), `${SLOTS + 1}`);
   assert.equal(nameOf(1), '1');
-  assert.equal(reads, PLACES + 3);
+  assert.equal(reads, SLOTS + 3);
 });
 
 test("each detail that an observation told itself wins, an empty one too; the rest is the file's", () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { byTime, type StatusObservation } from '../../src/core/observation.ts';
 import { ENTRY_KINDS } from '../../src/urls/stored-timeline.ts';
-import { advance, type Entry, type ImpliedOffline, isEvent, toldRuns } from '../../src/urls/timeline.ts';
+import { advance, type Entry, type ImpliedOffline, isEvent, runsWithImplied } from '../../src/urls/timeline.ts';
 import { timelines } from '../vectors/timeline.ts';
 
 const RANK = { online: 0, offline: 1, removed: 2 };
@@ -164,13 +164,13 @@ test('a timeline that is told again is the same, and what is told of that one, t
   fc.assert(
     fc.property(steps, (all) => {
       const entries = all.reduce<Entry[]>(follow, []);
-      const told = toldRuns(entries).flatMap(({ confirmedTs, ...run }) =>
+      const told = runsWithImplied(entries).flatMap(({ confirmedTs, ...run }) =>
         confirmedTs === run.ts ? [run] : [run, { ...run, ts: confirmedTs }],
       );
       assert.deepEqual(told, told.toSorted(byTime));
       const again = told.reduce<Entry[]>((tail, one) => advance(tail, [one]), []);
       assert.deepEqual(withoutConfirmations(again), withoutConfirmations(entries));
-      assert.deepEqual(toldRuns(again), toldRuns(entries));
+      assert.deepEqual(runsWithImplied(again), runsWithImplied(entries));
     }),
     { numRuns: 5000 },
   );

@@ -115,7 +115,7 @@ function markUrlsListed(
 
 type LockedRow = [key: Uint8Array, id: number, hostId: number, payloadTs: number | null, fileKey: Uint8Array | null];
 
-/** A URL of a batch, as it was before; its row is locked until the end of the transaction. */
+/** A URL of a batch with its stored columns; its row is locked until the end of the transaction. */
 export type LockedUrl = UrlGroup & { id: number; hostId: number; last: ServedFile | null };
 
 const ADD_HOSTS = `
@@ -133,7 +133,7 @@ const ADD_URLS = `
 const LOCK_URLS = `
   select count(*) from (select 1 from urls where url_key = any($1::bytea[]) order by url_key for update) l`;
 
-// A statement of its own: what is joined to a row that was waited for would be as old as the statement.
+// Not joined to the statement that locks: after a wait, that statement would still return the joined rows of its start.
 const READ_URLS = `
   select u.url_key, u.id, u.host_id, u.payload_ts, files.file_key
   from urls u left join files on files.id = u.payload_file_id

@@ -1,11 +1,11 @@
 import type { Session } from '../../database/postgres/database.ts';
 import { inOrder } from './lock-order.ts';
 
-/** Short strings that repeat, kept once each: text → id. */
+/** The ids of strings that are stored once each. */
 export type Ids = ReadonlyMap<string, number>;
 
-// The order is the same for all, so that two transactions that add the same texts wait for each other one way only.
-// Those that are there are left out first: a number is used up by every row that `on conflict` drops.
+// In one order, so that no two transactions that add the same texts wait for each other. Existing texts are filtered out
+// first, because every row that `on conflict` drops uses up a number of the sequence.
 const ADD = (table: string, column: string) => `
   insert into ${table} (${column})
   select t.text from unnest($1::text[]) as t (text)
@@ -27,7 +27,7 @@ const ADD_FAMILIES = `
   where not exists (select 1 from families d where text_key(d.name) = text_key(t.name))
   order by t.name collate "C" on conflict do nothing`;
 
-/** The ids of texts, made on first use. Nothing is remembered: after a failover, ids that were handed out may be gone. */
+/** The ids of texts, which are added on first use. Not cached: after a failover, the newest ids may be lost. */
 export function reporterIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
   return idsOf(session, ADD_REPORTERS, FIND_REPORTERS, [[...texts]]);
 }

@@ -16,7 +16,7 @@ import {
 import type { Entry } from '../timeline.ts';
 import type { Ids } from './dictionaries.ts';
 
-/** What is new of the status of a URL, whose row is locked. */
+/** New observations and a new implied offline of a URL whose row is locked. */
 export type StatusUpdate = {
   urlId: number;
   hostId: number;
@@ -26,8 +26,8 @@ export type StatusUpdate = {
 
 type TailRow = [urlId: number, removalId: number, reporterId: number, ...EntryRow];
 
-// Of each URL, from the last time before the first change on, passing over an implied offline that is hidden, as
-// `advance` asks: usually one or two rows. `offset 0` keeps it one look-up for each URL.
+// For each URL the entries from the last ts before the first change on, ignoring a hidden implied offline, as `advance`
+// requires: usually one or two rows. `offset 0` makes PostgreSQL run one lookup per URL.
 const TAILS = `
   select e.url_id, e.removal_id, e.reporter_id, ${ENTRY_COLUMNS}
   from unnest($1::bigint[], $2::bigint[]) as u (id, first_ts)
@@ -56,7 +56,7 @@ const SET_LAST = `
     as l (id, ts, kind, removal_id, reporter_id)
   where urls.id = l.id`;
 
-/** Reads the ends of timelines and decides what changes in them; by URL. */
+/** Reads the ends of timelines and returns their changes by URL. */
 export async function statusChanges(session: Session, updates: readonly StatusUpdate[], ids: EntryIds) {
   const changes = new Map<number, TimelineChange>();
   const changing = updates.filter(({ statuses, implied }) => statuses.length > 0 || implied !== null);
@@ -75,10 +75,10 @@ export async function statusChanges(session: Session, updates: readonly StatusUp
   return changes;
 }
 
-/** The ids of all texts that may stand in an entry; those of the entries that were read are added. */
+/** The ids of all texts that an entry may have; `statusChanges` adds those of the entries that it reads. */
 export type EntryIds = { reporters: Map<string, number>; removals: Map<string, number> };
 
-/** Writes what was decided. */
+/** Writes the changes of timelines. */
 export function putStatuses(
   session: Session,
   updates: readonly StatusUpdate[],
@@ -86,27 +86,27 @@ export function putStatuses(
   { reporters, removals }: { reporters: Ids; removals: Ids },
 ): Promise<unknown> {
   const idOf = (ids: Ids, text: string) => ids.get(text) as number;
-  const gone: [urlId: number, entry: Entry][] = [];
-  const put: [urlId: number, hostId: number, entry: Entry][] = [];
+  const deletes: [urlId: number, entry: Entry][] = [];
+  const upserts: [urlId: number, hostId: number, entry: Entry][] = [];
   const last: [urlId: number, entry: Entry | null][] = [];
   for (const { urlId, hostId } of updates) {
     const change = changes.get(urlId);
     if (change === undefined) continue;
-    for (const entry of change.gone) gone.push([urlId, entry]);
-    for (const entry of change.put) put.push([urlId, hostId, entry]);
+    for (const entry of change.deletes) deletes.push([urlId, entry]);
+    for (const entry of change.upserts) upserts.push([urlId, hostId, entry]);
     if (change.last !== undefined) last.push([urlId, change.last]);
   }
   const textIds = (entry: Entry) => [idOf(removals, entry.removal), idOf(reporters, entry.reporter)];
   return Promise.all([
-    gone.length > 0 &&
+    deletes.length > 0 &&
       session.run(
         DELETE,
-        columns(3, gone, ([id, entry]) => [id, entry.ts, kindCode(entry)]),
+        columns(3, deletes, ([id, entry]) => [id, entry.ts, kindCode(entry)]),
       ),
-    put.length > 0 &&
+    upserts.length > 0 &&
       session.run(
         PUT,
-        columns(7, put, ([id, hostId, entry]) => [
+        columns(7, upserts, ([id, hostId, entry]) => [
           ...[id, entry.ts, kindCode(entry), hostId],
           ...[...textIds(entry), entry.confirmedTs],
         ]),

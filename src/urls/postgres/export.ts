@@ -11,9 +11,9 @@ import {
 import {
   EVENT_JOINS,
   type ExportedRow,
-  isWanted,
   LAST_COLUMNS,
   LAST_JOINS,
+  matchesFilter,
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
   type PayloadRow,
@@ -28,16 +28,16 @@ const URLS = `
 
 const BEFORE_ALL = new Uint8Array(0);
 
-/** All URLs with what is newest of each, in order of key. */
+/** All URLs, each with its newest event and payload, in order of key. */
 export function createExportUrls(query: Query) {
   return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
     readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, async (after) => {
       const { items, next } = pageOf(await query<ExportedRow>(URLS, [after], signal), toExported, ([key]) => key);
-      return { items: items.filter((url) => isWanted(url, filter)), next };
+      return { items: items.filter((url) => matchesFilter(url, filter)), next };
     });
 }
 
-// Of each of some URLs the rows behind a key: one round trip for many URLs, of which most have a few rows.
+// For several URLs, the rows of each after a key: one round trip for many URLs, since most have few rows.
 
 const ENTRIES = `
   select u.id, ${ENTRY_COLUMNS} from unnest($1::bigint[]) as u (id) cross join lateral (
@@ -54,12 +54,12 @@ const PAYLOADS = `
     select * from payloads where url_id = u.id and (ts, file_id) > ($2, $3) order by ts, file_id limit ${PAGE_ROWS}) p
   ${PAYLOAD_JOINS} order by u.id, p.ts, p.file_id`;
 
-/** URLs whose first rows are read together: at most so many pages of each kind are in memory. */
-const TOGETHER = 50;
+/** URLs whose first pages are read by one statement: the maximum of pages of one kind in memory. */
+const URLS_PER_STATEMENT = 50;
 
 type OfUrl<Row extends unknown[]> = [id: number, ...Row];
 
-/** Everything that is known, as observations. */
+/** All stored data, as observations. */
 export function createExportObservations(
   query: Query,
   exportUrls: UrlStore['exportUrls'],
@@ -86,21 +86,21 @@ export function createExportObservations(
   });
 }
 
-/** Reads the first page of each of these URLs, some URLs at a time, when the first of them is asked for. */
+/** Reads the first pages of these URLs, `URLS_PER_STATEMENT` at a time, when the first of them is requested. */
 function firstPages<Row extends unknown[]>(
   urls: readonly ExportedUrl[],
   read: (ids: number[]) => Promise<OfUrl<Row>[]>,
 ): (id: number) => Promise<Row[]> {
   const ids = urls.map((url) => url.id);
-  const places = new Map(ids.map((id, i) => [id, Math.floor(i / TOGETHER)]));
-  let together: { place: number; rows: Promise<Map<number, OfUrl<Row>[]>> } | null = null;
+  const chunks = new Map(ids.map((id, i) => [id, Math.floor(i / URLS_PER_STATEMENT)]));
+  let current: { chunk: number; rows: Promise<Map<number, OfUrl<Row>[]>> } | null = null;
   return async (id) => {
-    const place = places.get(id) ?? 0;
-    if (together?.place !== place) {
-      const some = ids.slice(place * TOGETHER, (place + 1) * TOGETHER);
-      together = { place, rows: read(some).then((rows) => Map.groupBy(rows, ([urlId]) => urlId)) };
+    const chunk = chunks.get(id) ?? 0;
+    if (current?.chunk !== chunk) {
+      const chunkIds = ids.slice(chunk * URLS_PER_STATEMENT, (chunk + 1) * URLS_PER_STATEMENT);
+      current = { chunk, rows: read(chunkIds).then((rows) => Map.groupBy(rows, ([urlId]) => urlId)) };
     }
-    return ofOne((await together.rows).get(id) ?? []);
+    return ofOne((await current.rows).get(id) ?? []);
   };
 }
 

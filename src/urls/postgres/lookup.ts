@@ -33,23 +33,23 @@ export const ID = 'select id from urls where url_key = $1';
 
 export const LAST = `select ${LAST_COLUMNS} from urls u ${LAST_JOINS} where u.url_key = $1`;
 
-// Both find the URL themselves, so that nothing waits for its id.
+// These two look up the URL themselves, so that all three statements of a history are sent together.
 export const NEWEST_EVENTS = `
   select ${EVENT_COLUMNS} from events e ${EVENT_JOINS}
   where e.url_id = (${ID}) and e.kind < ${FIRST_HIDDEN_KIND} order by e.ts desc, e.kind desc limit $2`;
 
-/** At most so many of one time are put in order: more files from one URL in one second come in any order. */
-const OF_ONE_TIME = 1_000;
+/** Payloads of one URL and one second that are sorted by file key; any more are in no defined order. */
+const MAX_TIES = 1_000;
 
 export const NEWEST_PAYLOADS = `
   select ${PAYLOAD_COLUMNS} from (
     select * from payloads where url_id = (${ID}) order by ts desc fetch first $2 rows with ties) p
   ${PAYLOAD_JOINS}
-  order by p.ts desc limit $2 + ${OF_ONE_TIME}`;
+  order by p.ts desc limit $2 + ${MAX_TIES}`;
 
 export const HAS = 'select 1 from urls where id = $1';
 
-/** The reads that answer about one URL. */
+/** The lookups of one URL. */
 export function createLookup(query: Query): Pick<UrlStore, 'urlId' | 'urlLast' | 'urlHistory' | 'hasUrl'> {
   return {
     async urlId(url) {

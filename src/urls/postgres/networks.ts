@@ -2,25 +2,24 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { Query } from '../../database/postgres/replicas.ts';
-import { createNetworkless } from '../resolution-rules.ts';
+import { createPagedNetworkless } from '../resolution-rules.ts';
 import type { AddressNetwork } from '../store.ts';
 
-// All of them are looked at: an index of those without a network would cost every import, and this is asked for once
-// after a network table was renewed.
+// Reads all resolutions: an index of those without a network would slow down every import, and this runs only after an
+// update of the network table.
 const RESOLUTIONS = `
   select bucket, ip, ts, url_id, (asn is null)::integer from resolutions
   where (bucket, ip, ts, url_id) > ($1, $2, $3, $4) order by bucket, ip, ts, url_id limit ${PAGE_ROWS}`;
 
 /** Addresses without a network, page by page. */
 export function createNetworklessAddresses(query: Query) {
-  return createNetworkless((after, signal) => query(RESOLUTIONS, [...after], signal));
+  return createPagedNetworkless((after, signal) => query(RESOLUTIONS, [...after], signal));
 }
 
 /** Resolutions changed in one transaction: an address may have a hundred thousand. */
-const CHUNK = 5_000;
+const CHUNK_ROWS = 5_000;
 
-/** Addresses looked for in one statement. */
-const ADDRESSES = 500;
+const ADDRESSES_PER_STATEMENT = 500;
 
 const BUCKETS = `
   with recursive buckets (bucket) as (
@@ -29,22 +28,22 @@ const BUCKETS = `
     where bucket is not null)
   select bucket from buckets where bucket is not null`;
 
-// The limit holds over all of the addresses.
+// The limit applies to all of the addresses together.
 const SET = `
   update resolutions set asn = found.asn
   from (
     select r.url_id, r.ip, r.day, n.asn from unnest($1::bytea[], $2::bigint[]) as n (ip, asn)
-    join resolutions r on r.bucket = $3 and r.ip = n.ip and r.asn is null limit ${CHUNK}) found
+    join resolutions r on r.bucket = $3 and r.ip = n.ip and r.asn is null limit ${CHUNK_ROWS}) found
   where resolutions.url_id = found.url_id and resolutions.ip = found.ip and resolutions.day = found.day
     and resolutions.asn is null`;
 
-/** Gives addresses their network; returns how many resolutions had none. */
+/** Sets the network of resolutions that have none; returns how many changed. */
 export function createSetNetworks(db: Database) {
   return async (networks: readonly AddressNetwork[]): Promise<number> => {
     const buckets = await db.query<[number]>(BUCKETS);
     let changed = 0;
-    for (let at = 0; at < networks.length; at += ADDRESSES) {
-      const addresses = columns(2, networks.slice(at, at + ADDRESSES), ({ ip, asn }) => [ip, asn]);
+    for (let at = 0; at < networks.length; at += ADDRESSES_PER_STATEMENT) {
+      const addresses = columns(2, networks.slice(at, at + ADDRESSES_PER_STATEMENT), ({ ip, asn }) => [ip, asn]);
       for (const [bucket] of buckets) {
         for (let inChunk = 1; inChunk > 0; ) {
           inChunk = await db.transaction((session) => session.run(SET, [...addresses, bucket]));

@@ -3,7 +3,7 @@ import { columns } from '../../database/postgres/parameters.ts';
 import type { ImpliedChange } from '../listing-rules.ts';
 import { bucketOf, dayOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
 
-/** A URL, whose row is locked, had an address. */
+/** An address of a URL whose row is locked. */
 export type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };
 
 type ReadResolution = UrlAddress & { isChanged: boolean };
@@ -18,7 +18,7 @@ const FIND_NEWEST = `
   cross join lateral (
     select ts, asn from resolutions where url_id = a.url_id and ip = a.ip order by day desc limit 1) r`;
 
-// Networks are also given without a lock of the URL (set-networks.ts): where none is told, the one there is stays.
+// `setNetworks` writes networks without a lock on the URL: a stored network is never replaced by null.
 const PUT = `
   insert into resolutions (url_id, ip, day, ts, bucket, asn)
   select * from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::integer[], $6::bigint[])
@@ -26,25 +26,25 @@ const PUT = `
 
 export type Resolutions = {
   apply(address: UrlAddress): void;
-  /** As at the newest time that the URL had this address: in the same network. */
+  /** With the network of the newest resolution of this URL and address. */
   applyHost(address: Omit<UrlAddress, 'asn'>): void;
   changed(): number;
   write(): Promise<unknown>;
 };
 
-/** Reads the resolutions that these addresses can change. Of `hosts` the newest ones are read as well. */
+/** Reads the resolutions that these addresses may change, and the newest resolution of each of `hosts`. */
 export async function readResolutions(
   session: Session,
   addresses: readonly UrlAddress[],
   hosts: readonly UrlAddress[],
 ): Promise<Resolutions> {
-  const wanted = new Map([...addresses, ...hosts].map((one) => [keyOf(one), one]));
+  const byKey = new Map([...addresses, ...hosts].map((one) => [keyOf(one), one]));
   const [found, newestFound] = await Promise.all([
-    wanted.size === 0
+    byKey.size === 0
       ? []
       : session.query<Row>(
           FIND,
-          columns(3, [...wanted.values()], ({ urlId, ip, ts }) => [urlId, ip, dayOf(ts)]),
+          columns(3, [...byKey.values()], ({ urlId, ip, ts }) => [urlId, ip, dayOf(ts)]),
         ),
     hosts.length === 0
       ? []
@@ -97,7 +97,7 @@ function placeOf({ urlId, ip }: Pick<UrlAddress, 'urlId' | 'ip'>): string {
   return `${urlId} ${Buffer.from(ip.buffer, ip.byteOffset, ip.length).toString('hex')}`;
 }
 
-/** A URL whose host is an address has a resolution for every event, also for one that a listing implied. */
+/** A URL whose host is an address gets a resolution for every event, also for an implied offline. */
 export function impliedAddresses(url: { id: number; url: string }, change: ImpliedChange | undefined): UrlAddress[] {
   if (!change?.after) return [];
   const ip = hostAddress(url.url);

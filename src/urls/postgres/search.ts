@@ -4,7 +4,7 @@ import { type AddressKey, createPagedSearch, type FactKey, type LinesPage } from
 import type { UrlStore } from '../store.ts';
 import { searchLine } from '../wire.ts';
 
-// The four searches below read an index (what, ts, …) from the newest end; every row that is read is a match.
+// The next four searches read an index (what, ts, …), newest first; every row that is read is a match.
 
 export const BY_HOST = `
   select e.ts, e.url_id, e.kind, urls.url from events e join urls on urls.id = e.url_id
@@ -26,15 +26,15 @@ export const BY_ASN = `
   where r.asn = $1 and r.ts >= $2 and (r.ts, r.url_id, r.ip) < ($3, $4, $5)
   order by r.ts desc, r.url_id desc, r.ip desc limit ${PAGE_ROWS}`;
 
-// Addresses are read bucket by bucket, in order of address; rows outside the window come without their URL. They are
-// few: only the first and the last bucket of a window can hold any.
+// Addresses are read bucket by bucket, in order of address. The URL of rows outside the window is null. They are few:
+// only the first and the last bucket of a window can have any.
 export const BY_IP = `
   select ts, url_id, ip, (select url from urls where id = url_id and ts between $6 and $7)
   from (select ip, ts, url_id from resolutions
         where bucket = $1 and ip <= $2 and (ip, ts, url_id) > ($3, $4, $5)
         order by ip, ts, url_id limit ${PAGE_ROWS}) r`;
 
-// The end of all times lies in a bucket beyond those that the column can hold.
+// The greatest `until` is in a bucket that does not fit into the column, hence bigint.
 export const NEWEST_BUCKET = 'select max(bucket) from resolutions where bucket <= $1::bigint';
 
 export const HOST_ID = 'select id from hosts where host = $1';

@@ -2,7 +2,7 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Query } from '../../database/postgres/replicas.ts';
 import { createUrlStreams, EVENT_COLUMNS, EVENT_JOINS, PAYLOAD_COLUMNS, PAYLOAD_JOINS } from '../rows.ts';
 
-// Hidden entries are read too and dropped afterwards: leaving them out here could make one statement pass over many.
+// Hidden entries are read too and filtered out afterwards: with a filter here one statement could skip many rows.
 export const STATUSES = `
   select ${EVENT_COLUMNS} from events e ${EVENT_JOINS}
   where e.url_id = $1 and e.ts >= $2 and (e.ts, e.kind) < ($3, $4)

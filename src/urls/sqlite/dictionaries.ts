@@ -3,7 +3,7 @@ import type { Database } from '../../database/sqlite/database.ts';
 
 export type Dictionaries = ReturnType<typeof createDictionaries>;
 
-/** The dictionaries of the intelligence database, shared by all that is written to it. */
+/** The dictionaries of `intelligence.db`, shared by all writes. */
 export function createDictionaries(db: Database) {
   const hosts = createDictionary(db, 'hosts', 'host');
   const reporters = createDictionary(db, 'reporters', 'name');
@@ -15,29 +15,30 @@ export function createDictionaries(db: Database) {
     removals,
     families,
 
-    /** For every transaction that may hand out ids. */
+    /** Every transaction that may add texts must use this one. */
     transaction<T>(work: () => T): T {
       try {
         return db.transaction(work);
       } catch (error) {
-        for (const dictionary of [hosts, reporters, removals, families]) dictionary.forget();
+        for (const dictionary of [hosts, reporters, removals, families]) dictionary.clearCache();
         throw error;
       }
     },
   };
 }
 
-/** Short strings that repeat, kept once each: text → id, made on first use. */
+/** Strings that are stored once each, with an id. */
 export type Dictionary = {
+  /** Adds the text on first use. */
   idOf(text: string): number;
-  /** To be called after a rollback: ids handed out in it are gone. */
-  forget(): void;
+  /** To be called after a rollback, which removes the ids that were added. */
+  clearCache(): void;
 };
 
-/** Texts remembered in memory; hosts are the only dictionary that reaches it. */
-const REMEMBERED = 50_000;
+/** Texts cached per dictionary; only hosts reach it. */
+const MAX_CACHED = 50_000;
 
-/** Further columns are derived from the text by `columns`. */
+/** `columns`: further columns, computed from the text. */
 export function createDictionary(
   db: Database,
   table: string,
@@ -51,13 +52,13 @@ export function createDictionary(
   const ids = new Map<string, number>();
   return {
     idOf(text) {
-      const known = ids.get(text);
-      if (known !== undefined) return known;
+      const cached = ids.get(text);
+      if (cached !== undefined) return cached;
       const id = find.get(text)?.[0] ?? add.insert(text, ...derive.map((of) => of(text)));
-      if (ids.size >= REMEMBERED) ids.clear();
+      if (ids.size >= MAX_CACHED) ids.clear();
       ids.set(text, id);
       return id;
     },
-    forget: () => ids.clear(),
+    clearCache: () => ids.clear(),
   };
 }

@@ -14,7 +14,7 @@ import {
 import type { Entry } from '../timeline.ts';
 import type { Dictionaries } from './dictionaries.ts';
 
-// From the last time before the first change on, passing over an implied offline that is hidden, as `advance` asks:
+// The entries from the last ts before the first change on, ignoring a hidden implied offline, as `advance` requires:
 // usually one or two rows.
 const TAIL = `
   select ${ENTRY_COLUMNS} from events e ${EVENT_JOINS}
@@ -28,7 +28,7 @@ const DELETE = 'delete from events where url_id = ? and ts = ? and kind = ?';
 const SET_LAST = `
   update urls set event_ts = ?, event_kind = ?, event_removal_id = ?, event_reporter_id = ? where id = ?`;
 
-/** Writes what the observations of a known URL change in its timeline; returns how many events a caller sees changed. */
+/** Applies observations and an implied offline to the timeline of a known URL; returns how many events changed. */
 export function createApplyStatus(db: Database, dictionaries: EntryDictionaries) {
   const readTail = db.prepare<EntryRow>(TAIL);
   const remove = db.prepare(DELETE);
@@ -43,9 +43,9 @@ export function createApplyStatus(db: Database, dictionaries: EntryDictionaries)
   ): number => {
     if (observations.length === 0 && implied === null) return 0;
     const before = readTail.all(urlId, firstChangeTs(observations, implied)).map(toEntry);
-    const { put, gone, eventsChanged, last } = timelineChange(before, observations, implied);
-    for (const entry of put) putEntry(urlId, hostId, entry);
-    for (const entry of gone) remove.run(urlId, entry.ts, kindCode(entry));
+    const { upserts, deletes, eventsChanged, last } = timelineChange(before, observations, implied);
+    for (const entry of upserts) putEntry(urlId, hostId, entry);
+    for (const entry of deletes) remove.run(urlId, entry.ts, kindCode(entry));
     if (last !== undefined) setLast.run(...lastColumns(last, dictionaries), urlId);
     return eventsChanged;
   };
@@ -53,7 +53,7 @@ export function createApplyStatus(db: Database, dictionaries: EntryDictionaries)
 
 export type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals'>;
 
-/** The newest event as it is copied to the URL's row. */
+/** The columns of the newest event in `urls`. */
 export type LastColumns = [ts: number | null, kind: number | null, removalId: number | null, reporterId: number | null];
 
 const PUT_ENTRY = `

@@ -4,9 +4,9 @@ import { createObservationExport, type ResolutionRow, type UrlFacts } from '../o
 import {
   EVENT_JOINS,
   type ExportedRow,
-  isWanted,
   LAST_COLUMNS,
   LAST_JOINS,
+  matchesFilter,
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
   type PayloadRow,
@@ -21,14 +21,14 @@ const URLS = `
 
 const BEFORE_ALL = new Uint8Array(0);
 
-/** All URLs with what is newest of each, in order of key. */
+/** All URLs, each with its newest event and payload, in order of key. */
 export function createExportUrls(db: Database) {
   const urls = db.prepare<ExportedRow>(URLS);
 
   return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
     readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, (after) => {
       const { items, next } = pageOf(urls.all(after), toExported, ([key]) => key);
-      return { items: items.filter((url) => isWanted(url, filter)), next };
+      return { items: items.filter((url) => matchesFilter(url, filter)), next };
     });
 }
 

@@ -20,7 +20,7 @@ const URL_ID = 'select id from urls where url_key = ?';
 
 const HAS = 'select 1 from urls where id = ?';
 
-/** The reads that answer about one URL. */
+/** The lookups of one URL. */
 export function createLookup(db: Database): Pick<UrlStore, 'urlId' | 'urlLast' | 'urlHistory' | 'hasUrl'> {
   const id = db.prepare<[number]>(URL_ID);
   const has = db.prepare<[1]>(HAS);
@@ -33,9 +33,9 @@ export function createLookup(db: Database): Pick<UrlStore, 'urlId' | 'urlLast' |
   };
 }
 
-// Numbers and texts only, and no more than the answer has: of what a look-up costs, a third is joins for names and
-// values that are made for JavaScript, bytes being the dearest (docs/decisions/reads.md). A file without a hash is known
-// by a shorter key.
+// Only numbers and strings, and only those in the response: a third of the time of a lookup is spent on joins for names
+// and on values for JavaScript, of which bytes cost most (docs/decisions/reads.md). The key of a file without a SHA-256 is
+// shorter than 32 bytes.
 const LAST = `
   select u.id, u.event_ts, u.event_kind, u.event_removal_id, u.event_reporter_id,
     p.ts, case when length(files.file_key) = 32 then lower(hex(files.file_key)) end,
@@ -47,7 +47,7 @@ const LAST = `
   left join files on files.id = p.file_id
   where u.url_key = ?`;
 
-/** The event and the payload are there as a whole or not at all. */
+/** Without an event all of its columns are null; the same holds for the payload. */
 type LastRow = [
   id: number,
   eventTs: number | null,
@@ -87,17 +87,17 @@ function createReadLast(db: Database): (url: string) => Json | null {
   };
 }
 
-// A bare `limit ?` costs 14 µs more at each run: SQLite seems to plan the statement anew whenever a limit is bound, but not
-// where the limit is an expression.
+// A bare `limit ?` costs 14 µs more per run: SQLite seems to plan the statement again whenever a limit is bound, but not
+// if the limit is an expression.
 const LIMIT = 'limit cast(? as integer)';
 
-// Reason and kind in one number: a column less in every row.
+// Reason and kind in one number: one column less per row.
 const NEWEST_EVENTS = `
   select ts, removal_id * ${FIRST_HIDDEN_KIND} + kind, reporter_id from events
   where url_id = ? and kind < ${FIRST_HIDDEN_KIND} order by ts desc, kind desc ${LIMIT}`;
 type HistoryEventRow = [ts: number, removalAndKind: number, reporterId: number];
 
-// Few payloads keep details of their own, and every column of every row costs: these come as one, where there are any.
+// Few payloads have details of their own, and every column costs: all details are one column, null if there are none.
 const HISTORY_PAYLOAD_COLUMNS = `
   ts, file_id, family_id,
   case when coalesce(mime_type, file_type, file_ext, file_size, file_name) is not null
@@ -107,12 +107,12 @@ type HistoryPayloadRow = [ts: number, fileId: number, familyId: number | null, o
 const NEWEST_PAYLOADS = `
   select ${HISTORY_PAYLOAD_COLUMNS} from payloads where url_id = ? order by ts desc, file_id desc ${LIMIT}`;
 
-// At most so many of one time are put in order: more files from one URL in one second come in any order.
+// The limit: payloads of one URL and one second that are sorted by file key; any more are in no defined order.
 const PAYLOADS_OF_TIME = `select ${HISTORY_PAYLOAD_COLUMNS} from payloads where url_id = ? and ts = ? limit 1000`;
 
 const FILE_KEY = 'select file_key from files where id = ?';
 
-/** What happened to one URL. A join costs a microsecond a row, so names and files come from memory, as JSON. */
+/** Reads the history of one URL. A join costs a microsecond per row, so names and files are cached as JSON. */
 function createReadHistory(db: Database): (url: string, limit: number) => Json | null {
   const id = db.prepare<[number]>(URL_ID);
   const newestEvents = db.prepare<HistoryEventRow>(NEWEST_EVENTS);
@@ -144,7 +144,7 @@ function createReadHistory(db: Database): (url: string, limit: number) => Json |
   }
 
   function newestOf(urlId: number, limit: number): HistoryPayloadRow[] {
-    // One more than wanted tells whether the oldest time has more of them.
+    // One more row than the limit shows whether there are more payloads of the oldest time.
     const rows = newestPayloads.all(urlId, limit + 1);
     const beyond = rows.length > limit ? rows.pop() : undefined;
     const oldest = rows.at(-1)?.[0];
@@ -168,7 +168,7 @@ function createReadHistory(db: Database): (url: string, limit: number) => Json |
   };
 }
 
-/** Of rows in order of time. */
+/** Requires rows in order of time. */
 function hasEqualTimes(rows: readonly HistoryPayloadRow[]): boolean {
   let newer = Number.NaN;
   for (const [ts] of rows) {

@@ -1,10 +1,10 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { createNetworkless, type NetworklessRow } from '../resolution-rules.ts';
+import { createPagedNetworkless, type NetworklessRow } from '../resolution-rules.ts';
 import type { AddressNetwork } from '../store.ts';
 
-// All of them are looked at: an index of those without a network would cost every import, and this is asked for once
-// after a network table was renewed.
+// Reads all resolutions: an index of those without a network would slow down every import, and this runs only after an
+// update of the network table.
 const RESOLUTIONS = `
   select bucket, ip, ts, url_id, asn is null from resolutions
   where (bucket, ip, ts, url_id) > (?, ?, ?, ?) order by bucket, ip, ts, url_id limit ${PAGE_ROWS}`;
@@ -12,11 +12,11 @@ const RESOLUTIONS = `
 /** Addresses without a network, page by page. */
 export function createNetworklessAddresses(db: Database) {
   const resolutions = db.prepare<NetworklessRow>(RESOLUTIONS);
-  return createNetworkless((after) => resolutions.all(...after));
+  return createPagedNetworkless((after) => resolutions.all(...after));
 }
 
-/** Resolutions changed, or places looked at, in one transaction: an address may have a hundred thousand. */
-const CHUNK = 5_000;
+/** The maximum of resolutions changed, and of updates run, in one transaction: an address may have a hundred thousand. */
+const CHUNK_ROWS = 5_000;
 
 const BUCKETS = `
   with recursive buckets (bucket) as (
@@ -28,9 +28,9 @@ const BUCKETS = `
 const SET = `
   update resolutions set asn = :asn where (url_id, ip, day) in (
     select r.url_id, r.ip, r.day from resolutions r
-    where r.bucket = :bucket and r.ip = :ip and r.asn is null limit ${CHUNK})`;
+    where r.bucket = :bucket and r.ip = :ip and r.asn is null limit ${CHUNK_ROWS})`;
 
-/** Gives addresses their network; returns how many resolutions had none. */
+/** Sets the network of resolutions that have none; returns how many changed. */
 export function createSetNetworks(db: Database) {
   const readBuckets = db.prepare<[number]>(BUCKETS);
   const set = db.prepare(SET);
@@ -42,12 +42,12 @@ export function createSetNetworks(db: Database) {
     for (let at = 0; at < places.length; ) {
       changed += db.transaction(() => {
         let inChunk = 0;
-        for (let looked = 0; looked < CHUNK && inChunk < CHUNK; looked++) {
+        for (let updates = 0; updates < CHUNK_ROWS && inChunk < CHUNK_ROWS; updates++) {
           const place = places[at];
           if (place === undefined) break;
-          const here = set.run(place);
-          inChunk += here;
-          if (here < CHUNK) at++;
+          const inPlace = set.run(place);
+          inChunk += inPlace;
+          if (inPlace < CHUNK_ROWS) at++;
         }
         return inChunk;
       });

@@ -17,7 +17,7 @@ export function createApplyAddress(db: Database) {
   const update = db.prepare(UPDATE);
   const newestNetwork = db.prepare<[number | null]>(NEWEST_NETWORK);
 
-  // Most resolutions are new: the insert finds that out, so a new row costs one statement.
+  // Insert first: most resolutions are new, and a new row costs one statement.
   function applyAddress(urlId: number, ts: number, ip: Uint8Array, asn: number | null): number {
     const day = dayOf(ts);
     if (add.run(urlId, ip, day, ts, bucketOf(ts), asn) > 0) return 1;
@@ -29,7 +29,7 @@ export function createApplyAddress(db: Database) {
   return {
     applyAddress,
 
-    /** A URL whose host is an address has a resolution for every event, also for one that a listing implied. */
+    /** A URL whose host is an address gets a resolution for every event, also for an implied offline. */
     applyHostAddress(urlId: number, ts: number, url: string): number {
       const ip = hostAddress(url);
       return ip === null ? 0 : applyAddress(urlId, ts, ip, newestNetwork.get(urlId, ip)?.[0] ?? null);

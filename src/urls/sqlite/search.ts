@@ -4,14 +4,14 @@ import { type AddressKey, createPagedSearch, type FactKey, type LinesPage } from
 import type { UrlStore } from '../store.ts';
 import { searchRecordSql } from '../wire.ts';
 
-// Lines are made and joined by SQLite, and the key of the last row of a page is read from the index alone: together
-// 1.15 µs a row, where rows that become records and then lines took 1.9.
+// SQLite builds and joins the lines, and the key of the last row of a page is read from the index alone: 1.15 µs a row.
+// Converting rows to records and records to lines took 1.9 µs.
 const PAGE_OF_LINES = `
   count(*), count(urls.url),
   group_concat(iif(urls.url is null, null, ${searchRecordSql('r.ts', 'r.url_id', 'urls.url')}), char(10))`;
 type LinesRow = [read: number, count: number, lines: string | null];
 
-/** An index (what, ts, url_id, tie) that is read from the newest end; every row that is read is a match. */
+/** An index (what, ts, url_id, tie) that is read newest first; every row that is read is a match. */
 type FactIndex = { table: string; what: string; tie: string };
 
 const BY_HOST: FactIndex = { table: 'events', what: 'kind < 4 and host_id', tie: 'kind' };
@@ -29,8 +29,8 @@ const factLines = (index: FactIndex) => `
 
 const lastFact = (index: FactIndex) => `${factRows(index)} limit 1 offset ${PAGE_ROWS - 1}`;
 
-// Addresses are read bucket by bucket, in order of address; rows outside the window make no line. They are few: only the
-// first and the last bucket of a window can hold any.
+// Addresses are read bucket by bucket, in order of address. Rows outside the window become no line. They are few: only
+// the first and the last bucket of a window can have any.
 const ADDRESS_ROWS = `
   select ip, ts, url_id from resolutions
   where bucket = ?1 and ip <= ?2 and (ip, ts, url_id) > (?3, ?4, ?5) order by ip, ts, url_id`;

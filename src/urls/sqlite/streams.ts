@@ -10,7 +10,7 @@ import {
   type PayloadRow,
 } from '../rows.ts';
 
-// Hidden entries are read too and dropped afterwards: leaving them out here could make one statement pass over many.
+// Hidden entries are read too and filtered out afterwards: with a filter here one statement could skip many rows.
 const STATUSES = `
   select ${EVENT_COLUMNS} from events e ${EVENT_JOINS}
   where e.url_id = ? and e.ts >= ? and (e.ts, e.kind) < (?, ?)
