@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Intelligence } from '../../src/app/stores.ts';
 import type { UrlHistoryResponse, UrlLastResponse } from '../../src/urls/wire.ts';
 
-// What the text says that a store answers with.
+// Parses the JSON that a store returns.
 
 export async function lastOf(store: Pick<Intelligence, 'urlLast'>, url: string): Promise<UrlLastResponse | null> {
   return parsed<UrlLastResponse>(await store.urlLast(url));
@@ -16,7 +16,7 @@ export async function historyOf(
   return parsed<UrlHistoryResponse>(await store.urlHistory(url, limit));
 }
 
-/** The newest event under its own name: the last status tells `added` and `online` alike. */
+/** The newest event with its kind: the last status is `online` for both `added` and `online`. */
 export async function newestEventOf(store: Pick<Intelligence, 'urlHistory'>, url: string) {
   return (await historyOf(store, url, 1))?.events[0];
 }
@@ -24,6 +24,6 @@ export async function newestEventOf(store: Pick<Intelligence, 'urlHistory'>, url
 function parsed<Answer>(text: string | null): Answer | null {
   if (text === null) return null;
   const answer: Answer = JSON.parse(text);
-  assert.equal(text, JSON.stringify(answer), 'no space too many, no key twice');
+  assert.equal(text, JSON.stringify(answer), 'no extra space, no duplicate key');
   return answer;
 }

@@ -7,7 +7,7 @@ const [ONLINE, OFFLINE] = [1, 2];
 const NOBODY = 0;
 const OTHERS = 1;
 
-/** Against a listing of 50. */
+/** For a listing at 50. */
 const VECTORS: [name: string, row: ListedUrlRow, goes: boolean][] = [
   ['missing from the listing', [1, ONLINE, 40, NOBODY, null, 30], true],
   ['in the listing', [1, ONLINE, 50, NOBODY, null, 30], false],

@@ -13,10 +13,10 @@ const T = NEW_YEAR;
 const ROUNDS = 40;
 const URLS = 12;
 
-/** Something that is done to a store; each round has URLs, files and feeds of its own. */
+/** An operation on a store; each round has its own URLs, files and feeds. */
 type Step = (store: Intelligence) => Promise<unknown>;
 
-test('batches applied at once by several nodes end as if one had come after the other', async (t) => {
+test('concurrent batches of several nodes have the result of some serial order', async (t) => {
   const world = await openWorld(t);
   for (let round = 0; round < ROUNDS; round++) {
     const apply = (node: number): Step => {
@@ -27,16 +27,16 @@ test('batches applied at once by several nodes end as if one had come after the 
   }
 });
 
-test('a listing that is finished beside batches that name its URLs misses none', async (t) => {
+test('a listing that is finished during batches with its URLs has the result of some serial order', async (t) => {
   const world = await openWorld(t);
   for (let round = 0; round < ROUNDS; round++) {
     const listing = (ts: number) => ({ feed: `feed ${round}`, ts: T + ts });
-    // Long enough for the listing to be finished while it is being written, at another point in every round.
+    // A long batch: the listing is finished during it, at another point in every round.
     const many = Array.from({ length: 400 }, (_, i) => seen({ ts: T, url: `http://many${i}.example/${round}` }));
     for (const store of world.all) await store.finishListing(listing(0));
-    const [named, again] = [[...batchOf(round, 1), ...many], batchOf(round, 2)];
+    const [listed, again] = [[...batchOf(round, 1), ...many], batchOf(round, 2)];
     await world.play(round, [
-      (store) => store.apply(named, listing(10 * DAY)),
+      (store) => store.apply(listed, listing(10 * DAY)),
       async (store) => {
         await setTimeout((round % 10) * 5);
         return store.finishListing(listing(20 * DAY));
@@ -46,7 +46,7 @@ test('a listing that is finished beside batches that name its URLs misses none',
   }
 });
 
-test('two listings of a feed that are finished at once, the older one late', async (t) => {
+test('two listings of a feed that are finished concurrently have the result of some serial order', async (t) => {
   const world = await openWorld(t);
   for (let round = 0; round < ROUNDS; round++) {
     const listing = (ts: number) => ({ feed: `feed ${round}`, ts: T + ts });
@@ -59,7 +59,7 @@ test('two listings of a feed that are finished at once, the older one late', asy
   }
 });
 
-test('a family that becomes known while payloads of its file arrive reaches all of them', async (t) => {
+test('a family that becomes known during batches is set in all payloads of its file', async (t) => {
   const { nodes } = await openWorld(t);
   for (let round = 0; round < ROUNDS; round++) {
     const sha256 = round.toString(16).padStart(64, '0');
@@ -77,7 +77,7 @@ test('a family that becomes known while payloads of its file arrive reaches all 
   }
 });
 
-/** Three nodes on one PostgreSQL, and one embedded store for each order in which three steps can come. */
+/** Three nodes on one PostgreSQL, and one SQLite store for each order of three steps. */
 async function openWorld(t: TestContext) {
   const url = await temporaryDatabase(t);
   const nodes = await Promise.all([1, 2, 3].map(() => openPostgresIntelligence({ url, readUrls: [], connections: 2 })));
@@ -93,7 +93,7 @@ async function openWorld(t: TestContext) {
   t.after(() => Promise.all([...nodes, ...serial].map((store) => store.close())));
   return {
     nodes,
-    /** One node, since all of them share a database, and the others. */
+    /** One node, since all nodes share a database, and the SQLite stores. */
     all: [nodes[0] as Intelligence, ...serial],
     async play(round: number, steps: Step[]): Promise<void> {
       await Promise.all(steps.map((step, i) => step(nodes[i] as Intelligence)));
@@ -104,12 +104,12 @@ async function openWorld(t: TestContext) {
           return answersOf(store, round);
         }),
       );
-      assert.ok(expected.includes(answers), `round ${round}: ${answers}\nis none of\n${expected.join('\n')}`);
+      assert.ok(expected.includes(answers), `round ${round}: ${answers}\nis not one of\n${expected.join('\n')}`);
     },
   };
 }
 
-/** What a node reports of the URLs of a round: other states and times than the next node, and other details of files. */
+/** The observations of a node in a round; each node has other statuses, times and details of files. */
 function batchOf(round: number, node: number): Observation[] {
   const statuses = ['online', 'offline', 'removed', 'online'] as const;
   return Array.from({ length: 3 * URLS }, (_, i) => {
@@ -143,7 +143,7 @@ function addressOf(round: number, i: number): string {
   return `10.${round}.0.${i}`;
 }
 
-/** All that a store says of the URLs of a round, but for the ids. */
+/** All that a store returns for the URLs of a round, without ids. */
 async function answersOf(store: Intelligence, round: number): Promise<string> {
   const urls = Array.from({ length: URLS }, (_, i) => urlOf(round, i));
   const histories = await Promise.all(urls.map((url) => historyOf(store, url, 1_000)));

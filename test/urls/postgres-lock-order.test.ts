@@ -41,7 +41,7 @@ test('inOrder returns the results in the order of the steps', async () => {
   assert.deepEqual(await inOrder([async () => 1, async () => 'b']), [1, 'b']);
 });
 
-/** What adds or locks rows of each kind. */
+/** The statements that add or lock rows of each kind. */
 const LOCKS: Record<(typeof LOCK_ORDER)[number], RegExp> = {
   reporters: /insert into reporters/,
   feed: /from reporters where .* for (share|update)/,
@@ -53,7 +53,7 @@ const LOCKS: Record<(typeof LOCK_ORDER)[number], RegExp> = {
 };
 
 test('a batch takes three round trips between begin and commit, four with a listing, and locks in order', async (t) => {
-  const { store, transactions } = await watchedStore(t);
+  const { store, transactions } = await recordingStore(t);
   const batch = (ts: number) => [
     seen({ ts, url: 'http://192.0.2.1/', reporter: 'ada', payload: { sha256: hashOf('a'), family: 'Mirai' } }),
     seen({ ts, url: 'http://b.example/', status: 'removed', removal: 'abuse' }),
@@ -69,7 +69,7 @@ test('a batch takes three round trips between begin and commit, four with a list
 });
 
 test('each transaction of a listing that is finished locks in order', async (t) => {
-  const { store, transactions } = await watchedStore(t);
+  const { store, transactions } = await recordingStore(t);
   await store.apply([seen({ ts: T, url: 'http://192.0.2.1/' })], { feed: 'feed', ts: T });
   transactions.length = 0;
   assert.deepEqual(await store.finishListing({ feed: 'feed', ts: T + 9 }), { wentOffline: 1 });
@@ -83,41 +83,41 @@ test('each transaction of a listing that is finished locks in order', async (t) 
   );
 });
 
-type Watched = { statements: string[]; roundTrips: number };
+type Recorded = { statements: string[]; roundTrips: number };
 
-function locksOf(transaction: Watched | undefined): string[] {
+function locksOf(transaction: Recorded | undefined): string[] {
   const kinds = (transaction?.statements ?? []).flatMap((sql) => LOCK_ORDER.filter((name) => LOCKS[name].test(sql)));
   return kinds.filter((name, i) => name !== kinds[i - 1]);
 }
 
-/** A store, and what its transactions send. A round trip begins when a statement is sent while none is under way. */
-async function watchedStore(t: TestContext) {
+/** A store that records its transactions. A round trip begins when a statement is sent while none is pending. */
+async function recordingStore(t: TestContext) {
   const url = await temporaryDatabase(t);
   await (await openPostgresIntelligence({ url, readUrls: [], connections: 1 })).close();
   const db = openDatabase(url, { connections: 1, role: 'read-write' });
   t.after(() => db.close());
-  const transactions: Watched[] = [];
+  const transactions: Recorded[] = [];
   const watched: Database = {
     ...db,
     transaction: (work) =>
       db.transaction((session) => {
-        const seenBy: Watched = { statements: [], roundTrips: 0 };
-        transactions.push(seenBy);
-        return work(watchedSession(session, seenBy));
+        const recorded: Recorded = { statements: [], roundTrips: 0 };
+        transactions.push(recorded);
+        return work(recordingSession(session, recorded));
       }),
   };
   return { store: createUrlStore(watched, db.query), transactions };
 }
 
-function watchedSession(session: Transaction, watched: Watched): Transaction {
-  let underWay = 0;
+function recordingSession(session: Transaction, watched: Recorded): Transaction {
+  let pending = 0;
   async function watch<Result>(sql: string, send: () => Promise<Result>): Promise<Result> {
     watched.statements.push(sql);
-    if (underWay++ === 0) watched.roundTrips++;
+    if (pending++ === 0) watched.roundTrips++;
     try {
       return await send();
     } finally {
-      underWay--;
+      pending--;
     }
   }
   return {

@@ -10,20 +10,20 @@ import { historyOf } from './answers.ts';
 import { hashOf, seen } from './contract/observations.ts';
 
 const URL = 'http://a.example/x';
-const UNTOLD = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null, family: null };
+const UNKNOWN = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null, family: null };
 
-test('a history shows what another process told of a file since the last one', async (t) => {
+test('a history shows details that another process has stored since the last one', async (t) => {
   const dataDir = temporaryFolder(t);
   const [ours, other] = [await openIntelligence({ dataDir }), await openIntelligence({ dataDir })];
   t.after(() => Promise.all([ours.close(), other.close()]));
   const nameOf = async () => (await historyOf(ours, URL))?.payloads[0]?.file_name;
   await ours.apply([seen({ ts: 10, url: URL, payload: { sha256: hashOf('a') } })]);
   assert.equal(await nameOf(), null);
-  await other.applyFiles([{ ...UNTOLD, sha256: hashOf('a'), fileName: 'a.sh' }]);
+  await other.applyFiles([{ ...UNKNOWN, sha256: hashOf('a'), fileName: 'a.sh' }]);
   assert.equal(await nameOf(), 'a.sh');
 });
 
-test('files are read once each while nothing is written, and again when another took their place', () => {
+test('a file is read once while nothing is written, and again after another file used its slot', () => {
   let reads = 0;
   let version = 1;
   const query = {
@@ -53,23 +53,23 @@ test('files are read once each while nothing is written, and again when another 
   assert.equal(reads, SLOTS + 3);
 });
 
-test("each detail that an observation told itself wins, an empty one too; the rest is the file's", () => {
+test('each detail of an observation wins, also an empty one; the others are those of the file', () => {
   const query = { get: () => ['a', 'b', 'c', 1, 'd', 'e'] } as unknown as Query<never>;
   const files = createFileCache({ prepare: () => query } as unknown as Database);
-  const known = JSON.parse(recordJson(1, files.tailOf(1, null)));
+  const ofFile = JSON.parse(recordJson(1, files.tailOf(1, null)));
   const names = ['mime_type', 'file_type', 'file_ext', 'file_size', 'file_name'];
   for (const [i, name] of names.entries()) {
     const value = name === 'file_size' ? 0 : '';
     const own = names.map((_, j) => (i === j ? value : null)) as DetailColumns;
-    assert.deepEqual(JSON.parse(recordJson(1, files.ownTailOf(1, null, own))), { ...known, [name]: value });
+    assert.deepEqual(JSON.parse(recordJson(1, files.ownTailOf(1, null, own))), { ...ofFile, [name]: value });
   }
 });
 
-test('a file that payloads call by different families is told with the family of each', async (t) => {
+test('payloads of one file may have different families', async (t) => {
   const store = await openIntelligence({ dataDir: temporaryFolder(t) });
   t.after(() => store.close());
   const families = ['Mirai', 'Gafgyt', 'Mirai'];
   await store.apply(families.map((family, i) => seen({ ts: i, url: URL, payload: { sha256: hashOf('a'), family } })));
-  const told = (await historyOf(store, URL))?.payloads.map((payload) => payload['malware-family']);
-  assert.deepEqual(told, families.toReversed());
+  const found = (await historyOf(store, URL))?.payloads.map((payload) => payload['malware-family']);
+  assert.deepEqual(found, families.toReversed());
 });

@@ -8,17 +8,17 @@ import { seen } from './contract/observations.ts';
 
 const URLS = 5_000;
 
-test('a listing that was cut off is finished with the next one of the feed, at its own time', async (t) => {
-  const { store, cutOff, eventTimes } = await listedStore(t);
-  const before = await cutOff(20);
+test('an interrupted listing is finished with the next one of the feed, with its own time', async (t) => {
+  const { store, interrupt, eventTimes } = await listedStore(t);
+  const before = await interrupt(20);
   assert.deepEqual(await store.finishListing({ feed: 'feed', ts: 30 }), { wentOffline: URLS - before });
   assert.deepEqual(eventTimes(), [20]);
 });
 
-test('one that came late and was cut off is finished when it comes again', async (t) => {
-  const { store, cutOff, eventTimes } = await listedStore(t);
+test('an interrupted late listing is finished when it is applied again', async (t) => {
+  const { store, interrupt, eventTimes } = await listedStore(t);
   await store.finishListing({ feed: 'feed', ts: 40 });
-  await cutOff(20);
+  await interrupt(20);
   assert.deepEqual(eventTimes(), [20, 40]);
   assert.deepEqual(await store.finishListing({ feed: 'feed', ts: 20 }), { wentOffline: 0 });
   assert.deepEqual(eventTimes(), [20]);
@@ -41,14 +41,17 @@ async function listedStore(t: TestContext) {
         .all()
         .map(({ ts }) => ts),
 
-    /** Begins to finish a listing, and tells how many URLs are offline at its time when that is cut off. */
-    async cutOff(ts: number): Promise<number> {
+    /** Interrupts the finishing of a listing; returns how many URLs are offline at its time by then. */
+    async interrupt(ts: number): Promise<number> {
       db.exec(`create trigger cut before update on listed when new.url_id = ${URLS - 1}
-        begin select raise(abort, 'cut off'); end`);
-      await assert.rejects(store.finishListing({ feed: 'feed', ts }), /cut off/);
+        begin select raise(abort, 'interrupted'); end`);
+      await assert.rejects(store.finishListing({ feed: 'feed', ts }), /interrupted/);
       db.exec('drop trigger cut');
       const row = db.prepare('select count(*) as count from urls where event_kind = 2 and event_ts = ?').get(ts);
-      assert.ok(Number(row?.count) > 0 && Number(row?.count) < URLS, `${row?.count} went offline before the cut`);
+      assert.ok(
+        Number(row?.count) > 0 && Number(row?.count) < URLS,
+        `${row?.count} went offline before the interruption`,
+      );
       return Number(row?.count);
     },
   };

@@ -23,10 +23,10 @@ import {
   seen,
 } from './contract/observations.ts';
 
-// What a machine's mood does not change: how many statements an answer costs, and how many rows each looks at.
+// Costs that do not depend on the machine: the number of statements of a read, and the rows that each reads.
 
 const URLS = 1_300;
-/** Times lie so far apart that some buckets of 30 days are inside a window and some at its edges. */
+/** With these times some buckets of 30 days are inside the window and some at its edges. */
 const STEP_SECONDS = DAY / 10;
 const WINDOW = { since: NEW_YEAR + 20 * DAY, until: NEW_YEAR + 100 * DAY };
 const BUCKET_SECONDS = 30 * DAY;
@@ -50,8 +50,8 @@ function observation(i: number): Observation {
   });
 }
 
-/** All reads of a filled store, with a list of what they ran. */
-async function watched(t: TestContext) {
+/** All reads of a filled store, which record their statements. */
+async function recordingReads(t: TestContext) {
   const dataDir = temporaryFolder(t);
   const store = await openIntelligence({ dataDir });
   await store.apply(Array.from({ length: URLS }, (_, i) => observation(i)));
@@ -64,7 +64,7 @@ async function watched(t: TestContext) {
     ...reader,
     prepare<Row extends unknown[]>(sql: string) {
       const query = reader.prepare<Row>(sql);
-      const noted = <T>(rows: T, count: number) => {
+      const record = <T>(rows: T, count: number) => {
         runs.push({ sql, rows: count });
         return rows;
       };
@@ -73,11 +73,11 @@ async function watched(t: TestContext) {
         ...query,
         get(...params: Params) {
           const row = query.get(...params);
-          return noted(row, row === undefined ? 0 : sql.includes('group_concat') ? Number(row[0]) : 1);
+          return record(row, row === undefined ? 0 : sql.includes('group_concat') ? Number(row[0]) : 1);
         },
         all(...params: Params) {
           const rows = query.all(...params);
-          return noted(rows, rows.length);
+          return record(rows, rows.length);
         },
       };
     },
@@ -93,8 +93,8 @@ async function watched(t: TestContext) {
   return { reader, runs, prepared, reads };
 }
 
-test('the last status and payload of a URL are one statement, known or not, once the names were read', async (t) => {
-  const { runs, reads } = await watched(t);
+test('urlLast is one statement, also for an unknown URL, once the names are cached', async (t) => {
+  const { runs, reads } = await recordingReads(t);
   reads.urlLast(observation(0).url);
   runs.length = 0;
   assert.ok((await lastOf(reads, observation(1).url))?.payload);
@@ -103,21 +103,21 @@ test('the last status and payload of a URL are one statement, known or not, once
   assert.equal(runs.length, 2);
 });
 
-test('a history is four statements, once names and files were read: one asks whether these are still so', async (t) => {
-  const { runs, reads } = await watched(t);
+test('urlHistory is four statements once names and files are cached; one of them checks the version of the data', async (t) => {
+  const { runs, reads } = await recordingReads(t);
   reads.urlHistory(observation(0).url, 100);
   runs.length = 0;
   assert.equal((await historyOf(reads, observation(1).url))?.payloads.length, 1);
   assert.equal(runs.length, 4);
 });
 
-test('no statement sorts, and none goes through a table', async (t) => {
-  const { reader, prepared } = await watched(t);
+test('no statement sorts or scans a table', async (t) => {
+  const { reader, prepared } = await recordingReads(t);
   assert.ok(prepared.length > 15, `${prepared.length}`);
   for (const sql of prepared) {
     const steps = reader.prepare<[number, number, number, string]>(`explain query plan ${sql}`).all();
     for (const [, , , step] of steps) {
-      // `r` is the page that BY_IP has cut out before.
+      // `r` is the page that the inner statement has selected.
       assert.ok(
         !/TEMP B-TREE|AUTOMATIC/.test(step) && (!step.startsWith('SCAN') || step === 'SCAN r'),
         `${step}\n${sql}`,
@@ -126,8 +126,8 @@ test('no statement sorts, and none goes through a table', async (t) => {
   }
 });
 
-test('no statement looks at more rows than a page has', async (t) => {
-  const { runs, reads } = await watched(t);
+test('no statement reads more rows than a page has', async (t) => {
+  const { runs, reads } = await recordingReads(t);
   for (const key of KEYS) {
     assert.equal((await collectFacts(reads.search(key, ALWAYS, bounds()))).length, URLS, key.by);
   }
@@ -137,8 +137,8 @@ test('no statement looks at more rows than a page has', async (t) => {
 });
 
 for (const key of KEYS) {
-  test(`a search by ${key.by} reads what it returns, and of its first and last bucket at most the rest`, async (t) => {
-    const { runs, reads } = await watched(t);
+  test(`a search by ${key.by} reads only what it returns, plus at most its first and last bucket`, async (t) => {
+    const { runs, reads } = await recordingReads(t);
     const found = await collectFacts(reads.search(key, WINDOW, bounds()));
     const inWindow = Math.floor((WINDOW.until - WINDOW.since) / STEP_SECONDS) + 1;
     assert.equal(found.length, inWindow);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Database, Query } from '../../src/database/sqlite/database.ts';
 import { createTextCache } from '../../src/urls/sqlite/json-cache.ts';
 
-test('names are JSON, read once each, and again when too many were remembered', () => {
+test('names are JSON, read once each, and again after the cache was full', () => {
   let reads = 0;
   const query = {
     get: (id: number) => {

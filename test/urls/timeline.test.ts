@@ -25,7 +25,7 @@ const observation: fc.Arbitrary<StatusObservation> = fc
   .map((seen) => (seen.status === 'removed' ? seen : { ...seen, removal: '' }));
 const observations = fc.array(observation, { minLength: 1, maxLength: 12 });
 
-test('observations that arrive in order write what the table of transitions says', () => {
+test('observations in order have the events of the table of transitions', () => {
   fc.assert(
     fc.property(observations, (seen) => {
       const inOrder = seen.toSorted(byTime);
@@ -90,33 +90,37 @@ test('a tail from any ts before the observation is enough to place it', () => {
 const implied: fc.Arbitrary<ImpliedOffline | null> = fc.option(
   fc.record({ ts: fc.integer({ min: 1, max: 12 }), reporter: fc.constant('feed') }),
 );
-/** Sightings, and now and then another listing that moves the implied offline, sets it or takes it back. */
+/** Observations, and sometimes a listing that sets, moves or cancels the implied offline. */
 const steps = fc.array(fc.oneof(observation, fc.record({ implied })), { minLength: 1, maxLength: 12 });
 
 function follow(entries: Entry[], step: StatusObservation | { implied: ImpliedOffline | null }): Entry[] {
   return asStored('implied' in step ? advance(entries, [], step.implied) : advance(entries, [step]));
 }
 
-/** A store gives entries back by ts and the code of their kind. */
+/** A store returns entries in order of ts and code of kind. */
 function asStored(entries: Entry[]): Entry[] {
   return entries.toSorted((a, b) => a.ts - b.ts || ENTRY_KINDS.indexOf(a.kind) - ENTRY_KINDS.indexOf(b.kind));
 }
 
-test('an implied offline that moves to an earlier time is not left behind at the later one', () => {
+test('an implied offline that moves to an earlier time leaves no event at the later one', () => {
   const seen = advance([], [parse('online@10'), parse('online@40')]);
   const moved = [30, 20].reduce<Entry[]>((entries, ts) => follow(entries, { implied: { ts, reporter: 'feed' } }), seen);
   assert.deepEqual(moved.filter(isEvent).map(print), ['added@10', 'offline@20', 'online@40']);
   const back = follow(moved, { implied: null });
-  assert.deepEqual(back.filter(isEvent).map(print), ['added@10', 'offline@20', 'online@40'], 'it was back later');
+  assert.deepEqual(
+    back.filter(isEvent).map(print),
+    ['added@10', 'offline@20', 'online@40'],
+    'it was online again later',
+  );
 });
 
-test('an implied offline that was moved and taken back leaves the last status as if it had been set once', () => {
+test('the last status depends only on the last implied offline, not on earlier ones', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const entries = all.reduce<Entry[]>(follow, []);
       const last = all.findLast((step) => 'implied' in step)?.implied ?? null;
-      const sightings = all.filter((step) => 'ts' in step);
-      const seen = last === null ? sightings : [...sightings, offlineAt(last)];
+      const observed = all.filter((step) => 'ts' in step);
+      const seen = last === null ? observed : [...observed, offlineAt(last)];
       const expected = byTheTable(seen).at(-1);
       const { kind, removal } = entries.filter(isEvent).at(-1) ?? {};
       assert.deepEqual(
@@ -128,7 +132,7 @@ test('an implied offline that was moved and taken back leaves the last status as
   );
 });
 
-test('no two events in a row say the same, whatever is implied', () => {
+test('consecutive events differ, with any implied offline', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const kinds = all.reduce<Entry[]>(follow, []).filter(isEvent);
@@ -143,7 +147,7 @@ test('no two events in a row say the same, whatever is implied', () => {
   );
 });
 
-test('with an implied offline, too, a tail is enough and keys are unique', () => {
+test('with an implied offline a tail is enough, and keys are unique', () => {
   fc.assert(
     fc.property(steps, observation, implied, (all, late, next) => {
       const whole = all.reduce<Entry[]>(follow, []);
@@ -160,15 +164,15 @@ test('with an implied offline, too, a tail is enough and keys are unique', () =>
   );
 });
 
-test('a timeline that is told again is the same, and what is told of that one, too', () => {
+test('an exported timeline that is applied again is the same, and so is its export', () => {
   fc.assert(
     fc.property(steps, (all) => {
       const entries = all.reduce<Entry[]>(follow, []);
-      const told = runsWithImplied(entries).flatMap(({ confirmedTs, ...run }) =>
+      const exported = runsWithImplied(entries).flatMap(({ confirmedTs, ...run }) =>
         confirmedTs === run.ts ? [run] : [run, { ...run, ts: confirmedTs }],
       );
-      assert.deepEqual(told, told.toSorted(byTime));
-      const again = told.reduce<Entry[]>((tail, one) => advance(tail, [one]), []);
+      assert.deepEqual(exported, exported.toSorted(byTime));
+      const again = exported.reduce<Entry[]>((tail, one) => advance(tail, [one]), []);
       assert.deepEqual(withoutConfirmations(again), withoutConfirmations(entries));
       assert.deepEqual(runsWithImplied(again), runsWithImplied(entries));
     }),
@@ -189,7 +193,7 @@ test('entries stay in order and no two share a time and a kind', () => {
   );
 });
 
-/** The contract's table of transitions, read row by row over all observations in order: what the code is held against. */
+/** The expected events: the table of transitions applied to all observations in order. */
 function byTheTable(seen: StatusObservation[]) {
   const better = (one: StatusObservation) => `${one.removal === '' ? 1 : 0}${one.removal} ${one.reporter}`;
   const sorted = seen.toSorted(
@@ -234,7 +238,7 @@ function shuffled<T>(list: fc.Arbitrary<T[]>): fc.Arbitrary<[T[], T[]]> {
   );
 }
 
-/** `offline@20`, `removed@30 abuse`: how the table writes an observation or an event. */
+/** `offline@20`, `removed@30 abuse`: the notation of the table. */
 function parse(text: string): StatusObservation {
   const [, status, ts, removal] = /^(\w+)@(\d+)(?: (\w+))?$/.exec(text) as RegExpExecArray;
   return { ts: Number(ts), status: status as StatusObservation['status'], removal: removal ?? '', reporter: 'ada' };

@@ -5,12 +5,12 @@ import { eventTail, NULL, payloadTail, recordJson, statusJson, toJson } from '..
 
 const FILE = { mimeType: 'a', fileType: 'b', fileExt: 'c', fileSize: 1, fileName: 'd', sha256: 'e' };
 
-test('half of a surrogate pair is escaped, so that the text can be sent as UTF-8', () => {
+test('a half surrogate is escaped, so that the text is valid UTF-8', () => {
   assert.equal(toJson('\ud800'), '"\\ud800"');
   assert.ok(payloadTail({ ...FILE, fileName: '\udfff' }, NULL).isWellFormed());
 });
 
-test('every kind of event that is shown has a name, and a status', () => {
+test('every kind of event has a name and a status', () => {
   const kinds = ENTRY_KINDS.slice(0, FIRST_HIDDEN_KIND).map((name, kind) => {
     const event = JSON.parse(recordJson(1, eventTail(kind, '""', '""')));
     const status = JSON.parse(statusJson(1, kind, '""', '""'));

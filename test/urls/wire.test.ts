@@ -64,7 +64,7 @@ const VECTORS: [name: string, schema: TSchema, good: unknown[], bad: unknown[]][
   ],
 ];
 
-describe('the shapes of the wire', () => {
+describe('request and response schemas', () => {
   for (const [name, schema, good, bad] of VECTORS) {
     test(name, () => {
       for (const value of good) assert.ok(Value.Check(schema, value), JSON.stringify(value));

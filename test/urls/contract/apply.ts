@@ -11,7 +11,7 @@ const NOTHING = { urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsC
 
 export function applySuite(open: OpenStore): void {
   suite('apply', () => {
-    test('reports what changed, and nothing the second time', async (t) => {
+    test('reports the number of changes, and none the second time', async (t) => {
       const store = await open(t);
       const batch = [
         seen({ ts: T, url: 'http://192.0.2.1/a', payload: { sha256: hashOf('a') } }),
@@ -28,7 +28,7 @@ export function applySuite(open: OpenStore): void {
       assert.deepEqual(await store.apply([]), NOTHING);
     });
 
-    test('batches in order of time give the same answers however they are cut', async (t) => {
+    test('observations in order of time have the same result in one batch and in many', async (t) => {
       const observations = manyObservations();
       const whole = await open(t);
       await whole.apply(observations);
@@ -39,7 +39,7 @@ export function applySuite(open: OpenStore): void {
       assert.deepEqual(await dump(pieces, observations), await dump(whole, observations));
     });
 
-    test('late batches end in the same last statuses', async (t) => {
+    test('batches in reverse order end in the same last statuses', async (t) => {
       const observations = manyObservations();
       const forth = await open(t);
       await forth.apply(observations);
@@ -51,12 +51,12 @@ export function applySuite(open: OpenStore): void {
       }
     });
 
-    test('details of a file reach payloads that came before and after; what an observation tells itself wins', async (t) => {
+    test('details of a file apply to earlier and later payloads; the details of an observation win', async (t) => {
       const store = await open(t);
       const of = (name: string, details: object) =>
         seen({ ts: T, url: `http://${name}.example/`, payload: { sha256: hashOf('a'), ...details } });
       await store.apply([of('before', {}), of('other', { fileName: 'other.exe', family: 'Other' })]);
-      await store.apply([of('tells', { fileName: 'told.exe', fileSize: 0, fileType: 'exe', family: 'Told' })]);
+      await store.apply([of('own', { fileName: 'own.exe', fileSize: 0, fileType: 'exe', family: 'Own' })]);
       await store.apply([of('after', {})]);
       const payload = async (name: string) => (await lastOf(store, `http://${name}.example/`))?.payload;
       assert.deepEqual(
@@ -72,18 +72,18 @@ export function applySuite(open: OpenStore): void {
           'malware-family': 'Other',
         },
       );
-      assert.equal((await payload('tells'))?.file_name, 'told.exe');
-      assert.equal((await payload('tells'))?.['malware-family'], 'Told');
+      assert.equal((await payload('own'))?.file_name, 'own.exe');
+      assert.equal((await payload('own'))?.['malware-family'], 'Own');
       for (const name of ['before', 'after']) assert.equal((await payload(name))?.file_name, 'other.exe');
       assert.deepEqual(await find(store, 'malware_family', 'other'), [
         `${T} http://after.example/`,
         `${T} http://before.example/`,
         `${T} http://other.example/`,
       ]);
-      assert.deepEqual(await find(store, 'malware_family', 'told'), [`${T} http://tells.example/`]);
+      assert.deepEqual(await find(store, 'malware_family', 'own'), [`${T} http://own.example/`]);
     });
 
-    test('a family that becomes known reaches many thousand payloads', async (t) => {
+    test('a family that becomes known is set in thousands of earlier payloads', async (t) => {
       const store = await open(t);
       const urls = Array.from({ length: 6_001 }, (_, i) => `http://a.example/${i}`);
       await store.apply(urls.map((url) => seen({ ts: T, url, payload: { sha256: hashOf('a') } })));
@@ -112,7 +112,7 @@ export function applySuite(open: OpenStore): void {
       assert.deepEqual(facts.sort(), ['0,,no hash,', '0,,no hash,1', '0,a,late name,', '0,b,,', '1,a,late name,']);
     });
 
-    test('batches handed over at once are all applied', async (t) => {
+    test('concurrent batches are all applied', async (t) => {
       const store = await open(t);
       const reports = await Promise.all(
         Array.from({ length: 20 }, (_, i) => store.apply([seen({ ts: T + i, url: `http://a.example/${i % 5}` })])),
@@ -123,7 +123,7 @@ export function applySuite(open: OpenStore): void {
       );
     });
 
-    test('the longest URL, the longest texts and the greatest numbers come back as they went in', async (t) => {
+    test('the longest URL, the longest texts and the greatest numbers are stored unchanged', async (t) => {
       const store = await open(t);
       const url = `http://a.example/${'x'.repeat(8_192 - 17)}`;
       const text = 'ü'.repeat(1_024);

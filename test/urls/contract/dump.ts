@@ -3,7 +3,7 @@ import type { Observation } from '../../../src/core/observation.ts';
 import { historyOf, lastOf } from '../answers.ts';
 import { ALWAYS, bounds, collectFacts, searchKey } from './observations.ts';
 
-/** Every answer that the store gives about the URLs of these observations, but for the ids. */
+/** All that a store returns for the URLs of these observations, without ids. */
 export async function dump(store: Intelligence, observations: readonly Observation[]) {
   const urls = [...new Set(observations.map(({ url }) => url))].sort();
   const answers = [];

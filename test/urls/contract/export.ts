@@ -18,11 +18,11 @@ export function exportSuite(open: OpenStore): void {
       assert.deepEqual(await collect((await open(t)).exportUrls({}, never())), []);
     });
 
-    test('export, import on an empty store, export: the same lines, and the same answers', async (t) => {
+    test('an export that is imported into an empty store has the same export and the same lookups', async (t) => {
       const [store, copy] = [await open(t), await open(t)];
       const observations = await fill(store);
       const lines = await exported(store);
-      await copy.apply(lines.map(fromPaper));
+      await copy.apply(lines.map(fromLine));
       assert.deepEqual(await exported(copy), lines);
       assert.deepEqual(await dump(copy, observations), await dump(store, observations));
       for (const [name, value] of [
@@ -40,7 +40,7 @@ export function exportSuite(open: OpenStore): void {
       }
     });
 
-    test('the order depends neither on ids nor on how batches were cut', async (t) => {
+    test('the order depends neither on ids nor on batches', async (t) => {
       const observations = Array.from({ length: 1_400 }, (_, i) =>
         seen({
           ts: T + (i % 3),
@@ -57,7 +57,7 @@ export function exportSuite(open: OpenStore): void {
       assert.deepEqual(await exported(back), lines);
     });
 
-    test('one URL with more than a page of everything', async (t) => {
+    test('one URL with more than a page of events, resolutions and payloads', async (t) => {
       const [store, copy] = [await open(t), await open(t)];
       const url = 'http://a.example/';
       const observations = Array.from({ length: 1_203 }, (_, i) =>
@@ -72,11 +72,11 @@ export function exportSuite(open: OpenStore): void {
       await store.apply(observations);
       const lines = await exported(store);
       assert.equal(lines.length, 3 * 1_203);
-      await copy.apply(lines.map(fromPaper));
+      await copy.apply(lines.map(fromLine));
       assert.deepEqual(await exported(copy), lines);
     });
 
-    test('a URL is told by its runs: the first and the newest sighting', async (t) => {
+    test('a run is exported as its first and its newest observation', async (t) => {
       const store = await open(t);
       await store.apply([10, 20, 30].map((ts) => seen({ ts, url: 'http://a.example/', reporter: `r${ts}` })));
       await store.apply([seen({ ts: 40, url: 'http://a.example/', status: 'removed', removal: 'abuse' })]);
@@ -87,7 +87,7 @@ export function exportSuite(open: OpenStore): void {
       ]);
     });
 
-    test('filters choose URLs, each with all that is known of it', async (t) => {
+    test('a filter selects URLs, with all of their data', async (t) => {
       const store = await open(t);
       await store.apply([
         seen({ ts: 10, url: 'http://online.example/' }),
@@ -98,9 +98,9 @@ export function exportSuite(open: OpenStore): void {
       ]);
       const hosts = async (filter: ExportFilter) => {
         const urls = await collect(store.exportUrls(filter, never()));
-        const told = await collect(store.exportObservations(filter, never()));
+        const observations = await collect(store.exportObservations(filter, never()));
         assert.deepEqual(
-          [...new Set(told.map(({ url }) => url))],
+          [...new Set(observations.map(({ url }) => url))],
           urls.map(({ url }) => url),
         );
         return urls.map(({ host }) => host.replace('.example', '')).sort();
@@ -113,34 +113,34 @@ export function exportSuite(open: OpenStore): void {
       assert.deepEqual(await hosts({ since: 41 }), []);
     });
 
-    test('URLs come with what is newest of each', async (t) => {
+    test('each URL has its newest event and payload', async (t) => {
       const store = await open(t);
       const url = 'http://a.example/x';
       await store.apply([seen({ ts: 10, url, reporter: 'ada', payload: { sha256: hashOf('a'), family: 'Mirai' } })]);
       const [one] = await collect(store.exportUrls({}, never()));
-      const untold = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null };
+      const unknown = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null };
       assert.deepEqual(one, {
         id: await store.urlId(url),
         url,
         host: 'a.example',
         event: { ts: 10, kind: 'added', removal: '', reporter: 'ada' },
-        payload: { ts: 10, sha256: hashOf('a'), ...untold, family: 'Mirai' },
+        payload: { ts: 10, sha256: hashOf('a'), ...unknown, family: 'Mirai' },
       });
     });
 
-    test('an export that is called off throws the reason', async (t) => {
+    test('an aborted export throws the reason', async (t) => {
       const store = await open(t);
       await store.apply(Array.from({ length: 1_100 }, (_, i) => seen({ ts: T, url: `http://a.example/${i}` })));
       for (const read of [store.exportUrls, store.exportObservations]) {
-        const called = new AbortController();
+        const abort = new AbortController();
         const reading = (async () => {
-          for await (const _ of read({}, called.signal)) called.abort(new Error('gone'));
+          for await (const _ of read({}, abort.signal)) abort.abort(new Error('stopped'));
         })();
-        await assert.rejects(reading, /gone/);
+        await assert.rejects(reading, /stopped/);
       }
     });
 
-    test('payloads of one time have one order, whichever came first', async (t) => {
+    test('a history cut at payloads of one time keeps those with the greatest file keys', async (t) => {
       const url = 'http://a.example/';
       const payloads = ['3', '1', '4', '2', '5'].map((digit) =>
         seen({ ts: T, url, status: null, payload: { sha256: hashOf(digit) } }),
@@ -159,7 +159,7 @@ export function exportSuite(open: OpenStore): void {
   });
 }
 
-/** Something of everything that a store can know. */
+/** Data of every kind that a store has. */
 async function fill(store: Intelligence): Promise<Observation[]> {
   const at = 'http://192.0.2.1/';
   const url = 'http://a.example/';
@@ -200,7 +200,7 @@ async function exported(store: Intelligence): Promise<string[]> {
   return (await collect(store.exportObservations({}, never()))).map(printObservation);
 }
 
-function fromPaper(line: string): Observation {
+function fromLine(line: string): Observation {
   const parsed = parseObservation(line, T + 99 * DAY);
   assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
   return seen(parsed.input);

@@ -9,25 +9,25 @@ const T = NEW_YEAR;
 
 export function filesSuite(open: OpenStore): void {
   suite('files', () => {
-    test('details reach payloads that came before and after; what was told first stays', async (t) => {
+    test('details apply to earlier and later payloads; the first value stays', async (t) => {
       const store = await open(t);
       const of = (name: string, payload: object) =>
         seen({ ts: T, url: `http://${name}.example/`, payload: { sha256: hashOf('a'), ...payload } });
-      await store.apply([of('before', { fileName: 'told first' })]);
+      await store.apply([of('before', { fileName: 'first' })]);
       assert.equal(await store.applyFiles([file({ fileName: 'second', fileSize: 7, family: 'Mirai' })]), 1);
       assert.equal((await find(store, 'malware_family', 'mirai')).length, 1);
       await store.apply([of('after', {}), of('own', { family: 'Own', fileSize: 8 })]);
       const payload = async (name: string) => (await lastOf(store, `http://${name}.example/`))?.payload;
       for (const name of ['before', 'after']) {
-        const told = await payload(name);
-        assert.deepEqual([told?.file_name, told?.file_size, told?.['malware-family']], ['told first', 7, 'Mirai']);
+        const found = await payload(name);
+        assert.deepEqual([found?.file_name, found?.file_size, found?.['malware-family']], ['first', 7, 'Mirai']);
       }
       const own = await payload('own');
       assert.deepEqual([own?.file_size, own?.['malware-family']], [8, 'Own']);
       assert.equal((await find(store, 'malware_family', 'mirai')).length, 2);
     });
 
-    test('a file that no URL has served is known when one does', async (t) => {
+    test('details of a file are stored before any URL serves it', async (t) => {
       const store = await open(t);
       await store.applyFiles([file({ fileName: 'a.exe', family: 'Early' })]);
       await store.apply([seen({ ts: T, url: 'http://a.example/', payload: { sha256: hashOf('A') } })]);
@@ -35,7 +35,7 @@ export function filesSuite(open: OpenStore): void {
       assert.equal((await find(store, 'malware_family', 'early')).length, 1);
     });
 
-    test('the same files again change nothing, more details do', async (t) => {
+    test('the same files again change nothing; further details do', async (t) => {
       const store = await open(t);
       const files = [file({ fileSize: 0 }), file({ sha256: hashOf('b') })];
       assert.equal(await store.applyFiles(files), 2);

@@ -9,10 +9,10 @@ import { oneUrlSuite } from './one-url.ts';
 import { resolutionsSuite } from './resolutions.ts';
 import { searchSuite } from './search.ts';
 
-/** Opens an empty store that is closed and gone after the test. */
+/** Opens an empty store that is closed and deleted after the test. */
 export type OpenStore = (t: TestContext) => Promise<Intelligence>;
 
-/** What every engine must do; the test of an engine calls this and nothing else that others would share. */
+/** The tests that every engine must pass. */
 export function storeContract(open: OpenStore): void {
   applySuite(open);
   oneUrlSuite(open);

@@ -5,7 +5,7 @@ import type { Intelligence } from '../../../src/app/stores.ts';
 import type { ObservationInput } from '../../../src/core/observation.ts';
 import type { Listing } from '../../../src/urls/store.ts';
 import { historyOf, lastOf, newestEventOf } from '../answers.ts';
-import { impliedByListings, type NamedUrls } from './implied.ts';
+import { impliedByListings, type ListedUrls } from './implied.ts';
 import type { OpenStore } from './index.ts';
 import { find, NEW_YEAR, seen } from './observations.ts';
 
@@ -14,7 +14,7 @@ const URL = 'http://a.example/';
 
 export function listingsSuite(open: OpenStore): void {
   suite('listings', () => {
-    test('what a feed no longer lists is offline at the first listing that misses it', async (t) => {
+    test('a URL is offline from the first listing that does not have it', async (t) => {
       const store = await open(t);
       await list(store, 'feed', T, ['a', 'b']);
       await list(store, 'feed', T + 10, ['b']);
@@ -23,10 +23,10 @@ export function listingsSuite(open: OpenStore): void {
       assert.deepEqual(await events(store, 'http://b.example/'), [`added@${T - 1} rita`]);
     });
 
-    test('a listing is told what it would do, and does it once', async (t) => {
+    test('finishing a listing has the effect that listingEffect returned, once', async (t) => {
       const store = await open(t);
       await list(store, 'feed', T, ['a', 'b', 'c']);
-      await name(store, 'feed', T + 10, ['b']);
+      await markListed(store, 'feed', T + 10, ['b']);
       assert.deepEqual(await store.listingEffect({ feed: 'feed', ts: T + 10 }), { online: 3, goingOffline: 2 });
       assert.deepEqual(await store.finishListing({ feed: 'feed', ts: T + 10 }), { wentOffline: 2 });
       assert.deepEqual(await store.finishListing({ feed: 'feed', ts: T + 10 }), { wentOffline: 0 });
@@ -37,11 +37,11 @@ export function listingsSuite(open: OpenStore): void {
     test('nothing goes offline before the listing is finished', async (t) => {
       const store = await open(t);
       await list(store, 'feed', T, ['a', 'b']);
-      await name(store, 'feed', T + 10, ['b']);
+      await markListed(store, 'feed', T + 10, ['b']);
       assert.deepEqual(await events(store, URL), [`added@${T - 1} rita`]);
     });
 
-    test('a listing that comes late moves the time, one that comes last and names the URL takes it back', async (t) => {
+    test('a late listing moves the implied offline, and a newer one with the URL cancels it', async (t) => {
       const store = await open(t);
       await list(store, 'feed', T, ['a']);
       await list(store, 'feed', T + 30, ['b']);
@@ -54,7 +54,7 @@ export function listingsSuite(open: OpenStore): void {
       assert.deepEqual(await events(store, URL), [`added@${T - 1} rita`]);
     });
 
-    test('a URL that was seen again keeps the time in which no feed listed it', async (t) => {
+    test('a URL that is seen again keeps its earlier offline event', async (t) => {
       const store = await open(t);
       await list(store, 'feed', T, ['a']);
       await list(store, 'feed', T + 10, ['b']);
@@ -63,7 +63,7 @@ export function listingsSuite(open: OpenStore): void {
       assert.deepEqual(await events(store, URL), expected);
     });
 
-    test('a URL stays online while another feed lists it, and goes when the last one drops it', async (t) => {
+    test('a URL stays online while another feed lists it, and goes offline when the last feed drops it', async (t) => {
       const store = await open(t);
       await list(store, 'one', T, ['a']);
       await list(store, 'two', T + 5, ['a']);
@@ -76,7 +76,7 @@ export function listingsSuite(open: OpenStore): void {
       assert.deepEqual(await events(store, URL), [`added@${T - 1} rita`]);
     });
 
-    test('facts without a status are named, too', async (t) => {
+    test('a URL without a status is listed, too', async (t) => {
       const store = await open(t);
       await store.apply([seen({ ts: T, url: URL, status: null })], { feed: 'feed', ts: T });
       await list(store, 'feed', T + 10, ['b']);
@@ -86,7 +86,7 @@ export function listingsSuite(open: OpenStore): void {
       assert.equal((await lastOf(store, URL))?.status, null);
     });
 
-    test('a URL that was removed stays so, and is added when it is back', async (t) => {
+    test('a removed URL stays removed, and is added when it is online again', async (t) => {
       const store = await open(t);
       await list(store, 'feed', T, ['a']);
       await store.apply([seen({ ts: T + 10, url: URL, status: 'removed', reporter: 'rita' })]);
@@ -98,7 +98,7 @@ export function listingsSuite(open: OpenStore): void {
       assert.deepEqual(await events(store, URL), [...removed, `added@${T + 40} rita`]);
     });
 
-    test('a URL at an address has a resolution when it goes, in the network of the one before', async (t) => {
+    test('an implied offline of a URL at an address adds a resolution with the network of the last one', async (t) => {
       const store = await open(t);
       const url = 'http://192.0.2.1/';
       const day = 86_400;
@@ -110,7 +110,7 @@ export function listingsSuite(open: OpenStore): void {
     test('the effect of a listing leaves out what stays online or is offline already', async (t) => {
       const store = await open(t);
       const of = (name: string) => `http://${name}.example/`;
-      await list(store, 'feed', T, ['named', 'gone', 'seen', 'other', 'both', 'late', 'removed']);
+      await list(store, 'feed', T, ['kept', 'gone', 'seen', 'other', 'both', 'late', 'removed']);
       await store.apply([seen({ ts: T, url: of('fact'), status: null })], { feed: 'feed', ts: T });
       await list(store, 'two', T, ['other', 'both', 'late']);
       await list(store, 'two', T + 5, ['other', 'late']);
@@ -120,35 +120,35 @@ export function listingsSuite(open: OpenStore): void {
         seen({ ts: T + 11, url: of('late') }),
         seen({ ts: T + 1, url: of('removed'), status: 'removed' }),
       ]);
-      await name(store, 'feed', T + 10, ['named']);
+      await markListed(store, 'feed', T + 10, ['kept']);
       assert.deepEqual(await store.listingEffect({ feed: 'feed', ts: T + 10 }), { online: 6, goingOffline: 3 });
       assert.deepEqual(await store.finishListing({ feed: 'feed', ts: T + 10 }), { wentOffline: 3 });
       const offline = ['gone', 'both', 'late'];
-      for (const one of ['named', 'gone', 'seen', 'other', 'both', 'late']) {
+      for (const one of ['kept', 'gone', 'seen', 'other', 'both', 'late']) {
         assert.equal((await lastOf(store, of(one)))?.status?.status, offline.includes(one) ? 'offline' : 'online', one);
       }
     });
 
-    test('thousands go at once', async (t) => {
+    test('one listing takes thousands of URLs offline', async (t) => {
       const store = await open(t);
       const names = Array.from({ length: 4_500 }, (_, i) => `u${i}`);
       await list(store, 'feed', T, names);
-      await name(store, 'feed', T + 10, ['u7']);
+      await markListed(store, 'feed', T + 10, ['u7']);
       assert.deepEqual(await store.listingEffect({ feed: 'feed', ts: T + 10 }), { online: 4_500, goingOffline: 4_499 });
       assert.deepEqual(await store.finishListing({ feed: 'feed', ts: T + 10 }), { wentOffline: 4_499 });
       assert.equal((await newestEventOf(store, 'http://u7.example/'))?.status, 'added');
     });
 
-    test('two feeds end in the same last statuses, in whatever order their listings come', async (t) => {
+    test('two feeds end in the same last statuses in any order of their listings', async (t) => {
       const store = await open(t);
       let run = 0;
       await fc.assert(
         fc.asyncProperty(history, async ({ steps, order }) => {
           const world = worldOf(store, run++);
-          for (const i of order) await world.take(steps[i] as Step);
+          for (const i of order) await world.apply(steps[i] as Step);
           assert.deepEqual(await world.statuses(), world.expected(steps));
-          for (const step of steps) await world.take(step);
-          assert.deepEqual(await world.statuses(), world.expected(steps), 'all of it once more');
+          for (const step of steps) await world.apply(step);
+          assert.deepEqual(await world.statuses(), world.expected(steps), 'all steps again');
         }),
         { numRuns: 400 },
       );
@@ -159,7 +159,7 @@ export function listingsSuite(open: OpenStore): void {
 const URLS = [0, 1, 2];
 const FEEDS = ['x', 'y'];
 
-/** A listing of a feed, with the time at which each URL that it names was seen; or a sighting that no feed made. */
+/** A listing of a feed, with the time at which each of its URLs was seen; or an observation without a listing. */
 type Step =
   | { feed: string; ts: number; seenTs: Record<number, number> }
   | { url: number; ts: number; status: 'online' | 'offline' };
@@ -191,12 +191,12 @@ const history = fc
     return fc.record({ steps: fc.constant(steps), order });
   });
 
-/** URLs and feeds of their own in a store that many share. */
+/** A set of URLs and feeds of one run; all runs share a store. */
 function worldOf(store: Intelligence, run: number) {
   const urlOf = (i: number | string) => `http://world${run}.example/${i}`;
   const observe = (input: Omit<ObservationInput, 'url'>, i: number | string) => seen({ ...input, url: urlOf(i) });
   return {
-    async take(one: Step) {
+    async apply(one: Step) {
       if (!('feed' in one)) return store.apply([observe({ ts: one.ts, status: one.status }, one.url)]);
       const listing: Listing = { feed: `${one.feed}${run}`, ts: one.ts };
       await store.apply(
@@ -212,7 +212,7 @@ function worldOf(store: Intelligence, run: number) {
       return last.map((one) => one?.status?.status ?? null);
     },
 
-    /** The newest of all sightings and of what the listings imply; offline comes after online at equal times. */
+    /** The newest of all observations and the implied offline; at equal times offline is after online. */
     expected(steps: Step[]) {
       return URLS.map((i) => {
         const sightings = steps.flatMap((one) => {
@@ -220,7 +220,7 @@ function worldOf(store: Intelligence, run: number) {
           const ts = one.seenTs[i];
           return ts === undefined ? [] : [{ ts, status: 'online' as const }];
         });
-        const implied = impliedByListings(steps.filter((one) => 'feed' in one).map(toNamed), `${i}`);
+        const implied = impliedByListings(steps.filter((one) => 'feed' in one).map(toListedUrls), `${i}`);
         const all = implied === null ? sightings : [...sightings, { ts: implied, status: 'offline' as const }];
         const inOrder = all.sort((a, b) => a.ts - b.ts || (a.status < b.status ? 1 : -1));
         return inOrder.at(-1)?.status ?? null;
@@ -229,17 +229,23 @@ function worldOf(store: Intelligence, run: number) {
   };
 }
 
-function toNamed({ feed, ts, seenTs }: Extract<Step, { feed: string }>): NamedUrls {
+function toListedUrls({ feed, ts, seenTs }: Extract<Step, { feed: string }>): ListedUrls {
   return { feed, ts, urls: Object.keys(seenTs) };
 }
 
-async function name(store: Intelligence, feed: string, ts: number, names: string[], seenTs = T - 1): Promise<void> {
+async function markListed(
+  store: Intelligence,
+  feed: string,
+  ts: number,
+  names: string[],
+  seenTs = T - 1,
+): Promise<void> {
   const observations = names.map((one) => seen({ ts: seenTs, url: `http://${one}.example/`, reporter: 'rita' }));
   await store.apply(observations, { feed, ts });
 }
 
 async function list(store: Intelligence, feed: string, ts: number, names: string[], seenTs?: number): Promise<void> {
-  await name(store, feed, ts, names, seenTs);
+  await markListed(store, feed, ts, names, seenTs);
   await store.finishListing({ feed, ts });
 }
 

@@ -9,7 +9,7 @@ const T = NEW_YEAR;
 
 export function networksSuite(open: OpenStore): void {
   suite('networks', () => {
-    test('addresses without a network are told, and have it afterwards', async (t) => {
+    test('addresses without a network are listed until their network is set', async (t) => {
       const store = await open(t);
       await store.apply([
         seen({ ts: T, url: 'http://a.example/', ip: ['192.0.2.2', '2001:db8::1'] }),
@@ -27,7 +27,7 @@ export function networksSuite(open: OpenStore): void {
       assert.equal(await store.setNetworks([]), 0);
     });
 
-    test('one address of many thousand URLs', async (t) => {
+    test('an address of thousands of URLs', async (t) => {
       const store = await open(t);
       await store.apply(Array.from({ length: 5_003 }, (_, i) => seen({ ts: T, url: `http://192.0.2.1/${i}` })));
       assert.deepEqual(await networkless(store), ['192.0.2.1']);

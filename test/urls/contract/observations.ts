@@ -39,23 +39,23 @@ export async function collect<Item>(pages: AsyncIterable<Item[]>): Promise<Item[
   return items;
 }
 
-/** What is on a page of a search. */
+/** Parses a page of a search. */
 export function factsOf(lines: string): Fact[] {
-  assert.ok(lines.endsWith('\n'), 'every line is whole');
+  assert.ok(lines.endsWith('\n'), 'every line is complete');
   return lines
     .slice(0, -1)
     .split('\n')
     .map((line) => JSON.parse(line));
 }
 
-/** All that a search finds. */
+/** Parses all pages of a search. */
 export async function collectFacts(pages: AsyncIterable<string>): Promise<Fact[]> {
   const facts: Fact[] = [];
   for await (const lines of pages) facts.push(...factsOf(lines));
   return facts;
 }
 
-/** What a search finds, as `ts url`, in order of time. */
+/** The facts that a search finds, as sorted `ts url`. */
 export async function find(
   store: Intelligence,
   name: SearchKeyName,

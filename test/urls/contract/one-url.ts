@@ -6,12 +6,12 @@ import { ALWAYS, bounds, collect, hashOf, seen } from './observations.ts';
 
 const URL = 'http://a.example/x';
 
-/** Halves of surrogate pairs are missing: no database keeps them. */
+/** Without half surrogates, which no database stores. */
 const ESCAPED = ['"', '\\', '\\"},{', '\x01\b\t\n\x1f\x7f', 'ü𝒳\ufeff', '\u2028\u2029', "</script>'"];
 
 export function oneUrlSuite(open: OpenStore): void {
   suite('one URL', () => {
-    test('unknown to every read', async (t) => {
+    test('an unknown URL has no data', async (t) => {
       const store = await open(t);
       assert.equal(await store.urlId(URL), null);
       assert.equal(await store.urlLast(URL), null);
@@ -46,14 +46,14 @@ export function oneUrlSuite(open: OpenStore): void {
       });
     });
 
-    test('facts without a status make a URL known without an event', async (t) => {
+    test('an observation without a status adds a URL without an event', async (t) => {
       const store = await open(t);
       await store.apply([seen({ ts: 10, url: URL, status: null })]);
       assert.deepEqual(await lastOf(store, URL), { id: await store.urlId(URL), url: URL, status: null, payload: null });
       assert.deepEqual((await historyOf(store, URL))?.events, []);
     });
 
-    test('a payload of which only details are known has no hash, and one without a family none', async (t) => {
+    test('a payload with details only has neither a hash nor a family', async (t) => {
       const store = await open(t);
       await store.apply([seen({ ts: 10, url: URL, payload: { fileName: 'a.sh', fileSize: 7 } })]);
       const payload = (await lastOf(store, URL))?.payload;
@@ -62,14 +62,14 @@ export function oneUrlSuite(open: OpenStore): void {
     });
 
     for (const text of ESCAPED) {
-      test(`last and history are the text of the answer, with ${JSON.stringify(text)} in every name`, async (t) => {
+      test(`last and history are valid response bodies with ${JSON.stringify(text)} in every text`, async (t) => {
         const store = await open(t);
         const file = { sha256: hashOf('a'), mimeType: text, fileType: text, fileExt: text, fileSize: 7, family: text };
-        const told = seen({ ts: 10, url: URL, payload: { sha256: hashOf('a') } });
+        const online = seen({ ts: 10, url: URL, payload: { sha256: hashOf('a') } });
         const removed = seen({ ts: 20, url: URL, status: 'removed' });
-        // Not by `seen`, which refuses control characters: what a store holds is told as it is.
-        await store.apply([{ ...told, reporter: text, payload: { ...file, ts: 10, fileName: 'first' } }]);
-        await store.apply([{ ...told, ts: 15, payload: { ...file, ts: 15, fileName: text } }]);
+        // `seen` refuses control characters, but a store must escape whatever it has.
+        await store.apply([{ ...online, reporter: text, payload: { ...file, ts: 10, fileName: 'first' } }]);
+        await store.apply([{ ...online, ts: 15, payload: { ...file, ts: 15, fileName: text } }]);
         await store.apply([{ ...removed, removal: text, reporter: text }]);
         const id = await store.urlId(URL);
         const payload = (ts: number, name: string) => ({
@@ -115,7 +115,7 @@ export function oneUrlSuite(open: OpenStore): void {
       }
     });
 
-    test('history is newest first and ends at the limit', async (t) => {
+    test('a history is newest first and has at most limit records', async (t) => {
       const store = await open(t);
       const hours = Array.from({ length: 130 }, (_, i) => i + 1);
       await store.apply(
@@ -135,7 +135,7 @@ export function oneUrlSuite(open: OpenStore): void {
       );
     });
 
-    test('statuses come newest first, inside the window, both ends included, at most limit', async (t) => {
+    test('statuses are newest first, inside the window with both ends, at most limit', async (t) => {
       const store = await open(t);
       await store.apply([
         seen({ ts: 10, url: URL, status: 'offline' }),
@@ -154,7 +154,7 @@ export function oneUrlSuite(open: OpenStore): void {
       assert.equal(await store.hasUrl(id), true);
     });
 
-    test('streams of several pages give each record once', async (t) => {
+    test('streams of several pages have each record once', async (t) => {
       const store = await open(t);
       const times = Array.from({ length: 1_203 }, (_, i) => i + 1);
       await store.apply(

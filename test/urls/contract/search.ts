@@ -22,7 +22,7 @@ export function searchSuite(open: OpenStore): void {
       }
     });
 
-    test('an address, its network, and no other', async (t) => {
+    test('an address is found by itself and by its network', async (t) => {
       const store = await open(t);
       await fillAddresses(store);
       assert.deepEqual(await find(store, 'ip', '198.51.100.7'), [`${T} http://a.example/`]);
@@ -38,7 +38,7 @@ export function searchSuite(open: OpenStore): void {
       assert.deepEqual(await find(store, 'ip', '2001:db8::/32'), [`${T + 3} http://d.example/`]);
     });
 
-    test('families of addresses never mix', async (t) => {
+    test('IPv4 and IPv6 addresses are separate', async (t) => {
       const store = await open(t);
       await fillAddresses(store);
       const ipv4 = ['a', 'b', 'c'].map((name, i) => `${T + i} http://${name}.example/`);
@@ -62,7 +62,7 @@ export function searchSuite(open: OpenStore): void {
       assert.deepEqual(await find(store, 'host', '192.0.2.1'), [`${T} http://192.0.2.1/x`]);
     });
 
-    test('a resolution is kept once a day, at its earliest time', async (t) => {
+    test('one resolution a day is stored, with its earliest time', async (t) => {
       const store = await open(t);
       const at = (ts: number) => store.apply([seen({ ts, url: 'http://a.example/', ip: '192.0.2.9', asn: 64500 })]);
       for (const ts of [T + 500, T + 900, T + 100, T + DAY - 1, T + DAY, T - 1]) await at(ts);
@@ -71,7 +71,7 @@ export function searchSuite(open: OpenStore): void {
       assert.deepEqual(await find(store, 'asn', 64500), kept);
     });
 
-    test('a network that is told later is filled in', async (t) => {
+    test('a network that becomes known later is filled in', async (t) => {
       const store = await open(t);
       await store.apply([seen({ ts: T + 5, url: 'http://a.example/', ip: '192.0.2.9' })]);
       assert.deepEqual(await find(store, 'asn', 64500), []);
@@ -79,7 +79,7 @@ export function searchSuite(open: OpenStore): void {
       assert.deepEqual(await find(store, 'asn', 64500), [`${T + 5} http://a.example/`]);
     });
 
-    test('windows cut addresses at both ends, across buckets', async (t) => {
+    test('a window limits resolutions at both ends, across buckets', async (t) => {
       const store = await open(t);
       const times = Array.from({ length: 40 }, (_, i) => T + i * 20 * DAY);
       await store.apply(times.map((ts) => seen({ ts, url: 'http://a.example/', ip: ['192.0.2.1', '2001:db8::1'] })));
@@ -116,7 +116,7 @@ export function searchSuite(open: OpenStore): void {
       assert.deepEqual(await find(store, 'host', 'a.example'), [`${T} http://a.example/`, `${T} http://a.example/`]);
     });
 
-    test('a family is found in any letter case and keeps each spelling', async (t) => {
+    test('a family is found in any letter case, and each spelling is stored', async (t) => {
       const store = await open(t);
       await store.apply([
         seen({ ts: T, url: 'http://a.example/', payload: { sha256: hashOf('a'), family: 'Mirai' } }),
@@ -145,7 +145,7 @@ export function searchSuite(open: OpenStore): void {
       ]);
     });
 
-    test('searches of several pages give each fact once, also where all share one time', async (t) => {
+    test('searches of several pages have each fact once, also if all have one time', async (t) => {
       const store = await open(t);
       const urls = Array.from({ length: 1_307 }, (_, i) => `http://192.0.2.${i % 256}/${i}`);
       await store.apply(
@@ -162,7 +162,7 @@ export function searchSuite(open: OpenStore): void {
       }
     });
 
-    test('a line is the fact as JSON, whatever is in the URL', async (t) => {
+    test('a line is valid JSON for any URL', async (t) => {
       const store = await open(t);
       const url = 'http://192.0.2.1/"\\/\u0001\u007fé\u2028😀';
       await store.apply([{ ...seen({ ts: T, url: 'http://192.0.2.1/' }), url }]);
@@ -176,7 +176,7 @@ export function searchSuite(open: OpenStore): void {
       }
     });
 
-    test('a stream that is called off throws the reason and reads no further', async (t) => {
+    test('an aborted search throws the reason and reads no further page', async (t) => {
       const store = await open(t);
       await store.apply(Array.from({ length: 1_500 }, (_, i) => seen({ ts: T, url: `http://192.0.2.1/${i}` })));
       for (const [name, value] of [
@@ -199,7 +199,7 @@ export function searchSuite(open: OpenStore): void {
   });
 }
 
-/** a–c at IPv4, d–f at IPv6 addresses on both sides of where IPv4 is kept. */
+/** a–c at IPv4 addresses, d–f at IPv6 addresses below and above the range in which IPv4 is stored. */
 async function fillAddresses(store: Intelligence): Promise<void> {
   const addresses = ['198.51.100.7', '198.51.100.8', '255.255.255.255', '2001:db8::1', '::fffe:ffff:ffff', '::1:0:0:0'];
   await store.apply(addresses.map((ip, i) => seen({ ts: T + i, url: `http://${'abcdef'[i]}.example/`, ip })));
