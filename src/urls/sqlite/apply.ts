@@ -37,7 +37,9 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     const change = listing === undefined ? null : listed.markListed(urlId, reporters.idOf(listing.feed), listing);
     report.eventsChanged += applyStatus(urlId, hostId, statuses, change);
     report.payloadsAdded += applyPayloads(urlId, payloads, isNewUrl);
-    for (const [ts, ip, asn] of addresses) report.resolutionsChanged += applyAddress(urlId, ts, toBytes(ip), asn);
+    for (const [ts, ip, asn] of addresses) {
+      report.resolutionsChanged += applyAddress(urlId, ts, toBytes(ip), asn, isNewUrl);
+    }
     if (change?.after) report.resolutionsChanged += applyHostAddress(urlId, change.after.ts, url);
   }
 
