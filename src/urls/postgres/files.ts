@@ -102,7 +102,7 @@ function textOf(key: Uint8Array): string {
   return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
 }
 
-/** Fills in details of files in one transaction; returns how many files changed. */
+/** Fills in details of files in one transaction; returns how many reports changed a file. */
 export function createApplyFiles(db: Database, backfillFamilies: () => Promise<void>) {
   return async (files: readonly FileReport[]): Promise<number> => {
     if (files.length === 0) return 0;

@@ -56,7 +56,7 @@ export function createSearch(query: Query): UrlStore['search'] {
 
   return createPagedSearch({
     hostIds: (host) => query(HOST_ID, [host]),
-    // A text with a NUL is no text to PostgreSQL, and no family has one.
+    // PostgreSQL refuses a text with NUL, and no family has one.
     familyIds: (folded) => (folded.includes('\0') ? [] : query(FAMILY_IDS, [folded])),
     fileIds: (sha256) => query(FILE_ID, [sha256]),
     byHost: factPage(BY_HOST),

@@ -39,7 +39,7 @@ export function createUpsertFile(db: Database) {
   };
 }
 
-/** Fills in details of files in one transaction; returns how many files changed. */
+/** Fills in details of files in one transaction; returns how many reports changed a file. */
 export function createApplyFiles(db: Database, { families, transaction }: Dictionaries, backfillFamilies: () => void) {
   const upsertFile = createUpsertFile(db);
 
