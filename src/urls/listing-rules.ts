@@ -1,16 +1,13 @@
 import { pageOf, readPages } from '../database/pages.ts';
 import type { UrlStore } from './store.ts';
 import { isOnline } from './stored-timeline.ts';
-import type { ImpliedOffline } from './timeline.ts';
+import type { ImpliedChange, ImpliedOffline } from './timeline.ts';
 
 /**
  * One feed and one URL. `ts`: the newest listing that has the URL. `missedTs`: the first complete listing after it, which
  * does not have the URL; null while the feed lists the URL.
  */
 export type ListedRow = [feedId: number, feed: string, ts: number, missedTs: number | null];
-
-/** How the implied offline of a URL changes. */
-export type ImpliedChange = { before: ImpliedOffline | null; after: ImpliedOffline | null };
 
 /** Whether a listing of the feed that has the URL changes its row: an older listing than the stored one does not. */
 export function isNewlyListed(rows: readonly ListedRow[], feedId: number, ts: number): boolean {

@@ -1,6 +1,5 @@
 import type { StatusObservation } from '../core/observation.ts';
-import type { ImpliedChange } from './listing-rules.ts';
-import { advance, type Entry, type EntryKind, isEvent } from './timeline.ts';
+import { advance, type Entry, type EntryKind, type ImpliedChange, isEvent } from './timeline.ts';
 
 export type EntryRow = [ts: number, kind: number, removal: string, reporter: string, confirmedTs: number | null];
 

@@ -34,6 +34,9 @@ export type EntryKind = EventKind | 'offline_after_removal' | 'removed_again' | 
 /** The time from which a URL is offline, and the feed whose listing implies it. */
 export type ImpliedOffline = { ts: number; reporter: string };
 
+/** How the implied offline of a URL changes. */
+export type ImpliedChange = { before: ImpliedOffline | null; after: ImpliedOffline | null };
+
 type State = ObservedStatus | 'unknown';
 
 /** A removal is a run of one observation. */

@@ -1,7 +1,6 @@
 import type { StatusObservation } from '../../core/observation.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import type { ImpliedChange } from '../listing-rules.ts';
 import { EVENT_JOINS } from '../rows.ts';
 import {
   ENTRY_COLUMNS,
@@ -13,7 +12,7 @@ import {
   timelineChange,
   toEntry,
 } from '../stored-timeline.ts';
-import type { Entry } from '../timeline.ts';
+import type { Entry, ImpliedChange } from '../timeline.ts';
 import type { Ids } from './dictionaries.ts';
 
 /** New observations and a new implied offline of a URL whose row is locked. */

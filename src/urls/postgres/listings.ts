@@ -2,15 +2,10 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { Query } from '../../database/postgres/replicas.ts';
-import {
-  createPagedListingEffect,
-  type ImpliedChange,
-  impliedChange,
-  isNewlyListed,
-  type ListedRow,
-} from '../listing-rules.ts';
+import { createPagedListingEffect, impliedChange, isNewlyListed, type ListedRow } from '../listing-rules.ts';
 import type { Listing } from '../store.ts';
 import { isOnline, kindCode, type TimelineChange } from '../stored-timeline.ts';
+import type { ImpliedChange } from '../timeline.ts';
 import { removalIds, reporterIds } from './dictionaries.ts';
 import { putStatuses, statusChanges } from './events.ts';
 import { createLock, inOrder, type Lock } from './lock-order.ts';

@@ -1,7 +1,7 @@
 import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import type { ImpliedChange } from '../listing-rules.ts';
 import { bucketOf, dayOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
+import type { ImpliedChange } from '../timeline.ts';
 
 /** An address of a URL whose row is locked. */
 export type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };

@@ -1,6 +1,5 @@
 import type { StatusObservation } from '../../core/observation.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import type { ImpliedChange } from '../listing-rules.ts';
 import { EVENT_JOINS } from '../rows.ts';
 import {
   ENTRY_COLUMNS,
@@ -11,7 +10,7 @@ import {
   timelineChange,
   toEntry,
 } from '../stored-timeline.ts';
-import type { Entry } from '../timeline.ts';
+import type { Entry, ImpliedChange } from '../timeline.ts';
 import type { Dictionaries } from './dictionaries.ts';
 
 // The entries from the last ts before the first change on, ignoring a hidden implied offline, as `advance` requires:

@@ -2,7 +2,6 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import {
   createPagedListingEffect,
-  type ImpliedChange,
   impliedChange,
   isNewlyListed,
   type ListedRow,
@@ -10,6 +9,7 @@ import {
 } from '../listing-rules.ts';
 import type { Listing } from '../store.ts';
 import { isOnline } from '../stored-timeline.ts';
+import type { ImpliedChange } from '../timeline.ts';
 import type { Dictionaries } from './dictionaries.ts';
 import { createApplyStatus } from './events.ts';
 import { createApplyAddress } from './resolutions.ts';
