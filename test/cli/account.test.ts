@@ -91,12 +91,12 @@ describe('urlwarden account', () => {
       tier: 'developer',
       enabled: true,
       created_ts,
-      limits: { trs: 'base', ads: ['URL'], qms: 5_000, qmh: 5_000, rl_qps: 1, rl_qpm: 5, rl_qph: 42 },
+      limits: { trs: 'base', ads: ['URL'], qms: 5_000, qmh: 5_000, rl_qps: 21, rl_qpm: 166, rl_qph: 664 },
       usage: { month: 5_040, day: 40 },
     });
     const { stdout } = await account(['show', 'ada']);
     assert.match(stdout, /^this month {4}5040 of 5000 queries \(above the soft limit\)$/m);
-    assert.match(stdout, /^rates {9}1 a second, 5 a minute, 42 an hour$/m);
+    assert.match(stdout, /^rates {9}21 a second, 166 a minute, 664 an hour$/m);
   });
 
   it('set, disable, enable, passwd, revoke and remove do what they say', async (t) => {

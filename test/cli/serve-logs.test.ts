@@ -58,7 +58,7 @@ test('nothing secret is logged or printed, whatever goes wrong, at the level tha
   t.after(() => control.close());
   const [, signature = ''] = /\.([^.]+)$/.exec(token) ?? [];
   const log = server.stderr();
-  for (const expected of ['a request failed', 'a login', 'started', 'stopped'])
+  for (const expected of ['a request failed', '"msg":"login"', 'started', 'stopped'])
     assert.ok(log.includes(expected), expected);
   const written = [log, server.stdout(), added.stdout, added.stderr, metrics].join('\n');
   const secrets = {
