@@ -1,29 +1,29 @@
 /** One command of the program. */
 export type Command = {
-  /** What `urlwarden NAME --help` prints, ending in a line break. */
+  /** The text that `urlwarden NAME --help` prints. It ends in a line break. */
   usage: string;
-  /** Takes what stands after the command's name, gives the exit code. */
+  /** Runs the command with the arguments after its name and returns the exit code. */
   run(args: string[]): Promise<number>;
 };
 
-/** A command or several under one name, by name. Loaded when it is typed: `cost` needs no HTTP server. */
+/** A command or a group of commands. It is loaded when it is called: `cost` needs no HTTP server. */
 export type Entry = {
   name: string;
   /** One line for the list of commands. */
   summary: string;
-  /** Takes what stands behind the name, for a command that has others beside it: `import FORMAT`, `import list`. */
+  /** The arguments after the name decide in one case: `import FORMAT` is a command, `import list` is in a group. */
   load(args: string[]): Promise<Command | CommandGroup>;
 };
 
-/** `urlwarden account add`, `urlwarden account list`, … In the order in which `--help` lists them. */
+/** Commands under one name, such as `urlwarden account add`. `--help` lists them in this order. */
 export type CommandGroup = { entries: readonly Entry[] };
 
-/** For what went wrong and could go right another time. */
+/** The command is valid but failed, or was stopped. */
 export const EXIT_FAILURE = 1;
-/** For a command line that cannot be understood, as in most programs of Unix. */
+/** The command line is invalid; 2 is the convention of Unix programs. */
 export const EXIT_USAGE = 2;
 
-/** A command line that cannot be understood; the message says why. */
+/** An invalid command line. The message gives the reason. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -5,7 +5,7 @@ import { shownUrl } from '../ingest/sources/fetch-url.ts';
 import type { Feed } from '../ingest/store.ts';
 import { spanText } from './time.ts';
 
-/** A feed as programs get it; the keys stay as they are. Of headers only the names: their values may be keys. */
+/** A feed for programs; the keys are stable. Only the names of headers are shown, because a value may be a key. */
 export function feedJson(feed: Feed, nowTs: number) {
   return {
     name: feed.name,
@@ -25,7 +25,7 @@ export function feedJson(feed: Feed, nowTs: number) {
   };
 }
 
-/** How it is, in words: `stale: no success for 2 h`. */
+/** The state for people, such as `stale: no success for 2 h`. */
 export function stateText(feed: Feed, nowTs: number): string {
   const state = feedState(feed, nowTs);
   if (state !== 'stale') return state;

@@ -1,42 +1,44 @@
 import { AppError } from '../core/errors.ts';
 import { type Command, type Entry, EXIT_FAILURE, EXIT_USAGE, UsageError } from './command.ts';
-import { leaveQuietlyOnClosedPipe, print } from './output.ts';
+import { exitQuietlyOnClosedPipe, print } from './output.ts';
+import { suggestion } from './suggestion.ts';
+import { definitions } from './usage.ts';
 
-/** In the order in which `urlwarden --help` lists them. */
+/** `urlwarden --help` lists them in this order. */
 const COMMANDS: readonly Entry[] = [
   {
     name: 'serve',
-    summary: 'Answer queries over HTTP.',
+    summary: 'Start the HTTP server.',
     load: async () => (await import('./commands/serve.ts')).serve,
   },
   {
     name: 'import',
-    summary: 'Add what a file, a URL or standard input tells about URLs.',
+    summary: 'Import data from a file, a URL or standard input.',
     load: async (args) => (await import('./commands/import.ts')).importFor(args),
   },
   {
     name: 'export',
-    summary: 'Write all that is known to standard output.',
+    summary: 'Write the stored data to standard output.',
     load: async () => (await import('./commands/export.ts')).exportCommand,
   },
   {
     name: 'feed',
-    summary: 'Say which feeds the server fetches, and see how they are.',
+    summary: 'Manage the feeds that the server fetches.',
     load: async () => (await import('./commands/feed.ts')).feed,
   },
   {
     name: 'networks',
-    summary: 'Fill in the networks of addresses, and look them up.',
+    summary: 'Look up the networks (ASN) of addresses, and fill in missing ones.',
     load: async () => (await import('./commands/networks.ts')).networks,
   },
   {
     name: 'account',
-    summary: 'Add, change and remove the accounts that may ask.',
+    summary: 'Manage the accounts that may query the server.',
     load: async () => (await import('./commands/account.ts')).account,
   },
   {
     name: 'tier',
-    summary: 'Show and define the limits that accounts have.',
+    summary: 'Manage tiers, the named sets of limits for accounts.',
     load: async () => (await import('./commands/tier.ts')).tier,
   },
   {
@@ -46,22 +48,22 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'backup',
-    summary: 'Write all data to one file while the server runs.',
+    summary: 'Write all data to one file, also while the server is running.',
     load: async () => (await import('./commands/backup.ts')).backup,
   },
   {
     name: 'restore',
-    summary: 'Make a data folder from a backup.',
+    summary: 'Create a data folder from a backup.',
     load: async () => (await import('./commands/restore.ts')).restore,
   },
   {
     name: 'move',
-    summary: 'Copy all data of a folder into PostgreSQL.',
+    summary: 'Copy all data from a folder to PostgreSQL.',
     load: async () => (await import('./commands/move.ts')).move,
   },
   {
     name: 'normalize',
-    summary: 'Show the form under which a URL is stored and found.',
+    summary: 'Show the normalized form in which a URL is stored and looked up.',
     load: async () => (await import('./commands/normalize.ts')).normalize,
   },
   {
@@ -71,25 +73,30 @@ const COMMANDS: readonly Entry[] = [
   },
 ];
 
-leaveQuietlyOnClosedPipe();
+/** Flags of the program itself. */
+const FLAGS = [
+  ['--help', 'Show this help. urlwarden COMMAND --help shows the help of a command.'],
+] as const;
+
+exitQuietlyOnClosedPipe();
 process.exitCode = await dispatch('urlwarden', COMMANDS, process.argv.slice(2));
 
-/** `path` is what was typed so far. */
+/** `path` is the part of the command line before `name`. */
 async function dispatch(path: string, entries: readonly Entry[], [name, ...args]: string[]): Promise<number> {
   if (name === undefined) return complain(help(path, entries));
   if (isHelp(name)) return printed(help(path, entries));
   const entry = entries.find((candidate) => candidate.name === name);
-  if (entry === undefined) return complain(`${path} has no command ${JSON.stringify(name)}.\n\n${help(path, entries)}`);
+  if (entry === undefined) return complain(`${unknownName(path, entries, name)}\n\n${help(path, entries)}`);
   const loaded = await entry.load(args);
   if ('entries' in loaded) return dispatch(`${path} ${name}`, loaded.entries, args);
-  return asksForHelp(args) ? printed(loaded.usage) : run(`${path} ${name}`, loaded, args);
+  return wantsHelp(args) ? printed(loaded.usage) : run(`${path} ${name}`, loaded, args);
 }
 
 async function run(path: string, command: Command, args: string[]): Promise<number> {
   try {
     return await command.run(args);
   } catch (error) {
-    if (isBadUsage(error)) return complain(`${error.message}\nSee: ${path} --help\n`);
+    if (error instanceof UsageError) return complain(`${error.message}\nSee: ${path} --help\n`);
     if (!(error instanceof AppError)) throw error;
     process.stderr.write(`${error.message}\n`);
     return EXIT_FAILURE;
@@ -97,25 +104,27 @@ async function run(path: string, command: Command, args: string[]): Promise<numb
 }
 
 function help(path: string, entries: readonly Entry[]): string {
-  const width = Math.max(...entries.map((entry) => entry.name.length));
-  const lines = entries.map((entry) => `  ${entry.name.padEnd(width)}   ${entry.summary}\n`);
-  return `${path} COMMAND [OPTIONS]\n\n${lines.join('')}\nMore about one: ${path} COMMAND --help\n`;
+  const commands = definitions(entries.map(({ name, summary }) => [name, summary]));
+  const rest =
+    entries === COMMANDS ? `Flags:\n${definitions(FLAGS)}` : `Help for one command: ${path} COMMAND --help\n`;
+  return `Usage: ${path} COMMAND [FLAGS]\n\nCommands:\n${commands}\n${rest}`;
+}
+
+function unknownName(path: string, entries: readonly Entry[], name: string): string {
+  const isFlag = name.startsWith('-');
+  const flags = entries === COMMANDS ? FLAGS.map(([flag]) => flag) : ['--help'];
+  const names = isFlag ? flags : entries.map((entry) => entry.name);
+  return `${path} has no ${isFlag ? 'flag' : 'command'} ${JSON.stringify(name)}.${suggestion(name, names)}`;
 }
 
 function isHelp(arg: string): boolean {
   return arg === '--help' || arg === '-h';
 }
 
-/** What stands after `--` is never an option. */
-function asksForHelp(args: string[]): boolean {
+/** Arguments after `--` are operands, never flags. */
+function wantsHelp(args: string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? args.length : end).some(isHelp);
-}
-
-/** Ours, or thrown by parseArgs of node:util, whose messages say what is wrong with which option. */
-function isBadUsage(error: unknown): error is Error {
-  if (error instanceof UsageError) return true;
-  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
 
 async function printed(text: string): Promise<number> {

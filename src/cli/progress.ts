@@ -1,16 +1,19 @@
 import type { ImportProgress } from '../ingest/import.ts';
 
-/** Often enough to look alive, seldom enough to cost nothing. */
+/** Between two updates of the bar. */
 const REDRAW_MS = 100;
-/** Where output goes to a log. */
+/** Between two lines if the output is not a terminal but, for example, a log. */
 const LINE_MS = 10_000;
 const BAR_WIDTH = 24;
-/** Of a terminal that does not tell its width, or tells 0, as a new one does. */
+/** Used if the terminal does not report its width, or reports 0, as a new one does. */
 const UNKNOWN_COLUMNS = 80;
+
+/** Moves the cursor to the beginning of the line and erases it (ECMA-48, EL). */
+const CLEAR_LINE = '\r\u001b[K';
 
 export type ProgressOutput = { isTTY?: boolean; columns?: number; write(text: string): unknown };
 
-/** Shows how far a long run is: redrawn in place on a terminal, otherwise a line now and then. */
+/** Shows the progress of a long run: a bar that is redrawn on a terminal, otherwise a line every ten seconds. */
 export function createProgress(output: ProgressOutput = process.stderr, nowMs: () => number = () => performance.now()) {
   const isTerminal = output.isTTY === true;
   let shownMs = isTerminal ? Number.NEGATIVE_INFINITY : nowMs();
@@ -20,17 +23,18 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
     show(progress: ImportProgress): void {
       if (nowMs() - shownMs < (isTerminal ? REDRAW_MS : LINE_MS)) return;
       shownMs = nowMs();
-      if (!isTerminal) output.write(`${progressText(progress)}\n`);
-      else
-        output.write(
-          `\r\u001b[K${`${bar(progress)}${progressText(progress)}`.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1)}`,
-        );
       isDrawn = isTerminal;
+      if (!isTerminal) {
+        output.write(`${progressText(progress)}\n`);
+        return;
+      }
+      const line = `${bar(progress)}${progressText(progress)}`;
+      output.write(CLEAR_LINE + line.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1));
     },
 
-    /** Takes the bar away, so that what is written next begins a line. */
+    /** Removes the bar, so that the next output starts at the beginning of a line. */
     end(): void {
-      if (isDrawn) output.write('\r\u001b[K');
+      if (isDrawn) output.write(CLEAR_LINE);
       isDrawn = false;
     },
   };
@@ -66,7 +70,7 @@ function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${`${minutes}`.padStart(2, '0')}:${rest}` : `${minutes}:${rest}`;
 }
 
-/** With a comma between thousands, whatever the language of the machine. */
+/** With a comma between thousands in every locale. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }

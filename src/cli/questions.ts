@@ -1,16 +1,20 @@
-import { parseArgs } from 'node:util';
 import { type Line, readLines } from '../ingest/sources/lines.ts';
+import type { Command } from './command.ts';
+import { defineCommand } from './define-command.ts';
 import { print } from './output.ts';
+import type { Usage } from './usage.ts';
 
-/** A command that answers one question per argument, or per line of standard input. */
+/** How a command answers one question. */
 export type Questions = {
   /** For programs (`--json`): any JSON value in, one object out. */
   answerJson(value: unknown): object;
-  /** For people: whole lines of text, and whether the question was refused. */
-  answerText(question: string): { text: string; refused: boolean };
+  /** For people: whole lines of text. */
+  answerText(question: string): TextAnswer;
 };
 
-/** What a request body may have. The longest URL, each of its 8,192 characters written \uXXXX, takes 49,154 bytes. */
+export type TextAnswer = { text: string; isRefused: boolean };
+
+/** The limit of a request body. The longest URL, each of its 8,192 characters written \uXXXX, takes 49,154 bytes. */
 const LINE_MAX_BYTES = 64 * 1024;
 
 const UNREADABLE = {
@@ -18,36 +22,46 @@ const UNREADABLE = {
   invalid_unicode: 'The line is not valid UTF-8.',
 } as const;
 
-/** Streams: memory does not grow with the input. Exit code 1 when a question of a person was refused. */
-export async function answerAll(questions: Questions, args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({ args, options: { json: { type: 'boolean' } }, allowPositionals: true });
-  const lines = positionals.length > 0 ? [positionals.map(argumentLine)] : readLines(standardInput(), LINE_MAX_BYTES);
+/** A command that answers one question per operand, or per line of standard input if there are no operands. */
+export function questionsCommand(
+  { jsonOutput, ...usage }: Omit<Usage, 'flags'> & { jsonOutput: string },
+  questions: Questions,
+): Command {
+  const meaning = `read one JSON string per line of standard input, print one JSON object per line: ${jsonOutput}`;
+  return defineCommand({ ...usage, isRepeated: true, flags: { json: { meaning } } }, ({ operands, flags }) =>
+    answerAll(questions, operands, flags.json === true),
+  );
+}
+
+/** Memory does not grow with the input. The exit code is 1 if a question was refused, but not with `--json`. */
+async function answerAll(questions: Questions, operands: string[], isJson: boolean): Promise<number> {
+  const lines = operands.length > 0 ? [operands.map(operandLine)] : readLines(standardInput(), LINE_MAX_BYTES);
   let code = 0;
   for await (const batch of lines) {
-    const answers = batch.map((line) => (values.json ? jsonAnswer(questions, line) : textAnswer(questions, line)));
-    if (answers.some((answer) => answer.refused)) code = 1;
-    await print(answers.map((answer) => answer.text).join(''));
+    const answers = batch.map((line) => (isJson ? jsonAnswer(questions, line) : textAnswer(questions, line)));
+    if (answers.some(({ isRefused }) => isRefused)) code = 1;
+    await print(answers.map(({ text }) => text).join(''));
   }
   return code;
 
-  /** An argument is the question itself; a line of standard input is a JSON string with `--json`. */
-  function argumentLine(text: string): Line {
-    return { ok: true, text: values.json ? JSON.stringify(text) : text };
+  /** An operand is plain text also with `--json`. */
+  function operandLine(text: string): Line {
+    return { ok: true, text: isJson ? JSON.stringify(text) : text };
   }
 }
 
 function standardInput(): AsyncIterable<Buffer> {
-  if (process.stdin.isTTY) process.stderr.write('Reading from the terminal, one per line; end with Ctrl-D.\n');
+  if (process.stdin.isTTY) process.stderr.write('Reading standard input, one entry per line. Ctrl-D ends it.\n');
   return process.stdin;
 }
 
-/** Exactly one line out for each line in, whatever it is; a refusal is an answer like any other. */
-function jsonAnswer(questions: Questions, line: Line): { text: string; refused: boolean } {
+/** Exactly one line per input line. A refusal is a normal answer. */
+function jsonAnswer(questions: Questions, line: Line): TextAnswer {
   const answer = line.ok ? questions.answerJson(parseJson(line.text)) : { error: line.error };
-  return { text: `${JSON.stringify(answer)}\n`, refused: false };
+  return { text: `${JSON.stringify(answer)}\n`, isRefused: false };
 }
 
-/** What is no JSON is no string either. */
+/** Undefined for invalid JSON, which is answered like any other value that is not a string. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -56,8 +70,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function textAnswer(questions: Questions, line: Line): { text: string; refused: boolean } {
-  if (!line.ok) return { text: `refused: ${UNREADABLE[line.error]}\n`, refused: true };
+function textAnswer(questions: Questions, line: Line): TextAnswer {
+  if (!line.ok) return { text: `refused: ${UNREADABLE[line.error]}\n`, isRefused: true };
   const question = line.text.replace(/\r$/, '');
-  return question === '' ? { text: '', refused: false } : questions.answerText(question);
+  return question === '' ? { text: '', isRefused: false } : questions.answerText(question);
 }

@@ -1,7 +1,7 @@
-/** A second Ctrl-C after this is a person in a hurry; one alone can arrive twice, from the terminal and from npm. */
+/** One Ctrl-C can arrive twice, from the terminal and from npm. A signal later than this is a second Ctrl-C. */
 const REPEATED_SIGNAL_MS = 1_000;
 
-/** Aborted by Ctrl-C, so that what is under way can be finished. A second one ends the program at once. */
+/** Ctrl-C aborts the signal, so that running work can finish. A second Ctrl-C exits immediately. */
 export function stopSignal(): { signal: AbortSignal; dispose(): void } {
   const controller = new AbortController();
   let firstMs: number | null = null;

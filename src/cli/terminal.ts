@@ -3,30 +3,35 @@ import { Writable } from 'node:stream';
 import { AppError } from '../core/errors.ts';
 import { readLines } from '../ingest/sources/lines.ts';
 
-/** Of a line on standard input; a password has at most 1,024 bytes, and a header hardly more. */
+/** Limit of a line on standard input. A password has at most 1,024 bytes, a header rarely more. */
 const LINE_MAX_BYTES = 64 * 1024;
 
-// Questions go to standard error: standard output is for the answer, which may be JSON for a program.
+// Prompts go to standard error: standard output is for the result, which may be JSON for a program.
 
-/** From the terminal, typed twice and not shown; where there is none, the first line of standard input. */
+/** Reads a password twice from the terminal, without echo. If standard input is not a terminal: its first line. */
 export async function readNewPassword(): Promise<string> {
   if (!process.stdin.isTTY) return firstLine('password');
-  const [password, again] = await askHidden(['New password: ', 'The same again: ']);
+  const [password, again] = await askHidden(['New password: ', 'Repeat password: ']);
   if (password === again) return password ?? '';
-  throw new AppError('bad_request', 'The two passwords differ, so nothing was changed: try again.');
+  throw new AppError('bad_request', 'The two passwords differ. Nothing was changed.');
 }
 
-/** From the terminal, not shown; where there is none, the first line of standard input. */
+/** Reads a secret from the terminal, without echo. If standard input is not a terminal: its first line. */
 export async function readSecret(what: string): Promise<string> {
   if (!process.stdin.isTTY) return firstLine(what);
   const [secret] = await askHidden([`${what}: `]);
   return secret ?? '';
 }
 
-/** Refuses to go on without a person's yes. */
+/** Throws unless a person types yes. */
 export async function confirm(question: string): Promise<void> {
-  if (!process.stdin.isTTY) throw new AppError('bad_request', 'Nobody can be asked here: add --yes if you are sure.');
-  const lines = openLines(process.stderr, `${question} Type yes: `);
+  if (!process.stdin.isTTY) {
+    throw new AppError(
+      'bad_request',
+      'This needs a confirmation, and standard input is not a terminal. Add --yes to confirm.',
+    );
+  }
+  const lines = openLines(process.stderr, `${question} Type yes to confirm: `);
   try {
     if ((await lines.next()) === 'yes') return;
   } finally {
@@ -35,13 +40,13 @@ export async function confirm(question: string): Promise<void> {
   throw new AppError('bad_request', 'Nothing was changed.');
 }
 
-async function askHidden(questions: string[]): Promise<string[]> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const lines = openLines(nowhere, '');
+async function askHidden(prompts: string[]): Promise<string[]> {
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = openLines(discard, '');
   const answers: string[] = [];
   try {
-    for (const question of questions) {
-      process.stderr.write(question);
+    for (const prompt of prompts) {
+      process.stderr.write(prompt);
       answers.push(await lines.next());
       process.stderr.write('\n');
     }
@@ -51,10 +56,10 @@ async function askHidden(questions: string[]): Promise<string[]> {
   return answers;
 }
 
-/** What is typed is echoed to `output`. The terminal is ours from here on until it is closed. */
+/** Reads lines from the terminal and echoes them to `output`. Holds the terminal until it is closed. */
 function openLines(output: Writable, prompt: string) {
   const reader = createInterface({ input: process.stdin, output, terminal: true, historySize: 0, prompt });
-  // An iterator, not `question()`: that one loses a line that was typed ahead.
+  // An iterator, not `question()`, which loses a line that was typed before the prompt.
   const lines = reader[Symbol.asyncIterator]();
   reader.prompt();
   return {
@@ -62,7 +67,7 @@ function openLines(output: Writable, prompt: string) {
       const { value, done } = await lines.next();
       if (!done) return value;
       process.stderr.write('\n');
-      throw new AppError('bad_request', 'Called off: nothing was changed.');
+      throw new AppError('bad_request', 'Canceled. Nothing was changed.');
     },
     close: () => reader.close(),
   };
@@ -71,7 +76,7 @@ function openLines(output: Writable, prompt: string) {
 async function firstLine(what: string): Promise<string> {
   for await (const [line] of readLines(process.stdin, LINE_MAX_BYTES)) {
     if (line?.ok) return line.text.replace(/\r$/, '');
-    throw new AppError('bad_request', `The ${what} on standard input is too long, or not valid UTF-8.`);
+    throw new AppError('bad_request', `The ${what} on standard input is too long or not valid UTF-8.`);
   }
-  throw new AppError('bad_request', `There is no ${what} on standard input: write it there on one line.`);
+  throw new AppError('bad_request', `Standard input is empty. Write the ${what} to it as one line.`);
 }

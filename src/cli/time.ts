@@ -1,23 +1,25 @@
 import { UsageError } from './command.ts';
 
-/** 2026-01-31, or with a time of day, which is UTC unless it says otherwise. */
+/** 2026-01-31, or with a time of day, which is in UTC if it has no offset. */
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** A time as it is typed: Unix seconds or ISO 8601. */
+/** Parses the value of a flag: Unix seconds or ISO 8601. */
 export function readTime(flag: string, text: string): number {
   const ts = /^\d{1,12}$/.test(text) ? Number(text) : isoTs(text);
   if (Number.isFinite(ts)) return ts;
-  throw new UsageError(`${flag} must be Unix seconds or a time such as 2026-01-31T12:00:00Z`);
+  throw new UsageError(
+    `${flag} must be Unix seconds or a time such as 2026-01-31T12:00:00Z, not ${JSON.stringify(text)}`,
+  );
 }
 
 function isoTs(text: string): number {
   const match = ISO_8601.exec(text);
   if (match === null) return Number.NaN;
-  const isBare = match[1] === undefined && text.length > '2026-01-31'.length;
-  return Math.floor(Date.parse(isBare ? `${text}Z` : text) / 1000);
+  const lacksOffset = match[1] === undefined && text.length > '2026-01-31'.length;
+  return Math.floor(Date.parse(lacksOffset ? `${text}Z` : text) / 1000);
 }
 
-/** Unix seconds by the clock of this machine. */
+/** Unix seconds of the system clock. */
 export function currentTs(): number {
   return Math.floor(Date.now() / 1000);
 }
@@ -36,7 +38,7 @@ export function parseSpan(text: string): number | null {
   return match === null || unit === undefined ? null : Number(match[1]) * unit[1];
 }
 
-/** In the greatest unit of which there are two, or exactly one, rounded down: `5 m`, `90 m`, `1 h`, `26 h`, `2 d`. */
+/** In the largest unit that fits at least twice, or exactly once; rounded down: `5 m`, `90 m`, `1 h`, `26 h`, `2 d`. */
 export function spanText(seconds: number): string {
   const [name, size] = UNITS.find(([, unit]) => seconds >= 2 * unit || seconds === unit) ?? ['s', 1];
   return `${Math.floor(seconds / size)} ${name}`;

@@ -6,7 +6,7 @@ import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
 
-/** The control data as a running server has it open, and the command line beside it. */
+/** The control store, opened as a server has it, and commands on the same folder. */
 async function open(t: TestContext) {
   const dataDir = temporaryFolder(t);
   const control = await temporaryControl(t, dataDir);
@@ -16,7 +16,7 @@ async function open(t: TestContext) {
 }
 
 describe('urlwarden account', () => {
-  it('add takes the password from one line of standard input', async (t) => {
+  it('add reads the password from the first line of standard input', async (t) => {
     const { control, account } = await open(t);
     const before = await control.version();
     const { code, stdout, stderr } = await account(['add', 'Ada@Example'], 'pässword \r\nsecond line\n');
@@ -25,24 +25,24 @@ describe('urlwarden account', () => {
     assert.ok(added);
     assert.equal(stdout, `Added Ada@Example: subscription ${added.sub}, tier standard.\n`);
     assert.equal(await verifyPassword('pässword ', added.passwordHash), true);
-    assert.ok((await control.version()) > before, 'a server beside it looks again');
+    assert.ok((await control.version()) > before, 'the new version makes a running server reload');
   });
 
-  it('add --json gives the account, never its hash', async (t) => {
+  it('add --json prints the account without its hash', async (t) => {
     const { json, control } = await open(t);
-    const answer = await json(['add', 'bob', '--tier', 'enterprise'], 'pw');
+    const result = await json(['add', 'bob', '--tier', 'enterprise'], 'pw');
     const added = await control.accountByUsername('bob');
     const expected = { username: 'bob', tier: 'enterprise', enabled: true, created_ts: added?.createdTs };
-    assert.deepEqual(answer, { sub: added?.sub, ...expected });
+    assert.deepEqual(result, { sub: added?.sub, ...expected });
   });
 
-  it('add refuses with a reason, before it wants a password', async (t) => {
+  it('add refuses an invalid account before it reads a password', async (t) => {
     const { account } = await open(t);
     await account(['add', 'ada'], 'pw');
     const refusals = [
       [['add', 'ADA'], /^The account "ada" already exists: /],
       [['add', 'bob', '--tier', 'gold'], /^There is no tier "gold"\. There are: developer, /],
-      [['add', 'bob'], /^There is no password on standard input: /],
+      [['add', 'bob'], /^Standard input is empty\. Write the password to it as one line\.\n/],
       [['add', ''], /^A username has 1 to 254 characters: /],
     ] as const;
     for (const [args, reason] of refusals) {
@@ -54,7 +54,7 @@ describe('urlwarden account', () => {
     assert.match((await account(['add', 'bob'], 'x'.repeat(70_000))).stderr, /too long/);
   });
 
-  it('list shows a table, or what to do when there is none', async (t) => {
+  it('list shows a table, or how to add an account if there is none', async (t) => {
     const { account, json } = await open(t);
     assert.match((await account(['list'])).stdout, /no accounts.*urlwarden account add/);
     assert.deepEqual(await json(['list']), []);
@@ -65,7 +65,7 @@ describe('urlwarden account', () => {
     const [heading, ada, bob, ...rest] = stdout.split('\n');
     assert.match(heading ?? '', /^USERNAME +SUB +TIER +STATE +CREATED$/);
     assert.match(ada ?? '', /^ada {11}[1-9]\d{7} {2}operator {2}disabled {2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
-    assert.match(bob ?? '', /^bob\\u\{1b\}\[2J {2}/, 'nothing that moves the cursor');
+    assert.match(bob ?? '', /^bob\\u\{1b\}\[2J {2}/, 'no control characters');
     assert.deepEqual(rest, ['']);
     assert.deepEqual(
       (await json(['list'])).map((one: { username: string; enabled: boolean }) => [one.username, one.enabled]),
@@ -76,7 +76,7 @@ describe('urlwarden account', () => {
     );
   });
 
-  it('show tells limits and usage of this month and day', async (t) => {
+  it('show prints the limits and the usage of this month and day', async (t) => {
     const { account, json, control } = await open(t);
     const { sub, created_ts } = await json(['add', 'ada', '--tier', 'developer'], 'pw');
     const ts = Math.floor(Date.now() / 1000);
@@ -99,7 +99,7 @@ describe('urlwarden account', () => {
     assert.match(stdout, /^rates {9}21 a second, 166 a minute, 664 an hour$/m);
   });
 
-  it('set, disable, enable, passwd, revoke and remove do what they say', async (t) => {
+  it('set, disable, enable, passwd, revoke and remove change the account', async (t) => {
     const { control, account } = await open(t);
     await account(['add', 'ada'], 'pw');
     const state = async () => {
@@ -107,10 +107,15 @@ describe('urlwarden account', () => {
       return found && [found.tier, found.isEnabled, found.generation];
     };
     const steps = [
-      [['set', 'ada', '--tier', 'enterprise'], '', 'ada has the tier enterprise now.\n', ['enterprise', true, 1]],
+      [['set', 'ada', '--tier', 'enterprise'], '', 'ada now has the tier enterprise.\n', ['enterprise', true, 1]],
       [['disable', 'ada'], '', 'ada is disabled.\n', ['enterprise', false, 1]],
       [['enable', 'ada'], '', 'ada is enabled.\n', ['enterprise', true, 1]],
-      [['passwd', 'ada'], 'new\n', 'ada has a new password; earlier tokens are void.\n', ['enterprise', true, 2]],
+      [
+        ['passwd', 'ada'],
+        'new\n',
+        'ada has a new password; its earlier tokens are invalid.\n',
+        ['enterprise', true, 2],
+      ],
       [['revoke', 'ada'], '', 'ada has no valid tokens any more.\n', ['enterprise', true, 3]],
     ] as const;
     for (const [args, stdin, output, expected] of steps) {
@@ -120,13 +125,16 @@ describe('urlwarden account', () => {
     assert.equal(await verifyPassword('new', (await control.accountByUsername('ada'))?.passwordHash ?? ''), true);
 
     const refused = await account(['remove', 'ada']);
-    assert.deepEqual([refused.code, refused.stderr], [1, 'Nobody can be asked here: add --yes if you are sure.\n']);
+    assert.deepEqual(
+      [refused.code, refused.stderr],
+      [1, 'This needs a confirmation, and standard input is not a terminal. Add --yes to confirm.\n'],
+    );
     assert.notEqual(await state(), null);
     assert.equal((await account(['remove', 'ada', '--yes'])).stdout, 'Removed ada.\n');
     assert.equal(await state(), null);
   });
 
-  it('an unknown account is refused by every subcommand', async (t) => {
+  it('every command refuses an unknown account', async (t) => {
     const { account } = await open(t);
     for (const args of [
       ['show'],
@@ -143,14 +151,18 @@ describe('urlwarden account', () => {
     }
   });
 
-  it('a command line that cannot be understood ends with 2 and where to read on', async (t) => {
+  it('an invalid command line ends with exit code 2 and refers to --help', async (t) => {
     const { account } = await open(t);
     const faults = [
       [['add'], /^USERNAME is missing\nSee: urlwarden account add --help\n$/],
       [['add', 'a', 'b'], /^"b" is not expected here\n/],
-      [['add', 'a', '--password', 'x'], /--password/],
-      [['set', 'a'], /^Say what to set: --tier NAME\n/],
-      [['ad'], /^urlwarden account has no command "ad"\.\n\n.*\n\n {2}add /],
+      [['add', 'a', '--password', 'x'], /^--password is not a flag of this command\n/],
+      [['add', 'a', '--tier'], /^--tier needs a value: --tier NAME\n/],
+      [['add', 'a', '--tier', '--json'], /^--tier needs a value: --tier NAME\n/],
+      [['list', '--json=x'], /^--json takes no value\n/],
+      [['list', '--jsno'], /^--jsno is not a flag of this command\. Did you mean "--json"\?\n/],
+      [['set', 'a'], /^--tier NAME is missing\n/],
+      [['ad'], /^urlwarden account has no command "ad"\. Did you mean "add"\?\n\nUsage: .*\n\nCommands:\n {2}add /],
     ] as const;
     for (const [args, reason] of faults) {
       const { code, stdout, stderr } = await account([...args], 'pw');

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
 
-test('backup and restore, as a person types them', async (t) => {
+test('backup writes one private file, and restore creates a folder with the same accounts from it', async (t) => {
   const folder = temporaryFolder(t);
   const [data, file, restored] = ['data', 'backup.db', 'restored'].map((name) => join(folder, name)) as [
     string,
@@ -17,8 +17,8 @@ test('backup and restore, as a person types them', async (t) => {
 
   await urlwarden(['account', 'add', 'ada', '--data', data], 'pw');
   const backup = await urlwarden(['backup', file, '--data', data]);
-  assert.deepEqual([backup.code, backup.stderr], [0, ''], 'no progress where nobody watches');
-  assert.match(backup.stdout, /backup\.db: \d+\.\d MB\n$/);
+  assert.deepEqual([backup.code, backup.stderr], [0, ''], 'no progress without a terminal');
+  assert.match(backup.stdout, /^Wrote .*backup\.db: \d+\.\d MB\n$/);
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const again = await urlwarden(['backup', file, '--data', data]);
   assert.deepEqual([again.code, again.stderr], [1, `${file} already exists: choose another name, or remove it\n`]);

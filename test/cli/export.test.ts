@@ -40,7 +40,7 @@ suite('urlwarden export', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  test('export, import on an empty server, export: the same bytes', async () => {
+  test('export, import into an empty folder and export again give the same bytes', async () => {
     const first = await run('export');
     assert.equal(first.code, 0);
     const other = join(folder, 'other');
@@ -51,7 +51,7 @@ suite('urlwarden export', () => {
     assert.ok(first.stdout.split('\n').length > LINES.length);
   });
 
-  test('csv: a row per URL, and nothing that a spreadsheet would run', async () => {
+  test('csv has one row per URL and no cell that a spreadsheet would run', async () => {
     const [heading, ...rows] = await lines('--format', 'csv');
     assert.match(heading ?? '', /^url,status,ts,removal,reporter,payload_ts,sha256_hash,/);
     assert.equal(rows.length, 5);
@@ -65,19 +65,19 @@ suite('urlwarden export', () => {
     }
   });
 
-  test('url-list: the URLs, which can be imported again', async () => {
+  test('url-list has each URL once', async () => {
     assert.deepEqual(
       (await lines('--format', 'url-list')).toSorted(),
       [...new Set(LINES.map(({ url }) => url))].sort(),
     );
   });
 
-  test('hosts: each name once, no addresses', async () => {
+  test('hosts has each host name once and no IP addresses', async () => {
     assert.deepEqual((await lines('--format', 'hosts')).toSorted(), ['0.0.0.0 b.example', '0.0.0.0 c.example']);
     assert.deepEqual(await lines('--format', 'hosts', '--status', 'online'), ['0.0.0.0 b.example']);
   });
 
-  test('--status and --since choose URLs', async () => {
+  test('--status and --since select URLs', async () => {
     const urls = (...args: string[]) => lines('--format', 'url-list', ...args).then((found) => found.toSorted());
     assert.deepEqual(await urls('--status', 'online'), ['http://203.0.113.7/a.sh', 'http://b.example/2']);
     assert.deepEqual(await urls('--status', 'offline'), ['http://b.example/1', 'http://c.example/']);
@@ -86,8 +86,8 @@ suite('urlwarden export', () => {
   });
 
   const mistakes: [string[], number, RegExp][] = [
-    [['--format', 'xml'], 2, /^--format must be one of ndjson, csv, url-list, hosts\n/],
-    [['--status', 'removed'], 2, /^--status must be online or offline\n/],
+    [['--format', 'xml'], 2, /^--format must be one of ndjson, csv, url-list, hosts, not "xml"\n/],
+    [['--status', 'removed'], 2, /^--status must be online or offline, not "removed"\n/],
     [['--since', 'yesterday'], 2, /^--since must be Unix seconds or a time such as/],
   ];
   for (const [args, code, message] of mistakes) {
@@ -98,31 +98,31 @@ suite('urlwarden export', () => {
     });
   }
 
-  test('a folder that is not there is not made', async () => {
+  test('a missing folder is reported and not created', async () => {
     const missing = join(folder, 'missing');
     const { code, stderr } = await urlwarden(['export', '--data', missing]);
     assert.deepEqual([code, stderr], [1, `There is no data in ${missing}: set the data folder with --data\n`]);
     assert.equal(existsSync(missing), false);
   });
 
-  test('a reader that has enough ends it quietly', async () => {
+  test('a closed pipe ends export without an error', async () => {
     const large = join(folder, 'large');
     const store = await openIntelligence({ dataDir: large });
     await store.apply(Array.from({ length: 5_000 }, (_, i) => observationAt(i)));
     await store.close();
     const child = spawn(process.execPath, [PROGRAM, 'export', '--data', large]);
-    let complaints = '';
+    let errors = '';
     child.stderr.on('data', (chunk) => {
-      complaints += chunk;
+      errors += chunk;
     });
     await once(child.stdout, 'data');
     child.stdout.destroy();
     const [code] = await once(child, 'close');
-    assert.deepEqual([code, complaints], [0, '']);
+    assert.deepEqual([code, errors], [0, '']);
   });
 });
 
-test('cells of a CSV file', () => {
+test('CSV cells are quoted, and formulas are escaped', () => {
   const cells: [string | number | null, string][] = [
     ['plain', 'plain'],
     ['=1+1', "'=1+1"],

@@ -23,16 +23,16 @@ function open(t: TestContext) {
   return { dataDir, run, json };
 }
 
-/** A publisher on this machine. */
-async function publish(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
+/** Starts an HTTP server on loopback and returns the URL of a feed on it. */
+async function publish(t: TestContext, respond: RequestListener): Promise<string> {
+  const server = createServer(respond).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/list`;
 }
 
 describe('urlwarden feed', () => {
-  it('add needs nothing but the name of a well-known feed', async (t) => {
+  it('add needs only the name of a well-known feed', async (t) => {
     const { run, json } = open(t);
     assert.match((await run(['list'])).stdout, /^There are no feeds.*urlwarden feed add urlhaus$/m);
     const { url, format, every_seconds, complete, state } = await json(['add', 'urlhaus']);
@@ -40,12 +40,12 @@ describe('urlwarden feed', () => {
     assert.deepEqual([url, format, every_seconds, complete, state], expected);
     const again = await run(['add', 'urlhaus']);
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /^There is a feed urlhaus already/);
+    assert.match(again.stderr, /^There is already a feed urlhaus\. Remove it first: urlwarden feed remove urlhaus\n$/);
     const slower = await json(['add', 'malwarebazaar', '--every', '7d']);
     assert.equal(slower.every_seconds, 604_800);
   });
 
-  it('keeps keys out of everything that it shows', async (t) => {
+  it('no output shows the value of a header or the query of a URL', async (t) => {
     const { dataDir, run, json } = open(t);
     const keyed = await run(['add', 'urlhaus-recent', '--header', 'Auth-Key'], `${SECRET}\n`);
     assert.equal(keyed.code, 0, keyed.stderr);
@@ -61,23 +61,27 @@ describe('urlwarden feed', () => {
     const { headers, url } = await json(['show', 'own']);
     assert.deepEqual([headers, url], [['X-Key', 'X-Other'], 'https://a.example/x?…']);
     const control = await temporaryControl(t, dataDir);
-    const kept = await control.feed('urlhaus-recent');
-    assert.deepEqual(kept?.headers, { 'Auth-Key': SECRET });
-    assert.equal(kept?.url, 'https://urlhaus-api.abuse.ch/v2/files/exports/{Auth-Key}/recent.csv');
+    const stored = await control.feed('urlhaus-recent');
+    assert.deepEqual(stored?.headers, { 'Auth-Key': SECRET });
+    assert.equal(stored?.url, 'https://urlhaus-api.abuse.ch/v2/files/exports/{Auth-Key}/recent.csv');
     assert.deepEqual((await control.feed('piped'))?.headers, { 'X-Key': SECRET });
   });
 
-  it('refuses what it cannot use, and never repeats a key', async (t) => {
+  it('invalid input is refused with a reason, which never shows a key', async (t) => {
     const { run } = open(t);
     const refusals = [
-      [['add', 'x'], 2, /^--format NAME is missing/],
+      [['add', 'x'], 2, /^--format FORMAT is missing/],
       [['add', 'x', '--format', 'url-list'], 2, /^--url URL is missing/],
-      [['add', 'x', '--format', 'y', '--url', 'https://a.example/'], 2, /^--format must be one of urlhaus-csv, /],
-      [['add', 'a b', ...OWN], 2, /^NAME must be/],
+      [
+        ['add', 'x', '--format', 'y', '--url', 'https://a.example/'],
+        2,
+        /^--format must be one of urlhaus-csv, .*, not "y"\n/,
+      ],
+      [['add', 'a b', ...OWN], 2, /^NAME must be 1 to 64 letters/],
       [['add', 'x', ...OWN, '--every', '30s'], 2, /^--every must be a time from 1m to 30d/],
       [['add', 'x', ...OWN, '--every', '31d'], 2, /^--every/],
       [['add', 'x', ...OWN, '--every', '1'], 2, /^--every/],
-      [['add', 'x', ...OWN, '--header', `Auth-Key: ${SECRET}`], 2, /^Give --header the name alone/],
+      [['add', 'x', ...OWN, '--header', `Auth-Key: ${SECRET}`], 2, /^Give --header only the name/],
       [['add', 'x', ...OWN, '--header', 'Host'], 1, /^The header Host is set by Urlwarden/],
       [['add', 'x', ...OWN, '--header-file', '/nowhere'], 1, /^The headers cannot be read/],
       [['add', 'x', '--format', 'url-list', '--url', 'ftp://a.example/'], 1, /is not an http or https URL/],
@@ -95,18 +99,18 @@ describe('urlwarden feed', () => {
     }
   });
 
-  it('pause, resume and remove', async (t) => {
+  it('pause, resume and remove change the state of a feed', async (t) => {
     const { run, json } = open(t);
     await json(['add', 'own', ...OWN]);
     const { state, next_run_ts } = await json(['pause', 'own']);
     assert.deepEqual([state, next_run_ts], ['paused', null]);
     assert.equal((await json(['resume', 'own'])).state, 'new');
-    assert.match((await run(['remove', 'own'])).stderr, /add --yes/);
+    assert.match((await run(['remove', 'own'])).stderr, /Add --yes to confirm/);
     assert.equal((await run(['remove', 'own', '--yes'])).stdout, 'Removed own.\n');
     assert.deepEqual(await json(['list']), []);
   });
 
-  it('run fetches now, and list tells how it went', async (t) => {
+  it('run fetches a feed now, and list shows the result', async (t) => {
     const { dataDir, run, json } = open(t);
     let seen: string | undefined;
     const url = await publish(t, (request, response) => {
@@ -123,7 +127,10 @@ describe('urlwarden feed', () => {
     assert.match(failing.stdout, /^own +failing +url-list +1 h +never +127\.0\.0\.1 is a blocked address/m);
     const allow = ['--feeds-allow-private', '127.0.0.0/8'];
     const first = await run(['run', 'own', ...allow]);
-    assert.deepEqual([first.code, first.stdout], [0, 'own: 3 rows. More: urlwarden import list --feed own\n']);
+    assert.deepEqual(
+      [first.code, first.stdout],
+      [0, 'own: imported 3 rows. Details: urlwarden import list --feed own\n'],
+    );
     assert.equal(seen, SECRET);
     const second = await json(['run', 'own', ...allow]);
     assert.deepEqual([second.outcome, second.feed.state, second.feed.rows], ['not_modified', 'ok', 3]);

@@ -19,7 +19,7 @@ function csvOf(time: string, ...names: string[]): string {
   return HEADER + rows.join('');
 }
 
-function world(t: TestContext) {
+function open(t: TestContext) {
   const folder = temporaryFolder(t);
   const data = join(folder, 'data');
   return {
@@ -40,8 +40,8 @@ function world(t: TestContext) {
 }
 
 suite('urlwarden import', () => {
-  test('a file, twice, packed, and from standard input', async (t) => {
-    const { run, pipe, file, statusOf } = world(t);
+  test('a file is imported; the same rows again, compressed or from standard input, change nothing', async (t) => {
+    const { run, pipe, file, statusOf } = open(t);
     const csv = csvOf('2026-01-01 00:00:00', 'a', 'b');
     const first = await run('import', 'urlhaus-csv', file('dump.csv', csv));
     assert.deepEqual([first.code, first.stderr], [0, '']);
@@ -56,8 +56,8 @@ suite('urlwarden import', () => {
     }
   });
 
-  test('options may stand anywhere; --json gives the report', async (t) => {
-    const { run, file } = world(t);
+  test('flags may be at any position; --json prints the report', async (t) => {
+    const { run, file } = open(t);
     const dump = file('dump.csv', `${csvOf('2026-01-01 00:00:00', 'a')}nonsense\n`);
     const { code, stdout } = await run('import', '--feed', 'mine', '--json', 'urlhaus-csv', dump);
     assert.equal(code, 0);
@@ -71,8 +71,8 @@ suite('urlwarden import', () => {
     assert.deepEqual(JSON.parse((await run('import', 'list', '--json', '--feed', 'other')).stdout), []);
   });
 
-  test('rejected rows are put aside and shown', async (t) => {
-    const { run, file } = world(t);
+  test('rejected rows are stored and shown, without control characters', async (t) => {
+    const { run, file } = open(t);
     const dump = file(
       'dump.csv',
       `${csvOf('2026-01-01 00:00:00', 'a')}"9","never","http://b.example/","online","","","","","\u001b[2Jx"\n`,
@@ -88,7 +88,7 @@ suite('urlwarden import', () => {
     assert.match(list.stdout, /^ID +FEED .*\n +1 +urlhaus-csv +urlhaus-csv +\S+ +done +2 +1 +1 .*dump\.csv\n$/);
     for (const [number, code, message] of [
       ['7', 1, /no import 7/],
-      ['x', 2, /must be the number/],
+      ['x', 2, /^IMPORT must be the number of an import, not "x"\n/],
     ] as const) {
       const missing = await run('import', 'rejects', number);
       assert.equal(missing.code, code);
@@ -96,8 +96,8 @@ suite('urlwarden import', () => {
     }
   });
 
-  test('--strict stops at a row that cannot be used', async (t) => {
-    const { run, file, statusOf } = world(t);
+  test('--strict stops at the first rejected row', async (t) => {
+    const { run, file, statusOf } = open(t);
     const dump = file('dump.csv', `${csvOf('2026-01-01 00:00:00', 'a')}nonsense\n`);
     const { code, stderr } = await run('import', 'urlhaus-csv', dump, '--strict');
     assert.equal(code, 1);
@@ -105,8 +105,8 @@ suite('urlwarden import', () => {
     assert.equal(await statusOf('a'), undefined);
   });
 
-  test('--dry-run writes nothing, not even a folder', async (t) => {
-    const { run, file, data } = world(t);
+  test('--dry-run writes nothing and creates no folder', async (t) => {
+    const { run, file, data } = open(t);
     const { code, stdout } = await run(
       'import',
       'urlhaus-csv',
@@ -118,8 +118,8 @@ suite('urlwarden import', () => {
     assert.equal(existsSync(data), false);
   });
 
-  test('--complete takes what is missing offline, unless that is too much', async (t) => {
-    const { run, file, statusOf } = world(t);
+  test('--complete takes missing URLs offline, and is refused for more than half of them without --force', async (t) => {
+    const { run, file, statusOf } = open(t);
     const [one, two] = [csvOf('2026-01-01 00:00:00', 'a', 'b', 'c'), csvOf('2026-01-02 00:00:00', 'a')];
     await run('import', 'urlhaus-csv', file('1.csv', one), '--complete');
     const refused = await run('import', 'urlhaus-csv', file('2.csv', two), '--complete');
@@ -143,20 +143,26 @@ suite('urlwarden import', () => {
   const mistakes: [string, string[], RegExp][] = [
     ['no format', [], /^FORMAT is missing\nSee: urlwarden import --help\n$/],
     ['no source', ['ndjson'], /^FILE, URL or - is missing\n/],
-    ['an unknown format', ['csv', 'x'], /^There is no format "csv". There are:\n {2}urlhaus-csv [\s\S]*\n {2}ndjson /],
-    ['a time that is none', ['ndjson', '-', '--as-of', 'noon'], /^--as-of must be Unix seconds or a time such as/],
-    ['an unknown option', ['ndjson', '-', '--fast'], /--fast/],
+    ['an unknown format', ['csv', 'x'], /^There is no format "csv"\. Formats:\n {2}urlhaus-csv [\s\S]*\n {2}ndjson /],
+    [
+      'a misspelt format',
+      ['urlhaus_csv'],
+      /^There is no format "urlhaus_csv"\. Did you mean "urlhaus-csv"\? Formats:\n/,
+    ],
+    ['a misspelt list', ['lst'], /^There is no format "lst"\. Did you mean "list"\? /],
+    ['an invalid time', ['ndjson', '-', '--as-of', 'noon'], /^--as-of must be Unix seconds or a time such as/],
+    ['an unknown flag', ['ndjson', '-', '--fast'], /^--fast is not a flag of this command\n/],
   ];
   for (const [what, args, message] of mistakes) {
     test(`${what} is explained`, async (t) => {
-      const { code, stderr } = await world(t).run('import', ...args);
+      const { code, stderr } = await open(t).run('import', ...args);
       assert.equal(code, 2);
       assert.match(stderr, message);
     });
   }
 
-  test('a file that is not there, and a URL inside this network', async (t) => {
-    const { run } = world(t);
+  test('a missing file and a URL in a private network are refused', async (t) => {
+    const { run } = open(t);
     const missing = await run('import', 'ndjson', '/nowhere/x');
     assert.deepEqual([missing.code, missing.stderr], [1, '/nowhere/x: there is no such file; check the path\n']);
     const inside = await run('import', 'ndjson', 'http://127.0.0.1:1/x');
@@ -164,8 +170,8 @@ suite('urlwarden import', () => {
     assert.match(inside.stderr, /127\.0\.0\.1 is a blocked address/);
   });
 
-  test('Ctrl-C stops it cleanly and says how to go on', async (t) => {
-    const { data, run } = world(t);
+  test('Ctrl-C stops an import and explains how to continue', async (t) => {
+    const { data, run } = open(t);
     const child = startUrlwarden(['import', 'urlhaus-csv', '-', '--data', data]);
     child.stdin.write(csvOf('2026-01-01 00:00:00', 'a'));
     let output = '';
@@ -176,16 +182,16 @@ suite('urlwarden import', () => {
     child.kill('SIGINT');
     const [code] = await once(child, 'close');
     assert.equal(code, 1);
-    assert.match(output, /Stopped\. Start the same import again/);
+    assert.match(output, /Stopped\. Run the same command again to continue/);
     const [stopped] = JSON.parse((await run('import', 'list', '--json')).stdout);
-    assert.equal(stopped.outcome, 'stopped', 'it was written down');
+    assert.equal(stopped.outcome, 'stopped', 'it is recorded');
   });
 
-  test('memory does not grow with the size', async (t) => {
-    // Kept, the rows would take twice the heap that each thread is allowed here, and end the program.
-    const { data, file } = world(t);
+  test('memory does not grow with the size of the source', async (t) => {
+    // All rows together would take twice the heap that each thread has here, and end the program.
+    const { data, file } = open(t);
     const dump = file('dump.csv', [...urlhausDump({ rows: 60_000, seed: 1 })].join(''));
-    const flags = ['--max-semi-space-size=8', '--max-old-space-size=48', '--import', TELL_PEAK];
+    const flags = ['--max-semi-space-size=8', '--max-old-space-size=48', '--import', PRINT_PEAK];
     const args = [...flags, PROGRAM, 'import', 'urlhaus-csv', dump, '--data', data];
     const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
     assert.match(stdout, /rows read +60,000 /);
@@ -194,6 +200,6 @@ suite('urlwarden import', () => {
   });
 });
 
-/** Written by each thread when it ends; the figure is that of the process. */
-const TELL_PEAK = `data:text/javascript,process.on('exit', () =>
+/** Each thread prints it at its end; the number is that of the whole process. */
+const PRINT_PEAK = `data:text/javascript,process.on('exit', () =>
   process.stderr.write('peak ' + process.resourceUsage().maxRSS + ' KiB\\n'))`;

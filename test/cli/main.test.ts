@@ -2,45 +2,63 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Outcome, urlwarden } from './urlwarden.ts';
 
+const HELP_COLUMNS = 100;
+
 describe('urlwarden', () => {
-  it('--help lists the commands', async () => {
-    const { code, stdout } = await urlwarden(['--help']);
-    assert.equal(code, 0);
-    assert.match(stdout, /^ {2}normalize {3}/m);
-    assert.match(stdout, /^ {2}cost {8}/m);
+  it('--help and -h list the commands and flags', async () => {
+    for (const flag of ['--help', '-h']) {
+      const { code, stdout } = await urlwarden([flag]);
+      assert.equal(code, 0);
+      assert.match(stdout, /^Usage: urlwarden COMMAND \[FLAGS\]\n/);
+      for (const name of ['normalize {3}', 'cost {8}', '--help {6}']) {
+        assert.match(stdout, new RegExp(`^ {2}${name}\\S`, 'm'));
+      }
+    }
   });
 
-  it('without a command says what there is, as a mistake', async () => {
+  it('without a command it prints the help to standard error and ends with 2', async () => {
     const { code, stdout, stderr } = await urlwarden([]);
     assert.deepEqual([code, stdout], [2, '']);
-    assert.match(stderr, /normalize/);
+    assert.equal(stderr, (await urlwarden(['--help'])).stdout);
   });
 
-  it('COMMAND --help tells how to use it', async () => {
+  it(`every command has a help text of at most ${HELP_COLUMNS} columns`, async () => {
     const texts = await helpTexts([]);
     for (const { path, code, stdout } of texts) {
       assert.equal(code, 0);
-      assert.ok(stdout.startsWith(`${['urlwarden', ...path].join(' ')} `), stdout);
+      assert.ok(stdout.startsWith(`${['Usage: urlwarden', ...path].join(' ')} `), stdout);
+      for (const line of stdout.split('\n')) assert.ok(line.length <= HELP_COLUMNS, line);
     }
-    assert.ok(texts.length > 15, 'the commands were not found');
+    assert.ok(texts.length > 30, 'the commands were not found');
   });
 
-  it('names an unknown command and what to do', async () => {
-    const { code, stdout, stderr } = await urlwarden(['normalise']);
-    assert.deepEqual([code, stdout], [2, '']);
-    assert.match(stderr, /no command "normalise"/);
-    assert.match(stderr, /urlwarden COMMAND --help/);
+  for (const { args, message } of [
+    { args: ['normalise'], message: 'urlwarden has no command "normalise". Did you mean "normalize"?' },
+    { args: ['lookup'], message: 'urlwarden has no command "lookup".' },
+    { args: ['feed', 'lsit'], message: 'urlwarden feed has no command "lsit".' },
+    { args: ['feed', 'remvoe'], message: 'urlwarden feed has no command "remvoe". Did you mean "remove"?' },
+    { args: ['feed', '--version'], message: 'urlwarden feed has no flag "--version".' },
+  ]) {
+    it(`${args.join(' ')} is refused with the help text`, async () => {
+      const { code, stdout, stderr } = await urlwarden(args);
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.equal(stderr, `${message}\n\n${(await urlwarden([...args.slice(0, -1), '--help'])).stdout}`);
+    });
+  }
+
+  it('an unknown flag is refused and refers to --help', async () => {
+    const { code, stderr } = await urlwarden(['cost', '--fast']);
+    assert.deepEqual([code, stderr], [2, '--fast is not a flag of this command\nSee: urlwarden cost --help\n']);
   });
 
-  it('names an unknown option and where to look', async () => {
-    const { code, stderr } = await urlwarden(['cost', '--jsno']);
-    assert.equal(code, 2);
-    assert.match(stderr, /--jsno/);
-    assert.match(stderr, /urlwarden cost --help/);
+  it('arguments after -- are operands', async () => {
+    const { code, stdout } = await urlwarden(['normalize', '--', '--help']);
+    assert.equal(code, 1);
+    assert.match(stdout, /^--help\n {2}refused: /);
   });
 });
 
-/** Of the program, of its commands as that lists them, and so on. */
+/** The help texts of the program, of the commands that it lists, and of the commands that those list. */
 async function helpTexts(path: string[]): Promise<(Outcome & { path: string[] })[]> {
   const own = { path, ...(await urlwarden([...path, '--help'])) };
   const names = / COMMAND /.test(own.stdout) ? [...own.stdout.matchAll(/^ {2}(\w+) {3}/gm)] : [];

@@ -14,7 +14,7 @@ function open(t: TestContext) {
 }
 
 describe('urlwarden networks', () => {
-  it('lookup tells the network of each address', async (t) => {
+  it('lookup shows the network of each address', async (t) => {
     const { table } = open(t);
     const lookup = (...args: string[]) => urlwarden(['networks', 'lookup', ...args]);
     const { stdout } = await lookup('192.0.2.9', '2001:db8::1', '--asn-db', table);
@@ -24,7 +24,7 @@ describe('urlwarden networks', () => {
     for (const [args, code, reason] of [
       [['192.0.2.9'], 2, /^--asn-db FILE is missing/],
       [['--asn-db', table], 2, /^ADDRESS is missing/],
-      [['a.example', '--asn-db', table], 2, /^"a.example" is no IP address/],
+      [['a.example', '--asn-db', table], 2, /^"a\.example" is not an IP address\n/],
       [['192.0.2.9', '--asn-db', '/nowhere'], 1, /^The ASN table \/nowhere does not exist/],
     ] as const) {
       const refused = await lookup(...args);
@@ -33,7 +33,7 @@ describe('urlwarden networks', () => {
     }
   });
 
-  it('refill fills in what was stored before there was a table', async (t) => {
+  it('refill fills in the networks of addresses that were stored without a table', async (t) => {
     const { dataDir, table } = open(t);
     const list = 'http://192.0.2.1/a\nhttp://192.0.2.1/b\nhttp://198.51.100.1/\n';
     const imported = await urlwarden(['import', 'url-list', '-', '--data', dataDir], list);

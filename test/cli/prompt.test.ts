@@ -13,18 +13,18 @@ async function open(t: TestContext) {
   return { control, dataDir, add, hash };
 }
 
-test('a password is typed twice and never shown', async (t) => {
+test('a password is typed twice and not shown', async (t) => {
   const { add, hash } = await open(t);
   const { code, screen } = await add([
     ['New password: ', 'sécrex\u007ft\r'],
-    ['The same again: ', 'sécret\r'],
+    ['Repeat password: ', 'sécret\r'],
   ]);
-  assert.match(screen, /^New password: \nThe same again: \nAdded ada: subscription \d{8}, tier standard\.\n$/);
+  assert.match(screen, /^New password: \nRepeat password: \nAdded ada: subscription \d{8}, tier standard\.\n$/);
   assert.equal(code, 0);
-  assert.equal(await verifyPassword('sécret', (await hash()) ?? ''), true, 'a mistake was taken back');
+  assert.equal(await verifyPassword('sécret', (await hash()) ?? ''), true, 'backspace removed a character');
 });
 
-test('what is typed ahead is not lost', async (t) => {
+test('a line that was typed before its prompt is not lost', async (t) => {
   const { add, hash } = await open(t);
   const { code } = await add([['New password: ', 'one\rone\r']]);
   assert.equal(code, 0);
@@ -35,31 +35,31 @@ test('two different passwords change nothing', async (t) => {
   const { add, hash } = await open(t);
   const { code, screen } = await add([
     ['New password: ', 'one\r'],
-    ['The same again: ', 'two\r'],
+    ['Repeat password: ', 'two\r'],
   ]);
   assert.equal(code, 1);
-  assert.match(screen, /The two passwords differ, so nothing was changed: try again\.\n$/);
+  assert.match(screen, /The two passwords differ\. Nothing was changed\.\n$/);
   assert.equal(await hash(), null);
 });
 
-test('Ctrl-C and Ctrl-D call it off', async (t) => {
+test('Ctrl-C and Ctrl-D cancel', async (t) => {
   const { add, hash } = await open(t);
   for (const key of ['\u0003', '\u0004']) {
     const { code, screen } = await add([['New password: ', key]]);
     assert.equal(code, 1);
-    assert.match(screen, /Called off: nothing was changed\.\n$/);
+    assert.match(screen, /Canceled\. Nothing was changed\.\n$/);
   }
   assert.equal(await hash(), null);
 });
 
-test('remove asks, and takes nothing but yes', async (t) => {
+test('remove asks for confirmation and accepts only yes', async (t) => {
   const { add, hash, dataDir } = await open(t);
   await add([['New password: ', 'one\rone\r']]);
   const remove = (answer: string) =>
-    onTerminal(['account', 'remove', 'ada', '--data', dataDir], [['Type yes: ', `${answer}\r`]]);
+    onTerminal(['account', 'remove', 'ada', '--data', dataDir], [['Type yes to confirm: ', `${answer}\r`]]);
   const refused = await remove('y');
   assert.equal(refused.code, 1);
-  assert.match(refused.screen, /and its usage for good\? Type yes: y\nNothing was changed\.\n$/);
+  assert.match(refused.screen, /and its usage permanently\? Type yes to confirm: y\nNothing was changed\.\n$/);
   assert.notEqual(await hash(), null);
   assert.equal((await remove('yes')).code, 0);
   assert.equal(await hash(), null);

@@ -10,7 +10,7 @@ function open(t: TestContext) {
 }
 
 describe('urlwarden tier', () => {
-  it('list has the built-in tiers with their rates', async (t) => {
+  it('list shows the built-in tiers with their rates', async (t) => {
     const { tier } = open(t);
     const { code, stdout } = await tier('list');
     assert.equal(code, 0);
@@ -29,7 +29,7 @@ describe('urlwarden tier', () => {
     });
   });
 
-  it('set defines a tier, works out what was not given, and replaces it as a whole', async (t) => {
+  it('set creates a tier with default rates, and replaces all limits of an existing one', async (t) => {
     const { tier } = open(t);
     const first = await tier(
       'set',
@@ -76,7 +76,7 @@ describe('urlwarden tier', () => {
     assert.deepEqual(await all(), [JSON.parse(second.stdout)]);
   });
 
-  it('a tier may lack every dataset', async (t) => {
+  it('a tier may have no dataset', async (t) => {
     const { tier } = open(t);
     assert.deepEqual(
       JSON.parse((await tier('set', 'none', '--qms', '1', '--qmh', '1', '--ads', '', '--json')).stdout).ads,
@@ -84,7 +84,7 @@ describe('urlwarden tier', () => {
     );
   });
 
-  it('remove refuses a tier in use, and says who has it', async (t) => {
+  it('remove refuses a tier in use and names its accounts', async (t) => {
     const { run, tier } = open(t);
     await tier('set', 'gold', '--qms', '1', '--qmh', '1');
     await run(['account', 'add', 'ada', '--tier', 'gold'], 'pw');
@@ -96,7 +96,7 @@ describe('urlwarden tier', () => {
     assert.match((await tier('remove', 'gold')).stderr, /^There is no tier "gold"/);
   });
 
-  it('refuses the names of built-in tiers with 1, and faulty numbers with 2', async (t) => {
+  it('the name of a built-in tier ends with exit code 1, an invalid command line with 2', async (t) => {
     const { tier } = open(t);
     const good = ['--qms', '1', '--qmh', '1'];
     const refusals = [
@@ -105,11 +105,11 @@ describe('urlwarden tier', () => {
       [['set', 'a b', ...good], 1, /not a valid tier name/],
       [['set', 'x', '--qms', '1'], 2, /^--qmh N is missing\n/],
       [['set', 'x', '--qmh', '1'], 2, /^--qms N is missing\n/],
-      [['set', 'x', '--qms', '-1', '--qmh', '1'], 2, /--qms/],
+      [['set', 'x', '--qms', '-1', '--qmh', '1'], 2, /^--qms must be a whole number from 0 .*, not "-1"\n/],
       [['set', 'x', '--qms', '1.5', '--qmh', '1'], 2, /^--qms must be a whole number from 0 to 2147483647/],
       [['set', 'x', '--qms', '1', '--qmh', '2147483648'], 2, /^--qmh must be a whole number/],
       [['set', 'x', ...good, '--rl-qps', '0'], 2, /^--rl-qps must be a whole number from 1 to/],
-      [['set', 'x', ...good, '--ads', 'A B'], 2, /^--ads must be names/],
+      [['set', 'x', ...good, '--ads', 'A B'], 2, /^--ads must be names separated by commas\n/],
       [['set', 'x', ...good, '--trs', ''], 2, /^--trs must be/],
       [['set', ...good], 2, /^NAME is missing/],
     ] as const;

@@ -8,45 +8,42 @@ import {
   setAccountEnabled,
   setAccountTier,
 } from '../../accounts/manage.ts';
+import type { Account } from '../../accounts/store.ts';
 import { requireTier } from '../../accounts/tiers.ts';
 import type { Control } from '../../app/stores.ts';
 import { windowIndex } from '../../core/quota.ts';
 import { DEFAULT_TIER, limitsOf } from '../../core/tier.ts';
-import { accountJson, limitsJson } from '../account-output.ts';
-import { type Command, type CommandGroup, UsageError } from '../command.ts';
+import type { Command, CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { listing, table, timeText, visible } from '../output.ts';
 import { confirm, readNewPassword } from '../terminal.ts';
 import { currentTs } from '../time.ts';
+import { limitsJson } from './tier.ts';
 
 export const account: CommandGroup = {
   entries: [
-    { name: 'add', summary: 'Add an account; its password is asked for.', load: async () => accountAdd },
+    { name: 'add', summary: 'Add an account; asks for its password.', load: async () => accountAdd },
     { name: 'list', summary: 'List all accounts.', load: async () => accountList },
-    { name: 'show', summary: 'Show the limits of an account and what it has used.', load: async () => accountShow },
-    { name: 'set', summary: 'Give an account another tier.', load: async () => accountSet },
-    { name: 'disable', summary: 'Refuse an account until it is enabled again.', load: async () => accountDisable },
-    { name: 'enable', summary: 'Let a disabled account in again.', load: async () => accountEnable },
-    { name: 'passwd', summary: 'Set a new password; tokens become void.', load: async () => accountPasswd },
-    { name: 'revoke', summary: 'Make all tokens of an account void.', load: async () => accountRevoke },
-    { name: 'remove', summary: 'Remove an account and its usage for good.', load: async () => accountRemove },
+    { name: 'show', summary: 'Show the limits and the usage of an account.', load: async () => accountShow },
+    { name: 'set', summary: 'Change the tier of an account.', load: async () => accountSet },
+    { name: 'disable', summary: 'Block an account until it is enabled again.', load: async () => accountDisable },
+    { name: 'enable', summary: 'Enable a disabled account.', load: async () => accountEnable },
+    { name: 'passwd', summary: 'Set a new password and revoke all tokens.', load: async () => accountPasswd },
+    { name: 'revoke', summary: 'Revoke all tokens of an account.', load: async () => accountRevoke },
+    { name: 'remove', summary: 'Remove an account and its usage permanently.', load: async () => accountRemove },
   ],
 };
 
-export const accountAdd = controlCommand(
+const accountAdd = controlCommand(
   {
-    synopsis: 'account add USERNAME [--tier NAME]',
-    about: `Adds an account. Its password is asked for twice; where standard input is no terminal, it is the first line
-of that. Usernames are compared without regard to letter case.
-`,
-    flags: `  --tier NAME  its limits, see urlwarden tier list (default ${DEFAULT_TIER})
-`,
+    synopsis: 'account add USERNAME',
+    about: `Adds an account. Asks twice for its password; if standard input is not a terminal, the password is its
+first line. Usernames are not case-sensitive.`,
     operands: ['USERNAME'],
-    options: { tier: { type: 'string' } },
+    flags: { tier: { argument: 'NAME', meaning: `its limits: see urlwarden tier list (default ${DEFAULT_TIER})` } },
   },
-  async (control, { operands: [username = ''], options }) => {
-    const tier = `${options.tier ?? DEFAULT_TIER}`;
-    await checkNewAccount(control, username, tier); // before a person types a password in vain
+  async (control, { operands: [username = ''], flags: { tier = DEFAULT_TIER } }) => {
+    await checkNewAccount(control, username, tier); // before a person types a password
     const password = await readNewPassword();
     const account = await createAccount(control, { username, tier, password }, currentTs());
     const text = `Added ${visible(username)}: subscription ${account.sub}, tier ${account.tier}.\n`;
@@ -54,33 +51,32 @@ of that. Usernames are compared without regard to letter case.
   },
 );
 
-export const accountList = controlCommand(
+const accountList = controlCommand(
   {
     synopsis: 'account list',
-    about: 'Lists all accounts by username.\n',
+    about: 'Lists all accounts by username.',
   },
   async (control) => {
     const accounts = await control.accounts();
-    const rows = accounts.map(({ username, sub, tier, isEnabled, createdTs }) => [
-      username,
-      sub,
-      tier,
-      isEnabled ? 'enabled' : 'disabled',
-      timeText(createdTs),
+    const rows = accounts.map((account) => [
+      account.username,
+      account.sub,
+      account.tier,
+      stateText(account),
+      timeText(account.createdTs),
     ]);
-    const text = rows.length > 0 ? table(['USERNAME', 'SUB', 'TIER', 'STATE', 'CREATED'], rows) : NONE;
+    const text = rows.length > 0 ? table(['USERNAME', 'SUB', 'TIER', 'STATE', 'CREATED'], rows) : NO_ACCOUNTS;
     return { text, json: accounts.map(accountJson) };
   },
 );
 
-const NONE = 'There are no accounts. Add one with: urlwarden account add USERNAME\n';
+const NO_ACCOUNTS = 'There are no accounts. Add one with: urlwarden account add USERNAME\n';
 
-export const accountShow = controlCommand(
+const accountShow = controlCommand(
   {
     synopsis: 'account show USERNAME',
-    about: `Shows an account, its limits, and the queries counted in the current month and day (UTC). A running server
-writes its counts about once a second.
-`,
+    about: `Shows an account, its limits, and its queries in the current month and on the current day (UTC). A running
+server stores its counts about once a second.`,
     operands: ['USERNAME'],
   },
   async (control, { operands: [username = ''] }) => {
@@ -88,15 +84,16 @@ writes its counts about once a second.
     const limits = limitsOf(await requireTier(control, account.tier));
     const ts = currentTs();
     const usage = await control.usage(account.sub, windowIndex('day', ts), windowIndex('month', ts));
+    const softLimitNote = usage.month > limits.qms ? ' (above the soft limit)' : '';
     const text = listing([
       ['username', account.username],
       ['subscription', account.sub],
       ['tier', account.tier],
-      ['state', account.isEnabled ? 'enabled' : 'disabled'],
+      ['state', stateText(account)],
       ['created', timeText(account.createdTs)],
       ['access level', limits.trs],
       ['datasets', limits.ads.join(', ')],
-      ['this month', `${usage.month} of ${limits.qmh} queries${usage.month > limits.qms ? SOFT_PASSED : ''}`],
+      ['this month', `${usage.month} of ${limits.qmh} queries${softLimitNote}`],
       ['soft limit', `${limits.qms} a month`],
       ['today', `${usage.day} queries`],
       ['rates', `${limits.rlQps} a second, ${limits.rlQpm} a minute, ${limits.rlQph} an hour`],
@@ -106,91 +103,82 @@ writes its counts about once a second.
   },
 );
 
-const SOFT_PASSED = ' (above the soft limit)';
-
-export const accountSet = controlCommand(
+const accountSet = controlCommand(
   {
     synopsis: 'account set USERNAME --tier NAME',
-    about: `Gives an account other limits. Running servers go by them within seconds; what was counted stays counted.
-`,
-    flags: `  --tier NAME  see urlwarden tier list
-`,
+    about: `Changes the tier of an account. Running servers apply the new limits within seconds. Queries that were
+already counted still count.`,
     operands: ['USERNAME'],
-    options: { tier: { type: 'string' } },
+    flags: { tier: { argument: 'NAME', meaning: 'the new tier: see urlwarden tier list', isRequired: true } },
   },
-  async (control, { operands: [username = ''], options: { tier } }) => {
-    if (tier === undefined) throw new UsageError('Say what to set: --tier NAME');
-    await setAccountTier(control, username, `${tier}`);
+  async (control, { operands: [username = ''], flags: { tier } }) => {
+    await setAccountTier(control, username, tier);
     const json = accountJson(await requireAccount(control, username));
-    return { text: `${visible(username)} has the tier ${tier} now.\n`, json };
+    return { text: `${visible(username)} now has the tier ${tier}.\n`, json };
   },
 );
 
-export const accountDisable = accountChange({
+const accountDisable = changeCommand({
   name: 'disable',
-  about: `Refuses the account: its queries are answered with 403 within five seconds, its logins with 401. Its tokens are
-kept, and are good again after urlwarden account enable if they have not expired by then.
-`,
+  about: `Disables an account: within five seconds its queries are answered with 403 and its logins with 401. Its
+tokens are not revoked: urlwarden account enable makes them valid again, unless they have expired.`,
   outcome: 'is disabled',
   apply: (control, username) => setAccountEnabled(control, username, false),
 });
 
-export const accountEnable = accountChange({
+const accountEnable = changeCommand({
   name: 'enable',
-  about: 'Lets a disabled account in again, also with the tokens that it had.\n',
+  about: 'Enables a disabled account. Its tokens are valid again, unless they have expired.',
   outcome: 'is enabled',
   apply: (control, username) => setAccountEnabled(control, username, true),
 });
 
-export const accountPasswd = accountChange({
+const accountPasswd = changeCommand({
   name: 'passwd',
-  about: `Sets a new password, asked for twice; where standard input is no terminal, it is the first line of that. The
-account's tokens are void within five seconds: whoever uses it has to log in again.
-`,
-  outcome: 'has a new password; earlier tokens are void',
+  about: `Sets a new password. Asks for it twice; if standard input is not a terminal, the password is its first
+line. All tokens of the account become invalid within five seconds: its users must log in again.`,
+  outcome: 'has a new password; its earlier tokens are invalid',
   async apply(control, username) {
-    await requireAccount(control, username); // before a person types a password in vain
+    await requireAccount(control, username); // before a person types a password
     await changePassword(control, username, await readNewPassword());
   },
 });
 
-export const accountRevoke = accountChange({
+const accountRevoke = changeCommand({
   name: 'revoke',
-  about: `Makes every token of the account void within five seconds. Its password stays: whoever knows it can log in again.
-`,
+  about: `Makes all tokens of an account invalid within five seconds. The password does not change: anyone who has
+it can log in again.`,
   outcome: 'has no valid tokens any more',
   apply: revokeTokens,
 });
 
-export const accountRemove = controlCommand(
+const accountRemove = controlCommand(
   {
-    synopsis: 'account remove USERNAME [--yes]',
-    about: `Removes an account, its usage and its tokens for good. To keep it and shut it out, see urlwarden account disable.
-`,
-    flags: `  --yes        do not ask
-`,
+    synopsis: 'account remove USERNAME',
+    about: `Removes an account, its usage and its tokens permanently. To block it without removing it, use urlwarden
+account disable.`,
     operands: ['USERNAME'],
-    options: { yes: { type: 'boolean' } },
+    flags: { yes: { meaning: 'do not ask for confirmation' } },
   },
-  async (control, { operands: [username = ''], options }) => {
+  async (control, { operands: [username = ''], flags }) => {
     const account = await requireAccount(control, username);
     const name = visible(account.username);
-    if (!options.yes) await confirm(`Remove ${name} (subscription ${account.sub}) and its usage for good?`);
+    if (!flags.yes) await confirm(`Remove ${name} (subscription ${account.sub}) and its usage permanently?`);
     await removeAccount(control, username);
     return { text: `Removed ${name}.\n`, json: accountJson(account) };
   },
 );
 
-type AccountAction = {
+type AccountChange = {
   name: string;
   about: string;
-  /** What is true of the account afterwards; completes the sentence "ada …". */
+  /** The result, which completes the sentence "ada …". */
   outcome: string;
   apply(control: Control, username: string): Promise<void>;
 };
 
-/** A subcommand that does one thing to the account that it names. */
-export function accountChange({ name, about, outcome, apply }: AccountAction): Command {
+/** A command that makes one change to an account. */
+function changeCommand({ name, about, outcome, apply }: AccountChange): Command {
   return controlCommand(
     { synopsis: `account ${name} USERNAME`, about, operands: ['USERNAME'] },
     async (control, { operands: [username = ''] }) => {
@@ -199,4 +187,13 @@ export function accountChange({ name, about, outcome, apply }: AccountAction): C
       return { text: `${visible(username)} ${outcome}.\n`, json };
     },
   );
+}
+
+function stateText({ isEnabled }: Account): string {
+  return isEnabled ? 'enabled' : 'disabled';
+}
+
+/** An account for programs; the keys are stable. */
+function accountJson({ sub, username, tier, isEnabled, createdTs }: Account) {
+  return { sub, username, tier, enabled: isEnabled, created_ts: createdTs };
 }

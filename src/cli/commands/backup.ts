@@ -6,15 +6,15 @@ import { print } from '../output.ts';
 export const backup = dataCommand(
   {
     synopsis: 'backup FILE',
-    about: `Writes all data, accounts and keys included, to one file that only you can read. Servers and imports go on
-meanwhile. FILE must not be there yet; it has its name when it is complete. Back with urlwarden restore.
-`,
+    about: `Writes all data of a folder, including accounts and keys, to one file that only you can read. Servers and
+imports keep running. FILE must not exist yet; it appears under this name when it is complete.
+To restore it: urlwarden restore FILE`,
     operands: ['FILE'],
   },
   async ({ operands: [file = ''], place }) => {
     await backupData({ dataDir: requireFolder(place), file, onProgress: showProgress });
     if (process.stderr.isTTY) process.stderr.write('\n');
-    await print(`${file}: ${megabytes(statSync(file).size)} MB\n`);
+    await print(`Wrote ${file}: ${megabytes(statSync(file).size)} MB\n`);
     return 0;
   },
 );

@@ -1,23 +1,19 @@
 import { parseNetwork } from '../../core/ip/network.ts';
-import type { Command } from '../command.ts';
 import { visible } from '../output.ts';
-import { answerAll } from '../questions.ts';
+import { questionsCommand, type TextAnswer } from '../questions.ts';
 
-export const cost: Command = {
-  usage: `urlwarden cost [--json] [ADDRESS…]
+export const cost = questionsCommand(
+  {
+    synopsis: 'cost [ADDRESS…]',
+    about: `Shows the canonical form of each IPv4 or IPv6 address or network (address/prefix), and how many
+queries a search for it counts as. Without operands it reads one address per line of standard input.
 
-Shows the canonical form of each IPv4 or IPv6 address or network (address/prefix) and how many queries
-a search for it counts as. Without arguments it reads one per line from standard input.
-
-  --json   for programs: standard input has one JSON string per line; the output has one object per
-           line, {"canonical":…,"cost":…} or {"error":…}
-
-Exit code: 1 when an address was refused (with --json a refusal is an answer), otherwise 0.
-
-  urlwarden cost 192.0.2.77/24 2001:db8::/48
-`,
-  run: (args) => answerAll({ answerJson, answerText }, args),
-};
+The exit code is 1 if an address was refused, otherwise 0. With --json it is always 0.`,
+    jsonOutput: '{"canonical":…,"cost":…} or {"error":…}',
+    examples: ['urlwarden cost 192.0.2.77/24 2001:db8::/48'],
+  },
+  { answerJson, answerText },
+);
 
 function answerJson(value: unknown): object {
   if (typeof value !== 'string') return { error: 'invalid_type' };
@@ -25,13 +21,13 @@ function answerJson(value: unknown): object {
   return parsed.ok ? { canonical: parsed.network.canonical, cost: parsed.network.cost } : { error: parsed.reason };
 }
 
-function answerText(input: string): { text: string; refused: boolean } {
+function answerText(input: string): TextAnswer {
   const parsed = parseNetwork(input);
   const question = visible(input);
-  if (!parsed.ok) return { text: `${question}\n  refused: ${parsed.reason}\n`, refused: true };
+  if (!parsed.ok) return { text: `${question}\n  refused: ${parsed.reason}\n`, isRefused: true };
   const { canonical, cost } = parsed.network;
   return {
     text: `${question}\n→ ${canonical} counts as ${cost} ${cost === 1 ? 'query' : 'queries'}\n`,
-    refused: false,
+    isRefused: false,
   };
 }

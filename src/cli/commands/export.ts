@@ -5,107 +5,53 @@ import { printObservation } from '../../ingest/observation-json.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from '../../urls/store.ts';
 import { STATUS_OF } from '../../urls/timeline.ts';
 import { UsageError } from '../command.ts';
-import { dataCommand, type Input } from '../data-command.ts';
+import { dataCommand } from '../data-command.ts';
 import { print } from '../output.ts';
 import { readTime } from '../time.ts';
+import { definitions } from '../usage.ts';
 
-/** Text of whole lines, a page of the store at a time. */
-export type Lines = (store: UrlStore, filter: ExportFilter, signal: AbortSignal) => AsyncIterable<string>;
+/** Yields whole lines, one page of the store at a time. */
+type Lines = (store: UrlStore, filter: ExportFilter, signal: AbortSignal) => AsyncIterable<string>;
 
-export const ndjsonLines: Lines = async function* (store, filter, signal) {
-  for await (const observations of store.exportObservations(filter, signal)) {
-    yield observations.map((observation) => `${printObservation(observation)}\n`).join('');
-  }
-};
+type ExportFormat = { name: string; summary: string; lines: Lines };
 
-const CSV_COLUMNS = ['url', 'status', 'ts', 'removal', 'reporter', 'payload_ts', 'sha256_hash', 'mime_type'];
-const CSV_HEADINGS = [...CSV_COLUMNS, 'file_type', 'file_ext', 'file_size', 'file_name', 'malware_family'];
-
-export const csvLines: Lines = async function* (store, filter, signal) {
-  yield csvRow(CSV_HEADINGS);
-  for await (const urls of store.exportUrls(filter, signal)) yield urls.map(toCsvRow).join('');
-};
-
-function toCsvRow({ url, event, payload }: ExportedUrl): string {
-  return csvRow([
-    url,
-    event === null ? null : STATUS_OF[event.kind],
-    event?.ts ?? null,
-    event?.removal ?? null,
-    event?.reporter ?? null,
-    payload?.ts ?? null,
-    payload?.sha256 ?? null,
-    payload?.mimeType ?? null,
-    payload?.fileType ?? null,
-    payload?.fileExt ?? null,
-    payload?.fileSize ?? null,
-    payload?.fileName ?? null,
-    payload?.family ?? null,
-  ]);
-}
-
-export const urlLines: Lines = async function* (store, filter, signal) {
-  for await (const urls of store.exportUrls(filter, signal)) yield urls.map(({ url }) => `${url}\n`).join('');
-};
-
-/** Each name once: the names are held, which takes about 100 bytes each; URLs at addresses cost nothing. */
-export const hostsLines: Lines = async function* (store, filter, signal) {
-  const named = new Set<string>();
-  for await (const urls of store.exportUrls(filter, signal)) {
-    const fresh = new Set(urls.map(({ host }) => host).filter((host) => !named.has(host) && !isAddress(host)));
-    for (const host of fresh) named.add(host);
-    yield [...fresh].map((host) => `0.0.0.0 ${host}\n`).join('');
-  }
-};
-
-function isAddress(host: string): boolean {
-  return parseIp(host.replace(/^\[|\]$/g, '')) !== null;
-}
-
-/** A spreadsheet runs what begins so (OWASP, "CSV Injection"); the text is a stranger's. */
-const RUNS = /^[=+\-@\t\r\n]/;
-/** RFC 4180 section 2.6 */
-const NEEDS_QUOTES = /[",\r\n]/;
-
-/** One row as in RFC 4180, harmless to open. */
-export function csvRow(cells: readonly (string | number | null)[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`;
-}
-
-function csvCell(cell: string | number | null): string {
-  if (typeof cell !== 'string') return cell === null ? '' : `${cell}`;
-  const text = RUNS.test(cell) ? `'${cell}` : cell;
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-const FORMATS: Record<string, Lines> = {
-  ndjson: ndjsonLines,
-  csv: csvLines,
-  'url-list': urlLines,
-  hosts: hostsLines,
-};
-const FORMAT_NAMES = Object.keys(FORMATS).join(', ');
+const FORMATS: readonly ExportFormat[] = [
+  {
+    name: 'ndjson',
+    summary: '(default) all events, payloads and addresses, in the format of urlwarden import ndjson',
+    lines: ndjsonLines,
+  },
+  { name: 'csv', summary: 'one row per URL with its last status and payload, for spreadsheets', lines: csvLines },
+  { name: 'url-list', summary: 'one URL per line', lines: urlLines },
+  {
+    name: 'hosts',
+    summary: 'a hosts file that maps the host names to 0.0.0.0; URLs with an IP address as host are omitted',
+    lines: hostsLines,
+  },
+];
+const FORMAT_NAMES = FORMATS.map(({ name }) => name).join(', ');
 
 export const exportCommand = dataCommand(
   {
-    synopsis: 'export [--format FORMAT] [--since TIME] [--status online|offline]',
-    about: `Writes what is known to standard output, in an order that depends on nothing but the data, also beside a running
-server. FORMAT is
+    synopsis: 'export',
+    about: `Writes the stored data to standard output. The order depends only on the data. It also works while a server
+is running.
 
-  ndjson     (default) every event, payload and address, as urlwarden import ndjson reads it
-  csv        one row per URL with its last status and payload, for spreadsheets
-  url-list   one URL per line
-  hosts      a hosts file that leads the names of these URLs nowhere; URLs at bare addresses have no name
-`,
-    flags: `  --format FORMAT   ${FORMAT_NAMES}
-  --since TIME      URLs with an event or a payload since then: Unix seconds or 2026-01-31T12:00:00Z
-  --status STATUS   URLs that are online, or offline
-`,
-    options: { format: { type: 'string' }, since: { type: 'string' }, status: { type: 'string' } },
+Formats:
+${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
+    flags: {
+      format: { argument: 'FORMAT', meaning: FORMAT_NAMES },
+      since: {
+        argument: 'TIME',
+        meaning: 'only URLs with an event or payload since this time: Unix seconds or 2026-01-31T12:00:00Z',
+      },
+      status: { argument: 'STATUS', meaning: 'only URLs that are online, or only those that are offline' },
+    },
+    examples: ['urlwarden export --format hosts --status online > hosts'],
   },
-  async ({ options, place }) => {
-    const lines = readFormat(options.format);
-    const filter: ExportFilter = { since: readSince(options.since), status: readStatus(options.status) };
+  async ({ flags, place }) => {
+    const { lines } = readFormat(flags.format ?? 'ndjson');
+    const filter: ExportFilter = { since: readSince(flags.since), status: readStatus(flags.status) };
     if (!place.databaseUrl) requireData(place.dataDir);
     const store = await openIntelligence(place);
     try {
@@ -117,19 +63,82 @@ server. FORMAT is
   },
 );
 
-type Option = Input['options'][string] | undefined;
-
-function readFormat(option: Option): Lines {
-  const lines = FORMATS[`${option ?? 'ndjson'}`];
-  if (lines === undefined) throw new UsageError(`--format must be one of ${FORMAT_NAMES}`);
-  return lines;
+function readFormat(name: string): ExportFormat {
+  const format = FORMATS.find((candidate) => candidate.name === name);
+  if (format !== undefined) return format;
+  throw new UsageError(`--format must be one of ${FORMAT_NAMES}, not ${JSON.stringify(name)}`);
 }
 
-function readSince(option: Option): number | undefined {
-  return typeof option === 'string' ? readTime('--since', option) : undefined;
+function readSince(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : readTime('--since', text);
 }
 
-function readStatus(option: Option): ExportFilter['status'] {
-  if (option === undefined || option === 'online' || option === 'offline') return option;
-  throw new UsageError('--status must be online or offline');
+function readStatus(text: string | undefined): ExportFilter['status'] {
+  if (text === undefined || text === 'online' || text === 'offline') return text;
+  throw new UsageError(`--status must be online or offline, not ${JSON.stringify(text)}`);
+}
+
+async function* ndjsonLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
+  for await (const observations of store.exportObservations(filter, signal)) {
+    yield observations.map((observation) => `${printObservation(observation)}\n`).join('');
+  }
+}
+
+async function* urlLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
+  for await (const urls of store.exportUrls(filter, signal)) yield urls.map(({ url }) => `${url}\n`).join('');
+}
+
+/** Each host name once. The set of names takes about 100 bytes each; IP addresses are not stored in it. */
+async function* hostsLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
+  const written = new Set<string>();
+  for await (const urls of store.exportUrls(filter, signal)) {
+    const added = new Set(urls.map(({ host }) => host).filter((host) => !written.has(host) && !isAddress(host)));
+    for (const host of added) written.add(host);
+    yield [...added].map((host) => `0.0.0.0 ${host}\n`).join('');
+  }
+}
+
+function isAddress(host: string): boolean {
+  return parseIp(host.replace(/^\[|\]$/g, '')) !== null;
+}
+
+async function* csvLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
+  yield csvRow(CSV_COLUMNS.map(([heading]) => heading));
+  for await (const urls of store.exportUrls(filter, signal)) {
+    yield urls.map((url) => csvRow(CSV_COLUMNS.map(([, cellOf]) => cellOf(url)))).join('');
+  }
+}
+
+type Cell = string | number | null;
+
+const CSV_COLUMNS: readonly (readonly [heading: string, cellOf: (url: ExportedUrl) => Cell | undefined])[] = [
+  ['url', ({ url }) => url],
+  ['status', ({ event }) => event && STATUS_OF[event.kind]],
+  ['ts', ({ event }) => event?.ts],
+  ['removal', ({ event }) => event?.removal],
+  ['reporter', ({ event }) => event?.reporter],
+  ['payload_ts', ({ payload }) => payload?.ts],
+  ['sha256_hash', ({ payload }) => payload?.sha256],
+  ['mime_type', ({ payload }) => payload?.mimeType],
+  ['file_type', ({ payload }) => payload?.fileType],
+  ['file_ext', ({ payload }) => payload?.fileExt],
+  ['file_size', ({ payload }) => payload?.fileSize],
+  ['file_name', ({ payload }) => payload?.fileName],
+  ['malware_family', ({ payload }) => payload?.family],
+];
+
+/** A spreadsheet runs a cell that begins like this as a formula (OWASP, "CSV Injection"); the text is untrusted. */
+const FORMULA_START = /^[=+\-@\t\r\n]/;
+/** RFC 4180 section 2.6 */
+const NEEDS_QUOTES = /[",\r\n]/;
+
+/** One row as in RFC 4180, without cells that a spreadsheet would run. */
+export function csvRow(cells: readonly (Cell | undefined)[]): string {
+  return `${cells.map((cell) => csvCell(cell ?? null)).join(',')}\r\n`;
+}
+
+function csvCell(cell: Cell): string {
+  if (typeof cell !== 'string') return cell === null ? '' : `${cell}`;
+  const text = FORMULA_START.test(cell) ? `'${cell}` : cell;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -5,60 +5,59 @@ import { FORMATS } from '../../ingest/formats/formats.ts';
 import { parseHeaderLine, readFetchUrl, shownUrl } from '../../ingest/sources/fetch-url.ts';
 import type { Feed } from '../../ingest/store.ts';
 import { UsageError } from '../command.ts';
-import { controlCommand, type Input } from '../data-command.ts';
+import { controlCommand } from '../data-command.ts';
+import type { FlagValues } from '../define-command.ts';
 import { feedJson } from '../feed-output.ts';
 import { readSecret } from '../terminal.ts';
 import { currentTs, parseSpan, spanText } from '../time.ts';
-
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+import { definitions, type Flags } from '../usage.ts';
 
 const EVERY_DEFAULT_SECONDS = 3_600;
-/** Shorter than any publisher wants, and longer than a feed may be late. */
+/** Publishers want longer intervals than this. */
 const EVERY_MIN_SECONDS = 60;
 const EVERY_MAX_SECONDS = 30 * 86_400;
 
-const width = Math.max(...KNOWN_FEEDS.map(({ name }) => name.length));
-const knownList = KNOWN_FEEDS.map(({ name, about }) => `  ${name.padEnd(width)}   ${about}\n`).join('');
+const FLAGS = {
+  format: { argument: 'FORMAT', meaning: 'format of the feed: see urlwarden import --help' },
+  url: { argument: 'URL', meaning: 'http or https URL to fetch' },
+  every: {
+    argument: 'TIME',
+    meaning: `interval from 1m to 30d, such as 5m, 1h or 7d (default: that of the well-known feed, or ${spanText(EVERY_DEFAULT_SECONDS).replace(' ', '')})`,
+  },
+  header: { argument: 'NAME', meaning: 'a header to send; asks for its value' },
+  'header-file': { argument: 'FILE', meaning: 'headers to send, one "NAME: VALUE" per line; - is standard input' },
+  complete: { meaning: 'each fetch lists all URLs that are online: a URL that is no longer listed is offline' },
+  private: { meaning: 'the URL is in a network that the server allows with --feeds-allow-private' },
+} as const satisfies Flags;
 
 export const feedAdd = controlCommand(
   {
-    synopsis: 'feed add NAME [--format FORMAT --url URL] [--every TIME] [--header NAME] [--complete]',
-    about: `Adds a feed. A running server fetches it within seconds, and then again and again. These need nothing but
-their name:
+    synopsis: 'feed add NAME [--format FORMAT --url URL]',
+    about: `Adds a feed. A running server fetches it within seconds, and then at its interval. These well-known feeds
+need only their name; any other feed needs --format and --url:
 
-${knownList}
-A key goes into a header, which is sent to the host of the URL only and never shown. Its value is asked for, or
-is the first line of standard input where that is no terminal. {NAME} in the URL stands for that value too.
-With --header ${KEY_HEADER} the feeds of abuse.ch are fetched from where it documents them for users with a key.
-
-  urlwarden feed add urlhaus-recent --header ${KEY_HEADER}
-`,
-    flags: `  --format NAME  see urlwarden import --help
-  --url URL      http or https
-  --every TIME   such as 5m, 1h or 7d (default ${spanText(EVERY_DEFAULT_SECONDS).replace(' ', '')})
-  --header NAME  a header to send
-  --header-file FILE
-                 headers to send, one a line as NAME: VALUE; - for standard input
-  --complete     each fetch lists everything that is online: what it no longer lists is offline
-  --private      it lies in a network that the server allows with --feeds-allow-private
-`,
+${definitions(KNOWN_FEEDS.map(({ name, about }) => [name, about]))}
+An access key is sent in a header, only to the host of the URL, and is never shown. The command asks for
+the value of the header; if standard input is not a terminal, the value is its first line. {NAME} in the
+URL is replaced with the value of the header NAME. With --header ${KEY_HEADER} the feeds of abuse.ch are fetched
+from the URLs that it documents for users with a key.`,
     operands: ['NAME'],
-    options: {
-      format: { type: 'string' },
-      url: { type: 'string' },
-      every: { type: 'string' },
-      header: { type: 'string' },
-      'header-file': { type: 'string' },
-      complete: { type: 'boolean' },
-      private: { type: 'boolean' },
-    },
+    flags: FLAGS,
+    examples: [
+      'urlwarden feed add urlhaus',
+      `urlwarden feed add urlhaus-recent --header ${KEY_HEADER}`,
+      'urlwarden feed add mirror --format urlhaus-csv --url https://mirror.example/online.csv --complete',
+    ],
   },
-  async (control, { operands: [name = ''], options }) => {
-    const draft = readDraft(name, options);
+  async (control, { operands: [name = ''], flags }) => {
+    const draft = readDraft(name, flags);
     if ((await control.feed(name)) !== null) {
-      throw new AppError('bad_request', `There is a feed ${name} already: urlwarden feed remove ${name} first`);
+      throw new AppError(
+        'bad_request',
+        `There is already a feed ${name}. Remove it first: urlwarden feed remove ${name}`,
+      );
     }
-    const headers = await readHeaders(options);
+    const headers = await readHeaders(flags);
     const feed = toFeed(draft, headers, currentTs());
     readFetchUrl(feed.url, headers);
     await control.putFeed(feed);
@@ -67,47 +66,55 @@ With --header ${KEY_HEADER} the feeds of abuse.ch are fetched from where it docu
   },
 );
 
+type Given = FlagValues<typeof FLAGS>;
 type Draft = KnownFeed & { allowsPrivate: boolean };
 
-/** What was typed, and for the rest what is known of a feed of that name. */
-function readDraft(name: string, options: Input['options']): Draft {
-  if (!NAME.test(name))
-    throw new UsageError('NAME must be letters, digits, points, dashes and underscores, at most 64');
-  const known = KNOWN_FEEDS.find((feed) => feed.name === name);
-  const format = options.format ?? known?.format;
-  const url = options.url ?? known?.url;
-  if (format === undefined) throw new UsageError('--format NAME is missing');
-  if (url === undefined) throw new UsageError('--url URL is missing');
-  if (!FORMATS.some((candidate) => candidate.name === format)) {
-    throw new UsageError(`--format must be one of ${FORMATS.map((candidate) => candidate.name).join(', ')}`);
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** Flags have precedence over the values of a well-known feed. */
+function readDraft(name: string, given: Given): Draft {
+  if (!NAME.test(name)) {
+    throw new UsageError(
+      'NAME must be 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit',
+    );
   }
+  const known = KNOWN_FEEDS.find((feed) => feed.name === name);
+  const format = given.format ?? known?.format;
+  const url = given.url ?? known?.url;
+  if (format === undefined) throw new UsageError('--format FORMAT is missing');
+  if (url === undefined) throw new UsageError('--url URL is missing');
+  if (!FORMATS.some((candidate) => candidate.name === format)) throw new UsageError(unknownFormat(format));
   return {
     name,
     about: '',
-    format: `${format}`,
-    url: `${url}`,
-    ...(known?.keyedUrl !== undefined && options.url === undefined && { keyedUrl: known.keyedUrl }),
-    intervalSeconds: readEvery(options.every) ?? known?.intervalSeconds ?? EVERY_DEFAULT_SECONDS,
-    isComplete: options.complete === true || (known?.isComplete ?? false),
-    allowsPrivate: options.private === true,
+    format,
+    url,
+    ...(known?.keyedUrl !== undefined && given.url === undefined && { keyedUrl: known.keyedUrl }),
+    intervalSeconds: readEvery(given.every) ?? known?.intervalSeconds ?? EVERY_DEFAULT_SECONDS,
+    isComplete: given.complete === true || (known?.isComplete ?? false),
+    allowsPrivate: given.private === true,
   };
 }
 
-function readEvery(text: string | true | undefined): number | null {
-  if (text === undefined) return null;
-  const seconds = parseSpan(`${text}`);
-  if (seconds !== null && seconds >= EVERY_MIN_SECONDS && seconds <= EVERY_MAX_SECONDS) return seconds;
-  throw new UsageError('--every must be a time from 1m to 30d, such as 5m, 1h or 7d');
+function unknownFormat(format: string): string {
+  const names = FORMATS.map(({ name }) => name);
+  return `--format must be one of ${names.join(', ')}, not ${JSON.stringify(format)}`;
 }
 
-async function readHeaders(options: Input['options']): Promise<Record<string, string>> {
-  const { header, 'header-file': file } = options;
-  if (file !== undefined) return Object.fromEntries(readHeaderFile(`${file}`).map(parseHeaderLine));
+function readEvery(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const seconds = parseSpan(text);
+  if (seconds !== null && seconds >= EVERY_MIN_SECONDS && seconds <= EVERY_MAX_SECONDS) return seconds;
+  throw new UsageError(`--every must be a time from 1m to 30d, such as 5m, 1h or 7d, not ${JSON.stringify(text)}`);
+}
+
+async function readHeaders({ header, 'header-file': file }: Given): Promise<Record<string, string>> {
+  if (file !== undefined) return Object.fromEntries(readHeaderFile(file).map(parseHeaderLine));
   if (header === undefined) return {};
-  if (`${header}`.includes(':')) {
-    throw new UsageError('Give --header the name alone: others could read the value in the list of processes');
+  if (header.includes(':')) {
+    throw new UsageError('Give --header only the name: other users of this machine could read the value');
   }
-  return Object.fromEntries([parseHeaderLine(`${header}: ${await readSecret(`${header}`)}`)]);
+  return Object.fromEntries([parseHeaderLine(`${header}: ${await readSecret(header)}`)]);
 }
 
 function readHeaderFile(file: string): string[] {

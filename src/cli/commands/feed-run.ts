@@ -6,44 +6,47 @@ import { everyMs } from '../../ingest/feeds/schedule.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { inputLimitsOf } from '../../ingest/sources/format.ts';
 import { EXIT_FAILURE } from '../command.ts';
-import { dataCommand, type Input } from '../data-command.ts';
+import { type DataInput, dataCommand, printResult } from '../data-command.ts';
+import { JSON_FLAG } from '../define-command.ts';
 import { feedJson, requireFeed } from '../feed-output.ts';
-import { INGEST_OPTIONS, INGEST_USAGE, readIngestSettings } from '../ingest-settings.ts';
-import { print } from '../output.ts';
+import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
 import { count, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { currentTs } from '../time.ts';
+import type { Flags } from '../usage.ts';
+
+const FLAGS = {
+  force: { meaning: "apply a complete listing even if it takes more than half of the feed's URLs offline" },
+  ...INGEST_FLAGS,
+  json: JSON_FLAG,
+} as const satisfies Flags;
 
 export const feedRun = dataCommand(
   {
-    synopsis: 'feed run NAME [--force] [--json]',
-    about: `Fetches a feed now and imports it, whether it is due, paused or neither, also beside a running server. Nothing is
-imported when the publisher says that nothing is new.
-`,
-    flags: `  --force         apply a complete listing also when it takes more than half of the feed's URLs offline
-${INGEST_USAGE}  --json          for programs: one JSON value instead of text
-`,
+    synopsis: 'feed run NAME',
+    about: `Fetches a feed now and imports it, even if it is paused or not due. It also works while a server is
+running. Nothing is imported if the publisher answers that the feed has not changed.`,
     operands: ['NAME'],
-    options: { force: { type: 'boolean' }, json: { type: 'boolean' }, ...INGEST_OPTIONS },
+    flags: FLAGS,
   },
   async (input) => {
     const control = await openControl(input.place);
     try {
       const name = input.operands[0] ?? '';
       await requireFeed(control, name);
-      const turn = await runNow(name, input, control);
-      if (turn.outcome === 'failed') throw turn.error;
-      const json = { outcome: turn.outcome, feed: feedJson(await requireFeed(control, name), currentTs()) };
-      await print(input.options.json ? `${JSON.stringify(json)}\n` : `${name}: ${outcomeText(turn)}\n`);
-      return turn.outcome === 'imported' || turn.outcome === 'not_modified' ? 0 : EXIT_FAILURE;
+      const run = await runNow(name, input, control);
+      if (run.outcome === 'failed') throw run.error;
+      const json = { outcome: run.outcome, feed: feedJson(await requireFeed(control, name), currentTs()) };
+      await printResult({ text: `${name}: ${outcomeText(run)}\n`, json }, input.flags.json);
+      return run.outcome === 'imported' || run.outcome === 'not_modified' ? 0 : EXIT_FAILURE;
     } finally {
       await control.close();
     }
   },
 );
 
-async function runNow(name: string, { options, place }: Input, control: Control): Promise<FeedRun> {
-  const settings = readIngestSettings(options);
+async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, control: Control): Promise<FeedRun> {
+  const settings = readIngestSettings(flags);
   const networks = openNetworks(settings.asnDb);
   const store = await openIntelligence(place);
   const { signal, dispose } = stopSignal();
@@ -56,13 +59,13 @@ async function runNow(name: string, { options, place }: Input, control: Control)
     resolvesHosts: settings.resolvesHosts,
     limits: inputLimitsOf(settings),
     now: currentTs,
-    isForced: options.force === true,
+    isForced: flags.force === true,
     onProgress: progress.show,
   });
   try {
     const owner = `command ${process.pid} ${randomUUID()}`;
-    const turn = { control, runFeed, now: currentTs, random: Math.random, every: everyMs, owner, signal };
-    return await runFeedOnce(name, () => true, turn);
+    const options = { control, runFeed, now: currentTs, random: Math.random, every: everyMs, owner, signal };
+    return await runFeedOnce(name, () => true, options);
   } finally {
     progress.end();
     dispose();
@@ -70,17 +73,17 @@ async function runNow(name: string, { options, place }: Input, control: Control)
   }
 }
 
-function outcomeText(turn: FeedRun): string {
-  switch (turn.outcome) {
+function outcomeText(run: FeedRun): string {
+  switch (run.outcome) {
     case 'imported':
-      return `${count(turn.rows ?? 0)} rows. More: urlwarden import list --feed ${turn.feed.name}`;
+      return `imported ${count(run.rows ?? 0)} rows. Details: urlwarden import list --feed ${run.feed.name}`;
     case 'not_modified':
-      return 'nothing is new since the last time';
+      return 'not changed since the last fetch';
     case 'stopped':
-      return 'stopped; what was applied stays, and the next run begins anew';
+      return 'stopped. The rows imported so far stay; the next run starts from the beginning';
     case 'busy':
-      return 'another process is fetching it now';
+      return 'another process is fetching this feed now';
     default:
-      return 'it is gone';
+      return 'the feed was removed meanwhile';
   }
 }

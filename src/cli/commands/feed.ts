@@ -11,48 +11,32 @@ export const feed: CommandGroup = {
   entries: [
     {
       name: 'add',
-      summary: 'Add a feed; well-known ones need only their name.',
+      summary: 'Add a feed; a well-known one needs only its name.',
       load: async () => (await import('./feed-add.ts')).feedAdd,
     },
-    {
-      name: 'list',
-      summary: 'List all feeds and how they are.',
-      load: async () => feedList,
-    },
-    {
-      name: 'show',
-      summary: 'Show a feed, its last error and its next run.',
-      load: async () => feedShow,
-    },
-    {
-      name: 'pause',
-      summary: 'Stop fetching a feed until it is resumed.',
-      load: async () => feedPause,
-    },
-    {
-      name: 'resume',
-      summary: 'Fetch a paused feed again.',
-      load: async () => feedResume,
-    },
+    { name: 'list', summary: 'List all feeds and their states.', load: async () => feedList },
+    { name: 'show', summary: 'Show a feed, its last error and its next run.', load: async () => feedShow },
+    { name: 'pause', summary: 'Stop fetching a feed until it is resumed.', load: async () => feedPause },
+    { name: 'resume', summary: 'Fetch a paused feed again.', load: async () => feedResume },
     {
       name: 'run',
-      summary: 'Fetch a feed now, in this process.',
+      summary: 'Fetch and import a feed now, in this process.',
       load: async () => (await import('./feed-run.ts')).feedRun,
     },
-    {
-      name: 'remove',
-      summary: 'Remove a feed; what it brought stays.',
-      load: async () => feedRemove,
-    },
+    { name: 'remove', summary: 'Remove a feed; the data from it stays.', load: async () => feedRemove },
   ],
 };
 
-export const feedList = controlCommand(
+const feedList = controlCommand(
   {
     synopsis: 'feed list',
-    about: `Lists all feeds and how they are: ok, new (not fetched yet), failing (tried again), stale (no success for
-three intervals), paused.
-`,
+    about: `Lists all feeds and their states:
+
+  ok        the last run succeeded
+  new       not fetched yet
+  failing   the last run failed; the server retries
+  stale     no success for three intervals
+  paused    not fetched until urlwarden feed resume`,
   },
   async (control) => {
     const nowTs = currentTs();
@@ -62,28 +46,27 @@ three intervals), paused.
       stateText(feed, nowTs),
       feed.format,
       spanText(feed.intervalSeconds),
-      feed.lastSuccessTs === null ? 'never' : timeText(feed.lastSuccessTs),
+      timeOrNever(feed.lastSuccessTs),
       feed.rows ?? '',
       feed.lastError ?? '',
     ]);
-    const text = rows.length > 0 ? table(HEADINGS, rows) : NO_FEEDS;
+    const headings = ['NAME', 'STATE', 'FORMAT', 'EVERY', 'LAST SUCCESS', 'ROWS', 'LAST ERROR'];
+    const text = rows.length > 0 ? table(headings, rows) : NO_FEEDS;
     return { text, json: feeds.map((feed) => feedJson(feed, nowTs)) };
   },
 );
 
-const HEADINGS = ['NAME', 'STATE', 'FORMAT', 'EVERY', 'LAST SUCCESS', 'ROWS', 'LAST ERROR'];
 const NO_FEEDS = 'There are no feeds. Add one with: urlwarden feed add urlhaus\n';
 
-export const feedShow = controlCommand(
+const feedShow = controlCommand(
   {
     synopsis: 'feed show NAME',
-    about: 'Shows a feed: where it comes from, how its last run went, when the next one is.\n',
+    about: 'Shows a feed: its source, the result of its last run, and the time of the next one.',
     operands: ['NAME'],
   },
   async (control, { operands: [name = ''] }) => {
     const nowTs = currentTs();
     const feed = await requireFeed(control, name);
-    const time = (ts: number | null) => (ts === null ? 'never' : timeText(ts));
     const text = listing([
       ['name', feed.name],
       ['state', stateText(feed, nowTs)],
@@ -93,8 +76,8 @@ export const feedShow = controlCommand(
       ['every', spanText(feed.intervalSeconds)],
       ['complete listing', feed.isComplete ? 'yes' : 'no'],
       ['private network', feed.allowsPrivate ? 'yes' : 'no'],
-      ['last run', time(feed.lastRunTs)],
-      ['last success', time(feed.lastSuccessTs)],
+      ['last run', timeOrNever(feed.lastRunTs)],
+      ['last success', timeOrNever(feed.lastSuccessTs)],
       ['rows', feed.rows ?? 'none yet'],
       ['last error', feed.lastError ?? 'none'],
       ['failures in a row', feed.failures],
@@ -104,23 +87,47 @@ export const feedShow = controlCommand(
   },
 );
 
-type Switch = { name: string; about: string; outcome: string; change(nowTs: number): FeedChange };
-
-export const feedPause = feedSwitch({
+const feedPause = changeCommand({
   name: 'pause',
-  about: 'Stops fetching the feed until urlwarden feed resume; a run that is under way ends as usual.\n',
+  about: 'Stops fetching a feed until urlwarden feed resume. A run in progress ends normally.',
   outcome: 'is paused',
   change: () => ({ isPaused: true }),
 });
 
-export const feedResume = feedSwitch({
+const feedResume = changeCommand({
   name: 'resume',
-  about: 'Fetches a paused feed again, within seconds where a server runs. Also ends the waiting after failures.\n',
+  about: `Fetches a paused feed again; a running server does it within seconds. A feed that waits for a retry after
+failures is fetched now as well.`,
   outcome: 'is fetched again',
   change: (nowTs) => ({ isPaused: false, nextRunTs: nowTs }),
 });
 
-function feedSwitch({ name: verb, about, outcome, change }: Switch): Command {
+const feedRemove = controlCommand(
+  {
+    synopsis: 'feed remove NAME',
+    about: `Removes a feed and its headers. The data from it stays. To stop fetching it without removing it, use
+urlwarden feed pause.`,
+    operands: ['NAME'],
+    flags: { yes: { meaning: 'do not ask for confirmation' } },
+  },
+  async (control, { operands: [name = ''], flags }) => {
+    const feed = await requireFeed(control, name);
+    if (!flags.yes) await confirm(`Remove the feed ${feed.name}?`);
+    await control.removeFeed(feed.name);
+    return { text: `Removed ${feed.name}.\n`, json: feedJson(feed, currentTs()) };
+  },
+);
+
+type Change = {
+  name: string;
+  about: string;
+  /** The result, which completes the sentence "urlhaus …". */
+  outcome: string;
+  change(nowTs: number): FeedChange;
+};
+
+/** A command that makes one change to a feed. */
+function changeCommand({ name: verb, about, outcome, change }: Change): Command {
   return controlCommand(
     { synopsis: `feed ${verb} NAME`, about, operands: ['NAME'] },
     async (control, { operands: [name = ''] }) => {
@@ -132,20 +139,6 @@ function feedSwitch({ name: verb, about, outcome, change }: Switch): Command {
   );
 }
 
-export const feedRemove = controlCommand(
-  {
-    synopsis: 'feed remove NAME [--yes]',
-    about: `Removes a feed and its headers. What it brought stays. To keep it and stop fetching it, see urlwarden feed pause.
-`,
-    flags: `  --yes        do not ask
-`,
-    operands: ['NAME'],
-    options: { yes: { type: 'boolean' } },
-  },
-  async (control, { operands: [name = ''], options }) => {
-    const feed = await requireFeed(control, name);
-    if (!options.yes) await confirm(`Remove the feed ${feed.name}?`);
-    await control.removeFeed(feed.name);
-    return { text: `Removed ${feed.name}.\n`, json: feedJson(feed, currentTs()) };
-  },
-);
+function timeOrNever(ts: number | null): string {
+  return ts === null ? 'never' : timeText(ts);
+}

@@ -8,64 +8,76 @@ import { createGuard } from '../../ingest/sources/fetch-guard.ts';
 import { type Format, inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
 import { openFile, openStdin } from '../../ingest/sources/source.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
-import { dataCommand, type Input } from '../data-command.ts';
-import { INGEST_OPTIONS, INGEST_USAGE, type IngestSettings, readIngestSettings } from '../ingest-settings.ts';
-import { listing, print, rejectText, timeText } from '../output.ts';
+import { dataCommand, printResult } from '../data-command.ts';
+import { type Input, JSON_FLAG } from '../define-command.ts';
+import { INGEST_FLAGS, type IngestSettings, readIngestSettings } from '../ingest-settings.ts';
+import { listing, rejectText, timeText } from '../output.ts';
 import { count, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
+import { suggestion } from '../suggestion.ts';
 import { currentTs, readTime } from '../time.ts';
+import { definitions, type Flags } from '../usage.ts';
 
-const width = Math.max(...FORMATS.map(({ name }) => name.length));
-const formatList = FORMATS.map(({ name, summary }) => `  ${name.padEnd(width)}   ${summary}\n`).join('');
+const FORMAT_LIST = definitions(FORMATS.map(({ name, summary }) => [name, summary]));
+
+const FLAGS = {
+  feed: { argument: 'NAME', meaning: 'the feed that the data belongs to (default: the name of the format)' },
+  complete: {
+    meaning:
+      'the source lists all URLs that are online: a URL that this feed listed before and that is missing now is offline',
+  },
+  'as-of': {
+    argument: 'TIME',
+    meaning:
+      'time of a complete listing (default: the newest time in it) and of rows without a time (default: now), as Unix seconds or 2026-01-31T12:00:00Z',
+  },
+  force: {
+    meaning:
+      "apply a complete listing even if it looks truncated: it would take more than half of the feed's URLs offline, or its last row is rejected",
+  },
+  strict: { meaning: 'stop at the first row that is rejected' },
+  'dry-run': { meaning: 'read and check everything, write nothing' },
+  ...INGEST_FLAGS,
+  json: JSON_FLAG,
+} as const satisfies Flags;
 
 export const importRun = dataCommand(
   {
-    synopsis:
-      'import FORMAT FILE|URL|- [--feed NAME] [--complete] [--as-of TIME] [--force] [--strict] [--dry-run] [--json]',
-    about: `Adds what a source tells about URLs: a file, a download, or standard input (-), also packed as .gz or .zip, also
-beside a running server. The same again changes nothing, so what was cut off is simply started again. Rows that
-cannot be used are put aside: urlwarden import rejects. What was imported: urlwarden import list.
+    synopsis: 'import FORMAT FILE|URL|-',
+    about: `Imports a file, a download or standard input (-), plain or compressed as .gz or .zip. It also works while a
+server is running. An import can be repeated: rows that are already stored change nothing. To
+continue an interrupted import, run the same command again.
 
-${formatList}`,
-    flags: `  --feed NAME    whose data it is (default: the name of the format)
-  --complete     the source names everything that is online: what this feed named before, and not now, is offline
-  --as-of TIME   the time of a complete listing (default: the newest time in it), and of rows without one
-                 (default: now), as Unix seconds or 2026-01-31T12:00:00Z
-  --force        apply a complete listing also when it looks cut off: it would take more than half of the feed's
-                 URLs offline, or its last row cannot be used
-  --strict       stop at the first row that cannot be used
-  --dry-run      read and check everything, write nothing
-  --json         for programs: the report as one JSON value
-${INGEST_USAGE}`,
-    operands: ['FORMAT', 'FILE, URL or -'],
-    options: {
-      feed: { type: 'string' },
-      complete: { type: 'boolean' },
-      'as-of': { type: 'string' },
-      force: { type: 'boolean' },
-      strict: { type: 'boolean' },
-      'dry-run': { type: 'boolean' },
-      json: { type: 'boolean' },
-      ...INGEST_OPTIONS,
-    },
+  urlwarden import list      the newest imports and their outcomes
+  urlwarden import rejects   the rows that an import rejected, and the reasons
+
+Formats:
+${FORMAT_LIST}`,
+    operands: ['FORMAT'],
+    optional: ['FILE, URL or -'],
+    flags: FLAGS,
+    examples: [
+      'urlwarden import urlhaus-csv https://urlhaus.abuse.ch/downloads/csv_recent/',
+      'urlwarden import url-list list.txt.gz --feed own-list',
+    ],
   },
   async (input) => {
-    const settings = readIngestSettings(input.options);
+    const settings = readIngestSettings(input.flags);
     const choices = readChoices(input, settings);
     const { signal, dispose } = stopSignal();
-    const source = await openSource(input.operands[1] ?? '', settings, signal);
-    const into = input.options['dry-run'] ? null : await openData(input.place);
+    const source = await openSource(input.operands[1], settings, signal);
+    const into = input.flags['dry-run'] ? null : await openData(input.place);
     const progress = createProgress();
     try {
       const report = await runImport({ ...choices, source, into, signal, onProgress: progress.show });
       progress.end();
-      await print(input.options.json ? `${JSON.stringify(report)}\n` : reportText(report));
+      await printResult({ text: reportText(report), json: report }, input.flags.json);
       return report.outcome === 'done' ? 0 : EXIT_FAILURE;
     } finally {
       progress.end();
       dispose();
       await Promise.all([into?.store.close(), into?.control.close()]);
-      // A source that nobody reads to its end would keep the program waiting.
+      // Standard input that is not read to its end would keep the process alive.
       process.stdin.destroy();
     }
   },
@@ -73,37 +85,41 @@ ${INGEST_USAGE}`,
 
 type Choices = Omit<ImportOptions, 'source' | 'into' | 'signal' | 'onProgress'>;
 
-function readChoices({ operands: [formatName = ''], options }: Input, settings: IngestSettings): Choices {
+function readChoices({ operands: [formatName = ''], flags }: Input<typeof FLAGS>, settings: IngestSettings): Choices {
   const format = requireFormat(formatName);
-  const asOf = options['as-of'];
+  const asOf = flags['as-of'];
   return {
     format: settings.resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
     lookupAsn: openNetworks(settings.asnDb).asnOf,
-    feed: typeof options.feed === 'string' ? options.feed : format.name,
+    feed: flags.feed ?? format.name,
     limits: inputLimitsOf(settings),
     nowTs: currentTs,
-    isComplete: options.complete === true,
-    asOfTs: typeof asOf === 'string' ? readTime('--as-of', asOf) : null,
-    isForced: options.force === true,
-    isStrict: options.strict === true,
+    isComplete: flags.complete === true,
+    asOfTs: asOf === undefined ? null : readTime('--as-of', asOf),
+    isForced: flags.force === true,
+    isStrict: flags.strict === true,
   };
 }
 
+/** A misspelt `list` or `rejects` is read as a format too. */
 function requireFormat(name: string): Format {
   const format = findFormat(name);
   if (format !== null) return format;
-  throw new UsageError(`There is no format ${JSON.stringify(name)}. There are:\n${formatList}`);
+  const hint = suggestion(name, [...FORMATS.map((candidate) => candidate.name), 'list', 'rejects']);
+  throw new UsageError(`There is no format ${JSON.stringify(name)}.${hint} Formats:\n${FORMAT_LIST.trimEnd()}`);
 }
 
 const URL_START = /^https?:\/\//i;
 
-async function openSource(name: string, settings: IngestSettings, signal: AbortSignal): Promise<Source> {
+async function openSource(name: string | undefined, settings: IngestSettings, signal: AbortSignal): Promise<Source> {
+  // Not checked with FORMAT: a misspelt format, or a misspelt `import list`, is reported first.
+  if (name === undefined) throw new UsageError('FILE, URL or - is missing');
   const limits = inputLimitsOf(settings);
   if (name === '-') return openStdin(limits);
   if (!URL_START.test(name)) return openFile(name, limits);
   const guard = createGuard(settings.feedsAllowPrivate);
   const download = await openUrl(name, { guard, signal, inputLimits: limits });
-  if (download === 'not_modified') throw new Error('an answer to a question that was not asked');
+  if (download === 'not_modified') throw new Error('304 in response to a request without validators');
   return download;
 }
 
@@ -112,39 +128,38 @@ async function openData(place: DataPlace): Promise<{ store: Intelligence; contro
   return { control, store: await openIntelligence(place) };
 }
 
-/** What an import did, for people. */
-export function reportText(report: ImportReport): string {
-  const { outcome, error, id } = report;
+function reportText(report: ImportReport): string {
   const ending = {
     done: '',
-    refused: `\nThe listing was refused. ${error}\n`,
-    stopped: '\nStopped. Start the same import again to go on: what is there already stays as it is.\n',
-  }[outcome];
-  return listing(pairsOf(report)) + rejectsText(report, id) + ending;
+    refused: `\nThe listing was refused. ${report.error}\n`,
+    stopped: '\nStopped. Run the same command again to continue; data that is already stored does not change.\n',
+  }[report.outcome];
+  return listing(countsOf(report)) + rejectsText(report) + ending;
 }
 
-function pairsOf(report: ImportReport): [string, string][] {
+function countsOf(report: ImportReport): [string, string][] {
   const { read, seconds, urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged, filesChanged } = report;
   const rate = Math.round(read / Math.max(seconds, 0.001));
-  const rows: [string, string][] = [
+  const pairs: [string, string][] = [
     ['rows read', `${count(read)} in ${seconds.toFixed(1)} s (${count(rate)}/s)`],
     ['rejected', count(report.rejected)],
   ];
-  if (report.id === null)
-    return [...rows, ['observations', `${count(report.observations)} (dry run: nothing was written)`]];
-  rows.push(
+  if (report.id === null) {
+    return [...pairs, ['observations', `${count(report.observations)} (dry run: nothing was written)`]];
+  }
+  pairs.push(
     ['new URLs', count(urlsAdded)],
     ['events changed', count(eventsChanged)],
     ['payloads added', count(payloadsAdded)],
     ['resolutions changed', count(resolutionsChanged)],
     ['files changed', count(filesChanged)],
   );
-  if (report.listingTs === null) return rows;
-  return [...rows, ['went offline', `${count(report.wentOffline)} by the listing of ${timeText(report.listingTs)}`]];
+  if (report.listingTs === null) return pairs;
+  return [...pairs, ['went offline', `${count(report.wentOffline)} by the listing of ${timeText(report.listingTs)}`]];
 }
 
-function rejectsText({ rejected, firstRejects }: ImportReport, id: number | null): string {
+function rejectsText({ id, rejected, firstRejects }: ImportReport): string {
   if (rejected === 0) return '';
-  const more = rejected > firstRejects.length && id !== null ? `All of them: urlwarden import rejects ${id}\n` : '';
+  const more = rejected > firstRejects.length && id !== null ? `Show all: urlwarden import rejects ${id}\n` : '';
   return `\n${firstRejects.map(rejectText).join('')}${more}`;
 }

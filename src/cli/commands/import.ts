@@ -7,61 +7,44 @@ import { rejectText, table, timeText, visible } from '../output.ts';
 import { count } from '../progress.ts';
 
 const ENTRIES: readonly Entry[] = [
-  {
-    name: 'list',
-    summary: 'List the newest imports and how they ended.',
-    load: async () => importList,
-  },
-  {
-    name: 'rejects',
-    summary: 'Show the rows that an import put aside, and why.',
-    load: async () => importRejects,
-  },
+  { name: 'list', summary: 'List the newest imports and their outcomes.', load: async () => importList },
+  { name: 'rejects', summary: 'Show the rejected rows of an import and the reasons.', load: async () => importRejects },
 ];
 
-/** `urlwarden import FORMAT …`, and what has a name of its own beside it; no format has such a name. */
+/** `urlwarden import FORMAT …` is a command, `import list` and `import rejects` are in a group. No format has these names. */
 export async function importFor([name]: string[]): Promise<Command | CommandGroup> {
   if (ENTRIES.some((entry) => entry.name === name)) return { entries: ENTRIES };
   return (await import('./import-run.ts')).importRun;
 }
 
-const SHOWN = 50;
+const LIST_MAX = 50;
 
-export const importList = controlCommand(
+const importList = controlCommand(
   {
-    synopsis: 'import list [--feed NAME]',
-    about: `Lists the newest ${SHOWN} imports and how they ended, the newest first.\n`,
-    flags: '  --feed NAME  only imports of this feed\n',
-    options: { feed: { type: 'string' } },
+    synopsis: 'import list',
+    about: `Lists the newest ${LIST_MAX} imports and their outcomes, the newest first.`,
+    flags: { feed: { argument: 'NAME', meaning: 'only imports of this feed' } },
   },
-  async (control, { options: { feed } }) => {
-    const filter = typeof feed === 'string' ? { feed, limit: SHOWN } : { limit: SHOWN };
-    const imports = await control.imports(filter);
-    return { text: imports.length > 0 ? table(HEADINGS, imports.map(toRow)) : NONE, json: imports };
+  async (control, { flags: { feed } }) => {
+    const imports = await control.imports(feed === undefined ? { limit: LIST_MAX } : { feed, limit: LIST_MAX });
+    const headings = ['ID', 'FEED', 'FORMAT', 'STARTED', 'OUTCOME', 'READ', 'NEW URLS', 'REJECTED', 'SOURCE'];
+    return { text: imports.length > 0 ? table(headings, imports.map(toRow)) : NO_IMPORTS, json: imports };
   },
 );
 
-const HEADINGS = ['ID', 'FEED', 'FORMAT', 'STARTED', 'ENDED', 'READ', 'NEW URLS', 'REJECTED', 'SOURCE'];
-const NONE = 'There are no imports. Begin one with: urlwarden import FORMAT FILE\n';
+const NO_IMPORTS = 'There are no imports. Start one with: urlwarden import FORMAT FILE\n';
 
-function toRow({ id, feed, format, startedTs, outcome, counts, source }: ImportRecord) {
-  const ended = outcome ?? 'not yet';
-  return [id, feed, format, timeText(startedTs), ended, counts.read, counts.urlsAdded, counts.rejected, source];
-}
-
-export const importRejects = controlCommand(
+const importRejects = controlCommand(
   {
     synopsis: 'import rejects [IMPORT]',
-    about: `Shows the rows that an import could not use: line, reason, and the beginning of their text. IMPORT is the
-number that the import told, or the one that urlwarden import list shows; without it, the newest import.
-Of one import 10,000 rows are kept.
-`,
+    about: `Shows the rejected rows of an import: line, reason, and the beginning of the text. IMPORT is an ID from
+urlwarden import list (default: the newest import). At most 10,000 rows of an import are stored.`,
     optional: ['IMPORT'],
   },
-  async (control, { operands: [number] }) => {
-    const found = await findImport(control, number);
+  async (control, { operands: [id] }) => {
+    const found = await findImport(control, id);
     const rejects: Reject[] = [];
-    for await (const some of control.rejects(found.id)) rejects.push(...some);
+    for await (const page of control.rejects(found.id)) rejects.push(...page);
     return {
       text: heading(found, rejects.length) + rejects.map(rejectText).join(''),
       json: { import: found, rejects },
@@ -69,17 +52,23 @@ Of one import 10,000 rows are kept.
   },
 );
 
-async function findImport(control: Control, number: string | undefined): Promise<ImportRecord> {
-  if (number !== undefined && !/^\d{1,15}$/.test(number))
-    throw new UsageError('IMPORT must be the number of an import');
-  const [newest] = number === undefined ? await control.imports({ limit: 1 }) : [await control.import(Number(number))];
-  if (newest) return newest;
-  const what = number === undefined ? 'no import yet' : `no import ${number}, or no longer`;
-  throw new AppError('not_found', `There is ${what}. See: urlwarden import list`);
+function toRow({ id, feed, format, startedTs, outcome, counts, source }: ImportRecord) {
+  const outcomeText = outcome ?? 'not finished';
+  return [id, feed, format, timeText(startedTs), outcomeText, counts.read, counts.urlsAdded, counts.rejected, source];
 }
 
-function heading({ id, format, source, startedTs, counts }: ImportRecord, kept: number): string {
-  const rejected = Math.max(counts.rejected, kept); // an import that still runs tells its counts at its end
-  const some = kept < rejected ? `, the first ${count(kept)} are kept` : '';
-  return `Import ${id}, ${format} from ${visible(source)} at ${timeText(startedTs)}: ${count(rejected)} rejected${some}\n`;
+async function findImport(control: Control, id: string | undefined): Promise<ImportRecord> {
+  if (id !== undefined && !/^\d{1,15}$/.test(id)) {
+    throw new UsageError(`IMPORT must be the number of an import, not ${JSON.stringify(id)}`);
+  }
+  const [found] = id === undefined ? await control.imports({ limit: 1 }) : [await control.import(Number(id))];
+  if (found) return found;
+  const message = id === undefined ? 'There are no imports yet.' : `There is no import ${id}, or it was deleted.`;
+  throw new AppError('not_found', `${message} See: urlwarden import list`);
+}
+
+function heading({ id, format, source, startedTs, counts }: ImportRecord, stored: number): string {
+  const rejected = Math.max(counts.rejected, stored); // the counts of a running import are stored when it ends
+  const note = stored < rejected ? `, the first ${count(stored)} are stored` : '';
+  return `Import ${id}, ${format} from ${visible(source)} at ${timeText(startedTs)}: ${count(rejected)} rejected${note}\n`;
 }

@@ -4,23 +4,22 @@ import { controlCommand } from '../data-command.ts';
 import { currentTs } from '../time.ts';
 
 export const key: CommandGroup = {
-  entries: [{ name: 'rotate', summary: 'Sign tokens with a new key from now on.', load: async () => keyRotate }],
+  entries: [{ name: 'rotate', summary: 'Sign new tokens with a new key.', load: async () => keyRotate }],
 };
 
-export const keyRotate = controlCommand(
+const keyRotate = controlCommand(
   {
-    synopsis: 'key rotate [--now]',
-    about: `Makes a new key, which signs all tokens from then on. Tokens signed before live until they expire, so nobody
-notices. Running servers take the new key within five seconds.
-`,
-    flags: `  --now        drop the older keys: every token is void, and everybody has to log in again
-`,
-    options: { now: { type: 'boolean' } },
+    synopsis: 'key rotate',
+    about: `Creates a key that signs all new tokens. Existing tokens stay valid until they expire. Running servers
+use the new key within five seconds.`,
+    flags: {
+      now: { meaning: 'remove the older keys: all existing tokens become invalid, and all users must log in again' },
+    },
   },
-  async (control, { options }) => {
-    const { kid } = await rotateKey(control, currentTs(), options.now === true);
+  async (control, { flags }) => {
+    const { kid } = await rotateKey(control, currentTs(), flags.now === true);
     const keys = (await control.keys()).map(({ kid, createdTs }) => ({ kid, created_ts: createdTs }));
-    const older = options.now ? 'Tokens signed before are void.' : 'Tokens signed before live until they expire.';
-    return { text: `Tokens are signed with the key ${kid} from now on. ${older}\n`, json: { kid, keys } };
+    const older = flags.now ? 'Existing tokens are invalid.' : 'Existing tokens stay valid until they expire.';
+    return { text: `New tokens are signed with the key ${kid}. ${older}\n`, json: { kid, keys } };
   },
 );

@@ -1,48 +1,41 @@
-import { parseArgs } from 'node:util';
 import { openIntelligence } from '../../app/stores.ts';
 import { formatIp, parseIp } from '../../core/ip/address.ts';
 import { type Networks, openNetworks, refillNetworks } from '../../ingest/networks.ts';
-import { type Command, type CommandGroup, EXIT_FAILURE, UsageError } from '../command.ts';
-import { dataCommand, type Input } from '../data-command.ts';
-import { ASN_DB_USAGE, INGEST_OPTIONS, readIngestSettings } from '../ingest-settings.ts';
-import { print, table } from '../output.ts';
+import { type CommandGroup, EXIT_FAILURE, UsageError } from '../command.ts';
+import { dataCommand, printResult } from '../data-command.ts';
+import { defineCommand, type FlagValues, JSON_FLAG } from '../define-command.ts';
+import { ASN_DB_FLAG, readIngestSettings } from '../ingest-settings.ts';
+import { table } from '../output.ts';
 import { count } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
+import type { Flags } from '../usage.ts';
 
 export const networks: CommandGroup = {
   entries: [
-    {
-      name: 'refill',
-      summary: 'Fill in the networks of addresses that are stored without one.',
-      load: async () => networksRefill,
-    },
-    {
-      name: 'lookup',
-      summary: 'Show which network an address belongs to.',
-      load: async () => networksLookup,
-    },
+    { name: 'refill', summary: 'Fill in missing networks of stored addresses.', load: async () => networksRefill },
+    { name: 'lookup', summary: 'Show the network of an address.', load: async () => networksLookup },
   ],
 };
 
-export const networksRefill = dataCommand(
+const FLAGS = { ...ASN_DB_FLAG, json: JSON_FLAG } as const satisfies Flags;
+
+const networksRefill = dataCommand(
   {
-    synopsis: 'networks refill --asn-db FILE [--json]',
-    about: `Gives every stored address that has no network the one that the table has for it: after a table was configured for
-the first time, or renewed. Networks that are stored stay. Beside a running server too, and as often as you like.
-`,
-    flags: `${ASN_DB_USAGE}  --json          for programs: one JSON value instead of text
-`,
-    options: { 'asn-db': INGEST_OPTIONS['asn-db'], json: { type: 'boolean' } },
+    synopsis: 'networks refill --asn-db FILE',
+    about: `Looks up the network of every stored address that has none, and stores it. Use it after a table of networks
+was configured for the first time, or updated. Stored networks do not change. The command can be repeated,
+and it also works while a server is running.`,
+    flags: FLAGS,
   },
-  async ({ options, place }) => {
-    const networks = requireNetworks(options);
+  async ({ flags, place }) => {
+    const networks = requireNetworks(flags);
     const store = await openIntelligence(place);
     const { signal, dispose } = stopSignal();
     try {
       const report = await refillNetworks(store, networks, signal);
       const { addresses, unknown, resolutions } = report;
       const text = `Looked up ${count(addresses)} addresses without a network: ${count(unknown)} are not in the table; ${count(resolutions)} resolutions changed.\n`;
-      await print(options.json ? `${JSON.stringify(report)}\n` : text);
+      await printResult({ text, json: report }, flags.json);
       return signal.aborted ? EXIT_FAILURE : 0;
     } finally {
       dispose();
@@ -51,34 +44,34 @@ the first time, or renewed. Networks that are stored stay. Beside a running serv
   },
 );
 
-export function requireNetworks(options: Input['options']): Networks {
-  const { asnDb } = readIngestSettings(options);
+const networksLookup = defineCommand(
+  {
+    synopsis: 'networks lookup ADDRESS… --asn-db FILE',
+    about: 'Shows the network (autonomous system) of each address, from the table that imports use.',
+    operands: ['ADDRESS'],
+    isRepeated: true,
+    flags: FLAGS,
+    examples: ['urlwarden networks lookup 192.0.2.1 --asn-db GeoLite2-ASN.mmdb'],
+  },
+  async ({ operands, flags }) => {
+    const addresses = operands.map(readAddress);
+    const networks = requireNetworks(flags);
+    const found = addresses.map((ip) => ({ ip: formatIp(ip), asn: networks.asnOf(ip) }));
+    const rows = found.map(({ ip, asn }) => [ip, asn === null ? 'unknown' : `AS${asn}`]);
+    await printResult({ text: table(['ADDRESS', 'NETWORK'], rows), json: found }, flags.json);
+    return 0;
+  },
+);
+
+/** The table may also be given in the environment. */
+function requireNetworks(flags: FlagValues<typeof FLAGS>): Networks {
+  const { asnDb } = readIngestSettings(flags);
   if (asnDb === null) throw new UsageError('--asn-db FILE is missing');
   return openNetworks(asnDb);
 }
 
-export const networksLookup: Command = {
-  usage: `urlwarden networks lookup ADDRESS… --asn-db FILE [--json]
-
-Shows which network (autonomous system) each address belongs to, by the table that imports go by.
-
-${ASN_DB_USAGE}  --json          for programs: one JSON value instead of text
-`,
-  async run(args) {
-    const options = { 'asn-db': INGEST_OPTIONS['asn-db'], json: { type: 'boolean' } } as const;
-    const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-    if (positionals.length === 0) throw new UsageError('ADDRESS is missing');
-    const addresses = positionals.map(readAddress);
-    const networks = requireNetworks(values as Record<string, string | true>);
-    const found = addresses.map((ip) => ({ ip: formatIp(ip), asn: networks.asnOf(ip) }));
-    const rows = found.map(({ ip, asn }) => [ip, asn === null ? 'unknown' : `AS${asn}`]);
-    await print(values.json ? `${JSON.stringify(found)}\n` : table(['ADDRESS', 'NETWORK'], rows));
-    return 0;
-  },
-};
-
 function readAddress(text: string): Uint8Array {
   const ip = parseIp(text);
-  if (ip === null) throw new UsageError(`${JSON.stringify(text)} is no IP address`);
+  if (ip === null) throw new UsageError(`${JSON.stringify(text)} is not an IP address`);
   return ip;
 }

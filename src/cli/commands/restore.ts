@@ -5,13 +5,14 @@ import { print } from '../output.ts';
 export const restore = dataCommand(
   {
     synopsis: 'restore FILE',
-    about: 'Makes a data folder from a file that urlwarden backup wrote. The folder must be new or empty.\n',
+    about: `Creates a data folder from a file that urlwarden backup wrote. The folder must not exist yet, or must be
+empty.`,
     operands: ['FILE'],
   },
   async ({ operands: [file = ''], place }) => {
     const dataDir = requireFolder(place);
     await restoreData({ file, dataDir });
-    await print(`Restored into ${dataDir}. Start with: urlwarden serve --data ${dataDir}\n`);
+    await print(`Restored to ${dataDir}. Start the server with: urlwarden serve --data ${dataDir}\n`);
     return 0;
   },
 );

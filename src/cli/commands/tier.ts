@@ -1,22 +1,31 @@
 import { allTiers, removeTier, setTier } from '../../accounts/tiers.ts';
-import { BUILT_IN_TIERS, DEFAULT_TRS, limitsOf, NO_LIMIT, type Tier, URL_DATASET } from '../../core/tier.ts';
-import { tierJson } from '../account-output.ts';
+import {
+  BUILT_IN_TIERS,
+  DEFAULT_TRS,
+  type Limits,
+  limitsOf,
+  NO_LIMIT,
+  type Tier,
+  URL_DATASET,
+} from '../../core/tier.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
-import { controlCommand, type Input } from '../data-command.ts';
+import { controlCommand } from '../data-command.ts';
+import type { FlagValues } from '../define-command.ts';
 import { table } from '../output.ts';
+import type { Flags } from '../usage.ts';
 
 export const tier: CommandGroup = {
   entries: [
     { name: 'list', summary: 'List all tiers and their limits.', load: async () => tierList },
-    { name: 'set', summary: 'Define a tier, or replace one.', load: async () => tierSet },
+    { name: 'set', summary: 'Create or replace a tier.', load: async () => tierSet },
     { name: 'remove', summary: 'Remove a tier that no account has.', load: async () => tierRemove },
   ],
 };
 
-export const tierList = controlCommand(
+const tierList = controlCommand(
   {
     synopsis: 'tier list',
-    about: 'Lists the built-in tiers and your own, with every rate worked out.\n',
+    about: 'Lists the built-in tiers and your own, with all limits and rates.',
   },
   async (control) => {
     const tiers = await allTiers(control);
@@ -29,36 +38,27 @@ export const tierList = controlCommand(
   },
 );
 
-/** What fits into an answer, where datasets stand with commas between them. */
-const DATASET = /^[A-Za-z0-9._-]{1,32}$/;
-const ACCESS_LEVEL = /^[A-Za-z0-9._-]{1,64}$/;
+const TIER_FLAGS = {
+  qms: { argument: 'N', meaning: 'soft limit, queries a month: exceeding it is only logged', isRequired: true },
+  qmh: { argument: 'N', meaning: 'hard limit, queries a month: further queries are refused', isRequired: true },
+  'rl-qps': { argument: 'N', meaning: 'queries a second (default: D / 8, rounded up; D = qmh / 30, rounded down)' },
+  'rl-qpm': { argument: 'N', meaning: 'queries a minute (default: D)' },
+  'rl-qph': { argument: 'N', meaning: 'queries an hour (default: 4 × D)' },
+  ads: { argument: 'LIST', meaning: `datasets that may be queried, separated by commas (default ${URL_DATASET})` },
+  trs: { argument: 'NAME', meaning: `access level (default ${DEFAULT_TRS})` },
+} as const satisfies Flags;
 
-export const tierSet = controlCommand(
+const tierSet = controlCommand(
   {
-    synopsis: 'tier set NAME --qms N --qmh N [--rl-qps N] [--rl-qpm N] [--rl-qph N] [--ads URL] [--trs base]',
-    about: `Defines a tier, or replaces one as a whole; accounts that have it follow within seconds.
-`,
-    flags: `  --qms N      soft limit of queries a month: passing it is noted
-  --qmh N      hard limit of queries a month: passing it is refused
-  --rl-qps N   queries a second, minute and hour. Those not given follow from qmh: with D = qmh / 30
-  --rl-qpm N   (rounded down) they are D / 8 (rounded up), D and 4 × D
-  --rl-qph N
-  --ads LIST   datasets that may be queried, with commas between them (default ${URL_DATASET})
-  --trs NAME   access level (default ${DEFAULT_TRS})
-`,
+    synopsis: 'tier set NAME --qms N --qmh N',
+    about: `Creates a tier, or replaces all limits of one. Running servers apply the new limits to its accounts within
+seconds. ${NO_LIMIT} means no limit.`,
     operands: ['NAME'],
-    options: {
-      qms: { type: 'string' },
-      qmh: { type: 'string' },
-      'rl-qps': { type: 'string' },
-      'rl-qpm': { type: 'string' },
-      'rl-qph': { type: 'string' },
-      ads: { type: 'string' },
-      trs: { type: 'string' },
-    },
+    flags: TIER_FLAGS,
+    examples: ['urlwarden tier set partner --qms 400000 --qmh 600000 --rl-qps 100'],
   },
-  async (control, { operands: [name = ''], options }) => {
-    const tier = readTier(name, options);
+  async (control, { operands: [name = ''], flags }) => {
+    const tier = readTier(name, flags);
     await setTier(control, tier);
     const { qms, qmh, rlQps, rlQpm, rlQph } = limitsOf(tier);
     return {
@@ -68,43 +68,10 @@ export const tierSet = controlCommand(
   },
 );
 
-function readTier(name: string, options: Input['options']): Tier {
-  const ads = `${options.ads ?? URL_DATASET}`.split(',').filter((dataset) => dataset !== '');
-  if (!ads.every((dataset) => DATASET.test(dataset)))
-    throw new UsageError('--ads must be names with commas between them');
-  const trs = `${options.trs ?? DEFAULT_TRS}`;
-  if (!ACCESS_LEVEL.test(trs)) throw new UsageError('--trs must be one word of letters and digits');
-  return {
-    name,
-    trs,
-    ads,
-    qms: required('qms', readNumber(options, 'qms', 0)),
-    qmh: required('qmh', readNumber(options, 'qmh', 0)),
-    rlQps: readNumber(options, 'rl-qps', 1),
-    rlQpm: readNumber(options, 'rl-qpm', 1),
-    rlQph: readNumber(options, 'rl-qph', 1),
-  };
-}
-
-/** A rate of nothing would be taken for "no limit" by whoever types it, and would shut everybody out. */
-function readNumber(options: Input['options'], flag: string, least: number): number | null {
-  const text = options[flag];
-  if (text === undefined) return null;
-  const number = /^\d{1,10}$/.test(`${text}`) ? Number(text) : Number.NaN;
-  if (number >= least && number <= NO_LIMIT) return number;
-  const rule = `a whole number from ${least} to ${NO_LIMIT}, which stands for no limit`;
-  throw new UsageError(`--${flag} must be ${rule}, not ${JSON.stringify(text)}`);
-}
-
-function required(flag: string, value: number | null): number {
-  if (value === null) throw new UsageError(`--${flag} N is missing`);
-  return value;
-}
-
-export const tierRemove = controlCommand(
+const tierRemove = controlCommand(
   {
     synopsis: 'tier remove NAME',
-    about: 'Removes one of your own tiers. One that an account still has stays.\n',
+    about: 'Removes one of your own tiers. A tier that an account has cannot be removed.',
     operands: ['NAME'],
   },
   async (control, { operands: [name = ''] }) => {
@@ -112,3 +79,45 @@ export const tierRemove = controlCommand(
     return { text: `Removed the tier ${name}.\n`, json: { name } };
   },
 );
+
+/** Responses list datasets separated by commas, so a name has no comma. */
+const DATASET = /^[A-Za-z0-9._-]{1,32}$/;
+const ACCESS_LEVEL = /^[A-Za-z0-9._-]{1,64}$/;
+
+function readTier(name: string, flags: FlagValues<typeof TIER_FLAGS>): Tier {
+  const ads = (flags.ads ?? URL_DATASET).split(',').filter((dataset) => dataset !== '');
+  if (!ads.every((dataset) => DATASET.test(dataset))) throw new UsageError('--ads must be names separated by commas');
+  const trs = flags.trs ?? DEFAULT_TRS;
+  if (!ACCESS_LEVEL.test(trs)) throw new UsageError('--trs must be one word of letters and digits');
+  return {
+    name,
+    trs,
+    ads,
+    qms: readNumber('qms', flags.qms, 0),
+    qmh: readNumber('qmh', flags.qmh, 0),
+    rlQps: readRate('rl-qps', flags['rl-qps']),
+    rlQpm: readRate('rl-qpm', flags['rl-qpm']),
+    rlQph: readRate('rl-qph', flags['rl-qph']),
+  };
+}
+
+/** A rate of 0 is refused: it looks like "no limit" but would refuse every query. */
+function readRate(flag: string, text: string | undefined): number | null {
+  return text === undefined ? null : readNumber(flag, text, 1);
+}
+
+function readNumber(flag: string, text: string, min: number): number {
+  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= min && number <= NO_LIMIT) return number;
+  const rule = `a whole number from ${min} to ${NO_LIMIT} (no limit)`;
+  throw new UsageError(`--${flag} must be ${rule}, not ${JSON.stringify(text)}`);
+}
+
+/** A tier for programs; the keys are stable. Rates that were not set have their default. */
+function tierJson(tier: Tier, isBuiltIn: boolean) {
+  return { name: tier.name, built_in: isBuiltIn, ...limitsJson(limitsOf(tier)) };
+}
+
+export function limitsJson({ trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Limits) {
+  return { trs, ads, qms, qmh, rl_qps: rlQps, rl_qpm: rlQpm, rl_qph: rlQph };
+}

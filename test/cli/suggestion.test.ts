@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { suggestion } from '../../src/cli/suggestion.ts';
+
+const NAMES = ['add', 'list', 'remote', 'remove', 'urlhaus', 'urlhaus-recent', 'urlhaus-full'];
+
+for (const { typed, suggested } of [
+  { typed: 'ad', suggested: 'add' },
+  { typed: 'lists', suggested: 'list' },
+  { typed: 'lsit', suggested: null },
+  { typed: 'removed', suggested: 'remove' },
+  { typed: 'foo', suggested: null },
+  { typed: 'urlhause', suggested: 'urlhaus' },
+  { typed: 'ulrhaus', suggested: 'urlhaus' },
+  { typed: 'urlhaus_recnt', suggested: 'urlhaus-recent' },
+  { typed: 'urlhaus-rcn', suggested: null },
+  { typed: '', suggested: null },
+]) {
+  test(`for "${typed}" ${suggested ?? 'nothing'} is suggested`, () => {
+    assert.equal(suggestion(typed, NAMES), suggested === null ? '' : ` Did you mean "${suggested}"?`);
+  });
+}
