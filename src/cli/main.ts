@@ -1,3 +1,4 @@
+import { programVersion } from '../config/version.ts';
 import { AppError } from '../core/errors.ts';
 import { type Command, type Entry, EXIT_FAILURE, EXIT_USAGE, UsageError } from './command.ts';
 import { exitQuietlyOnClosedPipe, print } from './output.ts';
@@ -76,10 +77,16 @@ const COMMANDS: readonly Entry[] = [
 /** Flags of the program itself. */
 const FLAGS = [
   ['--help', 'Show this help. urlwarden COMMAND --help shows the help of a command.'],
+  ['--version', 'Show the version.'],
 ] as const;
 
 exitQuietlyOnClosedPipe();
-process.exitCode = await dispatch('urlwarden', COMMANDS, process.argv.slice(2));
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  if (args[0] === '--version') return printed(`urlwarden ${programVersion()}\n`);
+  return dispatch('urlwarden', COMMANDS, args);
+}
 
 /** `path` is the part of the command line before `name`. */
 async function dispatch(path: string, entries: readonly Entry[], [name, ...args]: string[]): Promise<number> {

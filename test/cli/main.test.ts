@@ -1,16 +1,23 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Outcome, urlwarden } from './urlwarden.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 const HELP_COLUMNS = 100;
 
 describe('urlwarden', () => {
+  it('--version prints the version of the package', async () => {
+    assert.deepEqual(await urlwarden(['--version']), { code: 0, stdout: `urlwarden ${version}\n`, stderr: '' });
+  });
+
   it('--help and -h list the commands and flags', async () => {
     for (const flag of ['--help', '-h']) {
       const { code, stdout } = await urlwarden([flag]);
       assert.equal(code, 0);
       assert.match(stdout, /^Usage: urlwarden COMMAND \[FLAGS\]\n/);
-      for (const name of ['normalize {3}', 'cost {8}', '--help {6}']) {
+      for (const name of ['normalize {3}', 'cost {8}', '--help {6}', '--version {3}']) {
         assert.match(stdout, new RegExp(`^ {2}${name}\\S`, 'm'));
       }
     }
@@ -35,6 +42,7 @@ describe('urlwarden', () => {
   for (const { args, message } of [
     { args: ['normalise'], message: 'urlwarden has no command "normalise". Did you mean "normalize"?' },
     { args: ['lookup'], message: 'urlwarden has no command "lookup".' },
+    { args: ['--verison'], message: 'urlwarden has no flag "--verison". Did you mean "--version"?' },
     { args: ['feed', 'lsit'], message: 'urlwarden feed has no command "lsit".' },
     { args: ['feed', 'remvoe'], message: 'urlwarden feed has no command "remvoe". Did you mean "remove"?' },
     { args: ['feed', '--version'], message: 'urlwarden feed has no flag "--version".' },
