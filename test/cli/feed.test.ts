@@ -70,8 +70,6 @@ describe('urlwarden feed', () => {
   it('invalid input is refused with a reason, which never shows a key', async (t) => {
     const { run } = open(t);
     const refusals = [
-      [['add', 'x'], 2, /^--format FORMAT is missing/],
-      [['add', 'x', '--format', 'url-list'], 2, /^--url URL is missing/],
       [
         ['add', 'x', '--format', 'y', '--url', 'https://a.example/'],
         2,
@@ -98,6 +96,32 @@ describe('urlwarden feed', () => {
       assert.ok(!stderr.includes(SECRET));
     }
   });
+
+  const known = 'Well-known feeds: urlhaus, urlhaus-recent, urlhaus-full, urlhaus-payloads, malwarebazaar.';
+  for (const { args, start, end } of [
+    { args: ['foo'], start: 'There is no well-known feed "foo".', end: '.' },
+    {
+      args: ['foo', '--url', 'https://a.example/'],
+      start: 'There is no well-known feed "foo".',
+      end: '; --format is missing.',
+    },
+    { args: ['foo', '--format', 'url-list'], start: 'There is no well-known feed "foo".', end: '; --url is missing.' },
+    { args: ['urlhause'], start: 'There is no well-known feed "urlhause". Did you mean "urlhaus"?', end: '.' },
+    {
+      args: ['urlhaus-recnet'],
+      start: 'There is no well-known feed "urlhaus-recnet". Did you mean "urlhaus-recent"?',
+      end: '.',
+    },
+  ]) {
+    it(`add ${args.join(' ')} lists the well-known feeds and the missing flags`, async (t) => {
+      const { run, json } = open(t);
+      const { code, stdout, stderr } = await run(['add', ...args]);
+      const other = `For any other feed give --format FORMAT and --url URL${end}`;
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.equal(stderr, `${start} ${known} ${other}\nSee: urlwarden feed add --help\n`);
+      assert.deepEqual(await json(['list']), []);
+    });
+  }
 
   it('pause, resume and remove change the state of a feed', async (t) => {
     const { run, json } = open(t);

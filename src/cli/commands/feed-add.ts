@@ -8,6 +8,7 @@ import { UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
 import { feedJson } from '../feed-output.ts';
+import { suggestion } from '../suggestion.ts';
 import { readSecret } from '../terminal.ts';
 import { currentTs, parseSpan, spanText } from '../time.ts';
 import { definitions, type Flags } from '../usage.ts';
@@ -81,8 +82,7 @@ function readDraft(name: string, given: Given): Draft {
   const known = KNOWN_FEEDS.find((feed) => feed.name === name);
   const format = given.format ?? known?.format;
   const url = given.url ?? known?.url;
-  if (format === undefined) throw new UsageError('--format FORMAT is missing');
-  if (url === undefined) throw new UsageError('--url URL is missing');
+  if (format === undefined || url === undefined) throw new UsageError(unknownFeed(name, given));
   if (!FORMATS.some((candidate) => candidate.name === format)) throw new UsageError(unknownFormat(format));
   return {
     name,
@@ -94,6 +94,17 @@ function readDraft(name: string, given: Given): Draft {
     isComplete: given.complete === true || (known?.isComplete ?? false),
     allowsPrivate: given.private === true,
   };
+}
+
+function unknownFeed(name: string, { format, url }: Given): string {
+  const names = KNOWN_FEEDS.map((feed) => feed.name);
+  const missing = format === undefined ? '--format' : '--url';
+  const isOneMissing = format !== undefined || url !== undefined;
+  return [
+    `There is no well-known feed ${JSON.stringify(name)}.${suggestion(name, names)}`,
+    `Well-known feeds: ${names.join(', ')}.`,
+    `For any other feed give --format FORMAT and --url URL${isOneMissing ? `; ${missing} is missing` : ''}.`,
+  ].join(' ');
 }
 
 function unknownFormat(format: string): string {
