@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { urlwarden } from './urlwarden.ts';
 
 describe('urlwarden cost', () => {
-  it('shows the canonical form and the count', async () => {
+  it('shows the canonical form and the number of queries', async () => {
     const { code, stdout } = await urlwarden(['cost', '192.0.2.77/24', '2001:DB8::1']);
     assert.equal(code, 0);
     assert.equal(
@@ -12,13 +12,13 @@ describe('urlwarden cost', () => {
     );
   });
 
-  it('says what is accepted when it refuses', async () => {
+  it('a refusal explains the accepted forms', async () => {
     const { code, stdout } = await urlwarden(['cost'], '127.1\n');
     assert.equal(code, 1);
     assert.match(stdout, /^127\.1\n {2}refused: ip must be one IPv4 address of four decimal octets/);
   });
 
-  it('--json answers each line with one object', async () => {
+  it('--json prints one object per line', async () => {
     const { code, stdout } = await urlwarden(['cost', '--json'], '"::ffff:0:0/96"\n"x"\n7\n\n"::/0"');
     assert.equal(code, 0);
     const answers = stdout

@@ -17,25 +17,25 @@ import { startServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const URL = 'http://a.example/';
-/** Within which a server's answers show what another process has imported. */
+/** A server must answer with the data of another process's import within this time. */
 const CURRENT_MS = 1_000;
-const ASK_AGAIN_MS = 20;
+const RETRY_MS = 20;
 
 function csvOf(time: string, status: string): string {
   return `id,dateadded,url,url_status,threat,tags,urlhaus_link\n"1","${time}","${URL}","${status}","","",""\n`;
 }
 
-test('a server shows within a second what is imported beside it, also where it has answered before', async (t) => {
+test('a running server answers with newly imported data within a second, also for a URL it has answered before', async (t) => {
   const folder = temporaryFolder(t);
   const dataDir = join(folder, 'data');
   const account = { username: 'ada', password: 'secret' };
   assert.equal((await urlwarden(['account', 'add', 'ada', '--data', dataDir], 'secret\n')).code, 0);
   const { url } = await startServer(t, ['--data', dataDir]);
   const headers = { authorization: `Bearer ${await tokenOf(url, account)}` };
-  const ask = async () => {
-    const answer = await fetch(url + paths.urlLast, { method: 'POST', headers, body: JSON.stringify({ url: URL }) });
-    const { status } = (await answer.json()) as { status?: { status: string } };
-    return status?.status ?? answer.status;
+  const lastStatus = async () => {
+    const response = await fetch(url + paths.urlLast, { method: 'POST', headers, body: JSON.stringify({ url: URL }) });
+    const { status } = (await response.json()) as { status?: { status: string } };
+    return status?.status ?? response.status;
   };
   const importFile = async (csv: string) => {
     writeFileSync(join(folder, 'dump.csv'), csv);
@@ -45,20 +45,20 @@ test('a server shows within a second what is imported beside it, also where it h
   const expectSoon = async (wanted: string) => {
     const untilMs = performance.now() + CURRENT_MS;
     while (performance.now() < untilMs) {
-      if ((await ask()) === wanted) return;
-      await sleep(ASK_AGAIN_MS);
+      if ((await lastStatus()) === wanted) return;
+      await sleep(RETRY_MS);
     }
-    assert.equal(await ask(), wanted, `not within ${CURRENT_MS} ms`);
+    assert.equal(await lastStatus(), wanted, `not within ${CURRENT_MS} ms`);
   };
 
-  assert.equal(await ask(), 404);
+  assert.equal(await lastStatus(), 404);
   await importFile(csvOf('2026-01-01 00:00:00', 'online'));
   await expectSoon('online');
   await importFile(csvOf('2026-01-02 00:00:00', 'offline'));
   await expectSoon('offline');
 });
 
-test('a download is imported, from a network of our own where that is allowed', async (t) => {
+test('a download is imported from a private network that --feeds-allow-private allows', async (t) => {
   const publisher = createServer((_request, response) => {
     response.end(gzipSync(csvOf('2026-01-01 00:00:00', 'online')));
   }).listen(0, '127.0.0.1');
@@ -73,13 +73,13 @@ test('a download is imported, from a network of our own where that is allowed', 
   assert.equal(await lastKind(t, dataDir), 'added');
 });
 
-test('a terminal shows a bar with rows, rate and time left, and then the report alone', async (t) => {
+test('a terminal shows a progress bar with rows, rate and time left, and then only the report', async (t) => {
   const folder = temporaryFolder(t);
   const dump = join(folder, 'dump.csv');
   writeFileSync(dump, [...urlhausDump({ rows: 20_000, seed: 1 })].join(''));
   const { code, written } = await onTerminal(['import', 'urlhaus-csv', dump, '--data', join(folder, 'data')]);
   assert.equal(code, 0);
-  const drawn = written.split('\r\u001b[K').slice(1); // each time over what stood there
+  const drawn = written.split('\r\u001b[K').slice(1); // each draws over the one before
   const report = drawn.pop() ?? '';
   assert.ok(drawn.length >= 2, `drawn ${drawn.length} times`);
   for (const bar of drawn) assert.match(bar, /^\[#*-*\] [\d,]+ rows, [\d,]+\/s, \d+ %, \d+:\d\d left$/);

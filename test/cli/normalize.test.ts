@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { startUrlwarden, urlwarden } from './urlwarden.ts';
 
 describe('urlwarden normalize', () => {
-  it('shows what a URL becomes and by which rules', async () => {
+  it('shows the normalized form of a URL and the rules that changed it', async () => {
     const { code, stdout } = await urlwarden(['normalize', 'HTTP://user:pw@Example.com:80/a b']);
     assert.equal(code, 0);
     assert.equal(
@@ -20,24 +20,24 @@ describe('urlwarden normalize', () => {
     );
   });
 
-  it('says when nothing changes, and when a URL is refused', async () => {
+  it('shows that a URL is unchanged or refused', async () => {
     const { code, stdout } = await urlwarden(['normalize', 'http://example.com/', 'hxxp://example.com/']);
     assert.equal(code, 1);
     assert.match(stdout, /^http:\/\/example\.com\/\n {2}unchanged\nhxxp:\/\/example\.com\/\n {2}refused: The scheme/);
     assert.match(stdout, /\(unsupported_scheme\)\n$/);
   });
 
-  it('reads lines, of any system, skips empty ones, and the last needs no line break', async () => {
+  it('reads lines with LF or CRLF, skips empty ones, and needs no line break at the end', async () => {
     const { code, stdout } = await urlwarden(['normalize'], 'http://a.test/\r\n\r\n\nhttp://b.test/');
     assert.deepEqual([code, stdout], [0, 'http://a.test/\n  unchanged\nhttp://b.test/\n  unchanged\n']);
   });
 
-  it('shows no control characters to a terminal', async () => {
+  it('escapes control characters', async () => {
     const { stdout } = await urlwarden(['normalize', 'http://a.test/\u001b[2J\u202e']);
     assert.match(stdout, /^http:\/\/a\.test\/\\u\{1b\}\[2J\\u\{202e\}\n/);
   });
 
-  it('--json answers each line with one object', async () => {
+  it('--json prints one object per line', async () => {
     const lines = [
       ['"HTTP://a.test"', '{"url":"http://a.test/"}'],
       ['"a.test"', '{"error":"missing_scheme"}'],
@@ -58,18 +58,18 @@ describe('urlwarden normalize', () => {
     assert.deepEqual(stdout.split('\n'), [...lines.map(([, answer]) => answer), '']);
   });
 
-  it('--json takes arguments as they are', async () => {
+  it('--json reads operands as plain text', async () => {
     const { code, stdout } = await urlwarden(['normalize', '--json', 'HTTP://a.test', 'x']);
     assert.deepEqual([code, stdout], [0, '{"url":"http://a.test/"}\n{"error":"missing_scheme"}\n']);
   });
 
-  it('refuses a line that is not UTF-8 instead of repairing it', async () => {
+  it('refuses a line that is not UTF-8', async () => {
     const bytes = Buffer.from('"http://a.test/\xe9"\n"http://a.test/"\n', 'latin1');
     const { stdout } = await urlwarden(['normalize', '--json'], bytes);
     assert.equal(stdout, '{"error":"invalid_unicode"}\n{"url":"http://a.test/"}\n');
   });
 
-  it('answers while it reads, many lines, and the characters cut between two pieces are whole', async () => {
+  it('answers while it reads, and joins a character that is split between two chunks', async () => {
     const child = startUrlwarden(['normalize', '--json']);
     const line = Buffer.from('"http://a.test/é"\n');
     child.stdin.write(line.subarray(0, line.indexOf(0xc3) + 1));
@@ -82,18 +82,18 @@ describe('urlwarden normalize', () => {
     assert.equal(bytes, 50_000 * first.length);
   });
 
-  it('is quiet when nobody reads on', async () => {
+  it('a closed pipe ends it without an error', async () => {
     const child = startUrlwarden(['normalize', '--json']);
     child.stdin.on('error', () => {});
-    let complaints = '';
+    let errors = '';
     child.stderr.on('data', (chunk) => {
-      complaints += chunk;
+      errors += chunk;
     });
     child.stdin.write('"http://a.test/"\n'.repeat(100_000));
     await once(child.stdout, 'data');
     child.stdout.destroy();
     child.stdin.end('"http://a.test/"\n'.repeat(100_000));
     const [code] = await once(child, 'close');
-    assert.deepEqual([code, complaints], [0, '']);
+    assert.deepEqual([code, errors], [0, '']);
   });
 });

@@ -5,18 +5,18 @@ import { PROGRAM } from './urlwarden.ts';
 
 needs('script', 'bsdutils');
 
-/** What is typed when the terminal shows a text. */
+/** Each text is typed when the terminal shows the one before it. */
 export type Typing = readonly (readonly [shown: string, typed: string])[];
 
 export type TerminalOutcome = {
   code: number | null;
-  /** What a person sees. */
+  /** The visible text. */
   screen: string;
-  /** What the program wrote, with the orders to the terminal. */
+  /** The output with its control sequences. */
   written: string;
 };
 
-/** Runs the program on a terminal of its own. */
+/** Runs the program on a new pseudo-terminal. */
 export async function onTerminal(args: string[], typing: Typing = []): Promise<TerminalOutcome> {
   const command = [process.execPath, PROGRAM, ...args].map((arg) => `'${arg}'`).join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null']);

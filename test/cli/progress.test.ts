@@ -21,7 +21,7 @@ function shown(isTTY: boolean, columns = 200) {
   };
 }
 
-test('on a terminal the line is redrawn, ten times a second at most', () => {
+test('on a terminal the line is redrawn at most ten times a second', () => {
   const { at, end } = shown(true);
   assert.equal(at(1_000, 250), '\r\u001b[K[######------------------] 250 rows, 250/s, 25 %, 0:03 left');
   assert.equal(at(1_099, 260), '');
@@ -36,15 +36,15 @@ test('on a terminal the line is redrawn, ten times a second at most', () => {
   assert.equal(end(), '');
 });
 
-test('it fits into the line', () => {
+test('the line is cut to the width of the terminal', () => {
   assert.equal(shown(true, 20).at(1_000, 250), '\r\u001b[K[######------------');
 });
 
-test('a terminal that does not know its width has 80 columns', () => {
+test('a terminal without a known width has 80 columns', () => {
   assert.match(shown(true, 0).at(1_000, 250), /] 250 rows, 250\/s, 25 %, 0:03 left$/);
 });
 
-test('elsewhere a plain line every ten seconds', () => {
+test('without a terminal there is a plain line every ten seconds', () => {
   const { at, end } = shown(false);
   assert.equal(at(9_999, 100), '');
   assert.equal(at(10_000, 500), '500 rows, 50/s, 50 %, 0:10 left\n');

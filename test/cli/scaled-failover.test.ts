@@ -12,10 +12,10 @@ const ADA = { username: 'ada', password: 'correct horse' };
 const LAST = '/api/intel/v2/byobject/url/last';
 const URLS = 50;
 const urlOf = (i: number) => `http://192.0.2.${i}/x`;
-/** From the promotion on; the nodes look for a new primary about once a second. */
+/** Limit for each step. The nodes look for a new primary about once a second. */
 const RECOVERY_MS = 20_000;
 
-test('the primary is killed under load: nodes answer right or 503, and recover by themselves', {
+test('when the primary is killed under load, nodes answer correctly or with 503, and recover after the promotion', {
   timeout: 120_000,
 }, async (t) => {
   const { primary, standby } = await startPair(t);
@@ -29,37 +29,37 @@ test('the primary is killed under load: nodes answer right or 503, and recover b
   const nodes = await Promise.all([startServer(t, args), startServer(t, args)]);
   const headers = { authorization: `Bearer ${await tokenOf(nodes[0].url, ADA)}` };
 
-  const answers = new Map<number, number>();
+  const counts = new Map<number, number>();
   const wrong: string[] = [];
   let isStopped = false;
-  const ask = async (node: string, from: number) => {
+  const sendRequests = async (node: string, from: number) => {
     for (let i = from; !isStopped; i++) {
       const url = urlOf(i % URLS);
-      const answer = await fetch(node + LAST, { method: 'POST', headers, body: JSON.stringify({ url }) });
-      const body = (await answer.json()) as { url?: string; status?: { ts: number } };
-      answers.set(answer.status, (answers.get(answer.status) ?? 0) + 1);
-      const isRight = answer.status === 200 && body.url === url && body.status?.ts === 1_767_225_600;
-      const isRefused = answer.status === 503 && answer.headers.has('retry-after');
-      if (!isRight && !isRefused) wrong.push(`${answer.status} ${JSON.stringify(body)}`);
-      if (!isRight) await setTimeout(50);
+      const response = await fetch(node + LAST, { method: 'POST', headers, body: JSON.stringify({ url }) });
+      const body = (await response.json()) as { url?: string; status?: { ts: number } };
+      counts.set(response.status, (counts.get(response.status) ?? 0) + 1);
+      const isCorrect = response.status === 200 && body.url === url && body.status?.ts === 1_767_225_600;
+      const isRefused = response.status === 503 && response.headers.has('retry-after');
+      if (!isCorrect && !isRefused) wrong.push(`${response.status} ${JSON.stringify(body)}`);
+      if (!isCorrect) await setTimeout(50);
     }
   };
-  const asking = nodes.flatMap(({ url }) => [ask(url, 0), ask(url, 17), ask(url, 31)]);
-  const until = async (isSo: () => boolean, what: string) => {
-    for (const givesUpAt = Date.now() + RECOVERY_MS; !isSo(); await setTimeout(50)) {
-      assert.ok(Date.now() < givesUpAt, `${what}: not in time; ${JSON.stringify([...answers])}`);
+  const clients = nodes.flatMap(({ url }) => [sendRequests(url, 0), sendRequests(url, 17), sendRequests(url, 31)]);
+  const until = async (isTrue: () => boolean, what: string) => {
+    for (const deadlineMs = Date.now() + RECOVERY_MS; !isTrue(); await setTimeout(50)) {
+      assert.ok(Date.now() < deadlineMs, `${what}: not in time; ${JSON.stringify([...counts])}`);
     }
   };
-  await until(() => (answers.get(200) ?? 0) > 200, 'there is load');
+  await until(() => (counts.get(200) ?? 0) > 200, 'load');
   await primary.stop('SIGQUIT');
-  await until(() => (answers.get(503) ?? 0) > 0, 'the loss shows');
+  await until(() => (counts.get(503) ?? 0) > 0, 'requests fail');
   await promote(standby);
-  const before = answers.get(200) ?? 0;
-  await until(() => (answers.get(200) ?? 0) > before + 200, 'the nodes answer again');
+  const before = counts.get(200) ?? 0;
+  await until(() => (counts.get(200) ?? 0) > before + 200, 'recovery');
   isStopped = true;
-  await Promise.all(asking);
+  await Promise.all(clients);
   assert.deepEqual(wrong, []);
-  // Both, and what is written too: an account that is made now can log in at either.
+  // Writes work again too: a new account can log in at both nodes.
   assert.equal((await urlwarden(['account', 'add', 'bob', ...data], ADA.password)).code, 0);
   for (const { url } of nodes) assert.ok(await tokenOf(url, { ...ADA, username: 'bob' }));
 });

@@ -11,7 +11,7 @@ import { urlwarden } from './urlwarden.ts';
 const ADA = { username: 'ada', password: 'correct horse' };
 const LAST = '/api/intel/v2/byobject/url/last';
 
-/** Nodes on one database and one Redis, with one account whose tier has these limits. */
+/** Starts nodes on one database and one Redis, with one account that has these limits. */
 async function startNodes(t: TestContext, count: number, limits: string[]) {
   const databaseUrl = await temporaryDatabase(t);
   const data = ['--database-url', databaseUrl];
@@ -27,56 +27,56 @@ async function startNodes(t: TestContext, count: number, limits: string[]) {
 
 const UNLIMITED = ['--rl-qps', '1000000', '--rl-qpm', '1000000', '--rl-qph', '1000000'];
 
-test('of 20,000 requests to three nodes exactly the 1,000 that are left are let in', async (t) => {
+test('with 1,000 queries left, exactly 1,000 of 20,000 requests to three nodes are accepted', async (t) => {
   const { nodes, data } = await startNodes(t, 3, ['--qms', '1000', '--qmh', '1000', ...UNLIMITED]);
   const token = await tokenOf(nodes[0].url, ADA);
   const agent = new Agent({ keepAlive: true, maxSockets: 100 });
   t.after(() => agent.destroy());
   const body = JSON.stringify({ url: 'http://192.0.2.1/unknown' });
-  const ask = (url: string) =>
+  const send = (url: string) =>
     new Promise<number>((resolve, reject) => {
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-      const question = request(url + LAST, { method: 'POST', agent, headers }, (answer) => {
-        answer.resume();
-        answer.on('end', () => resolve(answer.statusCode ?? 0));
+      const sent = request(url + LAST, { method: 'POST', agent, headers }, (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode ?? 0));
       });
-      question.on('error', reject);
-      question.end(body);
+      sent.on('error', reject);
+      sent.end(body);
     });
-  const asked = Array.from({ length: 20_000 }, (_, i) => ask(nodes[i % nodes.length]?.url ?? ''));
-  const statuses = Map.groupBy(await Promise.all(asked), (status) => status);
+  const requests = Array.from({ length: 20_000 }, (_, i) => send(nodes[i % nodes.length]?.url ?? ''));
+  const statuses = Map.groupBy(await Promise.all(requests), (status) => status);
   assert.deepEqual([...statuses].map(([status, all]) => [status, all.length]).sort(), [
     [404, 1_000],
     [429, 19_000],
   ]);
-  // The nodes write down what they counted when they stop; an operator sees the sum.
+  // The nodes store their counts when they stop; `account show` prints the sum.
   await Promise.all(nodes.map((node) => node.stop('SIGTERM')));
   const shown = JSON.parse((await urlwarden(['account', 'show', 'ada', '--json', ...data])).stdout);
   assert.equal(shown.usage.month, 1_000);
 });
 
-test('nodes that start at once on an empty database make one first account and one key', async (t) => {
+test('nodes that start together on an empty database create one first account', async (t) => {
   const databaseUrl = await makeDatabase();
   const args = ['--database-url', databaseUrl, '--data', temporaryFolder(t)];
   const nodes = await Promise.all([1, 2, 3].map(() => startServer(t, args)));
-  const told = nodes.filter((node) => node.stdout().includes('Password:'));
-  assert.equal(told.length, 1);
+  const withPassword = nodes.filter((node) => node.stdout().includes('Password:'));
+  assert.equal(withPassword.length, 1);
   assert.match(nodes[0]?.stdout() ?? '', /Data: PostgreSQL 127\.0\.0\.1:\d+\/urlwarden_test_\w+\n/);
   assert.ok(nodes.every((node) => !node.stdout().includes('postgres@')));
   const accounts = JSON.parse((await urlwarden(['account', 'list', '--json', '--database-url', databaseUrl])).stdout);
   assert.equal(accounts.length, 1);
 });
 
-test('a token of one node is good at the other, and void there within five seconds of a revocation', async (t) => {
+test('a token of one node is valid on the other, and refused there within five seconds of its revocation', async (t) => {
   const { nodes, data } = await startNodes(t, 2, ['--qms', '1000', '--qmh', '1000', ...UNLIMITED]);
   const [first, second] = nodes;
   const headers = { authorization: `Bearer ${await tokenOf(first.url, ADA)}` };
   const status = async () => (await fetch(`${second?.url}/api/intel/v1/limits`, { headers })).status;
   assert.equal(await status(), 200);
   assert.equal((await urlwarden(['account', 'revoke', 'ada', ...data])).code, 0);
-  const givesUpAt = Date.now() + 5_000;
+  const deadlineMs = Date.now() + 5_000;
   while ((await status()) !== 401) {
-    assert.ok(Date.now() < givesUpAt, 'still valid after five seconds');
+    assert.ok(Date.now() < deadlineMs, 'still valid after five seconds');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 });

@@ -8,11 +8,11 @@ import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startUrlwarden, urlwarden } from './urlwarden.ts';
 
-test('serve fetches its feeds, tells how they are, and calls a download off when it is stopped', async (t) => {
-  const slowAsked = Promise.withResolvers<void>(); // the last one: those before it are done
+test('serve fetches its feeds, reports their states, and aborts a download when it stops', async (t) => {
+  const slowRequested = Promise.withResolvers<void>(); // fetched last, so the others are done
   const publisher = createServer((request, response) => {
     if (request.url === '/list') response.end('http://192.0.2.1/a\n');
-    else response.write('http://192.0.2.1/b\n', () => slowAsked.resolve()); // and never an end
+    else response.write('http://192.0.2.1/b\n', () => slowRequested.resolve()); // never ends
   }).listen(0, '127.0.0.1');
   await once(publisher, 'listening');
   t.after(() => {
@@ -30,7 +30,7 @@ test('serve fetches its feeds, tells how they are, and calls a download off when
   const child = startUrlwarden(['serve', ...flags]);
   t.after(() => child.kill('SIGKILL'));
   const output = await linesUntil(child.stdout, /Metrics: /);
-  await slowAsked.promise;
+  await slowRequested.promise;
   const url = /answers on (\S+)/.exec(output)?.[1];
   const metricsUrl = /Metrics: (\S+)/.exec(output)?.[1];
   assert.ok(url && metricsUrl);
@@ -47,11 +47,11 @@ test('serve fetches its feeds, tells how they are, and calls a download off when
   child.kill('SIGTERM');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
   const { nextRunTs, failures, lastError } = (await control.feed('slow')) ?? assert.fail();
-  assert.deepEqual([nextRunTs, failures, lastError], [2, 0, null], 'it is due at the next start');
-  assert.equal(await control.leaseFeed('slow', 'next', { nowTs: 1, untilTs: 2 }), true, 'its lease was given back');
+  assert.deepEqual([nextRunTs, failures, lastError], [2, 0, null], 'the feed is due at the next start');
+  assert.equal(await control.leaseFeed('slow', 'next', { nowTs: 1, untilTs: 2 }), true, 'its lease was released');
 });
 
-test('serve says what is wrong with the table of networks', async (t) => {
+test('serve reports a missing table of networks', async (t) => {
   const flags = ['--port', '0', '--metrics-port', 'off', '--data', temporaryFolder(t)];
   const { code, stderr } = await urlwarden(['serve', ...flags, '--asn-db', '/nowhere.mmdb']);
   assert.equal(code, 1);
@@ -64,5 +64,5 @@ async function linesUntil(stream: AsyncIterable<Buffer>, wanted: RegExp): Promis
     text += chunk;
     if (wanted.test(text)) return text;
   }
-  throw new Error(`it ended before it was ready: ${text}`);
+  throw new Error(`the server ended before it was ready: ${text}`);
 }

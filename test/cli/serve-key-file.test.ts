@@ -10,7 +10,7 @@ import { urlwarden } from './urlwarden.ts';
 
 const DEMO = { username: 'demo@example.com', password: 'demo' };
 
-test('serve --signing-key-file signs with its first secret and believes all of them', async (t) => {
+test('serve --signing-key-file signs with the first secret of the file and accepts tokens of all of them', async (t) => {
   const folder = temporaryFolder(t);
   const [older, newer] = [randomBytes(32), randomBytes(32)];
   const file = join(folder, 'keys');
@@ -31,14 +31,14 @@ test('serve --signing-key-file signs with its first secret and believes all of t
   assert.equal(await limits(two.url, token), 200);
   await urlwarden(['key', 'rotate', '--now', '--data', join(folder, 'demo')]);
   await jwtVerify(await tokenOf(two.url, DEMO), newer);
-  assert.equal(await limits(two.url, token), 200, 'keys in the store are another matter');
+  assert.equal(await limits(two.url, token), 200, 'rotating the keys in the store has no effect');
   await two.stop('SIGTERM');
 
   const three = await serveWith(newer);
   assert.equal(await limits(three.url, token), 401);
 });
 
-test('serve refuses keys that others can read', async (t) => {
+test('serve refuses a key file that other users can read', async (t) => {
   const file = join(temporaryFolder(t), 'keys');
   writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o644 });
   const args = ['serve', '--port', '0', '--metrics-port', 'off', '--data', temporaryFolder(t)];

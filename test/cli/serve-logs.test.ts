@@ -13,7 +13,7 @@ const ADA = { username: 'ada@example.com', password: 'adas-Own-secret-7341' };
 const WRONG = 'a-Wrong-secret-9127';
 const BASIC = Buffer.from(`ada:${WRONG}`).toString('base64');
 
-test('nothing secret is logged or printed, whatever goes wrong, at the level that tells most', async (t) => {
+test('no secret is logged or printed at the level debug, even when requests fail', async (t) => {
   const folder = temporaryFolder(t);
   const dataDir = join(folder, 'data');
   const secret = randomBytes(32);
@@ -29,14 +29,14 @@ test('nothing secret is logged or printed, whatever goes wrong, at the level tha
   const paths = ROUTES.map(({ endpoint: { method, path } }) => ({ method, path: path.replace(':id', '1') }));
   const authorizations = [`Bearer ${token}`, `Bearer ${token}x`, `Basic ${BASIC}`, WRONG, ''];
   const bodies = [JSON.stringify({ ...ADA, realm: 'intel', url: 'x', ip: WRONG }), `{"password":"${WRONG}`, WRONG];
-  const askAll = async () => {
+  const sendAll = async () => {
     const statuses = new Set<number>();
     for (const { method, path } of paths) {
       for (const authorization of authorizations) {
         for (const body of method === 'POST' ? bodies : [null]) {
-          const answer = await fetch(`${url}${path}?token=${token}`, { method, headers: { authorization }, body });
-          statuses.add(answer.status);
-          await answer.arrayBuffer();
+          const response = await fetch(`${url}${path}?token=${token}`, { method, headers: { authorization }, body });
+          statuses.add(response.status);
+          await response.arrayBuffer();
         }
       }
     }
@@ -44,12 +44,12 @@ test('nothing secret is logged or printed, whatever goes wrong, at the level tha
     await logIn(url, { ...ADA, password: WRONG });
     return statuses;
   };
-  await askAll();
+  await sendAll();
   await fetch(`${url}/api/v1/login`, { method: 'POST', body: WRONG.repeat(5_000) });
   for (const name of ['intelligence.db', 'control.db']) renameSync(join(dataDir, name), join(folder, name));
   await until(() => server.stderr().includes('accounts could not be read again'));
-  const statuses = await askAll();
-  assert.ok(statuses.has(503), 'an error was forced');
+  const statuses = await sendAll();
+  assert.ok(statuses.has(503), 'a store error occurred');
   for (const name of ['intelligence.db', 'control.db']) renameSync(join(folder, name), join(dataDir, name));
   const metrics = await (await fetch(/^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '')).text();
   assert.equal(await server.stop('SIGTERM'), 0);
@@ -77,7 +77,7 @@ test('nothing secret is logged or printed, whatever goes wrong, at the level tha
   for (const [name, text] of Object.entries(secrets)) assert.ok(text !== '' && !written.includes(text), name);
 });
 
-test('the first password is in its file and nowhere else', async (t) => {
+test('the password of the first account is only in its file', async (t) => {
   const dataDir = temporaryFolder(t);
   const server = await startServer(t, ['--data', dataDir, '--log-level', 'debug']);
   const password = readFileSync(join(dataDir, 'operator-password'), 'utf8').trim();

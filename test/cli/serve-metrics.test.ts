@@ -8,7 +8,7 @@ import { urlwarden } from './urlwarden.ts';
 
 const DEMO = { username: 'demo@example.com', password: 'demo' };
 
-test('serve has metrics on a port of their own', async (t) => {
+test('serve has metrics on a separate port', async (t) => {
   const args = ['--demo', '--data', temporaryFolder(t), '--metrics-port', '0'];
   const { url, stdout, stop } = await startServer(t, args);
   const metricsUrl = /^Metrics: (\S+)$/m.exec(stdout())?.[1] ?? '';
@@ -30,7 +30,7 @@ test('serve has metrics on a port of their own', async (t) => {
   assert.equal(await stop('SIGTERM'), 0);
 });
 
-test('serve says what to do when the port of the metrics is taken', async (t) => {
+test('serve suggests another port when the port of the metrics is in use', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());
   await once(other, 'listening');

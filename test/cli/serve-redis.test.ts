@@ -5,17 +5,17 @@ import { startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { logIn, type RunningServer, startServer, tokenOf } from './server.ts';
 
-/** A URL that nobody knows: the query is answered, and counts. */
-const ANSWERED = 404;
+/** The URL is unknown; the query is accepted and counted. */
+const ACCEPTED = 404;
 const DEMO = { username: 'demo@example.com', password: 'demo' };
 
-test('servers with one Redis count queries and failed logins together; without it each by itself', async (t) => {
+test('servers that share a Redis count queries and failed logins together; while it is down, each counts alone', async (t) => {
   const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });
   t.after(() => redis.stop());
   const url = `redis://:hunter2@127.0.0.1:${redis.port}`;
   const [a, b] = await startTwo(t, url, 'local');
   const authorization = `Bearer ${await tokenOf(a.url, DEMO)}`;
-  for (const node of [a, b, a]) assert.equal((await query(node, authorization)).status, ANSWERED);
+  for (const node of [a, b, a]) assert.equal((await query(node, authorization)).status, ACCEPTED);
   for (const node of [a, b]) assert.equal(await queriesToday(node, authorization), 3);
   assert.equal((await readiness(a)).limits, 'shared');
 
@@ -23,7 +23,7 @@ test('servers with one Redis count queries and failed logins together; without i
   assert.equal((await logIn(b.url, { ...DEMO, username: 'bob' })).status, 429);
 
   await redis.stop('SIGKILL');
-  for (let i = 0; i < 3; i++) assert.equal((await query(a, authorization)).status, ANSWERED);
+  for (let i = 0; i < 3; i++) assert.equal((await query(a, authorization)).status, ACCEPTED);
   assert.equal(await queriesToday(a, authorization), 6);
   assert.equal((await readiness(a)).limits, 'local');
   const text = await (await fetch(/^Metrics: (\S+)$/m.exec(a.stdout())?.[1] ?? '')).text();
@@ -40,16 +40,16 @@ test('servers with one Redis count queries and failed logins together; without i
   assert.doesNotMatch(a.stderr(), /hunter2|"level":50/);
 });
 
-test('refuse: without Redis there is 503 and a time to come again, and one line in the log', async (t) => {
+test('with refuse, queries get 503 with Retry-After while Redis is down, and one line is logged', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop());
   const [a] = await startTwo(t, redis.url, 'refuse');
   const authorization = `Bearer ${await tokenOf(a.url, DEMO)}`;
-  assert.equal((await query(a, authorization)).status, ANSWERED);
+  assert.equal((await query(a, authorization)).status, ACCEPTED);
   await redis.stop('SIGKILL');
   for (let i = 0; i < 5; i++) {
-    const answer = await query(a, authorization);
-    assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '1']);
+    const response = await query(a, authorization);
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '1']);
   }
   assert.equal((await fetch(`${a.url}/readyz`)).status, 503);
   assert.equal((await fetch(`${a.url}/healthz`)).status, 200);
@@ -58,7 +58,7 @@ test('refuse: without Redis there is 503 and a time to come again, and one line 
   assert.equal(a.stderr().match(/"level":[45]0/g)?.length, 1, a.stderr());
 });
 
-test('a Redis that refuses the password is told in the log, without the password', async (t) => {
+test('a wrong Redis password is logged as an error without the password', async (t) => {
   const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });
   t.after(() => redis.stop());
   const url = `redis://:hunter3@127.0.0.1:${redis.port}`;
@@ -68,7 +68,7 @@ test('a Redis that refuses the password is told in the log, without the password
   assert.doesNotMatch(server.stderr(), /hunter/);
 });
 
-/** On one data folder: the same accounts, as nodes on one database have them. */
+/** Starts both on one data folder, so that they have the same accounts. */
 async function startTwo(t: TestContext, redisUrl: string, whenDown: string): Promise<[RunningServer, RunningServer]> {
   const dataDir = temporaryFolder(t);
   const start = () =>
@@ -85,8 +85,8 @@ function query(server: RunningServer, authorization: string): Promise<Response> 
 }
 
 async function queriesToday(server: RunningServer, authorization: string): Promise<number> {
-  const answer = await fetch(`${server.url}/api/intel/v1/limits`, { headers: { authorization } });
-  return ((await answer.json()) as { current: { qpd: number } }).current.qpd;
+  const response = await fetch(`${server.url}/api/intel/v1/limits`, { headers: { authorization } });
+  return ((await response.json()) as { current: { qpd: number } }).current.qpd;
 }
 
 async function readiness(server: RunningServer): Promise<{ limits?: string }> {

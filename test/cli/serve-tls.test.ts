@@ -9,17 +9,17 @@ import { makeTlsPair, type TlsFiles } from '../tls-pair.ts';
 import { startServer } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
-/** A new connection that trusts exactly this certificate. */
+/** The status of a request on a new connection that trusts only this certificate. */
 const status = (url: string, { cert }: TlsFiles) =>
   new Promise<number | undefined>((resolve, reject) => {
     const options = { ca: cert, agent: false as const, servername: 'localhost' };
-    get(`${url}/healthz`, options, (answer) => answer.resume().on('end', () => resolve(answer.statusCode))).on(
+    get(`${url}/healthz`, options, (response) => response.resume().on('end', () => resolve(response.statusCode))).on(
       'error',
       reject,
     );
   });
 
-test('serve --tls-cert --tls-key answers over HTTPS, and reads both again on SIGHUP', async (t) => {
+test('serve --tls-cert --tls-key answers over HTTPS, and reloads both files on SIGHUP', async (t) => {
   const folder = temporaryFolder(t);
   const [first, second] = [makeTlsPair(folder, 'first'), makeTlsPair(folder, 'second')];
   const [cert, key] = [join(folder, 'in-use.crt'), join(folder, 'in-use.key')];
@@ -46,7 +46,7 @@ test('serve --tls-cert --tls-key answers over HTTPS, and reads both again on SIG
   assert.equal(await stop('SIGTERM'), 0);
 });
 
-test('serve says what is wrong with certificate and key', async (t) => {
+test('serve reports a certificate without its key', async (t) => {
   const folder = temporaryFolder(t);
   const [first, second] = [makeTlsPair(folder, 'first'), makeTlsPair(folder, 'second')];
   const serve = (...args: string[]) => urlwarden(['serve', '--port', '0', '--metrics-port', 'off', ...args]);

@@ -10,51 +10,51 @@ import { urlwarden } from './urlwarden.ts';
 
 const DEMO = { username: 'demo@example.com', password: 'demo' };
 
-test('serve --demo answers, in a folder of its own, and closes clean on SIGTERM', async (t) => {
+test('serve --demo answers from the folder DIR/demo, and checkpoints its databases on SIGTERM', async (t) => {
   const dataDir = temporaryFolder(t);
   const { url, stop } = await startServer(t, ['--demo', '--data', dataDir]);
-  const answer = await ask(url, DEMO, 'last', { url: 'http://203.0.113.7/bin.sh' });
-  assert.equal(((await answer.json()) as { status: { status: string } }).status.status, 'online');
+  const response = await query(url, DEMO, 'last', { url: 'http://203.0.113.7/bin.sh' });
+  assert.equal(((await response.json()) as { status: { status: string } }).status.status, 'online');
   assert.deepEqual(readdirSync(dataDir), ['demo']);
 
   assert.equal(await stop('SIGTERM'), 0);
-  const left = readdirSync(join(dataDir, 'demo'));
-  assert.deepEqual(left, ['control.db', 'intelligence.db'], 'the logs are folded back into the databases');
+  const files = readdirSync(join(dataDir, 'demo'));
+  assert.deepEqual(files, ['control.db', 'intelligence.db'], 'the write-ahead logs are checkpointed');
 });
 
-test('serve --demo started again keeps its data as it is', async (t) => {
+test('a second start of serve --demo keeps the data', async (t) => {
   const dataDir = temporaryFolder(t);
-  const answers: unknown[] = [];
+  const results: unknown[] = [];
   for (const _ of [1, 2]) {
     const { url, stdout, stop } = await startServer(t, ['--demo', '--data', dataDir]);
     assert.match(stdout(), /^Account: demo@example\.com\nPassword: demo$/m);
-    answers.push(await (await ask(url, DEMO, 'search', { ip: '0.0.0.0/0' })).text());
+    results.push(await (await query(url, DEMO, 'search', { ip: '0.0.0.0/0' })).text());
     await stop('SIGINT');
   }
-  assert.equal(answers[0], answers[1]);
+  assert.equal(results[0], results[1]);
 });
 
-test('serve starts empty and ready, with an operator whose password only its owner can read, once', async (t) => {
-  const dataDir = join(temporaryFolder(t), 'made', 'here');
+test('the first start creates an account operator, whose password is in a file that only its owner can read', async (t) => {
+  const dataDir = join(temporaryFolder(t), 'new', 'folder');
   const { url, stdout, stop } = await startServer(t, ['--data', dataDir]);
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
   const file = join(dataDir, 'operator-password');
   assert.equal(statSync(file).mode & 0o777, 0o600);
   const password = readFileSync(file, 'utf8').trim();
   assert.ok(password.length >= 20 && !stdout().includes(password) && stdout().includes(file));
-  assert.equal((await ask(url, { username: 'operator', password }, 'search', { ip: '0.0.0.0/0' })).status, 404);
+  assert.equal((await query(url, { username: 'operator', password }, 'search', { ip: '0.0.0.0/0' })).status, 404);
   await stop('SIGTERM');
   const again = await startServer(t, ['--data', dataDir]);
   assert.ok(!again.stdout().includes('Password'));
 });
 
-test('serve --demo answers on loopback only', async () => {
+test('serve --demo refuses a host that is not loopback', async () => {
   const { code, stderr } = await urlwarden(['serve', '--demo', '--host', '0.0.0.0']);
   assert.equal(code, 2);
   assert.match(stderr, /loopback/);
 });
 
-test('serve says what to do when the port is taken', async (t) => {
+test('serve suggests another port when the port is in use', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());
   await once(other, 'listening');
@@ -74,13 +74,13 @@ test('serve says what to do when the port is taken', async (t) => {
   );
 });
 
-test('serve says what is wrong with the data folder', async () => {
+test('serve reports a data folder that cannot be created', async () => {
   const { code, stderr } = await urlwarden(['serve', '--data', '/dev/null/data']);
   assert.equal(code, 1);
   assert.match(stderr, /^The data folder \/dev\/null\/data cannot be created: /);
 });
 
-test('serve reports all faulty settings and where to read on', async () => {
+test('serve reports all invalid settings together and refers to --help', async () => {
   const { code, stderr } = await urlwarden(['serve', '--port', 'x', '--host', 'nowhere', '--wat']);
   assert.equal(code, 2);
   assert.deepEqual(
@@ -89,7 +89,7 @@ test('serve reports all faulty settings and where to read on', async () => {
   );
 });
 
-async function ask(url: string, account: typeof DEMO, what: string, question: object): Promise<Response> {
+async function query(url: string, account: typeof DEMO, what: string, body: object): Promise<Response> {
   const headers = { authorization: `Bearer ${await tokenOf(url, account)}` };
-  return fetch(`${url}/api/intel/v2/byobject/url/${what}`, { method: 'POST', headers, body: JSON.stringify(question) });
+  return fetch(`${url}/api/intel/v2/byobject/url/${what}`, { method: 'POST', headers, body: JSON.stringify(body) });
 }

@@ -6,36 +6,36 @@ import { startUrlwarden } from './urlwarden.ts';
 export type RunningServer = {
   url: string;
   child: ChildProcess;
-  /** All that it has written so far. */
+  /** The output so far. */
   stdout(): string;
   stderr(): string;
-  /** Sends the signal, waits for the end, gives the exit code. */
+  /** Sends the signal, waits for the process to end, and returns its exit code. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 };
 
-/** A server as a person starts it, on any free port; metrics are off unless the arguments say otherwise. */
+/** Starts `urlwarden serve` on any free port. Metrics are off unless the arguments have --metrics-port. */
 export async function startServer(t: TestContext, args: string[]): Promise<RunningServer> {
   const metrics = args.includes('--metrics-port') ? [] : ['--metrics-port', 'off'];
   const child = startUrlwarden(['serve', '--port', '0', ...metrics, ...args]);
   t.after(() => child.kill('SIGKILL'));
   const closed = once(child, 'close');
-  const written = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   child.stderr.on('data', (chunk) => {
-    written.stderr += chunk;
+    output.stderr += chunk;
   });
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (chunk) => {
-      written.stdout += chunk;
-      const found = /answers on (\S+)\n/.exec(written.stdout)?.[1];
+      output.stdout += chunk;
+      const found = /answers on (\S+)\n/.exec(output.stdout)?.[1];
       if (found !== undefined) resolve(found);
     });
-    child.on('exit', () => reject(new Error(`it ended before it listened: ${written.stderr}`)));
+    child.on('exit', () => reject(new Error(`the server ended before it listened: ${output.stderr}`)));
   });
   return {
     url,
     child,
-    stdout: () => written.stdout,
-    stderr: () => written.stderr,
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
     async stop(signal) {
       child.kill(signal);
       const [code] = await closed;

@@ -5,10 +5,10 @@ export const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.me
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };
 
-/** Runs the program as a person types it. */
+/** Runs the program with these arguments. */
 export async function urlwarden(args: string[], stdin: string | Buffer = ''): Promise<Outcome> {
   const child = spawn(process.execPath, [PROGRAM, ...args]);
-  child.stdin.on('error', () => {}); // a program that needs no input may be gone before it is written
+  child.stdin.on('error', () => {}); // the program may exit before it reads its input
   child.stdin.end(stdin);
   const [code, stdout, stderr] = await Promise.all([
     new Promise<number | null>((resolve) => child.on('close', resolve)),
