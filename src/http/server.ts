@@ -59,17 +59,16 @@ export function buildServer(
 ): FastifyInstance {
   const { logger = false, tls, metrics, trustedProxies = [], ...given } = options;
   const times = { ...DEFAULT_TIMES, ...given };
-  const nodes: NodeServer[] = [];
+  let node: NodeServer | undefined;
   const app = fastify({
     logger,
     logController: new LogController({ disableRequestLogging: true }),
     serverFactory: (handler) => {
-      const node = createNodeServer(batchRequests(handler), times, {
+      node = createNodeServer(batchRequests(handler), times, {
         tls,
         onUnreadable: metrics?.unreadable,
         onAborted: metrics?.aborted,
       });
-      nodes.push(node);
       return node.server;
     },
     clientErrorHandler: () => {}, // `connection.ts` answers; Fastify's own handler would destroy the socket first
@@ -91,13 +90,11 @@ export function buildServer(
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
   app.addHook('onRequest', refuseUnknownPath);
-  app.addHook('preClose', async () => {
-    for (const node of nodes) node.closeWhenAnswered();
-  });
+  app.addHook('preClose', async () => node?.closeWhenAnswered());
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
-  nodeServers.set(app, nodes);
+  if (node !== undefined) nodeServers.set(app, node);
   app.decorateRequest('caller', null);
   for (const route of [...routes, openapiRoute(routes)]) addRoute(app, route, services, times, metrics);
   return app;
@@ -195,12 +192,12 @@ function answerErrors(app: FastifyInstance, metrics: Metrics | undefined): void 
   });
 }
 
-/** The Node servers of an instance. Fastify creates one for each address of a host name, such as localhost. */
-const nodeServers = new WeakMap<FastifyInstance, readonly NodeServer[]>();
+/** The Node server of an instance. With a `serverFactory` Fastify has only one, also for a host with several addresses. */
+const nodeServers = new WeakMap<FastifyInstance, NodeServer>();
 
 /** Replaces certificate and key for new connections. Only for a server that was built with `tls`. */
 export function setTlsPair(app: FastifyInstance, pair: TlsPair): void {
-  for (const node of nodeServers.get(app) ?? []) node.setTlsPair(pair);
+  nodeServers.get(app)?.setTlsPair(pair);
 }
 
 /**
@@ -208,15 +205,9 @@ export function setTlsPair(app: FastifyInstance, pair: TlsPair): void {
  * connections are destroyed, so that their clients see an error and not a complete response.
  */
 export async function closeServer(app: FastifyInstance, graceMs: number): Promise<void> {
-  const nodes = nodeServers.get(app) ?? [];
-  const destroyConnections = () => {
-    for (const node of nodes) node.destroyConnections();
-  };
-  const timer = setTimeout(destroyConnections, graceMs);
-  // Fastify closes the other servers only after the first one, and does not wait for them.
-  const others = nodes.map(({ server }) => server).filter((server) => server !== app.server && server.listening);
+  const timer = setTimeout(() => nodeServers.get(app)?.destroyConnections(), graceMs);
   try {
-    await Promise.all([app.close(), ...others.map((server) => new Promise((resolve) => server.close(resolve)))]);
+    await app.close();
   } finally {
     clearTimeout(timer);
   }
