@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
 import type { TSchema } from 'typebox';
 import { AppError } from '../core/errors.ts';
@@ -5,12 +6,21 @@ import { AppError } from '../core/errors.ts';
 export const MAX_BODY_BYTES = 64 * 1024;
 
 /**
- * Every body is parsed as JSON: clients send any content type (`curl -d`), or none. Fastify would refuse a malformed
- * content type.
+ * The last step before the body is read. Every body is parsed as JSON: clients send any content type (`curl -d`), or none,
+ * and Fastify would refuse a malformed one.
  */
-export function anyContentType(request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
-  request.raw.headers['content-type'] = 'application/json';
+export function prepareBody({ raw }: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  raw.headers['content-type'] = 'application/json';
+  if (raw.headers.expect !== undefined && isWanted(raw)) reply.raw.writeContinue();
   done();
+}
+
+/**
+ * Whether a client that sent `Expect: 100-continue` should send the body (RFC 9110 §10.1.1). A client that is refused for
+ * its head gets no 100: it would send the body, which could then be read as the next request.
+ */
+function isWanted({ headers, httpVersion }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && !(Number(headers['content-length']) > MAX_BODY_BYTES);
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });

@@ -93,11 +93,14 @@ export function createNodeServer(
       newestOf.delete(socket);
     });
   });
-  server.on('request', (request, response) => {
+  const onRequest: RequestListener = (request, response) => {
     newestOf.set(request.socket, { request, response });
     if (hasOneHost(request)) return handler(request, response);
     refuseRequest(response, new AppError('bad_request', 'The request must have exactly one Host header'));
-  });
+  };
+  server.on('request', onRequest);
+  // `prepareBody` sends the 100 when the body is about to be read. Without it Node closes the connection after the response.
+  server.on('checkContinue', onRequest);
   server.on('checkExpectation', (request, response) => {
     newestOf.set(request.socket, { request, response });
     refuseRequest(response, new AppError('expectation_failed', 'The only supported expectation is 100-continue'));
@@ -169,6 +172,7 @@ export function answerError(response: ServerResponse, error: unknown): void {
 export function closeAfterBody(response: ServerResponse): void {
   const { req: request } = response;
   if (request.complete || response.shouldKeepAlive || response.hasHeader('connection')) return;
+  if (request.headers.expect !== undefined) return; // the client waits for a 100 and sends no body
   const close = () => request.socket.destroySoon();
   response.shouldKeepAlive = true;
   response.removeHeader('connection');

@@ -11,7 +11,7 @@ import {
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordResponse } from '../metrics/metrics.ts';
 import { type Authenticate, authenticateHook } from './authenticate.ts';
-import { anyContentType, MAX_BODY_BYTES, parseJson, validationMessage } from './body.ts';
+import { MAX_BODY_BYTES, parseJson, prepareBody, validationMessage } from './body.ts';
 import {
   answerError,
   type ConnectionTimes,
@@ -115,7 +115,7 @@ function addRoute(
     : [];
   const onRequest: onRequestHookHandler[] = [...checkPath];
   if (access !== 'open') onRequest.push(authenticateHook(authenticate, access));
-  if (body) onRequest.push(anyContentType);
+  if (body) onRequest.push(prepareBody);
   app.route({
     method,
     url,
@@ -186,7 +186,10 @@ function answerErrors(app: FastifyInstance, metrics: Metrics | undefined): void 
     // Fastify sets `Connection: close` after a body that it refused. Node discards the rest of the body. If the
     // connection closed before that, the client could lose the response. A `close` on the raw response is set by a
     // server that shuts down, and stays.
-    if (reply.hasHeader('connection') && !reply.raw.hasHeader('connection')) reply.removeHeader('connection');
+    const isBodyComing = request.raw.headers.expect === undefined;
+    if (isBodyComing && reply.hasHeader('connection') && !reply.raw.hasHeader('connection')) {
+      reply.removeHeader('connection');
+    }
     closeAfterBody(reply.raw);
     return reply.code(status).headers(headers).send(body);
   });

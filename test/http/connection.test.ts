@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
+import { AppError } from '../../src/core/errors.ts';
 import type { ConnectionTimes } from '../../src/http/connection.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
@@ -105,6 +106,26 @@ describe('below Fastify', () => {
     assert.equal(first, 'HTTP/1.1 100 Continue');
     assertError(parseAnswers(rest.join('\r\n\r\n'))[0] as never, 400);
   });
+
+  const EXPECTING: [what: string, path: string, length: number, status: number][] = [
+    ['without a token', `${BASE}/last`, 2, 401],
+    ['for an unknown path', '/nope', 2, 404],
+    ['with the wrong method', `${BASE}/1/statuses`, 2, 405],
+    ['for a body that is too long', '/api/v1/login', 65_537, 413],
+  ];
+  for (const [what, path, length, status] of EXPECTING) {
+    test(`Expect: 100-continue ${what} gets ${status} without 100, and the connection is closed`, async (t) => {
+      const authenticate = () => {
+        throw new AppError('unauthorized', 'no token');
+      };
+      const { port } = await serve(t, { services: { store: stubStore({}), authenticate } });
+      const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
+      const [answer, ...others] = parseAnswers((await exchange(port, head)).text);
+      assertError(answer as never, status);
+      assert.equal(answer?.headers.connection, 'close');
+      assert.deepEqual(others, []);
+    });
+  }
 });
 
 describe('a request that does not arrive whole', () => {
