@@ -211,7 +211,7 @@ describe('openUrl and hostile targets', () => {
     });
     const at = (path: string) => `https://localhost:${(server.address() as AddressInfo).port}${path}`;
     assert.equal(await fetchText(at('/same')), 'there');
-    await assert.rejects(fetchText(at('/')), /without encryption, which is not followed/);
+    await assert.rejects(fetchText(at('/')), /redirects from https to http, which is not followed/);
     assert.equal(plain.seen.length, 0);
   });
 
