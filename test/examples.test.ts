@@ -52,7 +52,7 @@ test('check-proxy-log', async (t) => {
     assert.equal(`${stdout}`, log(`offline\tAgentTesla\t${squid(OFFLINE)}`));
   });
 
-  await t.test('asks for a URL once and gives up when the limit of the month is reached', async () => {
+  await t.test('looks up a URL once and stops when the monthly limit is reached', async () => {
     const variables = await accountWith(demo, 'two-a-month', TWO_A_MONTH);
     const twenty = Array.from({ length: 20 }, (_, i) => squid(i % 2 === 0 ? ONLINE : OFFLINE));
     const enough = await check(log(...twenty), variables);
@@ -240,7 +240,7 @@ test('enrich-siem-event', async (t) => {
     assert.deepEqual(stdout, others);
   });
 
-  await t.test('passes all events on when the server is away or the password is wrong', async () => {
+  await t.test('passes all events on when the server is down or the password is wrong', async () => {
     const events = Buffer.from(log(...Array(50).fill(event(ONLINE))));
     const away = await enrich(events, { WARDEN_URL: await deadUrl() });
     assert.deepEqual([away.code, away.stdout], [1, events]);

@@ -128,7 +128,7 @@ describe('below Fastify', () => {
   }
 });
 
-describe('a request that does not arrive whole', () => {
+describe('an incomplete request', () => {
   const NO_WHOLE = { ...SHORT_TIMES, headersTimeoutMs: 120 };
   const NO_HEADERS = { ...SHORT_TIMES, requestTimeoutMs: 60_000 };
   const LATE: [what: string, bytes: string, times: Partial<ConnectionTimes>][] = [
@@ -256,7 +256,7 @@ describe('a connection', () => {
     assert.ok(text !== '' && !reset);
   });
 
-  test('that speaks no HTTP is ended after a second, though its client keeps its own side open', async (t) => {
+  test('that does not speak HTTP is closed after a second, even if the client keeps its side open', async (t) => {
     t.after(() => t.mock.timers.reset());
     const { app, port } = await serve(t, { services: { store: stubStore({}) } });
     const accepted = once(app.server, 'connection');
@@ -272,7 +272,7 @@ describe('a connection', () => {
     assert.equal(served.destroyed, true);
   });
 
-  test('that is idle stays longer than a load balancer keeps it, and says so', async (t) => {
+  test('that is idle stays open longer than load balancers keep it, and the response says how long', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const { headers } = await fetch(`http://127.0.0.1:${port}/healthz`);
     assert.equal(headers.get('keep-alive'), 'timeout=72');

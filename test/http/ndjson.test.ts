@@ -236,7 +236,7 @@ describe('a stream', () => {
     assert.deepEqual(bodiesOf(text()), [PAGE, PAGE]);
   });
 
-  test('goes out in pieces, so that a reader who is slow is not one who takes nothing', async (t) => {
+  test('is written in pieces, so that a slow reader does not count as stalled', async (t) => {
     const { store } = watchedSearch(async function* () {
       yield PAGE.repeat(10);
     });

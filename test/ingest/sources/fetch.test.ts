@@ -215,7 +215,7 @@ describe('openUrl and hostile targets', () => {
     assert.equal(plain.seen.length, 0);
   });
 
-  test('each request has a connection of its own, which ends when its answer is not wanted', async (t) => {
+  test('each request has its own connection, which is closed when the response is not used', async (t) => {
     const closed = new Map<Socket, Promise<unknown>>();
     const { at } = await serve(t, ({ url, socket }, response) => {
       closed.set(socket, once(socket, 'close'));
