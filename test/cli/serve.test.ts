@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -54,24 +54,19 @@ test('serve --demo refuses a host that is not loopback', async () => {
   assert.match(stderr, /loopback/);
 });
 
-test('serve suggests another port when the port is in use', async (t) => {
+test('serve suggests another port when the port is in use, and has not created the first account yet', async (t) => {
   const other = createServer().listen(0, '127.0.0.1');
   t.after(() => other.close());
   await once(other, 'listening');
   const { port } = other.address() as { port: number };
-  const { code, stderr } = await urlwarden([
-    'serve',
-    '--port',
-    `${port}`,
-    '--metrics-port',
-    'off',
-    '--data',
-    temporaryFolder(t),
-  ]);
+  const dataDir = temporaryFolder(t);
+  const { code, stderr } = await urlwarden(['serve', '--port', `${port}`, '--metrics-port', 'off', '--data', dataDir]);
   assert.deepEqual(
     [code, stderr],
     [1, `Port ${port} on 127.0.0.1 is in use: choose another with --port, or --port 0 for any free one\n`],
   );
+  await startServer(t, ['--data', dataDir]);
+  assert.ok(existsSync(join(dataDir, 'operator-password')), 'the next start creates it and shows its password');
 });
 
 test('serve reports a data folder that cannot be created', async () => {
