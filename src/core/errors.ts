@@ -14,7 +14,7 @@ export type ErrorCode =
   | 'overloaded'
   | 'unavailable';
 
-export type AppErrorOptions = { cause?: unknown; retryAfterSeconds?: number; challenge?: string; limit?: string };
+type AppErrorOptions = { cause?: unknown; retryAfterSeconds?: number; challenge?: string; limit?: string };
 
 /** A refusal whose message may be shown to the client. Every other thrown error is a bug. */
 export class AppError extends Error {

@@ -7,7 +7,7 @@ import { type NormalizedUrl, normalizeUrl, type UrlRefusal } from './url/normali
 export type ObservedStatus = 'online' | 'offline' | 'removed';
 
 /** An address of the URL's host, as sixteen sortable bytes (`core/ip/address.ts`), and its network if known. */
-export type ObservedAddress = { ip: Uint8Array; asn: number | null };
+type ObservedAddress = { ip: Uint8Array; asn: number | null };
 
 export type ObservedPayload = FileDetails & { ts: number; sha256: string | null };
 
@@ -40,7 +40,7 @@ export type ObservationInput = {
   payload?: Partial<ObservedPayload>;
 };
 
-export type ParsedObservation = { ok: true; observation: Observation } | { ok: false; reason: string };
+type ParsedObservation = { ok: true; observation: Observation } | { ok: false; reason: string };
 
 const SHA256 = /^[0-9a-f]{64}$/;
 

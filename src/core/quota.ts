@@ -11,7 +11,7 @@ export type Counts = Record<WindowName, number>;
 export type Policy = { name: string; window: WindowName; limit: number };
 
 /** What is left of a limit, for the response headers and for a refusal. */
-export type LimitState = { policy: Policy; left: number; resetsInSeconds: number };
+type LimitState = { policy: Policy; left: number; resetsInSeconds: number };
 
 const SECONDS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
 

@@ -17,7 +17,7 @@ export function timeWindow(since: number | undefined, until: number | undefined,
 }
 
 /** 29 February maps to the last day of February in the year before. */
-export function twelveMonthsBefore(ts: number): number {
+function twelveMonthsBefore(ts: number): number {
   const date = new Date(ts * 1000);
   const month = date.getUTCMonth();
   date.setUTCFullYear(date.getUTCFullYear() - 1);

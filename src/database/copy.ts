@@ -5,9 +5,9 @@ import * as sqlite from './sqlite/tables.ts';
 import { checksumOf, keyOf, type Row, type Table, toCopyText } from './table.ts';
 
 /** Rows are copied in one pass and verified in a second one; a row counts as done after both. */
-export type CopyProgress = { rows: number; totalRows: number; seconds: number };
+type CopyProgress = { rows: number; totalRows: number; seconds: number };
 
-export type CopyOptions = {
+type CopyOptions = {
   dataDir: string;
   databaseUrl: string;
   signal: AbortSignal;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
 
-export type Engine = 'sqlite' | 'postgres';
+type Engine = 'sqlite' | 'postgres';
 
 /** The databases of the embedded store, one file each. PostgreSQL holds both in one database. */
 export type Part = 'intelligence' | 'control';

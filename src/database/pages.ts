@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 export const PAGE_ROWS = 500;
 
 /** The result of one statement, and the key from which the next one continues; null after the last page. */
-export type Page<Item, Key> = { items: Item[]; next: Key | null };
+type Page<Item, Key> = { items: Item[]; next: Key | null };
 
 /**
  * Reads pages by key until `limit` items are returned. Between two statements the event loop runs and the caller may

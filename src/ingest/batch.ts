@@ -31,7 +31,7 @@ export type ListedUrl = Pick<Observation, 'url' | 'host'>;
 /** The AS number of an address; null if unknown. */
 export type LookupAsn = (ip: Uint8Array) => number | null;
 
-export type BatcherOptions = {
+type BatcherOptions = {
   nowTs: number;
   lookupAsn: LookupAsn | undefined;
   /** The source is a complete listing. */

@@ -4,7 +4,7 @@ import { type Batch, type ListedUrl, timeFault } from './batch.ts';
 import { openUnnamedFile } from './sources/temporary-file.ts';
 import { addCounts, type ImportCounts, type ImportOutcome } from './store.ts';
 
-export type CompleteListingOptions = {
+type CompleteListingOptions = {
   into: { store: UrlStore } | null;
   feed: string;
   nowTs: () => number;
@@ -100,7 +100,7 @@ function toListedObservation({ url, host }: ListedUrl, ts: number): Observation 
   return { ts, url, host, status: null, removal: '', reporter: '', addresses: [], payload: null };
 }
 
-export type ListedUrls = {
+type ListedUrls = {
   add(urls: readonly ListedUrl[]): Promise<void>;
   /** Yields all URLs in pages of `size`. */
   read(size: number): AsyncGenerator<ListedUrl[]>;
@@ -108,7 +108,7 @@ export type ListedUrls = {
 };
 
 /** Buffers the URLs of a listing in a temporary file: there may be millions. */
-export async function openListedUrls(): Promise<ListedUrls> {
+async function openListedUrls(): Promise<ListedUrls> {
   const file = await openUnnamedFile();
   return {
     async add(urls) {

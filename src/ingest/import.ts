@@ -161,7 +161,7 @@ function secondsSince(startedMs: number): number {
 }
 
 /** Runs up to `limit` tasks concurrently. A failure is thrown by a later call of `start` or `end`. */
-export function createConcurrencyLimit(limit: number) {
+function createConcurrencyLimit(limit: number) {
   const running: Promise<void>[] = [];
 
   return {
@@ -184,7 +184,7 @@ export function createConcurrencyLimit(limit: number) {
 const ABORTED = Symbol('aborted');
 
 /** Yields from `source` until the signal aborts, even while `source` is still waiting for its next value. */
-export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
+async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   if (signal === undefined) return yield* source;
   const iterator = source[Symbol.asyncIterator]();
   let isWaiting = false;

@@ -15,7 +15,7 @@ export type Networks = {
   close(): void;
 };
 
-export type NetworksOptions = {
+type NetworksOptions = {
   /** Calls `work` periodically and returns a function that stops it. If absent, the table is never reloaded. */
   every?: (ms: number, work: () => void) => () => void;
   /** Called if the table cannot be reloaded; the previous table stays in use. */
@@ -120,7 +120,7 @@ function loadCsv(ipv4File: string, ipv6File: string): AsnOf {
   return (ip) => tableAsn((isIpv4(ip) ? ipv4 : ipv6) as NetworkTable, keyWords(ip));
 }
 
-export type RefillReport = {
+type RefillReport = {
   /** Stored addresses without an AS number. An address that was seen over months may count more than once. */
   addresses: number;
   /** Addresses that are not in the table. */

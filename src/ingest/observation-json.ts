@@ -3,7 +3,7 @@ import type { ObservationInput } from '../core/observation.ts';
 import { textFault } from '../core/text.ts';
 import { PAYLOAD_KEYS } from '../urls/wire.ts';
 
-export type ParsedObservationJson = { ok: true; input: ObservationInput } | { ok: false; reason: string };
+type ParsedObservationJson = { ok: true; input: ObservationInput } | { ok: false; reason: string };
 
 /** Clocks differ, and sources write local time by mistake: a time may be up to a day in the future. */
 export const FUTURE_MAX_SECONDS = 86_400;

@@ -12,7 +12,7 @@ export type HostResolver = {
   addressesOf(host: string): Promise<readonly string[]>;
 };
 
-export type ResolveOptions = {
+type ResolveOptions = {
   /** All addresses of a host name; throws if there are none. */
   resolve: (host: string) => Promise<string[]>;
   nowMs: () => number;

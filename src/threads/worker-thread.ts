@@ -13,7 +13,7 @@ export type CallTask<Tasks> = <Name extends keyof Tasks & string>(
   ...args: Arguments<Tasks[Name]>
 ) => Promise<Result<Tasks[Name]>>;
 
-export type WorkerThread<Tasks> = {
+type WorkerThread<Tasks> = {
   /** Tasks run sequentially, in the order of the calls. */
   call: CallTask<Tasks>;
   /** Waits for pending calls, then ends the thread. */

@@ -25,7 +25,7 @@ type FactPage = (
 type Range = Network['ranges'][number];
 
 /** The reads of an engine for a search: ids, and pages of `PAGE_ROWS`, newest first or in order of address. */
-export type SearchReads = {
+type SearchReads = {
   hostIds(host: string): MaybePromise<[number][]>;
   familyIds(folded: string): MaybePromise<[number][]>;
   fileIds(sha256: Uint8Array): MaybePromise<[number][]>;

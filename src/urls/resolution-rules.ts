@@ -34,7 +34,7 @@ export function hostAddress(url: string): Uint8Array | null {
 }
 
 export type NetworklessRow = [bucket: number, ip: Uint8Array, ts: number, urlId: number, hasNoNetwork: 0 | 1];
-export type NetworklessKey = [bucket: number, ip: Uint8Array, ts: number, urlId: number];
+type NetworklessKey = [bucket: number, ip: Uint8Array, ts: number, urlId: number];
 
 type Read = (after: NetworklessKey, signal: AbortSignal) => NetworklessRow[] | Promise<NetworklessRow[]>;
 

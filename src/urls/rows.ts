@@ -52,7 +52,7 @@ export function comparePayloadRows([ts, , key]: PayloadRow, [otherTs, , otherKey
   return comparePayloads({ ts, key }, { ts: otherTs, key: otherKey });
 }
 
-export function toEvent([ts, kind, removal, reporter]: EventRow): StatusEvent {
+function toEvent([ts, kind, removal, reporter]: EventRow): StatusEvent {
   return { ts, kind: ENTRY_KINDS[kind] as EventKind, removal, reporter };
 }
 
@@ -86,7 +86,7 @@ export type EventPageKey = [ts: number, kind: number];
 export type PayloadPageKey = [ts: number, fileId: number];
 
 /** The reads of an engine for one URL: pages of `PAGE_ROWS`, newest first, hidden entries included. */
-export type StreamReads = {
+type StreamReads = {
   statuses(id: number, since: number, before: EventPageKey, signal: AbortSignal): EventRow[] | Promise<EventRow[]>;
   payloads(id: number, before: PayloadPageKey, signal: AbortSignal): PayloadRow[] | Promise<PayloadRow[]>;
 };

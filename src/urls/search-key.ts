@@ -14,7 +14,7 @@ export type SearchKey =
 export type SearchKeyName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
 
 /** `reason` begins with the name of the key and says what is accepted. */
-export type ParsedSearchKey = { ok: true; key: SearchKey } | { ok: false; reason: string };
+type ParsedSearchKey = { ok: true; key: SearchKey } | { ok: false; reason: string };
 
 const FAMILY_MAX_LENGTH = 128;
 

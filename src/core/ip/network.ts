@@ -13,7 +13,7 @@ export type Network = {
   ranges: readonly IpRange[];
 };
 
-export type ParsedNetwork = { ok: true; network: Network } | { ok: false; reason: string };
+type ParsedNetwork = { ok: true; network: Network } | { ok: false; reason: string };
 
 const ADDRESS_REASON =
   'ip must be one IPv4 address of four decimal octets or one IPv6 address, without brackets, port or zone, ' +

@@ -3,7 +3,7 @@ import type { NormalizedUrl } from './normalize.ts';
 import { type AuthorityParts, splitAuthority, splitUrl, stripUrl, type UrlParts } from './split.ts';
 
 /** One change that normalization made to a URL, with the number of its rule. */
-export type UrlChange = { rule: string; text: string };
+type UrlChange = { rule: string; text: string };
 
 /** Separate from `normalizeUrl`, whose callers mostly need no explanation. */
 export function explainUrl(input: string, normal: NormalizedUrl): UrlChange[] {

@@ -2,7 +2,7 @@ import { formatIp, formatIpv6, ipv4Key, parseIpv4, parseIpv6 } from '../ip/addre
 import { nameToAscii } from './idna.ts';
 
 /** `host` as in a normalized URL (IPv6 in brackets); `ip` is its address key, or null for a name. */
-export type NormalizedHost = { ok: true; host: string; ip: Uint8Array | null } | { ok: false };
+type NormalizedHost = { ok: true; host: string; ip: Uint8Array | null } | { ok: false };
 
 /** RFC 1035 section 2.3.4, for text without the trailing dot. */
 const NAME_MAX_LENGTH = 253;
@@ -102,7 +102,7 @@ const OCTAL = /^[0-7]*$/;
 const PARTS_MAX = 4;
 
 /** A name that ends in a number must be an address, because no top-level domain is a number. Expects lower case. */
-export function endsInNumber(name: string): boolean {
+function endsInNumber(name: string): boolean {
   return NUMBER.test(name.slice(name.lastIndexOf('.') + 1));
 }
 
@@ -110,7 +110,7 @@ export function endsInNumber(name: string): boolean {
  * The address as an unsigned 32-bit number. The last part fills the remaining bytes:
  * `127.1`, `0x7f.0.0.1` and `2130706433` are 127.0.0.1; `192.168.257` is 192.168.1.1.
  */
-export function parseIpv4Number(name: string): number | null {
+function parseIpv4Number(name: string): number | null {
   const parts = name.split('.', PARTS_MAX + 1);
   if (parts.length > PARTS_MAX) return null;
   let high = 0;

@@ -9,7 +9,7 @@ export type PoolOptions = {
 };
 
 /** Connections to one of the hosts of a URL at a time. */
-export type ConnectionPool = {
+type ConnectionPool = {
   /** The driver's pool of connections to the current host. */
   pool(): postgres.Sql | Promise<postgres.Sql>;
   /** Reports a failure that another host may not have. If the URL has several hosts, the pool is discarded. */

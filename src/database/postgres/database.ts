@@ -25,7 +25,7 @@ export type Database = Session & {
   close(): Promise<void>;
 };
 
-export type DatabaseOptions = PoolOptions & {
+type DatabaseOptions = PoolOptions & {
   /** How long a statement outside a transaction may take, and how long a transaction may wait for a connection. */
   waitMs?: number;
 };

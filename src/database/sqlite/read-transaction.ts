@@ -6,7 +6,7 @@ import type { DatabaseSync } from 'node:sqlite';
  * load requests are handled in batches (`http/request-batching.ts`). The transaction ends before the loop polls for new
  * events, so checkpoints of the write-ahead log are not blocked, and no response is older than its request.
  */
-export type ReadTransaction = {
+type ReadTransaction = {
   /** Called before every statement. */
   begin(): void;
   /** The next statement sees all writes up to now. */

@@ -1,7 +1,7 @@
 import type { Feed } from '../store.ts';
 
 /** As shown by `feed list` and `/readyz?verbose`. */
-export type FeedState = 'ok' | 'new' | 'failing' | 'stale' | 'paused';
+type FeedState = 'ok' | 'new' | 'failing' | 'stale' | 'paused';
 
 /** A feed without a success for this many intervals is stale. */
 const STALE_INTERVALS = 3;

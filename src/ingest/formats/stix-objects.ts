@@ -16,7 +16,7 @@ export type StixObserved = {
   lastTs: number | null;
   creator: string;
 };
-export type StixRelation = { from: string; to: string; ts: number | null };
+type StixRelation = { from: string; to: string; ts: number | null };
 
 /** Objects of a bundle, collected until all relationships are read. */
 export type StixObjects = {
@@ -117,7 +117,7 @@ function idsOf(value: unknown): string[] {
 const COMPARISON = /\s*([a-z0-9-]+:(?:'[^']*'|[^\s='])+)\s*=\s*'([^'\\]*(?:\\.[^'\\]*)*)'\s*/sy;
 const URL_VALUE = 'url:value';
 /** Each URL may be related to many files: this bounds the output of one indicator. */
-export const MAX_PATTERN_URLS = 1_000;
+const MAX_PATTERN_URLS = 1_000;
 
 /**
  * Extracts the URLs of a STIX pattern of equality comparisons joined by OR (STIX 2.1 section 9.2):

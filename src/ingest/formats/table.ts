@@ -5,7 +5,7 @@ import { reject, truncated } from '../sources/format.ts';
 import { parseUtc } from './values.ts';
 
 /** The content of a row, or why the row is rejected. */
-export type ParsedRow = { inputs: ObservationInput[] } | { file: FileReport } | string;
+type ParsedRow = { inputs: ObservationInput[] } | { file: FileReport } | string;
 
 /** A CSV file with named columns. */
 export type Table = {

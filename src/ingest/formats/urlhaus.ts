@@ -100,7 +100,7 @@ export const urlhausPayloads: Format = {
 };
 
 /** A row of URLhaus, with unparsed values. */
-export type UrlhausRow = {
+type UrlhausRow = {
   dateadded: unknown;
   url: string | null;
   urlStatus: string | null;
@@ -115,7 +115,7 @@ const STATUSES = ['online', 'offline', 'unknown', null];
  * Online at `dateadded`; online at `last_online` if given; with status offline also offline at `last_online`, or at
  * `dateadded` if that is missing. The result does not depend on the clock or on the date of the file.
  */
-export function readUrlhausRow(row: UrlhausRow): { inputs: ObservationInput[] } | string {
+function readUrlhausRow(row: UrlhausRow): { inputs: ObservationInput[] } | string {
   const addedTs = parseUtc(row.dateadded);
   if (addedTs === null) return 'dateadded: must be a time such as 2025-07-17 17:19:14';
   if (row.url === null) return 'url: missing';
@@ -130,7 +130,7 @@ export function readUrlhausRow(row: UrlhausRow): { inputs: ObservationInput[] } 
 }
 
 /** Not limited in length, unlike `toText`: `normalizeUrl` validates URLs. */
-export function toUrl(value: unknown): string | null {
+function toUrl(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   return value.length < 5 ? toText(value) : value;
 }

@@ -138,7 +138,7 @@ function unescaped(field: string): string {
   return field.includes('"') ? field.replaceAll('""', '"') : field;
 }
 
-export function hasOddQuotes(text: string): boolean {
+function hasOddQuotes(text: string): boolean {
   let quotes = 0;
   for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) quotes += 1;
   return quotes % 2 === 1;

@@ -13,7 +13,7 @@ export type Validators = { etag: string | null; lastModified: string | null };
 /** Can be read once. */
 export type Download = Source & Validators;
 
-export type FetchLimits = {
+type FetchLimits = {
   /** DNS, connection and TLS handshake of one hop. */
   connectTimeoutMs: number;
   /** Until the response headers, and between two chunks. Does not include the time of the reader. */

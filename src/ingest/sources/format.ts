@@ -28,7 +28,7 @@ export type InputLimits = {
 export const INPUT_LIMITS: InputLimits = { maxUnpackedBytes: 16 * 2 ** 30, maxRatio: 200, maxLineBytes: 2 ** 20 };
 
 /** Times for formats whose rows may have none. */
-export type ReadTimes = {
+type ReadTimes = {
   nowTs: number;
   /** The value of `--as-of`, else now. */
   asOfTs: number;
@@ -56,7 +56,7 @@ export type Format = {
 };
 
 /** Characters of a row that are stored with a reject. */
-export const REJECT_TEXT_MAX_LENGTH = 1024;
+const REJECT_TEXT_MAX_LENGTH = 1024;
 
 export function reject(line: number, text: string, reason: string): RejectItem {
   return { kind: 'reject', line, text: truncated(text), reason };

@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import type { ObservationInput } from '../../core/observation.ts';
 import { type InputLimits, type Item, reject, type Source, truncated } from './format.ts';
 
-export type LineFault = 'too_long' | 'invalid_unicode';
+type LineFault = 'too_long' | 'invalid_unicode';
 
 const FAULTS: Record<LineFault | 'nul', string> = {
   too_long: 'the line is longer than --max-line-bytes',

@@ -13,7 +13,7 @@ export function gunzip(packed: AsyncIterable<Buffer>, name: string, limits: Inpu
   return unpack(packed, createGunzip({ chunkSize: CHUNK_BYTES }), `${name}: the gzip data`, limits);
 }
 
-export function inflate(packed: AsyncIterable<Buffer>, name: string, limits: InputLimits): AsyncGenerator<Buffer> {
+function inflate(packed: AsyncIterable<Buffer>, name: string, limits: InputLimits): AsyncGenerator<Buffer> {
   return unpack(packed, createInflateRaw({ chunkSize: CHUNK_BYTES }), `${name}: the zip data`, limits);
 }
 

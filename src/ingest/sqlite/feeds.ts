@@ -39,7 +39,7 @@ const LEASE = `
 
 const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where name = ? and lease_owner = ?';
 
-export type FeedWrites = ReturnType<typeof createFeedWrites>;
+type FeedWrites = ReturnType<typeof createFeedWrites>;
 
 /** Write operations; they run on the writer thread of `control.db`. */
 export function createFeedWrites(db: Database) {

@@ -54,7 +54,7 @@ const ADD_REJECT = `
   insert into rejects (import_id, number, line, reason, text)
   values (:id, (select coalesce(max(number), 0) + 1 from rejects where import_id = :id), :line, :reason, :text)`;
 
-export type ImportWrites = ReturnType<typeof createImportWrites>;
+type ImportWrites = ReturnType<typeof createImportWrites>;
 
 /** Write operations; they run on the writer thread of `control.db`. */
 export function createImportWrites(db: Database) {

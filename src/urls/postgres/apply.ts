@@ -116,7 +116,7 @@ function markUrlsListed(
 type LockedRow = [key: Uint8Array, id: number, hostId: number, payloadTs: number | null, fileKey: Uint8Array | null];
 
 /** A URL of a batch with its stored columns; its row is locked until the end of the transaction. */
-export type LockedUrl = UrlGroup & { id: number; hostId: number; last: ServedFile | null };
+type LockedUrl = UrlGroup & { id: number; hostId: number; last: ServedFile | null };
 
 const ADD_HOSTS = `
   insert into hosts (host) select h.host from unnest($1::text[]) as h (host)

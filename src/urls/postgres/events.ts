@@ -16,7 +16,7 @@ import type { Entry, ImpliedChange } from '../timeline.ts';
 import type { Ids } from './dictionaries.ts';
 
 /** New observations and a new implied offline of a URL whose row is locked. */
-export type StatusUpdate = {
+type StatusUpdate = {
   urlId: number;
   hostId: number;
   statuses: readonly StatusObservation[];
@@ -75,7 +75,7 @@ export async function statusChanges(session: Session, updates: readonly StatusUp
 }
 
 /** The ids of all texts that an entry may have; `statusChanges` adds those of the entries that it reads. */
-export type EntryIds = { reporters: Map<string, number>; removals: Map<string, number> };
+type EntryIds = { reporters: Map<string, number>; removals: Map<string, number> };
 
 /** Writes the changes of timelines. */
 export function putStatuses(

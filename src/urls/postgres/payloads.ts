@@ -6,7 +6,7 @@ import type { Ids } from './dictionaries.ts';
 import type { FileUpdate, UpsertedFiles } from './files.ts';
 
 /** A payload of a URL whose row is locked. */
-export type UrlPayload = FileUpdate & { urlId: number; ts: number };
+type UrlPayload = FileUpdate & { urlId: number; ts: number };
 
 type Row = { urlId: number; ts: number; fileId: number; familyId: number | null; own: DetailColumns };
 

@@ -4,7 +4,7 @@ import { bucketOf, dayOf, hostAddress, mergeResolution, type Resolution } from '
 import type { ImpliedChange } from '../timeline.ts';
 
 /** An address of a URL whose row is locked. */
-export type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };
+type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };
 
 type ReadResolution = UrlAddress & { isChanged: boolean };
 type Row = [urlId: number, ip: Uint8Array, ts: number, asn: number | null];
@@ -24,7 +24,7 @@ const PUT = `
   select * from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::integer[], $6::bigint[])
   on conflict (url_id, ip, day) do update set ts = excluded.ts, asn = coalesce(excluded.asn, resolutions.asn)`;
 
-export type Resolutions = {
+type Resolutions = {
   apply(address: UrlAddress): void;
   /** With the network of the newest resolution of this URL and address. */
   applyHost(address: Omit<UrlAddress, 'asn'>): void;

@@ -61,7 +61,7 @@ const ADD_URL = `
  * Adds a URL with its timeline. No stored timeline is read, and the row is inserted with the last status: two statements
  * fewer than for a known URL.
  */
-export function createAddUrl(db: Database, dictionaries: Dictionaries) {
+function createAddUrl(db: Database, dictionaries: Dictionaries) {
   const add = db.prepare(ADD_URL);
   const putEntry = createPutEntry(db, dictionaries);
 

@@ -39,7 +39,7 @@ export type Dictionary = {
 const MAX_CACHED = 50_000;
 
 /** `columns`: further columns, computed from the text. */
-export function createDictionary(
+function createDictionary(
   db: Database,
   table: string,
   column: string,

@@ -50,10 +50,10 @@ export function createApplyStatus(db: Database, dictionaries: EntryDictionaries)
   };
 }
 
-export type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals'>;
+type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals'>;
 
 /** The columns of the newest event in `urls`. */
-export type LastColumns = [ts: number | null, kind: number | null, removalId: number | null, reporterId: number | null];
+type LastColumns = [ts: number | null, kind: number | null, removalId: number | null, reporterId: number | null];
 
 const PUT_ENTRY = `
   insert into events (url_id, ts, kind, host_id, removal_id, reporter_id, confirmed_ts) values (?, ?, ?, ?, ?, ?, ?)

@@ -4,7 +4,7 @@ import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { type EventTail, eventTail, flatten, type Json, NULL, type PayloadTail, payloadTail, toJson } from '../wire.ts';
 
 /** The texts of a dictionary by id, as JSON. They never change, so that lookups need no join for them. */
-export type TextCache = (id: number) => Json;
+type TextCache = (id: number) => Json;
 
 /** There are some hundreds of reporters and reasons. A full cache is cleared. */
 const MAX_TEXTS = 10_000;
@@ -52,7 +52,7 @@ export function createEventCache(db: Database): (removalAndKind: number, reporte
 }
 
 /** The JSON of payloads after their time, by id of file and family, as of the current read transaction. */
-export type FileCache = {
+type FileCache = {
   /** To be called first in each read transaction: drops cached files if the database has changed. */
   renew(): void;
   tailOf(id: number, familyId: number | null): PayloadTail;
