@@ -9,14 +9,30 @@ export type ObservedStatus = 'online' | 'offline' | 'removed';
 /** An address of the URL's host, as sixteen sortable bytes (`core/ip/address.ts`), and its network if known. */
 type ObservedAddress = { ip: Uint8Array; asn: number | null };
 
+/** The details of a file; null: unknown. */
+export type FileDetails = {
+  mimeType: string | null;
+  fileType: string | null;
+  fileExt: string | null;
+  fileSize: number | null;
+  fileName: string | null;
+  family: string | null;
+};
+
 export type ObservedPayload = FileDetails & { ts: number; sha256: string | null };
+
+/** Details of a file, independent of any URL. */
+export type FileReport = FileDetails & { sha256: string };
+
+/** The part of an observation that changes a timeline. */
+export type StatusObservation = { ts: number; status: ObservedStatus; removal: string; reporter: string };
 
 /** At `ts`, `reporter` saw `url` in a status, and optionally its addresses and a file that it served. All values are normalized. */
 export type Observation = {
   ts: number;
   url: string;
   host: string;
-  /** null: the observation has facts (addresses, a payload), but no status. */
+  /** null if only addresses or a payload were reported. */
   status: ObservedStatus | null;
   removal: string;
   reporter: string;
@@ -54,7 +70,7 @@ export function toObservation(
 ): ParsedObservation {
   const { ts, status = 'online', removal = '', reporter = '', asn = null, payload } = input;
   if (!url.ok) return refused(`url: ${URL_ERRORS[url.error]}`);
-  if (removal !== '' && status !== 'removed') return refused('removal goes with the status "removed" only');
+  if (removal !== '' && status !== 'removed') return refused('removal is allowed only with status "removed"');
   const fault =
     textFaultOf('removal', removal) ??
     textFaultOf('reporter', reporter) ??
@@ -105,7 +121,10 @@ function textFaultOf(name: string, text: string | null | undefined): string | nu
   return fault === null ? null : `${name}: ${fault}`;
 }
 
-/** The given addresses and the one that is the host, without duplicates; or the reason of a refusal. */
+/**
+ * The given addresses and the one that is the host, without duplicates; or the reason of a refusal. `asn` is the network
+ * of the only given address.
+ */
 function toAddresses(
   given: readonly string[],
   host: Uint8Array | null,
@@ -118,30 +137,15 @@ function toAddresses(
     if (key === null) return `ip: ${JSON.stringify(text)} is no IP address`;
     keys.set(key.join(), key);
   }
-  const onlyGiven = [...keys.keys()].join(' ');
+  const [onlyGiven] = keys.size === 1 ? keys.keys() : [];
   if (host !== null) keys.set(host.join(), host);
-  if (asn !== null && !keys.has(onlyGiven)) return 'asn needs exactly one address that it is the network of';
+  if (asn !== null && onlyGiven === undefined) return 'asn is allowed only with exactly one address';
   return Array.from(keys, ([name, ip]) => ({ ip, asn: name === onlyGiven ? asn : null }));
 }
 
 function refused(reason: string): ParsedObservation {
   return { ok: false, reason };
 }
-
-/** The details of a file; null: unknown. */
-export type FileDetails = {
-  mimeType: string | null;
-  fileType: string | null;
-  fileExt: string | null;
-  fileSize: number | null;
-  fileName: string | null;
-  family: string | null;
-};
-
-/** Details of a file, independent of any URL. */
-export type FileReport = FileDetails & { sha256: string };
-
-export type StatusObservation = { ts: number; status: ObservedStatus; removal: string; reporter: string };
 
 /** The order at equal times. */
 export const STATUS_ORDER: Record<ObservedStatus, number> = { online: 0, offline: 1, removed: 2 };

@@ -47,12 +47,12 @@ function removeDatabase(path: string): void {
   for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true });
 }
 
-/** Disk errors become an AppError; bugs do not. */
+/** Begins the message of an expected error (disk, SQLite, not a backup) with the problem. Bugs are thrown unchanged. */
 async function explained(problem: string, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (cause) {
-    const isDiskError = cause instanceof AppError || (cause instanceof Error && 'syscall' in cause);
-    throw isDiskError ? new AppError('unavailable', `${problem}: ${cause.message}`, { cause }) : cause;
+    const isExpected = cause instanceof AppError || (cause instanceof Error && 'syscall' in cause);
+    throw isExpected ? new AppError('unavailable', `${problem}: ${cause.message}`, { cause }) : cause;
   }
 }

@@ -6,6 +6,13 @@ export const PAGE_ROWS = 500;
 /** The result of one statement, and the key from which the next one continues; null after the last page. */
 type Page<Item, Key> = { items: Item[]; next: Key | null };
 
+/** The maximum number of items of a stream, and the signal that stops it. */
+export type Bounds = {
+  limit: number;
+  /** Checked between statements. After an abort the stream throws the signal's reason. */
+  signal: AbortSignal;
+};
+
 /**
  * Reads pages by key until `limit` items are returned. Between two statements the event loop runs and the caller may
  * stop. No statement is open then, so a checkpoint of the write-ahead log can complete.
@@ -40,10 +47,3 @@ export function pageOf<Row, Item, Key>(
     next: rows.length < PAGE_ROWS || last === undefined ? null : keyOf(last),
   };
 }
-
-/** The maximum number of items of a stream, and the signal that stops it. */
-export type Bounds = {
-  limit: number;
-  /** Checked between statements. After an abort the stream throws the signal's reason. */
-  signal: AbortSignal;
-};

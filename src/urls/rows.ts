@@ -2,7 +2,7 @@ import { pageOf, readPages } from '../database/pages.ts';
 import { comparePayloads, sha256OfKey } from './file-rules.ts';
 import type { ExportedUrl, ExportFilter, Payload, StatusEvent, UrlLast, UrlStore } from './store.ts';
 import { ENTRY_KINDS, FIRST_HIDDEN_KIND } from './stored-timeline.ts';
-import { type EventKind, STATUS_OF } from './timeline.ts';
+import { type EventKind, SHOWN_STATUS } from './timeline.ts';
 
 // The columns of events and payloads, the same on every engine, and their conversion to records.
 
@@ -79,7 +79,7 @@ export function toExported([, host, ...last]: ExportedRow): ExportedUrl {
 export function matchesFilter({ event, payload }: ExportedUrl, { since, status }: ExportFilter): boolean {
   const newest = Math.max(event?.ts ?? 0, payload?.ts ?? 0);
   if (since !== undefined && newest < since) return false;
-  return status === undefined || (event !== null && STATUS_OF[event.kind] === status);
+  return status === undefined || (event !== null && SHOWN_STATUS[event.kind] === status);
 }
 
 export type EventPageKey = [ts: number, kind: number];

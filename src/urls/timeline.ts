@@ -28,6 +28,9 @@ export type Entry = {
   confirmedTs: number | null;
 };
 
+/** A change of the status that the API shows. */
+export type EventKind = 'added' | 'online' | 'offline' | 'removed';
+
 /** `offline_again`: an implied offline while the URL was not online, or an observed one after the implied one. */
 export type EntryKind = EventKind | 'offline_after_removal' | 'removed_again' | 'offline_again';
 
@@ -42,7 +45,16 @@ type State = ObservedStatus | 'unknown';
 /** A removal is a run of one observation. */
 export type Run = StatusObservation & { confirmedTs: number };
 
-const STATUS_OF_ENTRY: Record<EntryKind, ObservedStatus> = {
+/** The status that follows from the newest event: a removed URL is offline. */
+export const SHOWN_STATUS = {
+  added: 'online',
+  online: 'online',
+  offline: 'offline',
+  removed: 'offline',
+} as const satisfies Record<EventKind, string>;
+
+/** The status in which the URL was observed, or which is implied. */
+const OBSERVED_STATUS: Record<EntryKind, ObservedStatus> = {
   added: 'online',
   online: 'online',
   offline: 'offline',
@@ -118,7 +130,7 @@ function inOrder(entries: readonly Entry[]): readonly Entry[] {
 function toRuns(entries: readonly Entry[]): Run[] {
   const runs: Run[] = [];
   for (const { ts, kind, removal, reporter, confirmedTs } of entries) {
-    const run: Run = { ts, status: STATUS_OF_ENTRY[kind], removal, reporter, confirmedTs: confirmedTs ?? ts };
+    const run: Run = { ts, status: OBSERVED_STATUS[kind], removal, reporter, confirmedTs: confirmedTs ?? ts };
     const last = runs.at(-1);
     if (last === undefined || !joins(last, run)) runs.push(run);
     else last.confirmedTs = Math.max(last.confirmedTs, run.confirmedTs);
@@ -221,13 +233,3 @@ function kindOf(status: ObservedStatus, before: State, isImplied: boolean): Entr
   if (before === 'offline' || (before === 'removed' && isImplied)) return 'offline_again';
   return before === 'removed' ? 'offline_after_removal' : 'offline';
 }
-
-export type EventKind = 'added' | 'online' | 'offline' | 'removed';
-
-/** The status that follows from the newest event: a removed URL is offline. */
-export const STATUS_OF = {
-  added: 'online',
-  online: 'online',
-  offline: 'offline',
-  removed: 'offline',
-} as const satisfies Record<EventKind, string>;

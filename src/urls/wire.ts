@@ -3,7 +3,7 @@ import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
 import { IntegerOrNull, StringOrNull, Timestamp, UrlId } from '../http/scalars.ts';
 import type { StatusEvent, Payload as StoredPayload } from './store.ts';
 import { ENTRY_KINDS } from './stored-timeline.ts';
-import { type EventKind, STATUS_OF } from './timeline.ts';
+import { type EventKind, SHOWN_STATUS } from './timeline.ts';
 
 // All request and response schemas of this feature. The JSON keys are spelled only here.
 
@@ -136,9 +136,9 @@ export const idJson = (id: number | null): Json | null => (id === null ? null : 
 
 const statusMember = (status: string) => `,"status":${toJson(status)},"removal":`;
 /** In the order of the kind codes. The codes of hidden kinds are greater. */
-const EVENT_KINDS = ENTRY_KINDS.filter((kind): kind is EventKind => kind in STATUS_OF);
+const EVENT_KINDS = ENTRY_KINDS.filter((kind): kind is EventKind => kind in SHOWN_STATUS);
 const EVENT_STATUSES = EVENT_KINDS.map((kind) => statusMember(kind));
-const LAST_STATUSES = EVENT_KINDS.map((kind) => statusMember(STATUS_OF[kind]));
+const LAST_STATUSES = EVENT_KINDS.map((kind) => statusMember(SHOWN_STATUS[kind]));
 
 /** The JSON of an event after its `ts`. */
 export type EventTail = string;

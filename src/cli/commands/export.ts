@@ -3,7 +3,7 @@ import { parseIp } from '../../core/ip/address.ts';
 import { requireData } from '../../database/data-folder.ts';
 import { printObservation } from '../../ingest/observation-json.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from '../../urls/store.ts';
-import { STATUS_OF } from '../../urls/timeline.ts';
+import { SHOWN_STATUS } from '../../urls/timeline.ts';
 import { UsageError } from '../command.ts';
 import { dataCommand } from '../data-command.ts';
 import { print } from '../output.ts';
@@ -113,7 +113,7 @@ type Cell = string | number | null;
 
 const CSV_COLUMNS: readonly (readonly [heading: string, cellOf: (url: ExportedUrl) => Cell | undefined])[] = [
   ['url', ({ url }) => url],
-  ['status', ({ event }) => event && STATUS_OF[event.kind]],
+  ['status', ({ event }) => event && SHOWN_STATUS[event.kind]],
   ['ts', ({ event }) => event?.ts],
   ['removal', ({ event }) => event?.removal],
   ['reporter', ({ event }) => event?.reporter],

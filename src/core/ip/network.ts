@@ -7,7 +7,7 @@ export type IpRange = readonly [from: Uint8Array, to: Uint8Array];
 export type Network = {
   /** An address stays an address, `192.0.2.77/24` becomes `192.0.2.0/24`. */
   canonical: string;
-  /** How many queries the search counts as. */
+  /** The weight of the search: how many queries it counts as. */
   cost: number;
   /** One range, or two if an IPv6 network surrounds the IPv4 keys. */
   ranges: readonly IpRange[];
@@ -94,6 +94,10 @@ function withHostBits(address: Uint8Array, keyPrefix: number, bit: 0 | 1): Uint8
   });
 }
 
+const IPV4_KEYS: IpRange = [keyOf('::ffff:0.0.0.0'), keyOf('::ffff:255.255.255.255')];
+const BEFORE_IPV4 = keyOf('::fffe:ffff:ffff');
+const AFTER_IPV4 = keyOf('::1:0:0:0');
+
 /**
  * Rule C6: an IPv6 network matches no IPv4 address, so the IPv4 keys are removed from its range. A network that contains
  * them has a prefix below 96 and begins before them. With a prefix of 80 to 95 it also ends with them: one range remains.
@@ -111,10 +115,6 @@ function compareKeys(a: Uint8Array, b: Uint8Array): number {
   }
   return 0;
 }
-
-const IPV4_KEYS: IpRange = [keyOf('::ffff:0.0.0.0'), keyOf('::ffff:255.255.255.255')];
-const BEFORE_IPV4 = keyOf('::fffe:ffff:ffff');
-const AFTER_IPV4 = keyOf('::1:0:0:0');
 
 function keyOf(text: string): Uint8Array {
   const key = parseIp(text);

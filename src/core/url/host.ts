@@ -90,10 +90,8 @@ function isLabelLength(length: number): boolean {
   return length > 0 && length <= LABEL_MAX_LENGTH;
 }
 
-/**
- * The number forms of IPv4 in the host of a URL (rule N9), which browsers, curl and inet_aton accept:
- * https://url.spec.whatwg.org/#concept-ipv4-parser. The search key `ip` does not accept them (rule C2).
- */
+// The number forms of IPv4 in the host of a URL (rule N9), which browsers, curl and inet_aton accept:
+// https://url.spec.whatwg.org/#concept-ipv4-parser. The search key `ip` does not accept them (rule C2).
 
 /** `0x` without digits is the number zero. */
 const NUMBER = /^(?:[0-9]+|0x[0-9a-f]*)$/;

@@ -1,6 +1,5 @@
 import type postgres from 'postgres';
-import type { PoolOptions } from './connection-pool.ts';
-import { noResponse, openConnectionPool, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
+import { noResponse, openConnectionPool, type PoolOptions, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
 import { CANCELLED, CONFLICTS, codeOf, explained, isConnectionLost, isHostFailure, isTimeout } from './faults.ts';
 import { arrayLiteral, type Param, type Scalar } from './parameters.ts';
 
@@ -49,15 +48,15 @@ type Connection = postgres.Sql | postgres.TransactionSql;
 /** A database over a connection pool. The first statement opens the first connection. */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const { waitMs = WAIT_MS } = options;
-  const hosts = openConnectionPool(url, options);
+  const connections = openConnectionPool(url, options);
 
   async function onPool<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
-    const pool = await hosts.pool();
+    const pool = await connections.pool();
     try {
       return await work(pool);
     } catch (error) {
-      if (isTimeout(error)) hosts.discard(pool);
-      else if (isHostFailure(error)) hosts.reportFailure(pool);
+      if (isTimeout(error)) connections.discard(pool);
+      else if (isHostFailure(error)) connections.reportFailure(pool);
       throw error;
     }
   }
@@ -106,7 +105,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
         }),
       ),
 
-    close: hosts.close,
+    close: connections.close,
   };
 }
 

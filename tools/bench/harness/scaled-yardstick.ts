@@ -6,7 +6,7 @@ import { TAKE } from '../../../src/limits/redis-scripts.ts';
 import { LAST } from '../../../src/urls/postgres/lookup.ts';
 import { type LastRow, toLast } from '../../../src/urls/rows.ts';
 import type { UrlLast } from '../../../src/urls/store.ts';
-import { STATUS_OF } from '../../../src/urls/timeline.ts';
+import { SHOWN_STATUS } from '../../../src/urls/timeline.ts';
 import { urlKey } from '../../../src/urls/url-group.ts';
 import { toWireEvent, toWirePayload, UrlLastResponse, UrlRequest } from '../../../src/urls/wire.ts';
 
@@ -40,7 +40,7 @@ function presentLast({ id, url, event, payload }: UrlLast): UrlLastResponse {
   return {
     id,
     url,
-    status: event && { ...toWireEvent(event), status: STATUS_OF[event.kind] },
+    status: event && { ...toWireEvent(event), status: SHOWN_STATUS[event.kind] },
     payload: payload && toWirePayload(payload),
   };
 }
