@@ -12,7 +12,7 @@ export type DetailColumns = [
 
 export type FileColumns = { familyId: number | null; details: DetailColumns };
 
-/** Fills in what is unknown of a stored file. The first value given for a column stays. */
+/** Fills in the unknown columns of a stored file. The first value given for a column stays. */
 export function fillFile(stored: FileColumns, given: FileColumns): FileColumns & { isChanged: boolean } {
   const details = stored.details.map((value, i) => value ?? given.details[i] ?? null) as DetailColumns;
   const familyId = stored.familyId ?? given.familyId;
@@ -36,6 +36,9 @@ export type ServedFile = { ts: number; key: Uint8Array };
 export function comparePayloads(a: ServedFile, b: ServedFile): number {
   return a.ts - b.ts || Buffer.compare(a.key, b.key);
 }
+
+/** How many payloads of one URL and one second are sorted by `comparePayloads`; any more are in no defined order. */
+export const MAX_TIES = 1_000;
 
 /** Whether a payload becomes the last payload of a URL that has `last` until now. */
 export function isNewerPayload(payload: ServedFile, last: ServedFile | null): boolean {

@@ -3,24 +3,22 @@ import { formatIp } from '../core/ip/address.ts';
 import type { ObservationInput } from '../core/observation.ts';
 import { PAGE_ROWS } from '../database/pages.ts';
 import { hostAddress } from './resolution-rules.ts';
-import { comparePayloadRows, type PayloadRow, toPayload } from './rows.ts';
+import { comparePayloadRows, type EntryKey, type PayloadKey, type PayloadRow, toPayload } from './rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from './store.ts';
 import { type EntryRow, toEntry } from './stored-timeline.ts';
 import { type Entry, type Run, runsWithImplied } from './timeline.ts';
 
 export type ResolutionRow = [ip: Uint8Array, day: number, ts: number, asn: number | null];
 
-export type EntryKey = [ts: number, kind: number];
-export type ResolutionKey = [ip: Uint8Array, day: number];
-export type PayloadKey = [ts: number, fileId: number];
+type ResolutionKey = [ip: Uint8Array, day: number];
 
-type Page<Row, Key> = (urlId: number, after: Key) => Row[] | Promise<Row[]>;
+type ReadPage<Row, Key> = (urlId: number, after: Key) => Row[] | Promise<Row[]>;
 
 /** The stored rows of one URL, in pages by key: the next `PAGE_ROWS` after `after`. */
-export type UrlFacts = {
-  entries: Page<EntryRow, EntryKey>;
-  resolutions: Page<ResolutionRow, ResolutionKey>;
-  payloads: Page<PayloadRow, PayloadKey>;
+export type UrlRows = {
+  entries: ReadPage<EntryRow, EntryKey>;
+  resolutions: ReadPage<ResolutionRow, ResolutionKey>;
+  payloads: ReadPage<PayloadRow, PayloadKey>;
 };
 
 /** Keys before all others. */
@@ -32,18 +30,18 @@ type Observations = AsyncGenerator<ObservationInput[], void, void>;
 
 /**
  * For each URL, in order of key: its timeline, its resolutions by address and day, its payloads by time and file key.
- * At most the timeline of one URL and its payloads of one second are in memory. `factsOf` gets the URLs of the next page.
+ * At most the timeline of one URL and its payloads of one second are in memory. `rowsOf` gets the URLs of the next page.
  */
 export function createObservationExport(
   exportUrls: UrlStore['exportUrls'],
-  factsOf: (urls: readonly ExportedUrl[], signal: AbortSignal) => UrlFacts | Promise<UrlFacts>,
+  rowsOf: (urls: readonly ExportedUrl[], signal: AbortSignal) => UrlRows | Promise<UrlRows>,
 ): UrlStore['exportObservations'] {
   return async function* exportObservations(filter: ExportFilter, signal: AbortSignal): Observations {
     let page: ObservationInput[] = [];
     for await (const urls of exportUrls(filter, signal)) {
-      const facts = await factsOf(urls, signal);
+      const rows = await rowsOf(urls, signal);
       for (const exported of urls) {
-        for await (const observations of observationsOf(exported, facts)) {
+        for await (const observations of observationsOf(exported, rows)) {
           for (const one of observations) page.push(one);
           if (page.length < PAGE_ROWS) continue;
           yield page;
@@ -57,26 +55,26 @@ export function createObservationExport(
   };
 }
 
-async function* observationsOf(exported: ExportedUrl, facts: UrlFacts): Observations {
+async function* observationsOf(exported: ExportedUrl, rows: UrlRows): Observations {
   const { url, event, payload: last } = exported;
-  if (event !== null) yield* statusesOf(exported, facts);
+  if (event !== null) yield* statusesOf(exported, rows);
   // For a URL at an address every observation adds a resolution of its time. So its payloads are exported with the time
   // of a resolution that exists.
   const hostIp = last === null ? null : hostAddress(url);
   const hostText = hostIp === null ? null : formatIp(hostIp);
   let hostTs: number | null = null;
   let hasData = event !== null || last !== null;
-  for await (const observations of resolutionsOf(exported, facts)) {
+  for await (const observations of resolutionsOf(exported, rows)) {
     hasData = true;
     if (hostText !== null) hostTs ??= observations.find(({ ip }) => ip === hostText)?.ts ?? null;
     yield observations;
   }
-  if (last !== null) yield* payloadsOf(exported, facts, hostTs);
+  if (last !== null) yield* payloadsOf(exported, rows, hostTs);
   // A URL without any data: the time of the observation does not matter.
   if (!hasData) yield [{ ts: 0, url, status: null }];
 }
 
-async function* statusesOf({ id, url }: ExportedUrl, { entries }: UrlFacts): Observations {
+async function* statusesOf({ id, url }: ExportedUrl, { entries }: UrlRows): Observations {
   const timeline: Entry[] = [];
   for await (const rows of pagesOf(entries, id, FIRST_ENTRY, ([ts, kind]): EntryKey => [ts, kind])) {
     for (const row of rows) timeline.push(toEntry(row));
@@ -84,13 +82,13 @@ async function* statusesOf({ id, url }: ExportedUrl, { entries }: UrlFacts): Obs
   yield runsWithImplied(timeline).flatMap((run) => runEnds(url, run));
 }
 
-async function* resolutionsOf({ id, url }: ExportedUrl, { resolutions }: UrlFacts): Observations {
+async function* resolutionsOf({ id, url }: ExportedUrl, { resolutions }: UrlRows): Observations {
   for await (const rows of pagesOf(resolutions, id, FIRST_RESOLUTION, ([ip, day]): ResolutionKey => [ip, day])) {
     yield rows.map((row) => resolution(url, row));
   }
 }
 
-async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlFacts, hostTs: number | null): Observations {
+async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlRows, hostTs: number | null): Observations {
   let ofNewestTs: PayloadRow[] = [];
   for await (const rows of pagesOf(payloads, id, FIRST_PAYLOAD, ([ts, fileId]): PayloadKey => [ts, fileId])) {
     const [newest] = rows.at(-1) as PayloadRow;
@@ -104,7 +102,7 @@ async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlFacts, hos
 
 /** The rows of one URL. Most URLs have less than one page: the event loop runs only between two pages. */
 async function* pagesOf<Row extends unknown[], Key>(
-  read: Page<Row, Key>,
+  read: ReadPage<Row, Key>,
   id: number,
   first: Key,
   keyOf: (row: Row) => Key,

@@ -14,9 +14,12 @@ export type AddressKey = [ip: Uint8Array, ts: number, id: number];
 export type LinesPage<Key> = { lines: string; count: number; next: Key | null };
 
 type MaybePromise<T> = T | Promise<T>;
-/** `limit`: the maximum of lines. A caller that gets as many reads no further page. */
+/**
+ * `value`: the AS number, or the id of the host, family or file. `limit`: the maximum of lines. A caller that gets as many
+ * reads no further page.
+ */
 type FactPage = (
-  what: number,
+  value: number,
   since: number,
   before: FactKey,
   limit: number,

@@ -37,9 +37,6 @@ import {
   UrlRequest,
 } from './wire.ts';
 
-/** The limit of records in a statuses or payloads response, unless the request has one. */
-const DEFAULT_LIMIT = 1000;
-
 /** `now` is in Unix seconds. */
 export function urlRoutes(store: UrlStore, now: () => number): Route[] {
   const endpoints = [
@@ -140,6 +137,9 @@ const readId = (request: FastifyRequest): number => Number((request.params as { 
 async function requireId(store: UrlStore, id: number): Promise<void> {
   if (!(await store.hasUrl(id))) throw new AppError('not_found', 'This URLID is not known');
 }
+
+/** The limit of records in a statuses or payloads response, unless the request has one. */
+const DEFAULT_LIMIT = 1000;
 
 type StatusesQuery = { id: number; window: TimeWindow; limit: number };
 

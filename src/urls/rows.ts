@@ -82,29 +82,29 @@ export function matchesFilter({ event, payload }: ExportedUrl, { since, status }
   return status === undefined || (event !== null && SHOWN_STATUS[event.kind] === status);
 }
 
-export type EventPageKey = [ts: number, kind: number];
-export type PayloadPageKey = [ts: number, fileId: number];
+export type EntryKey = [ts: number, kind: number];
+export type PayloadKey = [ts: number, fileId: number];
 
 /** The reads of an engine for one URL: pages of `PAGE_ROWS`, newest first, hidden entries included. */
 type StreamReads = {
-  statuses(id: number, since: number, before: EventPageKey, signal: AbortSignal): EventRow[] | Promise<EventRow[]>;
-  payloads(id: number, before: PayloadPageKey, signal: AbortSignal): PayloadRow[] | Promise<PayloadRow[]>;
+  statuses(id: number, since: number, before: EntryKey, signal: AbortSignal): EventRow[] | Promise<EventRow[]>;
+  payloads(id: number, before: PayloadKey, signal: AbortSignal): PayloadRow[] | Promise<PayloadRow[]>;
 };
 
 /** The newest records of one URL, page by page. */
 export function createUrlStreams(reads: StreamReads): Pick<UrlStore, 'statuses' | 'payloads'> {
   return {
     statuses(id, { since, until }, bounds) {
-      return readPages<StatusEvent, EventPageKey>([until + 1, 0], bounds, async (key) => {
+      return readPages<StatusEvent, EntryKey>([until + 1, 0], bounds, async (key) => {
         const rows = await reads.statuses(id, since, key, bounds.signal);
-        const page = pageOf(rows, toEvent, ([ts, kind]): EventPageKey => [ts, kind]);
+        const page = pageOf(rows, toEvent, ([ts, kind]): EntryKey => [ts, kind]);
         return { ...page, items: page.items.filter((_, i) => (rows[i]?.[1] ?? 0) < FIRST_HIDDEN_KIND) };
       });
     },
 
     payloads(id, bounds) {
-      return readPages<Payload, PayloadPageKey>([Number.MAX_SAFE_INTEGER, 0], bounds, async (key) =>
-        pageOf(await reads.payloads(id, key, bounds.signal), toPayload, ([ts, fileId]): PayloadPageKey => [ts, fileId]),
+      return readPages<Payload, PayloadKey>([Number.MAX_SAFE_INTEGER, 0], bounds, async (key) =>
+        pageOf(await reads.payloads(id, key, bounds.signal), toPayload, ([ts, fileId]): PayloadKey => [ts, fileId]),
       );
     },
   };

@@ -13,11 +13,6 @@ import { createLock, inOrder, type Lock } from './lock-order.ts';
 import { putPayloads, urlPayload } from './payloads.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
 
-// Shared: meanwhile no listing of the feed is added or finished, so that `missed_ts` stays right.
-const LOCK_FEED = 'select id from reporters where text_key(name) = text_key($1) for share';
-
-const NOT_LISTED: ListedChanges = { rows: [], implied: new Map(), feeds: new Map() };
-
 /**
  * Applies batches of observations, each in one transaction. Between begin and commit a batch of any size takes three
  * round trips, or four with a listing: lock texts and URLs, read listings, read timelines and resolutions and lock
@@ -32,6 +27,8 @@ export function createApply(db: Database, backfillFamilies: () => Promise<void>)
     return report;
   };
 }
+
+const NOT_LISTED: ListedChanges = { rows: [], implied: new Map(), feeds: new Map() };
 
 async function applyGroups(
   session: Session,
@@ -48,14 +45,14 @@ async function applyGroups(
   const addresses = urls.flatMap((url) =>
     url.addresses.map(([ts, ip, asn]) => ({ urlId: url.id, ts, ip: toBytes(ip), asn })),
   );
-  const hosts = urls.flatMap((url) => impliedAddresses(url, listed.implied.get(url.id)));
+  const hostAddresses = urls.flatMap((url) => impliedAddresses(url, listed.implied.get(url.id)));
   const [changes, { files }, resolutions] = await Promise.all([
     statusChanges(session, updates, texts),
     lock({ files: () => upsertFiles(session, payloads) }),
-    readResolutions(session, addresses, hosts),
+    readResolutions(session, addresses, hostAddresses),
   ]);
   for (const address of addresses) resolutions.apply(address);
-  for (const address of hosts) resolutions.applyHost(address);
+  for (const address of hostAddresses) resolutions.applyHost(address);
   const last = new Map(urls.map((url) => [url.id, url.last]));
   const [payloadsAdded] = await Promise.all([
     putPayloads(session, payloads, files, (urlId) => last.get(urlId) ?? null),
@@ -69,12 +66,15 @@ async function applyGroups(
   return { urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged: resolutions.changed() };
 }
 
+// Shared: meanwhile no listing of the feed is added or finished, so that `missed_ts` stays right.
+const LOCK_FEED_SHARED = 'select id from reporters where text_key(name) = text_key($1) for share';
+
 /** Adds what is new, and locks and reads all URLs: the first round trip. */
 async function lockAll(session: Session, lock: Lock, groups: readonly UrlGroup[], listing: Listing | undefined) {
   const texts = textsOf(groups, listing);
   const { reporters, removals, families, urls } = await lock({
     reporters: () => reporterIds(session, texts.reporters),
-    feed: listing && (() => session.query(LOCK_FEED, [listing.feed])),
+    feed: listing && (() => session.query(LOCK_FEED_SHARED, [listing.feed])),
     removals: () => removalIds(session, texts.removals),
     families: () => familyIds(session, texts.families, foldFamily),
     hosts: () => addHosts(session, groups),
@@ -98,6 +98,9 @@ function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
   return { reporters, removals, families };
 }
 
+/** A URL of a batch with its stored columns; its row is locked until the end of the transaction. */
+type LockedUrl = UrlGroup & { id: number; hostId: number; last: ServedFile | null };
+
 function markUrlsListed(
   session: Session,
   urls: readonly LockedUrl[],
@@ -113,15 +116,14 @@ function markUrlsListed(
   );
 }
 
-type LockedRow = [key: Uint8Array, id: number, hostId: number, payloadTs: number | null, fileKey: Uint8Array | null];
-
-/** A URL of a batch with its stored columns; its row is locked until the end of the transaction. */
-type LockedUrl = UrlGroup & { id: number; hostId: number; last: ServedFile | null };
-
 const ADD_HOSTS = `
   insert into hosts (host) select h.host from unnest($1::text[]) as h (host)
   where not exists (select 1 from hosts where hosts.host = h.host)
   order by h.host collate "C" on conflict do nothing`;
+
+async function addHosts(session: Session, groups: readonly UrlGroup[]): Promise<void> {
+  await session.run(ADD_HOSTS, [[...new Set(groups.map(({ host }) => host))]]);
+}
 
 const ADD_URLS = `
   insert into urls (url_key, url, host_id)
@@ -139,9 +141,7 @@ const READ_URLS = `
   from urls u left join files on files.id = u.payload_file_id
   where u.url_key = any($1::bytea[]) order by u.url_key`;
 
-async function addHosts(session: Session, groups: readonly UrlGroup[]): Promise<void> {
-  await session.run(ADD_HOSTS, [[...new Set(groups.map(({ host }) => host))]]);
-}
+type LockedRow = [key: Uint8Array, id: number, hostId: number, payloadTs: number | null, fileKey: Uint8Array | null];
 
 /** Adds the URLs that are new, then locks all of them, then reads them: what is read cannot change any more. */
 async function lockUrls(session: Session, groups: readonly UrlGroup[]) {

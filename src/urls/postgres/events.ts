@@ -23,6 +23,9 @@ type StatusUpdate = {
   implied: ImpliedChange | null;
 };
 
+/** The ids of all texts that an entry may have; `statusChanges` adds those of the entries that it reads. */
+type EntryIds = { reporters: Map<string, number>; removals: Map<string, number> };
+
 type TailRow = [urlId: number, removalId: number, reporterId: number, ...EntryRow];
 
 // For each URL the entries from the last ts before the first change on, ignoring a hidden implied offline, as `advance`
@@ -37,23 +40,6 @@ const TAILS = `
     offset 0) e
   ${EVENT_JOINS}
   order by e.url_id, e.ts, e.kind`;
-
-const DELETE = `
-  delete from events e using unnest($1::bigint[], $2::bigint[], $3::smallint[]) as g (url_id, ts, kind)
-  where e.url_id = g.url_id and e.ts = g.ts and e.kind = g.kind`;
-
-const PUT = `
-  insert into events (url_id, ts, kind, host_id, removal_id, reporter_id, confirmed_ts)
-  select * from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-  on conflict (url_id, ts, kind) do update set
-    removal_id = excluded.removal_id, reporter_id = excluded.reporter_id, confirmed_ts = excluded.confirmed_ts`;
-
-const SET_LAST = `
-  update urls set event_ts = l.ts, event_kind = l.kind, event_removal_id = l.removal_id,
-    event_reporter_id = l.reporter_id
-  from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
-    as l (id, ts, kind, removal_id, reporter_id)
-  where urls.id = l.id`;
 
 /** Reads the ends of timelines and returns their changes by URL. */
 export async function statusChanges(session: Session, updates: readonly StatusUpdate[], ids: EntryIds) {
@@ -74,8 +60,22 @@ export async function statusChanges(session: Session, updates: readonly StatusUp
   return changes;
 }
 
-/** The ids of all texts that an entry may have; `statusChanges` adds those of the entries that it reads. */
-type EntryIds = { reporters: Map<string, number>; removals: Map<string, number> };
+const DELETE = `
+  delete from events e using unnest($1::bigint[], $2::bigint[], $3::smallint[]) as g (url_id, ts, kind)
+  where e.url_id = g.url_id and e.ts = g.ts and e.kind = g.kind`;
+
+const PUT = `
+  insert into events (url_id, ts, kind, host_id, removal_id, reporter_id, confirmed_ts)
+  select * from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+  on conflict (url_id, ts, kind) do update set
+    removal_id = excluded.removal_id, reporter_id = excluded.reporter_id, confirmed_ts = excluded.confirmed_ts`;
+
+const SET_LAST = `
+  update urls set event_ts = l.ts, event_kind = l.kind, event_removal_id = l.removal_id,
+    event_reporter_id = l.reporter_id
+  from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
+    as l (id, ts, kind, removal_id, reporter_id)
+  where urls.id = l.id`;
 
 /** Writes the changes of timelines. */
 export function putStatuses(

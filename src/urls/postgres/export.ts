@@ -6,7 +6,7 @@ import {
   FIRST_PAYLOAD,
   FIRST_RESOLUTION,
   type ResolutionRow,
-  type UrlFacts,
+  type UrlRows,
 } from '../observation-export.ts';
 import {
   EVENT_JOINS,
@@ -70,7 +70,7 @@ export function createExportObservations(
       query(RESOLUTIONS, [ids, ...FIRST_RESOLUTION], signal),
     );
     const payloads = firstPages<PayloadRow>(urls, (ids) => query(PAYLOADS, [ids, ...FIRST_PAYLOAD], signal));
-    const facts: UrlFacts = {
+    const rows: UrlRows = {
       entries: async (id, after) =>
         after === FIRST_ENTRY ? entries(id) : ofOne(await query<OfUrl<EntryRow>>(ENTRIES, [[id], ...after], signal)),
       resolutions: async (id, after) =>
@@ -82,7 +82,7 @@ export function createExportObservations(
           ? payloads(id)
           : ofOne(await query<OfUrl<PayloadRow>>(PAYLOADS, [[id], ...after], signal)),
     };
-    return facts;
+    return rows;
   });
 }
 

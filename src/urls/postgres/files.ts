@@ -34,16 +34,6 @@ const ADD = `
 
 const LOCK = `select id, ${COLUMNS} from files where file_key = any($1::bytea[]) order by file_key for update`;
 
-const FILL = `
-  update files f set family_id = t.family_id, mime_type = t.mime_type, file_type = t.file_type,
-    file_ext = t.file_ext, file_size = t.file_size, file_name = t.file_name
-  from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
-    as t (id, family_id, mime_type, file_type, file_ext, file_size, file_name)
-  where f.id = t.id`;
-
-const NOTE_BACKFILLS = `
-  insert into family_spreads (file_id) select id from unnest($1::bigint[]) as t (id) order by id on conflict do nothing`;
-
 /** Adds the new files with all of their columns; locks the others and fills in what is unknown. */
 export async function upsertFiles(session: Session, updates: readonly FileUpdate[]): Promise<UpsertedFiles> {
   const byKey = Map.groupBy(updates, ({ key }) => textOf(key));
@@ -73,6 +63,16 @@ export async function upsertFiles(session: Session, updates: readonly FileUpdate
   }
   return upserted;
 }
+
+const FILL = `
+  update files f set family_id = t.family_id, mime_type = t.mime_type, file_type = t.file_type,
+    file_ext = t.file_ext, file_size = t.file_size, file_name = t.file_name
+  from unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
+    as t (id, family_id, mime_type, file_type, file_ext, file_size, file_name)
+  where f.id = t.id`;
+
+const NOTE_BACKFILLS = `
+  insert into family_spreads (file_id) select id from unnest($1::bigint[]) as t (id) order by id on conflict do nothing`;
 
 /** Writes the columns that `upsertFiles` filled in. */
 export function fillFiles(session: Session, { toFill, toBackfill }: UpsertedFiles): Promise<unknown> {

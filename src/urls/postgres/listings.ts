@@ -31,11 +31,6 @@ const LISTED_OF_URLS = `
 
 const FIRST_AFTER = 'select min(ts) from listings where feed_id = $1 and ts > $2';
 
-const PUT_LISTED = `
-  insert into listed (url_id, feed_id, ts, missed_ts)
-  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-  on conflict (url_id, feed_id) do update set ts = excluded.ts, missed_ts = excluded.missed_ts`;
-
 /** Marks URLs, whose rows are locked, as listed by the listing. */
 export async function markListed(
   session: Session,
@@ -79,6 +74,11 @@ function noChanges(rows: readonly ListedOfUrlRow[]): ListedChanges {
   return { rows: [], implied: new Map(), feeds: new Map(rows.map(([, , id, feed]) => [feed, id])) };
 }
 
+const PUT_LISTED = `
+  insert into listed (url_id, feed_id, ts, missed_ts)
+  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+  on conflict (url_id, feed_id) do update set ts = excluded.ts, missed_ts = excluded.missed_ts`;
+
 export async function putListed(session: Session, rows: readonly NewRow[]): Promise<void> {
   if (rows.length === 0) return;
   await session.run(
@@ -98,11 +98,8 @@ function toListed([, , ...row]: ListedOfUrlRow): ListedRow {
   return row;
 }
 
-/** Listed URLs read in one transaction. */
-const CHUNK_ROWS = 2_000;
-
 // Exclusive: meanwhile no URL of the feed is marked as listed, and no other listing of the feed is finished.
-const LOCK_FEED = 'select id from reporters where id = $1 for update';
+const LOCK_FEED_EXCLUSIVE = 'select id from reporters where id = $1 for update';
 
 const ADD_LISTING = 'insert into listings (feed_id, ts, is_pending) values ($1, $2, 1) on conflict do nothing';
 
@@ -111,24 +108,7 @@ const OLDEST_PENDING = `
   select ts, (select min(next.ts) from listings next where next.feed_id = l.feed_id and next.ts > l.ts) from listings l
   where feed_id = $1 and is_pending = 1 order by ts limit 1`;
 
-// URLs that may be missing from the listing: listed until now, or missing from the next listing. Two statements, because
-// `is not distinct from` uses no index.
-const LISTED_SO_FAR = `
-  select url_id, ts from listed
-  where feed_id = $1 and missed_ts is null and url_id > $2 order by url_id limit ${CHUNK_ROWS}`;
-const MISSING_FROM_NEXT = `
-  select url_id, ts from listed
-  where feed_id = $1 and missed_ts = $3 and url_id > $2 order by url_id limit ${CHUNK_ROWS}`;
-
-const LISTING_DONE = 'update listings set is_pending = 0 where feed_id = $1 and ts = $2';
-
-const LOCK_LISTED_URLS = `
-  select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key for update) l`;
-
-const READ_LISTED_URLS = 'select id, event_kind, host_id, url from urls where id = any($1::bigint[])';
-
 type Pending = [ts: number, nextTs: number | null];
-type UrlRow = [id: number, kind: number | null, hostId: number, url: string];
 type FinishedChunk = { lastId: number | null; wentOffline: number };
 
 /**
@@ -142,7 +122,7 @@ export function createFinishListing(db: Database) {
       const { reporters } = await lock({ reporters: () => reporterIds(session, new Set([feed])) });
       const id = reporters.get(feed) as number;
       await inOrder([
-        () => lock({ feed: () => session.query(LOCK_FEED, [id]) }),
+        () => lock({ feed: () => session.query(LOCK_FEED_EXCLUSIVE, [id]) }),
         () => session.run(ADD_LISTING, [id, ts]),
       ]);
       return id;
@@ -161,6 +141,20 @@ export function createFinishListing(db: Database) {
   };
 }
 
+/** Listed URLs read in one transaction. */
+const CHUNK_ROWS = 2_000;
+
+// URLs that may be missing from the listing: listed until now, or missing from the next listing. Two statements, because
+// `is not distinct from` uses no index.
+const LISTED_SO_FAR = `
+  select url_id, ts from listed
+  where feed_id = $1 and missed_ts is null and url_id > $2 order by url_id limit ${CHUNK_ROWS}`;
+const MISSING_FROM_NEXT = `
+  select url_id, ts from listed
+  where feed_id = $1 and missed_ts = $3 and url_id > $2 order by url_id limit ${CHUNK_ROWS}`;
+
+const LISTING_DONE = 'update listings set is_pending = 0 where feed_id = $1 and ts = $2';
+
 async function finishChunk(
   session: Session,
   feedId: number,
@@ -169,7 +163,7 @@ async function finishChunk(
 ): Promise<FinishedChunk> {
   const lock = createLock();
   const [, candidates] = await inOrder([
-    () => lock({ feed: () => session.query(LOCK_FEED, [feedId]) }),
+    () => lock({ feed: () => session.query(LOCK_FEED_EXCLUSIVE, [feedId]) }),
     () =>
       nextTs === null
         ? session.query<[urlId: number, listedTs: number]>(LISTED_SO_FAR, [feedId, afterId])
@@ -181,6 +175,13 @@ async function finishChunk(
   if (lastId === null) await session.run(LISTING_DONE, [feedId, ts]);
   return { lastId, wentOffline };
 }
+
+const LOCK_LISTED_URLS = `
+  select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key for update) l`;
+
+const READ_LISTED_URLS = 'select id, event_kind, host_id, url from urls where id = any($1::bigint[])';
+
+type UrlRow = [id: number, kind: number | null, hostId: number, url: string];
 
 /** Stores that a listing does not have the URLs; returns how many went offline. */
 async function takeOffline(
@@ -203,13 +204,13 @@ async function takeOffline(
   const updates = urls.map(({ id, hostId }) => {
     return { urlId: id, hostId, statuses: [], implied: listed.implied.get(id) ?? null };
   });
-  const hosts = urls.flatMap((url) => impliedAddresses(url, listed.implied.get(url.id)));
+  const hostAddresses = urls.flatMap((url) => impliedAddresses(url, listed.implied.get(url.id)));
   const texts = { reporters: listed.feeds, removals: new Map(removals) };
   const [changes, resolutions] = await Promise.all([
     statusChanges(session, updates, texts),
-    readResolutions(session, [], hosts),
+    readResolutions(session, [], hostAddresses),
   ]);
-  for (const address of hosts) resolutions.applyHost(address);
+  for (const address of hostAddresses) resolutions.applyHost(address);
   await Promise.all([
     putStatuses(session, updates, changes, texts),
     resolutions.write(),

@@ -1,4 +1,5 @@
 import type { Query } from '../../database/postgres/replicas.ts';
+import { MAX_TIES } from '../file-rules.ts';
 import {
   comparePayloadRows,
   EVENT_COLUMNS,
@@ -37,9 +38,6 @@ export const LAST = `select ${LAST_COLUMNS} from urls u ${LAST_JOINS} where u.ur
 export const NEWEST_EVENTS = `
   select ${EVENT_COLUMNS} from events e ${EVENT_JOINS}
   where e.url_id = (${ID}) and e.kind < ${FIRST_HIDDEN_KIND} order by e.ts desc, e.kind desc limit $2`;
-
-/** Payloads of one URL and one second that are sorted by file key; any more are in no defined order. */
-const MAX_TIES = 1_000;
 
 export const NEWEST_PAYLOADS = `
   select ${PAYLOAD_COLUMNS} from (

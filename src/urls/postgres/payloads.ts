@@ -8,6 +8,11 @@ import type { FileUpdate, UpsertedFiles } from './files.ts';
 /** A payload of a URL whose row is locked. */
 type UrlPayload = FileUpdate & { urlId: number; ts: number };
 
+export function urlPayload(urlId: number, payload: ObservedPayload, families: Ids): UrlPayload {
+  const familyId = payload.family === null ? null : (families.get(payload.family) ?? null);
+  return { urlId, ts: payload.ts, key: fileKey(payload), given: { familyId, details: detailsOf(payload) } };
+}
+
 type Row = { urlId: number; ts: number; fileId: number; familyId: number | null; own: DetailColumns };
 
 // The first details given for a payload stay.
@@ -20,11 +25,6 @@ const ADD = `
 const SET_LAST = `
   update urls set payload_ts = l.ts, payload_file_id = l.file_id
   from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as l (id, ts, file_id) where urls.id = l.id`;
-
-export function urlPayload(urlId: number, payload: ObservedPayload, families: Ids): UrlPayload {
-  const familyId = payload.family === null ? null : (families.get(payload.family) ?? null);
-  return { urlId, ts: payload.ts, key: fileKey(payload), given: { familyId, details: detailsOf(payload) } };
-}
 
 /** Writes payloads; returns how many were new. `lastOf`: the last payload of a URL before the batch. */
 export async function putPayloads(

@@ -32,13 +32,13 @@ type Resolutions = {
   write(): Promise<unknown>;
 };
 
-/** Reads the resolutions that these addresses may change, and the newest resolution of each of `hosts`. */
+/** Reads the resolutions that these addresses may change, and the newest one of each of `hostAddresses`. */
 export async function readResolutions(
   session: Session,
   addresses: readonly UrlAddress[],
-  hosts: readonly UrlAddress[],
+  hostAddresses: readonly UrlAddress[],
 ): Promise<Resolutions> {
-  const byKey = new Map([...addresses, ...hosts].map((one) => [keyOf(one), one]));
+  const byKey = new Map([...addresses, ...hostAddresses].map((one) => [keyOf(one), one]));
   const [found, newestFound] = await Promise.all([
     byKey.size === 0
       ? []
@@ -46,11 +46,11 @@ export async function readResolutions(
           FIND,
           columns(3, [...byKey.values()], ({ urlId, ip, ts }) => [urlId, ip, dayOf(ts)]),
         ),
-    hosts.length === 0
+    hostAddresses.length === 0
       ? []
       : session.query<Row>(
           FIND_NEWEST,
-          columns(2, hosts, ({ urlId, ip }) => [urlId, ip]),
+          columns(2, hostAddresses, ({ urlId, ip }) => [urlId, ip]),
         ),
   ]);
   const resolutions = new Map(found.map(toResolution).map((one) => [keyOf(one), one]));

@@ -2,13 +2,14 @@ import { PAGE_ROWS, pageOf } from '../../database/pages.ts';
 import type { Query } from '../../database/postgres/replicas.ts';
 import { type AddressKey, createPagedSearch, type FactKey, type LinesPage } from '../paged-search.ts';
 import type { UrlStore } from '../store.ts';
+import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { searchLine } from '../wire.ts';
 
-// The next four searches read an index (what, ts, …), newest first; every row that is read is a match.
+// The next four searches read an index (value, ts, …), newest first; every row that is read is a match.
 
 export const BY_HOST = `
   select e.ts, e.url_id, e.kind, urls.url from events e join urls on urls.id = e.url_id
-  where e.host_id = $1 and e.kind < 4 and e.ts >= $2 and (e.ts, e.url_id, e.kind) < ($3, $4, $5)
+  where e.host_id = $1 and e.kind < ${FIRST_HIDDEN_KIND} and e.ts >= $2 and (e.ts, e.url_id, e.kind) < ($3, $4, $5)
   order by e.ts desc, e.url_id desc, e.kind desc limit ${PAGE_ROWS}`;
 
 export const BY_FAMILY = `
@@ -49,8 +50,8 @@ type AddressRow = [ts: number, id: number, ip: Uint8Array, url: string | null];
 export function createSearch(query: Query): UrlStore['search'] {
   const factPage =
     (sql: string, keyLength = 3) =>
-    async (what: number, since: number, before: FactKey, limit: number, signal: AbortSignal) => {
-      const rows = await query<FactRow>(sql, [what, since, ...before.slice(0, keyLength)], signal);
+    async (value: number, since: number, before: FactKey, limit: number, signal: AbortSignal) => {
+      const rows = await query<FactRow>(sql, [value, since, ...before.slice(0, keyLength)], signal);
       return linesPage(rows, ([ts, id, tie]): FactKey => [ts, id, tie], limit);
     };
 

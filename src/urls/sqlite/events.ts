@@ -13,6 +13,8 @@ import {
 import type { Entry, ImpliedChange } from '../timeline.ts';
 import type { Dictionaries } from './dictionaries.ts';
 
+type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals'>;
+
 // The entries from the last ts before the first change on, ignoring a hidden implied offline, as `advance` requires:
 // usually one or two rows.
 const TAIL = `
@@ -50,11 +52,6 @@ export function createApplyStatus(db: Database, dictionaries: EntryDictionaries)
   };
 }
 
-type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals'>;
-
-/** The columns of the newest event in `urls`. */
-type LastColumns = [ts: number | null, kind: number | null, removalId: number | null, reporterId: number | null];
-
 const PUT_ENTRY = `
   insert into events (url_id, ts, kind, host_id, removal_id, reporter_id, confirmed_ts) values (?, ?, ?, ?, ?, ?, ?)
   on conflict do update set
@@ -68,6 +65,9 @@ export function createPutEntry(db: Database, { reporters, removals }: EntryDicti
     put.run(urlId, ts, kindCode(entry), hostId, removals.idOf(removal), reporters.idOf(reporter), confirmedTs);
   };
 }
+
+/** The columns of the newest event in `urls`. */
+type LastColumns = [ts: number | null, kind: number | null, removalId: number | null, reporterId: number | null];
 
 export function lastColumns(last: Entry | null | undefined, { reporters, removals }: EntryDictionaries): LastColumns {
   if (!last) return [null, null, null, null];

@@ -1,6 +1,6 @@
 import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { createObservationExport, type ResolutionRow, type UrlFacts } from '../observation-export.ts';
+import { createObservationExport, type ResolutionRow, type UrlRows } from '../observation-export.ts';
 import {
   EVENT_JOINS,
   type ExportedRow,
@@ -51,10 +51,10 @@ export function createExportObservations(
   const entries = db.prepare<EntryRow>(ENTRIES);
   const resolutions = db.prepare<ResolutionRow>(RESOLUTIONS);
   const payloads = db.prepare<PayloadRow>(PAYLOADS);
-  const facts: UrlFacts = {
+  const rows: UrlRows = {
     entries: (id, after) => entries.all(id, ...after),
     resolutions: (id, after) => resolutions.all(id, ...after),
     payloads: (id, after) => payloads.all(id, ...after),
   };
-  return createObservationExport(exportUrls, () => facts);
+  return createObservationExport(exportUrls, () => rows);
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/sqlite/database.ts';
-import { comparePayloads } from '../file-rules.ts';
+import { comparePayloads, MAX_TIES } from '../file-rules.ts';
 import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { urlKey } from '../url-group.ts';
@@ -107,8 +107,8 @@ type HistoryPayloadRow = [ts: number, fileId: number, familyId: number | null, o
 const NEWEST_PAYLOADS = `
   select ${HISTORY_PAYLOAD_COLUMNS} from payloads where url_id = ? order by ts desc, file_id desc ${LIMIT}`;
 
-// The limit: payloads of one URL and one second that are sorted by file key; any more are in no defined order.
-const PAYLOADS_OF_TIME = `select ${HISTORY_PAYLOAD_COLUMNS} from payloads where url_id = ? and ts = ? limit 1000`;
+const PAYLOADS_OF_TIME = `
+  select ${HISTORY_PAYLOAD_COLUMNS} from payloads where url_id = ? and ts = ? limit ${MAX_TIES}`;
 
 const FILE_KEY = 'select file_key from files where id = ?';
 

@@ -14,7 +14,7 @@ const LAST = 'select payload_ts, file_key from urls join files on files.id = pay
 
 const SET_LAST = 'update urls set payload_ts = ?, payload_file_id = ? where id = ?';
 
-type StoredPayload = ServedFile & { fileId: number };
+type AddedPayload = ServedFile & { fileId: number };
 
 /** Writes the payloads of one URL; returns how many were new. `isNewUrl`: the URL has no payload yet. */
 export function createApplyPayloads(db: Database, families: Dictionary) {
@@ -24,7 +24,7 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
   const setLast = db.prepare(SET_LAST);
 
   /** Null when the payload was stored before. */
-  function add(urlId: number, payload: ObservedPayload): StoredPayload | null {
+  function add(urlId: number, payload: ObservedPayload): AddedPayload | null {
     const { ts, family } = payload;
     const key = fileKey(payload);
     const details = detailsOf(payload);
@@ -42,7 +42,7 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
 
   return (urlId: number, payloads: readonly ObservedPayload[], isNewUrl: boolean): number => {
     let count = 0;
-    let newest: StoredPayload | null = null;
+    let newest: AddedPayload | null = null;
     for (const payload of payloads) {
       const added = add(urlId, payload);
       if (added === null) continue;

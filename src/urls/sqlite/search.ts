@@ -2,6 +2,7 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import { type AddressKey, createPagedSearch, type FactKey, type LinesPage } from '../paged-search.ts';
 import type { UrlStore } from '../store.ts';
+import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { searchRecordSql } from '../wire.ts';
 
 // SQLite builds and joins the lines, and the key of the last row of a page is read from the index alone: 1.15 µs a row.
@@ -11,17 +12,17 @@ const PAGE_OF_LINES = `
   group_concat(iif(urls.url is null, null, ${searchRecordSql('r.ts', 'r.url_id', 'urls.url')}), char(10))`;
 type LinesRow = [read: number, count: number, lines: string | null];
 
-/** An index (what, ts, url_id, tie) that is read newest first; every row that is read is a match. */
-type FactIndex = { table: string; what: string; tie: string };
+/** An index (value, ts, url_id, tie) that is read newest first; every row that is read is a match. `?1` is the value. */
+type FactIndex = { table: string; condition: string; tie: string };
 
-const BY_HOST: FactIndex = { table: 'events', what: 'kind < 4 and host_id', tie: 'kind' };
-const BY_FAMILY: FactIndex = { table: 'payloads', what: 'family_id', tie: 'file_id' };
-const BY_FILE: FactIndex = { table: 'payloads', what: 'file_id', tie: 'file_id' };
-const BY_ASN: FactIndex = { table: 'resolutions', what: 'asn', tie: 'ip' };
+const BY_HOST: FactIndex = { table: 'events', condition: `kind < ${FIRST_HIDDEN_KIND} and host_id = ?1`, tie: 'kind' };
+const BY_FAMILY: FactIndex = { table: 'payloads', condition: 'family_id = ?1', tie: 'file_id' };
+const BY_FILE: FactIndex = { table: 'payloads', condition: 'file_id = ?1', tie: 'file_id' };
+const BY_ASN: FactIndex = { table: 'resolutions', condition: 'asn = ?1', tie: 'ip' };
 
-const factRows = ({ table, what, tie }: FactIndex) => `
+const factRows = ({ table, condition, tie }: FactIndex) => `
   select ts, url_id, ${tie} from ${table}
-  where ${what} = ?1 and ts >= ?2 and (ts, url_id, ${tie}) < (?3, ?4, ?5)
+  where ${condition} and ts >= ?2 and (ts, url_id, ${tie}) < (?3, ?4, ?5)
   order by ts desc, url_id desc, ${tie} desc`;
 
 const factLines = (index: FactIndex) => `
@@ -55,8 +56,8 @@ export function createSearch(db: Database): UrlStore['search'] {
   function factPage(index: FactIndex) {
     const lines = db.prepare<LinesRow>(factLines(index));
     const last = db.prepare<FactKey>(lastFact(index));
-    return (what: number, since: number, before: FactKey, limit: number) =>
-      linesPage(lines.get(what, since, ...before), limit, () => last.get(what, since, ...before));
+    return (value: number, since: number, before: FactKey, limit: number) =>
+      linesPage(lines.get(value, since, ...before), limit, () => last.get(value, since, ...before));
   }
 
   return createPagedSearch({
