@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import { createRunFeed } from '../ingest/feeds/feed-import.ts';
+import { createImportFeed } from '../ingest/feeds/feed-import.ts';
 import type { FeedRun } from '../ingest/feeds/feed-run.ts';
 import { feedState } from '../ingest/feeds/feed-state.ts';
 import { everyMs, type Schedule, startSchedule } from '../ingest/feeds/schedule.ts';
@@ -35,7 +35,7 @@ export function startFeeds({ store, control, metrics, log, settings, now }: Feed
   );
   const schedule = startSchedule({
     control,
-    runFeed: createRunFeed({
+    importFeed: createImportFeed({
       store,
       control,
       networks,

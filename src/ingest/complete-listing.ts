@@ -35,6 +35,9 @@ const OFFLINE_SHARE_MAX = 0.5;
 /** URLs marked as listed in one transaction. */
 const PAGE_SIZE = 1_000;
 
+const FORCE_HINT = 'If the source is complete, run it again with --force.';
+const AS_OF_HINT = 'Import it again with --as-of TIME.';
+
 /**
  * Applies a complete listing. Its time may be in its last row, so its URLs are buffered and marked as listed only after
  * the whole source was read. An import that is interrupted earlier marks nothing at a wrong time.
@@ -86,9 +89,6 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
     close: () => listedUrls.close(),
   };
 }
-
-const FORCE_HINT = 'If the source is complete, run it again with --force.';
-const AS_OF_HINT = 'Import it again with --as-of TIME.';
 
 function refused(reason: string, hint: string): ImportEndState {
   const error = `${reason} Its rows were applied, but no URL was taken offline. ${hint}`;

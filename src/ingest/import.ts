@@ -47,7 +47,7 @@ export type ImportOptions = {
   signal?: AbortSignal;
 };
 
-/** Measured with URLhaus rows: docs/ARCHITECTURE.md, "The way of an import". */
+/** Measured with URLhaus rows: docs/ARCHITECTURE.md, "An import". */
 export const BATCH_SIZE = 2_000;
 
 /** One batch is written, the next one is queued, a third one is read. */

@@ -14,57 +14,58 @@ const SHA256 = new RegExp(SHA256_PATTERN);
 /** Returns why a value is refused, or null. */
 type Check = (value: unknown, nowTs: number) => string | null;
 
-const isText = (value: unknown) => (typeof value === 'string' ? textFault(value) : 'must be a string');
+const checkText = (value: unknown) => (typeof value === 'string' ? textFault(value) : 'must be a string');
 const orNull =
   (check: Check): Check =>
   (value, nowTs) =>
     value === null ? null : check(value, nowTs);
-const isIntegerTo =
+const checkInteger =
   (max: number): Check =>
   (value) =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
       ? null
       : `must be an integer from 0 to ${max}`;
 const FUTURE_TIME = 'more than a day in the future; times are Unix seconds, not milliseconds';
-const isTime: Check = (value, nowTs) =>
-  isIntegerTo(Number.MAX_SAFE_INTEGER)(value, nowTs) ??
+const checkTime: Check = (value, nowTs) =>
+  checkInteger(Number.MAX_SAFE_INTEGER)(value, nowTs) ??
   (Number(value) > nowTs + FUTURE_MAX_SECONDS ? FUTURE_TIME : null);
-const isOneOf =
+const checkOneOf =
   (...values: unknown[]): Check =>
   (value) =>
     values.includes(value) ? null : `must be one of ${values.map((one) => JSON.stringify(one)).join(', ')}`;
-const isAddresses: Check = (value) => {
-  if (!Array.isArray(value)) return isText(value) && `${isText(value)}, or a list of strings`;
-  return value.map(isText).find((fault) => fault !== null) ?? null;
+const checkAddresses: Check = (value) => {
+  if (!Array.isArray(value)) return checkText(value) && `${checkText(value)}, or a list of strings`;
+  return value.map(checkText).find((fault) => fault !== null) ?? null;
 };
-const isSha256: Check = (value) =>
+const checkSha256: Check = (value) =>
   typeof value === 'string' && SHA256.test(value) ? null : 'must be 64 hexadecimal digits';
 
 type PayloadName = (typeof PAYLOAD_KEYS)[number][1];
 
-const PAYLOAD_VALUES: Record<PayloadName, Check> = {
-  ts: isTime,
-  mimeType: orNull(isText),
-  fileType: orNull(isText),
-  fileExt: orNull(isText),
-  fileSize: orNull(isIntegerTo(Number.MAX_SAFE_INTEGER)),
-  fileName: orNull(isText),
-  sha256: orNull(isSha256),
-  family: orNull(isText),
+const PAYLOAD_VALUE_CHECKS: Record<PayloadName, Check> = {
+  ts: checkTime,
+  mimeType: orNull(checkText),
+  fileType: orNull(checkText),
+  fileExt: orNull(checkText),
+  fileSize: orNull(checkInteger(Number.MAX_SAFE_INTEGER)),
+  fileName: orNull(checkText),
+  sha256: orNull(checkSha256),
+  family: orNull(checkText),
 };
+/** By JSON key. */
 const PAYLOAD_CHECKS: Record<string, Check> = Object.fromEntries(
-  PAYLOAD_KEYS.map(([key, name]) => [key, PAYLOAD_VALUES[name]]),
+  PAYLOAD_KEYS.map(([key, name]) => [key, PAYLOAD_VALUE_CHECKS[name]]),
 );
 
 /** `normalizeUrl` checks the URL itself; a URL may be longer than other texts. */
 const CHECKS: Record<string, Check> = {
-  ts: isTime,
+  ts: checkTime,
   url: (value) => (typeof value === 'string' ? null : 'must be a string'),
-  status: isOneOf('online', 'offline', 'removed', null),
-  removal: isText,
-  reporter: isText,
-  ip: isAddresses,
-  asn: isIntegerTo(ASN_MAX),
+  status: checkOneOf('online', 'offline', 'removed', null),
+  removal: checkText,
+  reporter: checkText,
+  ip: checkAddresses,
+  asn: checkInteger(ASN_MAX),
   payload: (value, nowTs) => {
     if (!isObject(value)) return 'must be an object';
     return Object.keys(value).length === 0 ? 'must have at least one key' : faultOf(value, PAYLOAD_CHECKS, nowTs);

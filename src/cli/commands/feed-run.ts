@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Control, openControl, openIntelligence } from '../../app/stores.ts';
-import { createRunFeed } from '../../ingest/feeds/feed-import.ts';
+import { createImportFeed } from '../../ingest/feeds/feed-import.ts';
 import { type FeedRun, runFeedOnce } from '../../ingest/feeds/feed-run.ts';
 import { everyMs } from '../../ingest/feeds/schedule.ts';
 import { openNetworks } from '../../ingest/networks.ts';
@@ -51,7 +51,7 @@ async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, c
   const store = await openIntelligence(place);
   const { signal, dispose } = stopSignal();
   const progress = createProgress();
-  const runFeed = createRunFeed({
+  const importFeed = createImportFeed({
     store,
     control,
     networks,
@@ -64,7 +64,7 @@ async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, c
   });
   try {
     const owner = `command ${process.pid} ${randomUUID()}`;
-    const options = { control, runFeed, now: currentTs, random: Math.random, every: everyMs, owner, signal };
+    const options = { control, importFeed, now: currentTs, random: Math.random, every: everyMs, owner, signal };
     return await runFeedOnce(name, () => true, options);
   } finally {
     progress.end();

@@ -8,7 +8,7 @@ import { openUrl, type Validators } from '../sources/fetch.ts';
 import { createGuard } from '../sources/fetch-guard.ts';
 import type { Format, InputLimits } from '../sources/format.ts';
 import type { Feed, ImportStore } from '../store.ts';
-import type { FeedImportResult, RunFeed } from './feed-run.ts';
+import type { FeedImportResult, ImportFeed } from './feed-run.ts';
 
 export type FeedImportOptions = {
   store: UrlStore;
@@ -26,7 +26,7 @@ export type FeedImportOptions = {
 };
 
 /** Downloads a feed if it has changed, and imports it while downloading. */
-export function createRunFeed(options: FeedImportOptions): RunFeed {
+export function createImportFeed(options: FeedImportOptions): ImportFeed {
   return async (feed, signal) => {
     const format = findFormat(feed.format);
     if (format === null) throw unknownFormat(feed);

@@ -10,14 +10,14 @@ export type FeedImportResult =
   | { outcome: 'stopped' };
 
 /** Downloads and imports a feed. Throws an AppError on failure; returns `stopped` if the signal aborts. */
-export type RunFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedImportResult>;
+export type ImportFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedImportResult>;
 
 /** Calls `work` periodically and returns a function that stops it. */
 export type Every = (ms: number, work: () => void) => () => void;
 
 export type FeedRunOptions = {
   control: FeedStore;
-  runFeed: RunFeed;
+  importFeed: ImportFeed;
   /** Unix seconds. */
   now: () => number;
   /** In [0, 1). */
@@ -68,10 +68,10 @@ export async function runFeedOnce(
 function ignoreFailedRenewal(): void {}
 
 async function runAndRecord(feed: Feed, signal: AbortSignal, options: FeedRunOptions): Promise<FeedRun> {
-  const { control, runFeed, now, random } = options;
+  const { control, importFeed, now, random } = options;
   const startedTs = now();
   try {
-    const result = await runFeed(feed, signal);
+    const result = await importFeed(feed, signal);
     if (result.outcome === 'stopped') return { outcome: 'stopped' };
     await control.changeFeed(feed.name, successOf(feed, result, startedTs, now()));
     return { outcome: result.outcome, feed, rows: result.outcome === 'imported' ? result.rows : feed.rows };

@@ -21,7 +21,7 @@ const URL_TABLE: Table = {
     const last = columnOf('last_online');
     const reporter = columnOf('reporter');
     return (fields) =>
-      readUrlhausRow({
+      readUrlRow({
         dateadded: fields[added],
         url: toUrl(fields[url]),
         urlStatus: toText(fields[status]),
@@ -53,7 +53,7 @@ function toItems({ value, line }: JsonFind): Item[] {
 function toItem(record: unknown, line: number): Item {
   const text = jsonText(record);
   if (!isObject(record)) return reject(line, text, 'a record must be a JSON object');
-  const parsed = readUrlhausRow({
+  const parsed = readUrlRow({
     dateadded: record.dateadded,
     url: toUrl(record.url),
     urlStatus: toText(record.url_status),
@@ -62,6 +62,36 @@ function toItem(record: unknown, line: number): Item {
   });
   if (typeof parsed === 'string') return reject(line, text, parsed);
   return { kind: 'observations', line, text, inputs: parsed.inputs };
+}
+
+/** A row of a URL dump, with unparsed values. */
+type UrlRow = {
+  dateadded: unknown;
+  url: string | null;
+  urlStatus: string | null;
+  lastOnline: unknown;
+  reporter: string | null;
+};
+
+/** `unknown`: not checked yet. */
+const STATUSES = ['online', 'offline', 'unknown', null];
+
+/**
+ * Converts a row of a URL dump to observations, or returns why it is rejected: online at `dateadded`; online at
+ * `last_online` if given; with status offline also offline at `last_online`, or at `dateadded` if that is missing. The result does not depend on the clock or on the date of the file.
+ */
+function readUrlRow(row: UrlRow): { inputs: ObservationInput[] } | string {
+  const addedTs = parseUtc(row.dateadded);
+  if (addedTs === null) return 'dateadded: must be a time such as 2025-07-17 17:19:14';
+  if (row.url === null) return 'url: missing';
+  if (!STATUSES.includes(row.urlStatus)) return 'url_status: must be online, offline or unknown';
+  const { url } = row;
+  const reporter = row.reporter ?? '';
+  const lastTs = parseUtc(row.lastOnline);
+  const inputs: ObservationInput[] = [{ ts: addedTs, url, status: 'online', reporter }];
+  if (lastTs !== null && lastTs !== addedTs) inputs.push({ ts: lastTs, url, status: 'online', reporter });
+  if (row.urlStatus === 'offline') inputs.push({ ts: lastTs ?? addedTs, url, status: 'offline', reporter });
+  return { inputs };
 }
 
 /**
@@ -99,37 +129,7 @@ export const urlhausPayloads: Format = {
   read: (source, limits) => readTable(source, limits, PAYLOAD_TABLE),
 };
 
-/** A row of URLhaus, with unparsed values. */
-type UrlhausRow = {
-  dateadded: unknown;
-  url: string | null;
-  urlStatus: string | null;
-  lastOnline: unknown;
-  reporter: string | null;
-};
-
-/** `unknown`: not checked yet. */
-const STATUSES = ['online', 'offline', 'unknown', null];
-
-/**
- * Online at `dateadded`; online at `last_online` if given; with status offline also offline at `last_online`, or at
- * `dateadded` if that is missing. The result does not depend on the clock or on the date of the file.
- */
-function readUrlhausRow(row: UrlhausRow): { inputs: ObservationInput[] } | string {
-  const addedTs = parseUtc(row.dateadded);
-  if (addedTs === null) return 'dateadded: must be a time such as 2025-07-17 17:19:14';
-  if (row.url === null) return 'url: missing';
-  if (!STATUSES.includes(row.urlStatus)) return 'url_status: must be online, offline or unknown';
-  const { url } = row;
-  const reporter = row.reporter ?? '';
-  const lastTs = parseUtc(row.lastOnline);
-  const inputs: ObservationInput[] = [{ ts: addedTs, url, status: 'online', reporter }];
-  if (lastTs !== null && lastTs !== addedTs) inputs.push({ ts: lastTs, url, status: 'online', reporter });
-  if (row.urlStatus === 'offline') inputs.push({ ts: lastTs ?? addedTs, url, status: 'offline', reporter });
-  return { inputs };
-}
-
-/** Not limited in length, unlike `toText`: `normalizeUrl` validates URLs. */
+/** Not limited in length, unlike `toText`: `normalizeUrl` validates URLs. Only a short text can mean "unknown" (`None`). */
 function toUrl(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   return value.length < 5 ? toText(value) : value;

@@ -1,6 +1,10 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { AppError } from '../../core/errors.ts';
 
+/** What to do if a response is too large. */
+export const IN_PARTS = 'download the file and import it in parts';
+const FROM_DISK = 'download the file and import it from disk';
+
 /** Returns why a response cannot be imported, or null. Does not read the body. */
 export function responseRefusal(host: string, response: IncomingMessage, maxBytes: number): AppError | null {
   const { statusCode = 0, headers } = response;
@@ -35,10 +39,6 @@ function statusHint(status: number): string {
   if (status === 404 || status === 410) return ': check the URL';
   return status === 429 || status >= 500 ? ': try again later' : '';
 }
-
-/** What to do if a response is too large. */
-export const IN_PARTS = 'download the file and import it in parts';
-const FROM_DISK = 'download the file and import it from disk';
 
 /** None is requested. Some servers send `gzip` for a .gz file; it is unpacked like any gzip data. */
 function refusedEncoding(host: string, encoding = 'identity'): AppError | null {

@@ -17,6 +17,8 @@ function inflate(packed: AsyncIterable<Buffer>, name: string, limits: InputLimit
   return unpack(packed, createInflateRaw({ chunkSize: CHUNK_BYTES }), `${name}: the zip data`, limits);
 }
 
+const RATIO_HINT = 'if you trust the source, raise --max-unpack-ratio';
+
 async function* unpack(
   packed: AsyncIterable<Buffer>,
   engine: Gunzip | InflateRaw,
@@ -49,8 +51,6 @@ async function* unpack(
     engine.destroy();
   }
 }
-
-const RATIO_HINT = 'if you trust the source, raise --max-unpack-ratio';
 
 function toUnpackError(error: unknown, subject: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../../src/app/stores.ts';
-import { createRunFeed, type FeedImportOptions } from '../../../src/ingest/feeds/feed-import.ts';
+import { createImportFeed, type FeedImportOptions } from '../../../src/ingest/feeds/feed-import.ts';
 import { openNetworks } from '../../../src/ingest/networks.ts';
 import { INPUT_LIMITS } from '../../../src/ingest/sources/format.ts';
 import { temporaryControl } from '../../temporary-control.ts';
@@ -40,7 +40,7 @@ async function open(t: TestContext, answer: RequestListener, given: Partial<Feed
     limits: INPUT_LIMITS,
     now: () => NOW,
   };
-  const run = createRunFeed({ ...options, ...given });
+  const run = createImportFeed({ ...options, ...given });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/list`;
   const feed = feedOf({ url, allowsPrivate: true });
   const signal = new AbortController().signal;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Control } from '../../../src/app/stores.ts';
-import type { FeedImportResult, RunFeed } from '../../../src/ingest/feeds/feed-run.ts';
+import type { FeedImportResult, ImportFeed } from '../../../src/ingest/feeds/feed-run.ts';
 import { startSchedule } from '../../../src/ingest/feeds/schedule.ts';
 import { postgresControl } from '../../postgres-control.ts';
 import { temporaryDatabase } from '../../servers/temporary-database.ts';
@@ -14,7 +14,7 @@ const DONE: FeedImportResult = { outcome: 'imported', rows: 7, validators: { eta
 const HARMLESS_SKEW_SECONDS = 89;
 
 /** Nodes on one database with due feeds. The clock of each node is `skews` seconds ahead. */
-async function openNodes(t: TestContext, feeds: readonly string[], skews: readonly number[], runFeed: RunFeed) {
+async function openNodes(t: TestContext, feeds: readonly string[], skews: readonly number[], importFeed: ImportFeed) {
   const url = await temporaryDatabase(t);
   const time = { ts: NOW };
   const ran: string[] = [];
@@ -39,9 +39,9 @@ async function openNodes(t: TestContext, feeds: readonly string[], skews: readon
       },
       owner: `node ${i}`,
       onRun: (_name, { outcome }) => outcomes.push(outcome),
-      runFeed(feed, signal) {
+      importFeed(feed, signal) {
         ran.push(`${feed.name} ${i}`);
-        return runFeed(feed, signal);
+        return importFeed(feed, signal);
       },
     });
     nodes.push({ control, schedule, timers, outcomes, renewed: () => leased });
@@ -61,12 +61,12 @@ test('several nodes run each feed once', { timeout: 60_000 }, async (t) => {
   const halves = [Promise.withResolvers<FeedImportResult>(), Promise.withResolvers<FeedImportResult>()];
   let begun = 0;
   // No run ends before all three nodes have one.
-  const runFeed = () => {
+  const importFeed = () => {
     const half = halves[Math.floor(begun++ / 3)] ?? assert.fail('one too many');
     if (begun % 3 === 0) half.resolve(DONE);
     return half.promise;
   };
-  const { nodes, ran } = await openNodes(t, names, [0, 0, 0], runFeed);
+  const { nodes, ran } = await openNodes(t, names, [0, 0, 0], importFeed);
   for (let poll = 0; poll < 3; poll++) await Promise.all(nodes.map(({ schedule }) => schedule.runDue()));
   assert.deepEqual(ran.map((run) => run.charAt(0)).sort(), names);
   assert.deepEqual(ran.map((run) => run.charAt(2)).sort(), ['0', '0', '1', '1', '2', '2']);
@@ -76,8 +76,8 @@ for (const skew of [HARMLESS_SKEW_SECONDS, -HARMLESS_SKEW_SECONDS]) {
   test(`a node whose clock is ${skew} s off does not start a feed that is running`, async (t) => {
     const gate = Promise.withResolvers<FeedImportResult>();
     let runs = 0;
-    const runFeed = async () => (++runs === 1 ? gate.promise : DONE);
-    const { nodes, ran, time } = await openNodes(t, ['f'], [0, skew], runFeed);
+    const importFeed = async () => (++runs === 1 ? gate.promise : DONE);
+    const { nodes, ran, time } = await openNodes(t, ['f'], [0, skew], importFeed);
     const [first, second] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const running = first.schedule.runDue();
     while (ran.length === 0) await new Promise((resolve) => setImmediate(resolve));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Control } from '../../../src/app/stores.ts';
 import { AppError } from '../../../src/core/errors.ts';
-import type { FeedImportResult, RunFeed } from '../../../src/ingest/feeds/feed-run.ts';
+import type { FeedImportResult, ImportFeed } from '../../../src/ingest/feeds/feed-run.ts';
 import { type ScheduleOptions, startSchedule } from '../../../src/ingest/feeds/schedule.ts';
 import type { Feed } from '../../../src/ingest/store.ts';
 import { temporaryControl } from '../../temporary-control.ts';
@@ -27,7 +27,7 @@ async function open(
   const ran: string[] = [];
   const outcomes: string[] = [];
   const timers = new Map<() => void, number>();
-  const runFeed: RunFeed = options.runFeed ?? (async () => DONE);
+  const importFeed: ImportFeed = options.importFeed ?? (async () => DONE);
   const schedule = startSchedule({
     control,
     now: () => clock.ts,
@@ -42,9 +42,9 @@ async function open(
       throw error;
     },
     ...options,
-    runFeed(feed, signal) {
+    importFeed(feed, signal) {
       ran.push(feed.name);
-      return runFeed(feed, signal);
+      return importFeed(feed, signal);
     },
   });
   const feed = async (name = 'f') => (await control.feed(name)) ?? assert.fail(`no ${name}`);
@@ -80,7 +80,7 @@ describe('the schedule of feeds', () => {
 
   test('not_modified is a success that keeps rows and validators', async (t) => {
     const stored = { rows: 9, etag: '"old"', lastModified: 'once' };
-    const { schedule, feed } = await open(t, [stored], { runFeed: async () => ({ outcome: 'not_modified' }) });
+    const { schedule, feed } = await open(t, [stored], { importFeed: async () => ({ outcome: 'not_modified' }) });
     await schedule.runDue();
     const { lastSuccessTs, rows, etag, lastModified } = await feed();
     assert.deepEqual({ lastSuccessTs, rows, etag, lastModified }, { lastSuccessTs: NOW, ...stored });
@@ -89,7 +89,7 @@ describe('the schedule of feeds', () => {
   test('a failure is stored with its message and retried with growing delays', async (t) => {
     const stored = { lastSuccessTs: NOW - 300, rows: 9, etag: '"old"', intervalSeconds: 86_400 };
     const world = await open(t, [stored], {
-      runFeed: async () => {
+      importFeed: async () => {
         throw new AppError('unavailable', 'feeds.example answered 503', { retryAfterSeconds: 400 });
       },
     });
@@ -109,7 +109,7 @@ describe('the schedule of feeds', () => {
 
   test('an unexpected error is stored without its message, and the next feed runs', async (t) => {
     const world = await open(t, [{ name: 'bad', nextRunTs: NOW - 1 }, { name: 'good' }], {
-      async runFeed({ name }) {
+      async importFeed({ name }) {
         if (name === 'bad') throw new TypeError('secret of x.y');
         return DONE;
       },
@@ -121,7 +121,7 @@ describe('the schedule of feeds', () => {
 
   test('one run at a time, also if it polls again during the run', async (t) => {
     const gate = Promise.withResolvers<FeedImportResult>();
-    const { schedule, ran, timers } = await open(t, [{}], { runFeed: () => gate.promise });
+    const { schedule, ran, timers } = await open(t, [{}], { importFeed: () => gate.promise });
     const first = schedule.runDue();
     await started(ran);
     for (const work of timers.keys()) work();
@@ -133,7 +133,7 @@ describe('the schedule of feeds', () => {
 
   test('one of two nodes runs a feed, and the other does not repeat it', async (t) => {
     const gate = Promise.withResolvers<FeedImportResult>();
-    const a = await open(t, [{}], { runFeed: () => gate.promise });
+    const a = await open(t, [{}], { importFeed: () => gate.promise });
     const b = await open(t, [], { dataDir: a.dataDir, owner: 'b' });
     const running = a.schedule.runDue();
     await started(a.ran);
@@ -159,7 +159,7 @@ describe('the schedule of feeds', () => {
   });
 
   test('a long run renews its lease, and stops after it has lost the lease', async (t) => {
-    const world = await open(t, [{}], { runFeed: untilAborted });
+    const world = await open(t, [{}], { importFeed: untilAborted });
     const running = world.schedule.runDue();
     await started(world.ran);
     const renew = renewalOf(world);
@@ -180,7 +180,7 @@ describe('the schedule of feeds', () => {
 
   test('a lease renewal that fails once does not end the run', async (t) => {
     const gate = Promise.withResolvers<FeedImportResult>();
-    const world = await open(t, [{}], { runFeed: () => gate.promise });
+    const world = await open(t, [{}], { importFeed: () => gate.promise });
     const running = world.schedule.runDue();
     await started(world.ran);
     const { leaseFeed } = world.control;
@@ -205,7 +205,7 @@ describe('the schedule of feeds', () => {
   });
 
   test('closing aborts the run and waits for it; the feed is due again at the next start', async (t) => {
-    const world = await open(t, [{}, { name: 'next' }], { runFeed: untilAborted });
+    const world = await open(t, [{}, { name: 'next' }], { importFeed: untilAborted });
     const running = world.schedule.runDue();
     await started(world.ran);
     await world.schedule.close();
@@ -221,7 +221,7 @@ describe('the schedule of feeds', () => {
 
   test('a feed that is removed or paused before its run is not run', async (t) => {
     const world = await open(t, [{ name: 'a', nextRunTs: NOW - 2 }, { name: 'b' }, { name: 'c' }], {
-      async runFeed() {
+      async importFeed() {
         await world.control.removeFeed('b');
         await world.control.changeFeed('c', { isPaused: true });
         return DONE;
@@ -246,7 +246,7 @@ describe('the schedule of feeds', () => {
   });
 });
 
-const untilAborted: RunFeed = (_feed, signal) =>
+const untilAborted: ImportFeed = (_feed, signal) =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve({ outcome: 'stopped' })));
 
 async function started(ran: readonly string[]): Promise<void> {
