@@ -1,8 +1,9 @@
+import { hash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { dataFiles } from './data-folder.ts';
 import * as postgres from './postgres/tables.ts';
 import * as sqlite from './sqlite/tables.ts';
-import { checksumOf, keyOf, type Row, type Table, toCopyText } from './table.ts';
+import { keyOf, type Row, type Table, toCopyText } from './table.ts';
 
 /** Rows are copied in one pass and verified in a second one; a row counts as done after both. */
 type CopyProgress = { rows: number; totalRows: number; seconds: number };
@@ -89,5 +90,5 @@ async function* differences(table: Table, { from, to, signal, onRows }: CopyCont
 }
 
 function checksum(rows: readonly Row[]): string {
-  return checksumOf(toCopyText(rows));
+  return hash('sha256', toCopyText(rows));
 }

@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-
 /** A table that both engines have, with the same columns in the same order. */
 export type Table = {
   name: string;
@@ -23,16 +21,12 @@ export function toCopyText(rows: readonly Row[]): string {
   return rows.map((row) => `${row.map(toCopyCell).join('\t')}\n`).join('');
 }
 
+/** https://www.postgresql.org/docs/current/sql-copy.html, "Text Format". */
+const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
+
 function toCopyCell(cell: Cell): string {
   if (cell === null) return '\\N';
   if (typeof cell === 'boolean') return cell ? '1' : '0';
   if (cell instanceof Uint8Array) return `\\\\x${Buffer.from(cell).toString('hex')}`;
   return typeof cell === 'number' ? String(cell) : cell.replace(/[\\\t\n\r]/g, (found) => ESCAPES[found] ?? '');
-}
-
-/** https://www.postgresql.org/docs/current/sql-copy.html, "Text Format". */
-const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
-
-export function checksumOf(copyText: string): string {
-  return hash('sha256', copyText);
 }

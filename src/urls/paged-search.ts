@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Network } from '../core/ip/network.ts';
+import type { IpRange, Network } from '../core/ip/network.ts';
 import type { TimeWindow } from '../core/time.ts';
 import type { Bounds } from '../database/pages.ts';
 import { bucketOf } from './resolution-rules.ts';
@@ -25,7 +25,6 @@ type FactPage = (
   limit: number,
   signal: AbortSignal,
 ) => MaybePromise<LinesPage<FactKey>>;
-type Range = Network['ranges'][number];
 
 /** The reads of an engine for a search: ids, and pages of `PAGE_ROWS`, newest first or in order of address. */
 type SearchReads = {
@@ -74,7 +73,7 @@ export function createPagedSearch(reads: SearchReads): UrlStore['search'] {
     return (await reads.newestBucket(bucket))[0]?.[0] ?? null;
   }
 
-  function addressesIn(bucket: number, [from, to]: Range, window: TimeWindow, bounds: Bounds) {
+  function addressesIn(bucket: number, [from, to]: IpRange, window: TimeWindow, bounds: Bounds) {
     return readLines<AddressKey>([from, -1, NO_ID], bounds, (key, limit) =>
       reads.byIp(bucket, to, key, window, limit, bounds.signal),
     );

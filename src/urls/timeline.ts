@@ -152,6 +152,10 @@ function isHistory(old: ImpliedOffline, next: ImpliedOffline | null, runs: reado
   return runs.some(({ status, confirmedTs }) => status === 'online' && confirmedTs > old.ts);
 }
 
+/**
+ * Adds an observation to the runs. It repeats the start of a run, is inside a run (and splits it if the status differs),
+ * extends a run to a later or an earlier time, or begins a run.
+ */
 function insert(runs: Run[], observed: StatusObservation): void {
   const at = runs.findLastIndex((run) => !startsAfter(run, observed));
   const run = runs[at];

@@ -35,7 +35,7 @@ export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
   return [...groups.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-/** A feed row with two observations of one time has the address twice. */
+/** Skips an address that repeats the last one: a row of a feed with two observations of one time has it twice. */
 function addTo({ statuses, payloads, addresses }: UrlGroup, observation: Observation): void {
   const { ts, status, removal, reporter, payload } = observation;
   if (status !== null) statuses.push({ ts, status, removal, reporter });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Database, Query } from '../../src/database/sqlite/database.ts';
+import type { Database, Statement } from '../../src/database/sqlite/database.ts';
 import { createTextCache } from '../../src/urls/sqlite/json-cache.ts';
 
 test('names are JSON, read once each, and again after the cache was full', () => {
@@ -10,7 +10,7 @@ test('names are JSON, read once each, and again after the cache was full', () =>
       reads++;
       return [`name "${id}"`];
     },
-  } as unknown as Query<[string]>;
+  } as unknown as Statement<[string]>;
   const names = createTextCache({ prepare: () => query } as unknown as Database, 'reporters', 'name');
   assert.equal(names(1), '"name \\"1\\""');
   assert.equal(names(1), '"name \\"1\\""');

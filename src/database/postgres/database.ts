@@ -11,6 +11,9 @@ export type Session = {
   run(sql: string, params?: readonly Param[]): Promise<number>;
 };
 
+/** Runs reads: on the primary, or on a replica (`replicas.ts`). */
+export type Query = Session['query'];
+
 export type Transaction = Session & {
   /** Runs `copy … from stdin` with this text. */
   copyIn(sql: string, text: string): Promise<void>;

@@ -1,6 +1,4 @@
-import type { Database, Session } from './database.ts';
-
-export type Query = Session['query'];
+import type { Database, Query } from './database.ts';
 
 /** A replica that failed is not used for this long. */
 const PAUSE_MS = 5_000;

@@ -5,7 +5,7 @@ import type { Database, Session } from './database.ts';
 /** A number that no other program uses for a lock in this database: the letters of "urlw". */
 const LOCK = 0x75_72_6c_77;
 
-const MIGRATIONS = `
+const CREATE_MIGRATIONS = `
   create table if not exists migrations (
     number integer primary key, name text not null, breaking boolean not null,
     applied_at timestamptz not null default now())`;
@@ -16,7 +16,7 @@ export async function migrate(db: Database): Promise<void> {
   if ((await pending(db, known)).length === 0) return;
   await db.script(async (session) => {
     await session.query('select pg_advisory_xact_lock($1)', [LOCK]);
-    await session.exec(MIGRATIONS);
+    await session.exec(CREATE_MIGRATIONS);
     for (const { number, name, sql, isBreaking } of await pending(session, known)) {
       await session.exec(sql);
       await session.run('insert into migrations (number, name, breaking) values ($1, $2, $3)', [

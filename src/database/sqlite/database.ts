@@ -5,7 +5,7 @@ import { createReadTransaction } from './read-transaction.ts';
 export type Params = SQLInputValue[] | [Record<string, SQLInputValue>];
 
 /** A prepared statement that returns rows as arrays, at half the cost of objects. */
-export type Query<Row extends unknown[]> = {
+export type Statement<Row extends unknown[]> = {
   get(...params: Params): Row | undefined;
   all(...params: Params): Row[];
   /** Returns the number of changed rows. */
@@ -15,7 +15,7 @@ export type Query<Row extends unknown[]> = {
 };
 
 export type Database = {
-  prepare<Row extends unknown[] = never>(sql: string): Query<Row>;
+  prepare<Row extends unknown[] = never>(sql: string): Statement<Row>;
   exec(sql: string): void;
   /** Takes the write lock first, so that no statement inside can fail to get it. */
   transaction<T>(work: () => T): T;
@@ -24,7 +24,7 @@ export type Database = {
   close(): void;
 };
 
-/** All statements in one run of the event loop see the same state: see `read-transaction.ts`. */
+/** All statements in one iteration of the event loop see the same state: see `read-transaction.ts`. */
 export type Reader = Database & {
   /** The next statement sees all writes up to now. */
   renew(): void;
@@ -105,7 +105,7 @@ function databaseOf(db: DatabaseSync, before: () => void = () => {}): Database {
   return {
     exec,
     prepare: <Row extends unknown[]>(sql: string) =>
-      query<Row>(
+      statementOf<Row>(
         guarded(() => db.prepare(sql)),
         before,
       ),
@@ -139,7 +139,7 @@ function databaseOf(db: DatabaseSync, before: () => void = () => {}): Database {
 }
 
 /** The try blocks are repeated to avoid a closure per call on the hot path. */
-function query<Row extends unknown[]>(statement: StatementSync, before: () => void): Query<Row> {
+function statementOf<Row extends unknown[]>(statement: StatementSync, before: () => void): Statement<Row> {
   statement.setReturnArrays(true);
   // The driver's types are objects even after setReturnArrays.
   return {
@@ -178,13 +178,6 @@ function query<Row extends unknown[]>(statement: StatementSync, before: () => vo
   };
 }
 
-/**
- * Primary result codes (https://www.sqlite.org/rescode.html) of problems with the file, the disk or other processes:
- * PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, AUTH, NOTADB.
- * All other codes are bugs.
- */
-const UNAVAILABLE_CODES = new Set([3, 5, 6, 7, 8, 10, 11, 13, 14, 15, 22, 23, 26]);
-
 function guarded<T>(work: () => T): T {
   try {
     return work();
@@ -192,6 +185,13 @@ function guarded<T>(work: () => T): T {
     throw explained(error);
   }
 }
+
+/**
+ * Primary result codes (https://www.sqlite.org/rescode.html) of problems with the file, the disk or other processes:
+ * PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, AUTH, NOTADB.
+ * All other codes are bugs.
+ */
+const UNAVAILABLE_CODES = new Set([3, 5, 6, 7, 8, 10, 11, 13, 14, 15, 22, 23, 26]);
 
 function explained(error: unknown): unknown {
   const errcode = (error as { errcode?: number }).errcode;

@@ -6,6 +6,26 @@ type FeedState = 'ok' | 'new' | 'failing' | 'stale' | 'paused';
 /** A feed without a success for this many intervals is stale. */
 const STALE_INTERVALS = 3;
 
+export function feedState(feed: Feed, nowTs: number): FeedState {
+  if (feed.isPaused) return 'paused';
+  if (isStale(feed, nowTs)) return 'stale';
+  if (feed.failures > 0) return 'failing';
+  return feed.lastSuccessTs === null ? 'new' : 'ok';
+}
+
+/** A feed without any success is measured from the time of its next run. */
+function isStale(feed: Feed, nowTs: number): boolean {
+  const { lastSuccessTs, nextRunTs, failures, intervalSeconds } = feed;
+  const maxAge = STALE_INTERVALS * intervalSeconds;
+  if (lastSuccessTs !== null) return nowTs - lastSuccessTs > maxAge;
+  return failures >= STALE_INTERVALS || nowTs - nextRunTs > maxAge;
+}
+
+/** The interval counts from start to start. After a run longer than the interval the next run is due immediately. */
+export function nextAfterSuccess({ intervalSeconds }: Feed, startedTs: number, nowTs: number): number {
+  return Math.max(nowTs, startedTs + intervalSeconds);
+}
+
 /** Delay after the first failure. Publishers ask for at most one request in five minutes. */
 const RETRY_SECONDS = 300;
 /** Longest delay, so that a repaired feed is fetched soon. A feed with a longer interval waits its interval. */
@@ -14,11 +34,6 @@ const RETRY_MAX_SECONDS = 3_600;
 const RETRY_AFTER_MAX_SECONDS = 86_400;
 /** Random share added to the delay, so that feeds that failed together are not retried together. */
 const JITTER = 0.25;
-
-/** The interval counts from start to start. After a run longer than the interval the next run is due immediately. */
-export function nextAfterSuccess({ intervalSeconds }: Feed, startedTs: number, nowTs: number): number {
-  return Math.max(nowTs, startedTs + intervalSeconds);
-}
 
 /**
  * With an interval of a day: 5, 10, 20, 40, 80, … minutes plus up to a quarter of it at random, at most a day.
@@ -34,19 +49,4 @@ export function nextAfterFailure(
   const delay = Math.min(doubled, Math.max(RETRY_MAX_SECONDS, intervalSeconds));
   const retryAfter = Math.min(retryAfterSeconds, RETRY_AFTER_MAX_SECONDS);
   return nowTs + Math.ceil(Math.max(delay, retryAfter) * (1 + JITTER * random));
-}
-
-/** A feed without any success is measured from the time of its next run. */
-function isStale(feed: Feed, nowTs: number): boolean {
-  const { lastSuccessTs, nextRunTs, failures, intervalSeconds } = feed;
-  const maxAge = STALE_INTERVALS * intervalSeconds;
-  if (lastSuccessTs !== null) return nowTs - lastSuccessTs > maxAge;
-  return failures >= STALE_INTERVALS || nowTs - nextRunTs > maxAge;
-}
-
-export function feedState(feed: Feed, nowTs: number): FeedState {
-  if (feed.isPaused) return 'paused';
-  if (isStale(feed, nowTs)) return 'stale';
-  if (feed.failures > 0) return 'failing';
-  return feed.lastSuccessTs === null ? 'new' : 'ok';
 }

@@ -1,5 +1,5 @@
 import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
-import type { Query } from '../../database/postgres/replicas.ts';
+import type { Query } from '../../database/postgres/database.ts';
 import {
   createObservationExport,
   FIRST_ENTRY,

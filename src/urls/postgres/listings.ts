@@ -1,7 +1,6 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
-import type { Database, Session } from '../../database/postgres/database.ts';
+import type { Database, Query, Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import type { Query } from '../../database/postgres/replicas.ts';
 import { createPagedListingEffect, impliedChange, isNewlyListed, type ListedRow } from '../listing-rules.ts';
 import type { Listing } from '../store.ts';
 import { isOnline, kindCode, type TimelineChange } from '../stored-timeline.ts';
@@ -29,7 +28,7 @@ const LISTED_OF_URLS = `
   from listed l join reporters on reporters.id = l.feed_id
   where l.url_id = any($1::bigint[])`;
 
-const FIRST_AFTER = 'select min(ts) from listings where feed_id = $1 and ts > $2';
+const FIRST_LISTING_AFTER = 'select min(ts) from listings where feed_id = $1 and ts > $2';
 
 /** Marks URLs, whose rows are locked, as listed by the listing. */
 export async function markListed(
@@ -40,7 +39,7 @@ export async function markListed(
 ): Promise<ListedChanges> {
   const [rows, first] = await Promise.all([
     session.query<ListedOfUrlRow>(LISTED_OF_URLS, [urlIds]),
-    session.query<[number | null]>(FIRST_AFTER, [feedId, ts]),
+    session.query<[number | null]>(FIRST_LISTING_AFTER, [feedId, ts]),
   ]);
   const missedTs = first[0]?.[0] ?? null;
   const ofUrl = Map.groupBy(rows, ([urlId]) => urlId);

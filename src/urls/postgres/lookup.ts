@@ -1,4 +1,4 @@
-import type { Query } from '../../database/postgres/replicas.ts';
+import type { Query } from '../../database/postgres/database.ts';
 import { MAX_TIES } from '../file-rules.ts';
 import {
   comparePayloadRows,

@@ -1,7 +1,6 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
-import type { Database } from '../../database/postgres/database.ts';
+import type { Database, Query } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import type { Query } from '../../database/postgres/replicas.ts';
 import { createPagedNetworkless } from '../resolution-rules.ts';
 import type { AddressNetwork } from '../store.ts';
 

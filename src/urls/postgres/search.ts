@@ -1,5 +1,5 @@
 import { PAGE_ROWS, pageOf } from '../../database/pages.ts';
-import type { Query } from '../../database/postgres/replicas.ts';
+import type { Query } from '../../database/postgres/database.ts';
 import { type AddressKey, createPagedSearch, type FactKey, type LinesPage } from '../paged-search.ts';
 import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';

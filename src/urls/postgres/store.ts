@@ -1,5 +1,4 @@
-import type { Database } from '../../database/postgres/database.ts';
-import type { Query } from '../../database/postgres/replicas.ts';
+import type { Database, Query } from '../../database/postgres/database.ts';
 import type { UrlStore } from '../store.ts';
 import { createApply } from './apply.ts';
 import { createExportObservations, createExportUrls } from './export.ts';

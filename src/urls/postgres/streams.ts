@@ -1,5 +1,5 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
-import type { Query } from '../../database/postgres/replicas.ts';
+import type { Query } from '../../database/postgres/database.ts';
 import { createUrlStreams, EVENT_COLUMNS, EVENT_JOINS, PAYLOAD_COLUMNS, PAYLOAD_JOINS } from '../rows.ts';
 
 // Hidden entries are read too and filtered out afterwards: with a filter here one statement could skip many rows.

@@ -22,13 +22,13 @@ const PUT_LISTED = `
   insert into listed (url_id, feed_id, ts, missed_ts) values (?, ?, ?, ?)
   on conflict do update set ts = excluded.ts, missed_ts = excluded.missed_ts`;
 
-const FIRST_AFTER = 'select min(ts) from listings where feed_id = ? and ts > ?';
+const FIRST_LISTING_AFTER = 'select min(ts) from listings where feed_id = ? and ts > ?';
 
 /** Stores which feeds list a URL, and from which listing on a feed does not. */
 export function createListed(db: Database) {
   const ofUrl = db.prepare<ListedRow>(LISTED_OF_URL);
   const put = db.prepare(PUT_LISTED);
-  const firstAfter = db.prepare<[number | null]>(FIRST_AFTER);
+  const firstListingAfter = db.prepare<[number | null]>(FIRST_LISTING_AFTER);
 
   /** `listedTs`: the newest listing of the feed that has the URL. */
   function putRow(
@@ -36,7 +36,7 @@ export function createListed(db: Database) {
     rows: readonly ListedRow[],
     [feedId, feed, listedTs]: [feedId: number, feed: string, listedTs: number],
   ): ImpliedChange | null {
-    const missedTs = firstAfter.get(feedId, listedTs)?.[0] ?? null;
+    const missedTs = firstListingAfter.get(feedId, listedTs)?.[0] ?? null;
     put.run(urlId, feedId, listedTs, missedTs);
     return impliedChange(rows, [feedId, feed, listedTs, missedTs]);
   }
