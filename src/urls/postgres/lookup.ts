@@ -30,6 +30,8 @@ import {
   toJson,
 } from '../wire.ts';
 
+// A test checks the plan of every statement that this file exports (test/database/postgres-server.test.ts).
+
 export const ID = 'select id from urls where url_key = $1';
 
 export const LAST = `select ${LAST_COLUMNS} from urls u ${LAST_JOINS} where u.url_key = $1`;

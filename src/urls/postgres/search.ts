@@ -5,6 +5,8 @@ import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { searchLine } from '../wire.ts';
 
+// A test checks the plan of every statement that this file exports (test/database/postgres-server.test.ts).
+
 // The next four searches read an index (value, ts, …), newest first; every row that is read is a match.
 
 export const BY_HOST = `

@@ -2,6 +2,8 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Query } from '../../database/postgres/database.ts';
 import { createUrlStreams, EVENT_COLUMNS, EVENT_JOINS, PAYLOAD_COLUMNS, PAYLOAD_JOINS } from '../rows.ts';
 
+// A test checks the plan of every statement that this file exports (test/database/postgres-server.test.ts).
+
 // Hidden entries are read too and filtered out afterwards: with a filter here one statement could skip many rows.
 export const STATUSES = `
   select ${EVENT_COLUMNS} from events e ${EVENT_JOINS}
