@@ -1,5 +1,5 @@
 /** A Map that evicts entries older than `lifeMs`, and the oldest entries beyond `maxEntries`. */
-export type ExpiringMap<V> = {
+type ExpiringMap<V> = {
   get(key: string, nowMs: number): V | undefined;
   /** Restarts the lifetime of the entry. */
   set(key: string, value: V, nowMs: number): void;

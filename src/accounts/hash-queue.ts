@@ -1,11 +1,11 @@
 /** One login in the queue. `isKnown`: its user has logged in from this address before. */
-export type QueuedLogin = { key: string; isKnown: boolean };
+type QueuedLogin = { key: string; isKnown: boolean };
 
 /**
  * Limits how many passwords are hashed at the same time and how many logins wait. One login per `key` waits. Known
  * logins have their own queue, which is served first: a flood of other logins does not delay them.
  */
-export type HashQueue = {
+type HashQueue = {
   /** Null when the queue is full or already has a login with this key: the client should retry later. */
   run<T>(login: QueuedLogin, hash: () => Promise<T>): Promise<T> | null;
 };

@@ -12,7 +12,7 @@ export type LoginPenalty = {
 };
 
 /** How long logins are refused, or by how much this login is delayed. At least one of them is 0. */
-export type LoginDecision = { refusedMs: number; delayMs: number };
+type LoginDecision = { refusedMs: number; delayMs: number };
 
 export const WINDOW_MS = 600_000;
 const FREE_LOGINS = 10;

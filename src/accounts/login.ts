@@ -20,7 +20,7 @@ export type LoginRequest = {
   address: string;
 };
 
-export type IssuedToken = { token: string; expires: number };
+type IssuedToken = { token: string; expires: number };
 
 /**
  * One per login. `penalized`: the password was right, but the account logs in too often (delayed or refused).

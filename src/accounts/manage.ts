@@ -7,7 +7,7 @@ import { requireTier } from './tiers.ts';
 
 // Operators' changes of accounts. Running servers apply a change within five seconds.
 
-export type NewAccount = { username: string; tier: string; password: string };
+type NewAccount = { username: string; tier: string; password: string };
 
 const USERNAME_MAX_LENGTH = 254;
 

@@ -1,7 +1,7 @@
 import { createWorkerThread, workerEntry } from '../threads/worker-thread.ts';
 import type { PasswordTasks } from './password-verifier-worker.ts';
 
-export type PasswordVerifier = {
+type PasswordVerifier = {
   /** The same result as `verifyPassword`. Calls run one at a time. */
   verify(password: string, hash: string): Promise<boolean>;
   close(): Promise<void>;

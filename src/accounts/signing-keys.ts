@@ -4,15 +4,15 @@ import { AppError } from '../core/errors.ts';
 import type { AccountStore, SigningKey } from './store.ts';
 
 /** RFC 7518 section 3.2: a key for HS256 has at least 32 bytes, the size of its hash. */
-export const SECRET_BYTES = 32;
+const SECRET_BYTES = 32;
 /** 2^48 values, eight characters: two keys do not get the same id. */
-export const KID_BYTES = 6;
+const KID_BYTES = 6;
 
 /**
  * How long a superseded key still verifies tokens: a token lives at most 24 days, and a node signs with the old key
  * until it has read the new one.
  */
-export const SUPERSEDED_KEY_SECONDS = 25 * 86_400;
+const SUPERSEDED_KEY_SECONDS = 25 * 86_400;
 
 /** The key that signs; creates one when the store has none. */
 export async function ensureKey(store: AccountStore, ts: number): Promise<SigningKey> {

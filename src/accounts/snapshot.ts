@@ -47,7 +47,7 @@ function createAccountCache(store: AccountStore): (sub: string) => Promise<Accou
 }
 
 /** A cache of Authorization headers whose token was verified: the next request with one of them costs a Map lookup. */
-export type VerifiedHeaders = {
+type VerifiedHeaders = {
   /** Null unless exactly this header is cached and its token has not expired. */
   get(authorization: string | undefined, nowMs: number): AccountCaller | null;
   add(token: string, caller: AccountCaller, expiresMs: number): void;

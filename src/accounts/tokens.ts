@@ -21,7 +21,7 @@ export type Tokens = {
   verify(token: string, nowTs: number): Claims | null;
 };
 
-export const AUDIENCE = 'intel';
+const AUDIENCE = 'intel';
 
 /** The longest token has a username of 254 control characters, six bytes each in JSON: 2,400 characters. */
 const TOKEN_MAX_LENGTH = 4096;

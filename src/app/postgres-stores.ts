@@ -8,7 +8,7 @@ import { createImportStore } from '../ingest/postgres/imports.ts';
 import { createUsageStore } from '../limits/postgres/usage.ts';
 import { createUrlStore } from '../urls/postgres/store.ts';
 
-export type PostgresOptions = {
+type PostgresOptions = {
   /** Of several hosts, the one that accepts writes is used. */
   url: string;
   /** Replicas, for lookups and searches. */

@@ -7,7 +7,7 @@ import { limitsRoutes } from '../limits/routes.ts';
 import { urlRoutes } from '../urls/routes.ts';
 import type { UrlStore } from '../urls/store.ts';
 
-export type RouteServices = {
+type RouteServices = {
   store: UrlStore;
   /** Unix seconds. */
   now(): number;

@@ -23,7 +23,7 @@ const PLACE_FLAGS = {
 export type DataInput<F extends Flags = NoFlags> = Input<F> & { place: DataPlace };
 
 /** The same result twice: text for people, and one JSON value for programs, whose keys are stable. */
-export type Result = { text: string; json: object };
+type Result = { text: string; json: object };
 
 /** A command on the data, in a folder or in PostgreSQL. */
 export function dataCommand<const F extends Flags = NoFlags>(

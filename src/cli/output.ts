@@ -19,7 +19,7 @@ export function visible(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
-export type Cell = string | number;
+type Cell = string | number;
 
 /** Columns with headings, separated by two spaces. Numbers are aligned to the right. */
 export function table(headings: readonly string[], rows: readonly (readonly Cell[])[]): string {

@@ -11,7 +11,7 @@ const UNKNOWN_COLUMNS = 80;
 /** Moves the cursor to the beginning of the line and erases it (ECMA-48, EL). */
 const CLEAR_LINE = '\r\u001b[K';
 
-export type ProgressOutput = { isTTY?: boolean; columns?: number; write(text: string): unknown };
+type ProgressOutput = { isTTY?: boolean; columns?: number; write(text: string): unknown };
 
 /** Shows the progress of a long run: a bar that is redrawn on a terminal, otherwise a line every ten seconds. */
 export function createProgress(output: ProgressOutput = process.stderr, nowMs: () => number = () => performance.now()) {

@@ -5,7 +5,7 @@ import { print } from './output.ts';
 import type { Usage } from './usage.ts';
 
 /** How a command answers one question. */
-export type Questions = {
+type Questions = {
   /** For programs (`--json`): any JSON value in, one object out. */
   answerJson(value: unknown): object;
   /** For people: whole lines of text. */

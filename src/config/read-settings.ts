@@ -22,11 +22,11 @@ export type SettingValues<Table extends SettingTable> = {
   [Name in keyof Table]: Table[Name] extends Setting<infer Value> ? Value : never;
 };
 
-export type ReadSettings<Table extends SettingTable> =
+type ReadSettings<Table extends SettingTable> =
   | { ok: true; values: SettingValues<Table> }
   | { ok: false; faults: string[] };
 
-export type Environment = Record<string, string | undefined>;
+type Environment = Record<string, string | undefined>;
 
 const PREFIX = 'URLWARDEN_';
 /** Variables that only the tests read: the URLs of test servers. */

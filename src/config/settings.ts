@@ -16,7 +16,7 @@ const TOKEN_LIFE_MAX_SECONDS = 24 * 86_400 - 1;
 
 /** docs/operating.md lists what each level logs. */
 const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** How queries are handled while Redis is down. */
 const WHEN_REDIS_IS_DOWN = ['local', 'refuse'] as const;

@@ -37,7 +37,7 @@ export const DEFAULT_CONNECTION_TIMES: ConnectionTimes = {
   keepAliveTimeoutMs: 72_000, // longer than the usual 60 s of load balancers, so that they close first
 };
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
   /** If given, the server uses HTTPS, otherwise HTTP. */
   tls?: TlsPair | undefined;
   /** Called for every request that is refused here and does not reach the handler. */

@@ -4,7 +4,7 @@ import { isOurFault } from './errors.ts';
 import { NDJSON } from './ndjson.ts';
 
 /** What was charged for one query. */
-export type Charge = { sub: string; weight: number; ts: number };
+type Charge = { sub: string; weight: number; ts: number };
 
 /** Enforces the limits of accounts. Every method throws `limit_reached` when a limit is reached. */
 export type Charging = {
@@ -18,7 +18,7 @@ export type Charging = {
   openStream(exchange: Exchange): Promise<() => void>;
 };
 
-export type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** The handler of a route: read the question, charge for it, answer it. */
 export function createHandler({ endpoint, charge }: Route, charging: Charging, times: AnswerTimes): Handler {

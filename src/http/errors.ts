@@ -23,7 +23,7 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
 const RETRY_AFTER_SECONDS = 5;
 
 /** An error response, the same from every layer. */
-export type WireError = { status: number; headers: Record<string, string>; body: ErrorBody };
+type WireError = { status: number; headers: Record<string, string>; body: ErrorBody };
 
 export const statusOf = (code: ErrorCode | 'internal'): number => STATUS[code];
 

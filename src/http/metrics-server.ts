@@ -10,9 +10,9 @@ export const METRICS_PATH = '/metrics';
 
 const ALLOW = 'GET, HEAD';
 
-export type MetricsServer = { port: number; close(): Promise<void> };
+type MetricsServer = { port: number; close(): Promise<void> };
 
-export type MetricsServerOptions = { host: string; port: number };
+type MetricsServerOptions = { host: string; port: number };
 
 /** Listens on a separate port, so that clients of the API cannot read the metrics. Rejects when it cannot listen. */
 export async function openMetricsServer(metrics: Metrics, options: MetricsServerOptions): Promise<MetricsServer> {

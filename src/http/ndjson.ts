@@ -13,7 +13,7 @@ export const NDJSON = 'application/x-ndjson';
 const PIECE_CHARACTERS = 16 * 1024;
 
 /** Pages of whole lines, none of them empty. Ends by throwing when the signal is aborted. */
-export type NdjsonSource = (signal: AbortSignal) => AsyncIterable<string>;
+type NdjsonSource = (signal: AbortSignal) => AsyncIterable<string>;
 
 /** Reasons for which a stream is aborted without an error in the log. */
 const READER_LEFT = new Error('The reader has left');

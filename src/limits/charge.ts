@@ -16,7 +16,7 @@ export const STREAMS_PER_ACCOUNT = 8;
 /** When a stream of the account will end is unknown. */
 const STREAM_RETRY_SECONDS = 1;
 
-export type AccountCharging = Charging & {
+type AccountCharging = Charging & {
   /** How many streams are open now. */
   openStreams(): number;
 };

@@ -3,7 +3,7 @@ import type { Admission, Counters, Reading } from './counters.ts';
 import type { UsageStore } from './store.ts';
 import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
-export type MemoryCountersOptions = UsageWriterOptions & {
+type MemoryCountersOptions = UsageWriterOptions & {
   nowMs(): number;
   /** Shared with other counters. Default: a new writer. */
   writer?: UsageWriter;

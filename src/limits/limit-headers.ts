@@ -1,6 +1,6 @@
 import { type Counts, type Policy, tightestLimit, windowEnd, windowSeconds } from '../core/quota.ts';
 
-export type LimitHeaders = (policies: readonly Policy[], counts: Counts, ts: number) => Record<string, string>;
+type LimitHeaders = (policies: readonly Policy[], counts: Counts, ts: number) => Record<string, string>;
 
 /**
  * The rate limit headers of every charged response and every refusal (draft-ietf-httpapi-ratelimit-headers, structured

@@ -7,7 +7,7 @@ import { Counter, type Metric, type Registry } from 'prom-client';
  */
 export type Cell<Value> = { labels: Record<string, string>; value: Value };
 
-export type MetricText = { name: string; help: string };
+type MetricText = { name: string; help: string };
 
 /** Calls `cells` at every scrape. */
 export function registerCounter(
@@ -28,7 +28,7 @@ export function registerCounter(
   });
 }
 
-export type Buckets = {
+type Buckets = {
   /** Inclusive upper bounds, in ascending order. */
   bounds: readonly number[];
   /** The number of values in each bucket; the last bucket holds the values above all bounds. */

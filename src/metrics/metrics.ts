@@ -146,7 +146,7 @@ function createTimes(registry: Registry, text: { name: string; help: string }, b
 }
 
 /** The state of a feed. Its name is a label: an operator has only a few feeds and chooses their names. */
-export type FeedGauges = {
+type FeedGauges = {
   name: string;
   lastSuccessTs: number | null;
   rows: number | null;
@@ -162,7 +162,7 @@ const GAUGES: readonly [name: string, help: string, value: (feed: FeedGauges) =>
 ];
 
 /** Reads the feeds at every scrape: removed feeds disappear, and runs on other nodes are included. */
-export function registerFeedGauges(registry: Registry, feeds: () => Promise<FeedGauges[]>): void {
+function registerFeedGauges(registry: Registry, feeds: () => Promise<FeedGauges[]>): void {
   for (const [name, help, value] of GAUGES) {
     new Gauge({
       name: `urlwarden_feed_${name}`,

@@ -1,5 +1,5 @@
 /** Records the duration of a call. */
-export type RecordSeconds = (seconds: number) => void;
+type RecordSeconds = (seconds: number) => void;
 
 type Method = (...args: never[]) => unknown;
 

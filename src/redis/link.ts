@@ -2,12 +2,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { RedisAddress } from '../config/redis-url.ts';
 import { createRedisClient, type RedisClient } from './client.ts';
 
-export type ScriptArgument = string | number;
+type ScriptArgument = string | number;
 
 /** A Lua script over one key. Null while Redis is down; the script may or may not have run then. */
-export type Script<Reply> = (key: string, ...args: ScriptArgument[]) => Promise<Reply | null>;
+type Script<Reply> = (key: string, ...args: ScriptArgument[]) => Promise<Reply | null>;
 
-export type RedisWatcher = {
+type RedisWatcher = {
   /** Called once per outage, with the reason. The error itself is not passed: it may contain the refused password. */
   onDown?(reason: string): void;
   /** Called when Redis is up again after an outage. */

@@ -10,9 +10,9 @@ import type { Bench, Row } from './harness/figure.ts';
 // The rate of `urlwarden import` into an empty data folder, compared with `.import` of the sqlite3 shell, which loads the
 // same file into one table.
 
-export type ImportRowOptions = { rows: number; rounds: number; folder: string };
+type ImportRowOptions = { rows: number; rounds: number; folder: string };
 /** One figure per round, each for the whole command. */
-export type BenchRow = { ours: number[]; yardstick: number[]; unit: 'rows/s' };
+type BenchRow = { ours: number[]; yardstick: number[]; unit: 'rows/s' };
 
 const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 const COLUMNS = ['id', 'dateadded', 'url', 'url_status', 'last_online', 'threat', 'tags', 'urlhaus_link', 'reporter'];

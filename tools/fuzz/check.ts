@@ -4,7 +4,7 @@ import { ErrorBody } from '../../src/http/errors.ts';
 import { openapiDocument } from '../../src/http/openapi.ts';
 import { ROUTES } from '../../test/http/build.ts';
 
-export type Answer = { statusCode: number; headers: Record<string, unknown>; body: string };
+type Answer = { statusCode: number; headers: Record<string, unknown>; body: string };
 
 type Operation = { responses: Record<string, unknown> };
 

@@ -13,7 +13,7 @@ import { exchange, parseAnswers } from '../../test/http/raw.ts';
 import { faultOf } from './check.ts';
 import { describe, type FuzzRequest, fuzzRequest } from './requests.ts';
 
-export type FuzzOptions = {
+type FuzzOptions = {
   seed: number;
   count: number;
   /** The number of the first request; `count: 1` repeats only this one. */
@@ -21,8 +21,8 @@ export type FuzzOptions = {
   onProgress?(done: number): void;
 };
 
-export type Failure = { index: number; reason: string; request: string };
-export type FuzzReport = { done: number; byStatus: Map<number | string, number>; failure: Failure | null };
+type Failure = { index: number; reason: string; request: string };
+type FuzzReport = { done: number; byStatus: Map<number | string, number>; failure: Failure | null };
 
 const NOW = 1_767_225_600;
 const PROGRESS_EVERY = 10_000;

@@ -32,9 +32,9 @@ type Roll = (n: number) => number;
 type Host = { host: string; ip: Uint8Array; asn: number };
 
 /** The total number of URLs, and the index of one of them, from 0. */
-export type Place = { i: number; urls: number };
+type Place = { i: number; urls: number };
 
-export const hasLongHistory = (i: number): boolean => i % LONG_HISTORY_EVERY === 0;
+const hasLongHistory = (i: number): boolean => i % LONG_HISTORY_EVERY === 0;
 
 /** The URLs whose history is as long as a response can be. */
 export function* urlsWithLongHistory(urls: number): Generator<string> {

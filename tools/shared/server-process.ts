@@ -8,7 +8,7 @@ export const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.me
 
 export type ServerProcess = { url: string; child: ChildProcess; stop(signal?: NodeJS.Signals): Promise<void> };
 
-export type ServerOptions = {
+type ServerOptions = {
   /** 0 is a free port. */
   metricsPort?: 'off' | 0;
   args?: string[];

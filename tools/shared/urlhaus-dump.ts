@@ -26,7 +26,7 @@ export function dice(seed: number): (n: number) => number {
   };
 }
 
-export type DumpOptions = { rows: number; seed: number };
+type DumpOptions = { rows: number; seed: number };
 
 /** The text of a dump, some rows at a time. */
 export function* urlhausDump({ rows, seed }: DumpOptions): Generator<string> {

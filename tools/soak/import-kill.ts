@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { urlhausDump } from '../shared/urlhaus-dump.ts';
 import { integrityFaults, type KillResult } from './kill.ts';
 
-export type ImportKillOptions = { kills: number; rows: number };
+type ImportKillOptions = { kills: number; rows: number };
 
 const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 /** No kill during this time, in which the program is loaded. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { openIntelligence } from '../../src/app/stores.ts';
 import { batches } from './observations.ts';
 
-export type KillOptions = { rounds: number; observations: number; batchSize: number; maxDelayMs: number };
+type KillOptions = { rounds: number; observations: number; batchSize: number; maxDelayMs: number };
 export type KillResult = { killed: number; faults: string[]; sameState: boolean };
 
 const CHILD = fileURLToPath(new URL('./kill-child.ts', import.meta.url));

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { logIn, operatorOf, startServer } from '../shared/server-process.ts';
 
-export type LoginFloodResult = {
+type LoginFloodResult = {
   withoutFloodP99Ms: number;
   duringFloodP99Ms: number;
   /** The time of a login of an account that had logged in before. */

@@ -14,7 +14,7 @@ import { observationsAt } from '../shared/observations.ts';
 import { logIn, operatorOf, type ServerProcess, startServer } from '../shared/server-process.ts';
 import { DEFAULT_FOLDER, dataDirOf } from '../shared/stores.ts';
 
-export type MoveSoakResult = {
+type MoveSoakResult = {
   rows: number;
   /** The first move that was not interrupted. */
   moveSeconds: number;

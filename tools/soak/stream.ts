@@ -11,7 +11,7 @@ import { logIn } from '../shared/server-process.ts';
 import type { StreamServerMessage } from '../shared/stream-server.ts';
 import { batches, FAMILY, observationAt } from './observations.ts';
 
-export type StreamResult = {
+type StreamResult = {
   rows: number;
   seconds: number;
   /** Anonymous memory of the server: the peak during the stream minus the value before it. */

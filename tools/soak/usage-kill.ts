@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { logIn, operatorOf, startServer } from '../shared/server-process.ts';
 
-export type UsageKillResult = {
+type UsageKillResult = {
   /** The number of responses one second before the kill, and at the kill. */
   answeredBefore: number;
   answered: number;

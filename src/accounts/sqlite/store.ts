@@ -59,7 +59,7 @@ export function createAccountStore({ db, write, checkFile }: DatabaseFile<Accoun
 
 const RAISE_VERSION = 'update control_version set version = version + 1';
 
-export type AccountWrites = ReturnType<typeof createAccountWrites>;
+type AccountWrites = ReturnType<typeof createAccountWrites>;
 
 /** The writes; they run on the writer thread of `control.db`. */
 export function createAccountWrites(db: Database) {

@@ -23,7 +23,7 @@ const ADD_USAGE = `
   insert into usage (sub, period, number, count) values (?, ?, ?, max(0, ?))
   on conflict do update set count = max(0, count + ?)`;
 
-export type UsageWrites = ReturnType<typeof createUsageWrites>;
+type UsageWrites = ReturnType<typeof createUsageWrites>;
 
 /** The writes, which run on the writer thread of `control.db`. */
 export function createUsageWrites(db: Database) {

@@ -14,7 +14,7 @@ export type Figure = {
 };
 
 /** A row that cannot be measured on this machine, and the reason. */
-export type Missing = { name: string; missing: string };
+type Missing = { name: string; missing: string };
 
 export type Result = Figure | Missing;
 

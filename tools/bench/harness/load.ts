@@ -17,7 +17,7 @@ export type Requests = {
   isRefused: boolean;
 };
 
-export type LoadResult = { perSecond: number; p50Ms: number };
+type LoadResult = { perSecond: number; p50Ms: number };
 
 /** Connections of every load; each has one request at a time. */
 const CONNECTIONS = 32;

@@ -8,7 +8,7 @@ import type { YardstickOptions } from './yardstick-server.ts';
 /** The program with its usual settings, including metrics, and the token of its operator. */
 export type Urlwarden = ServerProcess & { authorization: string };
 
-export type Yardstick = { url: string; child: ChildProcess; stop(): Promise<void> };
+type Yardstick = { url: string; child: ChildProcess; stop(): Promise<void> };
 
 /** Our server in a process that reports its event-loop delay: p99.9 since the previous call of `delayMs`. */
 export type MonitoredServer = {
