@@ -11,7 +11,7 @@
 //
 // Variables: WARDEN_URL, WARDEN_USERNAME, WARDEN_PASSWORD (default: the demo server and its account), and
 // WARDEN_MAX_WAIT_SECONDS, the longest wait for a limit of the account. The default of one hour is enough for the limits
-// per second, minute and hour; when the limit of the month is reached, the check fails at once.
+// per second, minute and hour; when the limit of the month is reached, the check fails immediately.
 
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';

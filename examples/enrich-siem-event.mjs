@@ -7,9 +7,9 @@
 // destination.ip, file.hash.sha256. An event that matches gets these keys at its end:
 //
 //   "urlwarden": {"url": …the answer of url/last, "ip": […the newest three URLs], "sha256": […the newest three URLs]}
-//   "threat": {"enrichments": […]}   only if the event has no threat.* of its own
+//   "threat": {"enrichments": […]}   only if the event has no threat.* yet
 //
-// Every other event is passed on byte for byte. So is an event that cannot be looked up, because the server is away or
+// Every other event is passed on byte for byte. So is an event that cannot be looked up, because the server is down or
 // refuses: no event is lost, and none waits for more than a few seconds.
 //
 // Exit code: 0 all events were looked up, 1 some were not; standard error says why.
@@ -32,7 +32,7 @@ const KINDS = {
 const CONCURRENT_EVENTS = 8;
 const TIMEOUT_MS = 5_000;
 const MAX_WAIT_MS = 3_000; // for a limit per second; no event waits for the other limits
-const PAUSE_SECONDS = 10; // no lookups for so long after a failure
+const PAUSE_SECONDS = 10; // no lookups for this long after a failure
 const CACHE_MS = 300_000;
 const CACHE_ENTRIES = 10_000;
 const SEARCH = { days: 30, records: 10_000, newest: 3 }; // records come in any order, so the newest are selected here
@@ -48,7 +48,7 @@ function pause(seconds, reason) {
   if (untilMs > paused.untilMs) paused = { untilMs, reason };
 }
 
-/** Throws when the server is away, or refuses for longer than an event may wait. */
+/** Throws when the server is down, or refuses for longer than an event may wait. */
 async function post(path, body, headers = {}) {
   const deadlineMs = Date.now() + MAX_WAIT_MS;
   for (;;) {
@@ -82,14 +82,14 @@ async function ask(kind, value, isRetry = false) {
   const endpoint = kind === 'url' ? 'last' : `search?since=${since}&limit=${SEARCH.records}`;
   login ??= logIn();
   const used = login;
-  const forget = () => {
+  const dropLogin = () => {
     if (login === used) login = null;
   };
-  used.catch(forget);
+  used.catch(dropLogin);
   const { status, text } = await post(`/api/intel/v2/byobject/url/${endpoint}`, { [kind]: value }, await used);
   if (status === 200) return kind === 'url' ? JSON.parse(text) : newestOf(text);
   if (status !== 401 || isRetry) return null;
-  forget(); // the token has expired
+  dropLogin(); // the token has expired
   return ask(kind, value, true);
 }
 
@@ -164,7 +164,7 @@ async function* linesOf(input) {
 
 const running = [];
 let last = Promise.resolve();
-process.stdout.on('error', () => process.exit(1)); // nobody reads the output any more
+process.stdout.on('error', () => process.exit(1)); // the reader has closed the pipe
 for await (const line of linesOf(process.stdin)) {
   const enriched = enrichOrPass(line);
   last = last.then(async () => process.stdout.write(await enriched) || once(process.stdout, 'drain'));

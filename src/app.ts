@@ -87,7 +87,7 @@ export async function openApp(settings: Settings): Promise<App> {
       server.log.error({ err }, 'counted queries could not be written; they are kept and written later');
     };
     const onOutcome = (outcome: string) => {
-      metrics?.loggedIn(outcome);
+      metrics?.loginEnded(outcome);
       server.log.debug({ outcome }, 'login');
     };
     const authenticator = opened(
@@ -110,7 +110,7 @@ export async function openApp(settings: Settings): Promise<App> {
       ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
     });
     const charging = createCharging(counters);
-    metrics?.watchStreams(charging.openStreams);
+    metrics?.watchStreams(charging.countStreams);
     const limitsState = redis && (() => (redis.isUp() ? 'shared' : limitsWithoutRedis(whenDown)));
     const health = { ready: store.ready, feeds: () => feedHealth(control, now()), ...(limitsState && { limitsState }) };
     const server = buildServer(

@@ -8,7 +8,7 @@ type PasswordVerifier = {
 };
 
 /**
- * Verifies passwords on a worker thread with low priority: 45 ms of argon2 per password would otherwise compete with
+ * Verifies passwords on a worker thread with low priority: 46 ms of argon2 per password would otherwise compete with
  * lookups for the processor. The thread starts with the first login.
  */
 export function createPasswordVerifier(): PasswordVerifier {

@@ -1,4 +1,5 @@
 import type { AccountStore } from '../accounts/store.ts';
+import { SETTINGS } from '../config/settings.ts';
 import { dataFiles, makeFolder } from '../database/data-folder.ts';
 import type { FeedStore, ImportStore } from '../ingest/store.ts';
 import type { UsageStore } from '../limits/store.ts';
@@ -23,14 +24,13 @@ export type DataPlace = {
   databaseConnections?: number;
 };
 
-const CONNECTIONS = 10;
-
 /** Loaded on demand: commands on a folder start without the driver. */
 const postgres = () => import('./postgres-stores.ts');
 
 export async function openIntelligence(place: DataPlace): Promise<Intelligence> {
-  const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [], databaseConnections = CONNECTIONS } = place;
-  if (url) return (await postgres()).openPostgresIntelligence({ url, readUrls, connections: databaseConnections });
+  const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [] } = place;
+  const { databaseConnections: connections = SETTINGS.databaseConnections.fallback } = place;
+  if (url) return (await postgres()).openPostgresIntelligence({ url, readUrls, connections });
   makeFolder(dataDir);
   return openSqliteIntelligence(dataFiles(dataDir).intelligence);
 }

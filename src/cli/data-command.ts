@@ -34,7 +34,7 @@ export function dataCommand<const F extends Flags = NoFlags>(
   return defineCommand({ ...shape, flags }, (input) => run({ ...(input as Input<F>), place: readPlace(input.flags) }));
 }
 
-/** A command that reads or changes the control data. It also works while a server is running. */
+/** A command that reads or changes the control database. It also works while a server is running. */
 export function controlCommand<const F extends Flags = NoFlags>(
   shape: Shape<F>,
   run: (control: Control, input: DataInput<F>) => Promise<Result>,
@@ -56,7 +56,7 @@ export async function printResult({ text, json }: Result, isJson: true | undefin
   await print(isJson ? `${JSON.stringify(json)}\n` : text);
 }
 
-/** For commands that work on a folder only; PostgreSQL has tools of its own for them. */
+/** For commands that work on a folder only; PostgreSQL has its own tools for them. */
 export function requireFolder({ dataDir, databaseUrl }: DataPlace): string {
   if (!databaseUrl) return dataDir;
   throw new UsageError(

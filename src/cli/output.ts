@@ -31,10 +31,10 @@ export function table(headings: readonly string[], rows: readonly (readonly Cell
   return [headings, ...texts].map((row) => `${line(row).trimEnd()}\n`).join('');
 }
 
-/** One line per pair: name, value. */
-export function listing(pairs: readonly (readonly [string, Cell])[]): string {
-  const width = Math.max(...pairs.map(([name]) => name.length));
-  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${visible(`${value}`)}\n`).join('');
+/** One line per field: its name and its value. */
+export function fieldList(fields: readonly (readonly [name: string, value: Cell])[]): string {
+  const width = Math.max(...fields.map(([name]) => name.length));
+  return fields.map(([name, value]) => `${name.padEnd(width)}  ${visible(`${value}`)}\n`).join('');
 }
 
 /** ISO 8601, in UTC. */

@@ -51,9 +51,9 @@ function progressText(progress: ImportProgress): string {
   const { rows, rejected, seconds } = progress;
   const share = shareOf(progress);
   return [
-    `${count(rows)} rows`,
-    `${count(Math.round(rows / Math.max(seconds, 0.001)))}/s`,
-    ...(rejected > 0 ? [`${count(rejected)} rejected`] : []),
+    `${countText(rows)} rows`,
+    `${countText(Math.round(rows / Math.max(seconds, 0.001)))}/s`,
+    ...(rejected > 0 ? [`${countText(rejected)} rejected`] : []),
     ...(share === null ? [] : [`${Math.floor(share * 100)} %`]),
     ...(share === null || share < 0.001 ? [] : [`${clock((seconds * (1 - share)) / share)} left`]),
   ].join(', ');
@@ -71,6 +71,6 @@ function clock(seconds: number): string {
 }
 
 /** With a comma between thousands in every locale. */
-export function count(value: number): string {
+export function countText(value: number): string {
   return value.toLocaleString('en-US');
 }

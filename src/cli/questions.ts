@@ -5,7 +5,7 @@ import { print } from './output.ts';
 import type { Usage } from './usage.ts';
 
 /** How a command answers one question. */
-type Questions = {
+type Answering = {
   /** For programs (`--json`): any JSON value in, one object out. */
   answerJson(value: unknown): object;
   /** For people: whole lines of text. */
@@ -25,20 +25,20 @@ const UNREADABLE = {
 /** A command that answers one question per operand, or per line of standard input if there are no operands. */
 export function questionsCommand(
   { jsonOutput, ...usage }: Omit<Usage, 'flags'> & { jsonOutput: string },
-  questions: Questions,
+  answering: Answering,
 ): Command {
   const meaning = `read one JSON string per line of standard input, print one JSON object per line: ${jsonOutput}`;
   return defineCommand({ ...usage, isRepeated: true, flags: { json: { meaning } } }, ({ operands, flags }) =>
-    answerAll(questions, operands, flags.json === true),
+    answerAll(answering, operands, flags.json === true),
   );
 }
 
 /** Memory does not grow with the input. The exit code is 1 if a question was refused, but not with `--json`. */
-async function answerAll(questions: Questions, operands: string[], isJson: boolean): Promise<number> {
+async function answerAll(answering: Answering, operands: string[], isJson: boolean): Promise<number> {
   const lines = operands.length > 0 ? [operands.map(operandLine)] : readLines(standardInput(), LINE_MAX_BYTES);
   let code = 0;
   for await (const batch of lines) {
-    const answers = batch.map((line) => (isJson ? jsonAnswer(questions, line) : textAnswer(questions, line)));
+    const answers = batch.map((line) => (isJson ? jsonAnswer(answering, line) : textAnswer(answering, line)));
     if (answers.some(({ isRefused }) => isRefused)) code = 1;
     await print(answers.map(({ text }) => text).join(''));
   }
@@ -56,8 +56,8 @@ function standardInput(): AsyncIterable<Buffer> {
 }
 
 /** Exactly one line per input line. A refusal is a normal answer. */
-function jsonAnswer(questions: Questions, line: Line): TextAnswer {
-  const answer = line.ok ? questions.answerJson(parseJson(line.text)) : { error: line.error };
+function jsonAnswer(answering: Answering, line: Line): TextAnswer {
+  const answer = line.ok ? answering.answerJson(parseJson(line.text)) : { error: line.error };
   return { text: `${JSON.stringify(answer)}\n`, isRefused: false };
 }
 
@@ -70,8 +70,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-function textAnswer(questions: Questions, line: Line): TextAnswer {
+function textAnswer(answering: Answering, line: Line): TextAnswer {
   if (!line.ok) return { text: `refused: ${UNREADABLE[line.error]}\n`, isRefused: true };
   const question = line.text.replace(/\r$/, '');
-  return question === '' ? { text: '', isRefused: false } : questions.answerText(question);
+  return question === '' ? { text: '', isRefused: false } : answering.answerText(question);
 }

@@ -59,17 +59,17 @@ export function buildServer(
 ): FastifyInstance {
   const { logger = false, tls, metrics, trustedProxies = [], ...given } = options;
   const times = { ...DEFAULT_TIMES, ...given };
-  let node: NodeServer | undefined;
+  let nodeServer: NodeServer | undefined;
   const app = fastify({
     logger,
     logController: new LogController({ disableRequestLogging: true }),
     serverFactory: (handler) => {
-      node = createNodeServer(batchRequests(handler), times, {
+      nodeServer = createNodeServer(batchRequests(handler), times, {
         tls,
         onUnreadable: metrics?.unreadable,
         onAborted: metrics?.aborted,
       });
-      return node.server;
+      return nodeServer.server;
     },
     clientErrorHandler: () => {}, // `connection.ts` answers; Fastify's own handler would destroy the socket first
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
@@ -90,11 +90,11 @@ export function buildServer(
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
   app.addHook('onRequest', refuseUnknownPath);
-  app.addHook('preClose', async () => node?.closeWhenAnswered());
+  app.addHook('preClose', async () => nodeServer?.closeWhenAnswered());
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
-  if (node !== undefined) nodeServers.set(app, node);
+  if (nodeServer !== undefined) nodeServers.set(app, nodeServer);
   app.decorateRequest('caller', null);
   for (const route of [...routes, openapiRoute(routes)]) addRoute(app, route, services, times, metrics);
   return app;

@@ -13,17 +13,17 @@ const CALL_POLICIES: readonly Policy[] = [{ name: 'calls', window: 'second', lim
 
 /** Streams that an account may have open on a node at a time. */
 export const STREAMS_PER_ACCOUNT = 8;
-/** When a stream of the account will end is unknown. */
+/** It is unknown when a stream of the account will end. */
 const STREAM_RETRY_SECONDS = 1;
 
 type AccountCharging = Charging & {
   /** How many streams are open now. */
-  openStreams(): number;
+  countStreams(): number;
 };
 
 /** Charges queries, calls and streams to accounts, with these counters. */
 export function createCharging(counters: Counters): AccountCharging {
-  const policiesFor = createPolicies();
+  const policiesFor = createPolicyCache();
   const limitHeaders = createLimitHeaders();
   const streams = new Map<string, number>();
 
@@ -68,12 +68,12 @@ export function createCharging(counters: Counters): AccountCharging {
       return () => closeStream(account.sub);
     },
 
-    openStreams: () => [...streams.values()].reduce((sum, open) => sum + open, 0),
+    countStreams: () => [...streams.values()].reduce((sum, open) => sum + open, 0),
   };
 }
 
 /** Returns the same array for the same limits, so that values derived from it can be cached. */
-function createPolicies(): (limits: Limits) => readonly Policy[] {
+function createPolicyCache(): (limits: Limits) => readonly Policy[] {
   const cache = new WeakMap<Limits, readonly Policy[]>();
   return (limits) => {
     const cached = cache.get(limits);
@@ -85,9 +85,9 @@ function createPolicies(): (limits: Limits) => readonly Policy[] {
 }
 
 function limitReached(policies: readonly Policy[], counts: Counts, ts: number): AppError {
-  const standing = reachedLimit(policies, counts, ts);
-  if (standing === null) throw new Error('a query was refused while every limit had room');
-  const { policy, resetsInSeconds } = standing;
+  const state = reachedLimit(policies, counts, ts);
+  if (state === null) throw new Error('a request was refused while every limit had room');
+  const { policy, resetsInSeconds } = state;
   const allowed = `${policy.limit} per ${policy.window}`;
   const message = `The limit ${policy.name} is reached (${allowed}); try again in ${resetsInSeconds} s`;
   return new AppError('limit_reached', message, { retryAfterSeconds: resetsInSeconds, limit: policy.name });

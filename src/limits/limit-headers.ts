@@ -25,9 +25,9 @@ export function createLimitHeaders(): LimitHeaders {
   }
 
   return (policies, counts, ts) => {
-    const standing = tightestLimit(policies, counts, ts);
-    if (standing === null) return {};
-    const { policy, left, resetsInSeconds } = standing;
+    const state = tightestLimit(policies, counts, ts);
+    if (state === null) return {};
+    const { policy, left, resetsInSeconds } = state;
     return {
       'ratelimit-policy': policyText(policies, ts),
       ratelimit: `"${policy.name}";r=${left};t=${resetsInSeconds}`,

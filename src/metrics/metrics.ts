@@ -9,7 +9,7 @@ export type RecordResponse = (method: string, status: number, seconds: number) =
  * new value creates a time series that a monitoring system stores for months.
  */
 export type Metrics = {
-  /** Called once for each route pattern. */
+  /** To be called once for each route pattern. */
   route(pattern: string): RecordResponse;
   /** Counts a request that was refused before its path was parsed. */
   unreadable(status: number): void;
@@ -17,8 +17,9 @@ export type Metrics = {
   aborted(): void;
   /** Counts a refusal by the name of the limit in the API. */
   refused(limit: string): void;
-  loggedIn(outcome: string): void;
-  /** Called once for each operation. */
+  /** Counts a login, successful or not. */
+  loginEnded(outcome: string): void;
+  /** To be called once for each operation. Returns the function that records the duration of a call. */
   storeCall(store: string, operation: string): (seconds: number) => void;
   /** Counts a failed background task, which will be retried. */
   failed(task: 'usage_write' | 'account_poll' | 'feed_poll'): void;
@@ -26,11 +27,11 @@ export type Metrics = {
   feedRan(feed: string, outcome: string): void;
   /** Counts a query that was counted only on this node, because Redis is down. */
   countedLocally(): void;
-  /** Called at every scrape. */
+  /** `isUp` is called at every scrape. */
   watchRedis(isUp: () => boolean): void;
-  /** Called at every scrape. */
+  /** `open` is called at every scrape. */
   watchStreams(open: () => number): void;
-  /** Called at every scrape. */
+  /** `feeds` is called at every scrape. */
   watchFeeds(feeds: () => Promise<FeedGauges[]>): void;
   /** The media type of the Prometheus text format. */
   contentType: string;
@@ -80,7 +81,7 @@ export function createMetrics(): Metrics {
     unreadable: count('urlwarden_http_unreadable_total', 'Requests refused before their path was parsed', 'status'),
     aborted: () => aborted.inc(),
     refused: count('urlwarden_limit_refusals_total', 'Requests refused because a limit was reached', 'limit'),
-    loggedIn: count('urlwarden_logins_total', 'Logins by outcome', 'outcome'),
+    loginEnded: count('urlwarden_logins_total', 'Logins by outcome', 'outcome'),
     storeCall: createStoreCalls(registry),
     failed: count('urlwarden_task_failures_total', 'Failed background tasks, which are retried', 'task'),
     feedRan: (feed, outcome) => feedRuns.inc({ feed, outcome }),

@@ -267,7 +267,7 @@ test('tokens that were evicted from the cache stay valid', async (t) => {
   assert.deepEqual((await authenticator.authenticate(bearers[0])).account, account);
 });
 
-test('the store is polled until the directory is closed', async (t) => {
+test('the store is polled until the authenticator is closed', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const { control, account, bearer } = await open(t);
   let reads = 0;

@@ -136,7 +136,7 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
   const { store, counters, authenticate, limitsState, feeds } = services;
   const health = { ready: store.ready, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
-  options?.metrics?.watchStreams(charging.openStreams);
+  options?.metrics?.watchStreams(charging.countStreams);
   return buildServer(createRoutes({ ...services, health }), { authenticate, charging }, options);
 }
 

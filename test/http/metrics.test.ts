@@ -140,7 +140,7 @@ describe('metrics', () => {
 
   test('are separate for two servers in one process', async () => {
     const [one, other] = [createMetrics(), createMetrics()];
-    one.loggedIn('ok');
+    one.loginEnded('ok');
     assert.deepEqual(await rows(one, 'urlwarden_logins_total'), ['{outcome="ok"} 1']);
     assert.deepEqual(await rows(other, 'urlwarden_logins_total'), []);
   });

@@ -21,7 +21,7 @@ import { lookups, sample, warmUp } from './lookups.ts';
 
 const URLS = 1_000_000;
 const STREAM_ROWS = 200_000;
-/** A redesign must not lose more than this. */
+/** A change may lose at most this much. */
 const MARK = { of: 'ratio', atLeast: 0.95 } as const;
 
 const { values, positionals } = parseArgs({

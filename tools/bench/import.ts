@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { PROGRAM } from '../shared/server-process.ts';
 import { urlhausDump } from '../shared/urlhaus-dump.ts';
 import type { Bench, Row } from './harness/figure.ts';
 
@@ -14,7 +14,6 @@ type ImportRowOptions = { rows: number; rounds: number; folder: string };
 /** One figure per round, each for the whole command. */
 type BenchRow = { ours: number[]; yardstick: number[]; unit: 'rows/s' };
 
-const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 const COLUMNS = ['id', 'dateadded', 'url', 'url_status', 'last_online', 'threat', 'tags', 'urlhaus_link', 'reporter'];
 /**
  * Our import adds a row of URLhaus to eight b-trees: urls by id and by key, hosts by id and by name, events by URL and

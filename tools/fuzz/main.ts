@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { runFuzz } from './run.ts';
 
-/** `node tools/fuzz/main.ts --count 1000000 --seed 1`; `--from N --count 1` repeats request N. */
+/** `npm run fuzz -- --count 1000000 --seed 1`; `--from N --count 1` repeats request N. */
 const { values } = parseArgs({
   options: {
     count: { type: 'string', default: '1000000' },
@@ -23,6 +23,6 @@ for (const [status, times] of [...byStatus].sort(([a], [b]) => String(a).localeC
 log(`${done} requests in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 if (failure) {
   log(`FAILED: ${failure.reason}\nrequest ${failure.index}: ${failure.request}`);
-  log(`repeat it with: node tools/fuzz/main.ts --seed ${seed} --from ${failure.index} --count 1`);
+  log(`repeat it with: npm run fuzz -- --seed ${seed} --from ${failure.index} --count 1`);
   process.exitCode = 1;
 }

@@ -9,11 +9,11 @@ import { observationsAt } from './observations.ts';
 export const DEFAULT_FOLDER = join(tmpdir(), 'urlwarden-bench');
 
 /** Raise it when the generated data or the schema changes: the databases are then generated again. */
-const GENERATION = 3;
+const DATA_VERSION = 3;
 
 /** The data folder with this number of URLs. Generates it unless it exists: about a minute per million. */
 export function dataDirOf(folder: string, urls: number, log: (text: string) => void): string {
-  const dataDir = join(folder, `${urls}-urls-${GENERATION}`);
+  const dataDir = join(folder, `${urls}-urls-${DATA_VERSION}`);
   if (existsSync(dataDir)) return dataDir;
   log(`generating ${urls} URLs in ${dataDir}`);
   const unfinished = `${dataDir}-unfinished`;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 
 // Writes a generated URLhaus dump of any size to standard output:
-// node tools/shared/urlhaus-dump.ts --rows 4000000 > dump.csv
+// npx node tools/shared/urlhaus-dump.ts --rows 4000000 > dump.csv
 // The same seed gives the same bytes. Proportions are those of the real dump of 2025: two thirds of the hosts are
 // addresses with high ports, 1 in 30 URLs is online, the newest row comes first. Reserved addresses and names only.
 

@@ -4,13 +4,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { PROGRAM } from '../shared/server-process.ts';
 import { urlhausDump } from '../shared/urlhaus-dump.ts';
 import { integrityFaults, type KillResult } from './kill.ts';
 
 type ImportKillOptions = { kills: number; rows: number };
 
-const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 /** No kill during this time, in which the program is loaded. */
 const START_MS = 300;
 /** When all rows are stored already, an import may finish before the kill; such a run does not count. */

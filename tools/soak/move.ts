@@ -5,13 +5,12 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { formatIp } from '../../src/core/ip/address.ts';
 import { paths } from '../../src/core/paths.ts';
 import type { CopyReport } from '../../src/database/copy.ts';
 import { startPostgres } from '../../test/servers/postgres.ts';
 import { observationsAt } from '../shared/observations.ts';
-import { logIn, operatorOf, type ServerProcess, startServer } from '../shared/server-process.ts';
+import { logIn, operatorOf, PROGRAM, type ServerProcess, startServer } from '../shared/server-process.ts';
 import { DEFAULT_FOLDER, dataDirOf } from '../shared/stores.ts';
 
 type MoveSoakResult = {
@@ -27,7 +26,6 @@ type MoveSoakResult = {
   differences: string[];
 };
 
-const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 const INTERRUPT_AFTER_MS = 3_000;
 const CONCURRENT_REQUESTS = 8;
 const SEARCH = `${paths.urlSearch}?since=0`;

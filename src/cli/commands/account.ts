@@ -15,7 +15,7 @@ import { windowIndex } from '../../core/quota.ts';
 import { DEFAULT_TIER, limitsOf } from '../../core/tier.ts';
 import type { Command, CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
-import { listing, table, timeText, visible } from '../output.ts';
+import { fieldList, table, timeText, visible } from '../output.ts';
 import { confirm, readNewPassword } from '../terminal.ts';
 import { currentTs } from '../time.ts';
 import { limitsJson } from './tier.ts';
@@ -76,7 +76,7 @@ const accountShow = controlCommand(
   {
     synopsis: 'account show USERNAME',
     about: `Shows an account, its limits, and its queries in the current month and on the current day (UTC). A running
-server stores its counts about once a second.`,
+server stores its counts twice a second.`,
     operands: ['USERNAME'],
   },
   async (control, { operands: [username = ''] }) => {
@@ -85,7 +85,7 @@ server stores its counts about once a second.`,
     const ts = currentTs();
     const usage = await control.usage(account.sub, windowIndex('day', ts), windowIndex('month', ts));
     const softLimitNote = usage.month > limits.qms ? ' (above the soft limit)' : '';
-    const text = listing([
+    const text = fieldList([
       ['username', account.username],
       ['subscription', account.sub],
       ['tier', account.tier],

@@ -10,7 +10,7 @@ import { type DataInput, dataCommand, printResult } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
 import { feedJson, requireFeed } from '../feed-output.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
-import { count, createProgress } from '../progress.ts';
+import { countText, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { currentTs } from '../time.ts';
 import type { Flags } from '../usage.ts';
@@ -76,7 +76,7 @@ async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, c
 function outcomeText(run: FeedRun): string {
   switch (run.outcome) {
     case 'imported':
-      return `imported ${count(run.rows ?? 0)} rows. Details: urlwarden import list --feed ${run.feed.name}`;
+      return `imported ${countText(run.rows ?? 0)} rows. Details: urlwarden import list --feed ${run.feed.name}`;
     case 'not_modified':
       return 'not changed since the last fetch';
     case 'stopped':

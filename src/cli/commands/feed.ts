@@ -3,7 +3,7 @@ import type { FeedChange } from '../../ingest/store.ts';
 import type { Command, CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { feedJson, requireFeed, stateText } from '../feed-output.ts';
-import { listing, table, timeText } from '../output.ts';
+import { fieldList, table, timeText } from '../output.ts';
 import { confirm } from '../terminal.ts';
 import { currentTs, spanText } from '../time.ts';
 
@@ -67,7 +67,7 @@ const feedShow = controlCommand(
   async (control, { operands: [name = ''] }) => {
     const nowTs = currentTs();
     const feed = await requireFeed(control, name);
-    const text = listing([
+    const text = fieldList([
       ['name', feed.name],
       ['state', stateText(feed, nowTs)],
       ['format', feed.format],

@@ -11,8 +11,8 @@ import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { dataCommand, printResult } from '../data-command.ts';
 import { type Input, JSON_FLAG } from '../define-command.ts';
 import { INGEST_FLAGS, type IngestSettings, readIngestSettings } from '../ingest-settings.ts';
-import { listing, rejectText, timeText } from '../output.ts';
-import { count, createProgress } from '../progress.ts';
+import { fieldList, rejectText, timeText } from '../output.ts';
+import { countText, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { suggestion } from '../suggestion.ts';
 import { currentTs, readTime } from '../time.ts';
@@ -134,28 +134,31 @@ function reportText(report: ImportReport): string {
     refused: `\nThe listing was refused. ${report.error}\n`,
     stopped: '\nStopped. Run the same command again to continue; data that is already stored does not change.\n',
   }[report.outcome];
-  return listing(countsOf(report)) + rejectsText(report) + ending;
+  return fieldList(countsOf(report)) + rejectsText(report) + ending;
 }
 
 function countsOf(report: ImportReport): [string, string][] {
   const { read, seconds, urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged, filesChanged } = report;
   const rate = Math.round(read / Math.max(seconds, 0.001));
   const pairs: [string, string][] = [
-    ['rows read', `${count(read)} in ${seconds.toFixed(1)} s (${count(rate)}/s)`],
-    ['rejected', count(report.rejected)],
+    ['rows read', `${countText(read)} in ${seconds.toFixed(1)} s (${countText(rate)}/s)`],
+    ['rejected', countText(report.rejected)],
   ];
   if (report.id === null) {
-    return [...pairs, ['observations', `${count(report.observations)} (dry run: nothing was written)`]];
+    return [...pairs, ['observations', `${countText(report.observations)} (dry run: nothing was written)`]];
   }
   pairs.push(
-    ['new URLs', count(urlsAdded)],
-    ['events changed', count(eventsChanged)],
-    ['payloads added', count(payloadsAdded)],
-    ['resolutions changed', count(resolutionsChanged)],
-    ['files changed', count(filesChanged)],
+    ['new URLs', countText(urlsAdded)],
+    ['events changed', countText(eventsChanged)],
+    ['payloads added', countText(payloadsAdded)],
+    ['resolutions changed', countText(resolutionsChanged)],
+    ['files changed', countText(filesChanged)],
   );
   if (report.listingTs === null) return pairs;
-  return [...pairs, ['went offline', `${count(report.wentOffline)} by the listing of ${timeText(report.listingTs)}`]];
+  return [
+    ...pairs,
+    ['went offline', `${countText(report.wentOffline)} by the listing of ${timeText(report.listingTs)}`],
+  ];
 }
 
 function rejectsText({ id, rejected, firstRejects }: ImportReport): string {

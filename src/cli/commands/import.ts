@@ -4,7 +4,7 @@ import type { ImportRecord, Reject } from '../../ingest/store.ts';
 import { type Command, type CommandGroup, type Entry, UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { rejectText, table, timeText, visible } from '../output.ts';
-import { count } from '../progress.ts';
+import { countText } from '../progress.ts';
 
 const ENTRIES: readonly Entry[] = [
   { name: 'list', summary: 'List the newest imports and their outcomes.', load: async () => importList },
@@ -69,6 +69,6 @@ async function findImport(control: Control, id: string | undefined): Promise<Imp
 
 function heading({ id, format, source, startedTs, counts }: ImportRecord, stored: number): string {
   const rejected = Math.max(counts.rejected, stored); // the counts of a running import are stored when it ends
-  const note = stored < rejected ? `, the first ${count(stored)} are stored` : '';
-  return `Import ${id}, ${format} from ${visible(source)} at ${timeText(startedTs)}: ${count(rejected)} rejected${note}\n`;
+  const note = stored < rejected ? `, the first ${countText(stored)} are stored` : '';
+  return `Import ${id}, ${format} from ${visible(source)} at ${timeText(startedTs)}: ${countText(rejected)} rejected${note}\n`;
 }

@@ -5,7 +5,7 @@ import { type CopyReport, copyData } from '../../database/copy.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { defineCommand, JSON_FLAG } from '../define-command.ts';
 import { print } from '../output.ts';
-import { count, createProgress } from '../progress.ts';
+import { countText, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 
 const { databaseUrl: TARGET } = SETTINGS;
@@ -66,10 +66,10 @@ function readTarget(text: string | undefined): string {
 
 function reportText({ rows, written, isFinished, seconds }: CopyReport, dataDir: string, databaseUrl: string): string {
   const all = Object.values(rows).reduce((sum, of) => sum + of, 0);
-  const urlsAndAccounts = `${count(rows.urls ?? 0)} URLs and ${count(rows.accounts ?? 0)} accounts`;
+  const urlsAndAccounts = `${countText(rows.urls ?? 0)} URLs and ${countText(rows.accounts ?? 0)} accounts`;
   return [
-    `${count(all)} rows, including ${urlsAndAccounts}, are identical in ${dataDir} and ${describePlace({ dataDir, databaseUrl })}.`,
-    `This run wrote ${count(written)} of them in ${seconds.toFixed(1)} s.`,
+    `${countText(all)} rows, including ${urlsAndAccounts}, are identical in ${dataDir} and ${describePlace({ dataDir, databaseUrl })}.`,
+    `This run wrote ${countText(written)} of them in ${seconds.toFixed(1)} s.`,
     isFinished
       ? 'The move is finished. Start the server with: urlwarden serve --database-url URL'
       : `A server still has ${dataDir} open. Stop it, then run the same command again to copy what it has written since.`,
