@@ -18,6 +18,10 @@ const EVERY_DEFAULT_SECONDS = 3_600;
 const EVERY_MIN_SECONDS = 60;
 const EVERY_MAX_SECONDS = 30 * 86_400;
 
+const KEYED_NAMES = KNOWN_FEEDS.filter(({ keyedUrl }) => keyedUrl !== undefined)
+  .map(({ name }) => name)
+  .join(' and ');
+
 const FLAGS = {
   format: { argument: 'FORMAT', meaning: 'format of the feed: see urlwarden import --help' },
   url: { argument: 'URL', meaning: 'http or https URL to fetch' },
@@ -40,8 +44,8 @@ need only their name; any other feed needs --format and --url:
 ${definitions(KNOWN_FEEDS.map(({ name, about }) => [name, about]))}
 An access key is sent in a header, only to the host of the URL, and is never shown. The command asks for
 the value of the header; if standard input is not a terminal, the value is its first line. {NAME} in the
-URL is replaced with the value of the header NAME. With --header ${KEY_HEADER} the feeds of abuse.ch are fetched
-from the URLs that it documents for users with a key.`,
+URL is replaced with the value of the header NAME. With --header ${KEY_HEADER}, ${KEYED_NAMES} are fetched
+from the URLs that abuse.ch documents for users with a key.`,
     operands: ['NAME'],
     flags: FLAGS,
     examples: [
