@@ -23,7 +23,7 @@ export function usernameKey(username: string): string | null {
   return username.normalize('NFKC').toLowerCase();
 }
 
-/** There are 90 million subs: a collision is rare, and two in a row are not expected. */
+/** There are 90 million subscription numbers (`sub`): a collision is rare, and two in a row are not expected. */
 const SUB_ATTEMPTS = 20;
 
 /** `drawSub` returns a random sub; tests pass their own. */
@@ -49,7 +49,7 @@ export async function createAccount(
     if (await store.addAccount(account)) return account;
     await checkUsernameFree(store, key);
   }
-  throw new AppError('unavailable', 'No free account number was found: try again');
+  throw new AppError('unavailable', 'No free subscription number was found: try again');
 }
 
 /** Checks username and tier before a password is needed. Returns the key of the username. */

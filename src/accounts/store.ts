@@ -1,7 +1,7 @@
 import type { Tier } from '../core/tier.ts';
 
 export type Account = {
-  /** Eight digits; the subscription identifier that the API shows. */
+  /** Eight digits; the subscription number that the API shows. */
   sub: string;
   username: string;
   /** The form in which usernames are compared (`manage.ts`). */

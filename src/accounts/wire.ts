@@ -3,7 +3,7 @@ import { Timestamp } from '../http/scalars.ts';
 
 /** Unlike the URL endpoints, login ignores unknown keys. */
 export const LoginRequest = Type.Object({
-  username: Type.String({ description: 'The name of the account, usually an e-mail address.' }),
+  username: Type.String({ description: 'The username of the account, usually an e-mail address.' }),
   password: Type.String(),
   realm: Type.String({ description: 'Always "intel".' }),
 });

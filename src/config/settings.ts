@@ -175,7 +175,7 @@ export const SETTINGS = {
   asnDb: {
     flag: 'asn-db',
     argument: 'FILE',
-    meaning: 'database that maps IP addresses to ASNs: an MMDB file, or npm for the package @ip-location-db/asn',
+    meaning: 'table that maps IP addresses to networks (ASN): an MMDB file, or npm for the package @ip-location-db/asn',
     fallback: null,
     read: readPath,
     accepts: 'the path of a file or folder, or npm',

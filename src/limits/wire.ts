@@ -10,8 +10,8 @@ export const LimitsResponse = Type.Object({
   status: Type.Literal(200),
   code: Type.Literal(200),
   account: Type.Object({
-    sub: Type.String({ description: 'Subscription identifier.' }),
-    usr: Type.String({ description: 'The name of the account.' }),
+    sub: Type.String({ description: 'Subscription number, eight digits.' }),
+    usr: Type.String({ description: 'The username of the account.' }),
   }),
   limits: Type.Object({
     ads: Type.String({ description: 'Datasets that may be queried, separated by commas.' }),

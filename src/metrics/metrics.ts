@@ -5,8 +5,8 @@ import { type Cell, createBuckets, observe, registerCounter, registerHistogram }
 export type RecordResponse = (method: string, status: number, seconds: number) => void;
 
 /**
- * The metrics of this process. Label values are route patterns and fixed words, never URLs, user names or accounts: each
- * new value creates a time series that a monitoring system stores for months.
+ * The metrics of this process. Label values are route patterns, names of feeds and fixed words, never URLs, usernames or
+ * accounts: each new value creates a time series that a monitoring system stores for months.
  */
 export type Metrics = {
   /** To be called once for each route pattern. */

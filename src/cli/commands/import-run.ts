@@ -33,7 +33,7 @@ const FLAGS = {
   },
   force: {
     meaning:
-      "apply a complete listing even if it looks truncated: it would take more than half of the feed's URLs offline, or its last row is rejected",
+      "apply a complete listing even if it looks cut off: it would take more than half of the feed's URLs offline, or its last row is rejected",
   },
   strict: { meaning: 'stop at the first row that is rejected' },
   'dry-run': { meaning: 'read and check everything, write nothing' },
