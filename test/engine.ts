@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { Control, DataPlace } from '../src/app/stores.ts';
-import type { Counters } from '../src/limits/counters.ts';
 import { createMemoryCounters } from '../src/limits/counters-memory.ts';
+import type { Counters } from '../src/limits/store.ts';
 import { temporaryRedisCounters } from './limits/temporary-redis-counters.ts';
 import { temporaryDatabase } from './servers/temporary-database.ts';
 import { temporaryFolder } from './temporary-folder.ts';

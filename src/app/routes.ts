@@ -2,8 +2,8 @@ import type { Login } from '../accounts/login.ts';
 import { accountRoutes } from '../accounts/routes.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
-import type { Counters } from '../limits/counters.ts';
 import { limitsRoutes } from '../limits/routes.ts';
+import type { Counters } from '../limits/store.ts';
 import { urlRoutes } from '../urls/routes.ts';
 import type { UrlStore } from '../urls/store.ts';
 

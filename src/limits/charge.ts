@@ -1,11 +1,10 @@
 import { AppError } from '../core/errors.ts';
-import type { Counts, Policy } from '../core/quota.ts';
-import { policiesOf, reachedLimit } from '../core/quota.ts';
+import { type Counts, type Policy, policiesOf, reachedLimit } from '../core/quota.ts';
 import type { Limits } from '../core/tier.ts';
 import { callerOf } from '../http/authenticate.ts';
 import type { Charging } from '../http/dispatch.ts';
-import type { Counters } from './counters.ts';
 import { createLimitHeaders } from './limit-headers.ts';
+import type { Counters } from './store.ts';
 
 /** Calls per second and account that are not queries. */
 export const CALLS_PER_SECOND = 100;

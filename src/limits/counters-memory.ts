@@ -1,6 +1,5 @@
 import { type Counts, type Policy, WINDOWS, type WindowName, windowIndex } from '../core/quota.ts';
-import type { Admission, Counters, Reading } from './counters.ts';
-import type { UsageStore } from './store.ts';
+import type { Admission, Counters, Reading, UsageStore } from './store.ts';
 import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
 type MemoryCountersOptions = UsageWriterOptions & {

@@ -1,10 +1,9 @@
 import { AppError } from '../core/errors.ts';
 import { type Policy, WINDOWS, windowIndex } from '../core/quota.ts';
 import type { RedisLink } from '../redis/link.ts';
-import type { Admission, Counters, Reading } from './counters.ts';
 import { createMemoryCounters } from './counters-memory.ts';
 import { KEY_MISSING, RAISE, READ, REFUND, TAKE, TAKE_CALL } from './redis-scripts.ts';
-import type { UsageStore } from './store.ts';
+import type { Admission, Counters, Reading, UsageStore } from './store.ts';
 import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
 /** What happens to queries while Redis is down: each node counts on its own, or refuses them. */

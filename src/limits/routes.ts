@@ -1,7 +1,7 @@
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
 import type { Caller, Endpoint, Route } from '../http/endpoint.ts';
-import type { Counters } from './counters.ts';
+import type { Counters } from './store.ts';
 import { LimitsResponse, toLimitsResponse } from './wire.ts';
 
 export function limitsRoutes(counters: Counters): Route[] {

@@ -1,3 +1,5 @@
+import type { Counts, Policy } from '../core/quota.ts';
+
 /** Queries counted for an account in a UTC day (days since 1970) and in its month (months since 1970). */
 export type Usage = { sub: string; day: number; month: number; count: number };
 
@@ -7,4 +9,25 @@ export type UsageStore = {
   usage(sub: string, day: number, month: number): Promise<{ day: number; month: number }>;
   /** Adds the counts, all of them or none. A count may be negative (a refund); a sum never is. */
   addUsage(usage: readonly Usage[]): Promise<void>;
+};
+
+/** Counts of an account; `ts` is the second in which they were read, by the clock of the counters. */
+export type Reading = { counts: Counts; ts: number };
+
+export type Admission = Reading & { isAdmitted: boolean };
+
+/** Counters of queries by account and window. Day and month survive a restart; the shorter windows need not. */
+export type Counters = {
+  /**
+   * Admits a query if every counter is below its limit, and then adds its whole weight to all of them, atomically.
+   * Otherwise adds nothing.
+   */
+  take(sub: string, policies: readonly Policy[], weight: number): Admission | Promise<Admission>;
+  /** Counts a call that is not a query, in its second only and separately from queries. */
+  takeCall(sub: string, limit: number): Promise<Admission>;
+  read(sub: string): Promise<Reading>;
+  /** Subtracts the weight of a query of `ts`, which failed on our side, from its day and its month. */
+  refund(sub: string, weight: number, ts: number): Promise<void>;
+  /** Writes all counts that are not in the store yet. */
+  close(): Promise<void>;
 };

@@ -12,7 +12,7 @@ import type { Route } from '../../src/http/endpoint.ts';
 import { openapiRoute } from '../../src/http/openapi.ts';
 import { buildServer, closeServer, type ServerOptions } from '../../src/http/server.ts';
 import { createCharging } from '../../src/limits/charge.ts';
-import type { Counters } from '../../src/limits/counters.ts';
+import type { Counters } from '../../src/limits/store.ts';
 import type { Fact } from '../../src/urls/store.ts';
 import { temporaryPlace } from '../engine.ts';
 import { admitAll } from './admit-all.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import type { TestContext } from 'node:test';
-import { describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 import type { ConnectionTimes } from '../../src/http/connection.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';

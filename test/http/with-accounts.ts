@@ -6,7 +6,7 @@ import { createAccount } from '../../src/accounts/manage.ts';
 import { ensureKey } from '../../src/accounts/signing-keys.ts';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import { type Tier, URL_DATASET } from '../../src/core/tier.ts';
-import type { Counters } from '../../src/limits/counters.ts';
+import type { Counters } from '../../src/limits/store.ts';
 import { temporaryCounters, temporaryPlace } from '../engine.ts';
 import { BASE, build, NOW, type Overrides } from './build.ts';
 

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { Control } from '../../src/app/stores.ts';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';
-import type { Counters } from '../../src/limits/counters.ts';
 import { createRedisCounters, type RedisCountersOptions } from '../../src/limits/counters-redis.ts';
+import type { Counters } from '../../src/limits/store.ts';
 import { openRedisLink, type RedisLink, type RedisLinkOptions } from '../../src/redis/link.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 

@@ -1,7 +1,6 @@
 import type { FileReport, ObservationInput } from '../../core/observation.ts';
 import { type CsvRow, readCsv, splitRow } from '../sources/csv.ts';
-import type { InputLimits, Item, RejectItem, Source } from '../sources/format.ts';
-import { reject, truncated } from '../sources/format.ts';
+import { type InputLimits, type Item, type RejectItem, reject, type Source, truncated } from '../sources/format.ts';
 import { parseUtc } from './values.ts';
 
 /** The content of a row, or why the row is rejected. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { type Control, openControl } from '../../../src/app/stores.ts';
 import type { Policy } from '../../../src/core/quota.ts';
-import type { Counters } from '../../../src/limits/counters.ts';
+import type { Counters } from '../../../src/limits/store.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 
 /** Opens counters whose clock is set by `setNow`. */
