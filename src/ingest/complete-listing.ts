@@ -48,6 +48,11 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
   let newestTs: number | null = null;
   let endsInReject = false;
 
+  function refused(reason: string, hint: string): ImportEndState {
+    const effect = into === null ? '' : ' Its rows were applied, but no URL was taken offline.';
+    return { outcome: 'refused', error: `${reason}${effect} ${hint}`, listingTs: null };
+  }
+
   async function markAllListed(store: UrlStore, listing: Listing, counts: ImportCounts): Promise<void> {
     for await (const urls of listedUrls.read(PAGE_SIZE)) {
       if (signal?.aborted) return;
@@ -88,11 +93,6 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
 
     close: () => listedUrls.close(),
   };
-}
-
-function refused(reason: string, hint: string): ImportEndState {
-  const error = `${reason} Its rows were applied, but no URL was taken offline. ${hint}`;
-  return { outcome: 'refused', error, listingTs: null };
 }
 
 /** No status: only the rows say when a URL was seen. */

@@ -152,7 +152,7 @@ function count(run: ImportRun, { rows, observations, rejects }: Batch): void {
 function strictRefusal({ line, reason }: Reject): AppError {
   return new AppError(
     'bad_request',
-    `Stopped at line ${line}: ${reason}. This row and the rows after it were not applied. Correct it, or import without --strict.`,
+    `Stopped at line ${line}: ${reason}. Its batch and the rows after it were not applied. Correct the row, or import without --strict.`,
   );
 }
 

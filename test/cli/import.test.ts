@@ -124,7 +124,7 @@ suite('urlwarden import', () => {
     await run('import', 'urlhaus-csv', file('1.csv', one), '--complete');
     const refused = await run('import', 'urlhaus-csv', file('2.csv', two), '--complete');
     assert.equal(refused.code, 1);
-    assert.match(refused.stdout, /The listing was refused\. The listing would take 2 of the 3 .*--force/);
+    assert.match(refused.stdout, /Refused\. The listing would take 2 of the 3 .*--force/);
     assert.equal(await statusOf('b'), 'added');
     const forced = await run(
       'import',

@@ -151,6 +151,12 @@ suite('a complete listing', () => {
     const report = await complete(await importWorld(t), listed(200, A), { into: null });
     assert.deepEqual([report.outcome, report.listingTs], ['done', 200]);
   });
+
+  test('a dry run of a listing that is refused does not say that rows were applied', async (t) => {
+    const report = await complete(await importWorld(t), [...listed(200, A), bad(2)], { into: null });
+    assert.equal(report.outcome, 'refused');
+    assert.doesNotMatch(report.error ?? '', /applied/);
+  });
 });
 
 function bad(line: number): Item {

@@ -131,7 +131,7 @@ async function openData(place: DataPlace): Promise<{ store: Intelligence; contro
 function reportText(report: ImportReport): string {
   const ending = {
     done: '',
-    refused: `\nThe listing was refused. ${report.error}\n`,
+    refused: `\nRefused. ${report.error}\n`,
     stopped: '\nStopped. Run the same command again to continue; data that is already stored does not change.\n',
   }[report.outcome];
   return fieldList(countsOf(report)) + rejectsText(report) + ending;
