@@ -95,8 +95,14 @@ export function createNodeServer(
   });
   const onRequest: RequestListener = (request, response) => {
     newestOf.set(request.socket, { request, response });
-    if (hasOneHost(request)) return handler(request, response);
-    refuseRequest(response, new AppError('bad_request', 'The request must have exactly one Host header'));
+    const coding = request.headers['transfer-encoding'];
+    if (!hasOneHost(request)) refuseRequest(response, badRequest('The request must have exactly one Host header'));
+    else if (coding === undefined || coding.toLowerCase() === 'chunked') handler(request, response);
+    else {
+      // Node reads `gzip, chunked` as chunked alone. A proxy may see another body, and so another next request.
+      response.setHeader('Connection', 'close');
+      refuseRequest(response, badRequest('The only supported Transfer-Encoding is chunked'));
+    }
   };
   server.on('request', onRequest);
   // `prepareBody` sends the 100 when the body is about to be read. Without it Node closes the connection after the response.
@@ -140,6 +146,8 @@ function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Serve
   const handshakeTimeout = times.headersTimeoutMs; // the timeout for headers starts after the handshake
   return createTlsServer({ ...options, ...tls, minVersion: MIN_TLS_VERSION, handshakeTimeout });
 }
+
+const badRequest = (message: string) => new AppError('bad_request', message);
 
 /** RFC 9112 §3.2: no Host in HTTP/1.1, or several in any version, is 400. Node silently uses the first of several. */
 function hasOneHost(request: IncomingMessage): boolean {

@@ -33,11 +33,18 @@ const REFUSED: [what: string, bytes: string, status: number][] = [
     `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,
     400,
   ],
+  ...['gzip, chunked', 'chunked, chunked', 'identity, chunked', 'x-chunked, chunked'].map(
+    (coding): [string, string, number] => [
+      `Transfer-Encoding: ${coding}`,
+      `GET /healthz HTTP/1.1\r\n${CLOSE}Transfer-Encoding: ${coding}\r\n\r\n0\r\n\r\n`,
+      400,
+    ],
+  ),
   ['a broken chunk', chunked(`${BASE}/last`, 'zz\r\n{}\r\n'), 400],
-  ['an endless chunk extension', chunked(`${BASE}/last`, `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`), 413],
+  ['a long chunk extension', chunked(`${BASE}/last`, `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`), 413],
   ['headers over 16 KiB', `GET /healthz HTTP/1.1\r\n${CLOSE}x: ${'y'.repeat(16 * 1024)}\r\n\r\n`, 431],
   ['a path over 16 KiB', `GET /${'y'.repeat(16 * 1024)} HTTP/1.1\r\n${CLOSE}\r\n`, 431],
-  ['an expectation', `GET /healthz HTTP/1.1\r\n${CLOSE}Expect: wonders\r\n\r\n`, 417],
+  ['an unknown expectation', `GET /healthz HTTP/1.1\r\n${CLOSE}Expect: something\r\n\r\n`, 417],
   ['CONNECT', `CONNECT a.example:443 HTTP/1.1\r\n${CLOSE}\r\n`, 404],
   ['an invalid percent escape', `GET /%zz HTTP/1.1\r\n${CLOSE}\r\n`, 404],
   ['another scheme', `GET ftp://a/healthz HTTP/1.1\r\n${CLOSE}\r\n`, 404],
@@ -55,6 +62,7 @@ const ACCEPTED: [what: string, bytes: string][] = [
     'an upgrade to HTTP/2',
     'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings, close\r\nUpgrade: h2c\r\nHTTP2-Settings: AAA\r\n\r\n',
   ],
+  ['Transfer-Encoding in capitals', `GET /healthz HTTP/1.1\r\n${CLOSE}Transfer-Encoding: CHUNKED\r\n\r\n0\r\n\r\n`],
   ['a GET with a body', `GET /healthz HTTP/1.1\r\n${CLOSE}Content-Length: 3\r\n\r\n{{{`],
 ];
 
