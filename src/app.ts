@@ -21,8 +21,8 @@ import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createRedisCounters } from './limits/counters-redis.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
+import type { UrlLastResponse } from './urls/schemas.ts';
 import type { UrlStore } from './urls/store.ts';
-import type { UrlLastResponse } from './urls/wire.ts';
 
 /** Everything is open, but nothing listens yet. */
 export type App = {

@@ -108,3 +108,23 @@ test('no tool imports another tool', () => {
     }
   }
 });
+
+/** TypeBox alone takes as long to load as everything else of a command. */
+test('commands without a server load neither the HTTP server, nor schemas, nor the drivers of other engines', () => {
+  const heavy = new Set(['typebox', 'fastify', 'postgres', 'ioredis', 'prom-client']);
+  /** Static imports that remain at run time. */
+  const VALUE_IMPORT = /^(?:import|export)\b(?! type\b)[^;]*?from '([^']+)'/gm;
+  const loaded = new Set<string>();
+  const visit = (file: string): void => {
+    if (loaded.has(file)) return;
+    loaded.add(file);
+    for (const [, target = ''] of readFileSync(`${ROOT}/${file}`, 'utf8').matchAll(VALUE_IMPORT)) {
+      assert.ok(!heavy.has(target), `${file} loads ${target}`);
+      if (target.startsWith('.')) visit(posix.join(posix.dirname(file), target));
+    }
+  };
+  for (const file of ['src/app/stores.ts', ...globSync('src/cli/commands/*.ts', { cwd: ROOT })]) {
+    if (!file.endsWith('/serve.ts')) visit(file);
+  }
+  assert.ok(loaded.size > 50, 'the imports were not found');
+});

@@ -1,7 +1,7 @@
 import { ASN_MAX } from '../core/ip/network.ts';
 import type { ObservationInput } from '../core/observation.ts';
 import { textFault } from '../core/text.ts';
-import { PAYLOAD_KEYS } from '../urls/wire.ts';
+import { PAYLOAD } from '../urls/wire.ts';
 
 type ParsedObservationJson = { ok: true; input: ObservationInput } | { ok: false; reason: string };
 
@@ -40,7 +40,9 @@ const checkAddresses: Check = (value) => {
 const checkSha256: Check = (value) =>
   typeof value === 'string' && SHA256.test(value) ? null : 'must be 64 hexadecimal digits';
 
-type PayloadName = (typeof PAYLOAD_KEYS)[number][1];
+type PayloadName = keyof typeof PAYLOAD;
+
+const PAYLOAD_KEYS = Object.entries(PAYLOAD) as [name: PayloadName, key: string][];
 
 const PAYLOAD_VALUE_CHECKS: Record<PayloadName, Check> = {
   ts: checkTime,
@@ -54,7 +56,7 @@ const PAYLOAD_VALUE_CHECKS: Record<PayloadName, Check> = {
 };
 /** By JSON key. */
 const PAYLOAD_CHECKS: Record<string, Check> = Object.fromEntries(
-  PAYLOAD_KEYS.map(([key, name]) => [key, PAYLOAD_VALUE_CHECKS[name]]),
+  PAYLOAD_KEYS.map(([name, key]) => [key, PAYLOAD_VALUE_CHECKS[name]]),
 );
 
 /** `normalizeUrl` checks the URL itself; a URL may be longer than other texts. */
@@ -88,7 +90,7 @@ export function parseObservation(line: unknown, nowTs: number): ParsedObservatio
 
 /** One line without a line feed. Absent keys stay absent; the order of keys is fixed. */
 export function printObservation({ ts, url, status, removal, reporter, ip, asn, payload }: ObservationInput): string {
-  const printed = payload && Object.fromEntries(PAYLOAD_KEYS.map(([key, name]) => [key, payload[name]]));
+  const printed = payload && Object.fromEntries(PAYLOAD_KEYS.map(([name, key]) => [key, payload[name]]));
   return JSON.stringify({ ts, url, status, removal, reporter, ip, asn, payload: printed });
 }
 
@@ -117,8 +119,8 @@ function contradiction({ status, removal = '', ip, asn }: Record<string, unknown
 
 function toInput({ payload, ...rest }: Record<string, unknown>): ObservationInput {
   if (!isObject(payload)) return rest as ObservationInput;
-  const given = PAYLOAD_KEYS.filter(([key]) => Object.hasOwn(payload, key));
-  return { ...rest, payload: Object.fromEntries(given.map(([key, name]) => [name, payload[key]])) } as ObservationInput;
+  const given = PAYLOAD_KEYS.filter(([, key]) => Object.hasOwn(payload, key));
+  return { ...rest, payload: Object.fromEntries(given.map(([name, key]) => [name, payload[key]])) } as ObservationInput;
 }
 
 function parseJson(text: string): unknown {

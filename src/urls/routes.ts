@@ -20,22 +20,20 @@ import {
   untilParameter,
 } from '../http/query.ts';
 import { MAX_INTEGER, UrlId } from '../http/scalars.ts';
-import { parseSearchKey, type SearchKey, type SearchKeyName, searchCost } from './search-key.ts';
-import type { UrlStore } from './store.ts';
 import {
   Event,
   HISTORY_LIMIT,
-  idJson,
   Payload,
   SearchRecord,
   SearchRequest,
-  toWireEvent,
-  toWirePayload,
   UrlHistoryResponse,
   UrlIdResponse,
   UrlLastResponse,
   UrlRequest,
-} from './wire.ts';
+} from './schemas.ts';
+import { parseSearchKey, type SearchKey, type SearchKeyName, searchCost } from './search-key.ts';
+import type { UrlStore } from './store.ts';
+import { idJson, toWireEvent, toWirePayload } from './wire.ts';
 
 /** `now` is in Unix seconds. */
 export function urlRoutes(store: UrlStore, now: () => number): Route[] {

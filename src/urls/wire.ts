@@ -1,120 +1,54 @@
-import { type Static, type TProperties, Type } from 'typebox';
-import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
-import { IntegerOrNull, StringOrNull, Timestamp, UrlId } from '../http/scalars.ts';
 import type { StatusEvent, Payload as StoredPayload } from './store.ts';
 import { ENTRY_KINDS } from './stored-timeline.ts';
 import { type EventKind, SHOWN_STATUS } from './timeline.ts';
 
-// All request and response schemas of this feature. The JSON keys are spelled only here.
+// The JSON of this feature. Its keys are spelled in this file only: here, and in the templates below. The schemas, which
+// commands without a server do not need to load, take them from here (`schemas.ts`).
 
-/** A file that a URL served. All eight keys are always present; unknown values are null. */
-export const Payload = Type.Object({
-  ts: Timestamp,
-  mime_type: StringOrNull,
-  file_type: StringOrNull,
-  file_ext: StringOrNull,
-  file_size: IntegerOrNull,
-  file_name: StringOrNull,
-  sha256_hash: StringOrNull,
-  'malware-family': StringOrNull,
-});
-export type Payload = Static<typeof Payload>;
+/** The keys of a payload, in their order, by the names of the same values in the code. */
+export const PAYLOAD = {
+  ts: 'ts',
+  mimeType: 'mime_type',
+  fileType: 'file_type',
+  fileExt: 'file_ext',
+  fileSize: 'file_size',
+  fileName: 'file_name',
+  sha256: 'sha256_hash',
+  family: 'malware-family',
+} as const satisfies Record<keyof StoredPayload, string>;
 
-/** The JSON keys of a payload, in their order, and the names of the same values in the code. */
-export const PAYLOAD_KEYS = [
-  ['ts', 'ts'],
-  ['mime_type', 'mimeType'],
-  ['file_type', 'fileType'],
-  ['file_ext', 'fileExt'],
-  ['file_size', 'fileSize'],
-  ['file_name', 'fileName'],
-  ['sha256_hash', 'sha256'],
-  ['malware-family', 'family'],
-] as const satisfies [keyof Payload, keyof StoredPayload][];
+/** The keys of a status and of an event. */
+export const EVENT = { ts: 'ts', status: 'status', removal: 'removal', reporter: 'reporter' } as const;
 
-export function toWirePayload(payload: StoredPayload): Payload {
+/** The keys of an answer about one URL; each answer has some of them. */
+export const URL_ANSWER = {
+  id: 'id',
+  url: 'url',
+  status: 'status',
+  payload: 'payload',
+  events: 'events',
+  payloads: 'payloads',
+} as const;
+
+/** The keys of a search record. */
+export const SEARCH_RECORD = { ts: 'ts', id: 'id', url: 'url' } as const;
+
+export function toWirePayload(payload: StoredPayload) {
   return {
-    ts: payload.ts,
-    mime_type: payload.mimeType,
-    file_type: payload.fileType,
-    file_ext: payload.fileExt,
-    file_size: payload.fileSize,
-    file_name: payload.fileName,
-    sha256_hash: payload.sha256,
-    'malware-family': payload.family,
+    [PAYLOAD.ts]: payload.ts,
+    [PAYLOAD.mimeType]: payload.mimeType,
+    [PAYLOAD.fileType]: payload.fileType,
+    [PAYLOAD.fileExt]: payload.fileExt,
+    [PAYLOAD.fileSize]: payload.fileSize,
+    [PAYLOAD.fileName]: payload.fileName,
+    [PAYLOAD.sha256]: payload.sha256,
+    [PAYLOAD.family]: payload.family,
   };
 }
 
-const withStatus = <Status extends TProperties[string]>(status: Status) =>
-  Type.Object({
-    ts: Timestamp,
-    status,
-    removal: Type.String({ description: 'Reason for removal; empty when there is none.' }),
-    reporter: Type.String({ description: 'Nickname of the reporter.' }),
-  });
-
-/** A change of the status of a URL. */
-export const Event = withStatus(Type.Enum(['added', 'removed', 'online', 'offline']));
-export type Event = Static<typeof Event>;
-
-export function toWireEvent({ ts, kind, removal, reporter }: StatusEvent): Event {
-  return { ts, status: kind, removal, reporter };
+export function toWireEvent({ ts, kind, removal, reporter }: StatusEvent) {
+  return { [EVENT.ts]: ts, [EVENT.status]: kind, [EVENT.removal]: removal, [EVENT.reporter]: reporter };
 }
-
-/** The current status of a URL. */
-export const Status = withStatus(Type.Enum(['online', 'offline']));
-export type Status = Static<typeof Status>;
-
-/** The maximum of events, and of payloads, in a history. */
-export const HISTORY_LIMIT = 100;
-
-export const UrlRequest = Type.Object(
-  { url: Type.String({ maxLength: URL_MAX_LENGTH, description: 'Any spelling of the URL.' }) },
-  { additionalProperties: false },
-);
-export type UrlRequest = Static<typeof UrlRequest>;
-
-const Url = Type.String({ description: 'The normalized URL.' });
-
-export const UrlIdResponse = Type.Object({ id: UrlId });
-export type UrlIdResponse = Static<typeof UrlIdResponse>;
-
-export const UrlLastResponse = Type.Object({
-  id: UrlId,
-  url: Url,
-  status: Type.Unsafe<Status | null>({ ...Status, type: ['object', 'null'] }),
-  payload: Type.Unsafe<Payload | null>({ ...Payload, type: ['object', 'null'] }),
-});
-export type UrlLastResponse = Static<typeof UrlLastResponse>;
-
-export const UrlHistoryResponse = Type.Object({
-  id: UrlId,
-  url: Url,
-  events: Type.Array(Event, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
-  payloads: Type.Array(Payload, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
-});
-export type UrlHistoryResponse = Static<typeof UrlHistoryResponse>;
-
-/** Only types are checked here; `search-key.ts` checks addresses, hosts and hashes. */
-export const SearchRequest = Type.Object(
-  {
-    ip: Type.Optional(Type.String({ description: 'IPv4 or IPv6 address, or CIDR.' })),
-    host: Type.Optional(Type.String({ description: 'Hostname or IP literal; exact match, no subdomains.' })),
-    asn: Type.Optional(
-      Type.Unsafe<number | string>({
-        type: ['integer', 'string'],
-        description: '0 to 4294967295, as a number or a string, with or without a leading AS.',
-      }),
-    ),
-    malware_family: Type.Optional(Type.String({ description: '1 to 128 characters, in any case.' })),
-    sha256: Type.Optional(Type.String({ description: '64 hexadecimal characters, in any case.' })),
-  },
-  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
-);
-export type SearchRequest = Static<typeof SearchRequest>;
-
-export const SearchRecord = Type.Object({ ts: Timestamp, id: UrlId, url: Type.String() });
-export type SearchRecord = Static<typeof SearchRecord>;
 
 // JSON text. The stores compose response bodies here: converting rows to objects and objects to text takes longer than the
 // query (docs/decisions/reads.md). Strings that repeat are passed as JSON, so that a store can cache them in that form.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Intelligence } from '../../src/app/stores.ts';
-import type { UrlHistoryResponse, UrlLastResponse } from '../../src/urls/wire.ts';
+import type { UrlHistoryResponse, UrlLastResponse } from '../../src/urls/schemas.ts';
 
 // Parses the JSON that a store returns.
 

@@ -11,7 +11,7 @@ import {
   UrlIdResponse,
   UrlLastResponse,
   UrlRequest,
-} from '../../src/urls/wire.ts';
+} from '../../src/urls/schemas.ts';
 
 const MAX = Number.MAX_SAFE_INTEGER;
 const EVENT = { ts: 1, status: 'added', removal: '', reporter: '' };

@@ -1,6 +1,6 @@
 import { paths } from '../../src/core/paths.ts';
 import { ErrorBody } from '../../src/http/errors.ts';
-import { UrlHistoryResponse, UrlLastResponse, UrlRequest } from '../../src/urls/wire.ts';
+import { UrlHistoryResponse, UrlLastResponse, UrlRequest } from '../../src/urls/schemas.ts';
 import { unknownUrlAt, urlAt, urlsWithLongHistory } from '../shared/observations.ts';
 import { dice } from '../shared/urlhaus-dump.ts';
 import { alternate, type Bench, type Figure, type Mark, type Row } from './harness/figure.ts';

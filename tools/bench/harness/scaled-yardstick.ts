@@ -5,10 +5,11 @@ import { paths } from '../../../src/core/paths.ts';
 import { TAKE } from '../../../src/limits/redis-scripts.ts';
 import { LAST } from '../../../src/urls/postgres/lookup.ts';
 import { type LastRow, toLast } from '../../../src/urls/rows.ts';
+import { UrlLastResponse, UrlRequest } from '../../../src/urls/schemas.ts';
 import type { UrlLast } from '../../../src/urls/store.ts';
 import { SHOWN_STATUS } from '../../../src/urls/timeline.ts';
 import { urlKey } from '../../../src/urls/url-group.ts';
-import { toWireEvent, toWirePayload, UrlLastResponse, UrlRequest } from '../../../src/urls/wire.ts';
+import { toWireEvent, toWirePayload } from '../../../src/urls/wire.ts';
 
 // One route with the minimum of work: one call of the same script, then the same statement, with the same drivers. It
 // runs in its own process.

@@ -1,0 +1,90 @@
+import { type Static, type TProperties, Type } from 'typebox';
+import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
+import { IntegerOrNull, StringOrNull, Timestamp, UrlId } from '../http/scalars.ts';
+import { EVENT, PAYLOAD, SEARCH_RECORD, URL_ANSWER } from './wire.ts';
+
+// All request and response schemas of this feature. The keys of the responses come from `wire.ts`.
+
+/** A file that a URL served. All eight keys are always present; unknown values are null. */
+export const Payload = Type.Object({
+  [PAYLOAD.ts]: Timestamp,
+  [PAYLOAD.mimeType]: StringOrNull,
+  [PAYLOAD.fileType]: StringOrNull,
+  [PAYLOAD.fileExt]: StringOrNull,
+  [PAYLOAD.fileSize]: IntegerOrNull,
+  [PAYLOAD.fileName]: StringOrNull,
+  [PAYLOAD.sha256]: StringOrNull,
+  [PAYLOAD.family]: StringOrNull,
+});
+export type Payload = Static<typeof Payload>;
+
+const withStatus = <Status extends TProperties[string]>(status: Status) =>
+  Type.Object({
+    [EVENT.ts]: Timestamp,
+    [EVENT.status]: status,
+    [EVENT.removal]: Type.String({ description: 'Reason for removal; empty when there is none.' }),
+    [EVENT.reporter]: Type.String({ description: 'Nickname of the reporter.' }),
+  });
+
+/** A change of the status of a URL. */
+export const Event = withStatus(Type.Enum(['added', 'removed', 'online', 'offline']));
+export type Event = Static<typeof Event>;
+
+/** The current status of a URL. */
+export const Status = withStatus(Type.Enum(['online', 'offline']));
+export type Status = Static<typeof Status>;
+
+/** The maximum of events, and of payloads, in a history. */
+export const HISTORY_LIMIT = 100;
+
+export const UrlRequest = Type.Object(
+  { url: Type.String({ maxLength: URL_MAX_LENGTH, description: 'Any spelling of the URL.' }) },
+  { additionalProperties: false },
+);
+export type UrlRequest = Static<typeof UrlRequest>;
+
+const Url = Type.String({ description: 'The normalized URL.' });
+
+export const UrlIdResponse = Type.Object({ [URL_ANSWER.id]: UrlId });
+export type UrlIdResponse = Static<typeof UrlIdResponse>;
+
+export const UrlLastResponse = Type.Object({
+  [URL_ANSWER.id]: UrlId,
+  [URL_ANSWER.url]: Url,
+  [URL_ANSWER.status]: Type.Unsafe<Status | null>({ ...Status, type: ['object', 'null'] }),
+  [URL_ANSWER.payload]: Type.Unsafe<Payload | null>({ ...Payload, type: ['object', 'null'] }),
+});
+export type UrlLastResponse = Static<typeof UrlLastResponse>;
+
+export const UrlHistoryResponse = Type.Object({
+  [URL_ANSWER.id]: UrlId,
+  [URL_ANSWER.url]: Url,
+  [URL_ANSWER.events]: Type.Array(Event, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
+  [URL_ANSWER.payloads]: Type.Array(Payload, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
+});
+export type UrlHistoryResponse = Static<typeof UrlHistoryResponse>;
+
+/** Only types are checked here; `search-key.ts` checks addresses, hosts and hashes. */
+export const SearchRequest = Type.Object(
+  {
+    ip: Type.Optional(Type.String({ description: 'IPv4 or IPv6 address, or CIDR.' })),
+    host: Type.Optional(Type.String({ description: 'Hostname or IP literal; exact match, no subdomains.' })),
+    asn: Type.Optional(
+      Type.Unsafe<number | string>({
+        type: ['integer', 'string'],
+        description: '0 to 4294967295, as a number or a string, with or without a leading AS.',
+      }),
+    ),
+    malware_family: Type.Optional(Type.String({ description: '1 to 128 characters, in any case.' })),
+    sha256: Type.Optional(Type.String({ description: '64 hexadecimal characters, in any case.' })),
+  },
+  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+);
+export type SearchRequest = Static<typeof SearchRequest>;
+
+export const SearchRecord = Type.Object({
+  [SEARCH_RECORD.ts]: Timestamp,
+  [SEARCH_RECORD.id]: UrlId,
+  [SEARCH_RECORD.url]: Type.String(),
+});
+export type SearchRecord = Static<typeof SearchRecord>;
