@@ -27,7 +27,7 @@ type FactPage = (
 ) => MaybePromise<LinesPage<FactKey>>;
 
 /** The reads of an engine for a search: ids, and pages of `PAGE_ROWS`, newest first or in order of address. */
-type SearchReads = {
+export type SearchReads = {
   hostIds(host: string): MaybePromise<[number][]>;
   familyIds(folded: string): MaybePromise<[number][]>;
   fileIds(sha256: Uint8Array): MaybePromise<[number][]>;

@@ -34,7 +34,7 @@ export function hostAddress(url: string): Uint8Array | null {
 }
 
 export type NetworklessRow = [bucket: number, ip: Uint8Array, ts: number, urlId: number, hasNoNetwork: 0 | 1];
-type NetworklessKey = [bucket: number, ip: Uint8Array, ts: number, urlId: number];
+export type NetworklessKey = [bucket: number, ip: Uint8Array, ts: number, urlId: number];
 
 type Read = (after: NetworklessKey, signal: AbortSignal) => NetworklessRow[] | Promise<NetworklessRow[]>;
 
@@ -53,7 +53,7 @@ export function createPagedNetworkless(read: Read): UrlStore['networklessAddress
       );
       const without = rows.filter((row) => row[4] === 1).map(([, ip]) => ip);
       return {
-        items: without.filter((ip, i) => i === 0 || Buffer.compare(ip, without[i - 1] ?? NO_ADDRESS) !== 0),
+        items: without.filter((ip, i) => Buffer.compare(ip, without[i - 1] ?? NO_ADDRESS) !== 0),
         next,
       };
     });

@@ -61,3 +61,20 @@ test('a successful login clears the failures of the pair, not of the address', (
   assert.equal(failures.waitMs({ ...HERE, isKnown: true }, 0), 0);
   assert.equal(failures.waitMs({ ...HERE, pair: 'bob here' }, 0), 30_000);
 });
+
+test('a pair without failures for a long time starts again at zero, not below', () => {
+  const failures = createLoginFailures();
+  failures.count(HERE, 0);
+  for (let i = 0; i < 10; i++) failures.count(HERE, 100_000);
+  assert.equal(failures.waitMs({ ...HERE, isKnown: true }, 100_000), 60_000);
+});
+
+test('100,000 pairs are kept, then the oldest is removed', () => {
+  const failures = createLoginFailures();
+  for (let i = 0; i < 10; i++) failures.count(HERE, 0);
+  const ada = { ...HERE, isKnown: true };
+  for (let i = 1; i < 100_000; i++) failures.count({ address: 'elsewhere', pair: `${i}`, isKnown: false }, 0);
+  assert.equal(failures.waitMs(ada, 0), 60_000);
+  failures.count({ address: 'elsewhere', pair: 'one more', isKnown: false }, 0);
+  assert.equal(failures.waitMs(ada, 0), 0);
+});

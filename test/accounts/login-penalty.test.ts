@@ -30,3 +30,21 @@ test('logins of one account do not count for another', () => {
   assert.equal(penalty.refusedMs('bob', 0), 0);
   assert.equal(penalty.take('bob', 0).delayMs, 0);
 });
+
+test('a refused login is not counted and has no delay', () => {
+  const penalty = createLoginPenalty();
+  assert.deepEqual(penalty.take('ada', 0), { refusedMs: 0, delayMs: 0 });
+  for (let i = 1; i < 29; i++) penalty.take('ada', i);
+  assert.deepEqual(penalty.take('ada', 100), { refusedMs: WINDOW_MS - 100, delayMs: 0 });
+  assert.deepEqual(penalty.take('ada', WINDOW_MS - 1), { refusedMs: 1, delayMs: 0 });
+  assert.deepEqual(penalty.take('ada', WINDOW_MS), { refusedMs: 0, delayMs: 8_000 });
+});
+
+test('100,000 accounts are kept, then the oldest is removed', () => {
+  const penalty = createLoginPenalty();
+  for (let i = 0; i < 29; i++) penalty.take('ada', 0);
+  for (let i = 1; i < 100_000; i++) penalty.take(`${i}`, 0);
+  assert.equal(penalty.refusedMs('ada', 0), WINDOW_MS);
+  penalty.take('one more', 0);
+  assert.equal(penalty.refusedMs('ada', 0), 0);
+});

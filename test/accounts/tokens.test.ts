@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { jwtVerify, SignJWT } from 'jose';
 import type { SigningKey } from '../../src/accounts/store.ts';
-import { type Claims, createTokens } from '../../src/accounts/tokens.ts';
+import { type Claims, createTokens, SIGNATURE_LENGTH } from '../../src/accounts/tokens.ts';
 
 const ISSUER = 'urlwarden';
 const NOW = 1_800_000_000;
@@ -53,7 +53,24 @@ test('a token with the longest username is valid', () => {
   assert.equal(tokens.verify(token, NOW)?.usr.length, 254);
 });
 
+test('a token has at most 4,096 characters', () => {
+  assert.notEqual(verifiedOfLength(4_096), null);
+  assert.equal(verifiedOfLength(4_097), null);
+});
+
+for (const [name, claims, isValid] of [
+  ['of a clock that is a minute ahead', { iat: NOW + 60, exp: NOW + 120 }, true],
+  ['of a clock that is more than a minute ahead', { iat: NOW + 61, exp: NOW + 120 }, false],
+  ['with the smallest numbers', { iat: 0, ver: 0 }, true],
+] as const) {
+  test(`a token ${name} is ${isValid ? 'valid' : 'refused'}`, () => {
+    assert.equal(tokens.verify(tokens.sign({ ...CLAIMS, ...claims }), NOW) !== null, isValid);
+  });
+}
+
 const [header = '', payload = '', signature = ''] = good.split('.');
+
+test('a signature has SIGNATURE_LENGTH characters', () => assert.equal(signature.length, SIGNATURE_LENGTH));
 
 const FORGED: Record<string, string> = {
   empty: '',
@@ -130,6 +147,18 @@ test('a token with any changed character is refused', () => {
     { numRuns: 2_000 },
   );
 });
+
+/** A token has no length of 4n + 1 in base64url, so several lengths of the key name are tried. */
+function verifiedOfLength(length: number): Claims | null {
+  for (const kid of ['k', 'kk', 'kkk']) {
+    const own = createTokens([key(kid, 3)], ISSUER);
+    for (let letters = 2_700; letters < 3_000; letters++) {
+      const token = own.sign({ ...CLAIMS, usr: 'x'.repeat(letters) });
+      if (token.length === length) return own.verify(token, NOW);
+    }
+  }
+  throw new Error(`no token has ${length} characters`);
+}
 
 function key(kid: string, fill: number): SigningKey {
   return { kid, secret: new Uint8Array(48).fill(fill), createdTs: fill };

@@ -20,6 +20,8 @@ const TWO = (port: number) => [
 const GOOD: [string, Partial<RedisAddress>][] = [
   ['redis://127.0.0.1', {}],
   ['redis://127.0.0.1:6380/3', { hosts: [{ host: '127.0.0.1', port: 6380 }], db: 3 }],
+  ['redis://127.0.0.1:1', { hosts: [{ host: '127.0.0.1', port: 1 }] }],
+  ['redis://127.0.0.1:65535', { hosts: [{ host: '127.0.0.1', port: 65_535 }] }],
   ['redis://127.0.0.1/', {}],
   ['rediss://:p%40ss@127.0.0.1', { isTls: true, password: 'p@ss' }],
   ['redis://ada:a:b@127.0.0.1', { username: 'ada', password: 'a:b' }],

@@ -7,3 +7,10 @@ test('a refusal has no stack trace; an error that is logged has one, and so do o
   assert.match(new AppError('unavailable', 'x').stack ?? '', /errors\.test/);
   assert.match(new Error('x').stack ?? '', /errors\.test/);
 });
+
+test('an error has the given values', () => {
+  const options = { retryAfterSeconds: 5, challenge: 'Bearer', limit: 'qmh', cause: new Error('x') };
+  const { name, code, message, retryAfterSeconds, challenge, limit, cause } = new AppError('forbidden', 'no', options);
+  assert.deepEqual([name, code, message], ['AppError', 'forbidden', 'no']);
+  assert.deepEqual({ retryAfterSeconds, challenge, limit, cause }, options);
+});

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatIp } from '../../src/core/ip/address.ts';
-import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import { byTime, type ObservationInput, type StatusObservation, toObservation } from '../../src/core/observation.ts';
 
 test('every value is normalized, and missing values get their defaults', () => {
   const result = toObservation({ ts: 10, url: 'HTTP://u:p@A.example:80', payload: { sha256: 'AB'.repeat(32) } });
@@ -46,6 +46,11 @@ for (const { why, input, addresses } of [
     input: { url: 'http://192.0.2.1/', ip: ['192.0.2.1', '2001:db8::1', '2001:DB8:0::1'] },
     addresses: ['192.0.2.1 null', '2001:db8::1 null'],
   },
+  {
+    why: 'the network belongs to the given address, not to the host',
+    input: { url: 'http://192.0.2.1/', ip: '192.0.2.2', asn: 64500 },
+    addresses: ['192.0.2.2 64500', '192.0.2.1 null'],
+  },
 ]) {
   test(`addresses: ${why}`, () => {
     const result = toObservation({ ts: 1, ...input });
@@ -71,3 +76,41 @@ for (const { why, input, reason } of [
     assert.match(result.reason, reason);
   });
 }
+
+test('an input without a payload has a null payload', () => {
+  const result = toObservation({ ts: 1, url: 'http://a.example/' });
+  assert.equal(result.ok && result.observation.payload, null);
+});
+
+const CONTROL = 'a\nb';
+for (const [name, input] of [
+  ['removal', { status: 'removed', removal: CONTROL }],
+  ['reporter', { reporter: CONTROL }],
+  ['mimeType', { payload: { mimeType: CONTROL } }],
+  ['fileType', { payload: { fileType: CONTROL } }],
+  ['fileExt', { payload: { fileExt: CONTROL } }],
+  ['fileName', { payload: { fileName: CONTROL } }],
+  ['family', { payload: { family: CONTROL } }],
+] as [string, Partial<ObservationInput>][]) {
+  test(`control characters are refused: ${name}`, () => {
+    const result = toObservation({ ts: 1, url: 'http://a.example/', ...input });
+    assert.match(result.ok ? '' : result.reason, new RegExp(`^${name}: control characters`));
+  });
+}
+
+for (const [length, reporter, isAccepted] of [
+  ['1,024 letters', 'x'.repeat(1_024), true],
+  ['1,025 letters', 'x'.repeat(1_025), false],
+  ['1,024 characters of two units', '😀'.repeat(1_024), true],
+  ['1,025 characters of two units', '😀'.repeat(1_025), false],
+] as const) {
+  test(`a text of ${length} is ${isAccepted ? 'accepted' : 'refused'}`, () => {
+    assert.equal(toObservation({ ts: 1, url: 'http://a.example/', reporter }).ok, isAccepted);
+  });
+}
+
+test('observations are ordered by time, then online, offline, removed', () => {
+  const at = (ts: number, status: StatusObservation['status']) => ({ ts, status, removal: '', reporter: '' });
+  const ordered = [at(1, 'removed'), at(2, 'online'), at(2, 'offline'), at(2, 'removed'), at(3, 'online')];
+  assert.deepEqual(ordered.toReversed().sort(byTime), ordered);
+});

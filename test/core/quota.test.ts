@@ -13,6 +13,8 @@ import {
 const at = (text: string) => Date.parse(text) / 1000;
 
 for (const [window, ts, end, seconds] of [
+  // First, before a month is cached.
+  ['month', '1970-01-01T00:00:00Z', '1970-02-01T00:00:00Z', 31 * 86_400],
   ['second', '2026-11-15T12:34:56Z', '2026-11-15T12:34:57Z', 1],
   ['minute', '2026-11-15T12:34:56Z', '2026-11-15T12:35:00Z', 60],
   ['hour', '2026-11-15T12:34:56Z', '2026-11-15T13:00:00Z', 3_600],
@@ -21,7 +23,6 @@ for (const [window, ts, end, seconds] of [
   ['month', '2026-12-31T23:59:59Z', '2027-01-01T00:00:00Z', 31 * 86_400],
   ['month', '2027-01-01T00:00:00Z', '2027-02-01T00:00:00Z', 31 * 86_400],
   ['month', '2028-02-29T00:00:00Z', '2028-03-01T00:00:00Z', 29 * 86_400],
-  ['month', '1970-01-01T00:00:00Z', '1970-02-01T00:00:00Z', 31 * 86_400],
 ] as [WindowName, string, string, number][]) {
   test(`the ${window} of ${ts}`, () => {
     assert.equal(windowEnd(window, at(ts)), at(end));
@@ -62,4 +63,35 @@ for (const { used, tightest } of [
     const state = tightestLimit(POLICIES, used, TS);
     assert.deepEqual(state && [state.policy.name, state.left], tightest);
   });
+}
+
+test('of several reached limits the one that resets last counts in any order, and the first of equal ones', () => {
+  const nameOf = (policies: Policy[], ts: number) => reachedLimit(policies, counts(5, 50, 1_000), ts)?.policy.name;
+  assert.equal(nameOf(POLICIES.toReversed(), TS), 'qmh');
+  assert.equal(nameOf(POLICIES.slice(0, 2), at('2026-11-15T12:34:59Z')), 'rl_qps');
+});
+
+const policy = (name: string, window: WindowName, limit: number): Policy => ({ name, window, limit });
+for (const { why, policies, of, tightest } of [
+  { why: 'the first of equal ones', policies: POLICIES, of: counts(0, 0, 0), tightest: 'rl_qps' },
+  {
+    why: 'a limit of 0 has nothing left',
+    policies: [policy('none', 'second', 0), policy('half', 'minute', 2)],
+    of: counts(0, 1, 0),
+    tightest: 'none',
+  },
+  {
+    why: 'a limit of 0 and a limit that is used up are equal',
+    policies: [policy('used', 'minute', 2), policy('none', 'second', 0)],
+    of: counts(0, 2, 0),
+    tightest: 'used',
+  },
+  {
+    why: 'a limit of 1 without use',
+    policies: [policy('one', 'second', 1), policy('half', 'minute', 2)],
+    of: counts(0, 1, 0),
+    tightest: 'half',
+  },
+]) {
+  test(`the smallest share left: ${why}`, () => assert.equal(tightestLimit(policies, of, TS)?.policy.name, tightest));
 }

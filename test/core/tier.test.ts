@@ -28,3 +28,9 @@ test('the smallest tier can still send requests', () => {
   const tier = { name: 'x', trs: 'base', ads: ['URL'], qms: 1, qmh: 1, rlQps: null, rlQpm: null, rlQph: null };
   assert.deepEqual(rates(tier), [1, 1, 4, 1, 1]);
 });
+
+test('rates are rounded down, and NO_LIMIT is the greatest signed 32-bit number', () => {
+  const tier = { name: 'x', trs: 'base', ads: ['URL'], qms: 1, qmh: 121, rlQps: null, rlQpm: null, rlQph: null };
+  assert.deepEqual(rates(tier), [1, 121, 16, 4, 1]);
+  assert.equal(NO_LIMIT, 2 ** 31 - 1);
+});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { timeWindow } from '../../src/core/time.ts';
+import { timeWindow, toTs } from '../../src/core/time.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
 const NOW = at('2026-11-15T12:34:56Z');
@@ -40,3 +40,5 @@ for (const { why, since, until, now = NOW, expect } of [
     assert.deepEqual(timeWindow(since, until, now), expect);
   });
 }
+
+test('milliseconds are rounded down to seconds', () => assert.deepEqual([999, 1_000, 1_999].map(toTs), [0, 1, 1]));

@@ -4,7 +4,7 @@ import { openControl } from '../../src/app/stores.ts';
 import { policiesOf, windowIndex } from '../../src/core/quota.ts';
 import { BUILT_IN_TIERS, limitsOf } from '../../src/core/tier.ts';
 import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
-import type { Usage } from '../../src/limits/store.ts';
+import type { Reading, Usage } from '../../src/limits/store.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
 
@@ -128,6 +128,77 @@ test('the usage of an account is read again after a failed read', async (t) => {
   isDown = false;
   assert.equal((await counters.take(SUB, policies, 1)).counts.month, 3);
 });
+
+/** Counters with a store that has `used`, and a clock that a test sets. */
+function countersAt(t: TestContext, used = { day: 0, month: 0 }, newestReading?: () => Reading | null) {
+  const clock = { ms: T * 1000 };
+  const written: Usage[] = [];
+  const store = {
+    usage: async () => used,
+    addUsage: async (batch: readonly Usage[]) => void written.push(...batch),
+  };
+  const counters = createMemoryCounters(store, { nowMs: () => clock.ms, ...(newestReading && { newestReading }) });
+  t.after(() => counters.close());
+  return { clock, written, counters };
+}
+
+test('calls are counted by the second and by account, up to their limit', async (t) => {
+  const { clock, counters } = countersAt(t);
+  const call = async (sub: string) => {
+    const { isAdmitted, counts, ts } = await counters.takeCall(sub, 2);
+    assert.deepEqual(counts, { second: counts.second, minute: 0, hour: 0, day: 0, month: 0 });
+    return [isAdmitted, counts.second, ts];
+  };
+  assert.deepEqual(await call('a'), [true, 1, T]);
+  clock.ms += 999;
+  assert.deepEqual(await call('a'), [true, 2, T]);
+  assert.deepEqual(await call('a'), [false, 2, T]);
+  assert.deepEqual(await call('b'), [true, 1, T]);
+  clock.ms = (T - 1) * 1000;
+  assert.deepEqual(await call('a'), [false, 2, T - 1], 'the clock was set back');
+  clock.ms = (T + 1) * 1000;
+  assert.deepEqual(await call('a'), [true, 1, T + 1]);
+});
+
+test('a loaded account is counted synchronously', async (t) => {
+  const { counters } = countersAt(t);
+  await counters.take(SUB, policies, 1);
+  assert.ok(!(counters.take(SUB, policies, 1) instanceof Promise));
+});
+
+test('a window that has ended is read as empty', async (t) => {
+  const { clock, counters } = countersAt(t);
+  await counters.take(SUB, policies, 4);
+  clock.ms += 1_000;
+  const { counts, ts } = await counters.read(SUB);
+  assert.deepEqual([counts.second, counts.hour, ts], [0, 4, T + 1]);
+});
+
+test('a refund is subtracted from the day and the month, also in the store', async (t) => {
+  const { written, counters } = countersAt(t);
+  await counters.take(SUB, policies, 7);
+  await counters.refund(SUB, 3, T);
+  const { counts } = await counters.read(SUB);
+  assert.deepEqual([counts.second, counts.day, counts.month], [7, 4, 4]);
+  await counters.close();
+  assert.equal(
+    written.reduce((sum, { count }) => sum + count, 0),
+    4,
+  );
+});
+
+for (const { name, readTs, counts } of [
+  { name: 'of this second', readTs: T, counts: [5, 9, 9] },
+  { name: 'of this day', readTs: T - 1, counts: [0, 9, 9] },
+  { name: 'of last year', readTs: T - 366 * 86_400, counts: [0, 6, 9] },
+]) {
+  test(`the greater count is used: of the store, or of a reading ${name}`, async (t) => {
+    const reading = { counts: { second: 5, minute: 5, hour: 5, day: 9, month: 8 }, ts: readTs };
+    const { counters } = countersAt(t, { day: 6, month: 9 }, () => reading);
+    const { second, day, month } = (await counters.read(SUB)).counts;
+    assert.deepEqual([second, day, month], counts);
+  });
+}
 
 async function temporaryControl(t: TestContext) {
   const control = await openControl({ dataDir: temporaryFolder(t) });

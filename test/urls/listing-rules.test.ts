@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PAGE_ROWS } from '../../src/database/pages.ts';
-import { createPagedListingEffect, goesOffline, type ListedUrlRow } from '../../src/urls/listing-rules.ts';
+import {
+  createPagedListingEffect,
+  goesOffline,
+  impliedChange,
+  isNewlyListed,
+  type ListedRow,
+  type ListedUrlRow,
+} from '../../src/urls/listing-rules.ts';
 
 const [ONLINE, OFFLINE] = [1, 2];
 const NOBODY = 0;
@@ -44,4 +51,96 @@ test('the effect of a listing counts every page, and nothing for an unknown feed
   assert.deepEqual(await effect({ feed: 'known', ts: 50 }), { online: PAGE_ROWS, goingOffline: PAGE_ROWS - 5 });
   assert.deepEqual(after, [0, PAGE_ROWS, 2 * PAGE_ROWS]);
   assert.deepEqual(await effect({ feed: 'unknown', ts: 50 }), { online: 0, goingOffline: 0 });
+});
+
+const at = (ts: number, reporter: string) => ({ ts, reporter });
+
+const CHANGES: { name: string; rows: ListedRow[]; row: ListedRow; change: ReturnType<typeof impliedChange> }[] = [
+  { name: 'the first feed lists it', rows: [], row: [1, 'a', 10, null], change: null },
+  {
+    name: 'the only feed drops it',
+    rows: [[1, 'a', 10, null]],
+    row: [1, 'a', 10, 20],
+    change: { before: null, after: at(20, 'a') },
+  },
+  {
+    name: 'the feed lists it again',
+    rows: [[1, 'a', 10, 20]],
+    row: [1, 'a', 30, null],
+    change: { before: at(20, 'a'), after: null },
+  },
+  {
+    name: 'another feed still lists it',
+    rows: [
+      [1, 'a', 10, null],
+      [2, 'b', 10, null],
+    ],
+    row: [1, 'a', 10, 20],
+    change: null,
+  },
+  {
+    name: 'the last feed drops it',
+    rows: [
+      [1, 'a', 10, null],
+      [2, 'b', 10, 15],
+    ],
+    row: [1, 'a', 10, 20],
+    change: { before: null, after: at(20, 'a') },
+  },
+  {
+    name: 'the feed that drops it last counts, in any order of arrival',
+    rows: [
+      [1, 'a', 10, null],
+      [2, 'b', 10, 25],
+    ],
+    row: [1, 'a', 10, 20],
+    change: { before: null, after: at(25, 'b') },
+  },
+  {
+    name: 'two feeds drop it at one time: the first name counts',
+    rows: [[1, 'b', 10, 20]],
+    row: [2, 'a', 10, 20],
+    change: { before: at(20, 'b'), after: at(20, 'a') },
+  },
+  {
+    name: 'two feeds drop it at one time: the second name changes nothing',
+    rows: [[1, 'a', 10, 20]],
+    row: [2, 'b', 10, 20],
+    change: null,
+  },
+  {
+    name: 'a feed with a smaller name dropped it earlier',
+    rows: [[1, 'b', 10, 20]],
+    row: [2, 'a', 10, 15],
+    change: null,
+  },
+  {
+    name: 'a later drop moves the implied offline',
+    rows: [[1, 'a', 10, 20]],
+    row: [1, 'a', 10, 30],
+    change: { before: at(20, 'a'), after: at(30, 'a') },
+  },
+  {
+    name: 'a newer listing with the same drop',
+    rows: [[1, 'a', 10, 20]],
+    row: [1, 'a', 15, 20],
+    change: null,
+  },
+];
+
+for (const { name, rows, row, change } of CHANGES) {
+  test(`impliedChange: ${name}`, () => assert.deepEqual(impliedChange(rows, row), change));
+}
+
+test('a listing is new if the feed has no listing with the URL, or only an older one', () => {
+  const rows: ListedRow[] = [
+    [1, 'a', 10, null],
+    [2, 'b', 30, 40],
+  ];
+  assert.deepEqual(
+    [9, 10, 11].map((ts) => isNewlyListed(rows, 1, ts)),
+    [false, false, true],
+  );
+  assert.equal(isNewlyListed(rows, 2, 20), false);
+  assert.equal(isNewlyListed(rows, 3, 1), true);
 });

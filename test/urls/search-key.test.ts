@@ -36,6 +36,12 @@ describe('a search key', () => {
     assert.equal(cost('sha256', 'a'.repeat(64)), 1);
   });
 
+  it('host has at most 8,192 characters, including those that IDNA removes', () => {
+    const host = (length: number) => parseSearchKey('host', `a${'\u00ad'.repeat(length - 1)}`);
+    assert.deepEqual(host(8_192), { ok: true, key: { by: 'host', host: 'a' } });
+    assert.equal(host(8_193).ok, false);
+  });
+
   it('that is refused names itself, whatever the value', () => {
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.oneof(fc.string({ unit: 'binary' }), fc.double()), (name, value) => {

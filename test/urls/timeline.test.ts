@@ -106,6 +106,12 @@ test('an implied offline that moves to an earlier time leaves no event at the la
   const seen = advance([], [parse('online@10'), parse('online@40')]);
   const moved = [30, 20].reduce<Entry[]>((entries, ts) => follow(entries, { implied: { ts, reporter: 'feed' } }), seen);
   assert.deepEqual(moved.filter(isEvent).map(print), ['added@10', 'offline@20', 'online@40']);
+  assert.deepEqual(moved.map(print), ['added@10', 'offline@20', 'online@40'], 'also no hidden entry');
+  const renamed = follow(moved, { implied: { ts: 20, reporter: 'another' } });
+  assert.deepEqual(
+    renamed.map(({ reporter, ...entry }) => `${print({ reporter, ...entry })} ${reporter}`),
+    ['added@10 ada', 'offline@20 another', 'online@40 ada'],
+  );
   const back = follow(moved, { implied: null });
   assert.deepEqual(
     back.filter(isEvent).map(print),

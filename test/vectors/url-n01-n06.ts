@@ -210,6 +210,7 @@ export const n3: readonly UrlCase[] = [
   },
   { id: 'N3-25', input: 'http://a.test/\u007f ', expect: 'http://a.test/%7F', why: 'DEL at the end is escaped' },
   { id: 'N3-26', input: 'http://a.test/\u0085', expect: 'http://a.test/%C2%85', why: 'NEL is a control above U+0020' },
+  { id: 'N3-27', input: 'http://a.test/!', expect: 'http://a.test/!', why: 'U+0021 is not a blank' },
 ];
 
 /** The scheme. */

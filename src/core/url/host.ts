@@ -108,7 +108,7 @@ function endsInNumber(name: string): boolean {
  * The address as an unsigned 32-bit number. The last part fills the remaining bytes:
  * `127.1`, `0x7f.0.0.1` and `2130706433` are 127.0.0.1; `192.168.257` is 192.168.1.1.
  */
-function parseIpv4Number(name: string): number | null {
+export function parseIpv4Number(name: string): number | null {
   const parts = name.split('.', PARTS_MAX + 1);
   if (parts.length > PARTS_MAX) return null;
   let high = 0;

@@ -69,6 +69,13 @@ describe('an address', () => {
     assert.deepEqual(kind('::fffe:ffff:ffff'), [false, '::fffe:ffff:ffff', '::fffe:ffff:ffff']);
     assert.deepEqual(kind('::1:0:0:0'), [false, '::1:0:0:0', '::1:0:0:0']);
     assert.deepEqual(kind('1::ffff:192.0.2.1'), [false, '1::ffff:c000:201', '1::ffff:c000:201']);
+    assert.deepEqual(kind('100::ffff:192.0.2.1'), [false, '100::ffff:c000:201', '100::ffff:c000:201']);
+    assert.deepEqual(kind('::ff:192.0.2.1'), [false, '::ff:c000:201', '::ff:c000:201']);
+    assert.deepEqual(kind('::ff00:192.0.2.1'), [false, '::ff00:c000:201', '::ff00:c000:201']);
+  });
+
+  it('accepts digits only, not their neighbours in ASCII', () => {
+    for (const text of ['1/.0.2.1', '1:.0.2.1', '192.0.2.1/', '192.0.2.1:']) assert.equal(parseIpv4(text), null, text);
   });
 
   it('is sixteen bytes or null for any text', () => {

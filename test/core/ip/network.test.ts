@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Network, parseNetwork } from '../../../src/core/ip/network.ts';
+import { parseIp } from '../../../src/core/ip/address.ts';
+import { ASN_MAX, isInRanges, type Network, parseNetwork } from '../../../src/core/ip/network.ts';
 import * as tables from '../../vectors/network.ts';
 
 for (const [rule, cases] of Object.entries(tables)) {
@@ -140,3 +141,27 @@ describe('a network', () => {
     );
   });
 });
+
+describe('isInRanges', () => {
+  for (const [address, text, isInside] of [
+    ['192.0.1.255', '192.0.2.0/24', false],
+    ['192.0.2.0', '192.0.2.0/24', true],
+    ['192.0.2.77', '192.0.2.0/24', true],
+    ['192.0.2.255', '192.0.2.0/24', true],
+    ['192.0.3.0', '192.0.2.0/24', false],
+    ['192.0.2.1', '192.0.2.1', true],
+    ['192.0.2.0', '192.0.2.1', false],
+    ['192.0.2.2', '192.0.2.1', false],
+    ['::1', '::/0', true],
+    ['2001:db8::1', '::/0', true],
+    ['192.0.2.1', '::/0', false],
+  ] as const) {
+    it(`${address} in ${text}: ${isInside}`, () => {
+      assert.equal(isInRanges(parseIp(address) as Uint8Array, network(text).ranges), isInside);
+    });
+  }
+
+  it('is false without ranges', () => assert.equal(isInRanges(new Uint8Array(16), []), false));
+});
+
+it('the greatest AS number has 32 bits', () => assert.equal(ASN_MAX, 2 ** 32 - 1));

@@ -43,6 +43,24 @@ describe('explainUrl', () => {
     });
   }
 
+  for (const [input, text] of [
+    ['http://EXAMPLE.com/', 'host written in lower case'],
+    ['http://é.example/', 'international host name written in ASCII'],
+    ['http://ＡＢＣ.example/', 'international host name written in ASCII'],
+    ['http://example.com:/', 'empty port removed'],
+    ['https://example.com:443/', 'default port of https removed'],
+    ['http://example.com:08080/', 'leading zeros of the port removed'],
+  ] as const) {
+    it(`explains ${input}: ${text}`, () => {
+      const normal = normalizeUrl(input);
+      assert.ok(normal.ok);
+      assert.deepEqual(
+        explainUrl(input, normal).map((change) => change.text),
+        [text],
+      );
+    });
+  }
+
   it('lists changes if and only if the URL changed', () => {
     fc.assert(
       fc.property(anyUrlText, (text) => {

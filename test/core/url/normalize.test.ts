@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { isIpv4 } from '../../../src/core/ip/address.ts';
 import { URL_ERRORS } from '../../../src/core/url/errors.ts';
 import { normalizeUrl, URL_MAX_LENGTH } from '../../../src/core/url/normalize.ts';
+import { splitAuthority } from '../../../src/core/url/split.ts';
 import type { UrlCase } from '../../vectors/url-case.ts';
 import * as n01 from '../../vectors/url-n01-n06.ts';
 import * as n07 from '../../vectors/url-n07-n08.ts';
@@ -168,6 +169,21 @@ describe('normalizeUrl', () => {
       assert.ok(tookMs < 100, `${tookMs} ms for ${url.slice(0, 20)}`);
     }
   });
+});
+
+describe('splitAuthority', () => {
+  for (const [text, credentials, host, port] of [
+    ['a', null, 'a', null],
+    ['a:1', null, 'a', '1'],
+    ['a:', null, 'a', ''],
+    ['@a', '', 'a', null],
+    ['u@a', 'u', 'a', null],
+    ['u:p@x@a:1', 'u:p@x', 'a', '1'],
+    ['[::1]', null, '[::1]', null],
+    ['u@[::1]:1', 'u', '[::1]', '1'],
+  ] as const) {
+    it(`splits ${text}`, () => assert.deepEqual(splitAuthority(text), { credentials, host, port }));
+  }
 });
 
 describe('the error messages', () => {

@@ -53,6 +53,8 @@ describe('isPlainUrl', () => {
     [`http://${name}/`, true],
     [`http://${name}a/`, false],
     [`http://${label}a.example/`, false],
+    [`http://a.example/${'a'.repeat(URL_MAX_LENGTH - 17)}`, true],
+    [`http://a.example/${'a'.repeat(URL_MAX_LENGTH - 16)}`, false],
     ['http://192.0.2.256/', false],
     ['http://192.0.2.01/', false],
     ['http://192.0.2.1', false],

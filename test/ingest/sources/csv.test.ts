@@ -69,6 +69,7 @@ const BAD: [what: string, text: string | Buffer, rejects: [line: number, reason:
   ['a quote inside a plain field', 'a"b,c\nd,e\n', [[1, UNEXPECTED_QUOTE]], 1],
   ['an unclosed quote', 'a,"b\nc,d\ne,f\n', [[1, NOT_CLOSED]], 2],
   ['an unclosed quote among quoted rows', 'a,"b\n"c","d"\n"e","f"\n', [[1, NOT_CLOSED]], 2],
+  ['a quote opened on the last line', 'c,d\na,"b\n', [[2, NOT_CLOSED]], 1],
   ['NUL bytes', 'a,\0\nc,d\n', [[1, NUL_BYTE]], 1],
   [
     'a NUL byte in an open field',
@@ -106,6 +107,24 @@ test('a row may have up to a thousand lines', async () => {
     ['row'],
   );
   assert.equal((await read(rowOf(1_001)))[0]?.kind, 'reject');
+});
+
+for (const [length, kind] of [
+  [256, 'row'],
+  [257, 'reject'],
+] as const) {
+  test(`with a limit of 256 bytes per line, a row of several lines and ${length} characters is a ${kind}`, async () => {
+    const start = `"${'a'.repeat(99)}\n${'b'.repeat(99)}\n`;
+    const [before, row] = await read(`x,"y\nz"\n${start}${'c'.repeat(length - start.length - 1)}"\n`, 1000, 256);
+    assert.deepEqual([before?.kind, row?.kind], ['row', kind]);
+  });
+}
+
+test('rows are returned as they arrive', async () => {
+  const counts: number[] = [];
+  const source = sourceOf('test', inChunks(Buffer.from('a\nb\nc\n'), 4), null, () => null);
+  for await (const some of readCsv(source, INPUT_LIMITS)) counts.push(some.length);
+  assert.deepEqual(counts, [2, 1, 0]);
 });
 
 test('an unclosed quote in a large file rejects one line, in linear time', async () => {

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ObservationInput } from '../../src/core/observation.ts';
+import { createBatcher, timeFault } from '../../src/ingest/batch.ts';
+import type { Item } from '../../src/ingest/sources/format.ts';
+
+const NOW = 1_767_225_600;
+const DAY = 86_400;
+const URL = 'http://a.example/';
+
+const row = (...inputs: Partial<ObservationInput>[]): Item => ({
+  kind: 'observations',
+  line: 3,
+  text: 'row',
+  inputs: inputs.map((input) => ({ ts: 10, url: URL, ...input })),
+});
+const file: Item = {
+  kind: 'file',
+  line: 4,
+  text: 'file',
+  file: {
+    sha256: 'ab'.repeat(32),
+    mimeType: null,
+    fileType: null,
+    fileExt: null,
+    fileSize: null,
+    fileName: null,
+    family: 'x',
+  },
+};
+const rejected: Item = { kind: 'reject', line: 5, text: 'a\0\ud800', reason: 'invalid' };
+
+function batcher(options: Partial<Parameters<typeof createBatcher>[0]> = {}) {
+  return createBatcher({ nowTs: NOW, lookupAsn: undefined, isListing: false, ...options });
+}
+
+test('rows of every kind are counted, and a time is not a row', () => {
+  const rows = batcher();
+  for (const item of [{ kind: 'time', ts: 5 } as const, row({}, { url: `${URL}b` }), file, rejected]) rows.add(item);
+  assert.equal(rows.size(), 4);
+  const { observations, files, rejects, ...rest } = rows.take();
+  assert.deepEqual(rest, { rows: 3, listed: [], newestTs: 10, endsInReject: true });
+  assert.deepEqual([observations.length, files.length], [2, 1]);
+  assert.deepEqual(rejects, [{ line: 5, reason: 'invalid', text: 'a\ufffd\ufffd' }]);
+});
+
+test('the time of a source is the newest one unless a row has a later one', () => {
+  const rows = batcher();
+  assert.deepEqual(rows.take(), {
+    rows: 0,
+    observations: [],
+    files: [],
+    rejects: [],
+    listed: [],
+    newestTs: null,
+    endsInReject: false,
+  });
+  rows.add({ kind: 'time', ts: 50 });
+  rows.add(row({ ts: 10 }));
+  assert.equal(rows.take().newestTs, 50);
+});
+
+test('a new batch is empty except for the newest time and the end of the previous one; totals continue', () => {
+  const rows = batcher();
+  for (const item of [row({ ts: 20 }), rejected, row({ ts: 15 })]) rows.add(item);
+  assert.equal(rows.take().newestTs, 20);
+  assert.deepEqual([rows.size(), rows.totals()], [0, { rows: 3, rejected: 1 }]);
+  rows.add(rejected);
+  assert.deepEqual(rows.totals(), { rows: 4, rejected: 2 });
+  assert.equal(rows.take().endsInReject, true);
+  const { rows: count, newestTs, endsInReject, rejects } = rows.take();
+  assert.deepEqual([count, newestTs, endsInReject, rejects], [0, 20, true, []]);
+  assert.deepEqual(rows.totals(), { rows: 4, rejected: 2 });
+});
+
+for (const { name, item } of [
+  { name: 'a time of its observations', item: row({}, { ts: NOW + DAY + 1 }) },
+  { name: 'its time, also if the payload has an earlier one', item: row({ ts: NOW + DAY + 1, payload: { ts: 10 } }) },
+  { name: 'the time of a payload', item: row({ payload: { ts: NOW + DAY + 1 } }) },
+  { name: 'a URL', item: row({}, { url: 'a.example' }) },
+]) {
+  test(`a row is rejected as a whole because of ${name}`, () => {
+    const rows = batcher({ isListing: true });
+    rows.add(item);
+    const { observations, rejects, listed, newestTs } = rows.take();
+    assert.deepEqual([observations, listed, newestTs], [[], [], null]);
+    assert.deepEqual(
+      rejects.map(({ line, text }) => [line, text]),
+      [[3, 'row']],
+    );
+  });
+}
+
+for (const [ts, isValid] of [
+  [0, true],
+  [NOW + DAY, true],
+  [NOW + DAY + 1, false],
+  [-1, false],
+  [1.5, false],
+  [Number.NaN, false],
+] as const) {
+  test(`timeFault: ${ts} is ${isValid ? 'valid' : 'invalid'}`, () =>
+    assert.equal(timeFault(ts, NOW) === null, isValid));
+}
+
+test('a network is looked up if the row has none', () => {
+  const rows = batcher({ lookupAsn: (ip) => ip.at(-1) ?? null });
+  rows.add(row({ ip: ['192.0.2.7', '192.0.2.8'] }, { ip: '192.0.2.9', asn: 64500 }));
+  const asns = rows.take().observations.map(({ addresses }) => addresses.map(({ asn }) => asn));
+  assert.deepEqual(asns, [[7, 8], [64500]]);
+});
+
+test('rows with equal and different URLs are normalized', () => {
+  const rows = batcher();
+  for (const url of ['HTTP://a.example', 'HTTP://a.example', 'HTTP://b.example', 'HTTP://a.example'])
+    rows.add(row({ url }));
+  const hosts = rows.take().observations.map(({ host }) => host);
+  assert.deepEqual(hosts, ['a.example', 'a.example', 'b.example', 'a.example']);
+});
+
+const other = `${URL}b`;
+for (const { name, item, listed } of [
+  { name: 'online', item: row({}), listed: [URL] },
+  { name: 'offline', item: row({ status: 'offline' }), listed: [] },
+  { name: 'no status', item: row({ status: null }), listed: [] },
+  { name: 'online, then offline', item: row({ ts: 10 }, { ts: 11, status: 'offline' }), listed: [] },
+  { name: 'offline, then online', item: row({ ts: 10, status: 'offline' }, { ts: 11 }), listed: [URL] },
+  { name: 'the newest counts, in any order', item: row({ ts: 11 }, { ts: 10, status: 'offline' }), listed: [URL] },
+  { name: 'offline counts at equal times', item: row({ ts: 10, status: 'offline' }, { ts: 10 }), listed: [] },
+  { name: 'two URLs', item: row({}, { url: other }), listed: [URL, other] },
+]) {
+  test(`the listed URLs of a row: ${name}`, () => {
+    const rows = batcher({ isListing: true });
+    rows.add(item);
+    assert.deepEqual(
+      rows.take().listed,
+      listed.map((url) => ({ url, host: 'a.example' })),
+    );
+  });
+}
