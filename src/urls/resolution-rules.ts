@@ -14,6 +14,14 @@ export function bucketOf(ts: number): number {
   return Math.floor(dayOf(ts) / BUCKET_DAYS);
 }
 
+/** The buckets that hold resolutions; one step in the index per bucket, where `select distinct` would read all rows. */
+export const BUCKETS = `
+  with recursive buckets (bucket) as (
+    select min(bucket) from resolutions
+    union all select (select min(r.bucket) from resolutions r where r.bucket > buckets.bucket) from buckets
+    where bucket is not null)
+  select bucket from buckets where bucket is not null`;
+
 /** When a URL first had an address on one day, and the network of the address. */
 export type Resolution = { ts: number; asn: number | null };
 

@@ -1,7 +1,7 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Query } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import { createPagedNetworkless } from '../resolution-rules.ts';
+import { BUCKETS, createPagedNetworkless } from '../resolution-rules.ts';
 import type { AddressNetwork } from '../store.ts';
 
 // Reads all resolutions: an index of those without a network would slow down every import, and this runs only after an
@@ -19,13 +19,6 @@ export function createNetworklessAddresses(query: Query) {
 const CHUNK_ROWS = 5_000;
 
 const ADDRESSES_PER_STATEMENT = 500;
-
-const BUCKETS = `
-  with recursive buckets (bucket) as (
-    select min(bucket) from resolutions
-    union all select (select min(r.bucket) from resolutions r where r.bucket > buckets.bucket) from buckets
-    where bucket is not null)
-  select bucket from buckets where bucket is not null`;
 
 // The limit applies to all of the addresses together.
 const SET = `

@@ -1,6 +1,6 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { createPagedNetworkless, type NetworklessRow } from '../resolution-rules.ts';
+import { BUCKETS, createPagedNetworkless, type NetworklessRow } from '../resolution-rules.ts';
 import type { AddressNetwork } from '../store.ts';
 
 // Reads all resolutions: an index of those without a network would slow down every import, and this runs only after an
@@ -17,13 +17,6 @@ export function createNetworklessAddresses(db: Database) {
 
 /** The maximum of resolutions changed, and of updates run, in one transaction: an address may have a hundred thousand. */
 const CHUNK_ROWS = 5_000;
-
-const BUCKETS = `
-  with recursive buckets (bucket) as (
-    select min(bucket) from resolutions
-    union all select (select min(r.bucket) from resolutions r where r.bucket > buckets.bucket) from buckets
-    where bucket is not null)
-  select bucket from buckets where bucket is not null`;
 
 const SET = `
   update resolutions set asn = :asn where (url_id, ip, day) in (
