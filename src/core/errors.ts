@@ -12,6 +12,10 @@ export type ErrorCode =
   | 'limit_reached'
   /** A deliberate refusal under load, or during an outage that is already logged. It is not logged itself. */
   | 'overloaded'
+  /** The answer of `/readyz`: unlike that of any other 503, its message is sent. */
+  | 'not_ready'
+  /** A part of the database cannot be read because its file is damaged. */
+  | 'damaged'
   | 'unavailable';
 
 type AppErrorOptions = { cause?: unknown; retryAfterSeconds?: number; challenge?: string; limit?: string };
@@ -27,9 +31,9 @@ export class AppError extends Error {
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     // The message of a refusal identifies its source, and capturing the stack took 7 % of a 404 response.
-    // `unavailable` is logged, so it keeps its stack.
+    // `unavailable` and `damaged` are logged, so they keep their stack.
     const limit = Error.stackTraceLimit;
-    if (code !== 'unavailable') Error.stackTraceLimit = 0;
+    if (code !== 'unavailable' && code !== 'damaged') Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
     Error.stackTraceLimit = limit;
     this.name = 'AppError';

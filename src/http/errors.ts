@@ -15,6 +15,8 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
   limit_reached: 429,
   headers_too_large: 431,
   internal: 500,
+  damaged: 503,
+  not_ready: 503,
   overloaded: 503,
   unavailable: 503,
 };
@@ -62,7 +64,7 @@ type Refusal = {
 /** Any error but an AppError is a defect. Its message, and that of a 503, may reveal internals and is not sent. */
 function refusalOf(error: unknown): Refusal {
   if (error instanceof AppError) {
-    if (STATUS[error.code] < 500) return error;
+    if (STATUS[error.code] < 500 || error.code === 'not_ready') return error;
     const message = 'The service is not available at the moment; try again later';
     return { code: error.code, message, retryAfterSeconds: error.retryAfterSeconds };
   }
@@ -81,8 +83,7 @@ function refusalOfFastify(error: unknown): Refusal | null {
 
 function headersOf({ code, retryAfterSeconds, challenge }: Refusal): Record<string, string> {
   if (code === 'unauthorized') return { 'WWW-Authenticate': challenge ?? 'Bearer' }; // RFC 6750 §3
-  if (code === 'unavailable' || code === 'overloaded')
-    return { 'Retry-After': String(retryAfterSeconds ?? RETRY_AFTER_SECONDS) };
+  if (STATUS[code] === 503) return { 'Retry-After': String(retryAfterSeconds ?? RETRY_AFTER_SECONDS) };
   if (code === 'limit_reached' && retryAfterSeconds !== undefined) return { 'Retry-After': String(retryAfterSeconds) };
   return {};
 }
