@@ -13,9 +13,13 @@ import { type Control, describePlace, openControl, openIntelligence } from './ap
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
 import { toTs } from './core/time.ts';
+import { watchDatabase } from './health/database-watch.ts';
+import { lastKnown } from './health/last-known.ts';
+import { createOutages } from './health/outages.ts';
 import { buildServer, closeServer, setTlsPair } from './http/server.ts';
 import { readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
+import { everyMs } from './ingest/feeds/schedule.ts';
 import { createCharging } from './limits/charge.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createRedisCounters } from './limits/counters-redis.ts';
@@ -78,13 +82,19 @@ export async function openApp(settings: Settings): Promise<App> {
     const control = await withKeys(timed(opened(await openControl(place)), 'control', metrics), settings);
 
     // These callbacks need the server, which is built last; none of them is called before.
+    const log = {
+      error: (details: object, message: string) => server.log.error(details, message),
+      warn: (details: object, message: string) => server.log.warn(details, message),
+    };
+    const outages = createOutages(log, Date.now);
     const onPollFailed = (err: unknown) => {
       metrics?.failed('account_poll');
-      server.log.warn({ err }, 'accounts could not be read again');
+      if (!outages.report(err)) log.warn({ err }, 'accounts could not be read again');
     };
     const onFlushFailed = (err: unknown) => {
       metrics?.failed('usage_write');
-      server.log.error({ err }, 'counted queries could not be written; they are kept and written later');
+      if (outages.report(err)) return;
+      log.error({ err }, 'counted queries could not be written; they are kept and written later');
     };
     const onOutcome = (outcome: string) => {
       metrics?.loginEnded(outcome);
@@ -112,11 +122,20 @@ export async function openApp(settings: Settings): Promise<App> {
     const charging = createCharging(counters);
     metrics?.watchStreams(charging.countStreams);
     const limitsState = redis && (() => (redis.isUp() ? 'shared' : limitsWithoutRedis(whenDown)));
-    const health = { ready: store.ready, feeds: () => feedHealth(control, now()), ...(limitsState && { limitsState }) };
+    const check = () => Promise.all([store.ready(), control.version()]);
+    const watch = opened(watchDatabase({ check, outages, nowMs: Date.now, every: everyMs }));
+    metrics?.watchDatabase(watch.isUp, outages.isDamaged);
+    if (settings.databaseUrl) metrics?.watchPools(() => [...(store.pools?.() ?? []), ...(control.pools?.() ?? [])]);
+    const feeds = lastKnown(() => feedHealth(control, now()), []);
+    const health = { ready: watch.ready, feeds, ...(limitsState && { limitsState }) };
     const server = buildServer(
       createRoutes({ store, now, counters, login, health }),
       { authenticate: authenticator.authenticate, charging },
-      { queryBudgetMs, logger: { level: logLevel, stream: process.stderr }, tls, metrics, trustedProxies },
+      {
+        logger: { level: logLevel, stream: process.stderr },
+        reportFailure: outages.report,
+        ...{ queryBudgetMs, tls, metrics, trustedProxies },
+      },
     );
     let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
     opened({ close: () => metricsListener?.close() }); // closes after the server, so that metrics can be read until then
@@ -126,9 +145,9 @@ export async function openApp(settings: Settings): Promise<App> {
     async function listen(): Promise<Listening> {
       metricsListener = metrics && (await openMetricsListener(metrics, settings));
       const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
+      opened(startFeeds({ store, control, metrics, log: server.log, outages, settings, now }));
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
-      opened(startFeeds({ store, control, metrics, log: server.log, settings, now }));
       const metricsUrl = metricsListener?.url ?? null;
       const started = {
         url,

@@ -3,6 +3,8 @@ import { hostname } from 'node:os';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
+import { lastKnown } from '../health/last-known.ts';
+import type { Outages } from '../health/outages.ts';
 import { createImportFeed } from '../ingest/feeds/feed-import.ts';
 import type { FeedRun } from '../ingest/feeds/feed-run.ts';
 import { feedState } from '../ingest/feeds/feed-state.ts';
@@ -19,20 +21,29 @@ type FeedParts = {
   control: Control;
   metrics: Metrics | undefined;
   log: FastifyBaseLogger;
+  outages: Outages;
   settings: Settings;
   now(): number;
 };
 
 /** Fetches due feeds until it is closed. */
-export function startFeeds({ store, control, metrics, log, settings, now }: FeedParts): Pick<Schedule, 'close'> {
+export function startFeeds({
+  store,
+  control,
+  metrics,
+  log,
+  outages,
+  settings,
+  now,
+}: FeedParts): Pick<Schedule, 'close'> {
   const { asnDb, resolvesHosts, feedsAllowPrivate: allowedNetworks } = settings;
   const networks = openNetworks(asnDb, {
     every: everyMs,
     onFailure: (err) => log.warn({ err }, 'the table of networks could not be read again; the old one stays in use'),
   });
-  metrics?.watchFeeds(async () =>
-    (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' })),
-  );
+  const gauges = async () =>
+    (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' }));
+  metrics?.watchFeeds(lastKnown(gauges, []));
   const schedule = startSchedule({
     control,
     importFeed: createImportFeed({
@@ -54,7 +65,7 @@ export function startFeeds({ store, control, metrics, log, settings, now }: Feed
     },
     onFailure(err) {
       metrics?.failed('feed_poll');
-      log.warn({ err }, 'feeds could not be read');
+      if (!outages.report(err)) log.warn({ err }, 'feeds could not be read');
     },
   });
   void schedule.runDue();

@@ -6,6 +6,7 @@ import { migrate, refuseHalfMoved } from '../database/postgres/schema.ts';
 import { createFeedStore } from '../ingest/postgres/feeds.ts';
 import { createImportStore } from '../ingest/postgres/imports.ts';
 import { createUsageStore } from '../limits/postgres/usage.ts';
+import type { PoolLoad } from '../metrics/metrics.ts';
 import { createUrlStore } from '../urls/postgres/store.ts';
 
 type PostgresOptions = {
@@ -37,6 +38,11 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
       if (row?.[0] !== 'off') throw new AppError('unavailable', 'PostgreSQL accepts no writes');
     },
 
+    pools: () => [
+      loadOf('data', connections, primary),
+      ...replicas.map((replica, i) => loadOf(`replica ${i + 1}`, connections, replica)),
+    ],
+
     async close() {
       await Promise.all([primary, ...replicas].map((database) => database.close()));
     },
@@ -50,8 +56,13 @@ export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>)
     ...createUsageStore(db),
     ...createFeedStore(db),
     ...createImportStore(db),
+    pools: () => [loadOf('control', CONTROL_CONNECTIONS, db)],
     close: db.close,
   };
+}
+
+function loadOf(pool: string, connections: number, db: Database): PoolLoad {
+  return { pool, connections, inProgress: db.countInProgress() };
 }
 
 /** The server that accepts writes, migrated to the schema of this program. */

@@ -20,6 +20,6 @@ export function watchRedis(redis: RedisLink, { log, metrics, whenDown }: RedisPa
   const meanwhile = whenDown === 'local' ? 'this server counts alone' : 'queries are refused';
   redis.watch({
     onDown: (reason) => log.warn({ reason }, `Redis is down; ${meanwhile} until it is back`),
-    onUp: () => log.info('Redis is back'),
+    onUp: () => log.warn('Redis is back'),
   });
 }

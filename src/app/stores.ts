@@ -3,18 +3,26 @@ import { SETTINGS } from '../config/settings.ts';
 import { dataFiles, makeFolder } from '../database/data-folder.ts';
 import type { FeedStore, ImportStore } from '../ingest/store.ts';
 import type { UsageStore } from '../limits/store.ts';
+import type { PoolLoad } from '../metrics/metrics.ts';
 import type { UrlStore } from '../urls/store.ts';
 import { openSqliteControl, openSqliteIntelligence } from './sqlite-stores.ts';
 
-/** The stores of all features in the intelligence database. */
-export type Intelligence = UrlStore & {
-  /** Throws when the database cannot answer now. */
-  ready(): Promise<void>;
+/** What both databases have beside the stores. */
+type Opened = {
+  /** Only on PostgreSQL. */
+  pools?(): PoolLoad[];
   close(): Promise<void>;
 };
 
+/** The stores of all features in the intelligence database. */
+export type Intelligence = UrlStore &
+  Opened & {
+    /** Throws when the database cannot answer now. */
+    ready(): Promise<void>;
+  };
+
 /** The stores of all features in the control database. */
-export type Control = AccountStore & UsageStore & FeedStore & ImportStore & { close(): Promise<void> };
+export type Control = AccountStore & UsageStore & FeedStore & ImportStore & Opened;
 
 /** Where the data is: in a folder, or in PostgreSQL if a URL is given. The names are those of the settings. */
 export type DataPlace = {

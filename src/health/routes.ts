@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
-import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Route } from '../http/endpoint.ts';
 import { queryString, readSwitch, verboseParameter } from '../http/query.ts';
 import { IntegerOrNull } from '../http/scalars.ts';
@@ -30,7 +29,7 @@ const Readiness = Type.Object({
 type Readiness = Static<typeof Readiness>;
 
 export type HealthServices = {
-  /** Throws when the intelligence database cannot answer. */
+  /** Throws `not_ready` when the database cannot answer. */
   ready(): Promise<void>;
   /** With Redis: whether queries are counted there, on this node, or refused. */
   limitsState?(): 'shared' | 'local' | 'refused';
@@ -65,15 +64,11 @@ const readyz = ({ ready, limitsState, feeds }: HealthServices): Endpoint<{ isVer
   response: { contentType: 'application/json', schema: Readiness },
   refusals: [],
   read: (request) => ({ isVerbose: readSwitch(queryString(request), 'verbose') }),
-  async answer({ isVerbose }, _exchange, { queryBudgetMs }): Promise<Readiness> {
+  async answer({ isVerbose }): Promise<Readiness> {
     const limits = limitsState?.();
-    if (limits === 'refused') throw new AppError('overloaded', 'Redis, which holds the counters, does not answer');
-    try {
-      await withinBudget(ready(), queryBudgetMs);
-      if (!isVerbose) return { status: 'ok' };
-      return { status: 'ok', ...(limits === undefined ? {} : { limits }), feeds: await feeds() };
-    } catch (cause) {
-      throw new AppError('unavailable', 'The store is not ready', { cause });
-    }
+    if (limits === 'refused') throw new AppError('not_ready', 'Redis, which holds the counters, does not answer');
+    await ready();
+    if (!isVerbose) return { status: 'ok' };
+    return { status: 'ok', ...(limits === undefined ? {} : { limits }), feeds: await feeds() };
   },
 });

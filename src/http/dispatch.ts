@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AnswerTimes, Endpoint, Exchange, Route } from './endpoint.ts';
+import type { AnswerOptions, Endpoint, Exchange, Route } from './endpoint.ts';
 import { isOurFault } from './errors.ts';
 import { NDJSON } from './ndjson.ts';
 
@@ -21,39 +21,39 @@ export type Charging = {
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** The handler of a route: read the question, charge for it, answer it. */
-export function createHandler({ endpoint, charge }: Route, charging: Charging, times: AnswerTimes): Handler {
+export function createHandler({ endpoint, charge }: Route, charging: Charging, options: AnswerOptions): Handler {
   switch (charge) {
     case 'query':
       return endpoint.response.contentType === NDJSON
-        ? streamHandler(endpoint, charging, times)
-        : queryHandler(endpoint, charging, times);
+        ? streamHandler(endpoint, charging, options)
+        : queryHandler(endpoint, charging, options);
     case 'call':
       return async (request, reply) => {
         const exchange = { request, reply };
         const question = endpoint.read(request);
         await charging.chargeCall(exchange);
-        return endpoint.answer(question, exchange, times);
+        return endpoint.answer(question, exchange, options);
       };
     case 'none':
-      return async (request, reply) => endpoint.answer(endpoint.read(request), { request, reply }, times);
+      return async (request, reply) => endpoint.answer(endpoint.read(request), { request, reply }, options);
   }
 }
 
-function queryHandler(endpoint: Endpoint, charging: Charging, times: AnswerTimes): Handler {
+function queryHandler(endpoint: Endpoint, charging: Charging, options: AnswerOptions): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };
-    return answerCharged(endpoint, endpoint.read(request), exchange, charging, times);
+    return answerCharged(endpoint, endpoint.read(request), exchange, charging, options);
   };
 }
 
 /** A stream uses memory and time as long as it is open, so the number of open streams of an account is limited. */
-function streamHandler(endpoint: Endpoint, charging: Charging, times: AnswerTimes): Handler {
+function streamHandler(endpoint: Endpoint, charging: Charging, options: AnswerOptions): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };
     const question = endpoint.read(request);
     const release = await charging.openStream(exchange);
     try {
-      return await answerCharged(endpoint, question, exchange, charging, times);
+      return await answerCharged(endpoint, question, exchange, charging, options);
     } finally {
       release();
     }
@@ -66,11 +66,11 @@ async function answerCharged(
   question: unknown,
   exchange: Exchange,
   charging: Charging,
-  times: AnswerTimes,
+  options: AnswerOptions,
 ): Promise<unknown> {
   const charge = await charging.chargeQuery(exchange, endpoint.weight?.(question) ?? 1);
   try {
-    return await endpoint.answer(question, exchange, times);
+    return await endpoint.answer(question, exchange, options);
   } catch (error) {
     if (isOurFault(error)) await charging.refund(charge);
     throw error;

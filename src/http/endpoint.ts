@@ -13,6 +13,11 @@ export type AnswerTimes = {
   stallMs: number;
 };
 
+export type AnswerOptions = AnswerTimes & {
+  /** Reports a failure of the server. Returns true if it belongs to an outage, which is logged as a whole. */
+  reportFailure(error: unknown): boolean;
+};
+
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 /** Who sent a request, and what that account may do. */
@@ -49,7 +54,7 @@ export type Endpoint<Question = unknown> = {
   read(request: FastifyRequest): Question;
   /** How many queries it counts as. Default: 1. */
   weight?(question: Question): number;
-  answer(question: Question, exchange: Exchange, times: AnswerTimes): Promise<unknown>;
+  answer(question: Question, exchange: Exchange, options: AnswerOptions): Promise<unknown>;
 };
 
 export type Route = {

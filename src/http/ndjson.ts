@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { queryTimedOut, unlessAborted } from './budget.ts';
-import type { AnswerTimes, Exchange } from './endpoint.ts';
+import type { AnswerOptions, Exchange } from './endpoint.ts';
 
 export const NDJSON = 'application/x-ndjson';
 
@@ -27,7 +27,7 @@ const READER_STALLED = new Error('The reader has stalled');
 export async function sendNdjson(
   { request, reply }: Exchange,
   source: NdjsonSource,
-  times: AnswerTimes,
+  options: AnswerOptions,
 ): Promise<FastifyReply> {
   const stop = new AbortController();
   const { socket } = request.raw;
@@ -37,15 +37,15 @@ export async function sendNdjson(
   if (socket.destroyed) leave();
   else socket.once('close', leave);
   try {
-    const first = await firstPage(pages, stop, times.queryBudgetMs);
+    const first = await firstPage(pages, stop, options.queryBudgetMs);
     if (first === null) return reply.type(NDJSON).send();
     reply.hijack();
     reply.type(NDJSON).raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
-    if (request.method !== 'HEAD') await pump(reply.raw, first, pages, stop, times.stallMs);
+    if (request.method !== 'HEAD') await pump(reply.raw, first, pages, stop, options.stallMs);
     reply.raw.end();
   } catch (error) {
     if (!reply.raw.headersSent && error !== READER_LEFT) throw error;
-    breakOff(request, reply, error);
+    breakOff(request, reply, error, options);
   } finally {
     socket.off('close', leave);
     stop.abort(READER_LEFT); // stops the query in the store
@@ -58,11 +58,16 @@ export async function sendNdjson(
  * Never a clean end: the missing last chunk shows the client that the answer is incomplete (RFC 9112 §8). HTTP/1.0 has
  * no chunks, and a close would look like the end of the body, so the connection is reset.
  */
-function breakOff(request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+function breakOff(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+  { reportFailure }: AnswerOptions,
+): void {
   reply.hijack();
   if (request.raw.httpVersion === '1.0') request.raw.socket.resetAndDestroy();
   else reply.raw.destroy();
-  if (error === READER_LEFT || error === READER_STALLED) return;
+  if (error === READER_LEFT || error === READER_STALLED || reportFailure(error)) return;
   request.log.error({ err: error, route: request.routeOptions.url, reqId: request.id }, 'a stream broke');
 }
 

@@ -21,7 +21,7 @@ import {
   type NodeServer,
 } from './connection.ts';
 import { type Charging, createHandler } from './dispatch.ts';
-import type { AnswerTimes, Endpoint, Route } from './endpoint.ts';
+import type { AnswerOptions, AnswerTimes, Endpoint, Route } from './endpoint.ts';
 import { ErrorBody, wireError } from './errors.ts';
 import { allowOf, answerOptions, refuseBadParameters, refuseMethod, refuseUnknownPath } from './methods.ts';
 import { openapiRoute } from './openapi.ts';
@@ -40,6 +40,8 @@ export type ServerOptions = Partial<ConnectionTimes & AnswerTimes> & {
   metrics?: Metrics | undefined;
   /** Networks whose X-Forwarded-For is trusted. */
   trustedProxies?: readonly string[];
+  /** See `AnswerOptions`. Without it every failure is logged. */
+  reportFailure?: AnswerOptions['reportFailure'];
 };
 
 const DEFAULT_TIMES: ConnectionTimes & AnswerTimes = {
@@ -57,7 +59,7 @@ export function buildServer(
   services: ServerServices,
   options: ServerOptions = {},
 ): FastifyInstance {
-  const { logger = false, tls, metrics, trustedProxies = [], ...given } = options;
+  const { logger = false, tls, metrics, trustedProxies = [], reportFailure = () => false, ...given } = options;
   const times = { ...DEFAULT_TIMES, ...given };
   let nodeServer: NodeServer | undefined;
   const app = fastify({
@@ -86,7 +88,7 @@ export function buildServer(
   });
   // Fastify creates a child logger for every request, which costs more than the request id in each line is worth.
   app.log.child = () => app.log;
-  answerErrors(app, metrics);
+  answerErrors(app, metrics, reportFailure);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
   app.addHook('onRequest', refuseUnknownPath);
@@ -96,7 +98,9 @@ export function buildServer(
   }
   if (nodeServer !== undefined) nodeServers.set(app, nodeServer);
   app.decorateRequest('caller', null);
-  for (const route of [...routes, openapiRoute(routes)]) addRoute(app, route, services, times, metrics);
+  for (const route of [...routes, openapiRoute(routes)]) {
+    addRoute(app, route, services, { ...times, reportFailure }, metrics);
+  }
   return app;
 }
 
@@ -104,7 +108,7 @@ function addRoute(
   app: FastifyInstance,
   route: Route,
   { authenticate, charging }: ServerServices,
-  times: AnswerTimes,
+  options: AnswerOptions,
   metrics: Metrics | undefined,
 ): void {
   const { access, endpoint } = route;
@@ -124,7 +128,7 @@ function addRoute(
     onRequest,
     preHandler: endpoint.response.schema === undefined ? [setContentType(endpoint.response.contentType)] : [],
     onResponse,
-    handler: createHandler(route, charging, times),
+    handler: createHandler(route, charging, options),
   });
   addOtherMethods(app, method, url, checkPath, onResponse);
 }
@@ -169,17 +173,22 @@ function addOtherMethods(
   app.route({ method: 'OPTIONS', url, onRequest: [...checkPath, answerOptions(allow)], onResponse, handler });
 }
 
-/** Not logged: a flood of refused requests must not become a flood of log lines. */
-const isOverload = (error: unknown): boolean => error instanceof AppError && error.code === 'overloaded';
+/** Not logged: a flood of refused requests must not become a flood of log lines. `/readyz` reports what is logged. */
+const isDeliberate = (error: unknown): boolean =>
+  error instanceof AppError && (error.code === 'overloaded' || error.code === 'not_ready');
 
 /** Handles all errors above the socket. Only errors of the server are logged: a healthy server logs no error. */
-function answerErrors(app: FastifyInstance, metrics: Metrics | undefined): void {
+function answerErrors(
+  app: FastifyInstance,
+  metrics: Metrics | undefined,
+  reportFailure: AnswerOptions['reportFailure'],
+): void {
   const recordUnknown = metrics?.route(UNKNOWN_ROUTE);
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = wireError(error);
     if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);
     if (request.is404) recordUnknown?.(request.method, status, reply.elapsedTime / 1000);
-    if (status >= 500 && !isOverload(error)) {
+    if (status >= 500 && !isDeliberate(error) && !reportFailure(error)) {
       const { method, routeOptions, id } = request;
       request.log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');
     }

@@ -27,6 +27,10 @@ export type Metrics = {
   feedRan(feed: string, outcome: string): void;
   /** Counts a query that was counted only on this node, because Redis is down. */
   countedLocally(): void;
+  /** Both are called at every scrape. */
+  watchDatabase(isUp: () => boolean, isDamaged: () => boolean): void;
+  /** `loads` is called at every scrape. */
+  watchPools(loads: () => PoolLoad[]): void;
   /** `isUp` is called at every scrape. */
   watchRedis(isUp: () => boolean): void;
   /** `open` is called at every scrape. */
@@ -87,6 +91,11 @@ export function createMetrics(): Metrics {
     feedRan: (feed, outcome) => feedRuns.inc({ feed, outcome }),
     watchFeeds: (feeds) => registerFeedGauges(registry, feeds),
     countedLocally: () => countedLocally.inc(),
+    watchDatabase(isUp, isDamaged) {
+      watch('urlwarden_database_up', '1 while the database answers, 0 while it does not', () => Number(isUp()));
+      watch('urlwarden_database_damaged', '1 if a part of the database could not be read', () => Number(isDamaged()));
+    },
+    watchPools: (loads) => registerPoolGauges(registry, loads),
     watchRedis: (isUp) => watch('urlwarden_redis_up', '1 while Redis is up, 0 while it is down', () => Number(isUp())),
     watchStreams: (open) => watch('urlwarden_open_streams', 'Open response streams', open),
     contentType: registry.contentType,
@@ -144,6 +153,29 @@ function createTimes(registry: Registry, text: { name: string; help: string }, b
     cells.push({ labels, value });
     return (seconds: number) => observe(value, seconds);
   };
+}
+
+/** A pool of database connections: its limit, and how many statements and transactions wait for one or use one. */
+export type PoolLoad = { pool: string; connections: number; inProgress: number };
+
+function registerPoolGauges(registry: Registry, loads: () => PoolLoad[]): void {
+  const register = (name: string, help: string, value: (load: PoolLoad) => number) => {
+    new Gauge({
+      name: `urlwarden_database_${name}`,
+      help,
+      labelNames: ['pool'],
+      registers: [registry],
+      collect() {
+        for (const load of loads()) this.set({ pool: load.pool }, value(load));
+      },
+    });
+  };
+  register('connections_max', 'Connections to PostgreSQL that the pool may open', ({ connections }) => connections);
+  register(
+    'in_progress',
+    'Statements and transactions that wait for a connection or use one',
+    (load) => load.inProgress,
+  );
 }
 
 /** The state of a feed. Its name is a label: an operator has only a few feeds and chooses their names. */

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import postgres from 'postgres';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import type { Intelligence } from '../../src/app/stores.ts';
 import { AppError } from '../../src/core/errors.ts';
-import type { PostgresServer } from '../servers/postgres.ts';
+import { hangPostgres } from '../servers/postgres.ts';
 import { promote, startPair } from '../servers/postgres-pair.ts';
 import { lastOf } from '../urls/answers.ts';
 import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
@@ -48,8 +47,7 @@ test('an unresponsive primary is abandoned, and its pending requests are refused
   const store = await openPostgresIntelligence({ url, readUrls: [], connections: 2 });
   t.after(() => store.close());
   await store.apply(batch(0));
-  const processes = [primary.pid, ...(await backendsOf(primary))];
-  for (const pid of processes) process.kill(pid, 'SIGSTOP');
+  const resume = await hangPostgres(primary);
   try {
     await assert.rejects(Promise.all([store.urlLast(urlOf(0, 0)), store.apply(batch(1))]), isUnavailable);
     await promote(standby);
@@ -57,16 +55,9 @@ test('an unresponsive primary is abandoned, and its pending requests are refused
     await checkBatch(store, 0);
     await checkBatch(store, 1);
   } finally {
-    for (const pid of processes) process.kill(pid, 'SIGCONT');
+    resume();
   }
 });
-
-async function backendsOf({ url }: PostgresServer): Promise<number[]> {
-  const sql = postgres(url, { max: 1 });
-  const rows = await sql`select pid from pg_stat_activity where application_name = 'urlwarden'`;
-  await sql.end();
-  return rows.map(({ pid }) => pid);
-}
 
 /** Applies batches and looks up acknowledged ones in a loop. A refused call is repeated. */
 function startLoad(store: Intelligence) {

@@ -6,6 +6,8 @@ import type { Login } from '../../src/accounts/login.ts';
 import { createRoutes } from '../../src/app/routes.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import { watchDatabase } from '../../src/health/database-watch.ts';
+import type { Outages } from '../../src/health/outages.ts';
 import type { HealthServices } from '../../src/health/routes.ts';
 import type { Authenticate } from '../../src/http/authenticate.ts';
 import type { Route } from '../../src/http/endpoint.ts';
@@ -131,10 +133,13 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
+const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, update: () => {} };
+
 /** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
   const { store, counters, authenticate, limitsState, feeds } = services;
-  const health = { ready: store.ready, feeds, ...(limitsState && { limitsState }) };
+  const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
+  const health = { ready, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
   return buildServer(createRoutes({ ...services, health }), { authenticate, charging }, options);

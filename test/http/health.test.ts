@@ -59,20 +59,16 @@ test('readyz with verbose is 503 while the feeds cannot be read', async (t) => {
   assert.equal((await app.inject('/readyz')).statusCode, 200);
 });
 
-const UNREADY = [
-  async () => {
-    throw new Error('no database');
-  },
-  async () => {
-    throw new AppError('unavailable', 'no database', { retryAfterSeconds: 7 });
-  },
-  () => new Promise<void>(() => {}),
+const UNREADY: [error: Error, message: RegExp][] = [
+  [new Error('host db.example is down'), /^The database does not answer$/],
+  [new AppError('unavailable', 'host db.example is down'), /^The database does not answer$/],
+  [new AppError('not_ready', 'The disk is full'), /^The disk is full$/],
 ];
-test('a server is up but not ready while the store cannot answer', async (t) => {
-  for (const ready of UNREADY) {
-    const { app } = await build(t, { services: { store: stubStore({ ready }) }, options: { queryBudgetMs: 5 } });
+test('a server is up but not ready while the store cannot answer; the reason names no host', async (t) => {
+  for (const [error, message] of UNREADY) {
+    const { app } = await build(t, { services: { store: stubStore({ ready: () => Promise.reject(error) }) } });
     const answer = await app.inject('/readyz');
-    assertError(answer, 503);
+    assertError(answer, 503, message);
     assert.match(String(answer.headers['retry-after']), /^[1-9]\d*$/);
     assert.equal((await app.inject('/healthz')).statusCode, 200);
   }

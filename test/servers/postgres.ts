@@ -79,6 +79,18 @@ function privateFolder(): string {
   return folder;
 }
 
+/** Suspends the server and all its connections from urlwarden. Returns the function that resumes them. */
+export async function hangPostgres({ url, pid }: PostgresServer): Promise<() => void> {
+  const sql = postgres(url, { max: 1 });
+  const rows = await sql`select pid from pg_stat_activity where application_name = 'urlwarden'`;
+  await sql.end();
+  const processes: number[] = [pid, ...rows.map((row) => row.pid)];
+  for (const suspended of processes) process.kill(suspended, 'SIGSTOP');
+  return () => {
+    for (const suspended of processes.splice(0)) process.kill(suspended, 'SIGCONT');
+  };
+}
+
 async function responds(url: string): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {

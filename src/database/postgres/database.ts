@@ -24,6 +24,8 @@ export type Database = Session & {
   transaction<T>(work: (session: Transaction) => Promise<T>): Promise<T>;
   /** Runs a file of statements in a transaction without a statement timeout. */
   script<T>(work: (session: Session & { exec(sql: string): Promise<void> }) => Promise<T>): Promise<T>;
+  /** Statements and transactions that wait for a connection or use one. */
+  countInProgress(): number;
   close(): Promise<void>;
 };
 
@@ -53,14 +55,19 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   const { waitMs = WAIT_MS } = options;
   const connections = openConnectionPool(url, options);
 
+  let inProgress = 0;
+
   async function onPool<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
     const pool = await connections.pool();
+    inProgress++;
     try {
       return await work(pool);
     } catch (error) {
       if (isTimeout(error)) connections.discard(pool);
       else if (isHostFailure(error)) connections.reportFailure(pool);
       throw error;
+    } finally {
+      inProgress--;
     }
   }
 
@@ -108,6 +115,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
         }),
       ),
 
+    countInProgress: () => inProgress,
     close: connections.close,
   };
 }

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { hangPostgres, runPostgres, startPostgres } from '../servers/postgres.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { startServer, tokenOf } from './server.ts';
+import { urlwarden } from './urlwarden.ts';
+
+const ADA = { username: 'ada', password: 'correct horse' };
+const LAST = '/api/intel/v2/byobject/url/last';
+/** Limit for each step. The state is checked once a second; an outage is over after five seconds without a failure. */
+const STEP_MS = 20_000;
+
+test('while PostgreSQL hangs or is down, readiness and metrics answer within a second, and the log has a line for each change', {
+  timeout: 120_000,
+}, async (t) => {
+  const first = await startPostgres();
+  t.after(() => first.remove());
+  const args = ['--database-url', first.url];
+  assert.equal((await urlwarden(['account', 'add', 'ada', '--tier', 'operator', ...args], ADA.password)).code, 0);
+  const server = await startServer(t, [...args, '--data', temporaryFolder(t), '--metrics-port', '0']);
+  const headers = { authorization: `Bearer ${await tokenOf(server.url, ADA)}` };
+  const metricsUrl = /^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '';
+
+  const readiness = async () => {
+    const [ready, metrics] = await Promise.all([
+      withinSecond(`${server.url}/readyz?verbose`),
+      withinSecond(metricsUrl),
+    ]);
+    const up = /^urlwarden_database_up (\d)$/m.exec(metrics.body)?.[1];
+    return `${ready.status} ${JSON.parse(ready.body).message ?? 'ok'}, up ${up}`;
+  };
+  const until = async (state: string) => {
+    for (const deadlineMs = Date.now() + STEP_MS; (await readiness()) !== state; await setTimeout(100)) {
+      assert.ok(Date.now() < deadlineMs, `not "${state}" in time, but "${await readiness()}"`);
+    }
+  };
+  const messages = () =>
+    server
+      .stderr()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).msg);
+  const OUTAGE = [
+    'the database does not answer; requests that need it get 503 until it is back',
+    'the database is back',
+  ];
+  const untilLogged = async (lines: string[]) => {
+    for (const deadlineMs = Date.now() + STEP_MS; messages().length < lines.length; await setTimeout(100)) {
+      assert.ok(Date.now() < deadlineMs, `not logged in time: ${messages()}`);
+    }
+    assert.deepEqual(messages(), lines);
+  };
+
+  await until('200 ok, up 1');
+  const { body } = await withinSecond(metricsUrl);
+  assert.match(body, /^urlwarden_database_connections_max\{pool="data"\} 10$/m);
+  assert.match(body, /^urlwarden_database_in_progress\{pool="control"\} \d+$/m);
+
+  const resume = await hangPostgres(first);
+  t.after(resume);
+  await until('503 The database does not answer, up 0');
+  resume();
+  await until('200 ok, up 1');
+  await untilLogged(OUTAGE);
+
+  await first.stop('SIGQUIT');
+  await until('503 The database does not answer, up 0');
+  const statuses = new Set<number>();
+  for (let i = 0; i < 100; i++) {
+    const url = `http://192.0.2.1/${i}`;
+    const response = await fetch(server.url + LAST, { method: 'POST', headers, body: JSON.stringify({ url }) });
+    statuses.add(response.status);
+    await response.arrayBuffer();
+  }
+  assert.deepEqual([...statuses], [503]);
+  const again = await runPostgres(first.dataDir, {}, first.port);
+  t.after(() => again.stop('SIGQUIT'));
+  await until('200 ok, up 1');
+  await untilLogged([...OUTAGE, ...OUTAGE]);
+});
+
+/** Fails if the answer takes longer than a second. */
+async function withinSecond(url: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(1000) });
+  return { status: response.status, body: await response.text() };
+}
