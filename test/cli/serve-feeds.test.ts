@@ -51,11 +51,13 @@ test('serve fetches its feeds, reports their states, and aborts a download when 
   assert.equal(await control.leaseFeed('slow', 'next', { nowTs: 1, untilTs: 2 }), true, 'its lease was released');
 });
 
-test('serve reports a missing table of networks', async (t) => {
-  const flags = ['--port', '0', '--metrics-port', 'off', '--data', temporaryFolder(t)];
+test('serve reports a missing table of networks, and has not created the first account yet', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const flags = ['--port', '0', '--metrics-port', 'off', '--data', dataDir];
   const { code, stderr } = await urlwarden(['serve', ...flags, '--asn-db', '/nowhere.mmdb']);
   assert.equal(code, 1);
   assert.match(stderr, /^The ASN table \/nowhere\.mmdb does not exist: check --asn-db$/m);
+  assert.deepEqual(JSON.parse((await urlwarden(['account', 'list', '--json', '--data', dataDir])).stdout), []);
 });
 
 async function linesUntil(stream: AsyncIterable<Buffer>, wanted: RegExp): Promise<string> {

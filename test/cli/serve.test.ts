@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -46,6 +46,13 @@ test('the first start creates an account operator, whose password is in a file t
   await stop('SIGTERM');
   const again = await startServer(t, ['--data', dataDir]);
   assert.ok(!again.stdout().includes('Password'));
+});
+
+test('if the first password cannot be written to its file, the server starts and says how to set one', async (t) => {
+  const dataDir = temporaryFolder(t);
+  mkdirSync(join(dataDir, 'operator-password'));
+  const { stdout } = await startServer(t, ['--data', dataDir]);
+  assert.match(stdout(), /^Password: could not be written to .*; set one with: urlwarden account passwd operator$/m);
 });
 
 test('serve --demo refuses a host that is not loopback', async () => {

@@ -66,11 +66,17 @@ function greeting({ dataDir, place }: App, { url, metricsUrl, firstAccount }: Li
  * The password is shown on a terminal, which only the person who started the server reads. Any other output may be a log
  * with many readers, so the password is written to a file that only its owner can read. The demo password is public.
  */
-function passwordText({ password }: FirstAccount, dataDir: string, isDemo: boolean): string {
+function passwordText({ username, password }: FirstAccount, dataDir: string, isDemo: boolean): string {
   if (isDemo) return password;
-  if (process.stdout.isTTY) return `${password} (shown only once)`;
-  makeFolder(dataDir);
+  if (process.stdout.isTTY) return `${password} (shown only once; to set another: ${setPassword(username)})`;
   const file = join(dataDir, 'operator-password');
-  writeFileSync(file, `${password}\n`, { mode: 0o600 });
-  return `in ${file}; delete the file after reading it`;
+  try {
+    makeFolder(dataDir);
+    writeFileSync(file, `${password}\n`, { mode: 0o600 });
+    return `in ${file}; delete the file after reading it`;
+  } catch (error) {
+    return `could not be written to ${file} (${(error as Error).message}); set one with: ${setPassword(username)}`;
+  }
 }
+
+const setPassword = (username: string): string => `urlwarden account passwd ${username}`;
