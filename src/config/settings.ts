@@ -85,7 +85,7 @@ export const SETTINGS = {
   tokenLifeSeconds: {
     flag: 'token-life-seconds',
     argument: 'SECONDS',
-    meaning: 'how long a login token is valid',
+    meaning: 'how long a login token is valid; below 3600, PyOTI and similar clients log in again for every query',
     fallback: 86_400,
     read: integerBetween(60, TOKEN_LIFE_MAX_SECONDS),
     accepts: `a whole number from 60 to ${TOKEN_LIFE_MAX_SECONDS} (below 24 days)`,
