@@ -1,7 +1,7 @@
 import { programVersion } from '../config/version.ts';
 import { AppError } from '../core/errors.ts';
 import { type Command, type Entry, EXIT_FAILURE, EXIT_USAGE, UsageError } from './command.ts';
-import { exitQuietlyOnClosedPipe, print } from './output.ts';
+import { exitQuietlyOnClosedPipe, print, visible } from './output.ts';
 import { suggestion } from './suggestion.ts';
 import { definitions } from './usage.ts';
 
@@ -105,7 +105,8 @@ async function run(path: string, command: Command, args: string[]): Promise<numb
   } catch (error) {
     if (error instanceof UsageError) return complain(`${error.message}\nSee: ${path} --help\n`);
     if (!(error instanceof AppError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    // A message may quote a hostile source, such as a file name in a zip file.
+    process.stderr.write(`${error.message.split('\n').map(visible).join('\n')}\n`);
     return EXIT_FAILURE;
   }
 }

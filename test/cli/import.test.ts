@@ -96,6 +96,12 @@ suite('urlwarden import', () => {
     }
   });
 
+  test('an error that quotes a hostile source is shown without control characters', async (t) => {
+    const { code, stderr } = await open(t).pipe('{"objects":[\u001b]2;x\u0007]}', 'import', 'stix', '-');
+    assert.equal(code, 1);
+    assert.match(stderr, /^standard input: invalid JSON near line 1 \(Unexpected "\\u\{1b\}" .*\)\n$/);
+  });
+
   test('--strict stops at the first rejected row', async (t) => {
     const { run, file, statusOf } = open(t);
     const dump = file('dump.csv', `${csvOf('2026-01-01 00:00:00', 'a')}nonsense\n`);

@@ -100,6 +100,13 @@ describe('every route that needs a token', () => {
   });
 });
 
+test('no cache may keep the answer to a login', async (t) => {
+  const { app } = await withAccounts(t);
+  const payload = { username: USERNAME, password: PASSWORD, realm: 'intel' };
+  const { statusCode, headers } = await app.inject({ method: 'POST', url: '/api/v1/login', payload });
+  assert.deepEqual([statusCode, headers['cache-control']], [200, 'no-store']);
+});
+
 /** Each limit alone, and the expected headers. */
 const LIMITED = [
   { limits: { rlQps: 3 }, name: 'rl_qps', retryAfter: 1 },
