@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { AppError } from '../core/errors.ts';
 import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.ts';
-import { MIN_TLS_VERSION, type TlsPair, trackHandshakes } from './tls.ts';
+import { TLS_RULES, type TlsPair, trackHandshakes } from './tls.ts';
 
 /**
  * The layer below Fastify. It answers requests that Node's parser refuses, that never arrive completely, or that Node
@@ -128,8 +128,7 @@ export function createNodeServer(
     closeHandshakes();
     server.closeAllConnections();
   };
-  const setTlsPair = (pair: TlsPair) =>
-    (server as TlsServer).setSecureContext({ ...pair, minVersion: MIN_TLS_VERSION });
+  const setTlsPair = (pair: TlsPair) => (server as TlsServer).setSecureContext({ ...TLS_RULES, ...pair });
   return { server, closeWhenAnswered, destroyConnections, setTlsPair };
 }
 
@@ -144,7 +143,7 @@ function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Serve
   };
   if (tls === undefined) return createServer(options);
   const handshakeTimeout = times.headersTimeoutMs; // the timeout for headers starts after the handshake
-  return createTlsServer({ ...options, ...tls, minVersion: MIN_TLS_VERSION, handshakeTimeout });
+  return createTlsServer({ ...options, ...TLS_RULES, ...tls, handshakeTimeout });
 }
 
 const badRequest = (message: string) => new AppError('bad_request', message);

@@ -7,8 +7,14 @@ import { AppError } from '../core/errors.ts';
 /** A certificate chain and its private key, each as the text of a PEM file. */
 export type TlsPair = { cert: string; key: string };
 
-/** RFC 9325 §3.1.1: older versions must not be used. */
-export const MIN_TLS_VERSION: SecureVersion = 'TLSv1.2';
+/**
+ * RFC 9325: no version before 1.2 (§3.1.1); in 1.2 only cipher suites with forward secrecy and authenticated encryption
+ * (§4.2). Node's default also accepts suites without them.
+ */
+export const TLS_RULES: { minVersion: SecureVersion; ciphers: string } = {
+  minVersion: 'TLSv1.2',
+  ciphers: 'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20',
+};
 
 /** Throws an error whose message names the faulty file. */
 export function readTlsPair(certFile: string, keyFile: string): TlsPair {

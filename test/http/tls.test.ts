@@ -129,6 +129,24 @@ describe('over TLS', () => {
     }
   });
 
+  test('cipher suites without forward secrecy or authenticated encryption are refused', async (t) => {
+    const { app, port } = await serveTls(t);
+    for (const pair of [first, second]) {
+      if (pair === second) setTlsPair(app, pair);
+      const suites = ['AES128-GCM-SHA256', 'AES256-SHA256', 'ECDHE-RSA-AES128-SHA256:ECDHE-ECDSA-AES128-SHA256'];
+      for (const ciphers of suites) {
+        const weak = open(port, pair, { maxVersion: 'TLSv1.2', ciphers });
+        t.after(() => weak.destroy());
+        await assert.rejects(once(weak, 'secureConnect'), { code: 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE' }, ciphers);
+      }
+      for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+        const socket = open(port, pair, { maxVersion });
+        await once(socket, 'secureConnect');
+        socket.destroy();
+      }
+    }
+  });
+
   test('a new certificate is used for new connections, and open connections stay usable', async (t) => {
     const { app, port } = await serveTls(t);
     const agent = new Agent({ ca: first.cert, keepAlive: true, maxSockets: 1 });
