@@ -149,14 +149,22 @@ export function createInterventions(options: InterventionOptions): Intervention[
     return `its data is lost; meanwhile a login: ${login}`;
   }
 
-  async function restartPostgres(signal: NodeJS.Signals): Promise<string> {
+  async function outage(restart: () => Promise<unknown>): Promise<string> {
     outages.begin();
     const startMs = performance.now();
-    await engine.restarts?.postgres(signal);
+    await restart();
     const down = secondsSince(startMs);
     outages.end();
     return `down for ${down}, then ${await untilStatus(200, RECOVERY_MS)}`;
   }
+
+  const restartPostgres = (signal: NodeJS.Signals) => outage(async () => engine.restarts?.postgres(signal));
+
+  /** Redis is back first, and is filled again as soon as PostgreSQL answers. */
+  const crashBoth = () =>
+    outage(async () => {
+      await Promise.all([engine.restarts?.redis('SIGKILL'), engine.restarts?.postgres('SIGQUIT')]);
+    });
 
   const onEachEngine: Intervention[] = [
     { name: 'import', run: importListing },
@@ -175,6 +183,7 @@ export function createInterventions(options: InterventionOptions): Intervention[
     { name: 'import again', run: importListing },
     { name: 'crash of Redis', run: () => restartRedis('SIGKILL') },
     { name: 'crash of PostgreSQL', run: () => restartPostgres('SIGQUIT') },
+    { name: 'crash of both', run: crashBoth },
   ];
 }
 
