@@ -23,6 +23,8 @@ const { values, positionals } = parseArgs({
   },
 });
 const IMPORT_KILLS = 20;
+/** 128 + SIGINT, as shells report it. */
+const EXIT_STOPPED = 130;
 const log = (text: string) => process.stdout.write(`${text}\n`);
 
 /** Each returns whether its results are within their limits. */
@@ -71,13 +73,17 @@ const RUNS: Record<string, () => Promise<boolean>> = {
 /** Ctrl-C ends the run with everything that it has started. */
 async function loadUntilStopped(engine: EngineName): Promise<boolean> {
   const stop = new AbortController();
-  const onSignal = () => stop.abort(new Error('stopped by a signal'));
+  const onSignal = () => stop.abort();
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   try {
     const minutes = Number(values.minutes);
     const sizes = { urls: Number(values.urls), importRows: 20_000, warmUpMs: 15_000, peakMs: 15_000, downMs: 3_000 };
     const { problems } = await loadSoak(engine, { minutes, ...sizes, signal: stop.signal, log });
     return problems.length === 0;
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    log('stopped: no result');
+    process.exit(EXIT_STOPPED);
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }

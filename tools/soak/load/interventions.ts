@@ -10,11 +10,12 @@ import type { Engine } from './engine.ts';
 import type { Generator } from './generator.ts';
 import { type Outages, RECOVERY_MS } from './outages.ts';
 import type { Problems } from './problems.ts';
-import { lastImported, limitsRequest } from './requests.ts';
+import { firstUrlRequest, lastImported, limitsRequest } from './requests.ts';
 
 type InterventionOptions = {
   engine: Engine;
   url: string;
+  urls: number;
   generator: Generator;
   outages: Outages;
   problems: Problems;
@@ -49,8 +50,9 @@ export function runCommand(args: readonly string[], input = ''): Promise<Command
 
 /** In the order in which they are done, again and again. */
 export function createInterventions(options: InterventionOptions): Intervention[] {
-  const { engine, url, generator, outages, problems, importRows } = options;
+  const { engine, url, urls, generator, outages, problems, importRows } = options;
   const changed = accountOf(engine, CHANGED);
+  const lookup = firstUrlRequest(urls);
   const listing = join(engine.folder, 'listing.csv');
   let imported: string[] = [];
   let imports = 0;
@@ -62,11 +64,11 @@ export function createInterventions(options: InterventionOptions): Intervention[
   }
 
   /** Waits until the account is answered with this status. A request that is sent later than `withinMs` must be. */
-  async function untilStatus(status: number, withinMs = EFFECT_MS): Promise<string> {
+  async function untilStatus(status: number, withinMs = EFFECT_MS, request = limitsRequest): Promise<string> {
     const startMs = performance.now();
     for (;;) {
       const sentMs = performance.now();
-      const answered = await generator.ask(limitsRequest, changed);
+      const answered = await generator.ask(request, changed);
       if (answered === status) return `${status} after ${secondsSince(startMs)}`;
       if (sentMs - startMs > withinMs) {
         problems.add(`no ${status} within ${withinMs} ms after a change`, `${answered}`);
@@ -155,7 +157,7 @@ export function createInterventions(options: InterventionOptions): Intervention[
     await restart();
     const down = secondsSince(startMs);
     outages.end();
-    return `down for ${down}, then ${await untilStatus(200, RECOVERY_MS)}`;
+    return `down for ${down}, then ${await untilStatus(200, RECOVERY_MS, lookup)}`;
   }
 
   const restartPostgres = (signal: NodeJS.Signals) => outage(async () => engine.restarts?.postgres(signal));

@@ -65,6 +65,8 @@ export function generateRequests(count: number, urls: number): LoadRequest[] {
   });
 }
 
+export const firstUrlRequest = (urls: number): LoadRequest => toRequest(lastKnown(placeAt(0, urls)));
+
 /** A lookup of a URL that an import has reported as online. */
 export function lastImported(url: string): LoadRequest {
   const faultOf = (body: string) => {
