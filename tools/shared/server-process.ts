@@ -2,40 +2,50 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 export const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.meta.url));
 
-export type ServerProcess = { url: string; child: ChildProcess; stop(signal?: NodeJS.Signals): Promise<void> };
+export type ServerProcess = {
+  url: string;
+  /** Null when the metrics are off. */
+  metricsUrl: string | null;
+  child: ChildProcess;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+};
 
 type ServerOptions = {
   /** 0 is a free port. */
   metricsPort?: 'off' | 0;
   args?: string[];
   nodeArgs?: string[];
+  /** `pipe`: the caller reads the log from `child.stderr`. */
+  log?: 'inherit' | 'pipe';
   /** The entry file of another checkout. */
   program?: string;
 };
 
 /** Starts `urlwarden serve` on a free port of the loopback. */
 export async function startServer(dataDir: string, options: ServerOptions = {}): Promise<ServerProcess> {
-  const { metricsPort = 'off', args = [], nodeArgs = [], program = PROGRAM } = options;
+  const { metricsPort = 'off', args = [], nodeArgs = [], log = 'inherit', program = PROGRAM } = options;
   const all = [
     ...['--max-semi-space-size=8', ...nodeArgs, program, 'serve', '--data', dataDir],
     ...['--port', '0', '--metrics-port', `${metricsPort}`, ...args],
   ];
-  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', log] });
   const ended = once(child, 'exit');
   let output = '';
-  for await (const chunk of child.stdout) {
+  for await (const chunk of child.stdout as Readable) {
     output += chunk;
     const url = /answers on (\S+)\n/.exec(output)?.[1];
-    if (url === undefined) continue;
+    const metrics = /^Metrics: (\S+)\n/m.exec(output)?.[1];
+    if (url === undefined || (metricsPort !== 'off' && metrics === undefined)) continue;
     const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
       child.kill(signal);
       await ended;
     };
-    return { url, child, stop };
+    return { url, metricsUrl: metrics ?? null, child, stop };
   }
   throw new Error(`the server exited before it listened: ${output}`);
 }
