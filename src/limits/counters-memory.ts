@@ -81,9 +81,10 @@ export function createMemoryCounters(
     },
 
     async refund(sub, weight, ts) {
-      const entry = await entryOf(sub);
+      // Without the store the account may not be loaded; the refund is written when the store is back.
+      const entry = await Promise.resolve(entryOf(sub)).catch(() => null);
       for (const window of ['day', 'month'] as const) {
-        if (entry[window].index === windowIndex(window, ts)) entry[window].count -= weight;
+        if (entry?.[window].index === windowIndex(window, ts)) entry[window].count -= weight;
       }
       writer.add(sub, ts, -weight);
     },

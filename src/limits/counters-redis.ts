@@ -106,7 +106,7 @@ function createSharedCounters(
     refund: link.script<number>(REFUND),
   };
   /** By account: the counts in Redis were raised to those in the store, since the newest connection. */
-  const raised = new Map<string, Promise<void>>();
+  const raised = new Map<string, Promise<unknown>>();
   link.onReconnect(() => raised.clear());
 
   const keyOf = (sub: string) => link.key(sub, 'queries');
@@ -115,29 +115,34 @@ function createSharedCounters(
   /**
    * Raises the counts in Redis to at least those in the store. This node writes its own counts first; counts that other
    * nodes have not written yet, up to a second of them, may be missing. The same step fills an empty Redis, updates one
-   * with old data, and adds what nodes counted while Redis was down. Nothing is added twice.
+   * with old data, and adds what nodes counted while Redis was down. Nothing is added twice. Returns false if this node
+   * could not write its counts: then the counts in Redis may be too low, and the next query raises them again.
    */
-  async function raise(sub: string): Promise<void> {
-    await writer.flush();
+  async function raise(sub: string): Promise<boolean> {
+    const isWritten = await writer.flush();
     const reply = await scripts.read(keyOf(sub), second());
-    if (reply === null) return;
+    if (reply === null) return false;
     const [, ts] = reply;
     const [day, month] = [windowIndex('day', ts), windowIndex('month', ts)];
     const used = await store.usage(sub, day, month);
     await scripts.raise(keyOf(sub), second(), day, used.day, used.month);
+    return isWritten;
   }
 
-  function raiseOnce(sub: string): Promise<void> {
+  function raiseOnce(sub: string): Promise<unknown> {
     const cached = raised.get(sub);
     if (cached !== undefined) return cached;
     const raising = raise(sub);
     raised.set(sub, raising);
-    raising.catch(() => invalidate(sub, raising));
+    raising.then(
+      (isComplete) => isComplete || invalidate(sub, raising),
+      () => invalidate(sub, raising),
+    );
     return raising;
   }
 
   /** Keeps a newer promise that another caller has started since. */
-  function invalidate(sub: string, raising: Promise<void>): void {
+  function invalidate(sub: string, raising: Promise<unknown>): void {
     if (raised.get(sub) === raising) raised.delete(sub);
   }
 

@@ -12,8 +12,8 @@ export type UsageWriterOptions = {
 export type UsageWriter = {
   /** Adds to the day and the month of `ts`. A refund has a negative count. */
   add(sub: string, ts: number, count: number): void;
-  /** Resolves when everything added before is written, or after `onFlushFailed`. */
-  flush(): Promise<void>;
+  /** Returns true when everything added before is written, false after `onFlushFailed`. */
+  flush(): Promise<boolean>;
   /** Stops the timer and writes the rest. */
   close(): Promise<void>;
 };
@@ -29,8 +29,8 @@ export function createUsageWriter(
   let unwritten = new Map<string, Usage[]>();
   /** The windows of the last second, cached: under load most calls of `add` are in the same second. */
   let newest = { ts: Number.NaN, day: 0, month: 0 };
-  let writing: Promise<void> = Promise.resolve();
-  let next: Promise<void> | null = null;
+  let writing: Promise<boolean> = Promise.resolve(true);
+  let next: Promise<boolean> | null = null;
   const timer = setInterval(flush, flushMs);
   timer.unref();
 
@@ -48,22 +48,24 @@ export function createUsageWriter(
   }
 
   /** Writes one batch at a time. Calls during a write share the next batch. */
-  function flush(): Promise<void> {
+  function flush(): Promise<boolean> {
     next ??= writing.then(write);
     writing = next;
     return next;
   }
 
-  async function write(): Promise<void> {
+  async function write(): Promise<boolean> {
     next = null;
-    if (unwritten.size === 0) return;
+    if (unwritten.size === 0) return true;
     const batch = [...unwritten.values()].flat();
     unwritten = new Map();
     try {
       await store.addUsage(batch);
+      return true;
     } catch (error) {
       batch.forEach(addUnwritten);
       onFlushFailed(error);
+      return false;
     }
   }
 

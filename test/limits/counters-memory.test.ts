@@ -187,6 +187,21 @@ test('a refund is subtracted from the day and the month, also in the store', asy
   );
 });
 
+test('a refund while the store cannot be read is written when the store is back', async () => {
+  const written: Usage[] = [];
+  const store = {
+    usage: () => Promise.reject(new Error('no database')),
+    addUsage: async (batch: readonly Usage[]) => void written.push(...batch),
+  };
+  const counters = createMemoryCounters(store, { nowMs: () => T * 1000 });
+  await counters.refund(SUB, 3, T);
+  await counters.close();
+  assert.deepEqual(
+    written.map(({ count }) => count),
+    [-3],
+  );
+});
+
 for (const { name, readTs, counts } of [
   { name: 'of this second', readTs: T, counts: [5, 9, 9] },
   { name: 'of this day', readTs: T - 1, counts: [0, 9, 9] },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { Redis } from 'ioredis';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import { type Policy, windowIndex } from '../../src/core/quota.ts';
@@ -129,6 +130,30 @@ for (const whenDown of ['local', 'refuse'] as const) {
     assert.ok(Math.abs(counts.month - admitted) < Math.min(halfSecond, admitted / 2), `${counts.month} of ${admitted}`);
   });
 }
+
+test('Redis is filled again from the store when counts that could not be written are written', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop('SIGKILL'));
+  const link = await temporaryLink(t, { url: redis.url });
+  let [stored, isReadOnly] = [0, true];
+  const store = {
+    usage: async () => ({ day: stored, month: stored }),
+    async addUsage(batch: readonly { count: number }[]) {
+      if (isReadOnly) throw new Error('no space on the disk');
+      for (const { count } of batch) stored += count;
+    },
+  };
+  const counters = createRedisCounters(link, store, { whenDown: 'local', flushMs: 1_000_000 });
+  for (let i = 0; i < 10; i++) await counters.take(SUB, NO_LIMIT, 1);
+  const direct = new Redis({ port: redis.port });
+  await direct.flushall();
+  direct.disconnect();
+  assert.equal((await counters.take(SUB, NO_LIMIT, 1)).counts.month, 1, 'nothing else is known');
+  isReadOnly = false;
+  assert.equal((await counters.take(SUB, NO_LIMIT, 1)).counts.month, 12);
+  await counters.close();
+  assert.equal(stored, 12);
+});
 
 test('a server that starts without Redis counts locally until Redis is up', async (t) => {
   const port = await freePort();

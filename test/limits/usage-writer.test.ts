@@ -84,11 +84,11 @@ test('a failed batch is reported, and its counts are part of the next one', asyn
   const down = new Error('down');
   store.gate = Promise.reject(down);
   writer.add('a', TS, 1);
-  await writer.flush();
+  assert.equal(await writer.flush(), false);
   assert.deepEqual(errors, [down]);
   store.gate = undefined;
   writer.add('a', TS, 2);
-  await writer.flush();
+  assert.equal(await writer.flush(), true);
   assert.deepEqual(store.batches.at(-1), [{ sub: 'a', day: DAY, month: MONTH, count: 3 }]);
 });
 
