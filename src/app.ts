@@ -13,7 +13,7 @@ import { type Control, describePlace, openControl, openIntelligence } from './ap
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
 import { toTs } from './core/time.ts';
-import { buildServer, closeServer, setTlsPair } from './http/server.ts';
+import { buildServer, closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
 import { readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
 import { createCharging } from './limits/charge.ts';
@@ -33,6 +33,11 @@ export type App = {
   listen(): Promise<Listening>;
   /** Reads certificate and key again, for new connections; logs what is wrong with them. */
   rereadTls(): void;
+  /**
+   * The beginning of a stop: `/readyz` is 503, every response closes its connection, and feeds stop. Requests are still
+   * answered until `close`.
+   */
+  announceStop(): void;
   /** Waits for responses in progress, then closes everything. */
   close(): Promise<void>;
 };
@@ -49,7 +54,7 @@ export type Listening = {
 /** The issuer in every token; tokens of other servers are not accepted. */
 const ISSUER = 'urlwarden';
 
-/** Responses that take longer than this after a stop are aborted. Service managers usually allow ten seconds. */
+/** Responses that take longer than this to finish are aborted when the server closes. */
 const CLOSE_GRACE_MS = 8_000;
 
 /** Demo data older than this is written again with times up to today: a search looks back twelve months by default. */
@@ -112,7 +117,13 @@ export async function openApp(settings: Settings): Promise<App> {
     const charging = createCharging(counters);
     metrics?.watchStreams(charging.countStreams);
     const limitsState = redis && (() => (redis.isUp() ? 'shared' : limitsWithoutRedis(whenDown)));
-    const health = { ready: store.ready, feeds: () => feedHealth(control, now()), ...(limitsState && { limitsState }) };
+    let isStopping = false;
+    const health = {
+      isStopping: () => isStopping,
+      ready: store.ready,
+      feeds: () => feedHealth(control, now()),
+      ...(limitsState && { limitsState }),
+    };
     const server = buildServer(
       createRoutes({ store, now, counters, login, health }),
       { authenticate: authenticator.authenticate, charging },
@@ -123,12 +134,13 @@ export async function openApp(settings: Settings): Promise<App> {
     opened({ close: () => closeServer(server, CLOSE_GRACE_MS) });
     if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
 
+    let feeds: ReturnType<typeof startFeeds> | undefined;
     async function listen(): Promise<Listening> {
       metricsListener = metrics && (await openMetricsListener(metrics, settings));
       const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
-      opened(startFeeds({ store, control, metrics, log: server.log, settings, now }));
+      feeds = opened(startFeeds({ store, control, metrics, log: server.log, settings, now }));
       const metricsUrl = metricsListener?.url ?? null;
       const started = {
         url,
@@ -160,6 +172,12 @@ export async function openApp(settings: Settings): Promise<App> {
         } catch (err) {
           server.log.error({ err }, 'certificate and key stay as they were');
         }
+      },
+      announceStop() {
+        isStopping = true;
+        endKeepAlive(server);
+        void feeds?.close(); // `close` waits for it
+        server.log.info('stopping');
       },
       async close() {
         await close();

@@ -31,7 +31,7 @@ export type Services = {
   authenticate: Authenticate;
   counters: Counters;
   login: Login;
-} & Pick<HealthServices, 'feeds' | 'limitsState'>;
+} & Pick<HealthServices, 'isStopping' | 'feeds' | 'limitsState'>;
 
 export type Overrides = {
   observations?: readonly ObservationInput[];
@@ -133,8 +133,8 @@ export async function until(condition: () => boolean): Promise<void> {
 
 /** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
-  const { store, counters, authenticate, limitsState, feeds } = services;
-  const health = { ready: store.ready, feeds, ...(limitsState && { limitsState }) };
+  const { store, counters, authenticate, isStopping, limitsState, feeds } = services;
+  const health = { isStopping, ready: store.ready, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
   return buildServer(createRoutes({ ...services, health }), { authenticate, charging }, options);
@@ -147,6 +147,6 @@ export const ROUTES = tableOf(
   createRoutes({
     store: stubStore({}),
     ...admitAll(() => NOW),
-    health: { ready: async () => {}, feeds: async () => [] },
+    health: { isStopping: () => false, ready: async () => {}, feeds: async () => [] },
   }),
 );
