@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { open, parseAnswers } from '../http/raw.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startLoad } from './keep-alive-load.ts';
@@ -74,5 +76,27 @@ describe('a stop', { concurrency: true }, () => {
     server.child.kill('SIGTERM');
     assert.deepEqual(await exited, [1, null]);
     assert.ok(performance.now() - secondMs < 6_000);
+  });
+
+  test('of npm start stops the server', async (t) => {
+    const args = ['--port', '0', '--metrics-port', 'off', '--stop-grace-seconds', '0', '--data', temporaryFolder(t)];
+    const cwd = fileURLToPath(new URL('../..', import.meta.url));
+    const npm = spawn('npm', ['start', '--', '--demo', ...args], { cwd, detached: true });
+    t.after(() => {
+      try {
+        process.kill(-(npm.pid ?? assert.fail()), 'SIGKILL'); // npm and everything that it has started
+      } catch {} // all of it has ended
+    });
+    let output = '';
+    for await (const chunk of npm.stdout) {
+      output += chunk;
+      if (output.includes('Password:')) break;
+    }
+    const url = /answers on (\S+)\n/.exec(output)?.[1] ?? assert.fail(output);
+    assert.equal((await fetch(`${url}/healthz`)).status, 200);
+    const exited = once(npm, 'exit');
+    npm.kill('SIGTERM');
+    assert.deepEqual(await exited, [0, null]);
+    await assert.rejects(fetch(`${url}/healthz`));
   });
 });
