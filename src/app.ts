@@ -16,7 +16,7 @@ import { toTs } from './core/time.ts';
 import { watchDatabase } from './health/database-watch.ts';
 import { lastKnown } from './health/last-known.ts';
 import { createOutages } from './health/outages.ts';
-import { buildServer, closeServer, setTlsPair } from './http/server.ts';
+import { buildServer, closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
 import { readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
 import { everyMs } from './ingest/feeds/schedule.ts';
@@ -37,6 +37,11 @@ export type App = {
   listen(): Promise<Listening>;
   /** Reads certificate and key again, for new connections; logs what is wrong with them. */
   rereadTls(): void;
+  /**
+   * The beginning of a stop: `/readyz` is 503, every response closes its connection, and feeds stop. Requests are still
+   * answered until `close`.
+   */
+  announceStop(): void;
   /** Waits for responses in progress, then closes everything. */
   close(): Promise<void>;
 };
@@ -53,7 +58,7 @@ export type Listening = {
 /** The issuer in every token; tokens of other servers are not accepted. */
 const ISSUER = 'urlwarden';
 
-/** Responses that take longer than this after a stop are aborted. Service managers usually allow ten seconds. */
+/** Responses that take longer than this to finish are aborted when the server closes. */
 const CLOSE_GRACE_MS = 8_000;
 
 /** Demo data older than this is written again with times up to today: a search looks back twelve months by default. */
@@ -126,8 +131,13 @@ export async function openApp(settings: Settings): Promise<App> {
     const watch = opened(watchDatabase({ check, outages, nowMs: Date.now, every: everyMs }));
     metrics?.watchDatabase(watch.isUp, outages.isDamaged);
     if (settings.databaseUrl) metrics?.watchPools(() => [...(store.pools?.() ?? []), ...(control.pools?.() ?? [])]);
-    const feeds = lastKnown(() => feedHealth(control, now()), []);
-    const health = { ready: watch.ready, feeds, ...(limitsState && { limitsState }) };
+    let isStopping = false;
+    const health = {
+      isStopping: () => isStopping,
+      ready: watch.ready,
+      feeds: lastKnown(() => feedHealth(control, now()), []),
+      ...(limitsState && { limitsState }),
+    };
     const server = buildServer(
       createRoutes({ store, now, counters, login, health }),
       { authenticate: authenticator.authenticate, charging },
@@ -142,10 +152,11 @@ export async function openApp(settings: Settings): Promise<App> {
     opened({ close: () => closeServer(server, CLOSE_GRACE_MS) });
     if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
 
+    let feeds: ReturnType<typeof startFeeds> | undefined;
     async function listen(): Promise<Listening> {
       metricsListener = metrics && (await openMetricsListener(metrics, settings));
       const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
-      opened(startFeeds({ store, control, metrics, log: server.log, outages, settings, now }));
+      feeds = opened(startFeeds({ store, control, metrics, log: server.log, outages, settings, now }));
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
       const metricsUrl = metricsListener?.url ?? null;
@@ -179,6 +190,12 @@ export async function openApp(settings: Settings): Promise<App> {
         } catch (err) {
           server.log.error({ err }, 'certificate and key stay as they were');
         }
+      },
+      announceStop() {
+        isStopping = true;
+        endKeepAlive(server);
+        void feeds?.close(); // `close` waits for it
+        server.log.info('stopping');
       },
       async close() {
         await close();

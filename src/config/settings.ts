@@ -98,6 +98,15 @@ export const SETTINGS = {
     read: integerBetween(1, 3_600_000),
     accepts: 'a whole number of milliseconds from 1 to 3600000',
   } satisfies Setting<number>,
+  stopGraceSeconds: {
+    flag: 'stop-grace-seconds',
+    argument: 'SECONDS',
+    meaning:
+      'how long requests are still answered after SIGTERM, so that proxies and clients can change to another server',
+    fallback: 5,
+    read: integerBetween(0, 3_600),
+    accepts: 'a whole number of seconds from 0 to 3600',
+  } satisfies Setting<number>,
   tlsCertFile: {
     flag: 'tls-cert',
     argument: 'FILE',

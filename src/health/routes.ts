@@ -29,6 +29,8 @@ const Readiness = Type.Object({
 type Readiness = Static<typeof Readiness>;
 
 export type HealthServices = {
+  /** Whether the server still answers, but will close soon. */
+  isStopping(): boolean;
   /** Throws `not_ready` when the database cannot answer. */
   ready(): Promise<void>;
   /** With Redis: whether queries are counted there, on this node, or refused. */
@@ -55,7 +57,7 @@ const healthz: Endpoint = {
 };
 
 /** A stale feed, or counting without Redis, is reported but not an error: such a server is better than none. */
-const readyz = ({ ready, limitsState, feeds }: HealthServices): Endpoint<{ isVerbose: boolean }> => ({
+const readyz = ({ isStopping, ready, limitsState, feeds }: HealthServices): Endpoint<{ isVerbose: boolean }> => ({
   method: 'GET',
   path: paths.readyz,
   operationId: 'readyz',
@@ -65,6 +67,7 @@ const readyz = ({ ready, limitsState, feeds }: HealthServices): Endpoint<{ isVer
   refusals: [],
   read: (request) => ({ isVerbose: readSwitch(queryString(request), 'verbose') }),
   async answer({ isVerbose }): Promise<Readiness> {
+    if (isStopping()) throw new AppError('not_ready', 'The server is stopping');
     const limits = limitsState?.();
     if (limits === 'refused') throw new AppError('not_ready', 'Redis, which holds the counters, does not answer');
     await ready();

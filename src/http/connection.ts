@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.ts';
 import { TLS_RULES, type TlsPair, trackHandshakes } from './tls.ts';
@@ -19,6 +20,9 @@ const MAX_HEADER_BYTES = 16 * 1024;
  * RST, and the client may then lose a response that it has not read yet (RFC 9112 §9.6).
  */
 const LINGER_MS = 1_000;
+
+/** How many connections the kernel keeps until they are accepted: the default of Node's `listen`. */
+const BACKLOG = 511;
 
 export type ConnectionTimes = {
   /** Until a request has arrived completely. */
@@ -51,6 +55,10 @@ type RequestAndResponse = { request: IncomingMessage; response: ServerResponse }
 
 export type NodeServer = {
   server: Server;
+  /** From now on every response has `Connection: close`. Connections and requests are still accepted. */
+  endKeepAlive(): void;
+  /** Resolves when the connections and requests that the kernel has by now are read. A close would reset them. */
+  readArrived(): Promise<void>;
   /** Closes busy connections after their response. Node's `close` closes only those that are idle at that time. */
   closeWhenAnswered(): void;
   /** Closes all connections immediately, also in the middle of a response. */
@@ -116,6 +124,33 @@ export function createNodeServer(
     if (error.code === 'ECONNRESET' || !established.has(socket)) socket.destroy();
     else refuseConnection(socket, parserRefusal(error));
   });
+  const endKeepAlive = () => {
+    for (const { response } of newestOf.values()) response.shouldKeepAlive = false; // no effect once its headers are sent
+    // Listeners of their own, so that requests to a server that is not stopping pay nothing.
+    for (const event of ['request', 'checkContinue', 'checkExpectation']) {
+      server.prependListener(event, (request: IncomingMessage, response: ServerResponse) => {
+        // The client would lose this response if the one before it, of a pipelined request, closed the connection.
+        const previous = newestOf.get(request.socket)?.response;
+        if (previous !== undefined) previous.shouldKeepAlive = true;
+        response.shouldKeepAlive = false;
+      });
+    }
+  };
+  const readArrived = async () => {
+    let accepted = 0;
+    const count = () => {
+      accepted += 1;
+    };
+    server.on('connection', count);
+    await nextIteration(); // the current iteration of the event loop may have polled already
+    // libuv accepts one connection in an iteration. Those that arrive meanwhile must not prolong this for ever.
+    for (let before = -1; before < accepted && accepted < BACKLOG; ) {
+      before = accepted;
+      await nextIteration();
+    }
+    await nextIteration(); // reads the request on the last connection
+    server.off('connection', count);
+  };
   const closeWhenAnswered = () => {
     closeHandshakes();
     for (const [socket, { response }] of newestOf) {
@@ -129,7 +164,7 @@ export function createNodeServer(
     server.closeAllConnections();
   };
   const setTlsPair = (pair: TlsPair) => (server as TlsServer).setSecureContext({ ...TLS_RULES, ...pair });
-  return { server, closeWhenAnswered, destroyConnections, setTlsPair };
+  return { server, endKeepAlive, readArrived, closeWhenAnswered, destroyConnections, setTlsPair };
 }
 
 function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Server {
@@ -172,18 +207,18 @@ export function answerError(response: ServerResponse, error: unknown): void {
 }
 
 /**
- * For a response that is sent before its request has arrived completely, to a client that wants the connection closed.
- * Node would close immediately, and one such client in ten lost the response to a broken pipe (curl, 20 MB). Instead
- * the rest of the body is discarded first, as on a connection that stays open. `requestTimeoutMs` limits that time.
+ * For a response with `Connection: close` that is sent before its request has arrived completely: the client wants the
+ * connection closed, or the server is stopping. Node would close immediately, and one such client in ten lost the
+ * response to a broken pipe (curl, 20 MB). Instead the rest of the body is discarded first, as on a connection that
+ * stays open. `requestTimeoutMs` limits that time.
  */
 export function closeAfterBody(response: ServerResponse): void {
   const { req: request } = response;
   if (request.complete || response.shouldKeepAlive || response.hasHeader('connection')) return;
   if (request.headers.expect !== undefined) return; // the client waits for a 100 and sends no body
-  const close = () => request.socket.destroySoon();
-  response.shouldKeepAlive = true;
-  response.removeHeader('connection');
-  response.once('finish', () => (request.complete ? close() : request.once('close', close)));
+  const { socket } = request;
+  const close = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => (request.complete ? close() : request.once('close', close)); // Node calls it after the response
 }
 
 function parserRefusal(error: NodeJS.ErrnoException): AppError {

@@ -173,8 +173,11 @@ function addOtherMethods(
   app.route({ method: 'OPTIONS', url, onRequest: [...checkPath, answerOptions(allow)], onResponse, handler });
 }
 
-/** Not logged: a flood of refused requests must not become a flood of log lines. `/readyz` reports what is logged. */
-const isDeliberate = (error: unknown): boolean =>
+/**
+ * Not logged: a flood of refused requests must not become a flood of log lines, and a proxy asks a server that is not
+ * ready again and again.
+ */
+const isExpected = (error: unknown): boolean =>
   error instanceof AppError && (error.code === 'overloaded' || error.code === 'not_ready');
 
 /** Handles all errors above the socket. Only errors of the server are logged: a healthy server logs no error. */
@@ -188,17 +191,16 @@ function answerErrors(
     const { status, headers, body } = wireError(error);
     if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);
     if (request.is404) recordUnknown?.(request.method, status, reply.elapsedTime / 1000);
-    if (status >= 500 && !isDeliberate(error) && !reportFailure(error)) {
+    if (status >= 500 && !isExpected(error) && !reportFailure(error)) {
       const { method, routeOptions, id } = request;
       request.log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');
     }
     // Fastify sets `Connection: close` after a body that it refused. Node discards the rest of the body. If the
-    // connection closed before that, the client could lose the response. A `close` on the raw response is set by a
-    // server that shuts down, and stays.
+    // connection closed before that, the client could lose the response. A `close` that the client wants, or that a
+    // server that stops has set on the raw response, stays.
+    const mayStayOpen = reply.raw.shouldKeepAlive && !reply.raw.hasHeader('connection');
     const isBodyComing = request.raw.headers.expect === undefined;
-    if (isBodyComing && reply.hasHeader('connection') && !reply.raw.hasHeader('connection')) {
-      reply.removeHeader('connection');
-    }
+    if (mayStayOpen && isBodyComing && reply.hasHeader('connection')) reply.removeHeader('connection');
     closeAfterBody(reply.raw);
     return reply.code(status).headers(headers).send(body);
   });
@@ -212,11 +214,18 @@ export function setTlsPair(app: FastifyInstance, pair: TlsPair): void {
   nodeServers.get(app)?.setTlsPair(pair);
 }
 
+/** From now on every response has `Connection: close`, so that clients send their next request elsewhere. */
+export function endKeepAlive(app: FastifyInstance): void {
+  nodeServers.get(app)?.endKeepAlive();
+}
+
 /**
- * Stops listening, closes idle connections, and waits for responses in progress. After `graceMs` the remaining
+ * Stops listening, closes idle connections, and waits for responses in progress, also to requests that have arrived but
+ * are not read yet. After `graceMs` the remaining
  * connections are destroyed, so that their clients see an error and not a complete response.
  */
 export async function closeServer(app: FastifyInstance, graceMs: number): Promise<void> {
+  await nodeServers.get(app)?.readArrived();
   const timer = setTimeout(() => nodeServers.get(app)?.destroyConnections(), graceMs);
   try {
     await app.close();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { feedOf } from '../ingest/feeds/feed-of.ts';
@@ -8,11 +8,11 @@ import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startUrlwarden, urlwarden } from './urlwarden.ts';
 
-test('serve fetches its feeds, reports their states, and aborts a download when it stops', async (t) => {
-  const slowRequested = Promise.withResolvers<void>(); // fetched last, so the others are done
+test('serve fetches its feeds, reports their states, and aborts a download when it begins to stop', async (t) => {
+  const slowRequested = Promise.withResolvers<ServerResponse>(); // fetched last, so the others are done
   const publisher = createServer((request, response) => {
     if (request.url === '/list') response.end('http://192.0.2.1/a\n');
-    else response.write('http://192.0.2.1/b\n', () => slowRequested.resolve()); // never ends
+    else response.write('http://192.0.2.1/b\n', () => slowRequested.resolve(response)); // never ends
   }).listen(0, '127.0.0.1');
   await once(publisher, 'listening');
   t.after(() => {
@@ -27,10 +27,10 @@ test('serve fetches its feeds, reports their states, and aborts a download when 
   await control.putFeed(feedOf({ name: 'slow', nextRunTs: 2, url: at('/slow'), allowsPrivate: true }));
 
   const flags = ['--port', '0', '--metrics-port', '0', '--data', dataDir, '--feeds-allow-private', '127.0.0.0/8'];
-  const child = startUrlwarden(['serve', ...flags]);
+  const child = startUrlwarden(['serve', ...flags, '--stop-grace-seconds', '60']);
   t.after(() => child.kill('SIGKILL'));
   const output = await linesUntil(child.stdout, /Metrics: /);
-  await slowRequested.promise;
+  const slow = await slowRequested.promise;
   const url = /answers on (\S+)/.exec(output)?.[1];
   const metricsUrl = /Metrics: (\S+)/.exec(output)?.[1];
   assert.ok(url && metricsUrl);
@@ -45,6 +45,9 @@ test('serve fetches its feeds, reports their states, and aborts a download when 
   assert.match(metrics, /^urlwarden_feed_stale\{feed="slow"\} 1$/m);
 
   child.kill('SIGTERM');
+  await once(slow, 'close');
+  assert.equal((await fetch(`${url}/healthz`)).status, 200, 'it still answers');
+  child.kill('SIGINT');
   assert.deepEqual(await once(child, 'exit'), [0, null]);
   const { nextRunTs, failures, lastError } = (await control.feed('slow')) ?? assert.fail();
   assert.deepEqual([nextRunTs, failures, lastError], [2, 0, null], 'the feed is due at the next start');

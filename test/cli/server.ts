@@ -13,10 +13,15 @@ export type RunningServer = {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 };
 
-/** Starts `urlwarden serve` on any free port. Metrics are off unless the arguments have --metrics-port. */
+const DEFAULTS = [
+  ['--port', '0'],
+  ['--metrics-port', 'off'],
+  ['--stop-grace-seconds', '0'],
+] as const;
+
+/** Starts `urlwarden serve`. Unless the arguments say otherwise: on any free port, without metrics and grace time. */
 export async function startServer(t: TestContext, args: string[]): Promise<RunningServer> {
-  const metrics = args.includes('--metrics-port') ? [] : ['--metrics-port', 'off'];
-  const child = startUrlwarden(['serve', '--port', '0', ...metrics, ...args]);
+  const child = startUrlwarden(['serve', ...DEFAULTS.filter(([flag]) => !args.includes(flag)).flat(), ...args]);
   t.after(() => child.kill('SIGKILL'));
   const closed = once(child, 'close');
   const output = { stdout: '', stderr: '' };

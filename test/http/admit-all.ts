@@ -26,6 +26,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     authenticate: () => OPERATOR,
     counters: createMemoryCounters(usage, { nowMs: () => now() * 1000 }),
     login: async () => unexpectedCall(),
+    isStopping: () => false,
     feeds: async () => [],
   };
 }

@@ -33,7 +33,7 @@ export type Services = {
   authenticate: Authenticate;
   counters: Counters;
   login: Login;
-} & Pick<HealthServices, 'feeds' | 'limitsState'>;
+} & Pick<HealthServices, 'isStopping' | 'feeds' | 'limitsState'>;
 
 export type Overrides = {
   observations?: readonly ObservationInput[];
@@ -137,9 +137,9 @@ const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, updat
 
 /** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
-  const { store, counters, authenticate, limitsState, feeds } = services;
+  const { store, counters, authenticate, isStopping, limitsState, feeds } = services;
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
-  const health = { ready, feeds, ...(limitsState && { limitsState }) };
+  const health = { isStopping, ready, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
   return buildServer(createRoutes({ ...services, health }), { authenticate, charging }, options);
@@ -152,6 +152,6 @@ export const ROUTES = tableOf(
   createRoutes({
     store: stubStore({}),
     ...admitAll(() => NOW),
-    health: { ready: async () => {}, feeds: async () => [] },
+    health: { isStopping: () => false, ready: async () => {}, feeds: async () => [] },
   }),
 );

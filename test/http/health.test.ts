@@ -13,6 +13,15 @@ test('a server with a working store is up and ready', async (t) => {
   }
 });
 
+test('a server that is stopping is up but not ready, and logs no error for that', async (t) => {
+  const log: string[] = [];
+  const logger = { level: 'warn', stream: { write: (line: string) => log.push(line) } };
+  const { app } = await build(t, { services: { isStopping: () => true }, options: { logger } });
+  assertError(await app.inject('/readyz'), 503, /^The server is stopping$/);
+  assert.equal((await app.inject('/healthz')).statusCode, 200);
+  assert.deepEqual(log, []);
+});
+
 test('readyz with verbose lists the state of each feed, without error messages, and stays 200', async (t) => {
   const feeds = [
     feedOf({ name: 'fresh', lastSuccessTs: NOW }),

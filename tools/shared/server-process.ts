@@ -41,7 +41,8 @@ export async function startServer(dataDir: string, options: ServerOptions = {}):
     const url = /answers on (\S+)\n/.exec(output)?.[1];
     const metrics = /^Metrics: (\S+)\n/m.exec(output)?.[1];
     if (url === undefined || (metricsPort !== 'off' && metrics === undefined)) continue;
-    const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    // SIGINT closes at once. SIGTERM waits for --stop-grace-seconds, which the program of another checkout may not have.
+    const stop = async (signal: NodeJS.Signals = 'SIGINT') => {
       child.kill(signal);
       await ended;
     };

@@ -14,8 +14,9 @@ import { type Flag, usageText } from '../usage.ts';
 export const serve: Command = {
   usage: usageText({
     synopsis: 'serve',
-    about: `Starts the HTTP server. Ctrl-C or SIGTERM stops it after the running requests. With --tls-cert, SIGHUP
-reloads the certificate and the key.
+    about: `Starts the HTTP server. Ctrl-C stops it after the running requests. After SIGTERM it still answers for
+--stop-grace-seconds, with /readyz 503, so that no request is lost; a second signal ends that time. With --tls-cert,
+SIGHUP reloads the certificate and the key.
 
 Each flag can also be given as the environment variable below it; the flag has precedence.`,
     flags: flagsOf(SETTINGS),
@@ -26,12 +27,14 @@ Each flag can also be given as the environment variable below it; the flag has p
     if (!read.ok) throw new UsageError(read.faults.join('\n'));
     const conflicts = conflictsOf(read.values);
     if (conflicts.length > 0) throw new UsageError(conflicts.join('\n'));
-    const { signal } = stopSignal();
+    const { announced, signal } = stopSignal(read.values.stopGraceSeconds * 1000);
     const app = await openApp(read.values);
     // Without TLS there is nothing to reload, and SIGHUP keeps its default: the terminal was closed, the process ends.
     if (read.values.tlsCertFile !== null) process.on('SIGHUP', () => app.rereadTls());
     const listening = await app.listen();
     await print(greeting(app, listening, read.values.demo));
+    if (!announced.aborted) await once(announced, 'abort');
+    app.announceStop();
     if (!signal.aborted) await once(signal, 'abort');
     await app.close();
     return 0;

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, type TestContext, test } from 'node:test';
+import { startHaproxy, startNginx } from './proxies.ts';
+
+/** The configurations in `deploy`, in front of nodes that show what they receive. */
+for (const [name, startProxy] of [
+  ['nginx', startNginx],
+  ['HAProxy', startHaproxy],
+] as const) {
+  describe(`${name} with the shipped configuration`, () => {
+    test('replaces X-Forwarded-For by the address of the client, and forwards bodies of almost 1 MB', async (t) => {
+      const { ports } = await startNodes(t, async (received, response) => {
+        const { authorization, 'x-forwarded-for': address } = received.headers;
+        response.end(JSON.stringify({ authorization, address, bytes: (await textOf(received)).length }));
+      });
+      const { url } = await startProxy(t, ports);
+      const headers = { 'x-forwarded-for': '203.0.113.9', authorization: 'Bearer x' };
+      for (const bytes of [2, 20_000, 1_000_000]) {
+        const answer = await fetch(`${url}/a`, { method: 'POST', headers, body: 'x'.repeat(bytes) });
+        assert.deepEqual(await answer.json(), { authorization: 'Bearer x', address: '127.0.0.1', bytes });
+      }
+    });
+
+    test('forwards each line of a stream at once', async (t) => {
+      const gate = Promise.withResolvers<void>();
+      const { ports } = await startNodes(t, async (_received, response) => {
+        response.write('first\n');
+        await gate.promise;
+        response.end('last\n');
+      });
+      const { url } = await startProxy(t, ports);
+      const { body } = await fetch(`${url}/a`, { method: 'POST', body: '{}' });
+      const lines: string[] = [];
+      for await (const chunk of (body ?? assert.fail()).pipeThrough(new TextDecoderStream())) {
+        lines.push(chunk);
+        gate.resolve();
+      }
+      assert.deepEqual(lines, ['first\n', 'last\n']);
+    });
+
+    test('answers Expect: 100-continue', async (t) => {
+      const { ports } = await startNodes(t, async (received, response) => {
+        response.end(await textOf(received));
+      });
+      const { url } = await startProxy(t, ports);
+      const sent = request(`${url}/a`, { method: 'POST', headers: { expect: '100-continue', 'content-length': 5 } });
+      sent.flushHeaders();
+      await once(sent, 'continue');
+      sent.end('hello');
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      assert.deepEqual([response.statusCode, await textOf(response)], [200, 'hello']);
+    });
+
+    test('sends a query that gets 503 to three nodes at most, and a login to one', async (t) => {
+      const received: string[] = [];
+      const node: RequestListener = ({ url = '' }, response) => {
+        received.push(url);
+        response.writeHead(503, { 'retry-after': '7' }).end('{"code":503}');
+      };
+      const [one, other] = [await startNodes(t, node), await startNodes(t, node)];
+      const { url } = await startProxy(t, [...one.ports, ...other.ports]);
+      const counts: number[] = [];
+      for (const path of ['/api/v1/login', '/api/v1/login', '//api/v1/login', '/query', '/query', '/query']) {
+        const answer = await fetch(url + path, { method: 'POST', body: '{}' });
+        assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '7']);
+        assert.equal(await answer.text(), '{"code":503}');
+        counts.push(received.splice(0).length);
+      }
+      assert.deepEqual(counts, [1, 1, 1, 3, 3, 3]);
+    });
+
+    test('answers 503 as JSON when no node can be reached', async (t) => {
+      const { ports, stop } = await startNodes(t, (_received, response) => response.end());
+      const { url } = await startProxy(t, ports);
+      stop();
+      for (let i = 0; i < 3; i++) {
+        const answer = await fetch(`${url}/a`, { method: 'POST', body: '{}' });
+        assert.deepEqual([answer.status, answer.headers.get('retry-after')], [503, '5']);
+        assert.equal(answer.headers.get('content-type'), 'application/json');
+        assert.equal(((await answer.json()) as { code: number }).code, 503);
+      }
+    });
+  });
+}
+
+/** Two servers that are ready and pass every other request to the listener. */
+async function startNodes(t: TestContext, listener: RequestListener): Promise<{ ports: number[]; stop(): void }> {
+  const servers = [1, 2].map(() =>
+    createServer((received, response) => {
+      if (received.url === '/readyz') response.end();
+      else listener(received, response);
+    }).listen(0, '127.0.0.1'),
+  );
+  const stop = () => {
+    for (const server of servers) {
+      server.close();
+      server.closeAllConnections();
+    }
+  };
+  t.after(stop);
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  return { ports: servers.map((server) => (server.address() as AddressInfo).port), stop };
+}
+
+async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../servers/child.ts';
+import { startRedis } from '../servers/redis.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { type Outcome, startLoad } from './keep-alive-load.ts';
+import { startHaproxy, startNginx } from './proxies.ts';
+import { type RunningServer, startServer, tokenOf } from './server.ts';
+
+/** HAProxy checks once a second, and two checks must fail. nginx needs one answer. */
+const NOTICED_MS = 3_000;
+
+const DEMO = { username: 'demo@example.com', password: 'demo' };
+
+test('ten stops of a node out of three, behind nginx and HAProxy, lose no request', async (t) => {
+  const ports = await Promise.all([freePort(), freePort(), freePort()]);
+  const args = ['--demo', '--data', temporaryFolder(t), '--stop-grace-seconds', '1'];
+  const start = (port: number) => startServer(t, [...args, '--port', String(port)]);
+  const nodes: RunningServer[] = [];
+  for (const port of ports) nodes.push(await start(port));
+  const token = await tokenOf(nodes[0]?.url ?? '', DEMO);
+  const proxies = [await startNginx(t, ports), await startHaproxy(t, ports)];
+  const loads = proxies.map(({ url }) => startLoad(t, url, token, 24));
+  for (let i = 0; i < 10; i++) {
+    const at = i % nodes.length;
+    assert.equal(await nodes[at]?.stop('SIGTERM'), 0);
+    nodes[at] = await start(ports[at] ?? 0);
+  }
+  for (const load of loads) {
+    await load.end();
+    assertNoneFailed(load.outcomes);
+  }
+});
+
+test('a node that answers 503 and a node that was killed, behind nginx and HAProxy, are not noticed by clients', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const data = ['--demo', '--data', temporaryFolder(t)];
+  const refusing = ['--redis-url', redis.url, '--limits-when-redis-is-down', 'refuse', '--metrics-port', '0'];
+  const good = await startServer(t, data);
+  const unready = await startServer(t, [...data, ...refusing]);
+  const killed = await startServer(t, data);
+  const token = await tokenOf(good.url, DEMO);
+  const ports = [good, unready, killed].map(({ url }) => Number(new URL(url).port));
+  const proxies = [await startNginx(t, ports), await startHaproxy(t, ports)];
+  const loads = proxies.map(({ url }) => startLoad(t, url, token, 24));
+  await delay(500);
+  await redis.stop('SIGKILL');
+  await delay(NOTICED_MS);
+  const refused = await refusedBy(unready);
+  await killed.stop('SIGKILL');
+  await delay(2_000);
+  for (const load of loads) {
+    await load.end();
+    assertNoneFailed(load.outcomes);
+  }
+  const more = (await refusedBy(unready)) - refused;
+  assert.ok(refused > 0 && more < 20, `${more} more requests went to the node that is not ready`);
+});
+
+/** How many queries this node has answered with 503. */
+async function refusedBy(node: RunningServer): Promise<number> {
+  const metrics = await (await fetch(/^Metrics: (\S+)$/m.exec(node.stdout())?.[1] ?? '')).text();
+  return Number(/^urlwarden_http_requests_total\{.*\/last".*status="503"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+}
+
+function assertNoneFailed(outcomes: readonly Outcome[]): void {
+  const failed = outcomes.filter(({ result }) => result !== 200);
+  assert.deepEqual(failed, [], `of ${outcomes.length} requests`);
+  assert.ok(outcomes.length > 500, `only ${outcomes.length} requests were sent`);
+}
