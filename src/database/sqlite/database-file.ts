@@ -1,9 +1,10 @@
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
 import { type CallTask, createWorkerThread } from '../../threads/worker-thread.ts';
 import { FILE_MODE } from '../data-folder.ts';
 import { type Migration, type Part, pendingMigrations, readMigrations } from '../migrations.ts';
 import { type Database, openReader, type Reader, withWriter } from './database.ts';
+import { damaged } from './faults.ts';
 
 /** The `workerData` of a writer thread. */
 export type WriterData = { part: Part; path: string };
@@ -47,10 +48,26 @@ export function openDatabaseFile<Writes>(part: Part, path: string, writer: URL):
   };
 }
 
+/** A new file has no content until its creator, or another process, has opened it: some milliseconds. */
+const NEW_FILE_MS = 10_000;
+
 /** Creates the file if it is missing, and applies pending migrations. */
 export function prepareDatabaseFile(part: Part, path: string): void {
+  refuseEmptied(path);
   createFile(path);
-  withWriter(path, (db) => migrate(db, part));
+  try {
+    withWriter(path, (db) => migrate(db, part));
+  } catch (error) {
+    if (statSync(path).size === 0) rmSync(path); // later it would look like a file that lost its content
+    throw error;
+  }
+}
+
+/** SQLite takes an empty file for a new database, so a file that lost its content would answer that nothing is known. */
+function refuseEmptied(path: string): void {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file?.size !== 0 || Date.now() - file.mtimeMs < NEW_FILE_MS) return;
+  throw damaged(path, 'it is empty; if the folder is new, delete this file');
 }
 
 /** SQLite would make the file readable by all users. The log and the shared memory get the mode of the file. */
