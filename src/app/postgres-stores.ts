@@ -37,6 +37,8 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
       if (row?.[0] !== 'off') throw new AppError('unavailable', 'PostgreSQL accepts no writes');
     },
 
+    freeBytes: () => null,
+
     async close() {
       await Promise.all([primary, ...replicas].map((database) => database.close()));
     },

@@ -10,6 +10,8 @@ import { openSqliteControl, openSqliteIntelligence } from './sqlite-stores.ts';
 export type Intelligence = UrlStore & {
   /** Throws when the database cannot answer now. */
   ready(): Promise<void>;
+  /** The free space of the disk of a data folder; null for PostgreSQL, and if the file system does not report it. */
+  freeBytes(): number | null;
   close(): Promise<void>;
 };
 

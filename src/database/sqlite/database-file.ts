@@ -4,6 +4,7 @@ import { type CallTask, createWorkerThread } from '../../threads/worker-thread.t
 import { FILE_MODE } from '../data-folder.ts';
 import { type Migration, type Part, pendingMigrations, readMigrations } from '../migrations.ts';
 import { type Database, openReader, type Reader, withWriter } from './database.ts';
+import { freeBytes, isDiskFull } from './disk-space.ts';
 import { damaged } from './faults.ts';
 
 /** The `workerData` of a writer thread. */
@@ -20,6 +21,10 @@ export type DatabaseFile<Writes> = {
   write: CallTask<Writes>;
   /** Throws if the file was moved or replaced: the open file would return data that never changes. */
   checkFile(): void;
+  /** The free space of its disk; null if the file system does not report it. */
+  freeBytes(): number | null;
+  /** Throws `not_ready` if nothing can be written because the disk is full. */
+  checkDisk(): void;
   close(): Promise<void>;
 };
 
@@ -37,6 +42,14 @@ export function openDatabaseFile<Writes>(part: Part, path: string, writer: URL):
       const inode = statSync(path, { throwIfNoEntry: false })?.ino;
       if (inode !== openedInode) {
         throw new AppError('unavailable', `${path} was removed or replaced: restart the server`);
+      }
+    },
+
+    freeBytes: () => freeBytes(path),
+
+    checkDisk() {
+      if (isDiskFull(path)) {
+        throw new AppError('not_ready', 'The disk is full: accounts and counters cannot be written');
       }
     },
 
@@ -85,7 +98,7 @@ export function migrate(db: Database, part: Part): void {
     number integer primary key, name text not null, breaking integer not null, applied_ts integer not null) strict`);
   const known = readMigrations('sqlite', part);
   if (pendingIn(db, known).length === 0) return;
-  db.transaction(() => {
+  db.batch(() => {
     const record = db.prepare('insert into migrations values (?, ?, ?, unixepoch())');
     for (const migration of pendingIn(db, known)) {
       db.exec(migration.sql);

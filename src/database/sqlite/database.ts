@@ -1,6 +1,7 @@
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { AppError } from '../../core/errors.ts';
-import { damaged, explained } from './faults.ts';
+import { isSpaceScarce, requireSpaceForBatch } from './disk-space.ts';
+import { damaged, explained, isSpaceFault } from './faults.ts';
 import { createReadTransaction } from './read-transaction.ts';
 
 export type Params = SQLInputValue[] | [Record<string, SQLInputValue>];
@@ -22,6 +23,8 @@ export type Database = {
   exec(sql: string): void;
   /** Takes the write lock first, so that no statement inside can fail to get it. */
   transaction<T>(work: () => T): T;
+  /** A transaction that may write megabytes. It is refused while the disk has too little space left. */
+  batch<T>(work: () => T): T;
   /** Copies the current state of the whole database to a file, page by page. `onProgress` receives the finished share. */
   copyTo(path: string, onProgress: (share: number) => void): Promise<void>;
   close(): void;
@@ -126,6 +129,8 @@ const NO_HOOKS: StatementHooks = { before() {}, failed() {} };
 
 function databaseOf(db: DatabaseSync, path: string, hooks = NO_HOOKS): Database {
   const exec = (sql: string) => guarded(path, () => db.exec(sql));
+  /** A write found the disk full, and the log could not be truncated then. */
+  let isLogLeft = false;
 
   function transaction<T>(work: () => T): T {
     exec('begin immediate');
@@ -135,6 +140,7 @@ function databaseOf(db: DatabaseSync, path: string, hooks = NO_HOOKS): Database 
       return result;
     } catch (error) {
       endTransaction(db);
+      if (isSpaceFault(error, path)) isLogLeft = !truncateLog(db);
       throw error;
     }
   }
@@ -148,6 +154,13 @@ function databaseOf(db: DatabaseSync, path: string, hooks = NO_HOOKS): Database 
         hooks,
       ),
     transaction,
+    batch(work) {
+      if (isSpaceScarce(path)) {
+        truncateLog(db);
+        requireSpaceForBatch(path);
+      }
+      return transaction(work);
+    },
     async copyTo(to, onProgress) {
       // In a read transaction the copy sees one state. Without it SQLite restarts the copy after each write of another
       // process: with a write every 5 ms it restarted 134 times in a minute and did not end. With it 1 GB took 2 s.
@@ -157,12 +170,15 @@ function databaseOf(db: DatabaseSync, path: string, hooks = NO_HOOKS): Database 
           onProgress(1 - remainingPages / totalPages);
         await backup(db, to, { rate: COPY_PAGES, progress });
       } catch (error) {
-        throw explained(error, path);
+        throw explained(error, isSpaceFault(error, to) ? to : path);
       } finally {
         endTransaction(db);
       }
     },
-    close: () => db.close(),
+    close() {
+      if (isLogLeft) truncateLog(db);
+      db.close();
+    },
   };
 }
 
@@ -171,6 +187,18 @@ function endTransaction(db: DatabaseSync): void {
   try {
     if (db.isTransaction) db.exec('rollback');
   } catch {}
+}
+
+/**
+ * Copies the write-ahead log into the database and gives its space back: SQLite itself keeps the file at its size.
+ * Returns whether that succeeded; a reader or a full disk may prevent it.
+ */
+function truncateLog(db: DatabaseSync): boolean {
+  try {
+    return db.prepare('pragma wal_checkpoint(truncate)').get()?.busy === 0;
+  } catch {
+    return false;
+  }
 }
 
 /** The try blocks are repeated to avoid a closure per call on the hot path. */
