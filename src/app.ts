@@ -130,7 +130,8 @@ export async function openApp(settings: Settings): Promise<App> {
     const check = () => Promise.all([store.ready(), control.version()]);
     const watch = opened(watchDatabase({ check, outages, nowMs: Date.now, every: everyMs }));
     metrics?.watchDatabase(watch.isUp, outages.isDamaged);
-    if (settings.databaseUrl) metrics?.watchPools(() => [...(store.pools?.() ?? []), ...(control.pools?.() ?? [])]);
+    if (settings.databaseUrl === null) metrics?.watchDisk(store.freeBytes);
+    else metrics?.watchPools(() => [...(store.pools?.() ?? []), ...(control.pools?.() ?? [])]);
     let isStopping = false;
     const health = {
       isStopping: () => isStopping,

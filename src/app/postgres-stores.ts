@@ -38,6 +38,8 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
       if (row?.[0] !== 'off') throw new AppError('unavailable', 'PostgreSQL accepts no writes');
     },
 
+    freeBytes: () => null,
+
     pools: () => [
       loadOf('data', connections, primary),
       ...replicas.map((replica, i) => loadOf(`replica ${i + 1}`, connections, replica)),

@@ -21,7 +21,9 @@ export function openSqliteIntelligence(path: string) {
     async ready() {
       check.get();
       file.checkFile();
+      file.checkDisk(); // of `control.db` too, which is in the same folder
     },
+    freeBytes: file.freeBytes,
     close: file.close,
   };
 }

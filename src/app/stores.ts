@@ -19,6 +19,8 @@ export type Intelligence = UrlStore &
   Opened & {
     /** Throws when the database cannot answer now. */
     ready(): Promise<void>;
+    /** The free space of the disk of a data folder; null for PostgreSQL, and if the file system does not report it. */
+    freeBytes(): number | null;
   };
 
 /** The stores of all features in the control database. */

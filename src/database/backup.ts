@@ -53,6 +53,8 @@ async function explained(problem: string, work: () => Promise<void>): Promise<vo
     await work();
   } catch (cause) {
     const isExpected = cause instanceof AppError || (cause instanceof Error && 'syscall' in cause);
-    throw isExpected ? new AppError('unavailable', `${problem}: ${cause.message}`, { cause }) : cause;
+    if (!isExpected) throw cause;
+    const code = cause instanceof AppError ? cause.code : 'unavailable';
+    throw new AppError(code, `${problem}: ${cause.message}`, { cause });
   }
 }

@@ -29,6 +29,8 @@ export type Metrics = {
   countedLocally(): void;
   /** Both are called at every scrape. */
   watchDatabase(isUp: () => boolean, isDamaged: () => boolean): void;
+  /** `freeBytes` is called at every scrape; null if it is unknown. */
+  watchDisk(freeBytes: () => number | null): void;
   /** `loads` is called at every scrape. */
   watchPools(loads: () => PoolLoad[]): void;
   /** `isUp` is called at every scrape. */
@@ -94,6 +96,9 @@ export function createMetrics(): Metrics {
     watchDatabase(isUp, isDamaged) {
       watch('urlwarden_database_up', '1 while the database answers, 0 while it does not', () => Number(isUp()));
       watch('urlwarden_database_damaged', '1 if a part of the database could not be read', () => Number(isDamaged()));
+    },
+    watchDisk(freeBytes) {
+      watch('urlwarden_disk_free_bytes', 'Free space on the disk of the data folder', () => freeBytes() ?? Number.NaN);
     },
     watchPools: (loads) => registerPoolGauges(registry, loads),
     watchRedis: (isUp) => watch('urlwarden_redis_up', '1 while Redis is up, 0 while it is down', () => Number(isUp())),

@@ -39,10 +39,10 @@ export function createWorkerThread<Tasks>(entry: URL, workerData: unknown = null
   function start(): Worker {
     const started = new Worker(entry, { workerData });
     started.on('message', settle);
-    started.on('error', rejectAll);
+    started.on('error', (error) => rejectAll(error, codeOf(error)));
     started.on('exit', () => {
       worker = null;
-      rejectAll(new Error('the worker thread ended'));
+      rejectAll(new Error('the worker thread ended'), 'unavailable');
     });
     return started;
   }
@@ -54,8 +54,8 @@ export function createWorkerThread<Tasks>(entry: URL, workerData: unknown = null
     else call?.reject(toError(response.error, response.code));
   }
 
-  function rejectAll(cause: unknown): void {
-    for (const call of pending.values()) call.reject(toError(cause, 'unavailable'));
+  function rejectAll(cause: unknown, code: ErrorCode): void {
+    for (const call of pending.values()) call.reject(toError(cause, code));
     pending.clear();
   }
 
@@ -76,6 +76,11 @@ export function createWorkerThread<Tasks>(entry: URL, workerData: unknown = null
       await ended;
     },
   };
+}
+
+/** The code of an error that ended a thread, such as an AppError when its database was opened. */
+function codeOf(error: Error & { code?: unknown }): ErrorCode {
+  return error.name === 'AppError' ? (error.code as ErrorCode) : 'unavailable';
 }
 
 function toError(cause: unknown, code: ErrorCode | null): unknown {

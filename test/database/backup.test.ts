@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
 import { backupData, restoreData } from '../../src/database/backup.ts';
 import { ADA, GOLD, key } from '../app/control-records.ts';
+import { damagePages, leafPages } from '../damaged-pages.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { lastOf } from '../urls/answers.ts';
 import { seen } from '../urls/contract/observations.ts';
@@ -141,10 +142,35 @@ test('a failed backup leaves no files', async (t) => {
   await control.close();
   writeFileSync(join(dataDir, 'control.db'), 'damaged'.repeat(100));
   await assert.rejects(backupData({ dataDir, file }), {
-    code: 'unavailable',
-    message: /cannot be written: .*database/,
+    code: 'damaged',
+    message: /cannot be written: .*control\.db is damaged \(file is not a database\)/,
   });
   assert.deepEqual(readdirSync(folder), ['data']);
+});
+
+test('a database with a damaged page is not backed up', async (t) => {
+  const { folder, dataDir, file, store, control } = await openData(t);
+  await Promise.all([store.close(), control.close()]);
+  for (const [name, table] of [
+    ['control.db', 'usage'],
+    ['intelligence.db', 'events'],
+  ] as const) {
+    const path = join(dataDir, name);
+    damagePages(path, leafPages(path).get(table) ?? []);
+    const message = new RegExp(`cannot be written: ${path} is damaged`);
+    await assert.rejects(backupData({ dataDir, file }), { code: 'damaged', message });
+    assert.deepEqual(readdirSync(folder), ['data']);
+  }
+});
+
+test('a damaged backup is not restored', async (t) => {
+  const { folder, dataDir, file } = await openData(t);
+  await backupData({ dataDir, file });
+  damagePages(file, leafPages(file).get('events') ?? []);
+  const restored = join(folder, 'restored');
+  const message = /backup\.db cannot be restored: it is damaged .*: use another backup$/;
+  await assert.rejects(restoreData({ file, dataDir: restored }), { code: 'damaged', message });
+  assert.deepEqual(readdirSync(restored), []);
 });
 
 test('a file that is not a backup is not restored', async (t) => {

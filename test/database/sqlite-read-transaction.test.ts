@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { openReader } from '../../src/database/sqlite/database.ts';
+import { damagePages, leafPages } from '../damaged-pages.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 function opened(t: TestContext) {
@@ -16,7 +17,13 @@ function opened(t: TestContext) {
     writer.close();
   });
   const count = reader.prepare<[number]>('select count(*) from numbers');
-  return { writer, reader, count: () => count.get()?.[0], add: () => writer.exec('insert into numbers values (1)') };
+  return {
+    path,
+    writer,
+    reader,
+    count: () => count.get()?.[0],
+    add: () => writer.exec('insert into numbers values (1)'),
+  };
 }
 
 test('reads in one callback, promises included, see one state', async (t) => {
@@ -62,4 +69,19 @@ test('a statement that fails leaves the reader usable', async (t) => {
   assert.equal(count(), 0);
   await setImmediate();
   assert.equal(count(), 0);
+});
+
+test('after a damaged page the next read begins a new transaction, and the tick does not throw', async (t) => {
+  const { path, writer, reader, count, add } = opened(t);
+  writer.exec('create table others (number integer)');
+  writer.exec('insert into others values (1); pragma wal_checkpoint(truncate)');
+  damagePages(path, leafPages(path).get('others') ?? []);
+  const others = reader.prepare<[number]>('select number from others');
+  assert.equal(count(), 0);
+  assert.throws(() => others.all(), { code: 'damaged' });
+  add();
+  assert.equal(count(), 1);
+  await setImmediate(); // an error in the tick would end the process
+  assert.throws(() => others.all(), { code: 'damaged' });
+  assert.equal(count(), 1);
 });

@@ -97,6 +97,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     payloads: async function* () {},
     search: async function* () {},
     ready: async () => {},
+    freeBytes: () => null,
     close: async () => {},
     ...methods,
   };

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../../src/core/errors.ts';
 import { createWorkerThread, serveTasks, workerEntry } from '../../src/threads/worker-thread.ts';
@@ -54,6 +55,16 @@ test('when a thread dies, its pending calls are rejected as unavailable, and the
   const calls = [thread.call('exit'), thread.call('add', 1, 1)];
   for (const call of calls) await assert.rejects(call, { code: 'unavailable', message: /worker thread ended/ });
   assert.equal(await thread.call('add', 2, 2), 4);
+});
+
+test('an AppError that ends a thread keeps its code, and the next call starts a new thread', async (t) => {
+  const file = join(temporaryFolder(t), 'tasks.ts');
+  writeFileSync(file, `throw new (await import(${JSON.stringify(ERRORS)})).AppError('damaged', 'it is damaged');`);
+  const thread = createWorkerThread<Tasks>(pathToFileURL(file));
+  for (let tries = 0; tries < 2; tries++) {
+    await assert.rejects(thread.call('add', 1, 2), { name: 'AppError', code: 'damaged', message: 'it is damaged' });
+    await setTimeout(50); // the thread ends
+  }
 });
 
 test('close waits for pending calls', async (t) => {

@@ -27,8 +27,8 @@ test('a file is read once while nothing is written, and again after another file
   let reads = 0;
   let version = 1;
   const query = {
-    get: (id?: number) => {
-      if (id === undefined) return [version];
+    get: () => [version],
+    one: (id: number) => {
       reads++;
       return [null, null, null, null, `${id}`, null];
     },
@@ -54,7 +54,7 @@ test('a file is read once while nothing is written, and again after another file
 });
 
 test('each detail of an observation wins, also an empty one; the others are those of the file', () => {
-  const query = { get: () => ['a', 'b', 'c', 1, 'd', 'e'] } as unknown as Statement<never>;
+  const query = { one: () => ['a', 'b', 'c', 1, 'd', 'e'] } as unknown as Statement<never>;
   const files = createFileCache({ prepare: () => query } as unknown as Database);
   const ofFile = JSON.parse(recordJson(1, files.tailOf(1, null)));
   const names = ['mime_type', 'file_type', 'file_ext', 'file_size', 'file_name'];

@@ -75,6 +75,7 @@ async function recordingReads(t: TestContext) {
           const row = query.get(...params);
           return record(row, row === undefined ? 0 : sql.includes('group_concat') ? Number(row[0]) : 1);
         },
+        one: (...params: Params) => record(query.one(...params), 1),
         all(...params: Params) {
           const rows = query.all(...params);
           return record(rows, rows.length);

@@ -6,7 +6,7 @@ import { createTextCache } from '../../src/urls/sqlite/json-cache.ts';
 test('names are JSON, read once each, and again after the cache was full', () => {
   let reads = 0;
   const query = {
-    get: (id: number) => {
+    one: (id: number) => {
       reads++;
       return [`name "${id}"`];
     },

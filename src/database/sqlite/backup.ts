@@ -1,10 +1,12 @@
-import { chmodSync, constants, copyFileSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import { type DataFiles, FILE_MODE } from '../data-folder.ts';
 import { type Part, partOfMigration } from '../migrations.ts';
-import { type Database, openReader, withWriter } from './database.ts';
+import { type Database, findDamage, openReader, withWriter } from './database.ts';
 import { prepareDatabaseFile } from './database-file.ts';
+import { requireSpace } from './disk-space.ts';
+import { damaged } from './faults.ts';
 
 // A backup is one database: the intelligence file copied page by page, plus the small tables of control. Table names must
 // not clash. Only `migrations` is in both files, with numbers that are unique over both. `backup_tables` lists the tables
@@ -14,8 +16,12 @@ import { prepareDatabaseFile } from './database-file.ts';
 export async function backupSqlite(from: DataFiles, to: string, onProgress: (share: number) => void): Promise<void> {
   prepareDatabaseFile('intelligence', from.intelligence);
   prepareDatabaseFile('control', from.control);
+  requireSpace(to, statSync(from.intelligence).size + statSync(from.control).size);
   const source = openReader(from.intelligence);
   await source.copyTo(to, onProgress).finally(() => source.close());
+  // The copy contains damaged pages as they are. A backup of them would replace a good one.
+  requireIntact(to, from.intelligence);
+  requireIntact(from.control, from.control);
   withWriter(to, (db) => {
     attach(db, from.control);
     db.transaction(() => addControl(db));
@@ -24,8 +30,16 @@ export async function backupSqlite(from: DataFiles, to: string, onProgress: (sha
   });
 }
 
+function requireIntact(path: string, origin: string): void {
+  const damage = findDamage(path);
+  if (damage !== null) throw damaged(origin, damage);
+}
+
 /** Fills two empty files from a backup. */
 export function restoreSqlite(from: string, to: DataFiles): void {
+  const damage = findDamage(from);
+  if (damage !== null) throw new AppError('damaged', `it is damaged (${damage}): use another backup`);
+  requireSpace(to.intelligence, statSync(from).size);
   withWriter(to.control, (db) => {
     attach(db, from);
     requireBackup(db);

@@ -1,9 +1,11 @@
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
 import { type CallTask, createWorkerThread } from '../../threads/worker-thread.ts';
 import { FILE_MODE } from '../data-folder.ts';
 import { type Migration, type Part, pendingMigrations, readMigrations } from '../migrations.ts';
 import { type Database, openReader, type Reader, withWriter } from './database.ts';
+import { freeBytes, isDiskFull } from './disk-space.ts';
+import { damaged } from './faults.ts';
 
 /** The `workerData` of a writer thread. */
 export type WriterData = { part: Part; path: string };
@@ -19,6 +21,10 @@ export type DatabaseFile<Writes> = {
   write: CallTask<Writes>;
   /** Throws if the file was moved or replaced: the open file would return data that never changes. */
   checkFile(): void;
+  /** The free space of its disk; null if the file system does not report it. */
+  freeBytes(): number | null;
+  /** Throws `not_ready` if nothing can be written because the disk is full. */
+  checkDisk(): void;
   close(): Promise<void>;
 };
 
@@ -39,6 +45,14 @@ export function openDatabaseFile<Writes>(part: Part, path: string, writer: URL):
       }
     },
 
+    freeBytes: () => freeBytes(path),
+
+    checkDisk() {
+      if (isDiskFull(path)) {
+        throw new AppError('not_ready', 'The disk is full: accounts and counters cannot be written');
+      }
+    },
+
     async close() {
       // The writer closes last: the last connection runs the final checkpoint, which a reader cannot.
       db.close();
@@ -47,10 +61,26 @@ export function openDatabaseFile<Writes>(part: Part, path: string, writer: URL):
   };
 }
 
+/** A new file has no content until its creator, or another process, has opened it: some milliseconds. */
+const NEW_FILE_MS = 10_000;
+
 /** Creates the file if it is missing, and applies pending migrations. */
 export function prepareDatabaseFile(part: Part, path: string): void {
+  refuseEmptied(path);
   createFile(path);
-  withWriter(path, (db) => migrate(db, part));
+  try {
+    withWriter(path, (db) => migrate(db, part));
+  } catch (error) {
+    if (statSync(path).size === 0) rmSync(path); // later it would look like a file that lost its content
+    throw error;
+  }
+}
+
+/** SQLite takes an empty file for a new database, so a file that lost its content would answer that nothing is known. */
+function refuseEmptied(path: string): void {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file?.size !== 0 || Date.now() - file.mtimeMs < NEW_FILE_MS) return;
+  throw damaged(path, 'it is empty; if the folder is new, delete this file');
 }
 
 /** SQLite would make the file readable by all users. The log and the shared memory get the mode of the file. */
@@ -68,7 +98,7 @@ export function migrate(db: Database, part: Part): void {
     number integer primary key, name text not null, breaking integer not null, applied_ts integer not null) strict`);
   const known = readMigrations('sqlite', part);
   if (pendingIn(db, known).length === 0) return;
-  db.transaction(() => {
+  db.batch(() => {
     const record = db.prepare('insert into migrations values (?, ?, ?, unixepoch())');
     for (const migration of pendingIn(db, known)) {
       db.exec(migration.sql);

@@ -1,5 +1,7 @@
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { AppError } from '../../core/errors.ts';
+import { isSpaceScarce, requireSpaceForBatch } from './disk-space.ts';
+import { damaged, explained, isSpaceFault } from './faults.ts';
 import { createReadTransaction } from './read-transaction.ts';
 
 export type Params = SQLInputValue[] | [Record<string, SQLInputValue>];
@@ -7,6 +9,8 @@ export type Params = SQLInputValue[] | [Record<string, SQLInputValue>];
 /** A prepared statement that returns rows as arrays, at half the cost of objects. */
 export type Statement<Row extends unknown[]> = {
   get(...params: Params): Row | undefined;
+  /** For a row that another row refers to: without it the database is damaged. */
+  one(...params: Params): Row;
   all(...params: Params): Row[];
   /** Returns the number of changed rows. */
   run(...params: Params): number;
@@ -19,6 +23,8 @@ export type Database = {
   exec(sql: string): void;
   /** Takes the write lock first, so that no statement inside can fail to get it. */
   transaction<T>(work: () => T): T;
+  /** A transaction that may write megabytes. It is refused while the disk has too little space left. */
+  batch<T>(work: () => T): T;
   /** Copies the current state of the whole database to a file, page by page. `onProgress` receives the finished share. */
   copyTo(path: string, onProgress: (share: number) => void): Promise<void>;
   close(): void;
@@ -43,7 +49,7 @@ const MAPPED_BYTES = 2 ** 31 - 2 ** 16;
 const COPY_PAGES = 2_000;
 
 export function openWriter(path: string): Database {
-  const database = databaseOf(connect(path, false));
+  const database = databaseOf(connect(path, false), path);
   // NORMAL: a killed process loses nothing. A power failure may lose the newest transactions but never corrupts the file.
   database.exec('pragma journal_mode = wal; pragma synchronous = normal');
   return database;
@@ -61,8 +67,8 @@ export function withWriter(path: string, work: (db: Database) => void): void {
 
 export function openReader(path: string): Reader {
   const db = connect(path, true);
-  const { begin, end } = createReadTransaction(db);
-  const database = databaseOf(db, begin);
+  const { begin, end, abandon } = createReadTransaction(db);
+  const database = databaseOf(db, path, { before: begin, failed: abandon });
   database.exec(`pragma mmap_size = ${MAPPED_BYTES}`);
   return {
     ...database,
@@ -76,7 +82,7 @@ export function openReader(path: string): Reader {
 
 /** For reading while no other process can open the database; null if another process has it open. */
 export function openExclusive(path: string): Database | null {
-  const database = databaseOf(connect(path, false, 0));
+  const database = databaseOf(connect(path, false, 0), path);
   try {
     // Before the first read, so that the log is locked too (https://www.sqlite.org/wal.html, "without shared memory").
     database.exec('pragma locking_mode = exclusive; begin immediate; commit');
@@ -90,35 +96,70 @@ export function openExclusive(path: string): Database | null {
 
 /** For reading the current state while others write. The log is not checkpointed until the snapshot is closed. */
 export function openSnapshot(path: string): Database {
-  const database = databaseOf(connect(path, true));
+  const database = databaseOf(connect(path, true), path);
   database.exec('begin; select count(*) from sqlite_schema');
   return database;
 }
 
-function connect(path: string, readOnly: boolean, timeout = WRITE_WAIT_MS): DatabaseSync {
-  return guarded(() => new DatabaseSync(path, { readOnly, timeout }));
+/**
+ * The first fault in the pages of a database; null if there is none. It reads everything, except whether indexes match
+ * their tables: 2.3 s for 1 GB.
+ */
+export function findDamage(path: string): string | null {
+  const database = openReader(path);
+  try {
+    const [fault] = database.prepare<[string]>('pragma quick_check(1)').one();
+    return fault === 'ok' ? null : (fault.split('\n').at(-1) ?? fault);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'damaged') return (error.cause as Error).message;
+    throw error;
+  } finally {
+    database.close();
+  }
 }
 
-/** `before` is called before each execution of a prepared statement. */
-function databaseOf(db: DatabaseSync, before: () => void = () => {}): Database {
-  const exec = (sql: string) => guarded(() => db.exec(sql));
+function connect(path: string, readOnly: boolean, timeout = WRITE_WAIT_MS): DatabaseSync {
+  return guarded(path, () => new DatabaseSync(path, { readOnly, timeout }));
+}
+
+/** `before` is called before each execution of a prepared statement, `failed` after one that threw. */
+type StatementHooks = { before(): void; failed(): void };
+
+const NO_HOOKS: StatementHooks = { before() {}, failed() {} };
+
+function databaseOf(db: DatabaseSync, path: string, hooks = NO_HOOKS): Database {
+  const exec = (sql: string) => guarded(path, () => db.exec(sql));
+  /** A write found the disk full, and the log could not be truncated then. */
+  let isLogLeft = false;
+
+  function transaction<T>(work: () => T): T {
+    exec('begin immediate');
+    try {
+      const result = work();
+      exec('commit');
+      return result;
+    } catch (error) {
+      endTransaction(db);
+      if (isSpaceFault(error, path)) isLogLeft = !truncateLog(db);
+      throw error;
+    }
+  }
+
   return {
     exec,
     prepare: <Row extends unknown[]>(sql: string) =>
       statementOf<Row>(
-        guarded(() => db.prepare(sql)),
-        before,
+        guarded(path, () => db.prepare(sql)),
+        path,
+        hooks,
       ),
-    transaction(work) {
-      exec('begin immediate');
-      try {
-        const result = work();
-        exec('commit');
-        return result;
-      } catch (error) {
-        if (db.isTransaction) exec('rollback');
-        throw error;
+    transaction,
+    batch(work) {
+      if (isSpaceScarce(path)) {
+        truncateLog(db);
+        requireSpaceForBatch(path);
       }
+      return transaction(work);
     },
     async copyTo(to, onProgress) {
       // In a read transaction the copy sees one state. Without it SQLite restarts the copy after each write of another
@@ -129,34 +170,73 @@ function databaseOf(db: DatabaseSync, before: () => void = () => {}): Database {
           onProgress(1 - remainingPages / totalPages);
         await backup(db, to, { rate: COPY_PAGES, progress });
       } catch (error) {
-        throw explained(error);
+        throw explained(error, isSpaceFault(error, to) ? to : path);
       } finally {
-        exec('rollback');
+        endTransaction(db);
       }
     },
-    close: () => db.close(),
+    close() {
+      if (isLogLeft) truncateLog(db);
+      db.close();
+    },
   };
 }
 
+/** An error here would hide the one that is being handled. The transaction is over in any case. */
+function endTransaction(db: DatabaseSync): void {
+  try {
+    if (db.isTransaction) db.exec('rollback');
+  } catch {}
+}
+
+/**
+ * Copies the write-ahead log into the database and gives its space back: SQLite itself keeps the file at its size.
+ * Returns whether that succeeded; a reader or a full disk may prevent it.
+ */
+function truncateLog(db: DatabaseSync): boolean {
+  try {
+    return db.prepare('pragma wal_checkpoint(truncate)').get()?.busy === 0;
+  } catch {
+    return false;
+  }
+}
+
 /** The try blocks are repeated to avoid a closure per call on the hot path. */
-function statementOf<Row extends unknown[]>(statement: StatementSync, before: () => void): Statement<Row> {
+function statementOf<Row extends unknown[]>(
+  statement: StatementSync,
+  path: string,
+  { before, failed }: StatementHooks,
+): Statement<Row> {
   statement.setReturnArrays(true);
+
+  function toThrow(error: unknown): unknown {
+    failed();
+    return explained(error, path);
+  }
+
   // The driver's types are objects even after setReturnArrays.
+  function get(...params: Params): Row | undefined {
+    try {
+      before();
+      return statement.get(...(params as SQLInputValue[])) as unknown as Row | undefined;
+    } catch (error) {
+      throw toThrow(error);
+    }
+  }
+
   return {
-    get(...params) {
-      try {
-        before();
-        return statement.get(...(params as SQLInputValue[])) as unknown as Row | undefined;
-      } catch (error) {
-        throw explained(error);
-      }
+    get,
+    one(...params) {
+      const row = get(...params);
+      if (row === undefined) throw damaged(path, `no row for ${statement.sourceSQL}`);
+      return row;
     },
     all(...params) {
       try {
         before();
         return statement.all(...(params as SQLInputValue[])) as unknown as Row[];
       } catch (error) {
-        throw explained(error);
+        throw toThrow(error);
       }
     },
     run(...params) {
@@ -164,7 +244,7 @@ function statementOf<Row extends unknown[]>(statement: StatementSync, before: ()
         before();
         return Number(statement.run(...(params as SQLInputValue[])).changes);
       } catch (error) {
-        throw explained(error);
+        throw toThrow(error);
       }
     },
     insert(...params) {
@@ -172,29 +252,16 @@ function statementOf<Row extends unknown[]>(statement: StatementSync, before: ()
         before();
         return Number(statement.run(...(params as SQLInputValue[])).lastInsertRowid);
       } catch (error) {
-        throw explained(error);
+        throw toThrow(error);
       }
     },
   };
 }
 
-function guarded<T>(work: () => T): T {
+function guarded<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw explained(error);
+    throw explained(error, path);
   }
-}
-
-/**
- * Primary result codes (https://www.sqlite.org/rescode.html) of problems with the file, the disk or other processes:
- * PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOLFS, AUTH, NOTADB.
- * All other codes are bugs.
- */
-const UNAVAILABLE_CODES = new Set([3, 5, 6, 7, 8, 10, 11, 13, 14, 15, 22, 23, 26]);
-
-function explained(error: unknown): unknown {
-  const errcode = (error as { errcode?: number }).errcode;
-  if (errcode === undefined || !UNAVAILABLE_CODES.has(errcode & 0xff)) return error;
-  return new AppError('unavailable', `The database is unavailable: ${(error as Error).message}`, { cause: error });
 }

@@ -9,19 +9,34 @@ import type { DatabaseSync } from 'node:sqlite';
 type ReadTransaction = {
   /** Called before every statement. */
   begin(): void;
-  /** The next statement sees all writes up to now. */
+  /** The next statement sees all writes up to now. Never throws: it is called in a tick, where nobody could catch it. */
   end(): void;
+  /** To be called after a statement failed: SQLite refuses to commit after it has met a damaged page. */
+  abandon(): void;
 };
 
 export function createReadTransaction(db: DatabaseSync): ReadTransaction {
   const begin = db.prepare('begin');
   const commit = db.prepare('commit');
+  const rollback = db.prepare('rollback');
   let isOpen = false;
 
   function end(): void {
     if (!isOpen) return;
     isOpen = false;
-    if (db.isTransaction) commit.run(); // a disk error may have ended it
+    try {
+      if (db.isTransaction) commit.run(); // a disk error may have ended it
+    } catch {
+      abandon();
+    }
+  }
+
+  /** Nothing was written, so an error has no effect. The transaction is over in any case. */
+  function abandon(): void {
+    isOpen = false;
+    try {
+      if (db.isTransaction) rollback.run();
+    } catch {}
   }
 
   return {
@@ -32,5 +47,6 @@ export function createReadTransaction(db: DatabaseSync): ReadTransaction {
       process.nextTick(end);
     },
     end,
+    abandon,
   };
 }

@@ -82,7 +82,7 @@ export function createImportWrites(db: Database) {
     },
 
     addRejects(id: number, rejects: readonly Reject[]): void {
-      db.transaction(() => {
+      db.batch(() => {
         for (const { line, reason, text } of rejects) addReject.run({ id, line, reason, text });
       });
     },

@@ -18,7 +18,7 @@ export function createDictionaries(db: Database) {
     /** Every transaction that may add texts must use this one. */
     transaction<T>(work: () => T): T {
       try {
-        return db.transaction(work);
+        return db.batch(work);
       } catch (error) {
         for (const dictionary of [hosts, reporters, removals, families]) dictionary.clearCache();
         throw error;

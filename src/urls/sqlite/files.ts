@@ -95,7 +95,7 @@ export function createBackfillFamilies(db: Database) {
       let after: PayloadPlace | null = [-1, 0, null];
       while (after !== null) {
         const from: PayloadPlace = after;
-        after = db.transaction(() => backfillChunk(fileId, familyId, from));
+        after = db.batch(() => backfillChunk(fileId, familyId, from));
       }
     }
   };

@@ -15,7 +15,7 @@ export function createTextCache(db: Database, table: string, column: string): Te
   return (id) => {
     const cached = names.get(id);
     if (cached !== undefined) return cached;
-    const name = toJson((find.get(id) as [string])[0]);
+    const name = toJson(find.one(id)[0]);
     if (names.size >= MAX_TEXTS) names.clear();
     names.set(id, name);
     return name;
@@ -99,7 +99,7 @@ export function createFileCache(db: Database): FileCache {
   let readVersion: number | undefined;
 
   function ownTailOf(id: number, familyId: number | null, own: DetailColumns): PayloadTail {
-    const [mimeType, fileType, fileExt, fileSize, fileName, sha256] = file.get(id) as FileRow;
+    const [mimeType, fileType, fileExt, fileSize, fileName, sha256] = file.one(id);
     const details = {
       mimeType: own[0] ?? mimeType,
       fileType: own[1] ?? fileType,

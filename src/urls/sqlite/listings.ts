@@ -97,12 +97,12 @@ export function createFinishListing(db: Database, dictionaries: Dictionaries) {
 
   /** Stores that a listing does not have the URL; returns whether the URL went offline. */
   function takeOffline(urlId: number, feedId: number): boolean {
-    const [before, hostId, url] = findUrl.get(urlId) as UrlRow;
+    const [before, hostId, url] = findUrl.one(urlId);
     const change = listed.markMissing(urlId, feedId);
     if (change === null) return false;
     applyStatus(urlId, hostId, [], change);
     if (change.after !== null) applyHostAddress(urlId, change.after.ts, url);
-    return isOnline(before) && !isOnline(findUrl.get(urlId)?.[0] ?? null);
+    return isOnline(before) && !isOnline(findUrl.one(urlId)[0]);
   }
 
   /** Returns the last id of the chunk; null when the listing is finished. */

@@ -156,7 +156,7 @@ function createReadHistory(db: Database): (url: string, limit: number) => Json |
   /** Newest first. The index orders payloads of one time by file id; few URLs have any. */
   function inOrder(rows: HistoryPayloadRow[]): HistoryPayloadRow[] {
     if (!hasEqualTimes(rows)) return rows;
-    const keys = new Map(rows.map(([, fileId]) => [fileId, (fileKey.get(fileId) as [Uint8Array])[0]]));
+    const keys = new Map(rows.map(([, fileId]) => [fileId, fileKey.one(fileId)[0]]));
     const servedFile = ([ts, fileId]: HistoryPayloadRow) => ({ ts, key: keys.get(fileId) as Uint8Array });
     return rows.sort((a, b) => comparePayloads(servedFile(b), servedFile(a)));
   }

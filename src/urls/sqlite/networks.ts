@@ -33,7 +33,7 @@ export function createSetNetworks(db: Database) {
     const places = networks.flatMap(({ ip, asn }) => buckets.map(([bucket]) => ({ ip, asn, bucket })));
     let changed = 0;
     for (let at = 0; at < places.length; ) {
-      changed += db.transaction(() => {
+      changed += db.batch(() => {
         let inChunk = 0;
         for (let updates = 0; updates < CHUNK_ROWS && inChunk < CHUNK_ROWS; updates++) {
           const place = places[at];
