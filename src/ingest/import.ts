@@ -2,6 +2,7 @@ import { AppError } from '../core/errors.ts';
 import type { UrlStore } from '../urls/store.ts';
 import { type Batch, createBatcher, type LookupAsn } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
+import { startRecorder } from './import-record.ts';
 import type { Format, InputLimits, Source } from './sources/format.ts';
 import { addCounts, type ImportCounts, type ImportOutcome, type ImportStore, NO_COUNTS, type Reject } from './store.ts';
 
@@ -45,6 +46,7 @@ export type ImportOptions = {
   onProgress?: (progress: ImportProgress) => void;
   /** Stops the import after the current batch. */
   signal?: AbortSignal;
+  heartbeatMs?: number;
 };
 
 /** Measured with URLhaus rows: docs/ARCHITECTURE.md, "An import". */
@@ -67,12 +69,15 @@ type ImportRun = { id: number | null; startedMs: number; counts: ImportCounts; f
  */
 export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const run = await startRun(options);
+  const recorder = startRunRecorder(options, run);
   try {
     const end = await importAll(options, run);
+    await recorder?.close();
     await finishRun(options, run, end.outcome, end.error);
     const { id, counts, firstRejects, startedMs } = run;
     return { ...counts, id, ...end, firstRejects, seconds: secondsSince(startedMs) };
   } catch (error) {
+    await recorder?.close();
     // If the store is down, this write fails too. The caller gets the first error.
     await finishRun(options, run, 'failed', (error as Error).message).catch(() => {});
     throw error;
@@ -83,6 +88,10 @@ async function startRun({ into, format, feed, source, nowTs }: ImportOptions): P
   const start = { format: format.name, feed, source: source.name, startedTs: nowTs() };
   const id = into === null ? null : await into.control.importStarted(start);
   return { id, startedMs: performance.now(), counts: { ...NO_COUNTS }, firstRejects: [] };
+}
+
+function startRunRecorder({ into, nowTs, heartbeatMs }: ImportOptions, { id, counts }: ImportRun) {
+  return into === null || id === null ? null : startRecorder({ control: into.control, id, counts, nowTs, heartbeatMs });
 }
 
 async function finishRun({ into, nowTs }: ImportOptions, run: ImportRun, outcome: ImportOutcome, error: string | null) {
@@ -138,8 +147,9 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
 
 async function write({ into }: ImportOptions, run: ImportRun, { observations, files, rejects }: Batch): Promise<void> {
   if (into === null || run.id === null) return;
-  const room = Math.max(0, REJECTS_KEPT - (run.counts.rejected - rejects.length));
-  if (rejects.length > 0 && room > 0) await into.control.addRejects(run.id, rejects.slice(0, room));
+  const earlier = run.counts.rejected - rejects.length;
+  const kept = rejects.slice(0, Math.max(0, REJECTS_KEPT - earlier));
+  if (kept.length > 0) await into.control.addRejects(run.id, earlier, kept);
   if (observations.length > 0) addCounts(run.counts, await into.store.apply(observations));
   if (files.length > 0) addCounts(run.counts, { filesChanged: await into.store.applyFiles(files) });
 }

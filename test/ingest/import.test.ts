@@ -45,7 +45,7 @@ suite('an import', () => {
     const [, record] = await control.imports({ limit: 10 });
     const { id, outcome, error, listingTs, ...counts } = summary;
     const start = { format: 'urlhaus-csv', feed: 'feed', source: 'text', startedTs: NOW_TS };
-    assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error });
+    assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error, heartbeatTs: null });
     assert.deepEqual(firstRejects, await rejectsOf({ control }, 1));
   });
 
@@ -218,6 +218,19 @@ suite('an import', () => {
     const run = world.run({ format: fakeFormat(() => pages(manyRows(BATCH_SIZE * 4), 500)), source: NO_SOURCE, into });
     await assert.rejects(run, { message: 'disk full' });
     assert.equal((await world.control.imports({ limit: 1 }))[0]?.error, 'disk full');
+  });
+
+  test('records its counts while it runs', async (t) => {
+    const { run, control } = await importWorld(t);
+    async function* slow() {
+      yield manyRows(BATCH_SIZE);
+      while ((await control.import(1))?.counts.urlsAdded !== BATCH_SIZE)
+        await new Promise((next) => setTimeout(next, 5));
+      const { outcome, heartbeatTs } = (await control.import(1)) ?? {};
+      assert.deepEqual([outcome, heartbeatTs], [null, NOW_TS]);
+    }
+    await run({ format: fakeFormat(slow), source: NO_SOURCE, heartbeatMs: 10 });
+    assert.equal((await control.import(1))?.outcome, 'done');
   });
 
   test('reports its progress', async (t) => {
