@@ -35,6 +35,7 @@ suite('an import', () => {
       filesChanged: 0,
       rejected: 1,
       wentOffline: 0,
+      repeatedWrites: 0,
     });
     assert.ok(seconds > 0);
     assert.equal((await lastOf(store, 'http://b.example/b'))?.status?.status, 'offline');
@@ -43,9 +44,9 @@ suite('an import', () => {
     assert.deepEqual([urlsAdded, eventsChanged, resolutionsChanged], [0, 0, 0]);
 
     const [, record] = await control.imports({ limit: 10 });
-    const { id, outcome, error, listingTs, ...counts } = summary;
+    const { id, outcome, error, listingTs, repeatedWrites, ...counts } = summary;
     const start = { format: 'urlhaus-csv', feed: 'feed', source: 'text', startedTs: NOW_TS };
-    assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error, heartbeatTs: null });
+    assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error, heartbeatTs: NOW_TS });
     assert.deepEqual(firstRejects, await rejectsOf({ control }, 1));
   });
 
