@@ -1,4 +1,5 @@
 import type { ImportProgress } from '../ingest/import.ts';
+import type { Waiting } from '../ingest/retry.ts';
 
 /** Between two updates of the bar. */
 const REDRAW_MS = 100;
@@ -18,18 +19,28 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
   const isTerminal = output.isTTY === true;
   let shownMs = isTerminal ? Number.NEGATIVE_INFINITY : nowMs();
   let isDrawn = false;
+  let isWaiting = false;
+
+  const isTooSoon = () => nowMs() - shownMs < (isTerminal ? REDRAW_MS : LINE_MS);
+
+  function write(line: string): void {
+    shownMs = nowMs();
+    isDrawn = isTerminal;
+    output.write(isTerminal ? CLEAR_LINE + line.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1) : `${line}\n`);
+  }
 
   return {
     show(progress: ImportProgress): void {
-      if (nowMs() - shownMs < (isTerminal ? REDRAW_MS : LINE_MS)) return;
-      shownMs = nowMs();
-      isDrawn = isTerminal;
-      if (!isTerminal) {
-        output.write(`${progressText(progress)}\n`);
-        return;
-      }
-      const line = `${bar(progress)}${progressText(progress)}`;
-      output.write(CLEAR_LINE + line.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1));
+      if (isTooSoon()) return;
+      isWaiting = false;
+      write(`${isTerminal ? bar(progress) : ''}${progressText(progress)}`);
+    },
+
+    /** The first line of a wait is shown at once. */
+    showWaiting({ reason, seconds }: Waiting): void {
+      if (isWaiting && isTooSoon()) return;
+      isWaiting = true;
+      write(`Waiting for the database, ${clock(seconds)}. ${reason}`);
     },
 
     /** Removes the bar, so that the next output starts at the beginning of a line. */

@@ -18,11 +18,19 @@ export type ErrorCode =
   | 'damaged'
   | 'unavailable';
 
-type AppErrorOptions = { cause?: unknown; retryAfterSeconds?: number; challenge?: string; limit?: string };
+type AppErrorOptions = {
+  cause?: unknown;
+  isTransient?: boolean;
+  retryAfterSeconds?: number;
+  challenge?: string;
+  limit?: string;
+};
 
 /** A refusal whose message may be shown to the client. Every other thrown error is a bug. */
 export class AppError extends Error {
   readonly code: ErrorCode;
+  /** With `unavailable`: the same call may succeed soon, for example after a failover. Not so for a full disk. */
+  readonly isTransient: boolean;
   readonly retryAfterSeconds: number | undefined;
   /** With `unauthorized`: the value of the `WWW-Authenticate` header. */
   readonly challenge: string | undefined;
@@ -38,6 +46,7 @@ export class AppError extends Error {
     Error.stackTraceLimit = limit;
     this.name = 'AppError';
     this.code = code;
+    this.isTransient = options.isTransient ?? false;
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.challenge = options.challenge;
     this.limit = options.limit;

@@ -1,11 +1,12 @@
 import type { Observation } from '../core/observation.ts';
-import type { Listing, UrlStore } from '../urls/store.ts';
+import type { Listing } from '../urls/store.ts';
 import { type Batch, type ListedUrl, timeFault } from './batch.ts';
+import type { ImportStores } from './retry.ts';
 import { openUnnamedFile } from './sources/temporary-file.ts';
 import { addCounts, type ImportCounts, type ImportOutcome } from './store.ts';
 
 type CompleteListingOptions = {
-  into: { store: UrlStore } | null;
+  into: Pick<ImportStores, 'store'> | null;
   feed: string;
   nowTs: () => number;
   asOfTs?: number | null;
@@ -28,6 +29,8 @@ export type CompleteListing = {
   finish(counts: ImportCounts): Promise<ImportEndState>;
   close(): Promise<void>;
 };
+
+type ListingStore = ImportStores['store'];
 
 /** Above this share a truncated listing is more likely than a real change. */
 const OFFLINE_SHARE_MAX = 0.5;
@@ -53,7 +56,7 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
     return { outcome: 'refused', error: `${reason}${effect} ${hint}`, listingTs: null };
   }
 
-  async function markAllListed(store: UrlStore, listing: Listing, counts: ImportCounts): Promise<void> {
+  async function markAllListed(store: ListingStore, listing: Listing, counts: ImportCounts): Promise<void> {
     for await (const urls of listedUrls.read(PAGE_SIZE)) {
       if (signal?.aborted) return;
       const observations = urls.map((url) => toListedObservation(url, listing.ts));
@@ -61,7 +64,7 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
     }
   }
 
-  async function apply(store: UrlStore, listing: Listing, counts: ImportCounts): Promise<ImportEndState> {
+  async function apply(store: ListingStore, listing: Listing, counts: ImportCounts): Promise<ImportEndState> {
     await markAllListed(store, listing, counts);
     if (signal?.aborted) return { outcome: 'stopped', error: null, listingTs: null };
     const { online, goingOffline } = await store.listingEffect(listing);

@@ -1,9 +1,11 @@
 import { AppError } from '../core/errors.ts';
-import type { UrlStore } from '../urls/store.ts';
 import { type Batch, createBatcher, type LookupAsn } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
+import { startRecorder } from './import-record.ts';
+import { createRetry, type ImportStores, type RetryOptions, withRetries } from './retry.ts';
 import type { Format, InputLimits, Source } from './sources/format.ts';
-import { addCounts, type ImportCounts, type ImportOutcome, type ImportStore, NO_COUNTS, type Reject } from './store.ts';
+import { addCounts, type ImportCounts, type ImportOutcome, NO_COUNTS, type Reject } from './store.ts';
+import { untilAborted } from './until-aborted.ts';
 
 /** What an import did. */
 export type ImportReport = ImportCounts &
@@ -12,6 +14,11 @@ export type ImportReport = ImportCounts &
     id: number | null;
     /** The first few, shown in the report. */
     firstRejects: Reject[];
+    /**
+     * Writes that failed because the database was away, and were repeated. If such a write had been stored and only its
+     * answer was lost, its changes are missing from the counts.
+     */
+    repeatedWrites: number;
     seconds: number;
   };
 
@@ -23,11 +30,11 @@ export type ImportProgress = {
   seconds: number;
 };
 
-export type ImportOptions = {
+export type ImportOptions = Pick<RetryOptions, 'onWaiting' | 'retryForMs' | 'pauseMs'> & {
   format: Format;
   source: Source;
   /** null for a dry run, which reads and checks everything and writes nothing. */
-  into: { store: UrlStore; control: ImportStore } | null;
+  into: ImportStores | null;
   /** The feed that the data belongs to. A complete listing is compared with earlier listings of the same feed. */
   feed: string;
   limits: InputLimits;
@@ -43,8 +50,9 @@ export type ImportOptions = {
   /** Looks up the AS number of an address that has none in the source. */
   lookupAsn?: LookupAsn;
   onProgress?: (progress: ImportProgress) => void;
-  /** Stops the import after the current batch. */
+  /** Stops the import after the current batch, and ends a wait for the database at once. */
   signal?: AbortSignal;
+  heartbeatMs?: number;
 };
 
 /** Measured with URLhaus rows: docs/ARCHITECTURE.md, "An import". */
@@ -63,18 +71,25 @@ type ImportRun = { id: number | null; startedMs: number; counts: ImportCounts; f
 /**
  * Reads a source to its end and applies it batch by batch, so that memory does not grow with its size. An interrupted
  * import can be repeated: applying the same rows twice changes nothing, and a listing takes effect at the very end.
- * Throws an AppError if the source cannot be read or the store is unavailable; batches already applied stay applied.
+ * Throws an AppError if the source cannot be read, or if the store is unavailable for longer than a failover takes;
+ * batches already applied stay applied.
  */
-export async function runImport(options: ImportOptions): Promise<ImportReport> {
-  const run = await startRun(options);
+export async function runImport(given: ImportOptions): Promise<ImportReport> {
+  const run = await startRun(given);
+  const recorder = startRunRecorder(given, run);
+  const retry = createRetry({ ...given, check: recorder?.record });
+  const options = { ...given, into: recorder && given.into && withRetries(given.into, retry, recorder) };
   try {
     const end = await importAll(options, run);
+    await recorder?.close();
     await finishRun(options, run, end.outcome, end.error);
     const { id, counts, firstRejects, startedMs } = run;
-    return { ...counts, id, ...end, firstRejects, seconds: secondsSince(startedMs) };
+    const repeatedWrites = retry.repeated();
+    return { ...counts, id, ...end, firstRejects, repeatedWrites, seconds: secondsSince(startedMs) };
   } catch (error) {
-    // If the store is down, this write fails too. The caller gets the first error.
-    await finishRun(options, run, 'failed', (error as Error).message).catch(() => {});
+    await recorder?.close();
+    // Without retries: if the store is down, this write fails too. The caller gets the first error.
+    await finishRun(given, run, 'failed', (error as Error).message).catch(() => {});
     throw error;
   }
 }
@@ -83,6 +98,10 @@ async function startRun({ into, format, feed, source, nowTs }: ImportOptions): P
   const start = { format: format.name, feed, source: source.name, startedTs: nowTs() };
   const id = into === null ? null : await into.control.importStarted(start);
   return { id, startedMs: performance.now(), counts: { ...NO_COUNTS }, firstRejects: [] };
+}
+
+function startRunRecorder({ into, nowTs, heartbeatMs }: ImportOptions, { id, counts }: ImportRun) {
+  return into === null || id === null ? null : startRecorder({ control: into.control, id, counts, nowTs, heartbeatMs });
 }
 
 async function finishRun({ into, nowTs }: ImportOptions, run: ImportRun, outcome: ImportOutcome, error: string | null) {
@@ -138,8 +157,9 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
 
 async function write({ into }: ImportOptions, run: ImportRun, { observations, files, rejects }: Batch): Promise<void> {
   if (into === null || run.id === null) return;
-  const room = Math.max(0, REJECTS_KEPT - (run.counts.rejected - rejects.length));
-  if (rejects.length > 0 && room > 0) await into.control.addRejects(run.id, rejects.slice(0, room));
+  const earlier = run.counts.rejected - rejects.length;
+  const kept = rejects.slice(0, Math.max(0, REJECTS_KEPT - earlier));
+  if (kept.length > 0) await into.control.addRejects(run.id, earlier, kept);
   if (observations.length > 0) addCounts(run.counts, await into.store.apply(observations));
   if (files.length > 0) addCounts(run.counts, { filesChanged: await into.store.applyFiles(files) });
 }
@@ -179,35 +199,4 @@ function createConcurrencyLimit(limit: number) {
       for (const result of settled) if (result.status === 'rejected') throw result.reason;
     },
   };
-}
-
-const ABORTED = Symbol('aborted');
-
-/** Yields from `source` until the signal aborts, even while `source` is still waiting for its next value. */
-async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
-  if (signal === undefined) return yield* source;
-  const iterator = source[Symbol.asyncIterator]();
-  let isWaiting = false;
-  try {
-    while (!signal.aborted) {
-      isWaiting = true;
-      const next = await orAborted(iterator.next(), signal);
-      if (next === ABORTED) return;
-      isWaiting = false;
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    // return() of a generator that is waiting would block until its source delivers.
-    if (!isWaiting) await iterator.return?.();
-  }
-}
-
-/** Not Promise.race: with a long-lived signal each race would keep its result in memory. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof ABORTED> {
-  const { promise, resolve, reject } = Promise.withResolvers<T | typeof ABORTED>();
-  const onAbort = () => resolve(ABORTED);
-  signal.addEventListener('abort', onAbort, { once: true });
-  work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  return promise;
 }

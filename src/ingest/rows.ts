@@ -83,13 +83,14 @@ export type ImportRow = [
   outcome: ImportOutcome | null,
   counts: string,
   error: string | null,
+  heartbeatTs: number | null,
 ];
 
-export const IMPORT_COLUMNS = 'id, format, feed, source, started_ts, finished_ts, outcome, counts, error';
+export const IMPORT_COLUMNS = 'id, format, feed, source, started_ts, finished_ts, outcome, counts, error, heartbeat_ts';
 
 export function toImport(row: ImportRow): ImportRecord {
-  const [id, format, feed, source, startedTs, finishedTs, outcome, counts, error] = row;
-  return { id, format, feed, source, startedTs, finishedTs, outcome, counts: JSON.parse(counts), error };
+  const [id, format, feed, source, startedTs, finishedTs, outcome, counts, error, heartbeatTs] = row;
+  return { id, format, feed, source, startedTs, finishedTs, outcome, counts: JSON.parse(counts), error, heartbeatTs };
 }
 
 export type RejectRow = [number: number, line: number, reason: string, text: string];

@@ -54,11 +54,13 @@ export const NO_COUNTS: Readonly<ImportCounts> = {
 
 /**
  * `refused`: the rows were applied, but the complete listing took no URL offline. `stopped`: by the user.
- * An import without an outcome is still running, or its process was killed.
+ * An import without an outcome is still running, or its process is gone (`import-state.ts`).
  */
 export type ImportOutcome = 'done' | 'refused' | 'stopped' | 'failed';
 
 export type ImportStart = { format: string; feed: string; source: string; startedTs: number };
+/** `writes`: how many writes of the import were confirmed. `recordedWrites`: how many of them an earlier call has recorded. */
+export type ImportHeartbeat = { heartbeatTs: number; counts: ImportCounts; writes: number; recordedWrites: number };
 export type ImportEnd = { finishedTs: number; outcome: ImportOutcome; counts: ImportCounts; error: string | null };
 
 /** A stored import. `source` is the file or URL that the user gave. */
@@ -68,6 +70,8 @@ export type ImportRecord = ImportStart & {
   outcome: ImportOutcome | null;
   counts: ImportCounts;
   error: string | null;
+  /** When the running import last recorded its counts. */
+  heartbeatTs: number | null;
 };
 
 /** A row that an import could not use. */
@@ -99,14 +103,22 @@ export type FeedStore = {
 
 /** Imports and their rejected rows. Throws an AppError `unavailable` if the database is unavailable. */
 export type ImportStore = {
-  /** Returns the id of the import. Deletes all but the newest hundred imports of the feed. */
+  /** Returns the id of the import. Deletes all but the newest hundred imports of the feed, and none that is running. */
   importStarted(start: ImportStart): Promise<number>;
+  /**
+   * Records that the import is running. False if the database lacks `recordedWrites`: it is not the one that recorded
+   * them, but a standby that lagged when it was promoted.
+   */
+  importRunning(id: number, heartbeat: ImportHeartbeat): Promise<boolean>;
   importFinished(id: number, end: ImportEnd): Promise<void>;
-  /** In one transaction. */
-  addRejects(importId: number, rejects: readonly Reject[]): Promise<void>;
+  /**
+   * In one transaction. `earlier` is the number of rejects in earlier calls, which may still be running. A call that is
+   * repeated changes nothing.
+   */
+  addRejects(importId: number, earlier: number, rejects: readonly Reject[]): Promise<void>;
   /** Newest first. */
   imports(filter: { feed?: string; limit: number }): Promise<ImportRecord[]>;
   import(id: number): Promise<ImportRecord | null>;
-  /** Pages in insertion order. */
+  /** Pages in the order of the import. */
   rejects(importId: number): AsyncIterable<Reject[]>;
 };

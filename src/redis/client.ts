@@ -41,6 +41,11 @@ export function createRedisClient(address: RedisAddress): RedisClient {
   }
 }
 
+/** The servers that take writes: one, or those that own the slots of a Cluster. */
+export function primariesOf(client: RedisClient): Redis[] {
+  return client instanceof Cluster ? client.nodes('master') : [client];
+}
+
 function commonOptions({ username, password, isTls }: RedisAddress) {
   return {
     ...(username === null ? {} : { username }),

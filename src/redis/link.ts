@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RedisAddress } from '../config/redis-url.ts';
-import { createRedisClient, type RedisClient } from './client.ts';
+import { createRedisClient, primariesOf, type RedisClient } from './client.ts';
 
 type ScriptArgument = string | number;
 
@@ -32,7 +32,10 @@ export type RedisLink = {
 
 export type RedisLinkOptions = { prefix: string; probeMs?: number };
 
-/** Interval between two checks whether Redis is up again. Scripts return null meanwhile, without a wait. */
+/**
+ * Interval between two checks of Redis: while it is down, whether it is up again; while no script runs, whether it still
+ * answers. Scripts are a check themselves.
+ */
 const PROBE_MS = 1_000;
 const PROBE_LIFE_SECONDS = 60;
 /**
@@ -54,15 +57,17 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   const reconnectListeners: (() => void)[] = [];
   let scripts = 0;
   let isClosed = false;
+  let isIdle = true;
   let pendingCommands = 0;
   let checksWithoutReply = 0;
   let probesNotReady = 0;
   /** The cause of a lost connection; the error of a failed command only says that the connection is closed. */
   let connectionError: Error | null = null;
-  /** While Redis is down: the reason, the key of the failed command, and the timer of the probes. */
-  let outage: { reason: string; key: string; timer: NodeJS.Timeout } | null = null;
+  /** While Redis is down: the reason, and the key of the failed command. */
+  let outage: { reason: string; key: string } | null = null;
 
   const keyOf = (tag: string, name: string) => `${prefix}:{${tag}}:${name}`;
+  const checkKey = keyOf('probe', 'check');
   const notifyReconnect = () => {
     for (const listener of reconnectListeners) listener();
   };
@@ -70,8 +75,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   function markDown(error: Error, key: string): void {
     if (outage !== null || isClosed) return;
     const reason = (connectionError ?? error).message;
-    outage = { reason, key, timer: setInterval(probe, probeMs) };
-    outage.timer.unref();
+    outage = { reason, key };
     for (const { onDown } of watchers) onDown?.(reason);
   }
 
@@ -97,18 +101,25 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     client.disconnect(true);
   }
 
-  /** A write, because a replica accepts reads. In the slot of the failed command, because a Cluster may be down in part. */
-  async function probe(): Promise<void> {
-    if (outage === null) return;
-    const probed = outage;
+  /** Every primary, because a Cluster may be down in part. */
+  async function pingPrimaries(): Promise<void> {
+    const primaries = primariesOf(client);
+    if (primaries.length === 0) throw new Error('no connection');
+    await Promise.all(primaries.map((primary) => trackPending(() => primary.ping())));
+  }
+
+  /**
+   * A write, because a replica accepts reads, in the slot of the failed command. And all primaries: otherwise a Cluster that
+   * lacks another part would be up until the next check.
+   */
+  async function probe(probed: { key: string }): Promise<void> {
     const write = () => client.set(`${probed.key}:probe`, 1, 'EX', PROBE_LIFE_SECONDS);
-    const succeeded = await trackPending(write).then(
+    const succeeded = await Promise.all([trackPending(write), pingPrimaries()]).then(
       () => true,
       () => false,
     );
     if (outage !== probed) return;
     if (!succeeded) return recoverDriver();
-    clearInterval(probed.timer);
     outage = null;
     notifyReconnect();
     for (const { onUp } of watchers) onUp?.();
@@ -128,7 +139,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   client.on('ready', () => {
     connectionError = null;
     if (outage === null) notifyReconnect();
-    else void probe();
+    else void probe(outage);
   });
   client.on('+node', notifyReconnect);
   const connected = client.connect().then(
@@ -139,7 +150,14 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     connected,
     wait(FIRST_CONNECTION_MS, new Error('no connection'), { ref: false }),
   ]);
-  if (failure !== null) markDown(failure, keyOf('probe', 'first'));
+  if (failure !== null) markDown(failure, checkKey);
+
+  const probeTimer = setInterval(() => {
+    if (outage !== null) void probe(outage);
+    else if (isIdle && pendingCommands === 0) pingPrimaries().catch((error) => markDown(error, checkKey));
+    isIdle = true;
+  }, probeMs);
+  probeTimer.unref();
 
   return {
     script<Reply>(lua: string): Script<Reply> {
@@ -148,6 +166,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
       const run = commandOf<Reply>(client, name);
       return async (key, ...args) => {
         if (outage !== null) return null;
+        isIdle = false;
         try {
           return await trackPending(() => run(key, ...args));
         } catch (error) {
@@ -166,7 +185,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     async close() {
       isClosed = true;
       clearInterval(replyCheck);
-      if (outage !== null) clearInterval(outage.timer);
+      clearInterval(probeTimer);
       client.disconnect();
     },
   };

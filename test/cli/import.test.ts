@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { openIntelligence } from '../../src/app/stores.ts';
+import { openControl, openIntelligence } from '../../src/app/stores.ts';
+import { NO_COUNTS } from '../../src/ingest/store.ts';
 import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { newestEventOf } from '../urls/answers.ts';
@@ -191,6 +192,39 @@ suite('urlwarden import', () => {
     assert.match(output, /Stopped\. Run the same command again to continue/);
     const [stopped] = JSON.parse((await run('import', 'list', '--json')).stdout);
     assert.equal(stopped.outcome, 'stopped', 'it is recorded');
+  });
+
+  test('import list shows an import whose process is gone as interrupted', async (t) => {
+    const { run, data } = open(t);
+    const now = Math.floor(Date.now() / 1000);
+    const control = await openControl({ dataDir: data });
+    const startedAt = (startedTs: number) =>
+      control.importStarted({ format: 'misp', feed: 'f', source: 's', startedTs });
+    const counts = { ...NO_COUNTS, read: 17 };
+    const beatAt = (heartbeatTs: number) => ({ heartbeatTs, counts, writes: 1, recordedWrites: 0 });
+    await startedAt(now - 600);
+    await control.importRunning(await startedAt(now - 600), beatAt(now - 125));
+    await control.importRunning(await startedAt(now - 600), beatAt(now - 60));
+    await startedAt(now);
+    const finished = await startedAt(now - 600);
+    await control.importFinished(finished, { finishedTs: now - 300, outcome: 'failed', counts, error: 'x' });
+    await control.close();
+    const { stdout } = await run('import', 'list');
+    const rows = stdout.trim().split('\n').slice(1).toReversed();
+    assert.deepEqual(
+      rows.map((text) => text.split(/ +/).slice(5, 7)),
+      [
+        ['interrupted', '0'],
+        ['interrupted', '17'],
+        ['running', '17'],
+        ['running', '0'],
+        ['failed', '17'],
+      ],
+      stdout,
+    );
+    const [newest, , , killed] = JSON.parse((await run('import', 'list', '--json')).stdout);
+    assert.deepEqual([newest.state, newest.outcome], ['failed', 'failed']);
+    assert.deepEqual([killed.state, killed.outcome, killed.heartbeatTs], ['interrupted', null, now - 125]);
   });
 
   test('memory does not grow with the size of the source', async (t) => {

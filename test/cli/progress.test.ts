@@ -13,6 +13,11 @@ function shown(isTTY: boolean, columns = 200) {
       progress.show({ rows, rejected, readBytes: rows, totalBytes, seconds: ms / 1000 });
       return text;
     },
+    waitingAt(ms: number): string {
+      [text, nowMs] = ['', ms];
+      progress.showWaiting({ reason: 'PostgreSQL does not respond', seconds: ms / 1000 - 10 });
+      return text;
+    },
     end(): string {
       text = '';
       progress.end();
@@ -34,6 +39,22 @@ test('on a terminal the line is redrawn at most ten times a second', () => {
   assert.equal(at(2_000_000, 200, 1_000), '\r\u001b[K[####--------------------] 200 rows, 0/s, 20 %, 2:13:20 left');
   assert.equal(end(), '\r\u001b[K');
   assert.equal(end(), '');
+});
+
+test('a wait for the database is shown at once, and then as often as progress', () => {
+  const terminal = shown(true);
+  terminal.at(10_990, 250);
+  const waiting = 'Waiting for the database, 0:01. PostgreSQL does not respond';
+  assert.equal(terminal.waitingAt(11_000), `\r\u001b[K${waiting}`);
+  assert.equal(terminal.waitingAt(11_099), '');
+  assert.equal(terminal.waitingAt(11_100), `\r\u001b[K${waiting}`);
+  const log = shown(false);
+  log.at(10_990, 250);
+  assert.equal(log.waitingAt(11_000), `${waiting}\n`);
+  assert.equal(log.waitingAt(20_999), '');
+  assert.match(log.waitingAt(21_000), /, 0:11\./);
+  assert.match(log.at(31_000, 900), /^900 rows/);
+  assert.match(log.waitingAt(31_001), /^Waiting/);
 });
 
 test('the line is cut to the width of the terminal', () => {

@@ -7,6 +7,8 @@ import { logIn, type RunningServer, startServer, tokenOf } from './server.ts';
 
 /** The URL is unknown; the query is accepted and counted. */
 const ACCEPTED = 404;
+/** Redis is checked once a second, and must answer within half a second. The rest is for a busy machine. */
+const NOTICED_MS = 5_000;
 const DEMO = { username: 'demo@example.com', password: 'demo' };
 
 test('servers that share a Redis count queries and failed logins together; while it is down, each counts alone', async (t) => {
@@ -56,6 +58,35 @@ test('with refuse, queries get 503 with Retry-After while Redis is down, and one
   assert.equal((await logIn(a.url, DEMO)).status, 200);
   assert.equal(await a.stop('SIGTERM'), 0);
   assert.equal(a.stderr().match(/"level":[45]0/g)?.length, 1, a.stderr());
+});
+
+test('an idle server notices within seconds that Redis hangs or is stopped, and that it is back', async (t) => {
+  let redis = await startRedis();
+  t.after(() => redis.stop('SIGKILL'));
+  const server = await startServer(t, [
+    ...['--data', temporaryFolder(t), '--metrics-port', '0', '--log-level', 'info', '--redis-url', redis.url],
+  ]);
+  const metrics = /^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '';
+  const noticed = async (limits: string) => {
+    const startMs = performance.now();
+    while ((await readiness(server)).limits !== limits) {
+      assert.ok(performance.now() - startMs < NOTICED_MS, `${limits}: not in time`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const up = limits === 'shared' ? 1 : 0;
+    assert.match(await (await fetch(metrics)).text(), new RegExp(`^urlwarden_redis_up ${up}$`, 'm'));
+  };
+  await noticed('shared');
+  process.kill(redis.pid, 'SIGSTOP');
+  await noticed('local');
+  process.kill(redis.pid, 'SIGCONT');
+  await noticed('shared');
+  await redis.stop();
+  await noticed('local');
+  redis = await startRedis({ port: redis.port });
+  await noticed('shared');
+  assert.equal(await server.stop('SIGTERM'), 0);
+  assert.equal(server.stderr().match(/Redis is down/g)?.length, 2, server.stderr());
 });
 
 test('a wrong Redis password is logged as an error without the password', async (t) => {

@@ -52,7 +52,7 @@ async function fill(dataDir: string): Promise<void> {
   await control.ensureKey({ kid: 'k', secret: new Uint8Array([0, 9, 10, 92, 255]), createdTs: NOW });
   await control.addUsage([{ sub: '10000001', day: 20_000, month: 657, count: 12 }]);
   const id = await control.importStarted({ format: 'url-list', feed: 'f', source: '-', startedTs: NOW });
-  await control.addRejects(id, [{ line: 3, reason: 'no URL', text: 'a\tb\n\\c\r' }]);
+  await control.addRejects(id, 0, [{ line: 3, reason: 'no URL', text: 'a\tb\n\\c\r' }]);
   await control.close();
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import postgres from 'postgres';
@@ -54,6 +56,30 @@ test('an unreachable server is reported as unavailable within 5 s', async (t) =>
   await assert.rejects(open(t, `postgres://postgres@${nowhere}/x`), isUnavailable);
   await assert.rejects(open(t, `postgres://postgres@${nowhere},${nowhere}/x`), isUnavailable);
   assert.ok(Date.now() - startedAt < 5_000);
+});
+
+test('a connection that is closed at the beginning of a batch fails the batch, not the process', async (t) => {
+  const url = await makeDatabase();
+  const { hostname, port } = new global.URL(url);
+  let closed = 0;
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const socket of [client, server]) socket.on('error', () => {});
+    server.pipe(client).on('close', () => server.destroy());
+    client.on('data', (bytes) => {
+      if (!bytes.includes('plan_cache_mode') || closed === 3) return void server.write(bytes);
+      closed++;
+      client.end();
+    });
+  }).listen(0, '127.0.0.1');
+  t.after(() => proxy.close());
+  await once(proxy, 'listening');
+  const through = new global.URL(url);
+  through.port = String((proxy.address() as AddressInfo).port);
+  const store = await open(t, through.href);
+  for (let i = 0; i < 3; i++) await assert.rejects(store.apply([seen({ ts: T, url: URL })]), isUnavailable);
+  await store.apply([seen({ ts: T, url: URL })]);
+  assert.equal((await lastOf(store, URL))?.status?.ts, T);
 });
 
 test('a store is not ready while its database is missing, and ready again afterwards', async (t) => {

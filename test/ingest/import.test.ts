@@ -35,6 +35,7 @@ suite('an import', () => {
       filesChanged: 0,
       rejected: 1,
       wentOffline: 0,
+      repeatedWrites: 0,
     });
     assert.ok(seconds > 0);
     assert.equal((await lastOf(store, 'http://b.example/b'))?.status?.status, 'offline');
@@ -43,9 +44,9 @@ suite('an import', () => {
     assert.deepEqual([urlsAdded, eventsChanged, resolutionsChanged], [0, 0, 0]);
 
     const [, record] = await control.imports({ limit: 10 });
-    const { id, outcome, error, listingTs, ...counts } = summary;
+    const { id, outcome, error, listingTs, repeatedWrites, ...counts } = summary;
     const start = { format: 'urlhaus-csv', feed: 'feed', source: 'text', startedTs: NOW_TS };
-    assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error });
+    assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error, heartbeatTs: NOW_TS });
     assert.deepEqual(firstRejects, await rejectsOf({ control }, 1));
   });
 
@@ -218,6 +219,19 @@ suite('an import', () => {
     const run = world.run({ format: fakeFormat(() => pages(manyRows(BATCH_SIZE * 4), 500)), source: NO_SOURCE, into });
     await assert.rejects(run, { message: 'disk full' });
     assert.equal((await world.control.imports({ limit: 1 }))[0]?.error, 'disk full');
+  });
+
+  test('records its counts while it runs', async (t) => {
+    const { run, control } = await importWorld(t);
+    async function* slow() {
+      yield manyRows(BATCH_SIZE);
+      while ((await control.import(1))?.counts.urlsAdded !== BATCH_SIZE)
+        await new Promise((next) => setTimeout(next, 5));
+      const { outcome, heartbeatTs } = (await control.import(1)) ?? {};
+      assert.deepEqual([outcome, heartbeatTs], [null, NOW_TS]);
+    }
+    await run({ format: fakeFormat(slow), source: NO_SOURCE, heartbeatMs: 10 });
+    assert.equal((await control.import(1))?.outcome, 'done');
   });
 
   test('reports its progress', async (t) => {

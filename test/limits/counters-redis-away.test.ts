@@ -187,6 +187,28 @@ test('a silent server is replaced by one that answers at the same address', asyn
   for (const socket of held) socket.destroy();
 });
 
+test('an idle link checks Redis, a busy one does not', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const link = await temporaryLink(t, { url: redis.url, probeMs: PROBE_MS });
+  const client = new Redis(redis.port);
+  t.after(() => client.disconnect());
+  const pings = async () => Number(/cmdstat_ping:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]);
+  const work = link.script<number>("return redis.call('incr', KEYS[1])");
+  const before = await pings();
+  for (let checks = 0; (await pings()) < before + 5; checks++) {
+    assert.ok(checks < 1_000, 'Redis is not checked');
+    await new Promise((resolve) => setTimeout(resolve, PROBE_MS));
+  }
+  await work(link.key('a', 'b'));
+  const idle = await pings();
+  for (let i = 0; i < 100; i++) {
+    await work(link.key('a', 'b'));
+    await new Promise((resolve) => setTimeout(resolve, PROBE_MS / 10));
+  }
+  assert.ok((await pings()) - idle <= 2, 'at most one at the beginning and one at the end');
+});
+
 /** Starts a Redis, and nodes that share it and a store. The time is always T. */
 async function world(t: TestContext, whenDown: WhenDown, count: number) {
   let server: RedisServer = await startRedis();

@@ -6,7 +6,7 @@ import { createRedisCounters } from '../../src/limits/counters-redis.ts';
 import { type RedisCluster, startRedisCluster } from '../servers/redis-cluster.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
-import { temporaryLink, temporaryPrefix, untilUp } from './temporary-redis-counters.ts';
+import { temporaryLink, temporaryPrefix, untilDown, untilUp } from './temporary-redis-counters.ts';
 
 const T = 1_794_700_000;
 const SUBS = Array.from({ length: 30 }, (_, i) => `${10_000_001 + i}`);
@@ -56,4 +56,23 @@ test('accounts are distributed over the nodes, and no month is lost when a node 
     SUBS.map(() => 3),
   );
   assert.deepEqual(changes, ['down', 'up']);
+});
+
+test('an idle link notices that one node is killed or does not respond, and that it is back', async (t) => {
+  const link = await temporaryLink(t, { url: cluster.url, probeMs: 50 });
+  const changes: string[] = [];
+  link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
+  await cluster.nodes[2]?.stop('SIGKILL');
+  await untilDown(link);
+  await cluster.startAgain(2);
+  await untilUp(link);
+  const pid = cluster.nodes[0]?.pid ?? 0;
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await untilDown(link);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+  await untilUp(link);
+  assert.deepEqual(changes, ['down', 'up', 'down', 'up']);
 });

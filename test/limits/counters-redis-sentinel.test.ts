@@ -8,7 +8,7 @@ import { type Sentinels, startSentinels } from '../servers/redis-sentinel.ts';
 import { startSentinelStub } from '../servers/sentinel-stub.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
-import { temporaryLink, untilUp } from './temporary-redis-counters.ts';
+import { temporaryLink, untilDown, untilUp } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
 const T = 1_794_700_000;
@@ -30,6 +30,7 @@ test('when the primary is killed, the replica takes over and counting continues'
   const link = await temporaryLink(t, { url: servers.url, probeMs: 20 });
   const changes: string[] = [];
   link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
+  const idle = await temporaryLink(t, { url: servers.url, probeMs: 20 });
   const counters = createRedisCounters(link, control, { whenDown: 'local', nowMs: () => T * 1000 });
   t.after(async () => {
     await counters.close();
@@ -38,7 +39,8 @@ test('when the primary is killed, the replica takes over and counting continues'
   await counters.take(SUB, [], 10);
   await servers.primary.stop('SIGKILL');
   assert.equal((await counters.take(SUB, [], 5)).counts.month, 15);
-  await untilUp(link);
+  await untilDown(idle);
+  for (const one of [link, idle]) await untilUp(one);
   assert.equal((await counters.take(SUB, [], 1)).counts.month, 16);
   assert.deepEqual(changes, ['down', 'up']);
 });

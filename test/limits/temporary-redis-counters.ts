@@ -24,9 +24,12 @@ export async function temporaryLink(
 }
 
 /** Fails after 30 s: Redis is probed every second. */
-export async function untilUp(link: RedisLink): Promise<void> {
-  for (const givesUpMs = performance.now() + 30_000; !link.isUp(); ) {
-    assert.ok(performance.now() < givesUpMs, 'Redis did not come back');
+export const untilUp = (link: RedisLink): Promise<void> => untilState(link, true);
+export const untilDown = (link: RedisLink): Promise<void> => untilState(link, false);
+
+async function untilState(link: RedisLink, isUp: boolean): Promise<void> {
+  for (const givesUpMs = performance.now() + 30_000; link.isUp() !== isUp; ) {
+    assert.ok(performance.now() < givesUpMs, isUp ? 'Redis did not come back' : 'the link did not notice it');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -5,6 +5,7 @@ import { type FeedRun, runFeedOnce } from '../../ingest/feeds/feed-run.ts';
 import { everyMs } from '../../ingest/feeds/schedule.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { inputLimitsOf } from '../../ingest/sources/format.ts';
+import { orAdvice, withAdvice } from '../advice.ts';
 import { EXIT_FAILURE } from '../command.ts';
 import { type DataInput, dataCommand, printResult } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
@@ -35,7 +36,7 @@ running. Nothing is imported if the publisher answers that the feed has not chan
       const name = input.operands[0] ?? '';
       await requireFeed(control, name);
       const run = await runNow(name, input, control);
-      if (run.outcome === 'failed') throw run.error;
+      if (run.outcome === 'failed') throw withAdvice(run.error);
       const json = { outcome: run.outcome, feed: feedJson(await requireFeed(control, name), currentTs()) };
       await printResult({ text: `${name}: ${outcomeText(run)}\n`, json }, input.flags.json);
       return run.outcome === 'imported' || run.outcome === 'not_modified' ? 0 : EXIT_FAILURE;
@@ -61,11 +62,12 @@ async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, c
     now: currentTs,
     isForced: flags.force === true,
     onProgress: progress.show,
+    onWaiting: progress.showWaiting,
   });
   try {
     const owner = `command ${process.pid} ${randomUUID()}`;
     const options = { control, importFeed, now: currentTs, random: Math.random, every: everyMs, owner, signal };
-    return await runFeedOnce(name, () => true, options);
+    return await orAdvice(runFeedOnce(name, () => true, options));
   } finally {
     progress.end();
     dispose();

@@ -7,6 +7,7 @@ import { openUrl } from '../../ingest/sources/fetch.ts';
 import { createGuard } from '../../ingest/sources/fetch-guard.ts';
 import { type Format, inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
 import { openFile, openStdin } from '../../ingest/sources/source.ts';
+import { orAdvice } from '../advice.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { dataCommand, printResult } from '../data-command.ts';
 import { type Input, JSON_FLAG } from '../define-command.ts';
@@ -69,7 +70,8 @@ ${FORMAT_LIST}`,
     const into = input.flags['dry-run'] ? null : await openData(input.place);
     const progress = createProgress();
     try {
-      const report = await runImport({ ...choices, source, into, signal, onProgress: progress.show });
+      const { show: onProgress, showWaiting: onWaiting } = progress;
+      const report = await orAdvice(runImport({ ...choices, source, into, signal, onProgress, onWaiting }));
       progress.end();
       await printResult({ text: reportText(report), json: report }, input.flags.json);
       return report.outcome === 'done' ? 0 : EXIT_FAILURE;
@@ -83,7 +85,7 @@ ${FORMAT_LIST}`,
   },
 );
 
-type Choices = Omit<ImportOptions, 'source' | 'into' | 'signal' | 'onProgress'>;
+type Choices = Omit<ImportOptions, 'source' | 'into' | 'signal' | 'onProgress' | 'onWaiting'>;
 
 function readChoices({ operands: [formatName = ''], flags }: Input<typeof FLAGS>, settings: IngestSettings): Choices {
   const format = requireFormat(formatName);
@@ -154,12 +156,14 @@ function countsOf(report: ImportReport): [string, string][] {
     ['resolutions changed', countText(resolutionsChanged)],
     ['files changed', countText(filesChanged)],
   );
-  if (report.listingTs === null) return pairs;
-  return [
-    ...pairs,
-    ['went offline', `${countText(report.wentOffline)} by the listing of ${timeText(report.listingTs)}`],
-  ];
+  if (report.listingTs !== null) {
+    pairs.push(['went offline', `${countText(report.wentOffline)} by the listing of ${timeText(report.listingTs)}`]);
+  }
+  if (report.repeatedWrites > 0) pairs.push(['repeated writes', `${countText(report.repeatedWrites)}${REPEATED}`]);
+  return pairs;
 }
+
+const REPEATED = ': the database was away. Changes whose confirmation was lost are stored, but not counted above.';
 
 function rejectsText({ id, rejected, firstRejects }: ImportReport): string {
   if (rejected === 0) return '';

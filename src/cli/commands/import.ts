@@ -1,10 +1,12 @@
 import type { Control } from '../../app/stores.ts';
 import { AppError } from '../../core/errors.ts';
+import { importState } from '../../ingest/import-state.ts';
 import type { ImportRecord, Reject } from '../../ingest/store.ts';
 import { type Command, type CommandGroup, type Entry, UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { rejectText, table, timeText, visible } from '../output.ts';
 import { countText } from '../progress.ts';
+import { currentTs } from '../time.ts';
 
 const ENTRIES: readonly Entry[] = [
   { name: 'list', summary: 'List the newest imports and their outcomes.', load: async () => importList },
@@ -22,13 +24,17 @@ const LIST_MAX = 50;
 const importList = controlCommand(
   {
     synopsis: 'import list',
-    about: `Lists the newest ${LIST_MAX} imports and their outcomes, the newest first.`,
+    about: `Lists the newest ${LIST_MAX} imports and their outcomes, the newest first: done, refused (a complete listing), stopped
+(by Ctrl-C), failed, running, or interrupted: its process has given no sign of life for two minutes. An
+interrupted import can be repeated: run the same command again.`,
     flags: { feed: { argument: 'NAME', meaning: 'only imports of this feed' } },
   },
   async (control, { flags: { feed } }) => {
     const imports = await control.imports(feed === undefined ? { limit: LIST_MAX } : { feed, limit: LIST_MAX });
+    const nowTs = currentTs();
+    const listed = imports.map((one) => ({ ...one, state: importState(one, nowTs) }));
     const headings = ['ID', 'FEED', 'FORMAT', 'STARTED', 'OUTCOME', 'READ', 'NEW URLS', 'REJECTED', 'SOURCE'];
-    return { text: imports.length > 0 ? table(headings, imports.map(toRow)) : NO_IMPORTS, json: imports };
+    return { text: listed.length > 0 ? table(headings, listed.map(toRow)) : NO_IMPORTS, json: listed };
   },
 );
 
@@ -52,9 +58,8 @@ urlwarden import list (default: the newest import). At most 10,000 rows of an im
   },
 );
 
-function toRow({ id, feed, format, startedTs, outcome, counts, source }: ImportRecord) {
-  const outcomeText = outcome ?? 'not finished';
-  return [id, feed, format, timeText(startedTs), outcomeText, counts.read, counts.urlsAdded, counts.rejected, source];
+function toRow({ id, feed, format, startedTs, state, counts, source }: ImportRecord & { state: string }) {
+  return [id, feed, format, timeText(startedTs), state, counts.read, counts.urlsAdded, counts.rejected, source];
 }
 
 async function findImport(control: Control, id: string | undefined): Promise<ImportRecord> {
@@ -68,7 +73,7 @@ async function findImport(control: Control, id: string | undefined): Promise<Imp
 }
 
 function heading({ id, format, source, startedTs, counts }: ImportRecord, stored: number): string {
-  const rejected = Math.max(counts.rejected, stored); // the counts of a running import are stored when it ends
+  const rejected = Math.max(counts.rejected, stored); // the counts of a running import are stored from time to time
   const note = stored < rejected ? `, the first ${countText(stored)} are stored` : '';
   return `Import ${id}, ${format} from ${visible(source)} at ${timeText(startedTs)}: ${countText(rejected)} rejected${note}\n`;
 }

@@ -123,7 +123,7 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
 }
 
 export function noResponse(cause?: unknown): AppError {
-  return new AppError('unavailable', 'PostgreSQL does not respond', { cause });
+  return new AppError('unavailable', 'PostgreSQL does not respond', { cause, isTransient: true });
 }
 
 async function requireRole(pool: postgres.Sql, role: PoolOptions['role']): Promise<postgres.Sql> {

@@ -95,8 +95,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
         try {
           return await onPool((pool) =>
             begin(pool, waitMs, async (sql) => {
-              const planned = sql.unsafe(FRESH_PLANS).execute();
-              const [result] = await Promise.all([work(sessionOn(sql, TRANSACTION_WAIT_MS)), planned]);
+              const session = sessionOn(sql, TRANSACTION_WAIT_MS);
+              const [, result] = await Promise.all([session.run(FRESH_PLANS), work(session)]);
               return result;
             }),
           );
@@ -109,9 +109,10 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     script: (work) =>
       onPool((pool) =>
         begin(pool, waitMs, async (sql) => {
-          await sql.unsafe('set local statement_timeout = 0');
-          const exec = async (text: string) => void (await sql.unsafe(text).simple());
-          return work({ ...sessionOn(sql), exec });
+          const session = sessionOn(sql);
+          await session.run('set local statement_timeout = 0');
+          const exec = async (text: string) => void (await settled(sql.unsafe(text).simple()));
+          return work({ ...session, exec });
         }),
       ),
 
@@ -194,7 +195,9 @@ function settled<Result>(pending: Pending<Result>, waitMs?: number, signal?: Abo
       settle(() => reject(reason));
     };
     const abort = () => giveUp(signal?.reason);
-    const timer = waitMs === undefined ? undefined : setTimeout(() => giveUp(noResponse()), waitMs);
+    // Unreferenced: the driver never settles some statements of a transaction whose connection is lost. A command that has
+    // ended would wait for their timers.
+    const timer = waitMs === undefined ? undefined : setTimeout(() => giveUp(noResponse()), waitMs).unref();
     const settle = (how: () => void) => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);

@@ -18,6 +18,12 @@ export const CONFLICTS = new Set(['40001', '40P01', CANCELLED]);
  */
 const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|25P03$|55P03$)/;
 
+/**
+ * Those of them that pass without an operator: connection, too many connections, stopped or cancelled by the server,
+ * read-only, idle for too long, lock not available. A full disk, a refused password and internal errors stay.
+ */
+const TRANSIENT = /^(?:08|53300$|57|25006$|25P03$|55P03$)/;
+
 /** After these the server closes the connection. */
 const FATAL = /^(?:08|57P|25P03$)/;
 
@@ -50,5 +56,6 @@ export function explained(error: unknown): unknown {
   const isServerError = error instanceof postgres.PostgresError;
   if (isServerError && !UNAVAILABLE.test(error.code)) return error;
   if (!isServerError && codeOf(error) === '') return error;
-  return new AppError('unavailable', `PostgreSQL: ${(error as Error).message}`, { cause: error });
+  const isTransient = !isServerError || TRANSIENT.test(error.code);
+  return new AppError('unavailable', `PostgreSQL: ${(error as Error).message}`, { cause: error, isTransient });
 }

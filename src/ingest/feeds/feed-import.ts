@@ -4,6 +4,7 @@ import { findFormat } from '../formats/formats.ts';
 import { type ImportProgress, type ImportReport, runImport } from '../import.ts';
 import type { Networks } from '../networks.ts';
 import { createDnsResolver, resolvingFormat } from '../resolve.ts';
+import type { Waiting } from '../retry.ts';
 import { openUrl, type Validators } from '../sources/fetch.ts';
 import { createGuard } from '../sources/fetch-guard.ts';
 import type { Format, InputLimits } from '../sources/format.ts';
@@ -23,6 +24,8 @@ export type FeedImportOptions = {
   /** Apply a complete listing even if it looks truncated. */
   isForced?: boolean;
   onProgress?: (progress: ImportProgress) => void;
+  /** Called while the import waits for its database. */
+  onWaiting?: (waiting: Waiting) => void;
 };
 
 /** Downloads a feed if it has changed, and imports it while downloading. */
@@ -58,6 +61,7 @@ async function fetchAndImport(
     now,
     isForced = false,
     onProgress,
+    onWaiting,
   } = options;
   const guard = createGuard(feed.allowsPrivate ? allowedNetworks : []);
   const validators: Validators = { etag: feed.etag, lastModified: feed.lastModified };
@@ -80,6 +84,7 @@ async function fetchAndImport(
     isForced,
     lookupAsn: networks.asnOf,
     signal,
+    onWaiting,
     ...(onProgress && { onProgress }),
   });
   if (report.outcome === 'stopped') return { outcome: 'stopped' };

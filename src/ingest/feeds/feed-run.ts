@@ -39,7 +39,12 @@ export type FeedRun =
 
 /** If a process dies, its feed is blocked for this long. A running process renews its lease. */
 const LEASE_SECONDS = 120;
-const RENEW_MS = 30_000;
+const RENEW_SECONDS = 30;
+/**
+ * How often it is checked whether the lease must be renewed, and so how soon a failed renewal is repeated. An import waits
+ * up to 80 s for an unavailable database; its lease is renewed before another process can get it.
+ */
+const RENEWAL_CHECK_MS = 10_000;
 
 /** Leases a feed, runs it if `isWanted`, and stores the result. */
 export async function runFeedOnce(
@@ -48,11 +53,19 @@ export async function runFeedOnce(
   options: FeedRunOptions,
 ): Promise<FeedRun> {
   const { control, now, every, owner } = options;
-  const lease = () => control.leaseFeed(name, owner, { nowTs: now(), untilTs: now() + LEASE_SECONDS });
+  let leasedTs = now();
+  const lease = async () => {
+    const nowTs = now();
+    const isOurs = await control.leaseFeed(name, owner, { nowTs, untilTs: nowTs + LEASE_SECONDS });
+    if (isOurs) leasedTs = nowTs;
+    return isOurs;
+  };
   if (!(await lease())) return { outcome: 'busy' };
   const lost = new AbortController();
   const renew = () => lease().then((isOurs) => isOurs || lost.abort(), ignoreFailedRenewal);
-  const endRenewal = every(RENEW_MS, () => void renew());
+  const endRenewal = every(RENEWAL_CHECK_MS, () => {
+    if (now() - leasedTs >= RENEW_SECONDS) void renew();
+  });
   try {
     const feed = await control.feed(name);
     if (feed === null || !isWanted(feed)) return { outcome: 'unwanted' };
@@ -64,7 +77,7 @@ export async function runFeedOnce(
   }
 }
 
-/** The lease lasts four renewal intervals, so the next renewal is early enough. */
+/** The lease lasts long enough for the next attempts. */
 function ignoreFailedRenewal(): void {}
 
 async function runAndRecord(feed: Feed, signal: AbortSignal, options: FeedRunOptions): Promise<FeedRun> {

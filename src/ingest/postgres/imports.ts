@@ -1,6 +1,7 @@
 import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/postgres/database.ts';
 import { withoutNul } from '../../database/postgres/parameters.ts';
+import { INTERRUPTED_SECONDS } from '../import-state.ts';
 import {
   IMPORT_COLUMNS,
   IMPORTS_KEPT,
@@ -25,43 +26,48 @@ const ADD_IMPORT = `
 const REMOVE_OLD_IMPORTS = `
   with old as (
     delete from imports where id in (select id from imports where feed = $1 order by id desc offset ${IMPORTS_KEPT})
+      and (finished_ts is not null or coalesce(heartbeat_ts, started_ts) < $2)
     returning id
   )
   delete from rejects where import_id in (select id from old)`;
+
+/** `greatest`: two calls of an import may arrive in any order. */
+const HEARTBEAT = `
+  update imports set heartbeat_ts = $2, counts = $3, writes = greatest(writes, $4) where id = $1 and writes >= $5`;
 
 const FINISH_IMPORT = 'update imports set finished_ts = $2, outcome = $3, counts = $4, error = $5 where id = $1';
 
 const ADD_REJECTS = `
   insert into rejects (import_id, ${REJECT_COLUMNS})
-  select $1, last.number + added.number, line, reason, text
-  from unnest($2::bigint[], $3::text[], $4::text[]) with ordinality as added (line, reason, text, number),
-    (select coalesce(max(number), 0) as number from rejects where import_id = $1) as last`;
+  select $1, $2 + added.number, line, reason, text
+  from unnest($3::bigint[], $4::text[], $5::text[]) with ordinality as added (line, reason, text, number)
+  on conflict do nothing`;
 
 /** Imports and their rejected rows in PostgreSQL, shared by all nodes. */
 export function createImportStore(db: Database): ImportStore {
-  let adding: Promise<unknown> = Promise.resolve();
-
   return {
     importStarted: ({ format, feed, source, startedTs }) =>
       db.transaction(async (session) => {
         const start = [format, feed, withoutNul(source), startedTs, JSON.stringify(NO_COUNTS)];
         const [[id]] = (await session.query<[id: number]>(ADD_IMPORT, start)) as [[number]];
-        await session.run(REMOVE_OLD_IMPORTS, [feed]);
+        await session.run(REMOVE_OLD_IMPORTS, [feed, startedTs - INTERRUPTED_SECONDS]);
         return id;
       }),
+
+    async importRunning(id, { heartbeatTs, counts, writes, recordedWrites }) {
+      const heartbeat = [id, heartbeatTs, JSON.stringify(counts), writes, recordedWrites];
+      return (await db.run(HEARTBEAT, heartbeat)) === 1;
+    },
 
     async importFinished(id, { finishedTs, outcome, counts, error }) {
       await db.run(FINISH_IMPORT, [id, finishedTs, outcome, JSON.stringify(counts), withoutNul(error)]);
     },
 
-    /** Calls are serialized: an import has two batches in flight, and two connections would mix up their order. */
-    addRejects(id, rejects) {
+    async addRejects(id, earlier, rejects) {
       const lines = rejects.map(({ line }) => line);
       const reasons = rejects.map(({ reason }) => withoutNul(reason));
       const texts = rejects.map(({ text }) => withoutNul(text));
-      const added = adding.then(async () => void (await db.run(ADD_REJECTS, [id, lines, reasons, texts])));
-      adding = added.catch(() => {});
-      return added;
+      await db.run(ADD_REJECTS, [id, earlier, lines, reasons, texts]);
     },
 
     async imports({ feed, limit }) {

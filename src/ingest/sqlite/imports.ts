@@ -1,6 +1,7 @@
 import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import { INTERRUPTED_SECONDS } from '../import-state.ts';
 import {
   IMPORT_COLUMNS,
   IMPORTS_KEPT,
@@ -10,7 +11,14 @@ import {
   toImport,
   toReject,
 } from '../rows.ts';
-import { type ImportEnd, type ImportStart, type ImportStore, NO_COUNTS, type Reject } from '../store.ts';
+import {
+  type ImportEnd,
+  type ImportHeartbeat,
+  type ImportStart,
+  type ImportStore,
+  NO_COUNTS,
+  type Reject,
+} from '../store.ts';
 
 const IMPORTS = `select ${IMPORT_COLUMNS} from imports`;
 
@@ -27,8 +35,9 @@ export function createImportStore({ db, write }: DatabaseFile<ImportWrites>): Im
 
   return {
     importStarted: (start) => write('importStarted', start),
+    importRunning: (id, heartbeat) => write('importRunning', id, heartbeat),
     importFinished: (id, end) => write('importFinished', id, end),
-    addRejects: (importId, rejects) => write('addRejects', importId, rejects),
+    addRejects: (importId, earlier, rejects) => write('addRejects', importId, earlier, rejects),
     imports: async ({ feed, limit }) =>
       (feed === undefined ? newest.all(limit) : newestOfFeed.all(feed, limit)).map(toImport),
     async import(id) {
@@ -46,19 +55,27 @@ export function createImportStore({ db, write }: DatabaseFile<ImportWrites>): Im
 
 const ADD_IMPORT = 'insert into imports (format, feed, source, started_ts, counts) values (?, ?, ?, ?, ?)';
 
+/** `max`: two calls of an import may arrive in any order. */
+const HEARTBEAT = `
+  update imports set heartbeat_ts = :heartbeatTs, counts = :counts, writes = max(writes, :writes)
+  where id = :id and writes >= :recordedWrites`;
+
 const FINISH_IMPORT = 'update imports set finished_ts = ?, outcome = ?, counts = ?, error = ? where id = ?';
 
-const OLD_IMPORTS = `select id from imports where feed = ? order by id desc limit -1 offset ${IMPORTS_KEPT}`;
+const OLD_IMPORTS = `
+  select id from imports
+  where id in (select id from imports where feed = ? order by id desc limit -1 offset ${IMPORTS_KEPT})
+    and (finished_ts is not null or coalesce(heartbeat_ts, started_ts) < ?)`;
 
 const ADD_REJECT = `
-  insert into rejects (import_id, number, line, reason, text)
-  values (:id, (select coalesce(max(number), 0) + 1 from rejects where import_id = :id), :line, :reason, :text)`;
+  insert into rejects (import_id, number, line, reason, text) values (?, ?, ?, ?, ?) on conflict do nothing`;
 
 type ImportWrites = ReturnType<typeof createImportWrites>;
 
 /** Write operations; they run on the writer thread of `control.db`. */
 export function createImportWrites(db: Database) {
   const add = db.prepare(ADD_IMPORT);
+  const heartbeat = db.prepare(HEARTBEAT);
   const finish = db.prepare(FINISH_IMPORT);
   const old = db.prepare<[id: number]>(OLD_IMPORTS);
   const remove = db.prepare('delete from imports where id = ?');
@@ -69,7 +86,7 @@ export function createImportWrites(db: Database) {
     importStarted({ format, feed, source, startedTs }: ImportStart): number {
       return db.transaction(() => {
         const id = add.insert(format, feed, source, startedTs, JSON.stringify(NO_COUNTS));
-        for (const [oldId] of old.all(feed)) {
+        for (const [oldId] of old.all(feed, startedTs - INTERRUPTED_SECONDS)) {
           removeRejects.run(oldId);
           remove.run(oldId);
         }
@@ -77,13 +94,18 @@ export function createImportWrites(db: Database) {
       });
     },
 
+    importRunning(id: number, { counts, ...values }: ImportHeartbeat): boolean {
+      return heartbeat.run({ id, counts: JSON.stringify(counts), ...values }) === 1;
+    },
+
     importFinished(id: number, { finishedTs, outcome, counts, error }: ImportEnd): void {
       finish.run(finishedTs, outcome, JSON.stringify(counts), error, id);
     },
 
-    addRejects(id: number, rejects: readonly Reject[]): void {
+    addRejects(id: number, earlier: number, rejects: readonly Reject[]): void {
       db.batch(() => {
-        for (const { line, reason, text } of rejects) addReject.run({ id, line, reason, text });
+        for (const [i, { line, reason, text }] of rejects.entries())
+          addReject.run(id, earlier + i + 1, line, reason, text);
       });
     },
   };

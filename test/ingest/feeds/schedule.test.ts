@@ -178,7 +178,7 @@ describe('the schedule of feeds', () => {
     assert.equal(await world.control.leaseFeed('f', 'c', { nowTs: world.clock.ts, untilTs: NOW + 999 }), false);
   });
 
-  test('a lease renewal that fails once does not end the run', async (t) => {
+  test('a lease renewal that fails does not end the run, and is repeated ten seconds later', async (t) => {
     const gate = Promise.withResolvers<FeedImportResult>();
     const world = await open(t, [{}], { importFeed: () => gate.promise });
     const running = world.schedule.runDue();
@@ -187,9 +187,15 @@ describe('the schedule of feeds', () => {
     world.control.leaseFeed = async () => {
       throw new AppError('unavailable', 'away');
     };
+    world.clock.ts += 30;
     renewalOf(world)();
     await new Promise((resolve) => setImmediate(resolve));
     world.control.leaseFeed = leaseFeed;
+    world.clock.ts += 10;
+    renewalOf(world)();
+    await settled(world.control);
+    const other = { nowTs: NOW + 159, untilTs: NOW + 999 };
+    assert.equal(await world.control.leaseFeed('f', 'b', other), false, 'renewed at 40 until 160');
     gate.resolve(DONE);
     await running;
     assert.deepEqual(world.outcomes, ['f imported']);
@@ -262,6 +268,6 @@ async function settled(control: Control): Promise<void> {
 }
 
 function renewalOf({ timers }: World): () => void {
-  const [renewal] = [...timers].find(([, ms]) => ms === 30_000) ?? assert.fail('the lease is not renewed');
+  const [renewal] = [...timers].find(([, ms]) => ms === 10_000) ?? assert.fail('the lease is not renewed');
   return renewal;
 }
