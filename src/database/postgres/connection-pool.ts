@@ -50,6 +50,13 @@ export const PLANNING = {
   jit: 'off',
 };
 
+/** Sent with every new connection. PgBouncer does not pass them on: docs/scaling.md says where to set them then. */
+export const SESSION_SETTINGS = {
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+  ...PLANNING,
+};
+
 /**
  * Opens one pool for one host. The driver accepts several hosts, but if none accepts writes it tries them without end,
  * and it sends every cancel request to the first host.
@@ -67,12 +74,7 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
       max: connections,
       connect_timeout: CONNECT_TIMEOUT_SECONDS,
       backoff: () => RECONNECT_SECONDS,
-      connection: {
-        application_name: 'urlwarden',
-        statement_timeout: STATEMENT_TIMEOUT_MS,
-        idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
-        ...PLANNING,
-      },
+      connection: { application_name: 'urlwarden', ...SESSION_SETTINGS },
       // Sums, ids and seconds stay far below 2^53.
       types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
       fetch_types: false,
