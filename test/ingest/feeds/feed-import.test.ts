@@ -104,6 +104,18 @@ describe('the import of a feed', () => {
     await assert.rejects(run(), /closed the connection before the end/);
   });
 
+  test('a publisher that sends a byte from time to time is a failure, in bounded time', async (t) => {
+    const { run } = await open(
+      t,
+      (_request, response) => {
+        const timer = setInterval(() => response.write('h'), 20);
+        response.on('close', () => clearInterval(timer));
+      },
+      { fetchLimits: { idleTimeoutMs: 200 } },
+    );
+    await assert.rejects(run(), { code: 'timed_out', message: /sends it too slowly: try again later$/ });
+  });
+
   test('an unknown format is an error', async (t) => {
     const { run } = await open(t, (_request, response) => response.end());
     await assert.rejects(run({ format: 'old' }), /Unknown format "old": remove the feed f/);

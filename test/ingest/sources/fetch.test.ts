@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
@@ -299,15 +299,26 @@ describe('openUrl and hostile responses', () => {
   for (const [what, limits, path, message] of [
     ['no response headers', { idleTimeoutMs: 20 }, '/silent', /did not respond in time/],
     ['no next chunk', { idleTimeoutMs: 20 }, '/stalled', /stopped in the middle of its response/],
+    ['single bytes', { idleTimeoutMs: 100 }, '/dripping', /sends it too slowly/],
     ['total time', { totalTimeoutMs: 20 }, '/stalled', /did not send the whole response within the time limit/],
   ] as const) {
     test(`timeout: ${what}`, async (t) => {
       const { at } = await serve(t, ({ url }, response) => {
         if (url === '/stalled') response.writeHead(200, { 'content-length': 9 }).write('abc');
+        if (url === '/dripping') drip(response);
       });
       await assert.rejects(fetchText(at('a.test', path), { limits }), message);
     });
   }
+
+  test('a response is not too slow if each piece comes in time', async (t) => {
+    const { at } = await serve(t, (_request, response) => {
+      drip(response);
+      setTimeout(() => response.end(), 200);
+    });
+    const text = await fetchText(at('a.test', '/'), { limits: { idleTimeoutMs: 100, pieceBytes: 2 } });
+    assert.match(text, /^x+$/);
+  });
 
   test('timeout: DNS does not respond', async () => {
     const guard = { ...GUARD, resolve: () => new Promise<string[]>(() => {}) };
@@ -422,7 +433,23 @@ describe('siblings of a download', () => {
       assert.equal(manifest.sibling(path), null, path);
     }
   });
+
+  test('have one time limit together with the first file', async (t) => {
+    const { at } = await serve(t, (_request, response) => response.end('x'));
+    const limits = { totalTimeoutMs: 50 };
+    const manifest = await openUrl(at('a.test', '/feed/manifest.json'), { guard: GUARD, limits });
+    assert.ok(manifest !== 'not_modified');
+    assert.equal(await textOf(manifest), 'x');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await assert.rejects(textOf(manifest.sibling('1234.json') as Download), /within the time limit/);
+  });
 });
+
+/** Sends a byte every few milliseconds. */
+function drip(response: ServerResponse): void {
+  const timer = setInterval(() => response.write('x'), 5);
+  response.on('close', () => clearInterval(timer));
+}
 
 /** A TCP server, for responses that Node's HTTP server cannot send. */
 async function listenRaw(t: TestContext, answer: (socket: Socket, path: string) => void): Promise<number> {
