@@ -105,10 +105,11 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
 /** Null when the token is invalid, its account does not exist, or its generation is not the account's. */
 async function verifyToken(token: string, snapshot: Snapshot, nowMs: number): Promise<AccountCaller | null> {
   const claims = snapshot.tokens.verify(token, Math.floor(nowMs / 1000));
-  const account = claims && (await snapshot.account(claims.sub));
-  if (claims === null || account === null || account.generation !== claims.ver) return null;
+  if (claims === null) return null;
+  const { account, isKept } = await snapshot.account(claims.sub);
+  if (account === null || account.generation !== claims.ver) return null;
   const caller = toCaller(account, snapshot);
-  snapshot.verifiedHeaders.add(token, caller, claims.exp * 1000);
+  if (isKept) snapshot.verifiedHeaders.add(token, caller, claims.exp * 1000);
   return caller;
 }
 

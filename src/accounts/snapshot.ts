@@ -7,42 +7,55 @@ import { createTokens, SIGNATURE_LENGTH, type Tokens } from './tokens.ts';
 /** The caller as the server needs it, with all fields of the account. */
 export type AccountCaller = Caller & { account: Account };
 
-/** Accounts, tiers and keys at one version of the store. A snapshot is never changed, only replaced. */
+/**
+ * Accounts, tiers and keys at one version of the store. A snapshot is never changed, only replaced. It keeps nothing of a
+ * later version: after a failover to a standby that lagged, the store may be back at this version for good.
+ */
 export type Snapshot = {
+  /** NaN if the store was changed while the snapshot was read, so that the next poll replaces it. */
   version: number;
   tokens: Tokens;
   limits(tier: string): Limits | null;
-  /** Read from the store once, then cached. */
-  account(sub: string): Promise<Account | null>;
+  /** Read from the store once, then cached unless it is of a later version. */
+  account(sub: string): Promise<FoundAccount>;
   verifiedHeaders: VerifiedHeaders;
 };
+
+/** `isKept`: the account is of the version of the snapshot. */
+export type FoundAccount = { account: Account | null; isKept: boolean };
 
 /** 5 MB at 0.5 kB each. An account that was evicted is read again. */
 const MAX_ACCOUNTS = 10_000;
 
-/** `version` was read before this call, so the snapshot may be newer than its version, never older. */
-export async function readSnapshot(store: AccountStore, version: number, issuer: string): Promise<Snapshot> {
+/** `readVersion` was read before this call, so the snapshot may be newer, never older. */
+export async function readSnapshot(store: AccountStore, readVersion: number, issuer: string): Promise<Snapshot> {
   const [keys, tiers] = await Promise.all([store.keys(), store.tiers()]);
+  const version = (await store.version()) === readVersion ? readVersion : Number.NaN;
   const limits = new Map([...BUILT_IN_TIERS, ...tiers].map((tier) => [tier.name, limitsOf(tier)]));
   return {
     version,
     tokens: createTokens(keys, issuer),
     limits: (tier) => limits.get(tier) ?? null,
-    account: createAccountCache(store),
+    account: createAccountCache(store, version),
     verifiedHeaders: createVerifiedHeaders(),
   };
 }
 
 /** Caches promises, so that 100 concurrent requests of one account cause one read. */
-function createAccountCache(store: AccountStore): (sub: string) => Promise<Account | null> {
-  const accounts = new Map<string, Promise<Account | null>>();
+function createAccountCache(store: AccountStore, version: number): Snapshot['account'] {
+  const accounts = new Map<string, Promise<FoundAccount>>();
+  async function find(sub: string): Promise<FoundAccount> {
+    const account = await store.accountBySub(sub);
+    return { account, isKept: (await store.version()) === version };
+  }
   return (sub) => {
     const cached = accounts.get(sub);
     if (cached !== undefined) return cached;
-    const account = store.accountBySub(sub);
-    setBounded(accounts, sub, account, MAX_ACCOUNTS);
-    account.catch(() => accounts.delete(sub));
-    return account;
+    const found = find(sub);
+    setBounded(accounts, sub, found, MAX_ACCOUNTS);
+    const forget = () => accounts.delete(sub);
+    found.then(({ isKept }) => isKept || forget(), forget);
+    return found;
   };
 }
 

@@ -3,6 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { queryTimedOut, unlessAborted } from './budget.ts';
 import type { AnswerOptions, Exchange } from './endpoint.ts';
+import { resetConnection } from './tls.ts';
 
 export const NDJSON = 'application/x-ndjson';
 
@@ -65,7 +66,7 @@ function breakOff(
   { reportFailure }: AnswerOptions,
 ): void {
   reply.hijack();
-  if (request.raw.httpVersion === '1.0') request.raw.socket.resetAndDestroy();
+  if (request.raw.httpVersion === '1.0') resetConnection(request.raw.socket);
   else reply.raw.destroy();
   if (error === READER_LEFT || error === READER_STALLED || reportFailure(error)) return;
   request.log.error({ err: error, route: request.routeOptions.url, reqId: request.id }, 'a stream broke');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { createSecureContext, type SecureVersion } from 'node:tls';
+import { createSecureContext, type SecureVersion, TLSSocket } from 'node:tls';
 import { AppError } from '../core/errors.ts';
 
 /** A certificate chain and its private key, each as the text of a PEM file. */
@@ -41,6 +41,16 @@ function checkPair(pair: Partial<TlsPair>, message: string): void {
   }
 }
 
+/** The TCP socket below each TLS socket. */
+const below = new WeakMap<Socket, Socket>();
+
+/** Closes a connection so that its client sees an error, not an end. Node can reset a TCP socket, not a TLS socket. */
+export function resetConnection(socket: Socket): void {
+  const tcp = below.get(socket) ?? socket;
+  if (tcp instanceof TLSSocket) tcp.destroy();
+  else tcp.resetAndDestroy();
+}
+
 /**
  * Returns a function that closes the connections whose TLS handshake is not complete. Node's `closeIdleConnections` and
  * `closeAllConnections` skip them, so a silent one would keep the server from closing until the handshake times out.
@@ -52,7 +62,12 @@ export function trackHandshakes(server: Server): () => void {
     pending.set(key, socket);
     socket.once('close', () => pending.get(key) === socket && pending.delete(key));
   });
-  server.on('secureConnection', (socket: Socket) => pending.delete(addressesOf(socket)));
+  server.on('secureConnection', (socket: Socket) => {
+    const key = addressesOf(socket);
+    const tcp = pending.get(key);
+    if (tcp !== undefined) below.set(socket, tcp);
+    pending.delete(key);
+  });
   return () => {
     for (const socket of pending.values()) socket.destroy();
   };

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RedisAddress } from '../config/redis-url.ts';
+import { certificateRefusal } from '../core/tls-errors.ts';
 import { createRedisClient, primariesOf, type RedisClient } from './client.ts';
 
 type ScriptArgument = string | number;
@@ -74,7 +75,9 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
 
   function markDown(error: Error, key: string): void {
     if (outage !== null || isClosed) return;
-    const reason = (connectionError ?? error).message;
+    const cause = connectionError ?? error;
+    const refusal = certificateRefusal(cause);
+    const reason = refusal === null ? cause.message : `Redis ${refusal}`;
     outage = { reason, key };
     for (const { onDown } of watchers) onDown?.(reason);
   }

@@ -162,7 +162,7 @@ test('invalid tokens cause at most ten reads of the store per second', async (t)
     clock.advance(1);
     await assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
   }
-  assert.equal(store.versionReads(), 1 + 10);
+  assert.equal(store.versionReads(), 2 + 10);
 });
 
 test('requests are refused after the store was down for five seconds, and accepted when it is up', async (t) => {
@@ -242,6 +242,33 @@ test('an account read for an older version is not used for a newer one', async (
   await authenticator.refresh();
   released.resolve();
   await slow;
+  await assert.rejects(async () => authenticator.authenticate(bearer), refusal('unauthorized'));
+});
+
+test('what a failover has lost is not kept, although the version is the one that the snapshot had', async (t) => {
+  const { control, account } = await open(t);
+  const [keys, version] = [await control.keys(), await control.version()];
+  const lostKey = { kid: 'lost', secret: new Uint8Array(32), createdTs: START_MS / 1000 };
+  const bearer = await bearerFor(control, { ...account, sub: '00000002' });
+  let [isAhead, keyReads] = [false, 0];
+  const authenticator = await authenticatorOf(t, {
+    ...control,
+    version: async () => version + Number(isAhead),
+    async keys() {
+      if (keyReads++ > 0) return keys;
+      isAhead = true;
+      return [lostKey, ...keys];
+    },
+    accountBySub: async () => (isAhead ? { ...account, sub: '00000002' } : null),
+  });
+  assert.ok(await authenticator.authenticate(bearer), 'the account exists on the primary');
+  isAhead = false;
+  await authenticator.refresh();
+  assert.equal(kidOf((await authenticator.tokens()).sign(claimsOf(account, 'j'))), keys[0]?.kid);
+  isAhead = true;
+  assert.ok(await authenticator.authenticate(bearer));
+  isAhead = false;
+  await authenticator.refresh();
   await assert.rejects(async () => authenticator.authenticate(bearer), refusal('unauthorized'));
 });
 
@@ -359,6 +386,10 @@ async function bearerFor(control: Control, account: Account): Promise<string> {
 
 async function tokensOf(control: Control) {
   return createTokens(await control.keys(), ISSUER);
+}
+
+function kidOf(token: string): string {
+  return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid;
 }
 
 function claimsOf({ sub, username, generation }: Account, jti: string) {

@@ -89,6 +89,32 @@ test('an idle server notices within seconds that Redis hangs or is stopped, and 
   assert.equal(server.stderr().match(/Redis is down/g)?.length, 2, server.stderr());
 });
 
+test('with refuse, a Redis that hangs costs a query at most a second, later ones nothing, and is used again when it answers', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop('SIGKILL'));
+  const [a] = await startTwo(t, redis.url, 'refuse');
+  const authorization = `Bearer ${await tokenOf(a.url, DEMO)}`;
+  assert.equal((await query(a, authorization)).status, ACCEPTED);
+  const timed = async () => {
+    const startMs = performance.now();
+    const response = await query(a, authorization);
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '1']);
+    return performance.now() - startMs;
+  };
+  process.kill(redis.pid, 'SIGSTOP');
+  const first = await Promise.all([timed(), timed(), timed()]);
+  assert.ok(Math.max(...first) < 2_000, `${first} ms`);
+  const later = [await timed(), await timed(), await timed()];
+  assert.ok(Math.min(...later) < 250, `${later} ms`);
+  assert.equal((await fetch(`${a.url}/readyz`)).status, 503);
+  assert.equal((await fetch(`${a.url}/healthz`)).status, 200);
+  process.kill(redis.pid, 'SIGCONT');
+  await until(() => a.stderr().includes('Redis is back'));
+  assert.equal((await query(a, authorization)).status, ACCEPTED);
+  assert.equal((await fetch(`${a.url}/readyz`)).status, 200);
+  assert.deepEqual(a.stderr().match(/Redis is \w+/g), ['Redis is down', 'Redis is back']);
+});
+
 test('a wrong Redis password is logged as an error without the password', async (t) => {
   const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });
   t.after(() => redis.stop());

@@ -18,6 +18,7 @@ import type { Counters } from '../../src/limits/store.ts';
 import type { Fact } from '../../src/urls/store.ts';
 import { temporaryPlace } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
+import { transportOptions } from './transport.ts';
 
 /** 2026-01-01T00:00:00Z, the current time in every test. */
 export const NOW = 1_767_225_600;
@@ -55,7 +56,7 @@ export async function build(t: TestContext, overrides: Overrides = {}): Promise<
 
 /** The same, listening on a free loopback port. */
 export async function serve(t: TestContext, overrides: Overrides = {}): Promise<Built & { port: number }> {
-  const built = await build(t, overrides);
+  const built = await build(t, { ...overrides, options: { ...transportOptions(), ...overrides.options } });
   await built.app.listen({ host: '127.0.0.1', port: 0 });
   return { ...built, port: (built.app.server.address() as AddressInfo).port };
 }

@@ -4,10 +4,11 @@ import { describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { closeServer, endKeepAlive } from '../../src/http/server.ts';
 import { BASE, linesOf, serve, stubStore, until } from './build.ts';
-import { exchange, open, parseAnswers } from './raw.ts';
+import { exchange, parseAnswers } from './raw.ts';
+import { open, origin } from './transport.ts';
 
 const LINE = linesOf([{ ts: 1, id: 1, url: 'http://a.example/' }]);
-const search = (port: number) => fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+const search = (port: number) => fetch(`${origin(port)}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
 
 // Less than the grace periods here: what only their end would close fails.
 const SOON = { timeout: 20_000 };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 import type { ConnectionTimes } from '../../src/http/connection.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
-import { exchange, open, parseAnswers } from './raw.ts';
+import { exchange, parseAnswers } from './raw.ts';
+import { connectionEvent, open, origin, reset } from './transport.ts';
 
 const CLOSE = 'Host: a\r\nConnection: close\r\n';
 const SHORT_TIMES = { requestTimeoutMs: 120, headersTimeoutMs: 60, connectionsCheckMs: 10 };
@@ -157,9 +157,14 @@ describe('an incomplete request', () => {
     const metrics = createMetrics();
     const { port, app } = await serve(t, { services: { store: stubStore({}) }, options: { metrics } });
     for (const [, bytes] of LATE) {
-      const gone = once(app.server, 'connection').then(([served]) => once(served, 'close').catch(() => {}));
+      const accepted = once(app.server, connectionEvent());
       const socket = open(port);
-      socket.write(bytes, () => socket.resetAndDestroy());
+      const [served] = await accepted;
+      const gone = new Promise((resolve) => served.once('close', resolve));
+      const { bytesRead } = served;
+      socket.write(bytes);
+      await until(() => served.bytesRead > bytesRead);
+      reset(socket);
       await gone;
     }
     assert.equal((await app.inject('/healthz')).statusCode, 200);
@@ -266,9 +271,9 @@ describe('a connection', () => {
   test('that does not speak HTTP is closed after a second, even if the client keeps its side open', async (t) => {
     t.after(() => t.mock.timers.reset());
     const { app, port } = await serve(t, { services: { store: stubStore({}) } });
-    const accepted = once(app.server, 'connection');
+    const accepted = once(app.server, connectionEvent());
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const socket = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    const socket = open(port, '127.0.0.1', { allowHalfOpen: true });
     t.after(() => socket.destroy());
     socket.on('error', () => {}).resume();
     const [served] = await accepted;
@@ -281,7 +286,7 @@ describe('a connection', () => {
 
   test('that is idle stays open longer than load balancers keep it, and the response says how long', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
-    const { headers } = await fetch(`http://127.0.0.1:${port}/healthz`);
+    const { headers } = await fetch(`${origin(port)}/healthz`);
     assert.equal(headers.get('keep-alive'), 'timeout=72');
   });
 

@@ -5,7 +5,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { openMetricsServer } from '../../src/http/metrics-server.ts';
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts';
 import { assertError, BASE, build, linesOf, serve, stubStore } from './build.ts';
-import { exchange, open, parseAnswers } from './raw.ts';
+import { exchange, parseAnswers } from './raw.ts';
+import { open } from './transport.ts';
 import { authorized, LIMITS, QUERIES, withAccounts } from './with-accounts.ts';
 
 /** The lines of one metric, without its name. */

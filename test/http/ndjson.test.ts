@@ -8,7 +8,8 @@ import type { Bounds } from '../../src/database/pages.ts';
 import type { Fact } from '../../src/urls/store.ts';
 import { OPERATOR } from './admit-all.ts';
 import { assertError, BASE, build, linesOf, serve, stubStore, until } from './build.ts';
-import { exchange, open, parseAnswers } from './raw.ts';
+import { exchange, parseAnswers } from './raw.ts';
+import { connectionEvent, open, origin } from './transport.ts';
 
 const FACTS: Fact[] = Array.from({ length: 500 }, (_, i) => ({ ts: i, id: i + 1, url: `http://a.example/${i}` }));
 const PAGE = linesOf(FACTS);
@@ -100,7 +101,7 @@ describe('a stream', () => {
   test('needs the same memory for any length', async (t) => {
     const { seen, store } = watchedSearch(endless);
     const { port } = await serve(t, { services: { store } });
-    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    const response = await fetch(`${origin(port)}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
     const reader = response.body?.getReader();
     assert.ok(reader);
     let received = 0;
@@ -132,7 +133,7 @@ describe('a stream', () => {
       }
     });
     const { port } = await serve(t, { services: { store } });
-    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    const response = await fetch(`${origin(port)}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
     assert.equal((await response.text()).split('\n').length, 21);
     assert.equal(new Set(iterations).size, 20);
   });
@@ -147,7 +148,7 @@ describe('a stream', () => {
     });
     const { port } = await serve(t, { services: { store }, options: { logger } });
     log.length = 0; // drops the line about listening
-    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    const response = await fetch(`${origin(port)}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
     assert.equal(response.status, 200);
     await assert.rejects(response.text());
     await until(() => log.length > 0);
@@ -252,7 +253,7 @@ describe('a stream', () => {
       yield PAGE;
     });
     const { app, port } = await serve(t, { services: { store } });
-    const accepted = once(app.server, 'connection');
+    const accepted = once(app.server, connectionEvent());
     const socket = open(port);
     t.after(() => socket.destroy());
     const text = textOf(socket);
@@ -305,12 +306,12 @@ describe('a stream', () => {
     }
     const authenticate = async () => {
       socket.destroy();
-      await once(served, 'close');
+      await new Promise((resolve) => served.once('close', resolve)); // over TLS it is preceded by an error
       return OPERATOR;
     };
     const { app, port } = await serve(t, { services: { store: stubStore({ statuses }), authenticate } });
     let served = new Socket();
-    app.server.on('connection', (socket) => {
+    app.server.on(connectionEvent(), (socket) => {
       served = socket;
     });
     const socket = open(port);
@@ -372,7 +373,7 @@ describe('a stream', () => {
       yield linesOf([...FACTS, long, long]);
     });
     const { port } = await serve(t, { services: { store } });
-    const response = await fetch(`http://127.0.0.1:${port}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
+    const response = await fetch(`${origin(port)}${BASE}/search`, { method: 'POST', body: '{"asn":1}' });
     const records = (await response.text())
       .trimEnd()
       .split('\n')

@@ -1,4 +1,4 @@
-import { connect, type Socket } from 'node:net';
+import { open } from './transport.ts';
 
 /** A response, parsed from the bytes of a connection. */
 export type RawAnswer = { statusCode: number; headers: Record<string, string>; body: string };
@@ -22,10 +22,6 @@ export function exchange(
     socket.on('close', () => resolve({ text, reset }));
     socket.write(bytes);
   });
-}
-
-export function open(port: number, host = '127.0.0.1'): Socket {
-  return connect({ host, port });
 }
 
 /** All responses in a text, in order. Throws on any other text. Responses to HEAD are not supported. */

@@ -5,7 +5,8 @@ import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { batchRequests } from '../../src/http/request-batching.ts';
 import { BASE, NOW, serve, stubStore } from './build.ts';
-import { open, parseAnswers } from './raw.ts';
+import { parseAnswers } from './raw.ts';
+import { open } from './transport.ts';
 
 const KNOWN = 'http://192.0.2.1/x';
 const CONNECTIONS = 20;

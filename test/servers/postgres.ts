@@ -32,7 +32,7 @@ const SETTINGS = {
 };
 
 /** PostgreSQL refuses to run as root; every system has the user `nobody`. */
-const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+export const NOBODY = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** A new, empty server. */
 export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
@@ -91,7 +91,7 @@ export async function hangPostgres({ url, pid }: PostgresServer): Promise<() => 
   };
 }
 
-async function responds(url: string): Promise<boolean> {
+export async function responds(url: string): Promise<boolean> {
   const sql = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {
     await sql`select 1`;

@@ -1,5 +1,8 @@
+import { isIP } from 'node:net';
 import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
+import { certificateRefusal } from '../../core/tls-errors.ts';
+import { explained } from './faults.ts';
 
 export type PoolOptions = {
   /** Maximum number of open connections. */
@@ -50,6 +53,13 @@ export const PLANNING = {
   jit: 'off',
 };
 
+/** Sent with every new connection. PgBouncer does not pass them on: docs/scaling.md says where to set them then. */
+export const SESSION_SETTINGS = {
+  statement_timeout: STATEMENT_TIMEOUT_MS,
+  idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+  ...PLANNING,
+};
+
 /**
  * Opens one pool for one host. The driver accepts several hosts, but if none accepts writes it tries them without end,
  * and it sends every cancel request to the first host.
@@ -64,15 +74,11 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
     return postgres(url, {
       // In arrays, which the driver's types do not include, the driver uses the values unchanged, colons included.
       ...(address && { host: [address.host] as unknown as string, port: [address.port] as unknown as number }),
+      ...(address && isIP(address.host) !== 0 && isVerified(url) && { ssl: { host: address.host } }),
       max: connections,
       connect_timeout: CONNECT_TIMEOUT_SECONDS,
       backoff: () => RECONNECT_SECONDS,
-      connection: {
-        application_name: 'urlwarden',
-        statement_timeout: STATEMENT_TIMEOUT_MS,
-        idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
-        ...PLANNING,
-      },
+      connection: { application_name: 'urlwarden', ...SESSION_SETTINGS },
       // Sums, ids and seconds stay far below 2^53.
       types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
       fetch_types: false,
@@ -91,7 +97,9 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
     } catch (cause) {
       current = null;
       pausedUntil = Date.now() + PAUSE_MS;
-      throw noResponse(cause instanceof AggregateError ? cause.errors[0] : cause);
+      const errors: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
+      const refused = errors.find((error) => certificateRefusal(error) !== null);
+      throw refused === undefined ? noResponse(errors[0]) : explained(refused);
     } finally {
       for (const pool of pools) if (pool !== found || isClosed) void end(pool, 0);
     }
@@ -142,18 +150,28 @@ async function end(pool: postgres.Sql, timeoutSeconds: number): Promise<void> {
   await pool.end({ timeout: timeoutSeconds });
 }
 
+/** The values of `sslmode` with which the driver accepts any certificate, or uses no TLS. */
+const UNVERIFIED = new Set([null, 'disable', 'allow', 'prefer', 'require']);
+
+function isVerified(url: string): boolean {
+  return !UNVERIFIED.has(new URLSearchParams(url.split('?')[1]).get('sslmode'));
+}
+
 type Address = { host: string; port: number };
 
 const AUTHORITY = /^[a-z]+:\/\/(?:[^/?#]*@)?([^/?#]+)/i;
 const ADDRESS = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/;
 const PORT = 5432;
 
-/** Empty if the driver can parse the host of the URL itself: one name or IPv4 address, or none. It cannot parse IPv6. */
+/**
+ * Empty if the URL has one host name or none. For an IP address the driver names no host to Node, which then expects a
+ * certificate for `localhost`; and it cannot parse IPv6.
+ */
 function addressesIn(url: string): Address[] {
   const parts = AUTHORITY.exec(url)?.[1]?.split(',') ?? [];
-  if (parts.length === 1 && !parts[0]?.startsWith('[')) return [];
-  return parts.map((part) => {
+  const addresses = parts.map((part) => {
     const [, ipv6, name, port] = ADDRESS.exec(part) ?? [];
     return { host: ipv6 ?? name ?? part, port: Number(port ?? PORT) };
   });
+  return addresses.length === 1 && isIP(addresses[0]?.host ?? '') === 0 ? [] : addresses;
 }

@@ -1,5 +1,6 @@
 import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
+import { certificateRefusal } from '../../core/tls-errors.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export const CANCELLED = '57014';
@@ -56,6 +57,8 @@ export function explained(error: unknown): unknown {
   const isServerError = error instanceof postgres.PostgresError;
   if (isServerError && !UNAVAILABLE.test(error.code)) return error;
   if (!isServerError && codeOf(error) === '') return error;
-  const isTransient = !isServerError || TRANSIENT.test(error.code);
-  return new AppError('unavailable', `PostgreSQL: ${(error as Error).message}`, { cause: error, isTransient });
+  const refusal = certificateRefusal(error);
+  const message = refusal === null ? `PostgreSQL: ${(error as Error).message}` : `PostgreSQL ${refusal}`;
+  const isTransient = refusal === null && (!isServerError || TRANSIENT.test(error.code));
+  return new AppError('unavailable', message, { cause: error, isTransient });
 }

@@ -5,7 +5,7 @@ import { type ImportProgress, type ImportReport, runImport } from '../import.ts'
 import type { Networks } from '../networks.ts';
 import { createDnsResolver, resolvingFormat } from '../resolve.ts';
 import type { Waiting } from '../retry.ts';
-import { openUrl, type Validators } from '../sources/fetch.ts';
+import { type FetchLimits, openUrl, type Validators } from '../sources/fetch.ts';
 import { createGuard } from '../sources/fetch-guard.ts';
 import type { Format, InputLimits } from '../sources/format.ts';
 import type { Feed, ImportStore } from '../store.ts';
@@ -20,6 +20,8 @@ export type FeedImportOptions = {
   /** Resolve host names by DNS. */
   resolvesHosts: boolean;
   limits: InputLimits;
+  /** For tests: shorter timeouts of the download. */
+  fetchLimits?: Partial<FetchLimits>;
   now: () => number;
   /** Apply a complete listing even if it looks truncated. */
   isForced?: boolean;
@@ -58,6 +60,7 @@ async function fetchAndImport(
     allowedNetworks,
     resolvesHosts,
     limits,
+    fetchLimits = {},
     now,
     isForced = false,
     onProgress,
@@ -69,6 +72,7 @@ async function fetchAndImport(
     guard,
     headers: feed.headers,
     validators,
+    limits: fetchLimits,
     inputLimits: limits,
     signal,
   });

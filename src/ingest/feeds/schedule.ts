@@ -2,9 +2,9 @@ import type { Feed } from '../store.ts';
 import { type Every, type FeedRun, type FeedRunOptions, runFeedOnce } from './feed-run.ts';
 
 export type Schedule = {
-  /** Runs all due feeds sequentially. During a run it returns the promise of that run. */
+  /** Runs all due feeds, and waits for all runs. */
   runDue(): Promise<void>;
-  /** Aborts the current download and waits until its current batch is written. */
+  /** Aborts the current downloads and waits until their current batches are written. */
   close(): Promise<void>;
 };
 
@@ -18,31 +18,42 @@ export type ScheduleOptions = Omit<FeedRunOptions, 'signal'> & {
 /** A feed starts at most this late: far less than the shortest interval. */
 const POLL_MS = 5_000;
 
-/**
- * Runs one feed at a time: two concurrent runs would share the one writer of the store and take as long. The next run
- * times are in the control data, so they survive a restart and nodes share the work.
- */
+/** Two, so that a slow publisher does not hold up the other feeds. More would only share the one writer of the store. */
+const MAX_RUNS = 2;
+
+/** The next run times are in the control data, so they survive a restart and nodes share the work. */
 export function startSchedule(options: ScheduleOptions): Schedule {
   const { control, now, every, onRun = () => {}, onFailure = () => {} } = options;
   const stop = new AbortController();
   const isDue = (feed: Feed): boolean => !feed.isPaused && feed.nextRunTs <= now();
-  let running: Promise<void> | null = null;
+  const running = new Map<string, Promise<void>>();
+  let starting: Promise<void> | null = null;
 
-  async function runAll(): Promise<void> {
+  async function run(name: string): Promise<void> {
+    onRun(name, await runFeedOnce(name, isDue, { ...options, signal: stop.signal }));
+  }
+
+  async function startDue(): Promise<void> {
     const due = (await control.feeds()).filter(isDue).sort((a, b) => a.nextRunTs - b.nextRunTs);
     for (const { name } of due) {
+      if (running.has(name)) continue;
+      while (running.size === MAX_RUNS) await Promise.race(running.values());
       if (stop.signal.aborted) return;
-      onRun(name, await runFeedOnce(name, isDue, { ...options, signal: stop.signal }));
+      const ended = run(name)
+        .catch(onFailure)
+        .finally(() => running.delete(name));
+      running.set(name, ended);
     }
   }
 
-  function runDue(): Promise<void> {
-    running ??= runAll()
+  async function runDue(): Promise<void> {
+    starting ??= startDue()
       .catch(onFailure)
       .finally(() => {
-        running = null;
+        starting = null;
       });
-    return running;
+    await starting;
+    await Promise.all(running.values());
   }
 
   const endPolling = every(POLL_MS, () => void runDue());
@@ -51,7 +62,8 @@ export function startSchedule(options: ScheduleOptions): Schedule {
     async close() {
       endPolling();
       stop.abort();
-      await running;
+      await starting;
+      await Promise.all(running.values());
     },
   };
 }

@@ -1,5 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import { AppError } from '../../core/errors.ts';
+import { certificateRefusal } from '../../core/tls-errors.ts';
 
 /** What to do if a response is too large. */
 export const IN_PARTS = 'download the file and import it in parts';
@@ -48,8 +49,6 @@ function refusedEncoding(host: string, encoding = 'identity'): AppError | null {
 
 const CLOSED = 'closed the connection before the end of the response: try again later';
 const UNREACHABLE = 'cannot be reached from this machine: check the network and the firewall';
-const UNTRUSTED =
-  'has a TLS certificate that is not trusted here: if you trust it, name its authority in NODE_EXTRA_CA_CERTS';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'has no address: check the spelling of the host name',
@@ -60,12 +59,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   EPIPE: CLOSED,
-  CERT_HAS_EXPIRED: 'has an expired TLS certificate: its operator must renew it',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'has a TLS certificate for another host name: check the URL',
-  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
-  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
 };
 
 /** Converts an error to one that may be shown: messages of Node may contain addresses and headers. */
@@ -79,7 +72,6 @@ export function toFetchError(host: string, error: unknown, signal: AbortSignal):
   }
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return error;
-  return new AppError('unavailable', `${host} ${REASONS[code] ?? `could not be fetched (${code}): try again later`}`, {
-    cause: error,
-  });
+  const reason = certificateRefusal(error) ?? REASONS[code] ?? `could not be fetched (${code}): try again later`;
+  return new AppError('unavailable', `${host} ${reason}`, { cause: error });
 }

@@ -13,12 +13,14 @@ export type Validators = { etag: string | null; lastModified: string | null };
 /** Can be read once. */
 export type Download = Source & Validators;
 
-type FetchLimits = {
+export type FetchLimits = {
   /** DNS, connection and TLS handshake of one hop. */
   connectTimeoutMs: number;
-  /** Until the response headers, and between two chunks. Does not include the time of the reader. */
+  /** Until the response headers, and for each `pieceBytes` of the body. Does not include the time of the reader. */
   idleTimeoutMs: number;
-  /** From the first hop to the last byte, including the time of the reader. */
+  /** A timeout for each chunk would not be enough: a chunk may be one byte. */
+  pieceBytes: number;
+  /** From the first hop to the last byte of the last sibling, including the time of the reader. */
   totalTimeoutMs: number;
   maxBytes: number;
 };
@@ -38,6 +40,7 @@ export type FetchOptions = {
 export const DEFAULT_FETCH_LIMITS: FetchLimits = {
   connectTimeoutMs: 20_000,
   idleTimeoutMs: 60_000,
+  pieceBytes: 64 * 1024, // 1 KiB a second, 60 times slower than the largest dump needs
   totalTimeoutMs: 2 * 3_600_000,
   maxBytes: 4 * 1024 ** 3,
 };
@@ -134,21 +137,26 @@ function sendRequest(url: URL, headers: FetchHeaders, { guard, limits, signal }:
 function downloadOf(text: string, url: URL, response: IncomingMessage, options: FetchOptions, hop: Hop): Download {
   const { 'content-length': length, etag = null, 'last-modified': lastModified = null } = response.headers;
   const totalBytes = length === undefined ? null : Number(length);
-  const sibling = (path: string) => siblingOf(url, path, options);
+  // With the signal of the whole download: a feed of many files has the same total time as one file.
+  const sibling = (path: string) => siblingOf(url, path, { ...options, signal: hop.signal });
   const bytes = readBody(response, url.host, hop);
   const source = sourceOf(shownUrl(text), bytes, totalBytes, sibling, options.inputLimits ?? INPUT_LIMITS);
   return { ...source, etag, lastModified };
 }
 
 async function* readBody(response: IncomingMessage, host: string, { limits, signal }: Hop): AsyncGenerator<Buffer> {
-  let readBytes = 0;
-  const stalled = () =>
-    response.destroy(new AppError('timed_out', `${host} stopped in the middle of its response: try again later`));
-  let timer = setTimeout(stalled, limits.idleTimeoutMs);
+  let [readBytes, pieceBytes, waitedMs] = [0, 0, 0];
+  const stopped = `${host} stopped in the middle of its response, or sends it too slowly: try again later`;
+  const stalled = () => response.destroy(new AppError('timed_out', stopped));
+  const startWait = () => ({ sinceMs: performance.now(), timer: setTimeout(stalled, limits.idleTimeoutMs - waitedMs) });
+  let wait = startWait();
   try {
     for await (const chunk of response) {
-      clearTimeout(timer);
+      clearTimeout(wait.timer);
+      waitedMs += performance.now() - wait.sinceMs;
       readBytes += chunk.length;
+      pieceBytes += chunk.length;
+      if (pieceBytes >= limits.pieceBytes) [pieceBytes, waitedMs] = [0, 0];
       if (readBytes > limits.maxBytes) {
         throw new AppError(
           'body_too_large',
@@ -156,12 +164,12 @@ async function* readBody(response: IncomingMessage, host: string, { limits, sign
         );
       }
       yield chunk;
-      timer = setTimeout(stalled, limits.idleTimeoutMs);
+      wait = startWait();
     }
   } catch (error) {
     throw toFetchError(host, error, signal);
   } finally {
-    clearTimeout(timer);
+    clearTimeout(wait.timer);
   }
 }
 

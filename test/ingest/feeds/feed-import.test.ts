@@ -104,6 +104,39 @@ describe('the import of a feed', () => {
     await assert.rejects(run(), /closed the connection before the end/);
   });
 
+  test('a publisher that sends a byte from time to time is a failure, in bounded time', async (t) => {
+    const { run } = await open(
+      t,
+      (_request, response) => {
+        const timer = setInterval(() => response.write('h'), 20);
+        response.on('close', () => clearInterval(timer));
+      },
+      { fetchLimits: { idleTimeoutMs: 200 } },
+    );
+    await assert.rejects(run(), { code: 'timed_out', message: /sends it too slowly: try again later$/ });
+  });
+
+  test('the manifest of a MISP feed leads to no other folder or host', async (t) => {
+    const id = '8e0c1f3a-0000-4000-8000-000000000001';
+    const requested: string[] = [];
+    const event = { Event: { Attribute: [{ type: 'url', value: 'http://192.0.2.1/', timestamp: '1752760000' }] } };
+    const { run, control, feed } = await open(t, ({ url = '' }, response) => {
+      requested.push(url);
+      response.end(url.endsWith('/manifest.json') ? JSON.stringify(manifest) : JSON.stringify(event));
+    });
+    const outside = [
+      ...['../secret', `../${id}`, `${id}/../../secret`, '..\\secret', '%2e%2e/secret', '..%2fsecret', `/${id}`],
+      ...[`//${new URL(feed.url).host}/x`, `${new URL('/x', feed.url)}`, 'http://[::1]/x', 'file:///etc/passwd'],
+      ...[`${id}?x`, `${id}#`, `${id}\r\nHost: a`, `${id}\0`, ` ${id}`, '', '.', '..'],
+    ];
+    const manifest = Object.fromEntries([id, ...outside].map((key) => [key, {}]));
+    const url = `${new URL('/feed/manifest.json', feed.url)}`;
+    assert.equal((await run({ url, format: 'misp' })).outcome, 'imported');
+    assert.deepEqual(requested, ['/feed/manifest.json', `/feed/${id}.json`]);
+    const [report] = await control.imports({ feed: 'f', limit: 1 });
+    assert.equal(report?.counts.rejected, outside.length);
+  });
+
   test('an unknown format is an error', async (t) => {
     const { run } = await open(t, (_request, response) => response.end());
     await assert.rejects(run({ format: 'old' }), /Unknown format "old": remove the feed f/);

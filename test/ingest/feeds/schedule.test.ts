@@ -5,6 +5,7 @@ import { AppError } from '../../../src/core/errors.ts';
 import type { FeedImportResult, ImportFeed } from '../../../src/ingest/feeds/feed-run.ts';
 import { type ScheduleOptions, startSchedule } from '../../../src/ingest/feeds/schedule.ts';
 import type { Feed } from '../../../src/ingest/store.ts';
+import { until } from '../../http/build.ts';
 import { temporaryControl } from '../../temporary-control.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
 import { feedOf } from './feed-of.ts';
@@ -119,7 +120,7 @@ describe('the schedule of feeds', () => {
     assert.deepEqual(world.outcomes, ['bad failed', 'good imported']);
   });
 
-  test('one run at a time, also if it polls again during the run', async (t) => {
+  test('a feed has one run at a time, also if it polls again during the run', async (t) => {
     const gate = Promise.withResolvers<FeedImportResult>();
     const { schedule, ran, timers } = await open(t, [{}], { importFeed: () => gate.promise });
     const first = schedule.runDue();
@@ -215,7 +216,7 @@ describe('the schedule of feeds', () => {
     const running = world.schedule.runDue();
     await started(world.ran);
     await world.schedule.close();
-    assert.deepEqual(world.outcomes, ['f stopped']);
+    assert.deepEqual(world.outcomes, ['f stopped', 'next stopped']);
     await running;
     assert.deepEqual(world.timers.size, 0);
     const { nextRunTs, failures, lastError } = await world.feed();
@@ -226,15 +227,42 @@ describe('the schedule of feeds', () => {
   });
 
   test('a feed that is removed or paused before its run is not run', async (t) => {
-    const world = await open(t, [{ name: 'a', nextRunTs: NOW - 2 }, { name: 'b' }, { name: 'c' }], {
+    const first = { nextRunTs: NOW - 2 };
+    const feeds = [{ name: 'a', ...first }, { name: 'b', ...first }, { name: 'c' }, { name: 'd' }];
+    const world = await open(t, feeds, {
       async importFeed() {
-        await world.control.removeFeed('b');
-        await world.control.changeFeed('c', { isPaused: true });
+        await world.control.removeFeed('c');
+        await world.control.changeFeed('d', { isPaused: true });
         return DONE;
       },
     });
     await world.schedule.runDue();
-    assert.deepEqual(world.ran, ['a']);
+    assert.deepEqual(world.ran, ['a', 'b']);
+  });
+
+  test('a slow run does not hold up other feeds, and at most two run at the same time', async (t) => {
+    const slow = Promise.withResolvers<FeedImportResult>();
+    let [runs, most] = [0, 0];
+    const world = await open(t, [{ name: 'slow', nextRunTs: NOW - 1 }, { name: 'a' }, { name: 'b' }, { name: 'c' }], {
+      async importFeed({ name }) {
+        most = Math.max(most, ++runs);
+        if (name === 'slow') await slow.promise;
+        runs--;
+        return DONE;
+      },
+    });
+    const all = world.schedule.runDue();
+    await until(() => world.outcomes.length === 3);
+    assert.deepEqual(world.outcomes, ['a imported', 'b imported', 'c imported']);
+    world.clock.ts += 300;
+    for (const work of world.timers.keys()) work(); // the next poll; the slow feed is still due
+    await until(() => world.outcomes.length === 6);
+    slow.resolve(DONE);
+    await all;
+    assert.deepEqual(
+      [world.outcomes.at(-1), world.ran.filter((name) => name === 'slow').length, most],
+      ['slow imported', 1, 2],
+    );
   });
 
   test('an unavailable control store is reported, and the next poll tries again', async (t) => {

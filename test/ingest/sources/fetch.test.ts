@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
@@ -120,16 +122,27 @@ describe('openUrl and hostile targets', () => {
     for (const host of hosts) assert.equal(await fetchText(`http://${host}:${port}/`), 'inside', host);
   });
 
-  test('the checked address is the one that is connected to (DNS rebinding)', async (t) => {
-    const { at, seen } = await serve(t, (_request, response) => response.end('inside'));
-    let lookups = 0;
-    // The first lookup returns an allowed address, the second one a private address.
-    const resolve = async () => (lookups++ === 0 ? ['192.0.2.1'] : ['127.0.0.1']);
-    const guard = createGuard(['192.0.2.0/24'], resolve);
-    await assert.rejects(fetchText(at('a.test', '/'), { guard, limits: { connectTimeoutMs: 50 } }), /a\.test/);
-    assert.deepEqual([lookups, seen.length], [1, 0]);
-    await assert.rejects(fetchText(at('a.test', '/'), { guard }), /127\.0\.0\.1.*loopback/);
-    assert.equal(seen.length, 0);
+  test('the checked address is the one that is connected to, whatever DNS answers next (DNS rebinding)', async (t) => {
+    const inside = await serve(t, (_request, response) => response.end('inside'));
+    const outside = createServer(({ url }, response) => {
+      if (url === '/moved') response.writeHead(302, { location: '/' });
+      response.end('outside');
+    }).listen(inside.port, '127.0.0.2');
+    await once(outside, 'listening');
+    t.after(() => outside.close());
+    const dns = await startDns(t);
+    const guard = createGuard(['127.0.0.2'], dns.resolve);
+    const at = (path: string) => inside.at('a.test', path);
+
+    dns.answers.push(['127.0.0.2'], ['127.0.0.1']);
+    assert.equal(await fetchText(at('/'), { guard }), 'outside');
+    assert.equal(dns.answers.length, 1, 'one lookup for one connection');
+    await assert.rejects(fetchText(at('/'), { guard }), /127\.0\.0\.1.*loopback/);
+    dns.answers.push(['127.0.0.2'], ['127.0.0.1']);
+    await assert.rejects(fetchText(at('/moved'), { guard }), /127\.0\.0\.1.*loopback/, 'after a redirect');
+    dns.answers.push(['127.0.0.2', '127.0.0.1']);
+    await assert.rejects(fetchText(at('/'), { guard }), /127\.0\.0\.1.*loopback/, 'as one of several addresses');
+    assert.deepEqual([dns.answers, inside.seen], [[], []]);
   });
 
   test('a redirect to a blocked address or scheme is not followed', async (t) => {
@@ -299,15 +312,26 @@ describe('openUrl and hostile responses', () => {
   for (const [what, limits, path, message] of [
     ['no response headers', { idleTimeoutMs: 20 }, '/silent', /did not respond in time/],
     ['no next chunk', { idleTimeoutMs: 20 }, '/stalled', /stopped in the middle of its response/],
+    ['single bytes', { idleTimeoutMs: 100 }, '/dripping', /sends it too slowly/],
     ['total time', { totalTimeoutMs: 20 }, '/stalled', /did not send the whole response within the time limit/],
   ] as const) {
     test(`timeout: ${what}`, async (t) => {
       const { at } = await serve(t, ({ url }, response) => {
         if (url === '/stalled') response.writeHead(200, { 'content-length': 9 }).write('abc');
+        if (url === '/dripping') drip(response);
       });
       await assert.rejects(fetchText(at('a.test', path), { limits }), message);
     });
   }
+
+  test('a response is not too slow if each piece comes in time', async (t) => {
+    const { at } = await serve(t, (_request, response) => {
+      drip(response);
+      setTimeout(() => response.end(), 200);
+    });
+    const text = await fetchText(at('a.test', '/'), { limits: { idleTimeoutMs: 100, pieceBytes: 2 } });
+    assert.match(text, /^x+$/);
+  });
 
   test('timeout: DNS does not respond', async () => {
     const guard = { ...GUARD, resolve: () => new Promise<string[]>(() => {}) };
@@ -422,7 +446,41 @@ describe('siblings of a download', () => {
       assert.equal(manifest.sibling(path), null, path);
     }
   });
+
+  test('have one time limit together with the first file', async (t) => {
+    const { at } = await serve(t, (_request, response) => response.end('x'));
+    const limits = { totalTimeoutMs: 50 };
+    const manifest = await openUrl(at('a.test', '/feed/manifest.json'), { guard: GUARD, limits });
+    assert.ok(manifest !== 'not_modified');
+    assert.equal(await textOf(manifest), 'x');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    await assert.rejects(textOf(manifest.sibling('1234.json') as Download), /within the time limit/);
+  });
 });
+
+/** A DNS server with the addresses of its next answers, and a resolver that queries it. */
+async function startDns(t: TestContext) {
+  const answers: string[][] = [];
+  const server = createSocket('udp4', (query, { port }) => {
+    const question = query.subarray(12, query.indexOf(0, 12) + 5);
+    const addresses = answers.shift() ?? [];
+    const header = Buffer.from([...query.subarray(0, 2), 0x81, 0x80, 0, 1, 0, addresses.length, 0, 0, 0, 0]);
+    // RFC 1035 §4.1.3: the name of the question, type A, class IN, a TTL of 0, four bytes.
+    const records = addresses.flatMap((ip) => [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, ...ip.split('.').map(Number)]);
+    server.send(Buffer.concat([header, question, Buffer.from(records)]), port);
+  }).bind(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const resolver = new Resolver();
+  resolver.setServers([`127.0.0.1:${server.address().port}`]);
+  return { answers, resolve: (host: string) => resolver.resolve4(host) };
+}
+
+/** Sends a byte every few milliseconds. */
+function drip(response: ServerResponse): void {
+  const timer = setInterval(() => response.write('x'), 5);
+  response.on('close', () => clearInterval(timer));
+}
 
 /** A TCP server, for responses that Node's HTTP server cannot send. */
 async function listenRaw(t: TestContext, answer: (socket: Socket, path: string) => void): Promise<number> {
