@@ -6,6 +6,7 @@ import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/
 import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { feedHealth, startFeeds } from './app/feeds.ts';
+import { startIntegritySweep } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
 import { limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
 import { createRoutes } from './app/routes.ts';
@@ -129,6 +130,17 @@ export async function openApp(settings: Settings): Promise<App> {
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
       opened(startFeeds({ store, control, metrics, log: server.log, settings, now }));
+      opened(
+        startIntegritySweep({
+          ...{ store, random: Math.random },
+          onDamage: (err) =>
+            server.log.error({ err }, 'a part of the database cannot be read: run urlwarden integrity'),
+          onFaults(count, examples) {
+            if (count > 0) server.log.error({ count, examples }, 'rows contradict each other: run urlwarden integrity');
+          },
+          onFailure: (err) => server.log.error({ err }, 'the check of the database failed'),
+        }),
+      );
       const metricsUrl = metricsListener?.url ?? null;
       const started = {
         url,

@@ -19,17 +19,23 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
   let shownMs = isTerminal ? Number.NEGATIVE_INFINITY : nowMs();
   let isDrawn = false;
 
+  const isDue = () => nowMs() - shownMs >= (isTerminal ? REDRAW_MS : LINE_MS);
+
+  function draw(share: number | null, text: string): void {
+    shownMs = nowMs();
+    isDrawn = isTerminal;
+    if (!isTerminal) output.write(`${text}\n`);
+    else output.write(CLEAR_LINE + `${bar(share)}${text}`.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1));
+  }
+
   return {
     show(progress: ImportProgress): void {
-      if (nowMs() - shownMs < (isTerminal ? REDRAW_MS : LINE_MS)) return;
-      shownMs = nowMs();
-      isDrawn = isTerminal;
-      if (!isTerminal) {
-        output.write(`${progressText(progress)}\n`);
-        return;
-      }
-      const line = `${bar(progress)}${progressText(progress)}`;
-      output.write(CLEAR_LINE + line.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1));
+      if (isDue()) draw(shareOf(progress), progressText(progress));
+    },
+
+    /** Shows the finished share of any other work. On a terminal, `isLong` shows it even if the bar is new. */
+    showStep(share: number, text: string, isLong = false): void {
+      if (isDue() || (isLong && isTerminal)) draw(share, text);
     },
 
     /** Removes the bar, so that the next output starts at the beginning of a line. */
@@ -40,8 +46,7 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
   };
 }
 
-function bar(progress: ImportProgress): string {
-  const share = shareOf(progress);
+function bar(share: number | null): string {
   if (share === null) return '';
   const done = Math.floor(share * BAR_WIDTH);
   return `[${'#'.repeat(done)}${'-'.repeat(BAR_WIDTH - done)}] `;

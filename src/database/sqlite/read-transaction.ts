@@ -16,12 +16,19 @@ type ReadTransaction = {
 export function createReadTransaction(db: DatabaseSync): ReadTransaction {
   const begin = db.prepare('begin');
   const commit = db.prepare('commit');
+  const rollback = db.prepare('rollback');
   let isOpen = false;
 
   function end(): void {
     if (!isOpen) return;
     isOpen = false;
-    if (db.isTransaction) commit.run(); // a disk error may have ended it
+    if (!db.isTransaction) return; // a disk error may have ended it
+    try {
+      commit.run();
+    } catch {
+      // A statement met a damaged page and has reported it. Nothing was written, so both end the transaction alike.
+      if (db.isTransaction) rollback.run();
+    }
   }
 
   return {
