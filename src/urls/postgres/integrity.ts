@@ -25,8 +25,8 @@ import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { createLock } from './lock-order.ts';
 
-/** Rows of a page: a few milliseconds of the server. Smaller pages would cost more round trips than work. */
-const PAGE_ROWS = 500;
+/** Rows of a page: about 5 ms, of which the rules take one or two on the node. Smaller pages cost more round trips. */
+const PAGE_ROWS = 100;
 
 // A test checks the plans of these statements (test/database/postgres-server.test.ts).
 
