@@ -6,6 +6,7 @@ import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/
 import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { feedHealth, startFeeds } from './app/feeds.ts';
+import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
 import { limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
 import { createRoutes } from './app/routes.ts';
@@ -132,10 +133,12 @@ export async function openApp(settings: Settings): Promise<App> {
     metrics?.watchDatabase(watch.isUp, outages.isDamaged);
     if (settings.databaseUrl === null) metrics?.watchDisk(store.freeBytes);
     else metrics?.watchPools(() => [...(store.pools?.() ?? []), ...(control.pools?.() ?? [])]);
+    const { hasFaults } = opened(startIntegrityChecks({ store, outages, metrics, log }));
     let isStopping = false;
     const health = {
       isStopping: () => isStopping,
       ready: watch.ready,
+      hasFaults,
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };

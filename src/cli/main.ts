@@ -58,6 +58,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/restore.ts')).restore,
   },
   {
+    name: 'integrity',
+    summary: 'Check the data for damage, also while the server is running.',
+    load: async () => (await import('./commands/integrity.ts')).integrity,
+  },
+  {
     name: 'move',
     summary: 'Copy all data from a folder to PostgreSQL.',
     load: async () => (await import('./commands/move.ts')).move,

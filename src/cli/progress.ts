@@ -23,24 +23,30 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
 
   const isTooSoon = () => nowMs() - shownMs < (isTerminal ? REDRAW_MS : LINE_MS);
 
-  function write(line: string): void {
+  function write(share: number | null, text: string): void {
     shownMs = nowMs();
     isDrawn = isTerminal;
-    output.write(isTerminal ? CLEAR_LINE + line.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1) : `${line}\n`);
+    if (!isTerminal) output.write(`${text}\n`);
+    else output.write(CLEAR_LINE + `${bar(share)}${text}`.slice(0, (output.columns || UNKNOWN_COLUMNS) - 1));
   }
 
   return {
     show(progress: ImportProgress): void {
       if (isTooSoon()) return;
       isWaiting = false;
-      write(`${isTerminal ? bar(progress) : ''}${progressText(progress)}`);
+      write(shareOf(progress), progressText(progress));
+    },
+
+    /** Shows the finished share of any other work. On a terminal, `isLong` shows it even if the bar is new. */
+    showStep(share: number, text: string, isLong = false): void {
+      if (!isTooSoon() || (isLong && isTerminal)) write(share, text);
     },
 
     /** The first line of a wait is shown at once. */
     showWaiting({ reason, seconds }: Waiting): void {
       if (isWaiting && isTooSoon()) return;
       isWaiting = true;
-      write(`Waiting for the database, ${clock(seconds)}. ${reason}`);
+      write(null, `Waiting for the database, ${clock(seconds)}. ${reason}`);
     },
 
     /** Removes the bar, so that the next output starts at the beginning of a line. */
@@ -51,8 +57,7 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
   };
 }
 
-function bar(progress: ImportProgress): string {
-  const share = shareOf(progress);
+function bar(share: number | null): string {
   if (share === null) return '';
   const done = Math.floor(share * BAR_WIDTH);
   return `[${'#'.repeat(done)}${'-'.repeat(BAR_WIDTH - done)}] `;

@@ -24,6 +24,11 @@ const Readiness = Type.Object({
       description: 'With `verbose`, if Redis is configured: local while Redis is down and this server counts alone.',
     }),
   ),
+  integrity: Type.Optional(
+    Type.Enum(['ok', 'faults'], {
+      description: 'With `verbose`: faults if the check in the background found rows that contradict each other.',
+    }),
+  ),
   feeds: Type.Optional(Type.Array(FeedHealth, { description: 'With `verbose`: the state of each feed.' })),
 });
 type Readiness = Static<typeof Readiness>;
@@ -35,6 +40,8 @@ export type HealthServices = {
   ready(): Promise<void>;
   /** With Redis: whether queries are counted there, on this node, or refused. */
   limitsState?(): 'shared' | 'local' | 'refused';
+  /** Whether rows were found that contradict each other. */
+  hasFaults(): boolean;
   feeds(): Promise<FeedHealth[]>;
 };
 
@@ -56,8 +63,17 @@ const healthz: Endpoint = {
   answer: async (): Promise<Health> => ({ status: 'ok' }),
 };
 
-/** A stale feed, or counting without Redis, is reported but not an error: such a server is better than none. */
-const readyz = ({ isStopping, ready, limitsState, feeds }: HealthServices): Endpoint<{ isVerbose: boolean }> => ({
+/**
+ * A stale feed, counting without Redis, or rows that contradict each other are reported but no error: such a server is
+ * better than none.
+ */
+const readyz = ({
+  isStopping,
+  ready,
+  limitsState,
+  hasFaults,
+  feeds,
+}: HealthServices): Endpoint<{ isVerbose: boolean }> => ({
   method: 'GET',
   path: paths.readyz,
   operationId: 'readyz',
@@ -72,6 +88,7 @@ const readyz = ({ isStopping, ready, limitsState, feeds }: HealthServices): Endp
     if (limits === 'refused') throw new AppError('not_ready', 'Redis, which holds the counters, does not answer');
     await ready();
     if (!isVerbose) return { status: 'ok' };
-    return { status: 'ok', ...(limits === undefined ? {} : { limits }), feeds: await feeds() };
+    const integrity = hasFaults() ? 'faults' : 'ok';
+    return { status: 'ok', ...(limits === undefined ? {} : { limits }), integrity, feeds: await feeds() };
   },
 });

@@ -1,4 +1,5 @@
 import type { Counts, Policy } from '../core/quota.ts';
+import type { WrongMonth } from './usage-rules.ts';
 
 /** Queries counted for an account in a UTC day (days since 1970) and in its month (months since 1970). */
 export type Usage = { sub: string; day: number; month: number; count: number };
@@ -9,7 +10,13 @@ export type UsageStore = {
   usage(sub: string, day: number, month: number): Promise<{ day: number; month: number }>;
   /** Adds the counts, all of them or none. A count may be negative (a refund); a sum never is. */
   addUsage(usage: readonly Usage[]): Promise<void>;
+  /** Checks the counts of the next account after `sub`: a month must be the sum of its days. Null after the last one. */
+  checkUsage(sub: string): Promise<CheckedUsage | null>;
+  /** Sets the months of an account to the sums of their days; returns those that were wrong. */
+  repairUsage(sub: string): Promise<WrongMonth[]>;
 };
+
+export type CheckedUsage = { sub: string; rows: number; wrong: WrongMonth[] };
 
 /** Counts of an account; `ts` is the second in which they were read, by the clock of the counters. */
 export type Reading = { counts: Counts; ts: number };

@@ -29,6 +29,8 @@ export type Metrics = {
   countedLocally(): void;
   /** Both are called at every scrape. */
   watchDatabase(isUp: () => boolean, isDamaged: () => boolean): void;
+  /** `countFaults` is called at every scrape. */
+  watchIntegrity(countFaults: () => number): void;
   /** `freeBytes` is called at every scrape; null if it is unknown. */
   watchDisk(freeBytes: () => number | null): void;
   /** `loads` is called at every scrape. */
@@ -96,6 +98,13 @@ export function createMetrics(): Metrics {
     watchDatabase(isUp, isDamaged) {
       watch('urlwarden_database_up', '1 while the database answers, 0 while it does not', () => Number(isUp()));
       watch('urlwarden_database_damaged', '1 if a part of the database could not be read', () => Number(isDamaged()));
+    },
+    watchIntegrity(countFaults) {
+      watch(
+        'urlwarden_integrity_faults',
+        'Rows that contradict others, found by the check in the background',
+        countFaults,
+      );
     },
     watchDisk(freeBytes) {
       watch('urlwarden_disk_free_bytes', 'Free space on the disk of the data folder', () => freeBytes() ?? Number.NaN);

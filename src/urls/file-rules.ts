@@ -45,8 +45,8 @@ export function isNewerPayload(payload: ServedFile, last: ServedFile | null): bo
   return last === null || comparePayloads(payload, last) > 0;
 }
 
-const SHA256_BYTES = 32;
-const DETAILS_KEY_BYTES = 16;
+export const SHA256_BYTES = 32;
+export const DETAILS_KEY_BYTES = 16;
 
 /**
  * The key of a file, the same on every engine: its SHA-256, or a shorter hash of its details if the SHA-256 is unknown.

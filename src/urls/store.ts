@@ -36,6 +36,28 @@ export type ExportedUrl = UrlLast & { host: string };
 /** The network of an address; `ip`: sixteen sortable bytes (`core/ip/address.ts`). */
 export type AddressNetwork = { ip: Uint8Array; asn: number };
 
+/** The tables of which `checkRows` compares the rows with each other. */
+export type CheckedTable = 'families' | 'files' | 'urls' | 'events' | 'payloads' | 'resolutions' | 'listed';
+
+/** The primary key of a row; the first part is an id. `afterId` in integrity-rows.ts begins anywhere. */
+export type RowKey = readonly (number | Uint8Array)[];
+
+/** A row that contradicts other rows, or its own columns. */
+export type Fault = {
+  table: CheckedTable;
+  /** The primary key of the row, its parts separated by spaces; bytes are hexadecimal. */
+  key: string;
+  problem: string;
+  /** Whether the right value follows from other rows, so that `repairRows` can set it. */
+  isRepairable: boolean;
+};
+
+/** `next` is null after the last page of the table. */
+export type CheckedPage = { rows: number; faults: Fault[]; next: RowKey | null };
+
+/** `faults` are those that remain. */
+export type RepairedPage = CheckedPage & { repaired: Fault[] };
+
 /**
  * The port of the URL store. URLs must be normalized (`core/url/normalize.ts`). A stream yields pages of records, never an
  * empty page. Each page is read by key in a transaction of its own, so a stream is no snapshot.
@@ -70,6 +92,16 @@ export type UrlStore = {
   networklessAddresses(signal: AbortSignal): AsyncIterable<Uint8Array[]>;
   /** Sets the network of resolutions that have none; returns how many changed. */
   setNetworks(networks: readonly AddressNetwork[]): Promise<number>;
+
+  /** By table the greatest id with which a key begins; 0 for an empty table. */
+  lastIds(): Promise<Record<CheckedTable, number>>;
+  /**
+   * Checks the next rows after the key, all in one state of the database (docs/operating.md lists what is checked). A
+   * page is small enough to be checked beside requests. Throws an AppError `damaged` if a page of the file is unreadable.
+   */
+  checkRows(table: CheckedTable, after: RowKey): Promise<CheckedPage>;
+  /** Checks the next rows again in a transaction that writes, and sets what follows from other rows. */
+  repairRows(table: CheckedTable, after: RowKey): Promise<RepairedPage>;
 
   // SQLite returns the result itself: a promise and its timer would cost as much as half the lookup.
   urlId(url: string): number | null | Promise<number | null>;

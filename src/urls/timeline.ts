@@ -121,7 +121,7 @@ function isObserved(entry: Entry): boolean {
 }
 
 /** Adapters order entries by ts and kind. The code of `offline_again` is the only one that is not in `ORDER`. */
-function inOrder(entries: readonly Entry[]): readonly Entry[] {
+export function inOrder(entries: readonly Entry[]): readonly Entry[] {
   if (!entries.some(({ kind }) => kind === 'offline_again')) return entries;
   return entries.toSorted((a, b) => a.ts - b.ts || ORDER[a.kind] - ORDER[b.kind]);
 }

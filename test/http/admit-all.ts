@@ -27,6 +27,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     counters: createMemoryCounters(usage, { nowMs: () => now() * 1000 }),
     login: async () => unexpectedCall(),
     isStopping: () => false,
+    hasFaults: () => false,
     feeds: async () => [],
   };
 }

@@ -34,7 +34,7 @@ export type Services = {
   authenticate: Authenticate;
   counters: Counters;
   login: Login;
-} & Pick<HealthServices, 'isStopping' | 'feeds' | 'limitsState'>;
+} & Pick<HealthServices, 'isStopping' | 'feeds' | 'limitsState' | 'hasFaults'>;
 
 export type Overrides = {
   observations?: readonly ObservationInput[];
@@ -90,6 +90,9 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     exportUrls: async function* () {},
     networklessAddresses: async function* () {},
     setNetworks: async () => 0,
+    lastIds: async () => ({ families: 0, files: 0, urls: 0, events: 0, payloads: 0, resolutions: 0, listed: 0 }),
+    checkRows: async () => ({ rows: 0, faults: [], next: null }),
+    repairRows: async () => ({ rows: 0, faults: [], next: null, repaired: [] }),
     urlId: async () => null,
     urlLast: async () => null,
     urlHistory: async () => null,
@@ -139,9 +142,9 @@ const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, updat
 
 /** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
-  const { store, counters, authenticate, isStopping, limitsState, feeds } = services;
+  const { store, counters, authenticate, isStopping, limitsState, hasFaults, feeds } = services;
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
-  const health = { isStopping, ready, feeds, ...(limitsState && { limitsState }) };
+  const health = { isStopping, ready, hasFaults, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
   return buildServer(createRoutes({ ...services, health }), { authenticate, charging }, options);
@@ -154,6 +157,6 @@ export const ROUTES = tableOf(
   createRoutes({
     store: stubStore({}),
     ...admitAll(() => NOW),
-    health: { isStopping: () => false, ready: async () => {}, feeds: async () => [] },
+    health: { isStopping: () => false, ready: async () => {}, hasFaults: () => false, feeds: async () => [] },
   }),
 );

@@ -36,13 +36,19 @@ test('readyz with verbose lists the state of each feed, without error messages, 
   ];
   for (const query of ['verbose', 'verbose=1', 'verbose=true', 'verbose=&x=y']) {
     const answer = await app.inject(`/readyz?${query}`);
-    assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok', feeds: states }]);
+    assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok', integrity: 'ok', feeds: states }]);
   }
   for (const query of ['', 'verbose=0', 'verbose=false', 'x']) {
     assert.deepEqual((await app.inject(`/readyz?${query}`)).json(), { status: 'ok' });
   }
   for (const query of ['verbose=x', 'verbose&verbose'])
     assertError(await app.inject(`/readyz?${query}`), 400, /verbose/);
+});
+
+test('readyz with verbose shows that rows contradict each other, and stays 200', async (t) => {
+  const { app } = await build(t, { services: { hasFaults: () => true } });
+  const answer = await app.inject('/readyz?verbose');
+  assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok', integrity: 'faults', feeds: [] }]);
 });
 
 test('readyz with verbose shows where queries are counted, and is 503 when they are refused', async (t) => {

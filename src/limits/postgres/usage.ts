@@ -1,5 +1,6 @@
 import type { Database } from '../../database/postgres/database.ts';
 import type { UsageStore } from '../store.ts';
+import { type UsageRow, wrongMonths } from '../usage-rules.ts';
 
 /**
  * One statement for a batch of any size. Rows are locked in the order of their keys, so that concurrent nodes cannot
@@ -25,6 +26,17 @@ const USAGE = `
   select coalesce((select count from usage where sub = $1 and period = 'day' and number = $2), 0),
          coalesce((select count from usage where sub = $1 and period = 'month' and number = $3), 0)`;
 
+const NEXT_SUB = 'select min(sub) from usage where sub > $1';
+
+const USAGE_OF_SUB = 'select period, number, count from usage where sub = $1';
+
+const LOCK_USAGE = `${USAGE_OF_SUB} order by period collate "C", number for update`;
+
+const SET_MONTHS = `
+  insert into usage (sub, period, number, count)
+  select $1, 'month', w.number, w.count from unnest($2::bigint[], $3::bigint[]) as w (number, count) order by w.number
+  on conflict (sub, period, number) do update set count = excluded.count`;
+
 /** Counted queries, shared by any number of nodes. */
 export function createUsageStore(db: Database): UsageStore {
   return {
@@ -41,5 +53,21 @@ export function createUsageStore(db: Database): UsageStore {
         usage.map(({ count }) => count),
       ]);
     },
+
+    async checkUsage(after) {
+      const [next] = await db.query<[string | null]>(NEXT_SUB, [after]);
+      const sub = next?.[0] ?? null;
+      if (sub === null) return null;
+      const rows = await db.query<UsageRow>(USAGE_OF_SUB, [sub]);
+      return { sub, rows: rows.length, wrong: wrongMonths(rows) };
+    },
+
+    repairUsage: (sub) =>
+      db.transaction(async (session) => {
+        const wrong = wrongMonths(await session.query<UsageRow>(LOCK_USAGE, [sub]));
+        const columns = [wrong.map(({ month }) => month), wrong.map(({ sum }) => sum)];
+        if (wrong.length > 0) await session.run(SET_MONTHS, [sub, ...columns]);
+        return wrong;
+      }),
   };
 }

@@ -3,6 +3,7 @@ import type { UrlStore } from '../store.ts';
 import { createApply } from './apply.ts';
 import { createExportObservations, createExportUrls } from './export.ts';
 import { createApplyFiles, createBackfillFamilies } from './files.ts';
+import { createCheckRows, createRepairRows } from './integrity.ts';
 import { createFinishListing, createListingEffect } from './listings.ts';
 import { createLookup } from './lookup.ts';
 import { createNetworklessAddresses, createSetNetworks } from './networks.ts';
@@ -22,6 +23,8 @@ export function createUrlStore(primary: Database, read: Query): UrlStore {
     exportUrls,
     networklessAddresses: createNetworklessAddresses(primary.query),
     setNetworks: createSetNetworks(primary),
+    ...createCheckRows(primary),
+    repairRows: createRepairRows(primary, backfillFamilies),
     ...createLookup(read),
     ...createStreams(read),
     search: createSearch(read),

@@ -2,6 +2,7 @@ import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { UrlStore } from '../store.ts';
 import { groupByUrl } from '../url-group.ts';
 import { createExportObservations, createExportUrls } from './export.ts';
+import { createCheckRows } from './integrity.ts';
 import { createListingEffect } from './listings.ts';
 import { createLookup } from './lookup.ts';
 import { createNetworklessAddresses } from './networks.ts';
@@ -21,6 +22,8 @@ export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore
     exportUrls,
     networklessAddresses: createNetworklessAddresses(db),
     setNetworks: (networks) => write('setNetworks', networks),
+    ...createCheckRows(db),
+    repairRows: (table, after) => write('repairRows', table, after),
     ...createLookup(db),
     ...createStreams(db),
     search: createSearch(db),

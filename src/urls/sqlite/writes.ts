@@ -2,6 +2,7 @@ import type { Database } from '../../database/sqlite/database.ts';
 import { createApply } from './apply.ts';
 import { createDictionaries } from './dictionaries.ts';
 import { createApplyFiles, createBackfillFamilies } from './files.ts';
+import { createRepairRows } from './integrity.ts';
 import { createFinishListing } from './listings.ts';
 import { createSetNetworks } from './networks.ts';
 
@@ -16,5 +17,6 @@ export function createUrlWrites(db: Database) {
     applyFiles: createApplyFiles(db, dictionaries, backfillFamilies),
     finishListing: createFinishListing(db, dictionaries),
     setNetworks: createSetNetworks(db),
+    repairRows: createRepairRows(db, dictionaries, backfillFamilies),
   };
 }

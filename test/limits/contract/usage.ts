@@ -49,6 +49,26 @@ export function controlUsageSuite(open: OpenControl): void {
       assert.deepEqual(await control.usage('1', 1, 1), { day: 0, month: 0 });
     });
 
+    test('a month that is not the sum of its days is found and set to it', async (t) => {
+      const control = await open(t);
+      assert.equal(await control.checkUsage(''), null);
+      // Day 20,000 is in month 657. The count of the next day is added to another month.
+      await control.addUsage([used('1', 20_000, 657, 3), used('1', 20_001, 600, 4), used('2', 20_000, 657, 5)]);
+      const wrong = [
+        { month: 600, count: 4, sum: 0 },
+        { month: 657, count: 3, sum: 7 },
+      ];
+      const byMonth = <M extends { month: number }>(months: M[]) => months.sort((a, b) => a.month - b.month);
+      const first = await control.checkUsage('');
+      assert.deepEqual(first && { ...first, wrong: byMonth(first.wrong) }, { sub: '1', rows: 4, wrong });
+      assert.deepEqual(await control.checkUsage('1'), { sub: '2', rows: 2, wrong: [] });
+      assert.equal(await control.checkUsage('2'), null);
+      assert.deepEqual(byMonth(await control.repairUsage('1')), wrong);
+      assert.deepEqual(await control.repairUsage('1'), []);
+      assert.deepEqual((await control.checkUsage(''))?.wrong, []);
+      assert.deepEqual(await control.usage('1', 20_001, 657), { day: 4, month: 7 });
+    });
+
     test('counts may exceed 32 bits', async (t) => {
       const control = await open(t);
       for (let i = 0; i < 3; i++) await control.addUsage([used('1', 1, 1, 2_147_483_647)]);

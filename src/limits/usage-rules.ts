@@ -1,0 +1,22 @@
+import { windowIndex, windowSeconds } from '../core/quota.ts';
+
+export type UsageRow = [period: string, number: number, count: number];
+
+/** A month whose count is not the sum of its days; `count` is null if the month has none. */
+export type WrongMonth = { month: number; count: number | null; sum: number };
+
+const DAY_SECONDS = windowSeconds('day', 0);
+
+/** Days and months are added in one transaction, so a month of an account is always the sum of its days. */
+export function wrongMonths(rows: readonly UsageRow[]): WrongMonth[] {
+  const sums = new Map<number, number>();
+  const counts = new Map<number, number>();
+  for (const [period, number, count] of rows) {
+    const month = period === 'month' ? number : windowIndex('month', number * DAY_SECONDS);
+    const into = period === 'month' ? counts : sums;
+    into.set(month, (into.get(month) ?? 0) + count);
+  }
+  return [...new Set([...sums.keys(), ...counts.keys()])]
+    .map((month) => ({ month, count: counts.get(month) ?? null, sum: sums.get(month) ?? 0 }))
+    .filter(({ count, sum }) => count !== sum);
+}
