@@ -31,13 +31,15 @@ export async function startPgbouncer(t: TestContext, databaseUrl: string, settin
   return url;
 }
 
-const SOURCE = 'http://deb.debian.org/debian/pool/main/p/pgbouncer/pgbouncer_1.24.1.orig.tar.gz';
+/** In the archive from which this machine installs its packages. */
+const SOURCE = 'pool/main/p/pgbouncer/pgbouncer_1.24.1.orig.tar.gz';
 const SOURCE_SHA256 = 'da72a3aba13072876d055a3e58dd4aba4a5de4ed6148e73033185245598fd3e0';
 
 const BUILD = `
   apt-get install --yes --no-install-recommends curl gcc make pkg-config libc6-dev libevent-dev libssl-dev
   folder=$(mktemp -d) && cd "$folder"
-  curl --fail --silent --output source.tar.gz ${SOURCE}
+  archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | grep --invert-match security | head --lines 1)
+  curl --fail --silent --output source.tar.gz "\${archive}${SOURCE}"
   echo '${SOURCE_SHA256}  source.tar.gz' | sha256sum --check
   tar --extract --strip-components=1 --file source.tar.gz
   ./configure --without-cares && make -j2 && install pgbouncer /usr/local/bin/

@@ -94,7 +94,7 @@ function checkStructure(path: string, report: Report, progress: Progress): void 
   const file = basename(path);
   const unreadable = (error: unknown, name: string) => {
     if (!(error instanceof AppError)) throw error;
-    report.add({ table: name, key: '', problem: `${file}: ${error.message}`, repair: 'impossible' });
+    report.add({ table: name, key: '', problem: `${file}: ${reasonOf(error)}`, repair: 'impossible' });
   };
   let tables: string[];
   try {
@@ -126,10 +126,15 @@ function checkTableStructure(path: string, name: string, report: Report): void {
   for (const { text, index } of after) add(text, index === null || report.repairs ? 'impossible' : 'possible');
 }
 
+/** The message of a damaged file advises to run this command, so the one of SQLite is shown. */
+function reasonOf({ code, message, cause }: AppError): string {
+  return code === 'damaged' && cause instanceof Error ? cause.message : message;
+}
+
 /** A damaged file is a fault to report. A PostgreSQL that does not respond ends the command. */
 function addUnreadable(error: unknown, report: Report, place: DataPlace, fault: { table: string; key: string }): void {
   if (!(error instanceof AppError) || place.databaseUrl) throw error;
-  report.add({ ...fault, problem: `rows cannot be read: ${error.message}`, repair: 'impossible' });
+  report.add({ ...fault, problem: `rows cannot be read: ${reasonOf(error)}`, repair: 'impossible' });
 }
 
 /** The rows of all tables of the intelligence database, page by page: no transaction is open between two pages. */

@@ -1,4 +1,0 @@
-import { useTls } from './transport.ts';
-
-useTls();
-await import('./ndjson.test.ts');

@@ -1,0 +1,4 @@
+import { useTls } from '../transport.ts';
+
+useTls();
+await import('../ndjson.test.ts');
