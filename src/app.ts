@@ -133,12 +133,11 @@ export async function openApp(settings: Settings): Promise<App> {
     metrics?.watchDatabase(watch.isUp, outages.isDamaged);
     if (settings.databaseUrl === null) metrics?.watchDisk(store.freeBytes);
     else metrics?.watchPools(() => [...(store.pools?.() ?? []), ...(control.pools?.() ?? [])]);
-    const { hasFaults } = opened(startIntegrityChecks({ store, outages, metrics, log }));
     let isStopping = false;
     const health = {
       isStopping: () => isStopping,
       ready: watch.ready,
-      hasFaults,
+      hasFaults: () => integrity?.hasFaults() ?? false,
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };
@@ -157,12 +156,14 @@ export async function openApp(settings: Settings): Promise<App> {
     if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
 
     let feeds: ReturnType<typeof startFeeds> | undefined;
+    let integrity: ReturnType<typeof startIntegrityChecks> | undefined;
     async function listen(): Promise<Listening> {
       metricsListener = metrics && (await openMetricsListener(metrics, settings));
       const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
       feeds = opened(startFeeds({ store, control, metrics, log: server.log, outages, settings, now }));
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
+      integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));
       const metricsUrl = metricsListener?.url ?? null;
       const started = {
         url,

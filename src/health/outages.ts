@@ -27,8 +27,8 @@ const QUIET_MS = 5_000;
 
 const MESSAGES = {
   unavailable: {
-    begin: 'the database does not answer; requests that need it get 503 until it is back',
-    repeat: 'the database still does not answer',
+    begin: 'the database is unavailable; requests that need it get 503 until it is back',
+    repeat: 'the database is still unavailable',
     end: 'the database is back',
   },
   damaged: {

@@ -69,12 +69,14 @@ testsOnSmallDisks(import.meta.url, () => {
 
     disk.fill();
     assert.equal(await ready(), 503);
+    const { message } = (await (await fetch(url + paths.readyz)).json()) as { message: string };
+    assert.equal(message, 'The disk is full: accounts and counters cannot be written');
     const { code, stderr } = await urlwarden(['account', 'disable', 'ada', '--data', dataDir]);
     assert.equal(code, 1);
     assert.match(stderr, /^The disk of \S+control\.db is full: free some space, .*\n$/);
     disk.fill(); // what the failed change gave back
     assert.equal(await look(), 200);
-    await soon(async () => /counted queries could not be written/.test(server.stderr()), 'the flush failed');
+    await soon(async () => /The disk of \S+control\.db is full/.test(server.stderr()), 'the flush failed');
     assert.equal(await look(), 200);
     assert.match(await show(), /"day":0/);
 

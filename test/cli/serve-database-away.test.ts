@@ -42,7 +42,7 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
       .filter(Boolean)
       .map((line) => JSON.parse(line).msg);
   const OUTAGE = [
-    'the database does not answer; requests that need it get 503 until it is back',
+    'the database is unavailable; requests that need it get 503 until it is back',
     'the database is back',
   ];
   const untilLogged = async (lines: string[]) => {

@@ -27,14 +27,14 @@ test('an outage is one line when it begins, one a minute with the failures, and 
   const { outages, lines, seconds } = world();
   for (let i = 0; i < 700; i++) assert.equal(outages.report(AWAY), true);
   const begin =
-    'error: the database does not answer; requests that need it get 503 until it is back {"reason":"PostgreSQL does not respond"}';
+    'error: the database is unavailable; requests that need it get 503 until it is back {"reason":"PostgreSQL does not respond"}';
   assert.deepEqual(lines, [begin]);
   seconds(121, () => outages.report(AWAY));
   seconds(10);
   assert.deepEqual(lines, [
     begin,
-    'error: the database still does not answer {"failures":760,"seconds":60}',
-    'error: the database still does not answer {"failures":820,"seconds":120}',
+    'error: the database is still unavailable {"failures":760,"seconds":60}',
+    'error: the database is still unavailable {"failures":820,"seconds":120}',
     'warn: the database is back {"failures":821,"seconds":121}',
   ]);
   outages.report(AWAY);
