@@ -18,6 +18,11 @@ function shown(isTTY: boolean, columns = 200) {
       progress.showWaiting({ reason: 'PostgreSQL does not respond', seconds: ms / 1000 - 10 });
       return text;
     },
+    stepAt(ms: number, share: number, step: string, isLong?: boolean): string {
+      [text, nowMs] = ['', ms];
+      progress.showStep(share, step, isLong);
+      return text;
+    },
     end(): string {
       text = '';
       progress.end();
@@ -72,4 +77,15 @@ test('without a terminal there is a plain line every ten seconds', () => {
   assert.equal(at(19_000, 900), '');
   assert.equal(at(20_000, 1_000), '1,000 rows, 50/s, 100 %, 0:00 left\n');
   assert.equal(end(), '');
+});
+
+test('a step has a share and a text; one that takes long is shown on a terminal in any case', () => {
+  const { stepAt, end } = shown(true);
+  assert.equal(stepAt(1_000, 0.5, 'events'), '\r\u001b[K[############------------] events');
+  assert.equal(stepAt(1_001, 0.5, 'files'), '');
+  assert.equal(stepAt(1_002, 0.75, 'urls', true), '\r\u001b[K[##################------] urls');
+  assert.equal(end(), '\r\u001b[K');
+  const log = shown(false);
+  assert.equal(log.stepAt(9_999, 0.5, 'events', true), '');
+  assert.equal(log.stepAt(10_000, 0.5, 'events'), 'events\n');
 });
