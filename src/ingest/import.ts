@@ -77,7 +77,7 @@ type ImportRun = { id: number | null; startedMs: number; counts: ImportCounts; f
 export async function runImport(given: ImportOptions): Promise<ImportReport> {
   const run = await startRun(given);
   const recorder = startRunRecorder(given, run);
-  const retry = createRetry({ ...given, check: recorder?.record });
+  const retry = createRetry(given);
   const options = { ...given, into: recorder && given.into && withRetries(given.into, retry, recorder) };
   try {
     const end = await importAll(options, run);

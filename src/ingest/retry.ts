@@ -20,8 +20,6 @@ export type RetryOptions = {
   onWaiting?: ((waiting: Waiting) => void) | undefined;
   retryForMs?: number | undefined;
   pauseMs?: number | undefined;
-  /** Called before work is repeated. */
-  check?: (() => Promise<void>) | undefined;
 };
 
 /**
@@ -44,7 +42,7 @@ export type Retry = {
  * the batches of an import then keep their order.
  */
 export function createRetry(options: RetryOptions): Retry {
-  const { signal, onWaiting, retryForMs = RETRY_FOR_MS, pauseMs = PAUSE_MS, check } = options;
+  const { signal, onWaiting, retryForMs = RETRY_FOR_MS, pauseMs = PAUSE_MS } = options;
   let earlier: Promise<unknown> = Promise.resolve();
   let gaveUp: AppError | null = null;
   let repeated = 0;
@@ -52,10 +50,6 @@ export function createRetry(options: RetryOptions): Retry {
   async function repeat<T>(work: () => Promise<T>, first: AppError, before: Promise<unknown>): Promise<T> {
     const startMs = performance.now();
     const elapsedMs = () => performance.now() - startMs;
-    const attempt = async () => {
-      await check?.();
-      return work();
-    };
     repeated++;
     for (let error = first; ; ) {
       if (signal?.aborted) throw error;
@@ -66,7 +60,7 @@ export function createRetry(options: RetryOptions): Retry {
       await before;
       if (signal?.aborted || gaveUp !== null) throw gaveUp ?? error;
       try {
-        const result = await (signal === undefined ? attempt() : orAborted(attempt(), signal));
+        const result = await (signal === undefined ? work() : orAborted(work(), signal));
         if (result !== ABORTED) return result;
       } catch (thrown) {
         error = requireTransient(thrown);
@@ -105,7 +99,7 @@ export type ImportStores = {
  * lost. `importStarted` is not among them, because it would add a second import.
  */
 export function withRetries({ store, control }: ImportStores, retry: Retry, recorder: ImportRecorder): ImportStores {
-  /** Also repeats a write that was confirmed but not recorded: the new primary may lack it. */
+  /** Also repeats a write that was confirmed but not recorded: a promoted standby may lack it. */
   function write<T>(work: () => Promise<T>): Promise<T> {
     let first: { result: T } | null = null;
     return retry(async () => {

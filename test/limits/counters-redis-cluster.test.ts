@@ -64,6 +64,8 @@ test('an idle link notices that one node is killed or does not respond, and that
   link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
   await cluster.nodes[2]?.stop('SIGKILL');
   await untilDown(link);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.deepEqual(changes, ['down'], 'it is down until all nodes are back');
   await cluster.startAgain(2);
   await untilUp(link);
   const pid = cluster.nodes[0]?.pid ?? 0;
