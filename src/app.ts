@@ -6,6 +6,7 @@ import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/
 import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { feedHealth, startFeeds } from './app/feeds.ts';
+import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
 import { limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
@@ -14,13 +15,11 @@ import { type Control, describePlace, openControl, openIntelligence } from './ap
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
 import { toTs } from './core/time.ts';
-import { watchDatabase } from './health/database-watch.ts';
 import { lastKnown } from './health/last-known.ts';
 import { createOutages } from './health/outages.ts';
 import { buildServer, closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
 import { readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
-import { everyMs } from './ingest/feeds/schedule.ts';
 import { createCharging } from './limits/charge.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createRedisCounters } from './limits/counters-redis.ts';
@@ -93,21 +92,17 @@ export async function openApp(settings: Settings): Promise<App> {
       warn: (details: object, message: string) => server.log.warn(details, message),
     };
     const outages = createOutages(log, Date.now);
-    const onPollFailed = (err: unknown) => {
-      metrics?.failed('account_poll');
-      if (!outages.report(err)) log.warn({ err }, 'accounts could not be read again');
+    const onFailure = (task: 'account_poll' | 'usage_write') => (err: unknown) => {
+      metrics?.failed(task);
+      if (!outages.report(err)) log.error({ err, task }, 'a background task failed; it will be retried');
     };
-    const onFlushFailed = (err: unknown) => {
-      metrics?.failed('usage_write');
-      if (outages.report(err)) return;
-      log.error({ err }, 'counted queries could not be written; they are kept and written later');
-    };
+    const onFlushFailed = onFailure('usage_write');
     const onOutcome = (outcome: string) => {
       metrics?.loginEnded(outcome);
       server.log.debug({ outcome }, 'login');
     };
     const authenticator = opened(
-      await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER, onFailure: onPollFailed }),
+      await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER, onFailure: onFailure('account_poll') }),
     );
     const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
     const redis = settings.redis && opened(await openRedis(settings.redis, settings.redisPrefix));
@@ -128,15 +123,11 @@ export async function openApp(settings: Settings): Promise<App> {
     const charging = createCharging(counters);
     metrics?.watchStreams(charging.countStreams);
     const limitsState = redis && (() => (redis.isUp() ? 'shared' : limitsWithoutRedis(whenDown)));
-    const check = () => Promise.all([store.ready(), control.version()]);
-    const watch = opened(watchDatabase({ check, outages, nowMs: Date.now, every: everyMs }));
-    metrics?.watchDatabase(watch.isUp, outages.isDamaged);
-    if (settings.databaseUrl === null) metrics?.watchDisk(store.freeBytes);
-    else metrics?.watchPools(() => [...(store.pools?.() ?? []), ...(control.pools?.() ?? [])]);
+    const { ready } = opened(watchStores({ store, control, outages, metrics }));
     let isStopping = false;
     const health = {
       isStopping: () => isStopping,
-      ready: watch.ready,
+      ready,
       hasFaults: () => integrity?.hasFaults() ?? false,
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),

@@ -1,0 +1,18 @@
+import { type DatabaseWatch, watchDatabase } from '../health/database-watch.ts';
+import type { Outages } from '../health/outages.ts';
+import { everyMs } from '../ingest/feeds/schedule.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Control, Intelligence } from './stores.ts';
+
+type WatchedParts = { store: Intelligence; control: Control; outages: Outages; metrics: Metrics | undefined };
+
+/** Checks both databases once a second, for readiness and metrics. */
+export function watchStores({ store, control, outages, metrics }: WatchedParts): DatabaseWatch {
+  const check = () => Promise.all([store.ready(), control.version()]);
+  const watch = watchDatabase({ check, outages, nowMs: Date.now, every: everyMs });
+  metrics?.watchDatabase(watch.isUp, outages.isDamaged);
+  const { pools } = store;
+  if (pools === undefined) metrics?.watchDisk(store.freeBytes);
+  else metrics?.watchPools(() => [...pools(), ...(control.pools?.() ?? [])]);
+  return watch;
+}
