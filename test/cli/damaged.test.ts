@@ -3,10 +3,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
+import { paths } from '../../src/core/paths.ts';
 import { dataFiles } from '../../src/database/data-folder.ts';
 import { damagePages, leafPages } from '../damaged-pages.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from '../urls/contract/observations.ts';
+import { startServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 test('commands on a damaged folder end with exit code 1, the name of the file and what to do', async (t) => {
@@ -38,4 +40,37 @@ test('commands on a damaged folder end with exit code 1, the name of the file an
     assert.ok(stderr.includes(path), stderr);
   }
   assert.ok(!existsSync(backup));
+});
+
+test('a server on a damaged file answers what it can read, is not ready, and logs one line', async (t) => {
+  const dataDir = join(temporaryFolder(t), 'data');
+  const { intelligence } = dataFiles(dataDir);
+  const store = await openIntelligence({ dataDir });
+  const urls = Array.from({ length: 2_000 }, (_, i) => `http://a.example/${i}`);
+  await store.apply(urls.map((url) => seen({ ts: 10, url })));
+  await store.close();
+  await urlwarden(['account', 'add', 'ada', '--tier', 'operator', '--data', dataDir], 'secret\n');
+  damagePages(intelligence, leafPages(intelligence).get('urls')?.slice(0, 3) ?? []);
+
+  const server = await startServer(t, ['--data', dataDir, '--metrics-port', '0']);
+  const headers = { authorization: `Bearer ${await tokenOf(server.url, { username: 'ada', password: 'secret' })}` };
+  const statuses = new Map<number, number>();
+  for (const url of urls.filter((_, i) => i % 10 === 0)) {
+    const response = await fetch(server.url + paths.urlLast, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ url }),
+    });
+    await response.arrayBuffer();
+    statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+  }
+  assert.deepEqual([...statuses.keys()].sort(), [200, 503], JSON.stringify([...statuses]));
+  const ready = await fetch(server.url + paths.readyz);
+  assert.deepEqual([ready.status, await ready.json()], [503, { code: 503, message: 'The database is damaged' }]);
+  const metrics = await (await fetch(/^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '')).text();
+  assert.match(metrics, /^urlwarden_database_damaged 1$/m);
+  assert.equal(await server.stop('SIGTERM'), 0);
+  const [line, ...others] = server.stderr().split('\n').filter(Boolean);
+  assert.match(line ?? '', /"reason":"\S+intelligence\.db is damaged .*urlwarden integrity.*urlwarden restore"/);
+  assert.deepEqual(others, []);
 });
