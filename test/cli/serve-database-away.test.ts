@@ -11,7 +11,7 @@ const LAST = '/api/intel/v2/byobject/url/last';
 /** Limit for each step. The state is checked once a second; an outage is over after five seconds without a failure. */
 const STEP_MS = 20_000;
 
-test('while PostgreSQL hangs or is down, readiness and metrics answer within a second, and the log has a line for each change', {
+test('while PostgreSQL hangs or is down, readiness and metrics answer within a second, and the log has two lines', {
   timeout: 120_000,
 }, async (t) => {
   const first = await startPostgres();
@@ -62,8 +62,6 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
   await until('503 The database does not answer, up 0');
   resume();
   await until('200 ok, up 1');
-  await untilLogged(OUTAGE);
-
   await first.stop('SIGQUIT');
   await until('503 The database does not answer, up 0');
   const statuses = new Set<number>();
@@ -77,7 +75,7 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
   const again = await runPostgres(first.dataDir, {}, first.port);
   t.after(() => again.stop('SIGQUIT'));
   await until('200 ok, up 1');
-  await untilLogged([...OUTAGE, ...OUTAGE]);
+  await untilLogged(OUTAGE); // there were less than five seconds between the two
 });
 
 /** Fails if the answer takes longer than a second. */

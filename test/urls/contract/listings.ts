@@ -150,7 +150,7 @@ export function listingsSuite(open: OpenStore): void {
           for (const step of steps) await world.apply(step);
           assert.deepEqual(await world.statuses(), world.expected(steps), 'all steps again');
         }),
-        { numRuns: 400 },
+        { numRuns: 150 },
       );
     });
   });
