@@ -9,7 +9,7 @@ export type AccountCaller = Caller & { account: Account };
 
 /**
  * Accounts, tiers and keys at one version of the store. A snapshot is never changed, only replaced. It keeps nothing of a
- * later version: after a failover to a standby that lagged, the store may be back at this version for good.
+ * later version: after a failover to a standby that lagged, the store may stay at this version.
  */
 export type Snapshot = {
   /** NaN if the store was changed while the snapshot was read, so that the next poll replaces it. */

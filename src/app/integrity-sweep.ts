@@ -16,13 +16,13 @@ type SweepOptions = {
   onFaults(count: number, examples: readonly Fault[]): void;
   /** Called after each page. */
   onChecked?(rows: number): void;
-  /** The check itself failed: a defect of the program. The next part is checked all the same. */
+  /** The check itself failed: a defect of the program. The next part is still checked. */
   onFailure(error: unknown): void;
   /** Rejects after an abort. */
   pause?(ms: number, signal: AbortSignal): Promise<unknown>;
 };
 
-/** At most 1 % of a core: the next page comes 120 times as long after a page as it took, with a margin of a fifth. */
+/** At most 1 % of a core. The pause after a page is 120 times its duration: 100 times, and a fifth more as a margin. */
 const PAUSE_FACTOR = 120;
 /** What a page costs besides: a timer, promises, the end of the transaction, garbage. Measured: 0.3 ms. */
 const OVERHEAD_MS = 0.4;
@@ -139,7 +139,7 @@ const unrefPause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined
 
 type RoundFaults = { count: number; examples: Fault[] };
 
-/** Known are the faults of this round or, as long as these are fewer, of the last complete one. */
+/** The known faults are those of this round or, while they are fewer, those of the last complete round. */
 function createFaultCount(onFaults: SweepOptions['onFaults']) {
   let last: RoundFaults = { count: 0, examples: [] };
   let current: RoundFaults = { count: 0, examples: [] };

@@ -12,7 +12,7 @@ export type ErrorCode =
   | 'limit_reached'
   /** A deliberate refusal under load, or during an outage that is already logged. It is not logged itself. */
   | 'overloaded'
-  /** The answer of `/readyz`: unlike that of any other 503, its message is sent. */
+  /** For `/readyz`. Its message is sent to the client, unlike that of any other 503. */
   | 'not_ready'
   /** A part of the database cannot be read because its file is damaged. */
   | 'damaged'

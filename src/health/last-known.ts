@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-/** Those who read metrics and readiness often give up after a second. */
+/** Clients of `/metrics` and `/readyz` often have a timeout of one second. */
 const WAIT_MS = 300;
 
 const TOO_LATE = Symbol('too late');

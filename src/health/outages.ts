@@ -13,7 +13,7 @@ type Log = Record<'error' | 'warn', (details: object, message: string) => void>;
 export type Outages = {
   /** Returns true if the error belongs to an outage of the database, which is logged here and must not be logged again. */
   report(error: unknown): boolean;
-  /** Whether a part of the database turned out to be damaged since the start. */
+  /** Whether a part of the database was found to be damaged since the start. */
   isDamaged(): boolean;
   /** To be called regularly: logs that an outage continues or is over. */
   update(): void;

@@ -77,7 +77,7 @@ const readyz = ({
   method: 'GET',
   path: paths.readyz,
   operationId: 'readyz',
-  summary: 'Whether the server can answer now; with `verbose` also the state of its feeds and limits',
+  summary: 'Whether the server can answer now; with `verbose` also the state of its feeds, rows and limits',
   parameters: [verboseParameter],
   response: { contentType: 'application/json', schema: Readiness },
   refusals: [],

@@ -126,7 +126,7 @@ export function createNodeServer(
   });
   const endKeepAlive = () => {
     for (const { response } of newestOf.values()) response.shouldKeepAlive = false; // no effect once its headers are sent
-    // Listeners of their own, so that requests to a server that is not stopping pay nothing.
+    // Separate listeners, so that a server that is not stopping does no extra work for a request.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {
       server.prependListener(event, (request: IncomingMessage, response: ServerResponse) => {
         // The client would lose this response if the one before it, of a pipelined request, closed the connection.

@@ -67,7 +67,7 @@ export const verboseParameter: Parameter = {
   in: 'query',
   name: 'verbose',
   schema: Type.Enum(['', '1', 'true', '0', 'false']),
-  description: 'Include the state of the feeds and of the limits.',
+  description: 'Include the state of the feeds, of the rows and of the limits.',
 };
 
 const Limit = { minimum: 1, maximum: MAX_INTEGER };

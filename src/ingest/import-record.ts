@@ -23,7 +23,7 @@ type RecorderOptions = {
 const HEARTBEAT_MS = 10_000;
 
 /**
- * Stores the counts from time to time, because nobody could tell a long import from a killed one otherwise. The number of
+ * Stores the counts from time to time: without them, a long import and a killed one would look the same. The number of
  * confirmed writes is stored too. If a standby that lagged is promoted, it lacks this number together with the writes.
  */
 export function startRecorder({

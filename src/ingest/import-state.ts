@@ -1,6 +1,6 @@
 import type { ImportOutcome, ImportRecord } from './store.ts';
 
-/** As shown by `import list`. `interrupted`: its process was killed, or the database was away at its end. */
+/** As shown by `import list`. `interrupted`: its process was killed, or the database was unavailable when it ended. */
 type ImportState = ImportOutcome | 'running' | 'interrupted';
 
 /**

@@ -15,7 +15,7 @@ export type ImportReport = ImportCounts &
     /** The first few, shown in the report. */
     firstRejects: Reject[];
     /**
-     * Writes that failed because the database was away, and were repeated. If such a write had been stored and only its
+     * Writes that failed because the database was unavailable, and were repeated. If such a write had been stored and only its
      * answer was lost, its changes are missing from the counts.
      */
     repeatedWrites: number;

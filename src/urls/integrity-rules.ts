@@ -79,7 +79,7 @@ export function urlFaults(
   if (!isOwnKey) found.push(['url_key is not the hash of the URL']);
   if (normalized.ok && host !== normalized.host) {
     const repair: Repair = { set: 'host', urlId, host: normalized.host };
-    found.push([`host_id is not the id of the host ${normalized.host}`, isOwnKey ? repair : null]);
+    found.push(['host_id is not the id of the host of the URL', isOwnKey ? repair : null]);
   }
   found.push(...lastStatusFaults(row, newest.event), ...lastPayloadFaults(row, newest.payload));
   return faultsAt('urls', row, found);

@@ -70,7 +70,10 @@ test('a server on a damaged file answers what it can read, is not ready, and log
   const metrics = await (await fetch(/^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '')).text();
   assert.match(metrics, /^urlwarden_database_damaged 1$/m);
   assert.equal(await server.stop('SIGTERM'), 0);
-  const [line, ...others] = server.stderr().split('\n').filter(Boolean);
+  const [line, ...others] = server
+    .stderr()
+    .split('\n')
+    .filter((text) => text.includes('"level":50'));
   assert.match(line ?? '', /"reason":"\S+intelligence\.db is damaged .*urlwarden integrity.*urlwarden restore"/);
   assert.deepEqual(others, []);
 });

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
 import { paths } from '../../src/core/paths.ts';
 import { backupData, restoreData } from '../../src/database/backup.ts';
@@ -10,6 +9,7 @@ import { dataFiles } from '../../src/database/data-folder.ts';
 import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { smallDisk, testsOnSmallDisks } from '../small-disk.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { seen } from '../urls/contract/observations.ts';
 import { startServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
@@ -76,13 +76,13 @@ testsOnSmallDisks(import.meta.url, () => {
     assert.match(stderr, /^The disk of \S+control\.db is full: free some space, .*\n$/);
     disk.fill(); // what the failed change gave back
     assert.equal(await look(), 200);
-    await soon(async () => /The disk of \S+control\.db is full/.test(server.stderr()), 'the flush failed');
+    await until(async () => /The disk of \S+control\.db is full/.test(server.stderr()), 'the flush failed');
     assert.equal(await look(), 200);
     assert.match(await show(), /"day":0/);
 
     disk.free();
     assert.equal(await ready(), 200);
-    await soon(async () => /"day":2/.test(await show()), 'the counts were written');
+    await until(async () => /"day":2/.test(await show()), 'the counts were written');
     assert.equal((await urlwarden(['account', 'disable', 'ada', '--data', dataDir])).code, 0);
     assert.equal(await server.stop('SIGTERM'), 0);
   });
@@ -150,11 +150,3 @@ testsOnSmallDisks(import.meta.url, () => {
     assert.deepEqual(readdirSync(join(disk.folder, 'r')), []);
   });
 });
-
-/** Polls for five seconds. */
-async function soon(condition: () => Promise<boolean>, what: string): Promise<void> {
-  for (const endMs = performance.now() + 5_000; performance.now() < endMs; await sleep(50)) {
-    if (await condition()) return;
-  }
-  assert.fail(`not in time: ${what}`);
-}

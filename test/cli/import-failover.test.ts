@@ -3,16 +3,13 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { type PostgresServer, startPostgres } from '../servers/postgres.ts';
 import { promote, startPair } from '../servers/postgres-pair.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { startUrlwarden, urlwarden } from './urlwarden.ts';
-
-/** Limit for each step. */
-const STEP_MS = 30_000;
 
 test('an import whose primary is killed continues on the promoted standby and leaves the same data', async (t) => {
   const { primary, standby } = await startPair(t);
@@ -128,10 +125,4 @@ function start(args: string[]) {
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     code: async () => (await closed)[0] as number | null,
   };
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  for (const deadlineMs = Date.now() + STEP_MS; !(await isTrue()); await sleep(20)) {
-    assert.ok(Date.now() < deadlineMs, `${what}: not in time`);
-  }
 }

@@ -143,7 +143,7 @@ describe('urlwarden integrity', () => {
     );
   });
 
-  it('beside a server, which reports the fault and shows the right status after the repair', async (t) => {
+  it('works beside a server, which reports the fault and shows the right status after the repair', async (t) => {
     const dataDir = temporaryFolder(t);
     await (await startServer(t, ['--demo', '--data', dataDir])).stop('SIGTERM');
     const demo = join(dataDir, 'demo');

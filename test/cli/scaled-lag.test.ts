@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { cutOff, promote, startPair } from '../servers/postgres-pair.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { logIn, startServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const PASSWORD = 'correct horse';
 const LAST = '/api/intel/v2/byobject/url/last';
 const T = 1_767_225_600;
-const RECOVERY_MS = 20_000;
 
 test('after a failover to a standby that lagged, nodes answer from what it has, and an import brings the rest back', {
   timeout: 120_000,
@@ -65,11 +64,6 @@ test('after a failover to a standby that lagged, nodes answer from what it has, 
 
   await primary.stop('SIGQUIT');
   await promote(standby);
-  const until = async (isTrue: () => Promise<boolean>, what: string) => {
-    for (const endMs = Date.now() + RECOVERY_MS; !(await isTrue()); await setTimeout(50)) {
-      assert.ok(Date.now() < endMs, `${what}: not in time`);
-    }
-  };
   for (const node of nodes) {
     await until(async () => (await query(node, kept[0] ?? '')).status === 200, 'recovery');
     for (const url of kept) {

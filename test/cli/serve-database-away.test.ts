@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import { hangPostgres, runPostgres, startPostgres } from '../servers/postgres.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { startServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const ADA = { username: 'ada', password: 'correct horse' };
 const LAST = '/api/intel/v2/byobject/url/last';
-/** Limit for each step. The state is checked once a second; an outage is over after five seconds without a failure. */
-const STEP_MS = 20_000;
 
-test('while PostgreSQL hangs or is down, readiness and metrics answer within a second, and the log has two lines', {
+test('while PostgreSQL hangs or is down, readiness and metrics answer within a second, and the log has two lines for an outage', {
   timeout: 120_000,
 }, async (t) => {
   const first = await startPostgres();
@@ -30,11 +28,7 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
     const up = /^urlwarden_database_up (\d)$/m.exec(metrics.body)?.[1];
     return `${ready.status} ${JSON.parse(ready.body).message ?? 'ok'}, up ${up}`;
   };
-  const until = async (state: string) => {
-    for (const deadlineMs = Date.now() + STEP_MS; (await readiness()) !== state; await setTimeout(100)) {
-      assert.ok(Date.now() < deadlineMs, `not "${state}" in time, but "${await readiness()}"`);
-    }
-  };
+  const becomes = (state: string) => until(async () => (await readiness()) === state, state);
   const messages = () =>
     server
       .stderr()
@@ -45,25 +39,19 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
     'the database is unavailable; requests that need it get 503 until it is back',
     'the database is back',
   ];
-  const untilLogged = async (lines: string[]) => {
-    for (const deadlineMs = Date.now() + STEP_MS; messages().length < lines.length; await setTimeout(100)) {
-      assert.ok(Date.now() < deadlineMs, `not logged in time: ${messages()}`);
-    }
-    assert.deepEqual(messages(), lines);
-  };
 
-  await until('200 ok, up 1');
+  await becomes('200 ok, up 1');
   const { body } = await withinSecond(metricsUrl);
   assert.match(body, /^urlwarden_database_connections_max\{pool="data"\} 10$/m);
   assert.match(body, /^urlwarden_database_in_progress\{pool="control"\} \d+$/m);
 
   const resume = await hangPostgres(first);
   t.after(resume);
-  await until('503 The database does not answer, up 0');
+  await becomes('503 The database does not answer, up 0');
   resume();
-  await until('200 ok, up 1');
+  await becomes('200 ok, up 1');
   await first.stop('SIGQUIT');
-  await until('503 The database does not answer, up 0');
+  await becomes('503 The database does not answer, up 0');
   const statuses = new Set<number>();
   for (let i = 0; i < 100; i++) {
     const url = `http://192.0.2.1/${i}`;
@@ -74,8 +62,12 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
   assert.deepEqual([...statuses], [503]);
   const again = await runPostgres(first.dataDir, {}, first.port);
   t.after(() => again.stop('SIGQUIT'));
-  await until('200 ok, up 1');
-  await untilLogged(OUTAGE); // there were less than five seconds between the two
+  await becomes('200 ok, up 1');
+  await until(() => messages().at(-1) === OUTAGE[1], 'the end of the outage is logged');
+  // Two outages if five seconds were between them.
+  const outages = messages().length / OUTAGE.length;
+  assert.ok(outages <= 2);
+  assert.deepEqual(messages(), Array.from({ length: outages }, () => OUTAGE).flat());
 });
 
 /** Fails if the answer takes longer than a second. */

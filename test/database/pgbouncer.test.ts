@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import postgres from 'postgres';
 import { openPostgresControl, openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import type { Control, Intelligence } from '../../src/app/stores.ts';
@@ -12,6 +11,7 @@ import { urlwarden } from '../cli/urlwarden.ts';
 import { startPgbouncer } from '../servers/pgbouncer.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { lastOf } from '../urls/answers.ts';
 import {
   ALWAYS,
@@ -141,9 +141,7 @@ test('commands and a server work through PgBouncer, also if the URL has two of t
 async function untilBlocked(sql: postgres.Sql, count: number): Promise<void> {
   const blocked = () => sql`
     select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  for (const endMs = Date.now() + 10_000; (await blocked()).length !== count; await setTimeout(10)) {
-    assert.ok(Date.now() < endMs, `not ${count} in time`);
-  }
+  await until(async () => (await blocked()).length === count, `${count} statements wait for a lock`);
 }
 
 function batchOf(i: number) {

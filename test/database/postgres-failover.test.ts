@@ -6,6 +6,7 @@ import type { Intelligence } from '../../src/app/stores.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { hangPostgres } from '../servers/postgres.ts';
 import { promote, startPair } from '../servers/postgres-pair.ts';
+import { until } from '../until.ts';
 import { lastOf } from '../urls/answers.ts';
 import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
 
@@ -118,12 +119,4 @@ function isUnavailable(error: unknown): boolean {
 function isRefused(error: unknown): false {
   assert.ok(isUnavailable(error), String(error));
   return false;
-}
-
-async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadlineMs = Date.now() + RECOVERY_MS;
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadlineMs, `${what}: not in time`);
-    await setTimeout(20);
-  }
 }

@@ -15,6 +15,7 @@ import * as searches from '../../src/urls/postgres/search.ts';
 import * as streams from '../../src/urls/postgres/streams.ts';
 import { freePort } from '../servers/child.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
+import { until } from '../until.ts';
 import { lastOf } from '../urls/answers.ts';
 import {
   ALWAYS,
@@ -139,10 +140,10 @@ test('aborting a search cancels its statement', async (t) => {
   await sql.begin(async (transaction) => {
     await transaction`lock table urls in access exclusive mode`;
     const reading = collectFacts(store.search(searchKey('ip', '192.0.2.1'), ALWAYS, bounds(Infinity, abort.signal)));
-    await until(async () => (await waiting(transaction)) === 1);
+    await until(async () => (await waiting(transaction)) === 1, 'the locks');
     abort.abort();
     await assert.rejects(reading, { name: 'AbortError' });
-    await until(async () => (await waiting(transaction)) === 0);
+    await until(async () => (await waiting(transaction)) === 0, 'the locks');
   });
   assert.equal((await find(store, 'ip', '192.0.2.1')).length, 1);
 });
@@ -159,7 +160,7 @@ test('aborting a search does not affect other statements on its connection', asy
   await onDatabase(t, url).begin(async (transaction) => {
     await transaction`lock table families in access exclusive mode`;
     const first = lastOf(store, urls[0] as string);
-    await until(async () => (await waiting(transaction)) === 1);
+    await until(async () => (await waiting(transaction)) === 1, 'the locks');
     const searching = search(abort.signal);
     const others = urls.map((one) => lastOf(store, one));
     await setTimeout(20);
@@ -258,14 +259,6 @@ async function waiting(sql: postgres.TransactionSql): Promise<number> {
     select count(*)::integer as count from pg_stat_activity
     where datname = current_database() and application_name = 'urlwarden' and wait_event_type = 'Lock'`;
   return row?.count;
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = Date.now() + 10_000;
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadlineMs, 'the condition was not met in time');
-    await setTimeout(10);
-  }
 }
 
 /** Many different values, so that no table is small enough for a sequential scan. */

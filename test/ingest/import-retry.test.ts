@@ -34,7 +34,7 @@ function intercepted({ store, control }: ImportStores, intercept: (call: Call) =
   };
 }
 
-suite('an import whose database is away for a moment', () => {
+suite('an import whose database is unavailable for a short time', () => {
   test('repeats every write, also one whose answer was lost, and leaves the same data', async (t) => {
     const [disturbed, clean] = [await importWorld(t), await importWorld(t)];
     const first = { format: fakeFormat(() => pages([...manyRows(40, 0)])), source: NO_SOURCE, isComplete: true };

@@ -31,7 +31,7 @@ export async function startPgbouncer(t: TestContext, databaseUrl: string, settin
   return url;
 }
 
-/** In the archive from which this machine installs its packages. */
+/** In the Debian archive that `apt-get` is configured with. */
 const SOURCE = 'pool/main/p/pgbouncer/pgbouncer_1.24.1.orig.tar.gz';
 const SOURCE_SHA256 = 'da72a3aba13072876d055a3e58dd4aba4a5de4ed6148e73033185245598fd3e0';
 

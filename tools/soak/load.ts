@@ -20,7 +20,7 @@ export type LoadOptions = {
   importRows: number;
   warmUpMs: number;
   peakMs: number;
-  /** How long a server that is restarted is away. */
+  /** How long a server that is restarted is down. */
   downMs: number;
   /** Names of interventions; without it, all of them. */
   only?: readonly string[];
@@ -73,7 +73,7 @@ export async function loadSoak(name: EngineName, options: LoadOptions): Promise<
 
 /** The counters begin again with each month, so the sum of a run over its end would be unknown. */
 function requireOneMonth(minutes: number): void {
-  const setUpMinutes = 10;
+  const setUpMinutes = Math.min(10, 1 + minutes);
   const ts = Math.floor(Date.now() / 1_000);
   if (windowIndex('month', ts) === windowIndex('month', ts + (minutes + setUpMinutes) * 60)) return;
   throw new Error('the month (UTC) ends during this run, and with it the counters: start it after midnight');
@@ -147,11 +147,11 @@ async function checkEnd({ engine, server, problems, log }: Run): Promise<void> {
   for (const fault of integrityFaults(engine.dataDir)) problems.add('the integrity of the database', fault);
 }
 
-/** Open answers may take 8 s; the rest is for a busy machine. */
+/** The grace time is 5 s, and open answers may take 8 s; the rest is for a busy machine. */
 const STOP_MS = 60_000;
 
 async function stopServer({ child, stop }: ServerProcess, problems: Problems): Promise<void> {
-  const isStopped = await Promise.race([stop().then(() => true), sleep(STOP_MS, false, { ref: false })]);
+  const isStopped = await Promise.race([stop('SIGTERM').then(() => true), sleep(STOP_MS, false, { ref: false })]);
   if (isStopped && child.exitCode === 0) return;
   problems.add('the end of the server', isStopped ? `exit code ${child.exitCode}` : `not within ${STOP_MS} ms`);
   await stop('SIGKILL');
@@ -173,7 +173,7 @@ function checkTrend(trend: Trend, problems: Problems, log: (text: string) => voi
   const memory = `${mbPerHour.toFixed(1)} MB/hour over the last ${minutes.toFixed(1)} minutes (${grownMb.toFixed(1)} MB)`;
   log(`  memory: ${memory}; open files: ${firstOpenFiles}, at the end ${lastOpenFiles}`);
   const max = maxGrownMb(minutes);
-  if (max === null) log('  the run is too short to judge the memory');
+  if (max === null) log('  the run is too short to check the memory');
   else if (grownMb > max) problems.add('the memory grows', memory);
   if (lastOpenFiles > firstOpenFiles + MAX_GROWN_FILES) {
     problems.add('the number of open files grows', `${firstOpenFiles}, then ${lastOpenFiles}`);

@@ -163,7 +163,8 @@ function countsOf(report: ImportReport): [string, string][] {
   return pairs;
 }
 
-const REPEATED = ': the database was away. Changes whose confirmation was lost are stored, but not counted above.';
+const REPEATED =
+  ': the database was unavailable. Changes whose confirmation was lost are stored, but not counted above.';
 
 function rejectsText({ id, rejected, firstRejects }: ImportReport): string {
   if (rejected === 0) return '';

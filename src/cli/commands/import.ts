@@ -25,7 +25,7 @@ const importList = controlCommand(
   {
     synopsis: 'import list',
     about: `Lists the newest ${LIST_MAX} imports and their outcomes, the newest first: done, refused (a complete listing), stopped
-(by Ctrl-C), failed, running, or interrupted: its process has given no sign of life for two minutes. An
+(by Ctrl-C), failed, running, or interrupted: it has recorded nothing for two minutes. An
 interrupted import can be repeated: run the same command again.`,
     flags: { feed: { argument: 'NAME', meaning: 'only imports of this feed' } },
   },

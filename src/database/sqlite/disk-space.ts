@@ -46,7 +46,7 @@ export function requireSpace(path: string, bytes: number): void {
 }
 
 function noSpace(path: string, free: number, needed: number): AppError {
-  // Rounded apart, so that the two are never equal.
+  // Rounded in opposite directions, so that the two are never equal.
   const space = `has ${Math.floor(free / MB)} MB left, but ${Math.ceil(needed / MB)} MB must be free`;
   return new AppError(
     'unavailable',

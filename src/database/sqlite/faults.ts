@@ -36,7 +36,7 @@ export function explained(error: unknown, path: string): unknown {
 export function damaged(path: string, detail: string, cause?: unknown): AppError {
   return new AppError(
     'damaged',
-    `${path} is damaged (${detail}). Stop the server, see the extent with: urlwarden integrity, and restore a backup into a new folder with: urlwarden restore`,
+    `${path} is damaged (${detail}). Stop the server, list the damage with: urlwarden integrity, and restore a backup into a new folder with: urlwarden restore`,
     { cause },
   );
 }

@@ -75,7 +75,7 @@ function createFindFaults(db: Database): (table: CheckedTable, after: RowKey) =>
       return foundPage(table, pages[table].all(...after), { after, limit: PAGE_ROWS[table] });
     } catch (error) {
       if ((error as { code?: unknown }).code !== 'ERR_OUT_OF_RANGE') throw error;
-      // We store no number beyond 2^53, so the driver would lose digits of none.
+      // No stored number exceeds 2^53, so a number that the driver cannot represent is damaged.
       throw new AppError('damaged', `A number in ${table} is damaged: ${(error as Error).message}`, { cause: error });
     }
   };

@@ -29,7 +29,7 @@ const ANSWERS: { name: string; pieces: string[]; isClosed?: boolean; body: strin
 ];
 
 for (const { name, pieces, isClosed = false, body, fault } of ANSWERS) {
-  test(`the client under load reads ${name}`, async (t) => {
+  test(`the client of the load run, ${name}: ${body === null ? 'reported' : 'read'}`, async (t) => {
     const port = await listen(t, async (socket) => {
       for (const piece of pieces) await new Promise((resolve) => socket.write(piece, resolve));
       if (isClosed) socket.end();

@@ -102,12 +102,12 @@ const REPAIRABLE: Broken[] = [
   [
     `update urls set host_id = (select host_id from urls u where u.url = '${B}') where url = '${A}'`,
     [
-      /^urls: host_id is not the id of the host a\./,
+      /^urls: host_id is not the id of the host of the URL$/,
       /^events: the host is \d+, that of the URL is/,
       /^events: the host/,
     ],
   ],
-  [`delete from hosts where host = 'a.${CASE}.example'`, [/^urls: host_id is not the id of the host a\./]],
+  [`delete from hosts where host = 'a.${CASE}.example'`, [/^urls: host_id is not the id of the host of the URL$/]],
   [
     `update events set host_id = 0 where url_id = ${ofUrl(A)} and kind = 0`,
     [/^events: the host is 0, that of the URL/],

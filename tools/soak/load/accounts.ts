@@ -33,7 +33,7 @@ export type LoadAccount = {
 const LIMITED_QPS = 20;
 const LIMITED_TIER = 'soak-limited';
 
-/** Only the accounts of these names are changed during the run. */
+/** Only the account `CHANGED` is changed during the run. */
 export const STEADY = ['soak-1', 'soak-2', 'soak-3', 'soak-4'];
 export const LIMITED = 'soak-limited';
 export const CHANGED = 'soak-changed';

@@ -15,8 +15,9 @@ export type Connection = {
 };
 
 /**
- * `onStray` gets bytes that belong to no request. Not `node:http`: its client takes more processor time for a request than the server under test, on the same cores. And
- * this one sees an answer that was cut off, or that is longer than announced.
+ * `onStray` gets bytes that belong to no request. `node:http` is not used: its client needs more processor time for a
+ * request than the server under test, on the same cores. This client also notices a response that is cut off or longer
+ * than announced.
  */
 export function openConnection(port: number, onStray: (text: string) => void): Connection {
   let socket: Socket | null = null;

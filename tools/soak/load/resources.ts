@@ -30,7 +30,7 @@ const NOISE_MB = 10;
 /** In the first minutes the heap grows to the size that the load needs. */
 const MIN_MINUTES = 5;
 
-/** Null: the samples are too few to tell growth from noise. */
+/** Null: the samples are too few to distinguish growth from noise. */
 export function maxGrownMb(minutes: number): number | null {
   return minutes < MIN_MINUTES ? null : NOISE_MB + (MAX_MB_PER_HOUR * minutes) / 60;
 }
