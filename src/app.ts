@@ -91,7 +91,7 @@ export async function openApp(settings: Settings): Promise<App> {
       error: (details: object, message: string) => server.log.error(details, message),
       warn: (details: object, message: string) => server.log.warn(details, message),
     };
-    const outages = createOutages(log, Date.now);
+    const outages = createOutages(log, () => performance.now());
     const onFailure = (task: 'account_poll' | 'usage_write') => (err: unknown) => {
       metrics?.failed(task);
       if (!outages.report(err)) log.error({ err, task }, 'a background task failed; it will be retried');
@@ -101,11 +101,11 @@ export async function openApp(settings: Settings): Promise<App> {
       metrics?.loginEnded(outcome);
       server.log.debug({ outcome }, 'login');
     };
+    const redis = settings.redis && opened(await openRedis(settings.redis, settings.redisPrefix));
     const authenticator = opened(
       await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER, onFailure: onFailure('account_poll') }),
     );
     const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
-    const redis = settings.redis && opened(await openRedis(settings.redis, settings.redisPrefix));
     const counters = opened(
       redis === null
         ? createMemoryCounters(control, { nowMs: Date.now, onFlushFailed })
@@ -143,15 +143,16 @@ export async function openApp(settings: Settings): Promise<App> {
     );
     let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
     opened({ close: () => metricsListener?.close() }); // closes after the server, so that metrics can be read until then
-    opened({ close: () => closeServer(server, CLOSE_GRACE_MS) });
+    let feeds: ReturnType<typeof startFeeds> | undefined;
+    // Together, because a feed waits for its batch, and PostgreSQL may hang.
+    opened({ close: () => Promise.all([closeServer(server, CLOSE_GRACE_MS), feeds?.close()]) });
     if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
 
-    let feeds: ReturnType<typeof startFeeds> | undefined;
     let integrity: ReturnType<typeof startIntegrityChecks> | undefined;
     async function listen(): Promise<Listening> {
       metricsListener = metrics && (await openMetricsListener(metrics, settings));
       const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
-      feeds = opened(startFeeds({ store, control, metrics, log: server.log, outages, settings, now }));
+      feeds = startFeeds({ store, control, metrics, log: server.log, outages, settings, now });
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
       integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));

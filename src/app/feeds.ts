@@ -61,7 +61,9 @@ export function startFeeds({
     owner: `${hostname()} ${process.pid} ${randomUUID()}`,
     onRun(feed, run) {
       metrics?.feedRan(feed, run.outcome);
-      logRun(log, feed, run);
+      // Not `unavailable`, which may be the publisher's server.
+      const isDamage = run.outcome === 'failed' && run.error instanceof AppError && run.error.code === 'damaged';
+      if (!isDamage || !outages.report(run.error)) logRun(log, feed, run);
     },
     onFailure(err) {
       metrics?.failed('feed_poll');

@@ -9,7 +9,7 @@ type WatchedParts = { store: Intelligence; control: Control; outages: Outages; m
 /** Checks both databases once a second, for readiness and metrics. */
 export function watchStores({ store, control, outages, metrics }: WatchedParts): DatabaseWatch {
   const check = () => Promise.all([store.ready(), control.version()]);
-  const watch = watchDatabase({ check, outages, nowMs: Date.now, every: everyMs });
+  const watch = watchDatabase({ check, outages, nowMs: () => performance.now(), every: everyMs });
   metrics?.watchDatabase(watch.isUp, outages.isDamaged);
   const { pools } = store;
   if (pools === undefined) metrics?.watchDisk(store.freeBytes);

@@ -33,13 +33,16 @@ export function stopSignal(graceMs = 0): StopSignal {
       sinceMs = Date.now();
       announced.abort();
       if (name === 'SIGINT' || graceMs === 0) endNow();
-      else timer = setTimeout(endNow, graceMs);
+      else timer = setTimeout(endNow, graceMs).unref();
     }
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);
   return {
     announced: announced.signal,
     signal: end.signal,
-    dispose: () => process.off('SIGINT', stop).off('SIGTERM', stop),
+    dispose() {
+      clearTimeout(timer);
+      process.off('SIGINT', stop).off('SIGTERM', stop);
+    },
   };
 }

@@ -34,6 +34,9 @@ const READY_WAIT_MS = 300;
  */
 const MAX_RESULT_AGE_MS = 3_000;
 
+/** The database answers, but cannot do all that is needed. */
+const isNotReady = (error: unknown): boolean => error instanceof AppError && error.code === 'not_ready';
+
 const noAnswer = () => new AppError('unavailable', `No answer to a check for ${MAX_RESULT_AGE_MS / 1000} s`);
 
 export function watchDatabase({ check, outages, nowMs, every }: DatabaseWatchOptions): DatabaseWatch {
@@ -61,7 +64,7 @@ export function watchDatabase({ check, outages, nowMs, every }: DatabaseWatchOpt
   const isOld = (): boolean => nowMs() - result.endedMs > MAX_RESULT_AGE_MS;
 
   const endChecks = every(CHECK_INTERVAL_MS, () => {
-    if (isOld()) outages.report(noAnswer());
+    if (checking !== null && isOld()) outages.report(noAnswer());
     void checkOnce();
     outages.update();
   });
@@ -70,10 +73,10 @@ export function watchDatabase({ check, outages, nowMs, every }: DatabaseWatchOpt
     async ready() {
       await Promise.race([checkOnce(), wait(READY_WAIT_MS, undefined, { ref: false })]);
       if (outages.isDamaged()) throw new AppError('not_ready', 'The database is damaged');
-      if (result.error instanceof AppError && result.error.code === 'not_ready') throw result.error;
+      if (isNotReady(result.error)) throw result.error;
       if (result.error !== null || isOld()) throw new AppError('not_ready', 'The database does not answer');
     },
-    isUp: () => result.error === null && !isOld(),
+    isUp: () => (result.error === null || isNotReady(result.error)) && !isOld(),
     close: endChecks,
   };
 }

@@ -4,14 +4,15 @@ import { AppError } from '../core/errors.ts';
 type Log = Record<'error' | 'warn', (details: object, message: string) => void>;
 
 /**
- * Logs outages of the database instead of each request that fails: 700 failed requests in three seconds are one line.
+ * Logs an outage of the database, or of another service, instead of each request that fails: 700 failed requests in three
+ * seconds are one line.
  *
  *     the first failure        → one line
  *     while failures continue  → one line a minute, with their number
  *     no failure for 5 s       → one line that it is over
  */
 export type Outages = {
-  /** Returns true if the error belongs to an outage of the database, which is logged here and must not be logged again. */
+  /** Returns true if the error belongs to an outage, which is logged here and must not be logged again. */
   report(error: unknown): boolean;
   /** Whether a part of the database was found to be damaged since the start. */
   isDamaged(): boolean;
@@ -27,9 +28,14 @@ const QUIET_MS = 5_000;
 
 const MESSAGES = {
   unavailable: {
-    begin: 'the database is unavailable; requests that need it get 503 until it is back',
-    repeat: 'the database is still unavailable',
-    end: 'the database is back',
+    begin: 'a database or service is unavailable; requests that need it get 503 until it is back',
+    repeat: 'the database or service is still unavailable',
+    end: 'the database or service is back',
+  },
+  not_ready: {
+    begin: 'the server is not ready',
+    repeat: 'the server is still not ready',
+    end: 'the server is ready again',
   },
   damaged: {
     begin: 'the database is damaged; requests that need the damaged part get 503',
@@ -83,6 +89,5 @@ export function createOutages(log: Log, nowMs: () => number): Outages {
 }
 
 function kindOf(error: unknown): Kind | null {
-  if (!(error instanceof AppError)) return null;
-  return error.code === 'unavailable' || error.code === 'damaged' ? error.code : null;
+  return error instanceof AppError && error.code in MESSAGES ? (error.code as Kind) : null;
 }

@@ -71,7 +71,7 @@ export function createRetry(options: RetryOptions): Retry {
   const retry = <T>(work: () => Promise<T>): Promise<T> => {
     const before = earlier;
     const done = work().catch((error) => repeat(work, requireTransient(error), before));
-    earlier = Promise.allSettled([before, done]);
+    earlier = Promise.allSettled([before, done]).then(() => {}); // without the results, which it would keep in memory
     return done;
   };
   return Object.assign(retry, { repeated: () => repeated });

@@ -7,7 +7,10 @@ export type WrongMonth = { month: number; count: number | null; sum: number };
 
 const DAY_SECONDS = windowSeconds('day', 0);
 
-/** Days and months are added in one transaction, so a month of an account is always the sum of its days. */
+/**
+ * Days and months are added in one transaction, so a month of an account is the sum of its days. After a failover that lost
+ * the row of a day, a refund may lower the month alone.
+ */
 export function wrongMonths(rows: readonly UsageRow[]): WrongMonth[] {
   const sums = new Map<number, number>();
   const counts = new Map<number, number>();

@@ -36,8 +36,8 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
       .filter(Boolean)
       .map((line) => JSON.parse(line).msg);
   const OUTAGE = [
-    'the database is unavailable; requests that need it get 503 until it is back',
-    'the database is back',
+    'a database or service is unavailable; requests that need it get 503 until it is back',
+    'the database or service is back',
   ];
 
   await becomes('200 ok, up 1');

@@ -47,7 +47,7 @@ test('no secret is logged or printed at the level debug, even when requests fail
   await sendAll();
   await fetch(`${url}/api/v1/login`, { method: 'POST', body: WRONG.repeat(5_000) });
   for (const name of ['intelligence.db', 'control.db']) renameSync(join(dataDir, name), join(folder, name));
-  await until(() => server.stderr().includes('the database is unavailable'));
+  await until(() => server.stderr().includes('a database or service is unavailable'));
   const statuses = await sendAll();
   assert.ok(statuses.has(503), 'a store error occurred');
   for (const name of ['intelligence.db', 'control.db']) renameSync(join(folder, name), join(dataDir, name));
@@ -58,7 +58,7 @@ test('no secret is logged or printed at the level debug, even when requests fail
   t.after(() => control.close());
   const [, signature = ''] = /\.([^.]+)$/.exec(token) ?? [];
   const log = server.stderr();
-  for (const expected of ['the database is unavailable', '"msg":"login"', 'started', 'stopped'])
+  for (const expected of ['a database or service is unavailable', '"msg":"login"', 'started', 'stopped'])
     assert.ok(log.includes(expected), expected);
   const written = [log, server.stdout(), added.stdout, added.stderr, metrics].join('\n');
   const secrets = {

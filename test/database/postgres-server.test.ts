@@ -60,6 +60,15 @@ test('an unreachable server is reported as unavailable within 5 s', async (t) =>
   assert.ok(Date.now() - startedAt < 5_000);
 });
 
+test('of several hosts without the database, the reason is reported, and an import does not wait for it', async (t) => {
+  const { host, pathname } = new globalThis.URL(await makeDatabase());
+  const url = `postgres://postgres@${host},${host}${pathname}-missing`;
+  await assert.rejects(open(t, url), (error: AppError) => {
+    assert.match(error.message, /^PostgreSQL: database ".*-missing" does not exist$/);
+    return isUnavailable(error) && !error.isTransient;
+  });
+});
+
 test('a connection that is closed at the beginning of a batch fails the batch, not the process', async (t) => {
   const url = await makeDatabase();
   const { hostname, port } = new global.URL(url);

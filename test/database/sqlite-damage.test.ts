@@ -117,6 +117,15 @@ test('a row that is missing from a dictionary is damage, not a defect of the pro
   await assert.rejects(async () => store.urlLast(urlAt({ i: 0, urls: URLS })), isDamaged);
 });
 
+test('a number that the driver cannot represent is damage', async (t) => {
+  const { dataDir, path } = copyOf(t);
+  const db = new DatabaseSync(path);
+  db.exec('update urls set event_ts = 9223372036854775807');
+  db.close();
+  const store = await opened(t, dataDir);
+  await assert.rejects(async () => store.urlLast(urlAt({ i: 0, urls: URLS })), isDamaged);
+});
+
 test('a stream that meets damage after its first page breaks off', async (t) => {
   const dataDir = temporaryFolder(t);
   const writer = await openIntelligence({ dataDir });

@@ -36,6 +36,9 @@ function world() {
     setCheck(next: () => Promise<void>) {
       check = next;
     },
+    suspend(forMs: number) {
+      ms += forMs;
+    },
     async second() {
       ms += 1000;
       tick();
@@ -79,9 +82,10 @@ test('while a check hangs, the last result is used for three seconds, and no oth
 });
 
 test('a reason that the store gives for readiness is passed on', async () => {
-  const { watch, setCheck } = world();
+  const { watch, setCheck, lines } = world();
   setCheck(() => Promise.reject(new AppError('not_ready', 'The disk is full')));
   await assert.rejects(watch.ready(), isNotReady('The disk is full'));
+  assert.deepEqual([watch.isUp(), lines()], [true, 1], 'the database answers, and the reason is logged');
 });
 
 test('after damage was met the server is not ready, although the check succeeds', async () => {
@@ -89,6 +93,15 @@ test('after damage was met the server is not ready, although the check succeeds'
   await watch.ready();
   outages.report(new AppError('damaged', '/data/intelligence.db is damaged'));
   await assert.rejects(watch.ready(), isNotReady('The database is damaged'));
+});
+
+test('a process that was suspended does not report an outage of the database', async () => {
+  const { watch, second, suspend, lines } = world();
+  await second();
+  suspend(60_000);
+  await second();
+  await watch.ready();
+  assert.equal(lines(), 0);
 });
 
 test('after close there are no checks', async () => {

@@ -27,15 +27,15 @@ test('an outage is one line when it begins, one a minute with the failures, and 
   const { outages, lines, seconds } = world();
   for (let i = 0; i < 700; i++) assert.equal(outages.report(AWAY), true);
   const begin =
-    'error: the database is unavailable; requests that need it get 503 until it is back {"reason":"PostgreSQL does not respond"}';
+    'error: a database or service is unavailable; requests that need it get 503 until it is back {"reason":"PostgreSQL does not respond"}';
   assert.deepEqual(lines, [begin]);
   seconds(121, () => outages.report(AWAY));
   seconds(10);
   assert.deepEqual(lines, [
     begin,
-    'error: the database is still unavailable {"failures":760,"seconds":60}',
-    'error: the database is still unavailable {"failures":820,"seconds":120}',
-    'warn: the database is back {"failures":821,"seconds":121}',
+    'error: the database or service is still unavailable {"failures":760,"seconds":60}',
+    'error: the database or service is still unavailable {"failures":820,"seconds":120}',
+    'warn: the database or service is back {"failures":821,"seconds":121}',
   ]);
   outages.report(AWAY);
   assert.equal(lines.length, 5, 'the next outage is logged again');
@@ -59,6 +59,17 @@ test('damage is logged beside an outage, and remembered after it', () => {
   assert.match(lines[1] ?? '', /^error: the database is damaged; .* \{"reason":"intelligence\.db is damaged"\}$/);
   seconds(100);
   assert.equal(outages.isDamaged(), true);
+});
+
+test('a server that is not ready is logged in the same way', () => {
+  const { outages, lines, seconds } = world();
+  const full = new AppError('not_ready', 'The disk is full');
+  seconds(10, () => outages.report(full));
+  seconds(10);
+  assert.deepEqual(lines, [
+    'error: the server is not ready {"reason":"The disk is full"}',
+    'warn: the server is ready again {"failures":10,"seconds":9}',
+  ]);
 });
 
 test('other errors are left to the caller', () => {

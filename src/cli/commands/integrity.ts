@@ -24,7 +24,7 @@ export const integrity = dataCommand(
     synopsis: 'integrity',
     about: `Checks the data: the structure of the database files of a folder (by SQLite's own check), then whether
 the rows agree with each other. Among others, the last status of a URL must be its newest event, and its key the hash of
-the URL. Changes nothing without --repair. It also works while a server is running, and can be stopped at any time.
+the URL. Changes nothing without --repair, except that pending migrations are applied. It also works while a server is running, and can be stopped at any time.
 
 The exit code is 0 if no fault remains, otherwise 1. PostgreSQL checks its own files: see docs/scaling.md.`,
     flags: {
@@ -93,7 +93,7 @@ function createReport(repairs: boolean) {
 function checkStructure(path: string, report: Report, progress: Progress): void {
   const file = basename(path);
   const unreadable = (error: unknown, name: string) => {
-    if (!(error instanceof AppError)) throw error;
+    if (!isDamage(error)) throw error;
     report.add({ table: name, key: '', problem: `${file}: ${reasonOf(error)}`, repair: 'impossible' });
   };
   let tables: string[];
@@ -126,14 +126,17 @@ function checkTableStructure(path: string, name: string, report: Report): void {
   for (const { text, index } of after) add(text, index === null || report.repairs ? 'impossible' : 'possible');
 }
 
-/** The message of a damaged file advises to run this command, so the one of SQLite is shown. */
-function reasonOf({ code, message, cause }: AppError): string {
-  return code === 'damaged' && cause instanceof Error ? cause.message : message;
+/** Any other error is no fault of the data: the disk is full, or another process has locked the file. */
+const isDamage = (error: unknown): error is AppError => error instanceof AppError && error.code === 'damaged';
+
+/** The message of a damaged file advises to run this command, so the first cause, an error of SQLite, is shown. */
+function reasonOf(error: Error): string {
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
 /** A damaged file is a fault to report. A PostgreSQL that does not respond ends the command. */
 function addUnreadable(error: unknown, report: Report, place: DataPlace, fault: { table: string; key: string }): void {
-  if (!(error instanceof AppError) || place.databaseUrl) throw error;
+  if (!isDamage(error) || place.databaseUrl) throw error;
   report.add({ ...fault, problem: `rows cannot be read: ${reasonOf(error)}`, repair: 'impossible' });
 }
 

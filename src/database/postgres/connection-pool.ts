@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
-import { certificateRefusal } from '../../core/tls-errors.ts';
 import { explained } from './faults.ts';
 
 export type PoolOptions = {
@@ -98,8 +97,9 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
       current = null;
       pausedUntil = Date.now() + PAUSE_MS;
       const errors: unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
-      const refused = errors.find((error) => certificateRefusal(error) !== null);
-      throw refused === undefined ? noResponse(errors[0]) : explained(refused);
+      // A wrong certificate, password or database name stays wrong, and the operator must know it.
+      const lasting = errors.map(explained).find((error) => error instanceof AppError && !error.isTransient);
+      throw lasting ?? noResponse(errors[0]);
     } finally {
       for (const pool of pools) if (pool !== found || isClosed) void end(pool, 0);
     }

@@ -20,9 +20,11 @@ const UNAVAILABLE = new Set([3, 5, 6, 7, 8, IOERR, CANTOPEN, 15, 22, 23]);
 
 /** Converts an error of SQLite about the file at `path`; returns other errors unchanged. */
 export function explained(error: unknown, path: string): unknown {
+  const { message } = error as Error;
+  // No stored number exceeds 2^53, so a number that the driver cannot represent is damaged.
+  if ((error as { code?: unknown }).code === 'ERR_OUT_OF_RANGE') return damaged(path, message, error);
   const code = codeOf(error);
   if (code === null) return error;
-  const { message } = error as Error;
   if (DAMAGED.has(code & 0xff)) return damaged(path, message, error);
   if (isSpaceFault(error, path)) {
     const advice = 'free some space, then try again; what is already stored stays';

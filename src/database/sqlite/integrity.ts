@@ -39,9 +39,9 @@ function readProblems(path: string, table: string): string[] {
     try {
       return check.all().map(([text]) => text);
     } catch (error) {
-      if (!(error instanceof AppError)) throw error;
+      if (!(error instanceof AppError) || error.code !== 'damaged') throw error;
       // The check itself stops at a damaged page. The first row has what is known about the pages by then.
-      return [...firstRow(check), error.message];
+      return [...firstRow(check), (error.cause as Error).message];
     }
   });
 }
@@ -69,10 +69,11 @@ function onSnapshot<T>(path: string, work: (db: ReturnType<typeof openSnapshot>)
  */
 export function rebuildIndex(path: string, index: string): boolean {
   try {
-    withWriter(path, (db) => db.exec(`reindex ${index}`));
+    withWriter(path, (db) => db.batch(() => db.exec(`reindex ${index}`)));
     return true;
   } catch (error) {
-    if (error instanceof AppError || (error as { errcode?: number }).errcode !== undefined) return false;
+    const isImpossible = error instanceof AppError ? error.code === 'damaged' : 'errcode' in (error as object);
+    if (isImpossible) return false;
     throw error;
   }
 }

@@ -1,4 +1,3 @@
-import { AppError } from '../../core/errors.ts';
 import type { Database, Statement } from '../../database/sqlite/database.ts';
 import { MAX_TIES } from '../file-rules.ts';
 import {
@@ -70,14 +69,8 @@ function createFindFaults(db: Database): (table: CheckedTable, after: RowKey) =>
   }
 
   return (table, after) => {
-    try {
-      if (table === 'urls') return findUrlFaults(after);
-      return foundPage(table, pages[table].all(...after), { after, limit: PAGE_ROWS[table] });
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ERR_OUT_OF_RANGE') throw error;
-      // No stored number exceeds 2^53, so a number that the driver cannot represent is damaged.
-      throw new AppError('damaged', `A number in ${table} is damaged: ${(error as Error).message}`, { cause: error });
-    }
+    if (table === 'urls') return findUrlFaults(after);
+    return foundPage(table, pages[table].all(...after), { after, limit: PAGE_ROWS[table] });
   };
 }
 
