@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
 import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
-import { explained } from './faults.ts';
+import { type Clients, createClients } from './clients.ts';
+import { explained, noResponse } from './faults.ts';
 
 export type PoolOptions = {
   /** Maximum number of open connections. */
@@ -12,12 +13,12 @@ export type PoolOptions = {
 
 /** Connections to one of the hosts of a URL at a time. */
 type ConnectionPool = {
-  /** The driver's pool of connections to the current host. */
-  pool(): postgres.Sql | Promise<postgres.Sql>;
-  /** Reports a failure that another host may not have. If the URL has several hosts, the pool is discarded. */
-  reportFailure(pool: postgres.Sql): void;
-  /** Closes the pool of an unresponsive host, whose connections may be dead. Running statements have 5 s to finish. */
-  discard(pool: postgres.Sql): void;
+  /** The clients of the current host. */
+  clients(): Clients | Promise<Clients>;
+  /** Reports a failure that another host may not have. If the URL has several hosts, its clients are discarded. */
+  reportFailure(clients: Clients): void;
+  /** Closes the clients of an unresponsive host, whose connections may be dead. Running statements have 5 s to finish. */
+  discard(clients: Clients): void;
   close(): Promise<void>;
 };
 
@@ -60,12 +61,12 @@ export const SESSION_SETTINGS = {
 };
 
 /**
- * Opens one pool for one host. The driver accepts several hosts, but if none accepts writes it tries them without end,
+ * Connects to one host at a time. The driver accepts several hosts, but if none accepts writes it tries them without end,
  * and it sends every cancel request to the first host.
  */
 export function openConnectionPool(url: string, { connections, role }: PoolOptions): ConnectionPool {
   const addresses = addressesIn(url);
-  let current: postgres.Sql | Promise<postgres.Sql> | null = null;
+  let current: Clients | Promise<Clients> | null = null;
   let isClosed = false;
   let pausedUntil = 0;
 
@@ -74,7 +75,7 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
       // In arrays, which the driver's types do not include, the driver uses the values unchanged, colons included.
       ...(address && { host: [address.host] as unknown as string, port: [address.port] as unknown as number }),
       ...(address && isIP(address.host) !== 0 && isVerified(url) && { ssl: { host: address.host } }),
-      max: connections,
+      max: 1,
       connect_timeout: CONNECT_TIMEOUT_SECONDS,
       backoff: () => RECONNECT_SECONDS,
       connection: { application_name: 'urlwarden', ...SESSION_SETTINGS },
@@ -85,14 +86,15 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
     });
   }
 
-  async function findHost(): Promise<postgres.Sql> {
-    const pools = addresses.map(open);
-    let found: postgres.Sql | null = null;
+  async function findHost(): Promise<Clients> {
+    const probes = addresses.map((address) => ({ address, client: open(address) }));
+    let found: (typeof probes)[number] | null = null;
     try {
-      found = await Promise.any(pools.map((pool) => requireRole(pool, role)));
+      found = await Promise.any(probes.map((probe) => requireRole(probe.client, role).then(() => probe)));
       if (isClosed) throw noResponse();
-      current = found;
-      return found;
+      const { address, client } = found;
+      current = createClients(() => open(address), connections, client);
+      return current;
     } catch (cause) {
       current = null;
       pausedUntil = Date.now() + PAUSE_MS;
@@ -101,53 +103,44 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
       const lasting = errors.map(explained).find((error) => error instanceof AppError && !error.isTransient);
       throw lasting ?? noResponse(errors[0]);
     } finally {
-      for (const pool of pools) if (pool !== found || isClosed) void end(pool, 0);
+      for (const probe of probes) if (probe !== found || isClosed) void probe.client.end({ timeout: 0 });
     }
   }
 
-  function discard(pool: postgres.Sql): void {
-    if (current !== pool) return;
+  function discard(clients: Clients): void {
+    if (current !== clients) return;
     current = null;
-    void end(pool, CONNECT_TIMEOUT_SECONDS);
+    void clients.end(CONNECT_TIMEOUT_SECONDS);
   }
 
   return {
-    pool() {
+    clients() {
       if (current !== null) return current;
       if (isClosed || Date.now() < pausedUntil) throw noResponse();
-      current = addresses.length > 1 ? findHost() : open(addresses[0]);
+      current = addresses.length > 1 ? findHost() : createClients(() => open(addresses[0]), connections);
       return current;
     },
-    reportFailure(pool) {
-      if (addresses.length > 1) discard(pool);
+    reportFailure(clients) {
+      if (addresses.length > 1) discard(clients);
     },
     discard,
     async close() {
       isClosed = true;
-      const pool = await Promise.resolve(current).catch(() => null);
-      if (pool !== null) await end(pool, CONNECT_TIMEOUT_SECONDS);
+      const clients = await Promise.resolve(current).catch(() => null);
+      await clients?.end(CONNECT_TIMEOUT_SECONDS);
     },
   };
 }
 
-export function noResponse(cause?: unknown): AppError {
-  return new AppError('unavailable', 'PostgreSQL does not respond', { cause, isTransient: true });
-}
-
-async function requireRole(pool: postgres.Sql, role: PoolOptions['role']): Promise<postgres.Sql> {
+async function requireRole(client: postgres.Sql, role: PoolOptions['role']): Promise<void> {
   const timeout = Promise.withResolvers<never>();
   const timer = setTimeout(() => timeout.reject(noResponse()), PROBE_MS);
   try {
-    const [row] = await Promise.race([pool.unsafe('show transaction_read_only'), timeout.promise]);
+    const [row] = await Promise.race([client.unsafe('show transaction_read_only'), timeout.promise]);
     if (role === 'read-write' && row?.transaction_read_only !== 'off') throw noResponse();
-    return pool;
   } finally {
     clearTimeout(timer);
   }
-}
-
-async function end(pool: postgres.Sql, timeoutSeconds: number): Promise<void> {
-  await pool.end({ timeout: timeoutSeconds });
 }
 
 /** The values of `sslmode` with which the driver accepts any certificate, or uses no TLS. */

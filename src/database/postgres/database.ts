@@ -1,6 +1,15 @@
 import type postgres from 'postgres';
-import { noResponse, openConnectionPool, type PoolOptions, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
-import { CANCELLED, CONFLICTS, codeOf, explained, isConnectionLost, isHostFailure, isTimeout } from './faults.ts';
+import { openConnectionPool, type PoolOptions, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
+import {
+  CANCELLED,
+  CONFLICTS,
+  codeOf,
+  explained,
+  isConnectionLost,
+  isHostFailure,
+  isTimeout,
+  noResponse,
+} from './faults.ts';
 import { arrayLiteral, type Param, type Scalar } from './parameters.ts';
 
 /** Where statements run: the pool, or the one connection of a transaction. */
@@ -50,24 +59,27 @@ const ATTEMPTS = 5;
 
 type Connection = postgres.Sql | postgres.TransactionSql;
 
-/** A database over a connection pool. The first statement opens the first connection. */
+/** A database over a connection pool. A connection is opened when a statement needs one more. */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
   const { waitMs = WAIT_MS } = options;
   const connections = openConnectionPool(url, options);
 
   let inProgress = 0;
 
-  async function onPool<T>(work: (pool: postgres.Sql) => Promise<T>): Promise<T> {
-    const pool = await connections.pool();
+  async function onClient<T>(work: (client: postgres.Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const clients = await connections.clients();
+    let client: postgres.Sql | null = null;
     inProgress++;
     try {
-      return await work(pool);
+      client = await clients.acquire(waitMs, signal);
+      return await work(client);
     } catch (error) {
-      if (isTimeout(error)) connections.discard(pool);
-      else if (isHostFailure(error)) connections.reportFailure(pool);
+      if (isTimeout(error)) connections.discard(clients);
+      else if (isHostFailure(error)) connections.reportFailure(clients);
       throw error;
     } finally {
       inProgress--;
+      if (client !== null) clients.release(client);
     }
   }
 
@@ -76,7 +88,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     start: (connection: Connection) => Pending<Result>,
     signal?: AbortSignal,
   ): Promise<Result> {
-    const attempt = () => onPool((pool) => settled(start(pool), waitMs, signal));
+    const attempt = () => onClient((client) => settled(start(client), waitMs, signal), signal);
     return attempt().catch((error) => {
       if (codeOf(error) !== CANCELLED) throw error;
       return attempt();
@@ -93,8 +105,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
       const deadlineMs = Date.now() + STATEMENT_TIMEOUT_MS;
       for (let attempt = 1; ; attempt++) {
         try {
-          return await onPool((pool) =>
-            begin(pool, waitMs, async (sql) => {
+          return await onClient((client) =>
+            begin(client, waitMs, async (sql) => {
               const session = sessionOn(sql, TRANSACTION_WAIT_MS);
               const [, result] = await Promise.all([session.run(FRESH_PLANS), work(session)]);
               return result;
@@ -107,8 +119,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
     },
 
     script: (work) =>
-      onPool((pool) =>
-        begin(pool, waitMs, async (sql) => {
+      onClient((client) =>
+        begin(client, waitMs, async (sql) => {
           const session = sessionOn(sql);
           await session.run('set local statement_timeout = 0');
           const exec = async (text: string) => void (await settled(sql.unsafe(text).simple()));
@@ -121,9 +133,9 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   };
 }
 
-/** Fails if no connection is free in time (a later one is returned to the pool unused) or if the connection is lost. */
+/** Fails if there is no connection in time (a later one is not used) or if the connection is lost. */
 async function begin<T>(
-  pool: postgres.Sql,
+  client: postgres.Sql,
   waitMs: number,
   work: (connection: postgres.TransactionSql) => Promise<T>,
 ): Promise<T> {
@@ -133,7 +145,7 @@ async function begin<T>(
     isLate = true;
     failed.reject(noResponse());
   }, waitMs);
-  const done = pool.begin(async (connection) => {
+  const done = client.begin(async (connection) => {
     clearTimeout(timer);
     if (isLate) throw noResponse();
     try {

@@ -51,6 +51,10 @@ export function isHostFailure(error: unknown): boolean {
   return isConnectionLost(error) || codeOf(error) === READ_ONLY;
 }
 
+export function noResponse(cause?: unknown): AppError {
+  return new AppError('unavailable', 'PostgreSQL does not respond', { cause, isTransient: true });
+}
+
 /** Converts an error of the server or the network to `unavailable`; returns other errors unchanged. */
 export function explained(error: unknown): unknown {
   if (error instanceof AppError) return error;

@@ -1,0 +1,66 @@
+import type postgres from 'postgres';
+import { noResponse } from './faults.ts';
+
+/**
+ * Clients of the driver with one connection each. The pool of the driver (postgres 3.4.9) is not used: while some but not
+ * all of its connections are busy, it searches a list that grows with every statement. Under load a node needed four
+ * times the CPU time for a request after seven minutes. With one connection the list never has more than one entry.
+ */
+export type Clients = {
+  /**
+   * A client that nobody else uses, without a promise if one is free. Throws `unavailable` if none becomes free in time,
+   * and the reason of the signal after an abort.
+   */
+  acquire(waitMs: number, signal?: AbortSignal): postgres.Sql | Promise<postgres.Sql>;
+  release(client: postgres.Sql): void;
+  /** Running statements have this long to finish. Whoever waits for a client is refused. */
+  end(timeoutSeconds: number): Promise<void>;
+};
+
+type Waiter = { resolve(client: postgres.Sql): void; reject(error: unknown): void };
+
+/** `first`: a client that is open already. */
+export function createClients(open: () => postgres.Sql, connections: number, first?: postgres.Sql): Clients {
+  const all = first === undefined ? [] : [first];
+  /** The last one released is the first one used again, so that a node with few requests keeps few connections busy. */
+  const free = [...all];
+  const waiting: Waiter[] = [];
+
+  function openAnother(): postgres.Sql | undefined {
+    if (all.length >= connections) return undefined;
+    const client = open();
+    all.push(client);
+    return client;
+  }
+
+  function waitForClient(waitMs: number, signal?: AbortSignal): Promise<postgres.Sql> {
+    const { promise, ...waiter } = Promise.withResolvers<postgres.Sql>();
+    const leave = (reason: unknown) => {
+      waiting.splice(waiting.indexOf(waiter), 1);
+      waiter.reject(reason);
+    };
+    const abort = () => leave(signal?.reason);
+    const timer = setTimeout(() => leave(noResponse()), waitMs);
+    signal?.addEventListener('abort', abort);
+    waiting.push(waiter);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', abort);
+    });
+  }
+
+  return {
+    acquire: (waitMs, signal) => free.pop() ?? openAnother() ?? waitForClient(waitMs, signal),
+
+    release(client) {
+      const next = waiting.shift();
+      if (next === undefined) free.push(client);
+      else next.resolve(client);
+    },
+
+    async end(timeoutSeconds) {
+      for (const { reject } of waiting.splice(0)) reject(noResponse());
+      await Promise.all(all.map((client) => client.end({ timeout: timeoutSeconds })));
+    },
+  };
+}
