@@ -93,6 +93,26 @@ test('a connection that is closed at the beginning of a batch fails the batch, n
   assert.equal((await lastOf(store, URL))?.status?.ts, T);
 });
 
+test('a statement costs the same after thousands of others: no list of the driver grows', async (t) => {
+  const store = await open(t, await makeDatabase(), [], 3);
+  const lookUp = () => store.urlLast(URL);
+  await Promise.all([lookUp(), lookUp(), lookUp()]); // all connections are open, then one or two are used
+  const { indexOf } = Array.prototype;
+  let longest = 0;
+  Array.prototype.indexOf = function (this: unknown[], ...args) {
+    longest = Math.max(longest, this.length);
+    return indexOf.apply(this, args);
+  };
+  t.after(() => {
+    Array.prototype.indexOf = indexOf;
+  });
+  const client = async () => {
+    for (let i = 0; i < 1_000; i++) await lookUp();
+  };
+  await Promise.all([client(), client()]);
+  assert.ok(longest < 100, `a list of ${longest} entries was searched`);
+});
+
 test('a store is not ready while its database is missing, and ready again afterwards', async (t) => {
   const url = await makeDatabase();
   const store = await open(t, url);
