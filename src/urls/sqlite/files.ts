@@ -16,7 +16,7 @@ const FILL = `
   update files set family_id = ?, mime_type = ?, file_type = ?, file_ext = ?, file_size = ?, file_name = ?
   where id = ?`;
 
-const NOTE_BACKFILL = 'insert or ignore into family_spreads (file_id) values (?)';
+export const NOTE_BACKFILL = 'insert or ignore into family_spreads (file_id) values (?)';
 
 /** Adds a file, or fills in its unknown columns. `isChanged`: the file is new, or a column was filled in. */
 export function createUpsertFile(db: Database) {

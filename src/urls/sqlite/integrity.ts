@@ -23,6 +23,7 @@ import {
 import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import type { Dictionaries } from './dictionaries.ts';
+import { NOTE_BACKFILL } from './files.ts';
 
 /** Rows of a page: 0.3 to 0.7 ms (the longer time in an idle process), because requests wait meanwhile. */
 const PAGE_ROWS: Record<CheckedTable, number> = {
@@ -94,7 +95,6 @@ const SET_LAST_STATUS = `
   update urls set event_ts = ?, event_kind = ?, event_removal_id = ?, event_reporter_id = ? where id = ?`;
 const SET_LAST_PAYLOAD = 'update urls set payload_ts = ?, payload_file_id = ? where id = ?';
 const SET_HOST_OF_EVENT = 'update events set host_id = ? where url_id = ? and ts = ? and kind = ?';
-const NOTE_BACKFILL = 'insert or ignore into family_spreads (file_id) values (?)';
 const SET_BUCKET = 'update resolutions set bucket = ? where url_id = ? and ip = ? and day = ?';
 const SET_FOLDED = 'update families set folded = ? where id = ?';
 
