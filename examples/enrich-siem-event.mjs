@@ -59,9 +59,9 @@ async function post(path, body, headers = {}) {
       const response = await fetch(BASE + path, options);
       const text = await response.text();
       const isFailure = [403, 408, 429].includes(response.status) || response.status >= 500;
-      if (isFailure) pause(Number(response.headers.get('retry-after')) || PAUSE_SECONDS, `${BASE} answered ${text}`);
       const noneLeft = /;r=0;t=(\d+)/.exec(response.headers.get('ratelimit')); // RateLimit: "rl_qps";r=0;t=1
-      if (noneLeft) pause(Number(noneLeft[1]), 'A limit of the account is reached');
+      if (isFailure) pause(Number(response.headers.get('retry-after')) || PAUSE_SECONDS, `${BASE} answered ${text}`);
+      else if (noneLeft) pause(Number(noneLeft[1]), 'A limit of the account is reached');
       if (!isFailure) return { status: response.status, text };
     } catch (error) {
       pause(PAUSE_SECONDS, `${BASE} cannot be reached: ${error.cause?.code ?? error.message}`);

@@ -281,4 +281,11 @@ test('enrich-siem-event', async (t) => {
     assert.deepEqual([code, `${stdout}`], [1, events]);
     assert.ok(server.lookupsMs.length <= 8, `${server.lookupsMs.length} requests`);
   });
+
+  await t.test('repeats the words of a refusal, also when RateLimit asks to wait for longer', async (t) => {
+    const headers = { 'retry-after': '3600', ratelimit: '"qmh";r=0;t=3601' };
+    const server = await startScripted(t, [{ status: 429, headers }]);
+    const { stderr } = await enrich(log(event(ONLINE)), server.variables);
+    assert.match(stderr, /^Events pass without a lookup: http:\S+ answered /);
+  });
 });
