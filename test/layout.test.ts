@@ -12,7 +12,7 @@ const LAYERS = [
   ['config', 'threads'],
   ['database', 'redis', 'metrics'],
   ['http'],
-  ['urls', 'accounts', 'limits', 'ingest', 'health'],
+  ['urls', 'reputation', 'accounts', 'limits', 'ingest', 'health'],
   ['app'],
   ['cli'],
 ];
@@ -82,13 +82,14 @@ function layerOf(file: string): number {
 }
 
 test('both adapters of a feature have the same files', () => {
-  /** Only SQLite has caches and a writer thread that loads no reads; only PostgreSQL has row locks. */
+  /** Only SQLite has caches and a writer thread that loads no reads. */
   const oneEngine = new Set([
     'src/urls/sqlite/json-cache.ts',
     'src/urls/sqlite/writes.ts',
-    'src/urls/postgres/lock-order.ts',
+    'src/reputation/sqlite/writes.ts',
   ]);
-  const files = (engine: string) => globSync(`src/{urls,accounts,limits,ingest}/${engine}/*.ts`, { cwd: ROOT });
+  const files = (engine: string) =>
+    globSync(`src/{urls,reputation,accounts,limits,ingest}/${engine}/*.ts`, { cwd: ROOT });
   const names = (engine: string) =>
     files(engine)
       .filter((file) => !oneEngine.has(file))

@@ -7,6 +7,7 @@ import { createFeedStore } from '../ingest/postgres/feeds.ts';
 import { createImportStore } from '../ingest/postgres/imports.ts';
 import { createUsageStore } from '../limits/postgres/usage.ts';
 import type { PoolLoad } from '../metrics/metrics.ts';
+import { createReputationStore } from '../reputation/postgres/store.ts';
 import { createUrlStore } from '../urls/postgres/store.ts';
 
 type PostgresOptions = {
@@ -30,8 +31,10 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
   const { url, readUrls, connections } = options;
   const primary = await openPrimary(url, connections);
   const replicas = readUrls.map((one) => openDatabase(one, { connections, role: 'any', waitMs: REPLICA_WAIT_MS }));
+  const read = createReads(primary, replicas);
   return {
-    ...createUrlStore(primary, createReads(primary, replicas)),
+    ...createUrlStore(primary, read),
+    ...createReputationStore(primary, read),
 
     async ready() {
       const [row] = await primary.query<[readOnly: string, migrations: number]>(CHECK);

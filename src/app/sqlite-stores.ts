@@ -4,6 +4,7 @@ import { openDatabaseFile } from '../database/sqlite/database-file.ts';
 import { createFeedStore } from '../ingest/sqlite/feeds.ts';
 import { createImportStore } from '../ingest/sqlite/imports.ts';
 import { createUsageStore } from '../limits/sqlite/usage.ts';
+import { createReputationStore } from '../reputation/sqlite/store.ts';
 import { workerEntry } from '../threads/worker-thread.ts';
 import { createUrlStore } from '../urls/sqlite/store.ts';
 import type { WritesOf } from './sqlite-writer.ts';
@@ -17,6 +18,7 @@ export function openSqliteIntelligence(path: string) {
   const check = file.db.prepare<[number]>('select count(*) from migrations');
   return {
     ...createUrlStore(file),
+    ...createReputationStore(file),
 
     async ready() {
       check.get();

@@ -6,6 +6,7 @@ import type { WriterData } from '../database/sqlite/database-file.ts';
 import { createFeedWrites } from '../ingest/sqlite/feeds.ts';
 import { createImportWrites } from '../ingest/sqlite/imports.ts';
 import { createUsageWrites } from '../limits/sqlite/usage.ts';
+import { createReputationWrites } from '../reputation/sqlite/writes.ts';
 import { serveTasks } from '../threads/worker-thread.ts';
 import { createUrlWrites } from '../urls/sqlite/writes.ts';
 
@@ -25,7 +26,7 @@ const WRITES = {
   intelligence(db: Database) {
     db.exec(`pragma cache_size = -${INTELLIGENCE_CACHE_KIB}`);
     db.exec(`pragma wal_autocheckpoint = ${INTELLIGENCE_CHECKPOINT_PAGES}`);
-    return createUrlWrites(db);
+    return { ...createUrlWrites(db), ...createReputationWrites(db) };
   },
   control: (db: Database) => ({
     ...createAccountWrites(db),

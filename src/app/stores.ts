@@ -4,6 +4,7 @@ import { dataFiles, makeFolder } from '../database/data-folder.ts';
 import type { FeedStore, ImportStore } from '../ingest/store.ts';
 import type { UsageStore } from '../limits/store.ts';
 import type { PoolLoad } from '../metrics/metrics.ts';
+import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
 import { openSqliteControl, openSqliteIntelligence } from './sqlite-stores.ts';
 
@@ -16,6 +17,7 @@ type Opened = {
 
 /** The stores of all features in the intelligence database. */
 export type Intelligence = UrlStore &
+  ReputationStore &
   Opened & {
     /** Throws when the database cannot answer now. */
     ready(): Promise<void>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import { type Database, openDatabase, type Transaction } from '../../src/database/postgres/database.ts';
-import { createLock, inOrder, LOCK_ORDER } from '../../src/urls/postgres/lock-order.ts';
+import { createLock, inOrder, LOCK_ORDER } from '../../src/database/postgres/lock-order.ts';
 import { createUrlStore } from '../../src/urls/postgres/store.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { hashOf, NEW_YEAR, seen } from './contract/observations.ts';
@@ -43,13 +43,17 @@ test('inOrder returns the results in the order of the steps', async () => {
 
 /** The statements that add or lock rows of each kind. */
 const LOCKS: Record<(typeof LOCK_ORDER)[number], RegExp> = {
+  sources: /insert into sources/,
   reporters: /insert into reporters/,
   feed: /from reporters where .* for (share|update)/,
   removals: /insert into removals/,
   families: /insert into families/,
+  domains: /insert into domains/,
   hosts: /insert into hosts/,
   urls: /insert into urls|from urls .* for update/s,
   files: /insert into files|from files .* for update/s,
+  episodes: /insert into episodes|from episodes .* for update/s,
+  names: /insert into (?:url_sightings|name_addresses|domain_evidence)|update domains/,
 };
 
 test('a batch takes three round trips between begin and commit, four with a listing, and locks in order', async (t) => {
@@ -64,8 +68,19 @@ test('a batch takes three round trips between begin and commit, four with a list
     transactions.map(({ roundTrips }) => roundTrips),
     [3, 4],
   );
-  assert.deepEqual(locksOf(transactions[0]), ['reporters', 'removals', 'families', 'hosts', 'urls', 'files']);
-  assert.deepEqual(locksOf(transactions[1]), [...LOCK_ORDER]);
+  assert.deepEqual(locksOf(transactions[0]), [
+    'reporters',
+    'removals',
+    'families',
+    'domains',
+    'hosts',
+    'urls',
+    'files',
+  ]);
+  assert.deepEqual(
+    locksOf(transactions[1]),
+    LOCK_ORDER.filter((name) => name !== 'sources' && name !== 'episodes' && name !== 'names'),
+  );
 });
 
 test('each transaction of a listing that is finished locks in order', async (t) => {

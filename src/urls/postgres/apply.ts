@@ -1,15 +1,22 @@
 import type { Observation } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
+import {
+  addHosts,
+  domainIds,
+  domainsOf,
+  familyIds,
+  removalIds,
+  reporterIds,
+} from '../../database/postgres/dictionaries.ts';
+import { createLock, inOrder, type Lock } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { ServedFile } from '../file-rules.ts';
 import type { ApplyReport, Listing } from '../store.ts';
 import { groupByUrl, toBytes, type UrlGroup } from '../url-group.ts';
-import { familyIds, removalIds, reporterIds } from './dictionaries.ts';
 import { putStatuses, statusChanges } from './events.ts';
 import { fillFiles, upsertFiles } from './files.ts';
 import { type ListedChanges, markListed, putListed } from './listings.ts';
-import { createLock, inOrder, type Lock } from './lock-order.ts';
 import { putPayloads, urlPayload } from './payloads.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
 
@@ -77,7 +84,8 @@ async function lockAll(session: Session, lock: Lock, groups: readonly UrlGroup[]
     feed: listing && (() => session.query(LOCK_FEED_SHARED, [listing.feed])),
     removals: () => removalIds(session, texts.removals),
     families: () => familyIds(session, texts.families, foldFamily),
-    hosts: () => addHosts(session, groups),
+    domains: () => domainIds(session, domainsOf(texts.hosts)),
+    hosts: () => addHosts(session, texts.hosts),
     urls: () => lockUrls(session, groups),
   });
   return { ...urls, reporters: new Map(reporters), removals: new Map(removals), families };
@@ -88,14 +96,16 @@ function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
   // Most entries have no reason.
   const removals = new Set(['']);
   const families = new Set<string>();
-  for (const { statuses, payloads } of groups) {
+  const hosts = new Set<string>();
+  for (const { host, statuses, payloads } of groups) {
+    hosts.add(host);
     for (const { reporter, removal } of statuses) {
       reporters.add(reporter);
       removals.add(removal);
     }
     for (const { family } of payloads) if (family !== null) families.add(family);
   }
-  return { reporters, removals, families };
+  return { reporters, removals, families, hosts };
 }
 
 /** A URL of a batch with its stored columns; its row is locked until the end of the transaction. */
@@ -114,15 +124,6 @@ function markUrlsListed(
     feedId,
     listing,
   );
-}
-
-const ADD_HOSTS = `
-  insert into hosts (host) select h.host from unnest($1::text[]) as h (host)
-  where not exists (select 1 from hosts where hosts.host = h.host)
-  order by h.host collate "C" on conflict do nothing`;
-
-async function addHosts(session: Session, groups: readonly UrlGroup[]): Promise<void> {
-  await session.run(ADD_HOSTS, [[...new Set(groups.map(({ host }) => host))]]);
 }
 
 const ADD_URLS = `

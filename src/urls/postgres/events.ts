@@ -1,5 +1,6 @@
 import type { StatusObservation } from '../../core/observation.ts';
 import type { Session } from '../../database/postgres/database.ts';
+import type { Ids } from '../../database/postgres/dictionaries.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { EVENT_JOINS } from '../rows.ts';
 import {
@@ -13,7 +14,6 @@ import {
   toEntry,
 } from '../stored-timeline.ts';
 import type { Entry, ImpliedChange } from '../timeline.ts';
-import type { Ids } from './dictionaries.ts';
 
 /** New observations and a new implied offline of a URL whose row is locked. */
 type StatusUpdate = {

@@ -1,10 +1,10 @@
 import type { FileReport } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
+import { familyIds } from '../../database/postgres/dictionaries.ts';
+import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile } from '../file-rules.ts';
-import { familyIds } from './dictionaries.ts';
-import { createLock, inOrder } from './lock-order.ts';
 
 /** What a batch gives for one file. */
 export type FileUpdate = { key: Uint8Array; given: FileColumns };

@@ -1,4 +1,6 @@
 import type { Database, Query, Session } from '../../database/postgres/database.ts';
+import { addHosts, domainIds, domainsOf } from '../../database/postgres/dictionaries.ts';
+import { createLock } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { MAX_TIES } from '../file-rules.ts';
 import {
@@ -23,7 +25,6 @@ import {
 } from '../integrity-rules.ts';
 import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
-import { createLock } from './lock-order.ts';
 
 /** Rows of a page: about 5 ms, of which the rules take one or two on the node. Smaller pages cost more round trips. */
 const PAGE_ROWS = 100;
@@ -110,11 +111,6 @@ export function createRepairRows(db: Database, backfillFamilies: () => Promise<v
   };
 }
 
-const ADD_HOSTS = `
-  insert into hosts (host) select h.host from unnest($1::text[]) as h (host)
-  where not exists (select 1 from hosts where hosts.host = h.host)
-  order by h.host collate "C" on conflict do nothing`;
-
 const LOCK_URLS = `
   select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key for update) l`;
 
@@ -127,7 +123,8 @@ async function repairPage(session: Session, table: CheckedTable, after: RowKey):
     if (repair?.set === 'host') hosts.add(repair.host);
   }
   await createLock()({
-    hosts: hosts.size === 0 ? undefined : () => session.run(ADD_HOSTS, [[...hosts]]),
+    domains: hosts.size === 0 ? undefined : () => domainIds(session, domainsOf(hosts)),
+    hosts: hosts.size === 0 ? undefined : () => addHosts(session, hosts),
     urls: urlIds.size === 0 ? undefined : () => session.query(LOCK_URLS, [[...urlIds]]),
   });
   const { faults, ...page } = await findFaults(session.query, table, after);

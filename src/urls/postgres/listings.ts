@@ -1,13 +1,13 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Query, Session } from '../../database/postgres/database.ts';
+import { removalIds, reporterIds } from '../../database/postgres/dictionaries.ts';
+import { createLock, inOrder, type Lock } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { createPagedListingEffect, impliedChange, isNewlyListed, type ListedRow } from '../listing-rules.ts';
 import type { Listing } from '../store.ts';
 import { isOnline, kindCode, type TimelineChange } from '../stored-timeline.ts';
 import type { ImpliedChange } from '../timeline.ts';
-import { removalIds, reporterIds } from './dictionaries.ts';
 import { putStatuses, statusChanges } from './events.ts';
-import { createLock, inOrder, type Lock } from './lock-order.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
 
 type ListedOfUrlRow = [urlId: number, nextTs: number | null, ...ListedRow];

@@ -1,8 +1,8 @@
 import type { ObservedPayload } from '../../core/observation.ts';
 import type { Session } from '../../database/postgres/database.ts';
+import type { Ids } from '../../database/postgres/dictionaries.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { type DetailColumns, detailsOf, fileKey, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
-import type { Ids } from './dictionaries.ts';
 import type { FileUpdate, UpsertedFiles } from './files.ts';
 
 /** A payload of a URL whose row is locked. */

@@ -1,8 +1,8 @@
 import type { Database } from '../../database/sqlite/database.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import type { ApplyReport, Listing } from '../store.ts';
 import { advance, isEvent } from '../timeline.ts';
 import { toBytes, type UrlGroup } from '../url-group.ts';
-import type { Dictionaries } from './dictionaries.ts';
 import { createApplyStatus, createPutEntry, lastColumns } from './events.ts';
 import { createListed } from './listings.ts';
 import { createApplyPayloads } from './payloads.ts';

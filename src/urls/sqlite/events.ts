@@ -1,5 +1,6 @@
 import type { StatusObservation } from '../../core/observation.ts';
 import type { Database } from '../../database/sqlite/database.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { EVENT_JOINS } from '../rows.ts';
 import {
   ENTRY_COLUMNS,
@@ -11,7 +12,6 @@ import {
   toEntry,
 } from '../stored-timeline.ts';
 import type { Entry, ImpliedChange } from '../timeline.ts';
-import type { Dictionaries } from './dictionaries.ts';
 
 type EntryDictionaries = Pick<Dictionaries, 'reporters' | 'removals'>;
 

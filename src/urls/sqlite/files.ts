@@ -1,7 +1,7 @@
 import type { FileReport } from '../../core/observation.ts';
 import type { Database } from '../../database/sqlite/database.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile } from '../file-rules.ts';
-import type { Dictionaries } from './dictionaries.ts';
 
 type FileRow = [id: number, familyId: number | null, ...DetailColumns];
 

@@ -1,4 +1,5 @@
 import type { Database, Statement } from '../../database/sqlite/database.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { MAX_TIES } from '../file-rules.ts';
 import {
   type EventColumns,
@@ -22,7 +23,6 @@ import {
 } from '../integrity-rules.ts';
 import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
-import type { Dictionaries } from './dictionaries.ts';
 import { NOTE_BACKFILL } from './files.ts';
 
 /** Rows of a page: 0.3 to 0.7 ms (the longer time in an idle process), because requests wait meanwhile. */

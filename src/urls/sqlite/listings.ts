@@ -1,5 +1,6 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import {
   createPagedListingEffect,
   impliedChange,
@@ -10,7 +11,6 @@ import {
 import type { Listing } from '../store.ts';
 import { isOnline } from '../stored-timeline.ts';
 import type { ImpliedChange } from '../timeline.ts';
-import type { Dictionaries } from './dictionaries.ts';
 import { createApplyStatus } from './events.ts';
 import { createApplyAddress } from './resolutions.ts';
 

@@ -1,7 +1,7 @@
 import type { ObservedPayload } from '../../core/observation.ts';
 import type { Database } from '../../database/sqlite/database.ts';
+import type { Dictionary } from '../../database/sqlite/dictionaries.ts';
 import { detailsOf, fileKey, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
-import type { Dictionary } from './dictionaries.ts';
 import { createUpsertFile } from './files.ts';
 
 // The first details given for a payload stay.

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/sqlite/database.ts';
+import { createDictionaries } from '../../database/sqlite/dictionaries.ts';
 import { createApply } from './apply.ts';
-import { createDictionaries } from './dictionaries.ts';
 import { createApplyFiles, createBackfillFamilies } from './files.ts';
 import { createRepairRows } from './integrity.ts';
 import { createFinishListing } from './listings.ts';

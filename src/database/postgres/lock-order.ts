@@ -1,9 +1,21 @@
 /**
  * Every transaction locks in this order, and the rows of one kind in order of key, so that no two transactions wait for
- * each other. `feed`: the row of a feed in `reporters`, which must exist by then. `hosts`, `removals` and `families`
- * are locked only by adding them.
+ * each other. `feed`: the row of a feed in `reporters`, which must exist by then. `hosts`, `domains`,
+ * `removals`, `families` and `sources` are locked only by adding them. `names`: rows of domains, last, in order of key.
  */
-export const LOCK_ORDER = ['reporters', 'feed', 'removals', 'families', 'hosts', 'urls', 'files'] as const;
+export const LOCK_ORDER = [
+  'sources',
+  'reporters',
+  'feed',
+  'removals',
+  'families',
+  'domains',
+  'hosts',
+  'urls',
+  'files',
+  'episodes',
+  'names',
+] as const;
 
 type LockName = (typeof LOCK_ORDER)[number];
 type Step = () => Promise<unknown>;

@@ -1,0 +1,190 @@
+import type { DomainName } from '../core/domain-name.ts';
+import type {
+  AddressDataset,
+  DomainEvidence,
+  DomainFact,
+  DomainKind,
+  ListEntry,
+  ListingEvidence,
+  NameListKind,
+  NetworkListKind,
+  Source,
+} from '../core/evidence.ts';
+import type { KeyNetwork } from '../core/ip/key-network.ts';
+
+/** The source of listings and evidence that follow from URLs. No feed can have this name. */
+export const URL_SOURCE: Source & { id: number } = {
+  id: 0,
+  name: 'URL data',
+  trustPermille: 900,
+  lifeSeconds: null,
+  intervalSeconds: null,
+};
+
+/** Which listings are asked for. */
+export type ListingQuestion = {
+  network: KeyNetwork;
+  /** Listings inside the network, the network itself included. */
+  inside: boolean;
+  /** Listings of networks that contain it, the network itself included. */
+  covering: boolean;
+  datasets: readonly AddressDataset[];
+  /** Episodes whose newest evidence is older are left out. */
+  seenSinceTs: number;
+};
+
+/** An episode, or a listing that follows from URLs (source id 0, `port` null, `details` empty). */
+export type StoredListing = {
+  network: KeyNetwork;
+  dataset: AddressDataset;
+  source: Source & { id: number };
+  family: string | null;
+  port: number | null;
+  listedTs: number;
+  seenTs: number;
+  details: string;
+};
+
+/** A listing that the operator removed. `sourceId` 0: the listing follows from URLs. */
+export type ListingRemoval = {
+  network: KeyNetwork;
+  dataset: AddressDataset;
+  sourceId: number;
+  removedTs: number;
+  untilTs: number;
+  reason: string;
+};
+
+export type NetworkListEntry = { as: NetworkListKind; network: KeyNetwork; source: string; ts: number; reason: string };
+
+/** What every answer about an address needs, and what fits into memory. */
+export type AddressLists = { version: number; entries: NetworkListEntry[]; removals: ListingRemoval[] };
+
+/** One (source, kind, host name) of a domain. */
+export type StoredEvidence = {
+  source: Source;
+  kind: DomainKind;
+  hostname: string;
+  /** The sighting that counts most. */
+  bestTs: number;
+  bestConfidence: number;
+  firstTs: number;
+  lastTs: number;
+  /** Of the newest sighting. */
+  botname: string | null;
+  isAbused: boolean | null;
+  tags: readonly string[];
+};
+
+export type UrlSighting = { hostname: string; onlineTs: number };
+export type NameListing = { kind: NameListKind; source: string; rank: number | null; ts: number };
+export type Whois = { ts: number; createdTs: number | null; expiresTs: number | null; registrar: string | null };
+export type DomainSettings = { human: number; isAbused: boolean | null; reason: string; setTs: number };
+export type SeenAddress = { ip: Uint8Array; lastTs: number; days: number };
+export type SeenServer = {
+  hostname: string;
+  lastTs: number;
+  days: number;
+  /** The addresses that facts give for its name. */
+  ips: Uint8Array[];
+};
+export type Sender = { ip: Uint8Array; helo: string; lastTs: number };
+
+/** What the score of a domain is computed from: a bounded number of rows. */
+export type DomainState = {
+  id: number;
+  name: string;
+  /** The newest 64 URLs by the time that they were last seen online. */
+  urls: UrlSighting[];
+  /** The earliest time that a URL of the domain was seen online; null without any. */
+  firstUrlTs: number | null;
+  /** Whether a URL of the domain is stored, also one that was never seen online. */
+  hasUrls: boolean;
+  /** Of every source and kind the 64 rows that count most. */
+  evidence: StoredEvidence[];
+  /** The newest evidence that says whether the site was broken into, and its source; null without any. */
+  abusedClaim: { isAbused: boolean; source: string; ts: number } | null;
+  /** Host names that have evidence, URLs included: at most two, enough to see whether there is only one. */
+  evidenceHosts: string[];
+  lists: NameListing[];
+  whois: Whois | null;
+  settings: DomainSettings | null;
+  /** At most `MAX_DOMAIN_ADDRESSES` of each, newest first. */
+  addresses: SeenAddress[];
+  servers: SeenServer[];
+  senders: Sender[];
+};
+
+/** Addresses, name servers and senders of a domain that are checked for listings. A domain with more is a shared site. */
+export const MAX_DOMAIN_ADDRESSES = 1_000;
+
+/** Newest URLs of a domain that `domainHostnames`, `domainFiles` and `domainAddresses` read. */
+export const MAX_DOMAIN_URLS = 10_000;
+
+/** A host name of a domain, and what its own score needs. */
+export type SeenHostname = {
+  hostname: string;
+  lastTs: number;
+  /** The newest 64 of its URLs. */
+  urlTs: number[];
+  evidence: StoredEvidence[];
+};
+
+export type MalwareUrl = { url: string; family: string | null; lastTs: number };
+export type MalwareFile = { sha256: string; family: string | null; lastTs: number };
+
+/** The number of changes by a batch; all zero when the batch was applied before. */
+export type EvidenceReport = { listingsChanged: number; domainsChanged: number; listsChanged: number };
+
+export type RebuildProgress = { hosts: number; totalHosts: number };
+
+/**
+ * The port of reputation data. Applying the same evidence again changes nothing, and the order of arrival does not matter.
+ * An engine that is unavailable throws an AppError `unavailable`.
+ */
+export type ReputationStore = {
+  /** Adds sources, or sets trust, life and interval of known ones. */
+  putSources(sources: readonly Source[]): Promise<void>;
+  /** Unknown sources are added with the default trust. Each call is one transaction. */
+  applyListings(evidence: readonly ListingEvidence[]): Promise<number>;
+  applyDomains(evidence: readonly DomainEvidence[], facts: readonly DomainFact[]): Promise<number>;
+  applyLists(entries: readonly ListEntry[]): Promise<number>;
+  /** Deletes entries of the list of `source` that are older than `ts`: its new version does not have them. */
+  finishList(source: string, ts: number): Promise<number>;
+
+  // SQLite returns the result itself: a promise would cost as much as half the lookup.
+  /** In any order. */
+  listings(question: ListingQuestion): StoredListing[] | Promise<StoredListing[]>;
+  /** Grows with every change of `addressLists`. */
+  listVersion(): number | Promise<number>;
+  addressLists(): Promise<AddressLists>;
+  removeListings(removals: readonly ListingRemoval[]): Promise<void>;
+  /** Deletes entries by kind, network and source; returns how many there were. */
+  removeListEntry(as: NetworkListKind, network: KeyNetwork, source: string | null): Promise<number>;
+
+  /** null: the domain was never seen. `name` is a registrable domain. */
+  domainState(name: string): DomainState | null | Promise<DomainState | null>;
+  /** Newest first, as all of these. */
+  domainHostnames(id: number, limit: number): Promise<SeenHostname[]>;
+  domainUrls(id: number, limit: number): Promise<MalwareUrl[]>;
+  domainFiles(id: number, limit: number): Promise<MalwareFile[]>;
+  domainAddresses(id: number, limit: number): Promise<SeenAddress[]>;
+  /** Adds the domain if it is unknown. */
+  setDomain(name: string, settings: DomainSettings): Promise<void>;
+
+  /**
+   * Everything that sources gave, as evidence and facts: an empty store has the same data after applying them. Their order
+   * depends on the data alone. Derived listings, lists, removals and settings are not included.
+   */
+  exportListings(signal: AbortSignal): AsyncIterable<ListingEvidence[]>;
+  exportDomains(signal: AbortSignal): AsyncIterable<(DomainEvidence | DomainFact)[]>;
+
+  /**
+   * Computes the domain and address of every host again, and what follows from them, in pages. `after`: continue after
+   * this host id. Returns the last id of the page; null at the end.
+   */
+  rebuildHosts(after: number): Promise<{ last: number | null; changed: number }>;
+  countHosts(): Promise<number>;
+};
+
+export type { DomainName };

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { type Episode, mergeEpisodes } from '../../src/reputation/episode-rules.ts';
+
+const LIFE = 7;
+const at = (ts: number, details = '', fromTs = ts): Episode => ({ listedTs: fromTs, seenTs: ts, details });
+
+describe('episodes', () => {
+  for (const [what, evidence, episodes] of [
+    ['a gap of the life joins', [at(1), at(8)], [at(8, '', 1)]],
+    ['a longer gap does not', [at(1), at(9)], [at(1), at(9)]],
+    ['evidence between two episodes joins them', [at(1), at(15), at(8)], [at(15, '', 1)]],
+    ['an interval has no gap inside', [at(50, '', 1), at(20)], [at(50, '', 1)]],
+    ['details are those of the newest evidence', [at(3, 'new'), at(1, 'old')], [at(3, 'new', 1)]],
+  ] as const) {
+    test(what, () => assert.deepEqual(mergeEpisodes([], evidence, LIFE), episodes));
+  }
+
+  const evidence = fc.array(
+    fc.record({ ts: fc.integer({ min: 0, max: 60 }), length: fc.nat(10), details: fc.constantFrom('', 'a', 'b') }),
+    { maxLength: 12 },
+  );
+
+  test('are the same in any order and in any batches, and after a repetition', () => {
+    fc.assert(
+      fc.property(evidence, fc.array(fc.nat()), fc.nat(12), (records, order, cut) => {
+        const all = records.map(({ ts, length, details }) => at(ts + length, details, ts));
+        const shuffled = all.map((one, i) => [order[i] ?? i, one] as const).sort(([a], [b]) => a - b);
+        const other = shuffled.map(([, one]) => one);
+        const expected = mergeEpisodes([], all, LIFE);
+        const first = mergeEpisodes([], other.slice(0, cut), LIFE);
+        assert.deepEqual(mergeEpisodes(first, other.slice(cut), LIFE), expected);
+        assert.deepEqual(mergeEpisodes(expected, all, LIFE), expected);
+      }),
+    );
+  });
+});
