@@ -3,7 +3,8 @@ const SHORT_NAME_LENGTH = 5;
 
 /** ` Did you mean "urlhaus"?` if a candidate differs from the text by one or two characters, otherwise ``. */
 export function suggestion(text: string, candidates: readonly string[]): string {
-  const maxDistance = text.length > SHORT_NAME_LENGTH ? 2 : 1;
+  const { length } = text.replace(/^-+/, ''); // the dashes of a flag are rarely mistyped
+  const maxDistance = length > SHORT_NAME_LENGTH ? 2 : 1;
   const [best] = candidates
     .map((name) => ({ name, distance: editDistance(text, name) }))
     .filter(({ distance }) => distance <= maxDistance)
@@ -11,16 +12,19 @@ export function suggestion(text: string, candidates: readonly string[]): string 
   return best === undefined ? '' : ` Did you mean ${JSON.stringify(best.name)}?`;
 }
 
-/** Levenshtein distance: characters to insert, delete or replace. */
+/** Characters to insert, delete or replace, and neighbours to swap (optimal string alignment). */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i];
     for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = (last[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swapped = isSwap ? (beforeLast[j - 2] ?? 0) + 1 : replaced;
+      row.push(Math.min(replaced, swapped, (last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1));
     }
-    row = next;
+    [beforeLast, last] = [last, row];
   }
-  return row[b.length] ?? 0;
+  return last[b.length] ?? 0;
 }

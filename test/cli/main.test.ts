@@ -43,7 +43,7 @@ describe('urlwarden', () => {
     { args: ['normalise'], message: 'urlwarden has no command "normalise". Did you mean "normalize"?' },
     { args: ['lookup'], message: 'urlwarden has no command "lookup".' },
     { args: ['--verison'], message: 'urlwarden has no flag "--verison". Did you mean "--version"?' },
-    { args: ['feed', 'lsit'], message: 'urlwarden feed has no command "lsit".' },
+    { args: ['feed', 'start'], message: 'urlwarden feed has no command "start".' },
     { args: ['feed', 'remvoe'], message: 'urlwarden feed has no command "remvoe". Did you mean "remove"?' },
     { args: ['feed', '--version'], message: 'urlwarden feed has no flag "--version".' },
   ]) {

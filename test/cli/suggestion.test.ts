@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { suggestion } from '../../src/cli/suggestion.ts';
 
-const NAMES = ['add', 'list', 'remote', 'remove', 'urlhaus', 'urlhaus-recent', 'urlhaus-full'];
+const NAMES = ['add', 'list', 'remote', 'remove', 'urlhaus', 'urlhaus-recent', 'urlhaus-full', '--as', '--data'];
 
 for (const { typed, suggested } of [
   { typed: 'ad', suggested: 'add' },
   { typed: 'lists', suggested: 'list' },
-  { typed: 'lsit', suggested: null },
+  { typed: 'lsit', suggested: 'list' },
   { typed: 'removed', suggested: 'remove' },
   { typed: 'foo', suggested: null },
   { typed: 'urlhause', suggested: 'urlhaus' },
@@ -15,6 +15,10 @@ for (const { typed, suggested } of [
   { typed: 'urlhaus_recnt', suggested: 'urlhaus-recent' },
   { typed: 'urlhaus-rcn', suggested: null },
   { typed: '', suggested: null },
+  { typed: '--fast', suggested: null },
+  { typed: '--dtat', suggested: null },
+  { typed: '--daat', suggested: '--data' },
+  { typed: '--dat', suggested: '--data' },
 ]) {
   test(`for "${typed}" ${suggested ?? 'nothing'} is suggested`, () => {
     assert.equal(suggestion(typed, NAMES), suggested === null ? '' : ` Did you mean "${suggested}"?`);
