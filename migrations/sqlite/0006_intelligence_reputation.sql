@@ -28,6 +28,15 @@ create table episodes (
   primary key (ip, prefix, dataset, source_id, family_id, port, listed_ts)
 ) strict, without rowid;
 
+-- The prefix lengths of the listed networks in a block of addresses, so that only these are looked up around an address.
+-- A network is in the smallest block that contains it (reputation/listing-blocks.ts); a single address is in none.
+create table listing_blocks (
+  ip blob not null,
+  block_prefix integer not null,
+  prefix integer not null,
+  primary key (ip, block_prefix, prefix)
+) strict, without rowid;
+
 -- Listings that the operator removed. Evidence up to until_ts does not list the network again for this source.
 create table listing_removals (
   ip blob not null,
@@ -70,7 +79,8 @@ create table list_version (
 ) strict;
 insert into list_version values (0);
 
--- Registrable domains. first_url_ts: the earliest time that a URL of the domain was seen online.
+-- Registrable domains. first_url_ts: the earliest time that a URL of the domain was seen online: the first ts of its online
+-- runs.
 create table domains (
   id integer primary key,
   name text not null unique,
@@ -84,14 +94,16 @@ alter table hosts add column ip blob;
 create index hosts_by_domain on hosts (domain_id) where domain_id is not null;
 create index hosts_by_ip on hosts (ip) where ip is not null;
 
--- The newest time that a URL of a domain was seen online.
+-- The newest time that a URL was seen online, if its host has a domain. It is the confirmed_ts of its newest online run in
+-- events (kind 0 or 1), in any order of arrival: see urls/sighting-rules.ts.
+-- The score reads the newest 64 from the index alone.
 create table url_sightings (
   url_id integer primary key,
   domain_id integer not null,
   host_id integer not null,
   online_ts integer not null
 ) strict;
-create index url_sightings_by_domain on url_sightings (domain_id, online_ts, url_id);
+create index url_sightings_by_domain on url_sightings (domain_id, online_ts, url_id, host_id);
 
 -- What feeds say about names. One row per source, kind (index in DOMAIN_KINDS, core/evidence.ts) and host name.
 -- best_ts, best_confidence: the sighting that counts most, which does not change with time. rank: best_ts + half-life ·
@@ -111,8 +123,11 @@ create table domain_evidence (
   primary key (domain_id, source_id, kind, host_id)
 ) strict, without rowid;
 create index domain_evidence_by_rank on domain_evidence (domain_id, source_id, kind, rank, host_id);
+-- The newest row decides when the domain was last seen, and whether it is abused. It may count less than others.
+create index domain_evidence_by_time on domain_evidence (domain_id, source_id, kind, last_ts, host_id);
 
--- One row per name, address and UTC day, with the newest ts of that day. origin: 0 from resolutions of URLs, 1 from facts.
+-- One row per name, address and UTC day, with the newest ts of that day. origin: 0 from observations of URLs, 1 from facts.
+-- Rows that `urlwarden domain rebuild` adds for older data have the ts of resolutions, which is the earliest of that day.
 create table name_addresses (
   domain_id integer not null,
   host_id integer not null,
@@ -157,4 +172,13 @@ create table domain_settings (
   is_abused integer,
   reason text not null,
   set_ts integer not null
+) strict;
+
+-- One row while `urlwarden domain rebuild` is unfinished: where it continues. step: 0 hosts, 1 URLs. last_id: the last row
+-- when the step began; later ones need no rebuild. Meanwhile rows of url_sightings may be missing.
+create table domain_rebuild (
+  id integer primary key,
+  step integer not null,
+  after_id integer not null,
+  last_id integer not null
 ) strict;

@@ -35,6 +35,9 @@ export type DomainTag = keyof typeof DOMAIN_TAGS;
 /** The trust of a source that has no other, in thousandths; also the greatest trust. */
 export const DEFAULT_TRUST_PERMILLE = 900;
 
+/** The source of what an operator sets by a command. No feed may have this name. */
+export const OPERATOR_SOURCE = 'operator';
+
 /** A source of evidence and what it is trusted with. */
 export type Source = {
   /** The name of a feed or an import, or `operator`. */

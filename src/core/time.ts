@@ -24,3 +24,11 @@ function twelveMonthsBefore(ts: number): number {
   if (date.getUTCMonth() !== month) date.setUTCDate(0);
   return Math.floor(date.getTime() / 1000);
 }
+
+/** The greatest time that a Date can hold. */
+const MAX_DATE_SECONDS = 8.64e12;
+
+/** The UTC day of a time, for people: 2026-01-31. Data of others may have any number as a time. */
+export function dayText(ts: number): string {
+  return ts > MAX_DATE_SECONDS ? `second ${ts}` : new Date(ts * 1000).toISOString().slice(0, 10);
+}

@@ -47,3 +47,20 @@ export function pageOf<Row, Item, Key>(
     next: rows.length < PAGE_ROWS || last === undefined ? null : keyOf(last),
   };
 }
+
+/**
+ * Runs steps to their end. A single step is run at once, without a promise; between two steps the event loop runs, so each
+ * should read at most `PAGE_ROWS` rows.
+ */
+export function runSteps<Result>(steps: Generator<void, Result, void>): Result | Promise<Result> {
+  const first = steps.next();
+  return first.done ? first.value : finishSteps(steps);
+}
+
+async function finishSteps<Result>(steps: Generator<void, Result, void>): Promise<Result> {
+  for (;;) {
+    await setImmediate();
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}

@@ -1,3 +1,5 @@
+import type { AddressDataset, Source } from '../core/evidence.ts';
+
 /**
  * A listing is an episode: evidence for the same network, dataset, family, port and source, without a gap longer than its
  * life. Evidence is an interval: `fromTs` … `ts`, usually one second.
@@ -15,6 +17,31 @@ export type Episode = {
   details: string;
 };
 
+const DAY = 86_400;
+
+/** How long a listing lives after its newest evidence, by dataset. */
+const LIFE_SECONDS: Record<AddressDataset, number> = { XBL: 7 * DAY, CSS: 3 * DAY, BCL: 7 * DAY, DROP: 3 * DAY };
+
+/** A network stays on the DROP list for months: it survives this many failed fetches. */
+const DROP_INTERVALS = 3;
+
+export type SourceLife = Pick<Source, 'lifeSeconds' | 'intervalSeconds'>;
+
+export function lifeOf({ lifeSeconds, intervalSeconds }: SourceLife, dataset: AddressDataset): number {
+  if (lifeSeconds !== null) return lifeSeconds;
+  const fixed = LIFE_SECONDS[dataset];
+  return dataset === 'DROP' ? Math.max(fixed, DROP_INTERVALS * (intervalSeconds ?? 0)) : fixed;
+}
+
+/** No listing of these sources lives longer. */
+export function longestLife(sources: Iterable<SourceLife>): number {
+  let longest = Math.max(...Object.values(LIFE_SECONDS));
+  for (const { lifeSeconds, intervalSeconds } of sources) {
+    longest = Math.max(longest, lifeSeconds ?? DROP_INTERVALS * (intervalSeconds ?? 0));
+  }
+  return longest;
+}
+
 /** The episodes of one key, in order of time, after evidence was added. Their order in `known` does not matter. */
 export function mergeEpisodes(known: readonly Episode[], evidence: readonly Episode[], lifeSeconds: number): Episode[] {
   const merged: Episode[] = [];
@@ -24,6 +51,20 @@ export function mergeEpisodes(known: readonly Episode[], evidence: readonly Epis
     else merged[merged.length - 1] = joined(last, next);
   }
   return merged;
+}
+
+/** The rows to write so that the episodes of a key are `merged`. A row is identified by its `listedTs`. */
+export function episodeChanges(
+  known: readonly Episode[],
+  merged: readonly Episode[],
+): { puts: Episode[]; deletes: Episode[] } {
+  const left = new Map(known.map((episode) => [episode.listedTs, episode]));
+  const puts = merged.filter((episode) => {
+    const old = left.get(episode.listedTs);
+    left.delete(episode.listedTs);
+    return old === undefined || old.seenTs !== episode.seenTs || old.details !== episode.details;
+  });
+  return { puts, deletes: [...left.values()] };
 }
 
 function joined(a: Episode, b: Episode): Episode {

@@ -58,7 +58,13 @@ export type ListingRemoval = {
 export type NetworkListEntry = { as: NetworkListKind; network: KeyNetwork; source: string; ts: number; reason: string };
 
 /** What every answer about an address needs, and what fits into memory. */
-export type AddressLists = { version: number; entries: NetworkListEntry[]; removals: ListingRemoval[] };
+export type AddressLists = {
+  version: number;
+  entries: NetworkListEntry[];
+  removals: ListingRemoval[];
+  /** No listing of any source lives longer. */
+  longestLifeSeconds: number;
+};
 
 /** One (source, kind, host name) of a domain. */
 export type StoredEvidence = {
@@ -92,25 +98,29 @@ export type Sender = { ip: Uint8Array; helo: string; lastTs: number };
 
 /** What the score of a domain is computed from: a bounded number of rows. */
 export type DomainState = {
+  /** 0 if the domain is only on lists. */
   id: number;
   name: string;
   /** The newest 64 URLs by the time that they were last seen online. */
   urls: UrlSighting[];
   /** The earliest time that a URL of the domain was seen online; null without any. */
   firstUrlTs: number | null;
-  /** Whether a URL of the domain is stored, also one that was never seen online. */
-  hasUrls: boolean;
-  /** Of every source and kind the 64 rows that count most. */
+  /** The newest time that a URL of the domain was seen online, else of an event of its URLs; null without any URL. */
+  lastUrlTs: number | null;
+  /** Of every source and kind the 64 rows that count most, and the newest one. */
   evidence: StoredEvidence[];
-  /** The newest evidence that says whether the site was broken into, and its source; null without any. */
-  abusedClaim: { isAbused: boolean; source: string; ts: number } | null;
+  /** The newest evidence of a source, among those whose newest evidence says that the site was broken into. */
+  abusedClaim: { source: string; ts: number } | null;
   /** Host names that have evidence, URLs included: at most two, enough to see whether there is only one. */
   evidenceHosts: string[];
   lists: NameListing[];
   whois: Whois | null;
   settings: DomainSettings | null;
-  /** At most `MAX_DOMAIN_ADDRESSES` of each, newest first. */
-  addresses: SeenAddress[];
+  /**
+   * At most `MAX_DOMAIN_ADDRESSES` of each, newest first. Addresses come without their days: counting these reads every
+   * row, and only `domainAddresses` needs them.
+   */
+  addresses: Omit<SeenAddress, 'days'>[];
   servers: SeenServer[];
   senders: Sender[];
 };
@@ -136,7 +146,8 @@ export type MalwareFile = { sha256: string; family: string | null; lastTs: numbe
 /** The number of changes by a batch; all zero when the batch was applied before. */
 export type EvidenceReport = { listingsChanged: number; domainsChanged: number; listsChanged: number };
 
-export type RebuildProgress = { hosts: number; totalHosts: number };
+/** `share`: of the whole rebuild, 0 to 1. The counts are those of one call. */
+export type RebuildProgress = { isDone: boolean; share: number; hostsChanged: number; urlsChanged: number };
 
 /**
  * The port of reputation data. Applying the same evidence again changes nothing, and the order of arrival does not matter.
@@ -155,7 +166,7 @@ export type ReputationStore = {
   // SQLite returns the result itself: a promise would cost as much as half the lookup.
   /** In any order. */
   listings(question: ListingQuestion): StoredListing[] | Promise<StoredListing[]>;
-  /** Grows with every change of `addressLists`. */
+  /** Grows with every change of `addressLists`, and with every change of a source. */
   listVersion(): number | Promise<number>;
   addressLists(): Promise<AddressLists>;
   removeListings(removals: readonly ListingRemoval[]): Promise<void>;
@@ -180,11 +191,10 @@ export type ReputationStore = {
   exportDomains(signal: AbortSignal): AsyncIterable<(DomainEvidence | DomainFact)[]>;
 
   /**
-   * Computes the domain and address of every host again, and what follows from them, in pages. `after`: continue after
-   * this host id. Returns the last id of the page; null at the end.
+   * Computes the domains and addresses of hosts again, and what follows from them: one page per call, in one short
+   * transaction, beside imports. The place is stored, so that the next call continues, also after an interruption.
    */
-  rebuildHosts(after: number): Promise<{ last: number | null; changed: number }>;
-  countHosts(): Promise<number>;
+  rebuildHosts(): Promise<RebuildProgress>;
 };
 
 export type { DomainName };

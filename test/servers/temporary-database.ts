@@ -20,6 +20,7 @@ const EMPTY = `
     for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'migrations' loop
       execute format('delete from %I', name);
       if name = 'control_version' then insert into control_version values (0); end if;
+      if name = 'list_version' then insert into list_version values (0); end if;
     end loop;
     for name in select sequencename from pg_sequences where schemaname = 'public' loop
       perform setval(name::regclass, 1, false);

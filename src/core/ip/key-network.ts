@@ -1,4 +1,5 @@
 import { formatIp, isIpv4, parseIp } from './address.ts';
+import { type IpRange, withoutIpv4 } from './network.ts';
 
 /**
  * A network as stores and indexes hold it: the first address as sixteen bytes (`address.ts`), and how many of their 128 bits
@@ -45,16 +46,29 @@ export function lastAddress({ ip, prefix }: KeyNetwork): Uint8Array {
   return last;
 }
 
+/** An IPv4 network. An IPv6 network is not, even if it contains the IPv4 keys. */
+export function isIpv4Network({ ip, prefix }: KeyNetwork): boolean {
+  return prefix >= IPV4_OFFSET && isIpv4(ip);
+}
+
+/** The keys of a network, without IPv4 keys in an IPv6 network: one range, or two around the IPv4 keys. */
+export function keyRanges(network: KeyNetwork): readonly IpRange[] {
+  const last = lastAddress(network);
+  return isIpv4Network(network) ? [[network.ip, last]] : withoutIpv4(network.ip, last);
+}
+
 /** Whether `outer` contains all of `inner`. */
 export function containsNetwork(outer: KeyNetwork, inner: KeyNetwork): boolean {
   if (outer.prefix > inner.prefix) return false;
-  const { ip } = networkAt(inner.ip, outer.prefix);
-  return ip.every((byte, i) => byte === outer.ip[i]);
+  const bytes = outer.prefix >>> 3;
+  for (let i = 0; i < bytes; i++) if (outer.ip[i] !== inner.ip[i]) return false;
+  const bits = outer.prefix & 7;
+  return bits === 0 || ((outer.ip[bytes] ?? 0) ^ (inner.ip[bytes] ?? 0)) >>> (8 - bits) === 0;
 }
 
 /** The address alone, or CIDR notation when it is more than one address: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32. */
 export function formatKeyNetwork({ ip, prefix }: KeyNetwork): string {
   if (prefix === KEY_BITS) return formatIp(ip);
   // A network that contains the IPv4 keys and more is IPv6; its first address is not in ::ffff:0:0/96.
-  return `${formatIp(ip)}/${isIpv4(ip) && prefix >= IPV4_OFFSET ? prefix - IPV4_OFFSET : prefix}`;
+  return `${formatIp(ip)}/${isIpv4Network({ ip, prefix }) ? prefix - IPV4_OFFSET : prefix}`;
 }

@@ -56,15 +56,25 @@ export function sourceIds(session: Session, texts: ReadonlySet<string>): Promise
 }
 
 const ADD_DOMAINS = `
-  insert into domains (name)
-  select t.name from unnest($1::text[]) as t (name)
+  insert into domains (name, first_url_ts)
+  select t.name, t.ts from unnest($1::text[], $2::bigint[]) as t (name, ts)
   where not exists (select 1 from domains d where d.name = t.name)
   order by t.name collate "C" on conflict do nothing`;
 
+/** Adds domains. `firstUrlTs` by name, for those that are new: when a URL of the domain was first seen online. */
+export async function addDomains(session: Session, firstUrlTs: ReadonlyMap<string, number | null>): Promise<void> {
+  if (firstUrlTs.size > 0) await session.run(ADD_DOMAINS, [[...firstUrlTs.keys()], [...firstUrlTs.values()]]);
+}
+
 const FIND_DOMAINS = 'select name, id from domains where name = any($1::text[])';
 
-export function domainIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
-  return idsOf(session, ADD_DOMAINS, FIND_DOMAINS, [[...texts]]);
+export async function domainIds(session: Session, names: ReadonlySet<string>): Promise<Ids> {
+  if (names.size === 0) return new Map();
+  const [, rows] = await inOrder([
+    () => addDomains(session, new Map([...names].map((name) => [name, null]))),
+    () => session.query<[string, number]>(FIND_DOMAINS, [[...names]]),
+  ]);
+  return new Map(rows);
 }
 
 const ADD_HOSTS = `

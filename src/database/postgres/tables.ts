@@ -17,8 +17,10 @@ export type Tables = {
 /** One connection, because pages are read and written sequentially. */
 const CONNECTIONS = 1;
 
-const HAS_DATA =
-  'select exists (select 1 from urls) or exists (select 1 from accounts) or exists (select 1 from feeds)';
+// Evidence and lists have a source, facts and settings a domain.
+const HAS_DATA = `
+  select exists (select 1 from urls) or exists (select 1 from accounts) or exists (select 1 from feeds)
+    or exists (select 1 from sources) or exists (select 1 from domains)`;
 
 /** Accepts only an empty database, or one with an unfinished copy, so that no other data is overwritten. */
 export async function openTables(url: string): Promise<Tables> {

@@ -16,6 +16,8 @@ export type Statement<Row extends unknown[]> = {
   run(...params: Params): number;
   /** Inserts one row and returns its id. `returning` would use a temporary table. */
   insert(...params: Params): number;
+  /** As `insert`, for a statement that may skip the row: null if it did. */
+  insertNew(...params: Params): number | null;
 };
 
 export type Database = {
@@ -251,6 +253,15 @@ function statementOf<Row extends unknown[]>(
       try {
         before();
         return Number(statement.run(...(params as SQLInputValue[])).lastInsertRowid);
+      } catch (error) {
+        throw toThrow(error);
+      }
+    },
+    insertNew(...params) {
+      try {
+        before();
+        const { changes, lastInsertRowid } = statement.run(...(params as SQLInputValue[]));
+        return changes === 0 ? null : Number(lastInsertRowid);
       } catch (error) {
         throw toThrow(error);
       }

@@ -1,12 +1,192 @@
-import type { Database, Query } from '../../database/postgres/database.ts';
+import { NETWORK_LIST_KINDS } from '../../core/evidence.ts';
+import type { Database, Session } from '../../database/postgres/database.ts';
+import { sourceIds } from '../../database/postgres/dictionaries.ts';
+import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
+import { columns } from '../../database/postgres/parameters.ts';
+import {
+  type LifeRow,
+  type NameListRow,
+  type NetworkListRow,
+  type RemovalRow,
+  toAddressLists,
+  toListRows,
+  toRemovalRow,
+} from '../list-rows.ts';
 import type { ReputationStore } from '../store.ts';
 
+const VERSION = 'select version from list_version';
+
+const ENTRIES = `
+  select l.kind, l.ip, l.prefix, sources.name, l.ts, l.reason
+  from network_lists l join sources on sources.id = l.source_id
+  order by l.kind, l.ip, l.prefix, sources.name collate "C"`;
+
+const REMOVALS = `
+  select ip, prefix, dataset, source_id, removed_ts, until_ts, reason from listing_removals
+  order by ip, prefix, dataset, source_id, removed_ts`;
+
+const LIVES = 'select life_seconds, interval_seconds from sources';
+
+/** Lists of networks and names, and removals. All is read from the primary: on a replica the version may be ahead of the rows. */
 export function createAddressLists(
-  _primary: Database,
-  _read: Query,
+  primary: Database,
 ): Pick<
   ReputationStore,
   'listVersion' | 'addressLists' | 'removeListings' | 'removeListEntry' | 'applyLists' | 'finishList'
 > {
-  return {} as never;
+  const version = async (): Promise<number> => (await primary.query<[number]>(VERSION))[0]?.[0] ?? 0;
+  return {
+    listVersion: version,
+
+    async addressLists() {
+      // The version first: what is read after it may be newer, and is then read again.
+      const readVersion = await version();
+      const [entries, removals, lives] = await Promise.all([
+        primary.query<NetworkListRow>(ENTRIES),
+        primary.query<RemovalRow>(REMOVALS),
+        primary.query<LifeRow>(LIVES),
+      ]);
+      return toAddressLists(readVersion, entries, removals, lives);
+    },
+
+    async removeListings(removals) {
+      if (removals.length > 0) await primary.transaction((session) => putRemovals(session, removals.map(toRemovalRow)));
+    },
+
+    removeListEntry: (as, { ip, prefix }, source) =>
+      primary.transaction((session) =>
+        changeLists(session, () => session.run(REMOVE_ENTRY, [NETWORK_LIST_KINDS.indexOf(as), ip, prefix, source])),
+      ),
+
+    async applyLists(entries) {
+      const { networks, names } = toListRows(entries);
+      if (entries.length === 0) return 0;
+      return primary.transaction((session) => applyLists(session, networks, names));
+    },
+
+    finishList: (source, ts) => finishList(primary, source, ts),
+  };
+}
+
+// The clock in microseconds, because a plain counter could repeat a version with other lists after a failover.
+const RAISE_VERSION = `
+  update list_version
+  set version = greatest(version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)`;
+
+/** To be called in the transaction of a change that `addressLists` shows. */
+export async function raiseVersion(session: Session): Promise<void> {
+  await session.run(RAISE_VERSION);
+}
+
+async function changeLists(session: Session, work: () => Promise<number>): Promise<number> {
+  const changed = await work();
+  if (changed > 0) await raiseVersion(session);
+  return changed;
+}
+
+const REMOVE_ENTRY = `
+  delete from network_lists where kind = $1 and ip = $2 and prefix = $3
+    and ($4::text is null or source_id = (select id from sources where name = $4::text))`;
+
+// A key that is given twice would be an error: the last one counts.
+const PUT_REMOVALS = `
+  insert into listing_removals (ip, prefix, dataset, source_id, removed_ts, until_ts, reason)
+  select distinct on (ip, prefix, dataset, source_id, removed_ts) ip, prefix, dataset, source_id, removed_ts, until_ts, reason
+  from unnest($1::bytea[], $2::smallint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::text[])
+    with ordinality as r (ip, prefix, dataset, source_id, removed_ts, until_ts, reason, n)
+  order by ip, prefix, dataset, source_id, removed_ts, n desc
+  on conflict (ip, prefix, dataset, source_id, removed_ts)
+    do update set until_ts = excluded.until_ts, reason = excluded.reason`;
+
+async function putRemovals(session: Session, rows: readonly RemovalRow[]): Promise<void> {
+  const lock = createLock();
+  await lock({
+    episodes: () =>
+      changeLists(session, () =>
+        session.run(
+          PUT_REMOVALS,
+          columns(7, rows, (row) => [...row]),
+        ),
+      ),
+  });
+}
+
+const PUT_NETWORKS = `
+  insert into network_lists (kind, ip, prefix, source_id, ts, reason)
+  select * from unnest($1::smallint[], $2::bytea[], $3::smallint[], $4::bigint[], $5::bigint[], $6::text[])
+    as n (kind, ip, prefix, source_id, ts, reason)
+  order by n.kind, n.ip, n.prefix, n.source_id
+  on conflict (kind, ip, prefix, source_id) do update set ts = excluded.ts, reason = excluded.reason
+  where (excluded.ts, excluded.reason collate "C") > (network_lists.ts, network_lists.reason collate "C")`;
+
+const PUT_NAMES = `
+  insert into name_lists (name, kind, source_id, ts)
+  select * from unnest($1::text[], $2::smallint[], $3::bigint[], $4::bigint[]) as n (name, kind, source_id, ts)
+  order by n.name collate "C", n.kind, n.source_id
+  on conflict (name, kind, source_id) do update set ts = excluded.ts, rank = null where excluded.ts > name_lists.ts`;
+
+async function applyLists(
+  session: Session,
+  networks: readonly NetworkListRow[],
+  names: readonly NameListRow[],
+): Promise<number> {
+  const lock = createLock();
+  const given = new Set([...networks.map(([, , , source]) => source), ...names.map(([, , source]) => source)]);
+  const { sources } = await lock({ sources: () => sourceIds(session, given) });
+  const idOf = (source: string) => sources.get(source) as number;
+  let changed = 0;
+  if (networks.length > 0) {
+    const rows = columns(6, networks, ([kind, ip, prefix, source, ts, reason]) => [
+      ...[kind, ip, prefix, idOf(source)],
+      ...[ts, reason],
+    ]);
+    changed += (await lock({ episodes: () => changeLists(session, () => session.run(PUT_NETWORKS, rows)) })).episodes;
+  }
+  if (names.length > 0) {
+    const rows = columns(4, names, ([name, kind, source, ts]) => [name, kind, idOf(source), ts]);
+    changed += (await lock({ names: () => session.run(PUT_NAMES, rows) })).names;
+  }
+  return changed;
+}
+
+/** Entries deleted in one transaction: a popularity list has a million names. */
+const CHUNK_ROWS = 5_000;
+
+const SOURCE_ID = 'select id from sources where name = $1';
+
+// Locked in order of key, as `PUT_NETWORKS` does.
+const LOCK_OLD_NETWORKS = `
+  select count(*) from (
+    select 1 from network_lists where source_id = $1 and ts < $2 order by kind, ip, prefix for update) l`;
+
+const DELETE_NETWORKS = 'delete from network_lists where source_id = $1 and ts < $2';
+
+// Locked in order of key, and looked at again: meanwhile a newer list may have the name.
+const LOCK_OLD_NAMES = `
+  select name, kind from name_lists where source_id = $1 and ts < $2 order by name, kind limit ${CHUNK_ROWS} for update`;
+
+const DELETE_NAMES = `
+  delete from name_lists n using unnest($2::text[], $3::smallint[]) as old (name, kind)
+  where n.name = old.name and n.kind = old.kind and n.source_id = $1`;
+
+async function finishList(db: Database, source: string, ts: number): Promise<number> {
+  const id = (await db.query<[number]>(SOURCE_ID, [source]))[0]?.[0];
+  if (id === undefined) return 0;
+  let deleted = await db.transaction((session) => changeLists(session, () => deleteNetworks(session, id, ts)));
+  for (let inChunk = CHUNK_ROWS; inChunk === CHUNK_ROWS; deleted += inChunk) {
+    inChunk = await db.transaction(async (session) => {
+      const old = await session.query<[name: string, kind: number]>(LOCK_OLD_NAMES, [id, ts]);
+      if (old.length === 0) return 0;
+      return session.run(DELETE_NAMES, [id, ...columns(2, old, (row) => [...row])]);
+    });
+  }
+  return deleted;
+}
+
+async function deleteNetworks(session: Session, sourceId: number, ts: number): Promise<number> {
+  const [, deleted] = await inOrder([
+    () => session.query(LOCK_OLD_NETWORKS, [sourceId, ts]),
+    () => session.run(DELETE_NETWORKS, [sourceId, ts]),
+  ]);
+  return deleted;
 }

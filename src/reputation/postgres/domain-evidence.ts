@@ -1,9 +1,100 @@
-import type { Database, Query } from '../../database/postgres/database.ts';
-import type { ReputationStore } from '../store.ts';
+import { DOMAIN_KINDS } from '../../core/evidence.ts';
+import type { Session } from '../../database/postgres/database.ts';
+import type { Ids } from '../../database/postgres/dictionaries.ts';
+import { inOrder } from '../../database/postgres/lock-order.ts';
+import { columns, type Scalar } from '../../database/postgres/parameters.ts';
+import { type EvidenceGroup, type EvidenceRow, isSameEvidence, mergeEvidence } from '../domain-rules.ts';
 
-export function createDomainEvidence(
-  _primary: Database,
-  _read: Query,
-): Pick<ReputationStore, 'applyDomains' | 'setDomain' | 'exportDomains'> {
-  return {} as never;
+/** The ids of the texts of a batch. */
+export type TextIds = { sources: Ids; domains: Ids; hosts: Ids };
+
+export function idOf(ids: Ids, text: string): number {
+  return ids.get(text) as number;
+}
+
+/** A row and its key. Rows are sorted by key: the lock of two transactions on the same rows is in one order. */
+export type WithIds<Row> = { ids: number[]; row: Row };
+
+export function evidenceWithIds(
+  { key: { source, name, kind }, row }: EvidenceGroup,
+  ids: TextIds,
+): WithIds<EvidenceRow> {
+  const kindCode = DOMAIN_KINDS.indexOf(kind);
+  const key = [idOf(ids.domains, name.domain), idOf(ids.sources, source), kindCode, idOf(ids.hosts, name.hostname)];
+  return { ids: key, row };
+}
+
+export function compareIds(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((id, i) => id !== b[i]);
+  return at === -1 ? 0 : (a[at] as number) - (b[at] as number);
+}
+
+const EVIDENCE_COLUMNS = 'rank, best_ts, best_confidence, first_ts, last_ts, details';
+
+const GIVEN_EVIDENCE = `
+  unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::smallint[],
+    $8::bigint[], $9::bigint[], $10::text[])
+  as t (domain_id, source_id, kind, host_id, ${EVIDENCE_COLUMNS})`;
+
+const SAME_EVIDENCE = `
+  e.domain_id = t.domain_id and e.source_id = t.source_id and e.kind = t.kind and e.host_id = t.host_id`;
+
+const ADD_EVIDENCE = `
+  insert into domain_evidence (domain_id, source_id, kind, host_id, ${EVIDENCE_COLUMNS})
+  select * from ${GIVEN_EVIDENCE}
+  where not exists (select 1 from domain_evidence e where ${SAME_EVIDENCE})
+  order by domain_id, source_id, kind, host_id on conflict do nothing`;
+
+// In the order of the given rows, which are sorted. With an order by columns of the table, the planner would read the whole
+// index to avoid a sort.
+const LOCK_EVIDENCE = `
+  select t.place, e.rank, e.best_ts, e.best_confidence, e.first_ts, e.last_ts, e.details
+  from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[]) with ordinality
+    as t (domain_id, source_id, kind, host_id, place)
+  join domain_evidence e on ${SAME_EVIDENCE}
+  order by t.place for update of e`;
+
+type LockedEvidence = [
+  place: number,
+  rank: number,
+  bestTs: number,
+  bestConfidence: number,
+  firstTs: number,
+  lastTs: number,
+  details: string,
+];
+
+/** Adds the rows that are new, then locks and reads all of them. Those that were added need no update. */
+export async function lockEvidence(session: Session, rows: readonly WithIds<EvidenceRow>[]) {
+  if (rows.length === 0) return { added: 0, stored: [] };
+  const given = columns(10, rows, evidenceColumns);
+  const [added, stored] = await inOrder([
+    () => session.run(ADD_EVIDENCE, given),
+    () => session.query<LockedEvidence>(LOCK_EVIDENCE, given.slice(0, 4)),
+  ]);
+  return { added, stored };
+}
+
+const UPDATE_EVIDENCE = `
+  update domain_evidence e set rank = t.rank, best_ts = t.best_ts, best_confidence = t.best_confidence,
+    first_ts = t.first_ts, last_ts = t.last_ts, details = t.details
+  from ${GIVEN_EVIDENCE} where ${SAME_EVIDENCE}`;
+
+export async function updateEvidence(
+  session: Session,
+  rows: readonly WithIds<EvidenceRow>[],
+  stored: readonly LockedEvidence[],
+): Promise<number> {
+  const changed: WithIds<EvidenceRow>[] = [];
+  for (const [place, rank, bestTs, bestConfidence, firstTs, lastTs, details] of stored) {
+    const { ids, row } = rows[place - 1] as WithIds<EvidenceRow>;
+    const old = { rank, bestTs, bestConfidence, firstTs, lastTs, details };
+    const merged = mergeEvidence(old, row);
+    if (!isSameEvidence(old, merged)) changed.push({ ids, row: merged });
+  }
+  return changed.length === 0 ? 0 : session.run(UPDATE_EVIDENCE, columns(10, changed, evidenceColumns));
+}
+
+function evidenceColumns({ ids, row }: WithIds<EvidenceRow>): Scalar[] {
+  return [...ids, row.rank, row.bestTs, row.bestConfidence, row.firstTs, row.lastTs, row.details];
 }

@@ -1,9 +1,130 @@
+import { type KeyNetwork, keyRanges, networkAt } from '../../core/ip/key-network.ts';
+import { PAGE_ROWS, readPages } from '../../database/pages.ts';
 import type { Database, Query } from '../../database/postgres/database.ts';
-import type { ReputationStore } from '../store.ts';
+import { columns, type Param } from '../../database/postgres/parameters.ts';
+import { toEvidenceRows } from '../episode-rows.ts';
+import { blocksAround } from '../listing-blocks.ts';
+import {
+  datasetCodes,
+  datasetOf,
+  type ExportRow,
+  inNetworkOrder,
+  isSingleAddress,
+  portOf,
+  type SourceRow,
+  toSource,
+} from '../listing-rows.ts';
+import type { ListingQuestion, ReputationStore, StoredListing } from '../store.ts';
+import { createDerivedListings } from './derived.ts';
+import { createApplyListings } from './episodes.ts';
 
 export function createListings(
-  _primary: Database,
-  _read: Query,
+  primary: Database,
+  read: Query,
 ): Pick<ReputationStore, 'applyListings' | 'listings' | 'exportListings'> {
-  return {} as never;
+  const applyListings = createApplyListings(primary);
+  return {
+    applyListings: async (evidence) => (evidence.length === 0 ? 0 : applyListings(toEvidenceRows(evidence))),
+    listings: createReadListings(read),
+    exportListings: createExportListings(primary.query),
+  };
+}
+
+const COLUMNS = `
+  e.ip, e.prefix, e.dataset, families.name, e.port, e.listed_ts, e.seen_ts, e.details,
+  sources.id, sources.name, sources.trust_permille, sources.life_seconds, sources.interval_seconds`;
+
+const JOINS = 'join sources on sources.id = e.source_id left join families on families.id = e.family_id';
+
+type Row = [
+  ip: Uint8Array,
+  prefix: number,
+  dataset: number,
+  family: string | null,
+  port: number,
+  listedTs: number,
+  seenTs: number,
+  details: string,
+  ...SourceRow,
+];
+
+const FILTER = 'e.seen_ts >= $3 and e.dataset = any($4::smallint[])';
+
+// $1, $2: the asked network and all wider ones. Read are those of the size $5, and those with a length in use in a block
+// around the asked network ($6, $7).
+const AROUND = `
+  select ${COLUMNS}
+  from unnest($1::bytea[], $2::smallint[]) as n (ip, prefix)
+  join episodes e on e.ip = n.ip and e.prefix = n.prefix
+  ${JOINS} where ${FILTER} and (n.prefix = $5 or n.prefix = any (array(
+    select l.prefix from unnest($6::bytea[], $7::smallint[]) as b (ip, block_prefix)
+    join listing_blocks l on l.ip = b.ip and l.block_prefix = b.block_prefix)))`;
+
+const IN_RANGE = `
+  select ${COLUMNS} from episodes e ${JOINS} where e.ip >= $1 and e.ip <= $2 and e.prefix >= $5 and ${FILTER}`;
+
+function createReadListings(query: Query): ReputationStore['listings'] {
+  const readDerived = createDerivedListings(query);
+
+  /** `isOwnIncluded`: with the asked network itself. */
+  function readAround({ network, covering }: ListingQuestion, isOwnIncluded: boolean, filter: Param[]): Promise<Row[]> {
+    const { ip, prefix } = network;
+    const blocks = covering ? blocksAround(network) : [];
+    const widest = blocks[0]?.prefix ?? prefix;
+    const count = prefix - widest + (isOwnIncluded ? 1 : 0);
+    const networks = Array.from({ length: count }, (_, i) => networkAt(ip, widest + i));
+    const toArrays = (some: readonly KeyNetwork[]) => columns(2, some, (one) => [one.ip, one.prefix]);
+    return query<Row>(AROUND, [...toArrays(networks), ...filter, prefix, ...toArrays(blocks)]);
+  }
+
+  async function readInside({ network }: ListingQuestion, filter: Param[]): Promise<Row[]> {
+    const ranges = keyRanges(network).map((range) => query<Row>(IN_RANGE, [...range, ...filter, network.prefix]));
+    return (await Promise.all(ranges)).flat();
+  }
+
+  return async (question) => {
+    const { network, inside, covering, datasets, seenSinceTs } = question;
+    const filter: Param[] = [seenSinceTs, datasetCodes(datasets)];
+    const isSingle = isSingleAddress(network);
+    const isRange = inside && !isSingle;
+    const isDerivable = datasets.includes('XBL') && (inside || isSingle);
+    const [own, around, derived] = await Promise.all([
+      isRange ? readInside(question, filter) : [],
+      covering || !isRange ? readAround(question, !isRange, filter) : [],
+      isDerivable ? readDerived(network, seenSinceTs) : [],
+    ]);
+    return [...own.map(toListing), ...around.map(toListing), ...derived];
+  };
+}
+
+function toListing(row: Row): StoredListing {
+  const [ip, prefix, dataset, family, port, listedTs, seenTs, details, ...source] = row;
+  return {
+    ...{ network: { ip, prefix }, dataset: datasetOf(dataset), source: toSource(source), family, port: portOf(port) },
+    ...{ listedTs, seenTs, details },
+  };
+}
+
+const EXPORT = `
+  select e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts, e.seen_ts, e.details, sources.name,
+    families.name
+  from (
+    select * from episodes
+    where (ip, prefix, dataset, source_id, family_id, port, listed_ts) > ($1, $2, $3, $4, $5, $6, $7)
+    order by ip, prefix, dataset, source_id, family_id, port, listed_ts limit ${PAGE_ROWS}) e
+  ${JOINS} order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts`;
+
+type Key = (Uint8Array | number)[];
+const KEY_COLUMNS = 7;
+const BEFORE_ALL: Key = [new Uint8Array(0), 0, 0, 0, 0, 0, 0];
+
+function createExportListings(query: Query): ReputationStore['exportListings'] {
+  return (signal) =>
+    inNetworkOrder(
+      readPages<ExportRow, Key>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, async (after) => {
+        const items = await query<ExportRow>(EXPORT, after, signal);
+        const last = items.length < PAGE_ROWS ? undefined : items.at(-1);
+        return { items, next: last === undefined ? null : (last.slice(0, KEY_COLUMNS) as Key) };
+      }),
+    );
 }

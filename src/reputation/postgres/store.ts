@@ -1,8 +1,10 @@
 import type { Database, Query } from '../../database/postgres/database.ts';
 import type { ReputationStore } from '../store.ts';
 import { createAddressLists } from './address-lists.ts';
-import { createDomainEvidence } from './domain-evidence.ts';
-import { createDomains } from './domains.ts';
+import { createExportDomains } from './domain-export.ts';
+import { createReadDomains } from './domain-reads.ts';
+import { createDomainState } from './domain-state.ts';
+import { createWriteDomains } from './domain-writes.ts';
 import { createListings } from './listings.ts';
 import { createRebuild } from './rebuild.ts';
 import { createSources } from './sources.ts';
@@ -10,11 +12,13 @@ import { createSources } from './sources.ts';
 /** Reputation on PostgreSQL. `read` may use a replica; everything else uses the primary. */
 export function createReputationStore(primary: Database, read: Query): ReputationStore {
   return {
-    ...createSources(primary, read),
+    ...createSources(primary),
     ...createListings(primary, read),
-    ...createAddressLists(primary, read),
-    ...createDomainEvidence(primary, read),
-    ...createDomains(primary, read),
-    ...createRebuild(primary, read),
+    ...createAddressLists(primary),
+    ...createWriteDomains(primary),
+    domainState: createDomainState(read),
+    ...createReadDomains(read),
+    exportDomains: createExportDomains(primary.query),
+    ...createRebuild(primary),
   };
 }

@@ -1,12 +1,138 @@
+import { NETWORK_LIST_KINDS } from '../../core/evidence.ts';
+import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
+import {
+  type LifeRow,
+  type NameListRow,
+  type NetworkListRow,
+  type RemovalRow,
+  toAddressLists,
+  toListRows,
+  toRemovalRow,
+} from '../list-rows.ts';
 import type { ReputationStore } from '../store.ts';
-import type { ReputationWrites } from './writes.ts';
 
-export function createAddressLists(
-  _file: DatabaseFile<ReputationWrites>,
-): Pick<
+const VERSION = 'select version from list_version';
+
+const ENTRIES = `
+  select l.kind, l.ip, l.prefix, sources.name, l.ts, l.reason
+  from network_lists l join sources on sources.id = l.source_id order by l.kind, l.ip, l.prefix, sources.name`;
+
+const REMOVALS = `
+  select ip, prefix, dataset, source_id, removed_ts, until_ts, reason from listing_removals
+  order by ip, prefix, dataset, source_id, removed_ts`;
+
+const LIVES = 'select life_seconds, interval_seconds from sources';
+
+/** Lists of networks and names, and removals. */
+export function createAddressLists({
+  db,
+  write,
+}: DatabaseFile<ReturnType<typeof createAddressListWrites>>): Pick<
   ReputationStore,
   'listVersion' | 'addressLists' | 'removeListings' | 'removeListEntry' | 'applyLists' | 'finishList'
 > {
-  return {} as never;
+  const version = db.prepare<[number]>(VERSION);
+  const entries = db.prepare<NetworkListRow>(ENTRIES);
+  const removals = db.prepare<RemovalRow>(REMOVALS);
+  const lives = db.prepare<LifeRow>(LIVES);
+  return {
+    listVersion: () => version.one()[0],
+    // In one read transaction.
+    addressLists: async () => toAddressLists(version.one()[0], entries.all(), removals.all(), lives.all()),
+    removeListings: (rows) => write('removeListings', rows.map(toRemovalRow)),
+    removeListEntry: (as, { ip, prefix }, source) =>
+      write('removeListEntry', NETWORK_LIST_KINDS.indexOf(as), ip, prefix, source),
+    applyLists(list) {
+      const { networks, names } = toListRows(list);
+      return write('applyLists', networks, names);
+    },
+    finishList: (source, ts) => write('finishList', source, ts),
+  };
+}
+
+/** To be called in the transaction of a change that `addressLists` shows. */
+export function createRaiseVersion(db: Database): () => void {
+  const raise = db.prepare('update list_version set version = version + 1');
+  return () => void raise.run();
+}
+
+const PUT_REMOVAL = `
+  insert into listing_removals (ip, prefix, dataset, source_id, removed_ts, until_ts, reason)
+  values (?, ?, ?, ?, ?, ?, ?)
+  on conflict do update set until_ts = excluded.until_ts, reason = excluded.reason`;
+
+const REMOVE_ENTRY = `
+  delete from network_lists where kind = :kind and ip = :ip and prefix = :prefix
+    and (:source is null or source_id = (select id from sources where name = :source))`;
+
+// As in `toListRows`, the newest entry wins, then the greater reason.
+const PUT_NETWORK = `
+  insert into network_lists (kind, ip, prefix, source_id, ts, reason) values (?, ?, ?, ?, ?, ?)
+  on conflict do update set ts = excluded.ts, reason = excluded.reason
+  where (excluded.ts, excluded.reason) > (ts, reason)`;
+
+const PUT_NAME = `
+  insert into name_lists (name, kind, source_id, rank, ts) values (?, ?, ?, null, ?)
+  on conflict do update set ts = excluded.ts, rank = null where excluded.ts > ts`;
+
+/** Entries deleted in one transaction: a popularity list has a million names. */
+const CHUNK_ROWS = 5_000;
+
+const SOURCE_ID = 'select id from sources where name = ?';
+
+const DELETE_NETWORKS = 'delete from network_lists where source_id = ? and ts < ?';
+
+const DELETE_NAMES = `
+  delete from name_lists where (name, kind, source_id) in (
+    select name, kind, source_id from name_lists where source_id = ? and ts < ? limit ${CHUNK_ROWS})`;
+
+export function createAddressListWrites(db: Database, { sources, transaction }: Dictionaries) {
+  const raiseVersion = createRaiseVersion(db);
+  const putRemoval = db.prepare(PUT_REMOVAL);
+  const removeEntry = db.prepare(REMOVE_ENTRY);
+  const putNetwork = db.prepare(PUT_NETWORK);
+  const putName = db.prepare(PUT_NAME);
+  const sourceId = db.prepare<[number]>(SOURCE_ID);
+  const deleteNetworks = db.prepare(DELETE_NETWORKS);
+  const deleteNames = db.prepare(DELETE_NAMES);
+
+  /** Runs a change of the rows that `addressLists` shows. */
+  function change(work: () => number): number {
+    const changed = work();
+    if (changed > 0) raiseVersion();
+    return changed;
+  }
+
+  return {
+    removeListings: (rows: readonly RemovalRow[]): void =>
+      void transaction(() => change(() => rows.reduce((changed, row) => changed + putRemoval.run(...row), 0))),
+
+    removeListEntry: (kind: number, ip: Uint8Array, prefix: number, source: string | null): number =>
+      transaction(() => change(() => removeEntry.run({ kind, ip, prefix, source }))),
+
+    applyLists: (networks: readonly NetworkListRow[], names: readonly NameListRow[]): number =>
+      transaction(() => {
+        let changed = change(() => {
+          let inNetworks = 0;
+          for (const [kind, ip, prefix, source, ts, reason] of networks) {
+            inNetworks += putNetwork.run(kind, ip, prefix, sources.idOf(source), ts, reason);
+          }
+          return inNetworks;
+        });
+        for (const [name, kind, source, ts] of names) changed += putName.run(name, kind, sources.idOf(source), ts);
+        return changed;
+      }),
+
+    finishList(source: string, ts: number): number {
+      const id = sourceId.get(source)?.[0];
+      if (id === undefined) return 0;
+      let deleted = transaction(() => change(() => deleteNetworks.run(id, ts)));
+      for (let inChunk = CHUNK_ROWS; inChunk === CHUNK_ROWS; deleted += inChunk) {
+        inChunk = transaction(() => deleteNames.run(id, ts));
+      }
+      return deleted;
+    },
+  };
 }

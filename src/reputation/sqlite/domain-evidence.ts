@@ -1,9 +1,44 @@
-import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
-import type { ReputationStore } from '../store.ts';
-import type { ReputationWrites } from './writes.ts';
+import { DOMAIN_KINDS } from '../../core/evidence.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
+import { type EvidenceKey, type EvidenceRow, isSameEvidence, mergeEvidence } from '../domain-rules.ts';
 
-export function createDomainEvidence(
-  _file: DatabaseFile<ReputationWrites>,
-): Pick<ReputationStore, 'applyDomains' | 'setDomain' | 'exportDomains'> {
-  return {} as never;
+const FIND_EVIDENCE = `
+  select rank, best_ts, best_confidence, first_ts, last_ts, details from domain_evidence
+  where domain_id = ? and source_id = ? and kind = ? and host_id = ?`;
+
+const PUT_EVIDENCE = 'insert or replace into domain_evidence values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
+
+type StoredRow = [
+  rank: number,
+  bestTs: number,
+  bestConfidence: number,
+  firstTs: number,
+  lastTs: number,
+  details: string,
+];
+
+/** Applies the evidence of one row; returns whether the stored row changed. */
+export function createApplyEvidence(db: Database, { domains, hosts, sources }: Dictionaries) {
+  const find = db.prepare<StoredRow>(FIND_EVIDENCE);
+  const put = db.prepare(PUT_EVIDENCE);
+
+  return ({ source, name, kind }: EvidenceKey, given: EvidenceRow): boolean => {
+    const ids = [
+      domains.idOf(name.domain),
+      sources.idOf(source),
+      DOMAIN_KINDS.indexOf(kind),
+      hosts.idOf(name.hostname),
+    ] as const;
+    const found = find.get(...ids);
+    const stored = found === undefined ? null : toEvidenceRow(found);
+    const row = stored === null ? given : mergeEvidence(stored, given);
+    if (stored !== null && isSameEvidence(stored, row)) return false;
+    put.run(...ids, row.rank, row.bestTs, row.bestConfidence, row.firstTs, row.lastTs, row.details);
+    return true;
+  };
+}
+
+function toEvidenceRow([rank, bestTs, bestConfidence, firstTs, lastTs, details]: StoredRow): EvidenceRow {
+  return { rank, bestTs, bestConfidence, firstTs, lastTs, details };
 }

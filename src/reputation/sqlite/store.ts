@@ -1,8 +1,10 @@
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { ReputationStore } from '../store.ts';
 import { createAddressLists } from './address-lists.ts';
-import { createDomainEvidence } from './domain-evidence.ts';
-import { createDomains } from './domains.ts';
+import { createExportDomains } from './domain-export.ts';
+import { createReadDomains } from './domain-reads.ts';
+import { createDomainState } from './domain-state.ts';
+import { createWriteDomains } from './domain-writes.ts';
 import { createListings } from './listings.ts';
 import { createRebuild } from './rebuild.ts';
 import { createSources } from './sources.ts';
@@ -14,8 +16,10 @@ export function createReputationStore(file: DatabaseFile<ReputationWrites>): Rep
     ...createSources(file),
     ...createListings(file),
     ...createAddressLists(file),
-    ...createDomainEvidence(file),
-    ...createDomains(file),
+    ...createWriteDomains(file),
+    domainState: createDomainState(file.db),
+    ...createReadDomains(file.db),
+    exportDomains: createExportDomains(file.db),
     ...createRebuild(file),
   };
 }

@@ -1,0 +1,145 @@
+import { DOMAIN_KINDS, type DomainKind, type Source } from '../core/evidence.ts';
+import { readDetails } from './domain-rules.ts';
+import type {
+  DomainState,
+  MalwareFile,
+  MalwareUrl,
+  NameListing,
+  Sender,
+  StoredEvidence,
+  UrlSighting,
+} from './store.ts';
+
+// What is known about a domain, as both engines build it from their rows: conversions, and the order of every list.
+
+export const EVIDENCE_COLUMNS = 'hosts.host, e.best_ts, e.best_confidence, e.first_ts, e.last_ts, e.details';
+
+export type EvidenceColumns = [
+  hostname: string,
+  bestTs: number,
+  bestConfidence: number,
+  firstTs: number,
+  lastTs: number,
+  details: string,
+];
+
+export const SOURCE_COLUMNS = 's.name, s.trust_permille, s.life_seconds, s.interval_seconds';
+
+export type SourceColumns = [
+  name: string,
+  trustPermille: number,
+  lifeSeconds: number | null,
+  intervalSeconds: number | null,
+];
+
+export function toSource([name, trustPermille, lifeSeconds, intervalSeconds]: SourceColumns): Source {
+  return { name, trustPermille, lifeSeconds, intervalSeconds };
+}
+
+/** The rows that count most, and the newest one, which may count less: it says whether the site was broken into. */
+export function withNewest(rows: EvidenceColumns[], newest: EvidenceColumns | undefined): EvidenceColumns[] {
+  if (newest === undefined || rows.some(([hostname]) => hostname === newest[0])) return rows;
+  return [...rows, newest];
+}
+
+export function toEvidence(source: Source, kind: number, row: EvidenceColumns): StoredEvidence {
+  const [hostname, bestTs, bestConfidence, firstTs, lastTs, details] = row;
+  const { botname, isAbused, tags } = readDetails(details);
+  return {
+    source,
+    kind: DOMAIN_KINDS[kind] as DomainKind,
+    hostname,
+    bestTs,
+    bestConfidence,
+    firstTs,
+    lastTs,
+    botname,
+    isAbused,
+    tags,
+  };
+}
+
+/** A domain that has no row. */
+export const EMPTY_STATE: Omit<DomainState, 'name'> = {
+  id: 0,
+  urls: [],
+  firstUrlTs: null,
+  lastUrlTs: null,
+  evidence: [],
+  abusedClaim: null,
+  evidenceHosts: [],
+  lists: [],
+  whois: null,
+  settings: null,
+  addresses: [],
+  servers: [],
+  senders: [],
+};
+
+/**
+ * A domain is known if something is stored of it: a URL, evidence, a fact, a rank or a setting. A row in `domains` is not
+ * enough: the domain may only be that of a name server of others. Nor is a list without ranks: it says what kind of site the
+ * domain would be, not that anybody saw it.
+ */
+export function isKnown({ lastUrlTs, evidence, lists, whois, settings, ...state }: DomainState): boolean {
+  const facts = state.addresses.length + state.servers.length + state.senders.length;
+  const hasRank = lists.some(({ rank }) => rank !== null);
+  return lastUrlTs !== null || evidence.length + facts > 0 || hasRank || whois !== null || settings !== null;
+}
+
+/**
+ * Hosts of a domain that are checked for URLs, and the first rows of each that decide. A domain with more hosts has them from
+ * evidence, from facts or from URLs that were seen online, and these are found without the check.
+ */
+export const MAX_CHECKED_ROWS = 64;
+
+type Newest = { lastTs: number };
+type Claim = NonNullable<DomainState['abusedClaim']>;
+
+/** Newest first; at equal times by the text, so that every engine and node answers in the same order. */
+export function newestFirst<Row extends Newest>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
+  return (a, b) => b.lastTs - a.lastTs || compareTexts(textOf(a), textOf(b));
+}
+
+export function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+export const compareAddresses = newestFirst<Newest & { ip: Uint8Array }>(({ ip }) => ipText(ip));
+export const compareSenders = newestFirst<Sender>(({ ip, helo }) => ipText(ip) + helo);
+export const compareHostnames = newestFirst<Newest & { hostname: string }>(({ hostname }) => hostname);
+export const compareUrls = newestFirst<MalwareUrl>(({ url }) => url);
+export const compareFiles = newestFirst<MalwareFile>(({ sha256 }) => sha256);
+
+export function compareSightings(a: UrlSighting, b: UrlSighting): number {
+  return b.onlineTs - a.onlineTs || compareTexts(a.hostname, b.hostname);
+}
+
+export function compareEvidence(a: StoredEvidence, b: StoredEvidence): number {
+  return (
+    compareTexts(a.source.name, b.source.name) || compareTexts(a.kind, b.kind) || compareTexts(a.hostname, b.hostname)
+  );
+}
+
+/** Of each source only its newest evidence counts; at equal times the one that says that the site was broken into. */
+export function abusedClaim(evidence: readonly StoredEvidence[]): Claim | null {
+  const newest = new Map<string, StoredEvidence>();
+  for (const one of evidence) {
+    const other = newest.get(one.source.name);
+    const isNewer =
+      other === undefined || one.lastTs > other.lastTs || (one.lastTs === other.lastTs && one.isAbused === true);
+    if (isNewer) newest.set(one.source.name, one);
+  }
+  const claims = [...newest.values()].filter(({ isAbused }) => isAbused === true);
+  const [first] = claims.sort((a, b) => b.lastTs - a.lastTs || compareTexts(a.source.name, b.source.name));
+  return first === undefined ? null : { source: first.source.name, ts: first.lastTs };
+}
+
+export function compareLists(a: NameListing, b: NameListing): number {
+  return compareTexts(a.kind, b.kind) || compareTexts(a.source, b.source);
+}
+
+/** Sorts like the address. */
+export function ipText(ip: Uint8Array): string {
+  return Buffer.from(ip).toString('hex');
+}

@@ -1,0 +1,86 @@
+import {
+  ADDRESS_DATASETS,
+  type AddressDataset,
+  type ListEntry,
+  NAME_LIST_KINDS,
+  NETWORK_LIST_KINDS,
+  type NetworkListKind,
+} from '../core/evidence.ts';
+import { longestLife } from './episode-rules.ts';
+import type { AddressLists, ListingRemoval, NetworkListEntry } from './store.ts';
+
+/** An entry of a list of networks, in the order of the columns. */
+export type NetworkListRow = [kind: number, ip: Uint8Array, prefix: number, source: string, ts: number, reason: string];
+/** An entry of a list of names, in the order of the columns. */
+export type NameListRow = [name: string, kind: number, source: string, ts: number];
+
+/**
+ * The rows of entries, each kind in order of key. Of several entries with one key the newest; of two reasons of one time, the
+ * greater text, so that the order does not matter.
+ */
+export function toListRows(entries: readonly ListEntry[]): { networks: NetworkListRow[]; names: NameListRow[] } {
+  const networks: NetworkListRow[] = [];
+  const names: NameListRow[] = [];
+  for (const entry of entries) {
+    if ('network' in entry) {
+      const { ip, prefix } = entry.network;
+      networks.push([NETWORK_LIST_KINDS.indexOf(entry.as), ip, prefix, entry.source, entry.ts, entry.reason]);
+    } else names.push([entry.name, NAME_LIST_KINDS.indexOf(entry.as), entry.source, entry.ts]);
+  }
+  networks.sort((a, b) => compareNetworkKeys(a, b) || b[4] - a[4] || compare(b[5], a[5]));
+  names.sort((a, b) => compareNameKeys(a, b) || b[3] - a[3]);
+  return { networks: firstOfEach(networks, compareNetworkKeys), names: firstOfEach(names, compareNameKeys) };
+}
+
+function compareNetworkKeys(a: NetworkListRow, b: NetworkListRow): number {
+  return a[0] - b[0] || Buffer.compare(a[1], b[1]) || a[2] - b[2] || compare(a[3], b[3]);
+}
+
+function compareNameKeys(a: NameListRow, b: NameListRow): number {
+  return compare(a[0], b[0]) || a[1] - b[1] || compare(a[2], b[2]);
+}
+
+function firstOfEach<Row>(rows: readonly Row[], compareKeys: (a: Row, b: Row) => number): Row[] {
+  return rows.filter((row, i) => i === 0 || compareKeys(rows[i - 1] as Row, row) !== 0);
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+export type RemovalRow = [
+  ip: Uint8Array,
+  prefix: number,
+  dataset: number,
+  sourceId: number,
+  removedTs: number,
+  untilTs: number,
+  reason: string,
+];
+
+export function toRemovalRow({ network, dataset, sourceId, removedTs, untilTs, reason }: ListingRemoval): RemovalRow {
+  return [network.ip, network.prefix, ADDRESS_DATASETS.indexOf(dataset), sourceId, removedTs, untilTs, reason];
+}
+
+export type LifeRow = [lifeSeconds: number | null, intervalSeconds: number | null];
+
+/** What `addressLists` returns, from the rows of four tables. */
+export function toAddressLists(
+  version: number,
+  entries: readonly NetworkListRow[],
+  removals: readonly RemovalRow[],
+  lives: readonly LifeRow[],
+): AddressLists {
+  return {
+    version,
+    entries: entries.map(([kind, ip, prefix, source, ts, reason]): NetworkListEntry => {
+      return { as: NETWORK_LIST_KINDS[kind] as NetworkListKind, network: { ip, prefix }, source, ts, reason };
+    }),
+    removals: removals.map(([ip, prefix, dataset, sourceId, removedTs, untilTs, reason]): ListingRemoval => {
+      const name = ADDRESS_DATASETS[dataset] as AddressDataset;
+      return { network: { ip, prefix }, dataset: name, sourceId, removedTs, untilTs, reason };
+    }),
+    longestLifeSeconds: longestLife(lives.map(([lifeSeconds, intervalSeconds]) => ({ lifeSeconds, intervalSeconds }))),
+  };
+}

@@ -1,0 +1,96 @@
+import { ADDRESS_DATASETS, type AddressDataset, type ListingEvidence, type Source } from '../core/evidence.ts';
+import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
+import { NO_PORT } from './episode-rows.ts';
+
+// What both engines do with the rows of `episodes`.
+
+export function isSingleAddress({ prefix }: KeyNetwork): boolean {
+  return prefix === KEY_BITS;
+}
+
+export function datasetCodes(datasets: readonly AddressDataset[]): number[] {
+  return datasets.map((dataset) => ADDRESS_DATASETS.indexOf(dataset));
+}
+
+export const datasetOf = (code: number): AddressDataset => ADDRESS_DATASETS[code] as AddressDataset;
+
+export const portOf = (port: number): number | null => (port === NO_PORT ? null : port);
+
+/** A row of an export. */
+export type ExportRow = [
+  ip: Uint8Array,
+  prefix: number,
+  dataset: number,
+  sourceId: number,
+  familyId: number,
+  port: number,
+  listedTs: number,
+  seenTs: number,
+  details: string,
+  source: string,
+  family: string | null,
+];
+
+export function toEvidence(row: ExportRow): ListingEvidence {
+  const [ip, prefix, dataset, , , port, listedTs, ts, details, source, family] = row;
+  return {
+    ...{ source, network: { ip, prefix }, dataset: datasetOf(dataset), family, port: portOf(port) },
+    ...{ listedTs, ts, details },
+  };
+}
+
+/** The order of an export within one network: by names, because ids depend on the order of arrival. */
+export function compareEvidence(a: ListingEvidence, b: ListingEvidence): number {
+  return (
+    ADDRESS_DATASETS.indexOf(a.dataset) - ADDRESS_DATASETS.indexOf(b.dataset) ||
+    compareTexts(a.source, b.source) ||
+    compareTexts(a.family ?? '', b.family ?? '') ||
+    (a.port ?? NO_PORT) - (b.port ?? NO_PORT) ||
+    a.listedTs - b.listedTs
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** Pages of evidence in order of network, from pages of rows in order of key. A network is never split over two pages. */
+export async function* inNetworkOrder(
+  pages: AsyncIterable<ExportRow[]>,
+): AsyncGenerator<ListingEvidence[], void, void> {
+  let rest: ListingEvidence[] = [];
+  for await (const rows of pages) {
+    const all = [...rest, ...rows.map(toEvidence)];
+    const last = all.at(-1)?.network;
+    const cut = all.findIndex(({ network }) => last !== undefined && isSameNetwork(network, last));
+    rest = all.splice(cut);
+    if (all.length > 0) yield sortNetworks(all);
+  }
+  if (rest.length > 0) yield sortNetworks(rest);
+}
+
+/** The networks are in order already; sorting is stable. */
+function sortNetworks(evidence: ListingEvidence[]): ListingEvidence[] {
+  return evidence.sort((a, b) => compareNetworks(a.network, b.network) || compareEvidence(a, b));
+}
+
+export function compareNetworks(a: KeyNetwork, b: KeyNetwork): number {
+  return Buffer.compare(a.ip, b.ip) || a.prefix - b.prefix;
+}
+
+function isSameNetwork(a: KeyNetwork, b: KeyNetwork): boolean {
+  return compareNetworks(a, b) === 0;
+}
+
+export type SourceRow = [
+  id: number,
+  name: string,
+  trustPermille: number,
+  lifeSeconds: number | null,
+  intervalSeconds: number | null,
+];
+
+export function toSource([id, name, trustPermille, lifeSeconds, intervalSeconds]: SourceRow): Source & { id: number } {
+  return { id, name, trustPermille, lifeSeconds, intervalSeconds };
+}

@@ -1,0 +1,201 @@
+import { NAME_LIST_KINDS, type NameListKind } from '../../core/evidence.ts';
+import type { Query } from '../../database/postgres/database.ts';
+import { FIRST_HIDDEN_KIND } from '../derived-rules.ts';
+import {
+  abusedClaim,
+  compareAddresses,
+  compareEvidence,
+  compareHostnames,
+  compareLists,
+  compareSenders,
+  compareSightings,
+  compareTexts,
+  type EvidenceColumns,
+  isKnown,
+  MAX_CHECKED_ROWS,
+  type SourceColumns,
+  toEvidence,
+  toSource,
+  withNewest,
+} from '../domain-rows.ts';
+import { MAX_PIECES } from '../score.ts';
+import { type DomainState, MAX_DOMAIN_ADDRESSES, type ReputationStore, type StoredEvidence } from '../store.ts';
+
+// A test checks the plan of every statement that this file exports (test/reputation/postgres-server.test.ts).
+
+// Hosts, sources and files are looked up by id in subqueries: for a join the planner may read a whole table that was small
+// when the plan was made.
+
+// The parts of the state, for the domain `d`.
+
+const NEWEST_URLS = `
+  select json_agg(json_build_array((select host from hosts where id = s.host_id), s.online_ts)) from (
+    select host_id, online_ts from url_sightings where domain_id = d.id
+    order by online_ts desc, url_id desc limit ${MAX_PIECES}) s`;
+
+// A URL that was never seen online has events, but no row in `url_sightings`.
+const LAST_EVENT = `
+  case when exists (select 1 from url_sightings where domain_id = d.id) then null
+  else (
+    select max((select ts from events where host_id = h.id and kind < ${FIRST_HIDDEN_KIND} order by ts desc limit 1))
+    from (select id from hosts where domain_id = d.id limit ${MAX_CHECKED_ROWS}) h) end`;
+
+// The sources and kinds of a domain take one step in the index each, however many rows they have.
+const BEST_EVIDENCE = `
+  with recursive groups (source_id, kind) as (
+    (select source_id, kind from domain_evidence where domain_id = d.id order by source_id, kind limit 1)
+    union all
+    select next.source_id, next.kind from groups g cross join lateral (
+      select source_id, kind from domain_evidence
+      where domain_id = d.id and (source_id, kind) > (g.source_id, g.kind) order by source_id, kind limit 1) next)
+  select json_agg(json_build_array(
+    (select json_build_array(name, trust_permille, life_seconds, interval_seconds) from sources where id = g.source_id),
+    g.kind,
+    (select json_agg(json_build_array((select host from hosts where id = e.host_id),
+       e.best_ts, e.best_confidence, e.first_ts, e.last_ts, e.details)) from (
+       select * from domain_evidence where domain_id = d.id and source_id = g.source_id and kind = g.kind
+       order by rank desc, host_id desc limit ${MAX_PIECES}) e),
+    (select json_build_array((select host from hosts where id = e.host_id),
+       e.best_ts, e.best_confidence, e.first_ts, e.last_ts, e.details) from domain_evidence e
+       where e.domain_id = d.id and e.source_id = g.source_id and e.kind = g.kind
+       order by e.last_ts desc, e.host_id desc limit 1)))
+  from groups g`;
+
+const LISTS = `
+  select json_agg(json_build_array(l.kind, (select name from sources where id = l.source_id), l.rank, l.ts))
+  from (select * from name_lists where name = asked.name order by kind, source_id) l`;
+
+const WHOIS = 'select json_build_array(ts, created_ts, expires_ts, registrar) from domain_whois where domain_id = d.id';
+
+const SETTINGS =
+  'select json_build_array(human, is_abused, reason, set_ts) from domain_settings where domain_id = d.id';
+
+// One step for each host and address, however many days they have. The newest day has up to two rows, one of each origin.
+const NEWEST_ADDRESSES = `
+  with recursive pairs (host_id, ip) as (
+    (select host_id, ip from name_addresses where domain_id = d.id order by host_id, ip limit 1)
+    union all
+    select next.host_id, next.ip from pairs p cross join lateral (
+      select host_id, ip from name_addresses
+      where domain_id = d.id and (host_id, ip) > (p.host_id, p.ip) order by host_id, ip limit 1) next)
+  select json_agg(json_build_array(encode(p.ip, 'hex'), (
+    select max(ts) from (
+      select ts from name_addresses where domain_id = d.id and host_id = p.host_id and ip = p.ip
+      order by day desc, origin desc limit 2) newest)))
+  from (select * from pairs limit ${MAX_DOMAIN_ADDRESSES}) p`;
+
+// Addresses of a name server from URLs (origin 0) are those of a web site with the same name.
+const SERVERS = `
+  select json_agg(json_build_array((select host from hosts where id = n.ns_host_id), n.ts, n.days, (
+    select json_agg(encode(ip, 'hex')) from (
+      select distinct ip from name_addresses
+      where domain_id = (select domain_id from hosts where id = n.ns_host_id) and host_id = n.ns_host_id and origin = 1
+      order by ip limit ${MAX_DOMAIN_ADDRESSES}) a)))
+  from (
+    select ns_host_id, max(ts) as ts, count(*) as days from name_servers where domain_id = d.id
+    group by ns_host_id order by ns_host_id limit ${MAX_DOMAIN_ADDRESSES}) n`;
+
+const SENDERS = `
+  select json_agg(json_build_array(encode(ip, 'hex'), helo, ts)) from (
+    select ip, helo, ts from senders where domain_id = d.id order by ip, helo limit ${MAX_DOMAIN_ADDRESSES}) s`;
+
+/** One statement: one round trip, one replica, and all parts of one moment. */
+export const STATE = `
+  select d.id, d.first_url_ts, ${LAST_EVENT}, (${NEWEST_URLS}), (${BEST_EVIDENCE}), (${LISTS}), (${WHOIS}), (${SETTINGS}),
+    (${NEWEST_ADDRESSES}), (${SERVERS}), (${SENDERS})
+  from (select $1::text as name) asked left join domains d on d.name = asked.name`;
+
+type StateRow = [
+  id: number | null,
+  firstUrlTs: number | null,
+  lastEventTs: number | null,
+  urls: [hostname: string, onlineTs: number][] | null,
+  evidence: [source: SourceColumns, kind: number, rows: EvidenceColumns[], newest: EvidenceColumns][] | null,
+  lists: [kind: number, source: string, rank: number | null, ts: number][] | null,
+  whois: [ts: number, createdTs: number | null, expiresTs: number | null, registrar: string | null] | null,
+  settings: [human: number, isAbused: number | null, reason: string, setTs: number] | null,
+  addresses: [ip: string, lastTs: number][] | null,
+  servers: [hostname: string, lastTs: number, days: number, ips: string[] | null][] | null,
+  senders: [ip: string, helo: string, lastTs: number][] | null,
+];
+
+export function createDomainState(read: Query): ReputationStore['domainState'] {
+  return async (name) => {
+    const [row] = (await read<StateRow>(STATE, [name])) as [StateRow];
+    const state = toState(name, row);
+    if (!isKnown(state)) return null;
+    state.evidenceHosts = await evidenceHosts(read, state);
+    return state;
+  };
+}
+
+function toState(name: string, row: StateRow): DomainState {
+  const [id, firstUrlTs, lastEventTs, urlRows, evidence, lists, whois, settings, addresses, servers, senders] = row;
+  const urls = (urlRows ?? []).map(([hostname, onlineTs]) => ({ hostname, onlineTs })).sort(compareSightings);
+  const pieces = evidenceOf(evidence ?? []);
+  return {
+    id: id ?? 0,
+    name,
+    urls,
+    firstUrlTs,
+    lastUrlTs: urls[0]?.onlineTs ?? lastEventTs,
+    evidence: pieces,
+    abusedClaim: abusedClaim(pieces),
+    evidenceHosts: [],
+    lists: listsOf(lists ?? []),
+    whois: whois && { ts: whois[0], createdTs: whois[1], expiresTs: whois[2], registrar: whois[3] },
+    settings: settings && settingsOf(settings),
+    addresses: addressesOf(addresses ?? []),
+    servers: (servers ?? [])
+      .map(([hostname, lastTs, days, ips]) => ({ hostname, lastTs, days, ips: (ips ?? []).map(bytesOf) }))
+      .sort(compareHostnames),
+    senders: (senders ?? []).map(([ip, helo, lastTs]) => ({ ip: bytesOf(ip), helo, lastTs })).sort(compareSenders),
+  };
+}
+
+function evidenceOf(groups: NonNullable<StateRow[4]>): StoredEvidence[] {
+  return groups
+    .flatMap(([source, kind, rows, newest]) =>
+      withNewest(rows, newest).map((row) => toEvidence(toSource(source), kind, row)),
+    )
+    .sort(compareEvidence);
+}
+
+function listsOf(rows: NonNullable<StateRow[5]>): DomainState['lists'] {
+  return rows
+    .map(([kind, source, rank, ts]) => ({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts }))
+    .sort(compareLists);
+}
+
+function settingsOf([human, isAbused, reason, setTs]: NonNullable<StateRow[7]>): DomainState['settings'] {
+  return { human, isAbused: isAbused === null ? null : isAbused === 1, reason, setTs };
+}
+
+/** Each address once: several hosts may have it. */
+function addressesOf(rows: NonNullable<StateRow[8]>): DomainState['addresses'] {
+  const newest = new Map<string, number>();
+  for (const [ip, ts] of rows) newest.set(ip, Math.max(ts, newest.get(ip) ?? ts));
+  return Array.from(newest, ([ip, lastTs]) => ({ ip: bytesOf(ip), lastTs })).sort(compareAddresses);
+}
+
+function bytesOf(hex: string): Uint8Array {
+  return new Uint8Array(Buffer.from(hex, 'hex'));
+}
+
+export const OTHER_HOST = `
+  select min(h.host) from (select id, host from hosts where domain_id = $1 and host <> $2 limit ${MAX_CHECKED_ROWS}) h
+  where exists (
+    select 1 from (select url_id from events where host_id = h.id and kind < ${FIRST_HIDDEN_KIND} limit ${MAX_CHECKED_ROWS}) e
+    where (select true from url_sightings where url_id = e.url_id))`;
+
+/** Two of the host names that have evidence, if there are two. */
+async function evidenceHosts(read: Query, { id, urls, evidence }: DomainState): Promise<string[]> {
+  const names = new Set([...urls, ...evidence].map(({ hostname }) => hostname));
+  const [only] = names;
+  // Fewer URLs than this are all URLs; as many evidence of one source and kind have as many host names.
+  if (only !== undefined && names.size === 1 && urls.length === MAX_PIECES) {
+    const [row] = await read<[string | null]>(OTHER_HOST, [id, only]);
+    if (row?.[0] != null) names.add(row[0]);
+  }
+  return [...names].sort(compareTexts).slice(0, 2);
+}

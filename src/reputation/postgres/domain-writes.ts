@@ -1,0 +1,76 @@
+import type { Database, Session } from '../../database/postgres/database.ts';
+import { domainIds, domainsOf, hostIds, sourceIds } from '../../database/postgres/dictionaries.ts';
+import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
+import { withoutNul } from '../../database/postgres/parameters.ts';
+import { type EvidenceGroup, type FactRows, groupEvidence, groupFacts } from '../domain-rules.ts';
+import type { ReputationStore } from '../store.ts';
+import { compareIds, evidenceWithIds, idOf, lockEvidence, updateEvidence } from './domain-evidence.ts';
+import { lockWhois, putFacts, updateWhois, whoisWithIds } from './domain-facts.ts';
+
+const PUT_SETTINGS = `
+  insert into domain_settings (domain_id, human, is_abused, reason, set_ts) values ($1, $2, $3, $4, $5)
+  on conflict (domain_id) do update
+  set human = excluded.human, is_abused = excluded.is_abused, reason = excluded.reason, set_ts = excluded.set_ts`;
+
+export function createWriteDomains(primary: Database): Pick<ReputationStore, 'applyDomains' | 'setDomain'> {
+  return {
+    async applyDomains(evidence, facts) {
+      if (evidence.length + facts.length === 0) return 0;
+      const groups = groupEvidence(evidence);
+      const rows = groupFacts(facts);
+      return primary.transaction((session) => applyRows(session, groups, rows));
+    },
+
+    setDomain: (name, { human, isAbused, reason, setTs }) =>
+      primary.transaction(async (session) => {
+        const lock = createLock();
+        const { domains } = await lock({ domains: () => domainIds(session, new Set([name])) });
+        const abused = isAbused === null ? null : Number(isAbused);
+        const settings = [idOf(domains, name), human, abused, withoutNul(reason), setTs];
+        await lock({ names: () => session.run(PUT_SETTINGS, settings) });
+      }),
+  };
+}
+
+/**
+ * Three round trips between begin and commit: texts are added; new rows are added and the others locked; what differs
+ * after merging is updated. Of two transactions that add the same row, the second one waits for the first, and then reads
+ * its row.
+ */
+async function applyRows(session: Session, groups: readonly EvidenceGroup[], facts: FactRows): Promise<number> {
+  const texts = textsOf(groups, facts);
+  const lock = createLock();
+  const ids = await lock({
+    sources: () => sourceIds(session, texts.sources),
+    domains: () => domainIds(session, texts.domains),
+    hosts: () => hostIds(session, texts.hosts),
+  });
+  const evidence = groups.map((group) => evidenceWithIds(group, ids)).sort((a, b) => compareIds(a.ids, b.ids));
+  const whois = facts.whois.map((row) => whoisWithIds(row, ids)).sort((a, b) => compareIds(a.ids, b.ids));
+  const { names } = await lock({
+    names: () =>
+      inOrder([
+        () => lockEvidence(session, evidence),
+        () => lockWhois(session, whois),
+        () => putFacts(session, facts, ids),
+      ]),
+  });
+  const [lockedEvidence, lockedWhois, factsChanged] = names;
+  const [evidenceUpdated, whoisUpdated] = await Promise.all([
+    updateEvidence(session, evidence, lockedEvidence.stored),
+    updateWhois(session, whois, lockedWhois.stored),
+  ]);
+  return lockedEvidence.added + evidenceUpdated + lockedWhois.added + whoisUpdated + factsChanged;
+}
+
+function textsOf(groups: readonly EvidenceGroup[], facts: FactRows) {
+  const sources = new Set([...groups.map(({ key }) => key.source), ...facts.ranks.map(({ source }) => source)]);
+  const hosts = new Set([
+    ...groups.map(({ key }) => key.name.hostname),
+    ...facts.addresses.map(({ name }) => name.hostname),
+    ...facts.servers.map(({ server }) => server.hostname),
+  ]);
+  // Not of ranks: a popularity list has a million names, of which few have anything else.
+  const named = [...facts.servers, ...facts.senders, ...facts.whois].map(({ domain }) => domain);
+  return { sources, hosts, domains: new Set([...named, ...domainsOf(hosts)]) };
+}

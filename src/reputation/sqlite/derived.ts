@@ -1,0 +1,96 @@
+import { type KeyNetwork, keyRanges } from '../../core/ip/key-network.ts';
+import { PAGE_ROWS } from '../../database/pages.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import {
+  DERIVED_LIFE_SECONDS,
+  derivedListing,
+  FIRST_HIDDEN_KIND,
+  FIRST_OFFLINE_KIND,
+  MAX_PAYLOADS,
+} from '../derived-rules.ts';
+import { type Episode, mergeEpisodes } from '../episode-rules.ts';
+import type { StoredListing } from '../store.ts';
+
+const HOSTS = `select ip, id from hosts where ip <= ? and (ip, id) > (?, ?) order by ip, id limit ${PAGE_ROWS}`;
+
+type HostRow = [ip: Uint8Array, id: number];
+
+// The runs of a host in order of time. The condition on hidden kinds is that of the index.
+const RUNS = `
+  select ts, url_id, kind, confirmed_ts from events
+  where host_id = ? and kind < ${FIRST_HIDDEN_KIND} and kind < ${FIRST_OFFLINE_KIND} and confirmed_ts is not null
+    and (ts, url_id, kind) > (?, ?, ?)
+  order by ts, url_id, kind limit ${PAGE_ROWS}`;
+
+type RunRow = [ts: number, urlId: number, kind: number, confirmedTs: number];
+type RunKey = [ts: number, urlId: number, kind: number];
+const FIRST_RUN: RunKey = [-1, 0, 0];
+
+const NEWEST_FAMILY = `
+  select p.ts, families.name from (
+    select ts, family_id from payloads where url_id = ? order by ts desc limit ${MAX_PAYLOADS}) p
+  join families on families.id = p.family_id order by p.ts desc, families.name desc limit 1`;
+
+type FamilyRow = [ts: number, name: string];
+
+/** Rows and statements of the current step. */
+type Step = { size: number };
+
+/** What the timelines of one address have shown so far. */
+type Progress = { ip: Uint8Array; episodes: Episode[]; family: FamilyRow | null; urlIds: Set<number> };
+
+/** Reads listings that follow from URLs, in steps. Two hosts may be one address: 192.0.2.1 and [::ffff:c000:201]. */
+export function createDerivedListings(db: Database) {
+  const hosts = db.prepare<HostRow>(HOSTS);
+  const runs = db.prepare<RunRow>(RUNS);
+  const newestFamily = db.prepare<FamilyRow>(NEWEST_FAMILY);
+  function addFamily(progress: Progress, urlId: number): void {
+    if (progress.urlIds.has(urlId)) return;
+    progress.urlIds.add(urlId);
+    const row = newestFamily.get(urlId);
+    if (row !== undefined && (progress.family === null || isNewer(row, progress.family))) progress.family = row;
+  }
+
+  function* addHost(progress: Progress, hostId: number, step: Step): Generator<void, void, void> {
+    for (let key: RunKey | null = FIRST_RUN; key !== null; ) {
+      const rows = runs.all(hostId, ...key);
+      const evidence = rows.map(([ts, , , confirmedTs]) => ({ listedTs: ts, seenTs: confirmedTs, details: '' }));
+      progress.episodes = mergeEpisodes(progress.episodes, evidence, DERIVED_LIFE_SECONDS);
+      for (const [, urlId] of rows) addFamily(progress, urlId);
+      const last = rows.length < PAGE_ROWS ? undefined : rows.at(-1);
+      key = last === undefined ? null : [last[0], last[1], last[2]];
+      step.size += rows.length + 1;
+      if (step.size < PAGE_ROWS) continue;
+      step.size = 0;
+      yield;
+    }
+  }
+
+  return function* read(network: KeyNetwork): Generator<void, StoredListing[], void> {
+    const step: Step = { size: 0 };
+    const addresses: Progress[] = [];
+    for (const [from, to] of keyRanges(network)) {
+      for (let key: HostRow | null = [from, 0]; key !== null; ) {
+        const rows = hosts.all(to, ...key);
+        for (const [ip, id] of rows) {
+          const last = addresses.at(-1);
+          const progress =
+            last !== undefined && Buffer.compare(last.ip, ip) === 0
+              ? last
+              : { ip, episodes: [], family: null, urlIds: new Set<number>() };
+          if (progress !== last) addresses.push(progress);
+          yield* addHost(progress, id, step);
+        }
+        key = rows.length < PAGE_ROWS ? null : (rows.at(-1) ?? null);
+      }
+    }
+    return addresses.flatMap(({ ip, episodes, family }) =>
+      episodes.map((episode) => derivedListing(ip, family?.[1] ?? null, episode)),
+    );
+  };
+}
+
+/** Of two families of one second the greater name, so that all engines choose the same one. */
+function isNewer(a: FamilyRow, b: FamilyRow): boolean {
+  return a[0] === b[0] ? a[1] > b[1] : a[0] > b[0];
+}

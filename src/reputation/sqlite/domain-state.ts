@@ -1,0 +1,284 @@
+import { NAME_LIST_KINDS, type NameListKind } from '../../core/evidence.ts';
+import type { Database } from '../../database/sqlite/database.ts';
+import { FIRST_HIDDEN_KIND } from '../derived-rules.ts';
+import {
+  abusedClaim,
+  compareAddresses,
+  compareEvidence,
+  compareHostnames,
+  compareLists,
+  compareSenders,
+  compareSightings,
+  compareTexts,
+  EMPTY_STATE,
+  EVIDENCE_COLUMNS,
+  type EvidenceColumns,
+  ipText,
+  isKnown,
+  MAX_CHECKED_ROWS,
+  SOURCE_COLUMNS,
+  type SourceColumns,
+  toEvidence,
+  toSource,
+  withNewest,
+} from '../domain-rows.ts';
+import { MAX_PIECES } from '../score.ts';
+import {
+  type DomainState,
+  MAX_DOMAIN_ADDRESSES,
+  type ReputationStore,
+  type StoredEvidence,
+  type UrlSighting,
+} from '../store.ts';
+
+const NO_ADDRESS = new Uint8Array(0);
+
+/** One statement says which other tables have rows of the domain: each of these statements costs more than its answer. */
+const DOMAIN = `
+  select d.id, d.first_url_ts, w.ts, w.created_ts, w.expires_ts, w.registrar, s.human, s.is_abused, s.reason, s.set_ts,
+    exists (select 1 from domain_evidence where domain_id = d.id),
+    exists (select 1 from name_addresses where domain_id = d.id),
+    exists (select 1 from name_servers where domain_id = d.id),
+    exists (select 1 from senders where domain_id = d.id)
+  from domains d left join domain_whois w on w.domain_id = d.id left join domain_settings s on s.domain_id = d.id
+  where d.name = ?`;
+
+type DomainRow = [
+  id: number,
+  firstUrlTs: number | null,
+  whoisTs: number | null,
+  createdTs: number | null,
+  expiresTs: number | null,
+  registrar: string | null,
+  human: number | null,
+  isAbused: number | null,
+  reason: string,
+  setTs: number,
+  hasEvidence: number,
+  hasAddresses: number,
+  hasServers: number,
+  hasSenders: number,
+];
+
+const LISTS = `
+  select l.kind, sources.name, l.rank, l.ts from name_lists l join sources on sources.id = l.source_id
+  where l.name = ?`;
+
+const SENDERS = `select ip, helo, ts from senders where domain_id = ? limit ${MAX_DOMAIN_ADDRESSES}`;
+
+export function createDomainState(db: Database): ReputationStore['domainState'] {
+  const findDomain = db.prepare<DomainRow>(DOMAIN);
+  const lists = db.prepare<[kind: number, source: string, rank: number | null, ts: number]>(LISTS);
+  const senders = db.prepare<[ip: Uint8Array, helo: string, ts: number]>(SENDERS);
+  const urlsOf = createReadUrls(db);
+  const evidenceOf = createReadEvidence(db);
+  const addressesOf = createReadAddresses(db);
+  const serversOf = createReadServers(db);
+
+  function listsOf(name: string): DomainState['lists'] {
+    return lists
+      .all(name)
+      .map(([kind, source, rank, ts]) => ({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts }))
+      .sort(compareLists);
+  }
+
+  function stateOf(name: string, row: DomainRow): DomainState {
+    const [id, firstUrlTs, whoisTs, createdTs, expiresTs, registrar, human, isAbused, reason, setTs, ...has] = row;
+    const [hasEvidence, hasAddresses, hasServers, hasSenders] = has;
+    const urls = urlsOf.newest(id);
+    const evidence = hasEvidence ? evidenceOf(id) : [];
+    return {
+      id,
+      name,
+      urls,
+      firstUrlTs,
+      lastUrlTs: urls[0]?.onlineTs ?? urlsOf.lastEventTs(id),
+      evidence,
+      abusedClaim: abusedClaim(evidence),
+      evidenceHosts: urlsOf.evidenceHosts(id, urls, evidence),
+      lists: listsOf(name),
+      whois: whoisTs === null ? null : { ts: whoisTs, createdTs, expiresTs, registrar },
+      settings: human === null ? null : { human, isAbused: isAbused === null ? null : isAbused === 1, reason, setTs },
+      addresses: hasAddresses ? addressesOf(id) : [],
+      servers: hasServers ? serversOf(id) : [],
+      senders: hasSenders
+        ? senders
+            .all(id)
+            .map(([ip, helo, lastTs]) => ({ ip, helo, lastTs }))
+            .sort(compareSenders)
+        : [],
+    };
+  }
+
+  return (name) => {
+    const row = findDomain.get(name);
+    const state = row === undefined ? { ...EMPTY_STATE, name, lists: listsOf(name) } : stateOf(name, row);
+    return isKnown(state) ? state : null;
+  };
+}
+
+// The hosts of one id are looked up once: joined to each row, they would take half the time of the whole state.
+const NEWEST_URLS = `
+  select host_id, online_ts from url_sightings where domain_id = ? order by online_ts desc, url_id desc
+  limit ${MAX_PIECES}`;
+
+const HOST = 'select host from hosts where id = ?';
+
+const LAST_EVENT = `
+  select max(ts) from (
+    select (select max(e.ts) from events e where e.host_id = h.id and e.kind < ${FIRST_HIDDEN_KIND}) as ts
+    from (select id from hosts where domain_id = ? limit ${MAX_CHECKED_ROWS}) h)`;
+
+const OTHER_HOST = `
+  select h.host from (select id, host from hosts where domain_id = ? and host <> ? limit ${MAX_CHECKED_ROWS}) h
+  where exists (
+    select 1 from (select url_id from events e where e.host_id = h.id and e.kind < ${FIRST_HIDDEN_KIND} limit ${MAX_CHECKED_ROWS}) e
+    join url_sightings s on s.url_id = e.url_id)
+  order by h.host limit 1`;
+
+function createReadUrls(db: Database) {
+  const newestUrls = db.prepare<[hostId: number, onlineTs: number]>(NEWEST_URLS);
+  const hostOf = db.prepare<[string]>(HOST);
+  const lastEvent = db.prepare<[ts: number | null]>(LAST_EVENT);
+  const otherHost = db.prepare<[string]>(OTHER_HOST);
+  return {
+    newest(id: number): UrlSighting[] {
+      const hosts = new Map<number, string>();
+      const urls = newestUrls.all(id).map(([hostId, onlineTs]) => {
+        let hostname = hosts.get(hostId);
+        if (hostname === undefined) {
+          [hostname] = hostOf.one(hostId);
+          hosts.set(hostId, hostname);
+        }
+        return { hostname, onlineTs };
+      });
+      return urls.sort(compareSightings);
+    },
+
+    /** A URL that was never seen online has events, but no row in `url_sightings`. */
+    lastEventTs: (id: number) => lastEvent.get(id)?.[0] ?? null,
+
+    /** Two of the host names that have evidence, if there are two. */
+    evidenceHosts(id: number, urls: readonly UrlSighting[], evidence: readonly StoredEvidence[]): string[] {
+      const names = new Set([...urls, ...evidence].map(({ hostname }) => hostname));
+      const [only] = names;
+      // Fewer URLs than this are all URLs; as many evidence of one source and kind have as many host names.
+      if (names.size === 1 && urls.length === MAX_PIECES) {
+        const other = otherHost.get(id, only as string)?.[0];
+        if (other !== undefined) names.add(other);
+      }
+      return [...names].sort(compareTexts).slice(0, 2);
+    },
+  };
+}
+
+/**
+ * Greater than every value of the last column of a key. SQLite reads from the first row that is not less than a row value,
+ * so without this column it would read all rows of the former key.
+ */
+const AFTER_ALL = Number.MAX_SAFE_INTEGER;
+
+/** The next source and kind of a domain: one step in the index for each, however many rows they have. */
+const NEXT_SOURCE = `
+  select e.source_id, e.kind, ${SOURCE_COLUMNS}
+  from domain_evidence e join sources s on s.id = e.source_id
+  where e.domain_id = ? and (e.source_id, e.kind, e.rank) > (?, ?, ${AFTER_ALL})
+  order by e.source_id, e.kind, e.rank limit 1`;
+
+const EVIDENCE = `
+  select ${EVIDENCE_COLUMNS}
+  from domain_evidence e indexed by domain_evidence_by_rank join hosts on hosts.id = e.host_id
+  where e.domain_id = ? and e.source_id = ? and e.kind = ? order by e.rank desc, e.host_id desc limit ${MAX_PIECES}`;
+
+const NEWEST_EVIDENCE = `
+  select ${EVIDENCE_COLUMNS}
+  from domain_evidence e indexed by domain_evidence_by_time join hosts on hosts.id = e.host_id
+  where e.domain_id = ? and e.source_id = ? and e.kind = ? order by e.last_ts desc, e.host_id desc limit 1`;
+
+/** Of each source and kind the rows that count most, and the newest one. */
+function createReadEvidence(db: Database) {
+  const nextSource = db.prepare<[sourceId: number, kind: number, ...SourceColumns]>(NEXT_SOURCE);
+  const best = db.prepare<EvidenceColumns>(EVIDENCE);
+  const newest = db.prepare<EvidenceColumns>(NEWEST_EVIDENCE);
+
+  return (domainId: number): StoredEvidence[] => {
+    const evidence: StoredEvidence[] = [];
+    let next = nextSource.get(domainId, -1, 0);
+    while (next !== undefined) {
+      const [sourceId, kind, ...columns] = next;
+      const source = toSource(columns);
+      const rows = best.all(domainId, sourceId, kind);
+      // Fewer rows than this are all rows.
+      const last = rows.length < MAX_PIECES ? undefined : newest.get(domainId, sourceId, kind);
+      for (const row of withNewest(rows, last)) evidence.push(toEvidence(source, kind, row));
+      next = nextSource.get(domainId, sourceId, kind);
+    }
+    return evidence.sort(compareEvidence);
+  };
+}
+
+/** So many rows are read as they are: that costs less than steps. */
+const FEW_ROWS = 64;
+
+const FEW_ADDRESSES = `
+  select ip, max(ts), count(*) from (select ip, ts from name_addresses where domain_id = ? limit ${FEW_ROWS})
+  group by ip`;
+
+// One step for each host and address, however many days they have. The newest day has up to two rows, one of each origin.
+const NEXT_ADDRESS = `
+  select n.host_id, n.ip, (
+    select max(ts) from (
+      select ts from name_addresses where domain_id = n.domain_id and host_id = n.host_id and ip = n.ip
+      order by day desc, origin desc limit 2))
+  from name_addresses n where n.domain_id = ? and (n.host_id, n.ip, n.day) > (?, ?, ${AFTER_ALL})
+  order by n.host_id, n.ip, n.day limit 1`;
+
+function createReadAddresses(db: Database) {
+  const fewAddresses = db.prepare<[ip: Uint8Array, lastTs: number, rows: number]>(FEW_ADDRESSES);
+  const nextAddress = db.prepare<[hostId: number, ip: Uint8Array, lastTs: number]>(NEXT_ADDRESS);
+
+  function* newestOfEach(domainId: number): Generator<[ip: Uint8Array, lastTs: number]> {
+    let next = nextAddress.get(domainId, -1, NO_ADDRESS);
+    for (let i = 0; next !== undefined && i < MAX_DOMAIN_ADDRESSES; i++) {
+      const [hostId, ip, lastTs] = next;
+      yield [ip, lastTs];
+      next = nextAddress.get(domainId, hostId, ip);
+    }
+  }
+
+  return (domainId: number): DomainState['addresses'] => {
+    const few = fewAddresses.all(domainId);
+    const isAll = few.reduce((sum, [, , rows]) => sum + rows, 0) < FEW_ROWS;
+    const newest = new Map<string, { ip: Uint8Array; lastTs: number }>();
+    for (const [ip, lastTs] of isAll ? few : newestOfEach(domainId)) {
+      const key = ipText(ip);
+      if (lastTs > (newest.get(key)?.lastTs ?? -1)) newest.set(key, { ip, lastTs });
+    }
+    return [...newest.values()].sort(compareAddresses);
+  };
+}
+
+const SERVERS = `
+  select n.ns_host_id, hosts.host, hosts.domain_id, max(n.ts), count(*)
+  from name_servers n join hosts on hosts.id = n.ns_host_id
+  where n.domain_id = ? group by n.ns_host_id limit ${MAX_DOMAIN_ADDRESSES}`;
+
+// Addresses of a name server from URLs (origin 0) are those of a web site with the same name.
+const SERVER_ADDRESSES = `
+  select distinct ip from name_addresses where domain_id = ? and host_id = ? and origin = 1
+  order by ip limit ${MAX_DOMAIN_ADDRESSES}`;
+
+function createReadServers(db: Database) {
+  const servers =
+    db.prepare<[hostId: number, hostname: string, domainId: number | null, lastTs: number, days: number]>(SERVERS);
+  const addresses = db.prepare<[ip: Uint8Array]>(SERVER_ADDRESSES);
+
+  return (id: number): DomainState['servers'] =>
+    servers
+      .all(id)
+      .map(([hostId, hostname, domainId, lastTs, days]) => {
+        const ips = addresses.all(domainId, hostId).map(([ip]) => ip);
+        return { hostname, lastTs, days, ips };
+      })
+      .sort(compareHostnames);
+}

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { containsNetwork, type KeyNetwork, networkAt, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
+import { createNetworkSet } from '../../src/core/ip/network-set.ts';
+import { isReserved } from '../../src/core/ip/reserved.ts';
+
+function network(text: string): KeyNetwork {
+  const parsed = parseKeyNetwork(text);
+  assert.ok(parsed !== null, text);
+  return parsed;
+}
+
+for (const [text, expected] of [
+  ['10.0.0.1', true],
+  ['100.64.0.0/10', true],
+  ['100.0.0.0/8', false], // contains a reserved network, and others
+  ['169.254.1.1', true],
+  ['172.31.255.255', true],
+  ['172.32.0.0', false],
+  ['192.0.2.0/24', true],
+  ['192.0.1.255', false],
+  ['223.255.255.255', false],
+  ['224.0.0.1', true],
+  ['255.255.255.255', true],
+  ['8.0.0.0/8', false],
+  ['::1', true],
+  ['::', true],
+  ['::/96', true],
+  ['64:ff9b::1', true],
+  ['2001:db8::1', true],
+  ['2001:db7::/32', false],
+  ['2002::/16', true],
+  ['2a00::/12', false],
+  ['3fff::/20', true],
+  ['4000::', true],
+  ['fe80::1', true],
+  ['ff02::1', true],
+  ['2000::/2', false],
+  ['::/0', false],
+] as const) {
+  test(`isReserved: ${text}`, () => assert.equal(isReserved(network(text)), expected));
+}
+
+/** Few distinct bits, so that networks are often nested. */
+const networks = fc
+  .tuple(fc.uint8Array({ minLength: 16, maxLength: 16, max: 1 }), fc.integer({ min: 0, max: 128 }))
+  .map(([ip, prefix]) => networkAt(ip, prefix));
+
+test('a set of networks covers what one of them contains', () => {
+  fc.assert(
+    fc.property(fc.array(networks), networks, (list, one) => {
+      const expected = list.some((candidate) => containsNetwork(candidate, one));
+      assert.equal(createNetworkSet(list).covers(one), expected);
+    }),
+  );
+});

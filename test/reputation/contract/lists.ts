@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type { Intelligence } from '../../../src/app/stores.ts';
+import type { ListEntry } from '../../../src/core/evidence.ts';
+import { formatKeyNetwork } from '../../../src/core/ip/key-network.ts';
+import { DAY, listed, networkOf, T } from './evidence.ts';
+import type { OpenStore } from './index.ts';
+
+const allowed = (cidr: string, given: { ts?: number; source?: string; reason?: string } = {}): ListEntry => ({
+  ...{ as: 'allow', network: networkOf(cidr), source: 'list', ts: T, reason: '' },
+  ...given,
+});
+const popular = (name: string, ts = T): ListEntry => ({ as: 'popular', name, source: 'list', ts });
+
+export function listsSuite(open: OpenStore): void {
+  suite('lists', () => {
+    test('keep the newest version of an entry, in any order', async (t) => {
+      const store = await open(t);
+      const entries = [
+        allowed('192.0.2.0/24', { ts: T + DAY, reason: 'b' }),
+        allowed('192.0.2.0/24', { ts: T + DAY, reason: 'a' }),
+        allowed('192.0.2.0/24', { ts: T, reason: 'old' }),
+        allowed('192.0.2.0/24', { source: 'other', reason: 'of another list' }),
+        allowed('2001:db8::/32'),
+      ];
+      for (const entry of entries) await store.applyLists([entry]);
+      assert.equal(await store.applyLists(entries.toReversed()), 0);
+      const expected = ['192.0.2.0/24 list 1 b', '192.0.2.0/24 other 0 of another list', '2001:db8::/32 list 0'];
+      assert.deepEqual(await entriesOf(store), expected);
+      const copy = await open(t);
+      assert.equal(await copy.applyLists(entries.toReversed()), 3);
+      assert.deepEqual(await entriesOf(copy), expected);
+    });
+
+    test('a finished list has only the entries of its new version', async (t) => {
+      const store = await open(t);
+      const names = Array.from({ length: 5_100 }, (_, i) => popular(`name${i}.example`));
+      await store.applyLists([allowed('192.0.2.0/24'), allowed('198.51.100.0/24'), ...names]);
+      await store.applyLists([allowed('203.0.113.0/24', { source: 'other' })]);
+      assert.equal(
+        await store.applyLists([allowed('192.0.2.0/24', { ts: T + DAY }), popular('name7.example', T + DAY)]),
+        2,
+      );
+      assert.equal(await store.finishList('list', T + DAY), 1 + 5_099);
+      assert.equal(await store.finishList('list', T + DAY), 0);
+      assert.equal(await store.finishList('unknown', T + DAY), 0);
+      assert.deepEqual(await entriesOf(store), ['192.0.2.0/24 list 1', '203.0.113.0/24 other 0']);
+    });
+
+    test('entries are removed by network, of one source or of all', async (t) => {
+      const store = await open(t);
+      const network = networkOf('192.0.2.0/24');
+      const both = [allowed('192.0.2.0/24'), allowed('192.0.2.0/24', { source: 'other' }), allowed('192.0.2.0/25')];
+      await store.applyLists(both);
+      assert.equal(await store.removeListEntry('shared', network, null), 0);
+      assert.equal(await store.removeListEntry('allow', network, 'unknown'), 0);
+      assert.equal(await store.removeListEntry('allow', network, 'other'), 1);
+      assert.deepEqual(await entriesOf(store), ['192.0.2.0/24 list 0', '192.0.2.0/25 list 0']);
+      await store.applyLists(both);
+      assert.equal(await store.removeListEntry('allow', network, null), 2);
+      assert.deepEqual(await entriesOf(store), ['192.0.2.0/25 list 0']);
+    });
+
+    test('removals of listings are kept, the newest settings of each', async (t) => {
+      const store = await open(t);
+      await store.applyListings([listed('192.0.2.1')]);
+      const removal = { network: networkOf('192.0.2.1'), dataset: 'DROP', sourceId: 1, removedTs: T } as const;
+      await store.removeListings([{ ...removal, untilTs: T + DAY, reason: 'first' }]);
+      await store.removeListings([
+        { ...removal, untilTs: T + 2 * DAY, reason: 'longer' },
+        { ...removal, sourceId: 0, dataset: 'XBL', untilTs: T + DAY, reason: '' },
+      ]);
+      const { removals } = await store.addressLists();
+      const texts = removals.map((one) =>
+        [one.dataset, one.sourceId, one.removedTs, one.untilTs, one.reason].join(' '),
+      );
+      assert.deepEqual(texts, [`XBL 0 ${T} ${T + DAY} `, `DROP 1 ${T} ${T + 2 * DAY} longer`]);
+      assert.equal(formatKeyNetwork(removals[0]?.network ?? networkOf('::')), '192.0.2.1');
+    });
+
+    test('the version grows with every change, and only then', async (t) => {
+      const store = await open(t);
+      const source = { name: 'list', trustPermille: 500, lifeSeconds: 30 * DAY, intervalSeconds: null };
+      const removal = { network: networkOf('192.0.2.1'), dataset: 'DROP', sourceId: 1, removedTs: T } as const;
+      const changes: (() => Promise<unknown>)[] = [
+        () => store.applyLists([allowed('192.0.2.0/24')]),
+        () => store.finishList('list', T + 1),
+        () => store.applyLists([allowed('192.0.2.0/24')]),
+        () => store.removeListEntry('allow', networkOf('192.0.2.0/24'), null),
+        () => store.removeListings([{ ...removal, untilTs: T, reason: '' }]),
+        () => store.putSources([source]),
+      ];
+      let version = await store.listVersion();
+      for (const change of changes) {
+        await change();
+        const next = await store.listVersion();
+        assert.ok(next > version, String(change));
+        version = next;
+      }
+      await store.putSources([source]);
+      await store.applyLists([popular('name.example')]);
+      await store.finishList('list', T);
+      await store.removeListEntry('allow', networkOf('192.0.2.0/24'), null);
+      await store.applyListings([listed('192.0.2.1')]);
+      assert.equal(await store.listVersion(), version);
+      assert.equal((await store.addressLists()).version, version);
+    });
+
+    test('the longest life of all sources', async (t) => {
+      const store = await open(t);
+      const longest = async () => (await store.addressLists()).longestLifeSeconds / DAY;
+      assert.equal(await longest(), 7);
+      const source = { trustPermille: 500, lifeSeconds: null, intervalSeconds: null };
+      await store.putSources([{ ...source, name: 'weekly', intervalSeconds: 7 * DAY }]);
+      assert.equal(await longest(), 21);
+      await store.putSources([{ ...source, name: 'own', lifeSeconds: 30 * DAY }]);
+      assert.equal(await longest(), 30);
+    });
+  });
+}
+
+async function entriesOf(store: Intelligence): Promise<string[]> {
+  const { entries } = await store.addressLists();
+  return entries.map(({ network, source, ts, reason }) =>
+    `${formatKeyNetwork(network)} ${source} ${(ts - T) / DAY} ${reason}`.trimEnd(),
+  );
+}
