@@ -22,15 +22,28 @@ export type UrlRow = [
   foundPayloadTs: number | null,
   /** The key of the file of the last payload; null if the file does not exist. */
   fileKey: Uint8Array | null,
+  hostId: number,
+  /** Of the host. */
+  domainId: number | null,
+  /** The row in `url_sightings`; null if it does not exist. */
+  sightingDomainId: number | null,
+  sightingHostId: number | null,
+  sightingTs: number | null,
+  /** Not null while `urlwarden domain rebuild` is unfinished. */
+  rebuildId: number | null,
 ];
 
 export const URL_COLUMNS = `
   u.id, u.url_key, u.url, hosts.host, u.event_ts, u.event_kind, u.event_removal_id, u.event_reporter_id,
-  u.payload_ts, u.payload_file_id, p.ts, files.file_key`;
+  u.payload_ts, u.payload_file_id, p.ts, files.file_key,
+  u.host_id, hosts.domain_id, s.domain_id, s.host_id, s.online_ts,
+  (select r.id from domain_rebuild r where r.id = 1)`;
+export const URL_COLUMN_COUNT = 18;
 export const URL_JOINS = `
   left join hosts on hosts.id = u.host_id
   left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id
-  left join files on files.id = p.file_id`;
+  left join files on files.id = p.file_id
+  left join url_sightings s on s.url_id = u.id`;
 
 /** A payload of the newest second of a URL; the key is null if the file does not exist. */
 export type PayloadOfTime = [ts: number, fileId: number, key: Uint8Array | null];

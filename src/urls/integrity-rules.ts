@@ -39,6 +39,7 @@ export type Repair =
   | { set: 'host'; urlId: number; host: string }
   | { set: 'last status'; urlId: number; event: EventColumns | null }
   | { set: 'last payload'; urlId: number; payload: ServedPayload | null }
+  | { set: 'sighting'; urlId: number; sighting: Sighting | null }
   | { set: 'host of event'; urlId: number; ts: number; kind: number; hostId: number }
   | { set: 'family of payloads'; fileId: number }
   | { set: 'bucket'; urlId: number; ip: Uint8Array; day: number; bucket: number }
@@ -50,6 +51,9 @@ export type FoundPage = { rows: number; faults: FoundFault[]; next: RowKey | nul
 export function toFault({ table, key, problem, repair }: FoundFault): Fault {
   return { table, key, problem, isRepairable: repair !== null };
 }
+
+/** A row of `url_sightings`. */
+type Sighting = { domainId: number; hostId: number; onlineTs: number };
 
 type Found = [problem: string, repair?: Repair | null];
 
@@ -65,11 +69,10 @@ export function newestPayload(rows: readonly PayloadOfTime[]): ServedPayload | n
   return newest;
 }
 
-/** The faults of a URL. `newest` are its newest visible event and the newest of its payloads. */
-export function urlFaults(
-  row: UrlRow,
-  newest: { event: EventColumns | null; payload: ServedPayload | null },
-): FoundFault[] {
+/** The newest of what is stored about a URL: the visible event, the payload, and the time it was seen online. */
+type Newest = { event: EventColumns | null; payload: ServedPayload | null; onlineTs: number | null };
+
+export function urlFaults(row: UrlRow, newest: Newest): FoundFault[] {
   const [urlId, key, url, host] = row;
   const found: Found[] = [];
   const normalized = normalizeUrl(url);
@@ -82,6 +85,8 @@ export function urlFaults(
     found.push(['host_id is not the id of the host of the URL', isOwnKey ? repair : null]);
   }
   found.push(...lastStatusFaults(row, newest.event), ...lastPayloadFaults(row, newest.payload));
+  // After the repair of a host, the next check compares with its domain.
+  if (normalized.ok && host === normalized.host) found.push(...sightingFaults(row, newest.onlineTs));
   return faultsAt('urls', row, found);
 }
 
@@ -105,6 +110,25 @@ function lastPayloadFaults(row: UrlRow, newest: ServedPayload | null): Found[] {
   if (last !== null && newest !== null && comparePayloads(newest, last) <= 0) return [];
   const problem = `the last payload is ${payloadText(ts, fileId)}, the newest one is ${payloadText(newest?.ts, newest?.fileId)}`;
   return [[problem, { set: 'last payload', urlId, payload: newest }]];
+}
+
+/** A URL has a sighting if it was seen online and its host belongs to a domain. */
+function sightingFaults(row: UrlRow, onlineTs: number | null): Found[] {
+  const [urlId] = row;
+  const [hostId, domainId, storedDomainId, storedHostId, storedTs, rebuildId] = sightingColumns(row);
+  if (rebuildId !== null) return [];
+  const sighting = domainId === null || onlineTs === null ? null : { domainId, hostId, onlineTs };
+  const stored = storedTs === null ? 'none' : `${storedTs} (domain ${storedDomainId}, host ${storedHostId})`;
+  const right = sighting === null ? 'none' : `${onlineTs} (domain ${domainId}, host ${hostId})`;
+  if (stored === right) return [];
+  return [
+    [`the time last seen online is ${stored}, by the events it is ${right}`, { set: 'sighting', urlId, sighting }],
+  ];
+}
+
+function sightingColumns(row: UrlRow) {
+  const [, , , , , , , , , , , , ...columns] = row;
+  return columns;
 }
 
 function eventText(event: readonly (number | null)[] | null): string {

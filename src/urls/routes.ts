@@ -8,7 +8,7 @@ import { URL_ERRORS } from '../core/url/errors.ts';
 import { isPlainUrl, normalizeUrl } from '../core/url/normalize.ts';
 import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
-import { wireError } from '../http/errors.ts';
+import { JSON_TYPE, wireError } from '../http/errors.ts';
 import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
 import {
   limitParameter,
@@ -77,9 +77,6 @@ const urlHistory = (store: UrlStore) =>
     schema: UrlHistoryResponse,
     lookUp: (url) => store.urlHistory(url, HISTORY_LIMIT),
   });
-
-/** The content type of a response that is text already, so that Fastify does not serialize it. */
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The most frequent response, since most URLs are not malicious. Not thrown: Fastify's error path costs 50 µs more. */
 const UNKNOWN_URL = wireError(new AppError('not_found', 'This URL is not known'));

@@ -75,7 +75,7 @@ export const ENTRY_KINDS = [
 ] as const satisfies readonly EntryKind[];
 
 /** The kinds before it are online. */
-const FIRST_OFFLINE_KIND = 2;
+export const FIRST_OFFLINE_KIND = 2;
 
 /** Whether a URL whose newest event has this kind is online; null: it has no event. */
 export function isOnline(kind: number | null): boolean {

@@ -96,6 +96,7 @@ export function advance(
   observations: readonly StatusObservation[],
   implied: ImpliedOffline | null = impliedIn(tail),
 ): Entry[] {
+  if (tail.length === 0 && implied === null) return newTimeline(observations);
   const entries = inOrder(tail);
   const runs = toRuns(entries.filter(isObserved));
   for (const observation of observations) insert(runs, observation);
@@ -104,6 +105,13 @@ export function advance(
   const [first] = entries;
   const before = first === undefined ? 'unknown' : STATE_BEFORE[first.kind];
   return toEntries(withImplied(runs, implied), before);
+}
+
+/** The same for a new URL, which is most of the work of a first import. */
+function newTimeline(observations: readonly StatusObservation[]): Entry[] {
+  const runs: Run[] = [];
+  for (const observation of observations) insert(runs, observation);
+  return toEntries(runs, 'unknown');
 }
 
 /** The runs of a whole timeline, with its implied offline as an observed one: an export of the URL. */
@@ -157,7 +165,8 @@ function isHistory(old: ImpliedOffline, next: ImpliedOffline | null, runs: reado
  * extends a run to a later or an earlier time, or begins a run.
  */
 function insert(runs: Run[], observed: StatusObservation): void {
-  const at = runs.findLastIndex((run) => !startsAfter(run, observed));
+  let at = runs.length - 1;
+  while (at >= 0 && startsAfter(runs[at] as Run, observed)) at--;
   const run = runs[at];
   const next = runs[at + 1];
   if (run !== undefined && isSameStart(run, observed)) preferOneAtEqualTime(run, observed);

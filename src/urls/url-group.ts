@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { type ByteText, toByteText } from '../core/byte-text.ts';
 import { byTime, type Observation, type ObservedPayload, type StatusObservation } from '../core/observation.ts';
 
 /** The observations of one URL in a batch. */
@@ -11,9 +12,6 @@ export type UrlGroup = {
   payloads: ObservedPayload[];
   addresses: [ts: number, ip: ByteText, asn: number | null][];
 };
-
-/** Bytes as a string of one character each: a byte array would be sent to the writer thread with its own buffer. */
-type ByteText = string;
 
 /**
  * A batch for the writer, in order of key: neighbours in the index are written together, and several writers lock URLs in
@@ -47,16 +45,8 @@ function addTo({ statuses, payloads, addresses }: UrlGroup, observation: Observa
   }
 }
 
-function toByteText(bytes: Uint8Array): ByteText {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
-}
-
-export function toBytes(text: ByteText): Uint8Array {
-  return Buffer.from(text, 'latin1');
-}
-
 /** Bytes of SHA-256 that identify a URL. At 10^9 URLs the probability that two have one key is 10^-20. */
-const URL_KEY_BYTES = 16;
+export const URL_KEY_BYTES = 16;
 
 /**
  * The key of a URL, the same on every engine: an index on the text would double the table. The hash is computed as a

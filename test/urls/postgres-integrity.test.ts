@@ -7,6 +7,7 @@ import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { lastOf } from './answers.ts';
 import { integrityContract } from './contract/integrity.ts';
 import { NEW_YEAR, seen } from './contract/observations.ts';
+import { openPostgresTables } from './tables.ts';
 
 async function open(t: TestContext) {
   const url = await temporaryDatabase(t);
@@ -19,15 +20,7 @@ async function open(t: TestContext) {
   return { store, sql };
 }
 
-integrityContract(async (t) => {
-  const { store, sql } = await open(t);
-  return {
-    store,
-    async run(statements) {
-      await sql.unsafe(statements).simple();
-    },
-  };
-});
+integrityContract(openPostgresTables);
 
 test('a repair waits for a batch that changes the URL, and then finds what the batch has left', async (t) => {
   const { store, sql } = await open(t);

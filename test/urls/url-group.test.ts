@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { toBytes } from '../../src/core/byte-text.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
-import { groupByUrl, toBytes, urlKey } from '../../src/urls/url-group.ts';
+import { groupByUrl, urlKey } from '../../src/urls/url-group.ts';
 
 const A = 'http://a.example/';
 const observed = (...inputs: Partial<ObservationInput>[]) =>

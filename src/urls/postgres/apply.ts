@@ -1,29 +1,27 @@
+import { toBytes } from '../../core/byte-text.ts';
+import { hostParts } from '../../core/domain-name.ts';
 import type { Observation } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
-import {
-  addHosts,
-  domainIds,
-  domainsOf,
-  familyIds,
-  removalIds,
-  reporterIds,
-} from '../../database/postgres/dictionaries.ts';
+import { addDomains, addHosts, familyIds, removalIds, reporterIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder, type Lock } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { ServedFile } from '../file-rules.ts';
+import { onlineSpan } from '../sighting-rules.ts';
 import type { ApplyReport, Listing } from '../store.ts';
-import { groupByUrl, toBytes, type UrlGroup } from '../url-group.ts';
+import type { TimelineChange } from '../stored-timeline.ts';
+import { groupByUrl, type UrlGroup } from '../url-group.ts';
 import { putStatuses, statusChanges } from './events.ts';
 import { fillFiles, upsertFiles } from './files.ts';
 import { type ListedChanges, markListed, putListed } from './listings.ts';
 import { putPayloads, urlPayload } from './payloads.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
+import { putSightings, type Sightings } from './sightings.ts';
 
 /**
  * Applies batches of observations, each in one transaction. Between begin and commit a batch of any size takes three
  * round trips, or four with a listing: lock texts and URLs, read listings, read timelines and resolutions and lock
- * files, write what changed.
+ * files, write what changed, rows of domains last.
  */
 export function createApply(db: Database, backfillFamilies: () => Promise<void>) {
   return async (observations: readonly Observation[], listing?: Listing): Promise<ApplyReport> => {
@@ -61,16 +59,33 @@ async function applyGroups(
   for (const address of addresses) resolutions.apply(address);
   for (const address of hostAddresses) resolutions.applyHost(address);
   const last = new Map(urls.map((url) => [url.id, url.last]));
+  const sightings = sightingsOf(urls, texts.domains, changes);
   const [payloadsAdded] = await Promise.all([
     putPayloads(session, payloads, files, (urlId) => last.get(urlId) ?? null),
     fillFiles(session, files),
     putStatuses(session, updates, changes, texts),
     resolutions.write(),
     putListed(session, listed.rows),
+    lock({ names: () => putSightings(session, sightings) }),
   ]);
   let eventsChanged = 0;
   for (const change of changes.values()) eventsChanged += change.eventsChanged;
   return { urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged: resolutions.changed() };
+}
+
+function sightingsOf(
+  urls: readonly LockedUrl[],
+  domains: ReadonlyMap<string, string | null>,
+  changes: ReadonlyMap<number, TimelineChange>,
+): Sightings {
+  const sightings: Sightings = { online: [], addresses: [] };
+  for (const { id: urlId, host, hostId, addresses } of urls) {
+    if (domains.get(host) === null) continue;
+    const span = onlineSpan(changes.get(urlId)?.upserts ?? []);
+    if (span !== null) sightings.online.push({ urlId, hostId, span });
+    for (const [ts, ip] of addresses) sightings.addresses.push({ hostId, ip: toBytes(ip), ts });
+  }
+  return sightings;
 }
 
 // Shared: meanwhile no listing of the feed is added or finished, so that `missed_ts` stays right.
@@ -84,11 +99,24 @@ async function lockAll(session: Session, lock: Lock, groups: readonly UrlGroup[]
     feed: listing && (() => session.query(LOCK_FEED_SHARED, [listing.feed])),
     removals: () => removalIds(session, texts.removals),
     families: () => familyIds(session, texts.families, foldFamily),
-    domains: () => domainIds(session, domainsOf(texts.hosts)),
+    domains: () => addDomains(session, firstSightings(groups, texts.domains)),
     hosts: () => addHosts(session, texts.hosts),
     urls: () => lockUrls(session, groups),
   });
-  return { ...urls, reporters: new Map(reporters), removals: new Map(removals), families };
+  return { ...urls, domains: texts.domains, reporters: new Map(reporters), removals: new Map(removals), families };
+}
+
+/** When URLs of each domain were first seen online in the batch; null: never. */
+function firstSightings(groups: readonly UrlGroup[], domains: ReadonlyMap<string, string | null>) {
+  const first = new Map<string, number | null>();
+  for (const { host, statuses } of groups) {
+    const domain = domains.get(host) ?? null;
+    if (domain === null) continue;
+    const ts = statuses.find(({ status }) => status === 'online')?.ts ?? null;
+    const known = first.get(domain) ?? null;
+    if (known === null || (ts !== null && ts < known)) first.set(domain, ts);
+  }
+  return first;
 }
 
 function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
@@ -97,15 +125,20 @@ function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
   const removals = new Set(['']);
   const families = new Set<string>();
   const hosts = new Set<string>();
+  /** By host. */
+  const domains = new Map<string, string | null>();
   for (const { host, statuses, payloads } of groups) {
-    hosts.add(host);
+    if (!hosts.has(host)) {
+      hosts.add(host);
+      domains.set(host, hostParts(host).domain);
+    }
     for (const { reporter, removal } of statuses) {
       reporters.add(reporter);
       removals.add(removal);
     }
     for (const { family } of payloads) if (family !== null) families.add(family);
   }
-  return { reporters, removals, families, hosts };
+  return { reporters, removals, families, hosts, domains };
 }
 
 /** A URL of a batch with its stored columns; its row is locked until the end of the transaction. */

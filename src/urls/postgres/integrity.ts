@@ -9,6 +9,7 @@ import {
   PAGES,
   type PayloadOfTime,
   type TableRows,
+  URL_COLUMN_COUNT,
   URL_COLUMNS,
   URL_JOINS,
   type UrlRow,
@@ -24,7 +25,7 @@ import {
   urlFaults,
 } from '../integrity-rules.ts';
 import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
 
 /** Rows of a page: about 5 ms, of which the rules take one or two on the node. Smaller pages cost more round trips. */
 const PAGE_ROWS = 100;
@@ -33,7 +34,7 @@ const PAGE_ROWS = 100;
 
 // The payload is the newest by the key of its file, as `comparePayloads` orders payloads of one second.
 export const URLS = `
-  select ${URL_COLUMNS}, e.ts, e.kind, e.removal_id, e.reporter_id, n.ts, n.file_id, n.file_key
+  select ${URL_COLUMNS}, e.ts, e.kind, e.removal_id, e.reporter_id, n.ts, n.file_id, n.file_key, o.confirmed_ts
   from (select * from urls where id > $1 order by id limit ${PAGE_ROWS}) u ${URL_JOINS}
   left join lateral (
     select ts, kind, removal_id, reporter_id from events
@@ -44,6 +45,9 @@ export const URLS = `
       where url_id = u.id and ts = (select max(ts) from payloads where url_id = u.id) limit ${MAX_TIES}) same
     left join files f on f.id = same.file_id
     order by f.file_key desc nulls last limit 1) n on true
+  left join lateral (
+    select confirmed_ts from events
+    where url_id = u.id and kind < ${FIRST_OFFLINE_KIND} and confirmed_ts is not null order by ts desc limit 1) o on true
   order by u.id`;
 
 export const EVENTS = PAGES.events('$1, $2, $3', PAGE_ROWS);
@@ -62,8 +66,7 @@ const STATEMENTS = {
   families: FAMILIES,
 };
 
-type NewestColumns = [...EventColumns, ...PayloadOfTime] | null[];
-const URL_ROW_LENGTH = 12;
+type NewestColumns = [...EventColumns, ...PayloadOfTime, onlineTs: number | null] | null[];
 
 async function findFaults(query: Query, table: CheckedTable, after: RowKey): Promise<FoundPage> {
   if (table === 'urls') return findUrlFaults(query, after);
@@ -74,10 +77,11 @@ async function findFaults(query: Query, table: CheckedTable, after: RowKey): Pro
 async function findUrlFaults(query: Query, after: RowKey): Promise<FoundPage> {
   const rows = await query<[...UrlRow, ...NewestColumns]>(URLS, after);
   const faults = rows.flatMap((row) => {
-    const newest = row.slice(URL_ROW_LENGTH) as NewestColumns;
+    const newest = row.slice(URL_COLUMN_COUNT) as NewestColumns;
     const event = newest[0] === null ? null : (newest.slice(0, 4) as EventColumns);
-    const payload = newest[4] === null ? [] : [newest.slice(4) as PayloadOfTime];
-    return urlFaults(row.slice(0, URL_ROW_LENGTH) as UrlRow, { event, payload: newestPayload(payload) });
+    const payload = newest[4] === null ? [] : [newest.slice(4, 7) as PayloadOfTime];
+    const onlineTs = newest[7] ?? null;
+    return urlFaults(row.slice(0, URL_COLUMN_COUNT) as UrlRow, { event, payload: newestPayload(payload), onlineTs });
   });
   return { rows: rows.length, faults, next: nextKey('urls', rows, PAGE_ROWS) };
 }
@@ -160,6 +164,16 @@ const SET_HOST_OF_EVENT = `
 const NOTE_BACKFILLS = `
   insert into family_spreads (file_id)
   select distinct id from unnest($1::bigint[]) as r (id) order by id on conflict do nothing`;
+const SET_HOST_OF_SIGHTING = `
+  update url_sightings s set host_id = hosts.id, domain_id = hosts.domain_id
+  from unnest($1::bigint[], $2::text[]) as r (id, host) join hosts on hosts.host = r.host
+  where s.url_id = r.id and hosts.domain_id is not null`;
+const PUT_SIGHTINGS = `
+  insert into url_sightings (url_id, domain_id, host_id, online_ts)
+  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+  on conflict (url_id) do update set
+    domain_id = excluded.domain_id, host_id = excluded.host_id, online_ts = excluded.online_ts`;
+const DELETE_SIGHTINGS = 'delete from url_sightings where url_id = any($1::bigint[])';
 const SET_BUCKET = `
   update resolutions t set bucket = r.bucket
   from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::integer[]) as r (url_id, ip, day, bucket)
@@ -172,8 +186,16 @@ type RepairOf<Set extends Repair['set']> = Extract<Repair, { set: Set }>;
 async function applyRepairs(session: Session, repairs: readonly Repair[]): Promise<void> {
   const of = <Set extends Repair['set']>(set: Set) =>
     repairs.filter((repair): repair is RepairOf<Set> => repair.set === set);
+  const sightings = of('sighting').flatMap(({ urlId, sighting }) => (sighting === null ? [] : { urlId, ...sighting }));
+  const noSightings = of('sighting').filter(({ sighting }) => sighting === null);
   const batches: [sql: string, params: ReturnType<typeof columns>][] = [
     [SET_HOST, columns(2, of('host'), ({ urlId, host }) => [urlId, host])],
+    [SET_HOST_OF_SIGHTING, columns(2, of('host'), ({ urlId, host }) => [urlId, host])],
+    [
+      PUT_SIGHTINGS,
+      columns(4, sightings, ({ urlId, domainId, hostId, onlineTs }) => [urlId, domainId, hostId, onlineTs]),
+    ],
+    [DELETE_SIGHTINGS, columns(1, noSightings, ({ urlId }) => [urlId])],
     [
       SET_LAST_STATUS,
       columns(5, of('last status'), ({ urlId, event }) => [urlId, ...(event ?? [null, null, null, null])]),

@@ -1,12 +1,14 @@
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
+import { type PackedGroups, type UnpackedGroup, unpackGroups } from '../packed-groups.ts';
+import { onlineSpan } from '../sighting-rules.ts';
 import type { ApplyReport, Listing } from '../store.ts';
-import { advance, isEvent } from '../timeline.ts';
-import { toBytes, type UrlGroup } from '../url-group.ts';
+import { advance, type Entry, isEvent } from '../timeline.ts';
 import { createApplyStatus, createPutEntry, lastColumns } from './events.ts';
 import { createListed } from './listings.ts';
 import { createApplyPayloads } from './payloads.ts';
 import { createApplyAddress } from './resolutions.ts';
+import { createSightings } from './sightings.ts';
 
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
 
@@ -18,59 +20,76 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   const applyPayloads = createApplyPayloads(db, families);
   const { applyAddress, applyHostAddress } = createApplyAddress(db);
   const listed = createListed(db);
+  const sightings = createSightings(db, dictionaries);
   const findUrl = db.prepare<[id: number, hostId: number]>(FIND_URL);
+  // Most batches have almost only new or almost only known URLs, so the last URL decides what is tried first.
+  let isLikelyNew = false;
 
-  function applyUrl(group: UrlGroup, listing: Listing | undefined, report: ApplyReport): void {
-    const { url, payloads, addresses } = group;
-    const key = toBytes(group.key);
-    let { statuses } = group;
-    let row = findUrl.get(key);
-    const isNewUrl = row === undefined;
-    if (row === undefined) {
-      const added = addUrl(key, group);
-      report.urlsAdded++;
-      report.eventsChanged += added.events;
-      row = [added.id, added.hostId];
-      statuses = [];
+  /** The row of the URL of a group; a new URL is added with its timeline. */
+  function findOrAdd(group: UnpackedGroup): UrlRow {
+    let row = isLikelyNew ? addUrl(group) : null;
+    if (row === null) {
+      const known = findUrl.get(group.key);
+      row = known === undefined ? addUrl(group) : { id: known[0], hostId: known[1], added: null };
     }
-    const [urlId, hostId] = row;
+    if (row === null) throw new Error('a URL was neither found nor added');
+    isLikelyNew = row.added !== null;
+    return row;
+  }
+
+  function applyUrl(group: UnpackedGroup, listing: Listing | undefined, report: ApplyReport): void {
+    const { url, payloads, addresses } = group;
+    const { id: urlId, hostId, added } = findOrAdd(group);
+    const isNewUrl = added !== null;
+    if (isNewUrl) {
+      report.urlsAdded++;
+      report.eventsChanged += added.filter(isEvent).length;
+    }
     const change = listing === undefined ? null : listed.markListed(urlId, reporters.idOf(listing.feed), listing);
-    report.eventsChanged += applyStatus(urlId, hostId, statuses, change);
+    const { upserts, eventsChanged } = applyStatus(urlId, hostId, isNewUrl ? [] : group.statuses, change);
+    report.eventsChanged += eventsChanged;
+    sightings.addOnline(urlId, hostId, onlineSpan(added ?? upserts));
     report.payloadsAdded += applyPayloads(urlId, payloads, isNewUrl);
     for (const [ts, ip, asn] of addresses) {
-      report.resolutionsChanged += applyAddress(urlId, ts, toBytes(ip), asn, isNewUrl);
+      report.resolutionsChanged += applyAddress(urlId, ts, ip, asn, isNewUrl);
+      sightings.addAddress(hostId, ts, ip);
     }
     if (change?.after) report.resolutionsChanged += applyHostAddress(urlId, change.after.ts, url);
   }
 
-  return (groups: readonly UrlGroup[], listing?: Listing): ApplyReport => {
+  return (packed: PackedGroups, listing?: Listing): ApplyReport => {
     const report: ApplyReport = { urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 };
     transaction(() => {
-      for (const group of groups) applyUrl(group, listing, report);
+      sightings.begin();
+      for (const group of unpackGroups(packed)) applyUrl(group, listing, report);
+      sightings.end();
     });
     backfillFamilies();
     return report;
   };
 }
 
+/** `added`: the timeline of a URL that was not stored before. */
+type UrlRow = { id: number; hostId: number; added: readonly Entry[] | null };
+
 const ADD_URL = `
   insert into urls (url_key, url, host_id, event_ts, event_kind, event_removal_id, event_reporter_id)
-  values (?, ?, ?, ?, ?, ?, ?)`;
+  values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 
 /**
- * Adds a URL with its timeline. No stored timeline is read, and the row is inserted with the last status: two statements
- * fewer than for a known URL.
+ * Adds a URL with its timeline; null if it is stored already. No stored timeline is read, and the row is inserted with the
+ * last status: two statements fewer than for a known URL.
  */
 function createAddUrl(db: Database, dictionaries: Dictionaries) {
   const add = db.prepare(ADD_URL);
   const putEntry = createPutEntry(db, dictionaries);
 
-  return (key: Uint8Array, { url, host, statuses }: UrlGroup) => {
+  return ({ key, url, host, statuses }: UnpackedGroup): UrlRow | null => {
     const timeline = advance([], statuses);
-    const events = timeline.filter(isEvent);
     const hostId = dictionaries.hosts.idOf(host);
-    const id = add.insert(key, url, hostId, ...lastColumns(events.at(-1), dictionaries));
+    const id = add.insertNew(key, url, hostId, ...lastColumns(timeline.findLast(isEvent), dictionaries));
+    if (id === null) return null;
     for (const entry of timeline) putEntry(id, hostId, entry);
-    return { id, hostId, events: events.length };
+    return { id, hostId, added: timeline };
   };
 }

@@ -8,6 +8,7 @@ import {
   firstChangeTs,
   kindCode,
   OFFLINE_AGAIN_KIND,
+  type TimelineChange,
   timelineChange,
   toEntry,
 } from '../stored-timeline.ts';
@@ -29,7 +30,12 @@ const DELETE = 'delete from events where url_id = ? and ts = ? and kind = ?';
 const SET_LAST = `
   update urls set event_ts = ?, event_kind = ?, event_removal_id = ?, event_reporter_id = ? where id = ?`;
 
-/** Applies observations and an implied offline to the timeline of a known URL; returns how many events changed. */
+/** The entries that were written, and how many events changed. */
+type StatusChange = Pick<TimelineChange, 'upserts' | 'eventsChanged'>;
+
+const NO_CHANGE: StatusChange = { upserts: [], eventsChanged: 0 };
+
+/** Applies observations and an implied offline to the timeline of a known URL. */
 export function createApplyStatus(db: Database, dictionaries: EntryDictionaries) {
   const readTail = db.prepare<EntryRow>(TAIL);
   const remove = db.prepare(DELETE);
@@ -41,14 +47,14 @@ export function createApplyStatus(db: Database, dictionaries: EntryDictionaries)
     hostId: number,
     observations: readonly StatusObservation[],
     implied: ImpliedChange | null = null,
-  ): number => {
-    if (observations.length === 0 && implied === null) return 0;
+  ): StatusChange => {
+    if (observations.length === 0 && implied === null) return NO_CHANGE;
     const before = readTail.all(urlId, firstChangeTs(observations, implied)).map(toEntry);
     const { upserts, deletes, eventsChanged, last } = timelineChange(before, observations, implied);
     for (const entry of upserts) putEntry(urlId, hostId, entry);
     for (const entry of deletes) remove.run(urlId, entry.ts, kindCode(entry));
     if (last !== undefined) setLast.run(...lastColumns(last, dictionaries), urlId);
-    return eventsChanged;
+    return { upserts, eventsChanged };
   };
 }
 

@@ -22,7 +22,7 @@ import {
   urlFaults,
 } from '../integrity-rules.ts';
 import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
 import { NOTE_BACKFILL } from './files.ts';
 
 /** Rows of a page: 0.3 to 0.7 ms (the longer time in an idle process), because requests wait meanwhile. */
@@ -48,11 +48,16 @@ const NEWEST_PAYLOADS = `
   select p.ts, p.file_id, files.file_key from payloads p left join files on files.id = p.file_id
   where p.url_id = ?1 and p.ts = (select max(ts) from payloads where url_id = ?1) limit ${MAX_TIES}`;
 
+const NEWEST_ONLINE = `
+  select confirmed_ts from events
+  where url_id = ? and kind < ${FIRST_OFFLINE_KIND} and confirmed_ts is not null order by ts desc limit 1`;
+
 /** All reads of a page are in one read transaction: they run in one callback of the event loop. */
 function createFindFaults(db: Database): (table: CheckedTable, after: RowKey) => FoundPage {
   const urls = db.prepare<UrlRow>(URLS);
   const newestEvent = db.prepare<EventColumns>(NEWEST_EVENT);
   const newestPayloads = db.prepare<PayloadOfTime>(NEWEST_PAYLOADS);
+  const newestOnline = db.prepare<[number]>(NEWEST_ONLINE);
   const pages = Object.fromEntries(
     Object.entries(PAGES).map(([name, sqlOf]) => {
       const table = name as keyof TableRows;
@@ -64,7 +69,8 @@ function createFindFaults(db: Database): (table: CheckedTable, after: RowKey) =>
     const rows = urls.all(...after);
     const faults = rows.flatMap((row) => {
       const event = newestEvent.get(row[0]) ?? null;
-      return urlFaults(row, { event, payload: newestPayload(newestPayloads.all(row[0])) });
+      const payload = newestPayload(newestPayloads.all(row[0]));
+      return urlFaults(row, { event, payload, onlineTs: newestOnline.get(row[0])?.[0] ?? null });
     });
     return { rows: rows.length, faults, next: nextKey('urls', rows, PAGE_ROWS.urls) };
   }
@@ -95,6 +101,12 @@ const SET_LAST_STATUS = `
   update urls set event_ts = ?, event_kind = ?, event_removal_id = ?, event_reporter_id = ? where id = ?`;
 const SET_LAST_PAYLOAD = 'update urls set payload_ts = ?, payload_file_id = ? where id = ?';
 const SET_HOST_OF_EVENT = 'update events set host_id = ? where url_id = ? and ts = ? and kind = ?';
+const SET_HOST_OF_SIGHTING = `
+  update url_sightings set host_id = ?1, domain_id = (select domain_id from hosts where id = ?1)
+  where url_id = ?2 and (select domain_id from hosts where id = ?1) is not null`;
+const PUT_SIGHTING = `
+  insert or replace into url_sightings (url_id, domain_id, host_id, online_ts) values (?, ?, ?, ?)`;
+const DELETE_SIGHTING = 'delete from url_sightings where url_id = ?';
 const SET_BUCKET = 'update resolutions set bucket = ? where url_id = ? and ip = ? and day = ?';
 const SET_FOLDED = 'update families set folded = ? where id = ?';
 
@@ -105,18 +117,33 @@ export function createRepairRows(db: Database, dictionaries: Dictionaries, backf
   const setLastStatus = db.prepare(SET_LAST_STATUS);
   const setLastPayload = db.prepare(SET_LAST_PAYLOAD);
   const setHostOfEvent = db.prepare(SET_HOST_OF_EVENT);
+  const setHostOfSighting = db.prepare(SET_HOST_OF_SIGHTING);
+  const putSighting = db.prepare(PUT_SIGHTING);
+  const deleteSighting = db.prepare(DELETE_SIGHTING);
   const noteBackfill = db.prepare(NOTE_BACKFILL);
   const setBucket = db.prepare(SET_BUCKET);
   const setFolded = db.prepare(SET_FOLDED);
 
+  function repairHost(urlId: number, hostId: number): number {
+    setHostOfSighting.run(hostId, urlId);
+    return setHost.run(hostId, urlId);
+  }
+
+  function repairSighting({ urlId, sighting }: Extract<Repair, { set: 'sighting' }>): number {
+    if (sighting === null) return deleteSighting.run(urlId);
+    return putSighting.run(urlId, sighting.domainId, sighting.hostId, sighting.onlineTs);
+  }
+
   function apply(repair: Repair): number {
     switch (repair.set) {
       case 'host':
-        return setHost.run(dictionaries.hosts.idOf(repair.host), repair.urlId);
+        return repairHost(repair.urlId, dictionaries.hosts.idOf(repair.host));
       case 'last status':
         return setLastStatus.run(...(repair.event ?? [null, null, null, null]), repair.urlId);
       case 'last payload':
         return setLastPayload.run(repair.payload?.ts ?? null, repair.payload?.fileId ?? null, repair.urlId);
+      case 'sighting':
+        return repairSighting(repair);
       case 'host of event':
         return setHostOfEvent.run(repair.hostId, repair.urlId, repair.ts, repair.kind);
       case 'family of payloads':

@@ -1,4 +1,5 @@
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import { packGroups } from '../packed-groups.ts';
 import type { UrlStore } from '../store.ts';
 import { groupByUrl } from '../url-group.ts';
 import { createExportObservations, createExportUrls } from './export.ts';
@@ -14,7 +15,7 @@ import type { UrlWrites } from './writes.ts';
 export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore {
   const exportUrls = createExportUrls(db);
   return {
-    apply: (observations, listing) => write('apply', groupByUrl(observations), listing),
+    apply: (observations, listing) => write('apply', packGroups(groupByUrl(observations)), listing),
     applyFiles: (files) => write('applyFiles', files),
     listingEffect: createListingEffect(db),
     finishListing: (listing) => write('finishListing', listing),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
-import { describe, type TestContext, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { Intelligence } from '../../../src/app/stores.ts';
@@ -9,11 +9,9 @@ import { afterId } from '../../../src/urls/integrity-rows.ts';
 import { CHECKED_TABLES } from '../../../src/urls/integrity-rules.ts';
 import type { Fault, RowKey } from '../../../src/urls/store.ts';
 import { lastOf } from '../answers.ts';
+import type { OpenTables } from '../tables.ts';
 import { dump } from './dump.ts';
 import { DAY, hashOf, NEW_YEAR, seen } from './observations.ts';
-
-/** An empty store, and a way to change its rows behind its back. */
-export type OpenTables = (t: TestContext) => Promise<{ store: Intelligence; run(sql: string): Promise<void> }>;
 
 const T = NEW_YEAR;
 
@@ -109,6 +107,19 @@ const REPAIRABLE: Broken[] = [
   ],
   [`delete from hosts where host = 'a.${CASE}.example'`, [/^urls: host_id is not the id of the host of the URL$/]],
   [
+    `delete from url_sightings where url_id = ${ofUrl(A)}`,
+    [/^urls: the time last seen online is none, by the events it is \d+ \(domain \d+, host \d+\)$/],
+  ],
+  [`update url_sightings set online_ts = 7 where url_id = ${ofUrl(A)}`, [/^urls: the time last seen online is 7 \(/]],
+  [
+    `update url_sightings set domain_id = 0 where url_id = ${ofUrl(A)}`,
+    [/^urls: the time last seen online is \d+ \(domain 0, host \d+\), by the events it is \d+ \(domain [1-9]/],
+  ],
+  [
+    `insert into url_sightings select id, 1, host_id, 7 from urls where url = '${B}'`,
+    [/^urls: the time last seen online is 7 \(.*\), by the events it is none$/],
+  ],
+  [
     `update events set host_id = 0 where url_id = ${ofUrl(A)} and kind = 0`,
     [/^events: the host is 0, that of the URL/],
   ],
@@ -147,7 +158,8 @@ const LOST: Broken[] = [
     [/^events: the newest sighting is older than the event/],
   ],
   [
-    `delete from events where url_id = ${ofUrl(A)} and kind = 0`,
+    `delete from events where url_id = ${ofUrl(A)} and kind = 0;
+     delete from url_sightings where url_id = ${ofUrl(A)}`,
     [/^events: offline@\d+, entry 1 of the timeline, cannot follow: the URL was unknown/],
   ],
   [
@@ -268,6 +280,18 @@ export function integrityContract(open: OpenTables): void {
       assert.equal((await lastOf(store, A))?.status?.status, 'offline');
       assert.equal((await repairAll(store)).repaired.length, 1);
       assert.equal((await lastOf(store, A))?.status?.status, 'online');
+    });
+
+    test('a host without a domain, from an older program, has no sighting, also while a rebuild is unfinished', async (t) => {
+      const { store, run } = await open(t);
+      await fill(store, CASE);
+      const noSighting = `delete from url_sightings where url_id = ${ofUrl(A)}`;
+      await run(`update hosts set domain_id = null where host = 'a.${CASE}.example'; ${noSighting}`);
+      assert.deepEqual((await checkAll(store)).faults, []);
+      await run(`update hosts set domain_id = 1 where host = 'a.${CASE}.example'`);
+      assert.equal((await checkAll(store)).faults.length, 1);
+      await run('insert into domain_rebuild values (1, 1, 0, 1)');
+      assert.deepEqual((await checkAll(store)).faults, []);
     });
 
     test('a URL with more entries than a page is read over several pages', async (t) => {

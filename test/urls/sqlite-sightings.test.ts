@@ -1,0 +1,4 @@
+import { sightingsSuite } from './contract/sightings.ts';
+import { openSqliteTables } from './tables.ts';
+
+sightingsSuite(openSqliteTables);
