@@ -1,3 +1,4 @@
+import type { DomainEvidence, DomainFact, ListEntry, ListingEvidence } from '../core/evidence.ts';
 import {
   byTime,
   type FileReport,
@@ -7,7 +8,15 @@ import {
   toObservation,
 } from '../core/observation.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
-import { FUTURE_MAX_SECONDS } from './observation-json.ts';
+import {
+  type EvidenceInput,
+  type EvidenceRules,
+  toDomainEvidence,
+  toFact,
+  toListEntry,
+  toListing,
+} from './evidence.ts';
+import { timeFault } from './json-checks.ts';
 import type { Item } from './sources/format.ts';
 import type { Reject } from './store.ts';
 
@@ -17,6 +26,10 @@ export type Batch = {
   rows: number;
   observations: Observation[];
   files: FileReport[];
+  listings: ListingEvidence[];
+  domains: DomainEvidence[];
+  facts: DomainFact[];
+  entries: ListEntry[];
   rejects: Reject[];
   /** URLs that the rows report as online. Filled for a complete listing only. */
   listed: ListedUrl[];
@@ -24,6 +37,8 @@ export type Batch = {
   newestTs: number | null;
   /** The last row was rejected. This is typical of a truncated file. */
   endsInReject: boolean;
+  /** The end of a list was read. */
+  listEnd: Extract<Item, { kind: 'list_end' }> | null;
 };
 
 export type ListedUrl = Pick<Observation, 'url' | 'host'>;
@@ -32,14 +47,16 @@ export type ListedUrl = Pick<Observation, 'url' | 'host'>;
 export type LookupAsn = (ip: Uint8Array) => number | null;
 
 type BatcherOptions = {
-  nowTs: number;
+  /** `nowTs` is also the clock of observations. */
+  rules: EvidenceRules;
   lookupAsn: LookupAsn | undefined;
   /** The source is a complete listing. */
   isListing: boolean;
 };
 
 /** Collects the rows of a source; `take` returns the collected batch and starts the next one. */
-export function createBatcher({ nowTs, lookupAsn, isListing }: BatcherOptions) {
+export function createBatcher({ rules, lookupAsn, isListing }: BatcherOptions) {
+  const { nowTs } = rules;
   const normalize = createNormalizer();
   let batch = emptyBatch();
   const returned = { rows: 0, rejected: 0 };
@@ -49,6 +66,10 @@ export function createBatcher({ nowTs, lookupAsn, isListing }: BatcherOptions) {
       recordTime(item.ts);
       return;
     }
+    if (item.kind === 'list_end') {
+      batch.listEnd = item;
+      return;
+    }
     batch.rows++;
     const reason = addRow(item);
     batch.endsInReject = reason !== null;
@@ -56,9 +77,10 @@ export function createBatcher({ nowTs, lookupAsn, isListing }: BatcherOptions) {
   }
 
   /** Returns the reason if the row is rejected. A row is rejected as a whole. */
-  function addRow(item: Exclude<Item, { kind: 'time' }>): string | null {
+  function addRow(item: Exclude<Item, { kind: 'time' | 'list_end' }>): string | null {
     if (item.kind === 'reject') return item.reason;
     if (item.kind === 'observations') return addInputs(item.inputs);
+    if (item.kind === 'evidence') return addEvidence(item.inputs);
     batch.files.push(item.file);
     return null;
   }
@@ -82,6 +104,17 @@ export function createBatcher({ nowTs, lookupAsn, isListing }: BatcherOptions) {
     return null;
   }
 
+  function addEvidence(inputs: readonly EvidenceInput[]): string | null {
+    const lengths = EVIDENCE.map((name) => batch[name].length);
+    for (const input of inputs) {
+      const reason = addPiece(batch, input, rules);
+      if (reason === null) continue;
+      for (const [i, name] of EVIDENCE.entries()) batch[name].length = lengths[i] ?? 0;
+      return reason;
+    }
+    return null;
+  }
+
   function recordTime(ts: number): void {
     if (batch.newestTs === null || ts > batch.newestTs) batch.newestTs = ts;
   }
@@ -89,21 +122,70 @@ export function createBatcher({ nowTs, lookupAsn, isListing }: BatcherOptions) {
   return {
     add,
     /** Number of records to write. */
-    size: () => batch.observations.length + batch.files.length + batch.rejects.length,
+    size: () => batch.observations.length + batch.files.length + batch.rejects.length + evidenceOf(batch),
     /** Counts since the start of the import. */
     totals: () => ({ rows: returned.rows + batch.rows, rejected: returned.rejected + batch.rejects.length }),
     take(): Batch {
       const full = batch;
       returned.rows += full.rows;
       returned.rejected += full.rejects.length;
-      batch = { ...emptyBatch(), newestTs: full.newestTs, endsInReject: full.endsInReject };
+      const { newestTs, endsInReject, listEnd } = full;
+      batch = { ...emptyBatch(), newestTs, endsInReject, listEnd };
       return full;
     },
   };
 }
 
 function emptyBatch(): Batch {
-  return { rows: 0, observations: [], files: [], rejects: [], listed: [], newestTs: null, endsInReject: false };
+  return {
+    rows: 0,
+    observations: [],
+    files: [],
+    listings: [],
+    domains: [],
+    facts: [],
+    entries: [],
+    rejects: [],
+    listed: [],
+    newestTs: null,
+    endsInReject: false,
+    listEnd: null,
+  };
+}
+
+const EVIDENCE = ['listings', 'domains', 'facts', 'entries'] as const;
+
+/** The number of pieces of evidence, facts and entries. */
+export function evidenceOf({ listings, domains, facts, entries }: Batch): number {
+  return listings.length + domains.length + facts.length + entries.length;
+}
+
+/** The sources of the evidence; most facts have none. */
+export function sourcesOf({ listings, domains, facts, entries }: Batch): Set<string> {
+  const names = new Set<string>();
+  for (const list of [listings, domains, entries]) for (const { source } of list) names.add(source);
+  for (const fact of facts) if (fact.kind === 'rank') names.add(fact.source);
+  return names;
+}
+
+/** Returns why it is refused, or null. */
+function addPiece(batch: Batch, input: EvidenceInput, rules: EvidenceRules): string | null {
+  switch (input.type) {
+    case 'listing':
+      return addOr(batch.listings, toListing(input, rules));
+    case 'domain':
+      return addOr(batch.domains, toDomainEvidence(input, rules));
+    case 'fact':
+      return addOr(batch.facts, toFact(input, rules));
+    case 'list':
+      return addOr(batch.entries, toListEntry(input, rules));
+  }
+}
+
+function addOr<T>(list: T[], value: T | string): string | null {
+  if (typeof value === 'string') return value;
+  list.push(value);
+  return null;
 }
 
 /** Caches the last result: a row often has two or three observations of one URL. This doubles the read rate. */
@@ -113,12 +195,6 @@ function createNormalizer() {
     if (text !== last.text) last = { text, normalized: normalizeUrl(text) };
     return last.normalized;
   };
-}
-
-/** Returns why a time is invalid, or null. */
-export function timeFault(ts: number, nowTs: number): string | null {
-  if (!Number.isSafeInteger(ts) || ts < 0) return 'ts: must be Unix seconds, a whole number from 0';
-  return ts > nowTs + FUTURE_MAX_SECONDS ? 'ts: more than a day in the future' : null;
 }
 
 /** The URLs of a row whose newest status in that row is online. */

@@ -1,6 +1,7 @@
 import type { Observation } from '../core/observation.ts';
 import type { Listing } from '../urls/store.ts';
-import { type Batch, type ListedUrl, timeFault } from './batch.ts';
+import type { Batch, ListedUrl } from './batch.ts';
+import { timeFault } from './json-checks.ts';
 import type { ImportStores } from './retry.ts';
 import { openUnnamedFile } from './sources/temporary-file.ts';
 import { addCounts, type ImportCounts, type ImportOutcome } from './store.ts';

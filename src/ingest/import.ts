@@ -1,9 +1,12 @@
 import { AppError } from '../core/errors.ts';
-import { type Batch, createBatcher, type LookupAsn } from './batch.ts';
+import { createNetworkSet } from '../core/ip/network-set.ts';
+import { type Batch, createBatcher, evidenceOf, type LookupAsn, sourcesOf } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
+import type { EvidenceRules } from './evidence.ts';
 import { startRecorder } from './import-record.ts';
+import { createImportSources, type SourceChoices } from './import-sources.ts';
 import { createRetry, type ImportStores, type RetryOptions, withRetries } from './retry.ts';
-import type { Format, InputLimits, Source } from './sources/format.ts';
+import type { EvidenceChoices, Format, InputLimits, Source } from './sources/format.ts';
 import { addCounts, type ImportCounts, type ImportOutcome, NO_COUNTS, type Reject } from './store.ts';
 import { untilAborted } from './until-aborted.ts';
 
@@ -30,30 +33,39 @@ export type ImportProgress = {
   seconds: number;
 };
 
-export type ImportOptions = Pick<RetryOptions, 'onWaiting' | 'retryForMs' | 'pauseMs'> & {
-  format: Format;
-  source: Source;
-  /** null for a dry run, which reads and checks everything and writes nothing. */
-  into: ImportStores | null;
-  /** The feed that the data belongs to. A complete listing is compared with earlier listings of the same feed. */
-  feed: string;
-  limits: InputLimits;
-  nowTs: () => number;
-  /** The source lists every URL that is online; URLs that it does not list are offline. */
-  isComplete?: boolean;
-  /** The time of rows that have none (default: now), and of a complete listing (default: the newest time in it). */
-  asOfTs?: number | null;
-  /** Apply a complete listing even if it looks truncated. */
-  isForced?: boolean;
-  /** Stop at the first rejected row. */
-  isStrict?: boolean;
-  /** Looks up the AS number of an address that has none in the source. */
-  lookupAsn?: LookupAsn;
-  onProgress?: (progress: ImportProgress) => void;
-  /** Stops the import after the current batch, and ends a wait for the database at once. */
-  signal?: AbortSignal;
-  heartbeatMs?: number;
-};
+export type ImportOptions = Pick<RetryOptions, 'onWaiting' | 'retryForMs' | 'pauseMs'> &
+  EvidenceChoices &
+  SourceChoices & {
+    format: Format;
+    source: Source;
+    /** null for a dry run, which reads and checks everything except allow lists, and writes nothing. */
+    into: ImportStores | null;
+    /**
+     * The feed that the data belongs to, and the source of its evidence. A complete listing is compared with earlier
+     * listings of the same feed.
+     */
+    feed: string;
+    /** `feed` is a default: a list that has a name is stored under its own name. */
+    isUnnamed?: boolean;
+    /** Accept evidence on private, documentation and other reserved networks. */
+    allowReserved?: boolean;
+    limits: InputLimits;
+    nowTs: () => number;
+    /** The source lists every URL that is online; URLs that it does not list are offline. */
+    isComplete?: boolean;
+    /** The time of rows that have none (default: now), and of a complete listing (default: the newest time in it). */
+    asOfTs?: number | null;
+    /** Apply a complete listing even if it looks truncated. */
+    isForced?: boolean;
+    /** Stop at the first rejected row. */
+    isStrict?: boolean;
+    /** Looks up the AS number of an address that has none in the source. */
+    lookupAsn?: LookupAsn;
+    onProgress?: (progress: ImportProgress) => void;
+    /** Stops the import after the current batch, and ends a wait for the database at once. */
+    signal?: AbortSignal;
+    heartbeatMs?: number;
+  };
 
 /** Measured with URLhaus rows: docs/ARCHITECTURE.md, "An import". */
 export const BATCH_SIZE = 2_000;
@@ -66,7 +78,13 @@ const REJECTS_KEPT = 10_000;
 const FIRST_REJECTS = 5;
 
 /** An import in progress. */
-type ImportRun = { id: number | null; startedMs: number; counts: ImportCounts; firstRejects: Reject[] };
+type ImportRun = {
+  id: number | null;
+  startedMs: number;
+  counts: ImportCounts;
+  firstRejects: Reject[];
+  lastBatch: Pick<Batch, 'listEnd' | 'endsInReject'>;
+};
 
 /**
  * Reads a source to its end and applies it batch by batch, so that memory does not grow with its size. An interrupted
@@ -97,7 +115,8 @@ export async function runImport(given: ImportOptions): Promise<ImportReport> {
 async function startRun({ into, format, feed, source, nowTs }: ImportOptions): Promise<ImportRun> {
   const start = { format: format.name, feed, source: source.name, startedTs: nowTs() };
   const id = into === null ? null : await into.control.importStarted(start);
-  return { id, startedMs: performance.now(), counts: { ...NO_COUNTS }, firstRejects: [] };
+  const lastBatch = { listEnd: null, endsInReject: false };
+  return { id, startedMs: performance.now(), counts: { ...NO_COUNTS }, firstRejects: [], lastBatch };
 }
 
 function startRunRecorder({ into, nowTs, heartbeatMs }: ImportOptions, { id, counts }: ImportRun) {
@@ -114,21 +133,41 @@ async function importAll(options: ImportOptions, run: ImportRun): Promise<Import
   try {
     await importRows(options, run, listing);
     if (options.signal?.aborted) return { outcome: 'stopped', error: null, listingTs: null };
-    if (listing === null) return { outcome: 'done', error: null, listingTs: null };
-    return await listing.finish(run.counts);
+    return (await finishList(options, run)) ?? (await listing?.finish(run.counts)) ?? DONE;
   } finally {
     await listing?.close();
   }
 }
 
+const DONE: ImportEndState = { outcome: 'done', error: null, listingTs: null };
+
+const LIST_CUT_OFF =
+  'The last row of the list was rejected, so the list may be cut off. Its entries were applied, but none was deleted. ' +
+  'If the source is complete, run it again with --force.';
+
+/** Deletes the entries that the new version of a list lacks; not if the list looks cut off, or nothing in it was usable. */
+async function finishList({ into, feed, isForced }: ImportOptions, run: ImportRun): Promise<ImportEndState | null> {
+  const { counts, lastBatch } = run;
+  const { listEnd, endsInReject } = lastBatch;
+  if (listEnd === null || counts.evidence === 0) return null;
+  if (endsInReject && !listEnd.isWhole && !isForced)
+    return { outcome: 'refused', error: LIST_CUT_OFF, listingTs: null };
+  const deleted = await into?.store.finishList(listEnd.source ?? feed, listEnd.ts);
+  addCounts(counts, { listsChanged: deleted ?? 0 });
+  return null;
+}
+
 async function importRows(options: ImportOptions, run: ImportRun, listing: CompleteListing | null): Promise<void> {
   const writes = createConcurrencyLimit(BATCHES_IN_FLIGHT);
+  const sources = options.into && createImportSources(options.into, options.feed, options);
   try {
     for await (const batch of readBatches(options, run)) {
       count(run, batch);
       const [first] = batch.rejects;
       if (options.isStrict && first !== undefined) throw strictRefusal(first);
       await listing?.add(batch);
+      // Before the evidence: the life of a source decides which sightings make one episode.
+      await sources?.put(sourcesOf(batch));
       await writes.start(() => write(options, run, batch));
     }
   } finally {
@@ -139,12 +178,25 @@ async function importRows(options: ImportOptions, run: ImportRun, listing: Compl
 
 /** Batch boundaries depend on the order of the rows only, so a second import creates the same batches. */
 async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenerator<Batch> {
-  const { format, source, limits, lookupAsn, signal, onProgress } = options;
+  const { format, source, limits, lookupAsn, signal, onProgress, into, asOfTs = null } = options;
   const nowTs = options.nowTs();
-  const batcher = createBatcher({ nowTs, lookupAsn, isListing: options.isComplete === true });
-  const pages = format.read(source, limits, { nowTs, asOfTs: options.asOfTs ?? nowTs });
+  const rules: EvidenceRules = {
+    source: options.feed,
+    nowTs,
+    allowReserved: options.allowReserved === true,
+    isAllowed: () => false,
+  };
+  const batcher = createBatcher({ rules, lookupAsn, isListing: options.isComplete === true });
+  const { dataset, evidenceKind, listKind, isUnnamed = false } = options;
+  const choices = { dataset, evidenceKind, listKind, isUnnamed };
+  const pages = format.read(source, limits, { ...choices, nowTs, asOfTs: asOfTs ?? nowTs, hasAsOf: asOfTs !== null });
+  let hasAllowLists = into === null;
   for await (const items of untilAborted(pages, signal)) {
     for (const item of items) {
+      if (!hasAllowLists && into !== null && item.kind === 'evidence') {
+        rules.isAllowed = await readAllowLists(into.store);
+        hasAllowLists = true;
+      }
       batcher.add(item);
       if (batcher.size() < BATCH_SIZE) continue;
       yield batcher.take();
@@ -155,17 +207,30 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
   if (!signal?.aborted) yield batcher.take();
 }
 
-async function write({ into }: ImportOptions, run: ImportRun, { observations, files, rejects }: Batch): Promise<void> {
+async function readAllowLists(store: ImportStores['store']): Promise<EvidenceRules['isAllowed']> {
+  const { entries } = await store.addressLists();
+  return createNetworkSet(entries.filter(({ as }) => as === 'allow').map(({ network }) => network)).covers;
+}
+
+async function write({ into }: ImportOptions, run: ImportRun, batch: Batch): Promise<void> {
   if (into === null || run.id === null) return;
+  const { observations, files, listings, domains, facts, entries, rejects } = batch;
   const earlier = run.counts.rejected - rejects.length;
   const kept = rejects.slice(0, Math.max(0, REJECTS_KEPT - earlier));
   if (kept.length > 0) await into.control.addRejects(run.id, earlier, kept);
   if (observations.length > 0) addCounts(run.counts, await into.store.apply(observations));
   if (files.length > 0) addCounts(run.counts, { filesChanged: await into.store.applyFiles(files) });
+  if (listings.length > 0) addCounts(run.counts, { listingsChanged: await into.store.applyListings(listings) });
+  if (domains.length + facts.length > 0)
+    addCounts(run.counts, { domainsChanged: await into.store.applyDomains(domains, facts) });
+  if (entries.length > 0) addCounts(run.counts, { listsChanged: await into.store.applyLists(entries) });
 }
 
-function count(run: ImportRun, { rows, observations, rejects }: Batch): void {
-  addCounts(run.counts, { read: rows, observations: observations.length, rejected: rejects.length });
+function count(run: ImportRun, batch: Batch): void {
+  const { rows, observations, rejects, listEnd, endsInReject } = batch;
+  const evidence = evidenceOf(batch);
+  addCounts(run.counts, { read: rows, observations: observations.length, evidence, rejected: rejects.length });
+  run.lastBatch = { listEnd, endsInReject };
   run.firstRejects.push(...rejects.slice(0, FIRST_REJECTS - run.firstRejects.length));
 }
 

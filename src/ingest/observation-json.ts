@@ -1,42 +1,26 @@
 import { ASN_MAX } from '../core/ip/network.ts';
 import type { ObservationInput } from '../core/observation.ts';
-import { textFault } from '../core/text.ts';
 import { PAYLOAD } from '../urls/wire.ts';
+import {
+  type Check,
+  checkAddresses,
+  checkInteger,
+  checkOneOf,
+  checkText,
+  checkTime,
+  isObject,
+  keyFault,
+  missingKey,
+  orNull,
+  parseJson,
+} from './json-checks.ts';
 
 type ParsedObservationJson = { ok: true; input: ObservationInput } | { ok: false; reason: string };
 
-/** Clocks differ, and sources write local time by mistake: a time may be up to a day in the future. */
-export const FUTURE_MAX_SECONDS = 86_400;
 export const SHA256_PATTERN = '^[0-9A-Fa-f]{64}$';
 
 const SHA256 = new RegExp(SHA256_PATTERN);
 
-/** Returns why a value is refused, or null. */
-type Check = (value: unknown, nowTs: number) => string | null;
-
-const checkText = (value: unknown) => (typeof value === 'string' ? textFault(value) : 'must be a string');
-const orNull =
-  (check: Check): Check =>
-  (value, nowTs) =>
-    value === null ? null : check(value, nowTs);
-const checkInteger =
-  (max: number): Check =>
-  (value) =>
-    Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
-      ? null
-      : `must be an integer from 0 to ${max}`;
-const FUTURE_TIME = 'more than a day in the future; times are Unix seconds, not milliseconds';
-const checkTime: Check = (value, nowTs) =>
-  checkInteger(Number.MAX_SAFE_INTEGER)(value, nowTs) ??
-  (Number(value) > nowTs + FUTURE_MAX_SECONDS ? FUTURE_TIME : null);
-const checkOneOf =
-  (...values: unknown[]): Check =>
-  (value) =>
-    values.includes(value) ? null : `must be one of ${values.map((one) => JSON.stringify(one)).join(', ')}`;
-const checkAddresses: Check = (value) => {
-  if (!Array.isArray(value)) return checkText(value) && `${checkText(value)}, or a list of strings`;
-  return value.map(checkText).find((fault) => fault !== null) ?? null;
-};
 const checkSha256: Check = (value) =>
   typeof value === 'string' && SHA256.test(value) ? null : 'must be 64 hexadecimal digits';
 
@@ -70,7 +54,7 @@ const CHECKS: Record<string, Check> = {
   asn: checkInteger(ASN_MAX),
   payload: (value, nowTs) => {
     if (!isObject(value)) return 'must be an object';
-    return Object.keys(value).length === 0 ? 'must have at least one key' : faultOf(value, PAYLOAD_CHECKS, nowTs);
+    return Object.keys(value).length === 0 ? 'must have at least one key' : keyFault(value, PAYLOAD_CHECKS, nowTs);
   },
 };
 
@@ -84,7 +68,7 @@ const CHECKS: Record<string, Check> = {
 export function parseObservation(line: unknown, nowTs: number): ParsedObservationJson {
   const value = typeof line === 'string' ? parseJson(line) : line;
   if (!isObject(value)) return { ok: false, reason: 'must be a JSON object' };
-  const reason = faultOf(value, CHECKS, nowTs) ?? missingKey(value) ?? contradiction(value);
+  const reason = keyFault(value, CHECKS, nowTs) ?? missingKey(value, ['ts', 'url']) ?? contradiction(value);
   return reason === null ? { ok: true, input: toInput(value) } : { ok: false, reason };
 }
 
@@ -92,22 +76,6 @@ export function parseObservation(line: unknown, nowTs: number): ParsedObservatio
 export function printObservation({ ts, url, status, removal, reporter, ip, asn, payload }: ObservationInput): string {
   const printed = payload && Object.fromEntries(PAYLOAD_KEYS.map(([name, key]) => [key, payload[name]]));
   return JSON.stringify({ ts, url, status, removal, reporter, ip, asn, payload: printed });
-}
-
-function faultOf(value: Record<string, unknown>, checks: Record<string, Check>, nowTs: number): string | null {
-  for (const [key, one] of Object.entries(value)) {
-    const check = Object.hasOwn(checks, key) ? checks[key] : undefined;
-    if (check === undefined)
-      return `unknown key ${JSON.stringify(key)}; allowed keys: ${Object.keys(checks).join(', ')}`;
-    const fault = check(one, nowTs);
-    if (fault !== null) return `${key}: ${fault}`;
-  }
-  return null;
-}
-
-function missingKey(value: Record<string, unknown>): string | null {
-  const missing = ['ts', 'url'].find((key) => !Object.hasOwn(value, key));
-  return missing === undefined ? null : `${missing} is missing`;
 }
 
 /** Checks combinations of keys; the types of the values are already checked. */
@@ -121,16 +89,4 @@ function toInput({ payload, ...rest }: Record<string, unknown>): ObservationInpu
   if (!isObject(payload)) return rest as ObservationInput;
   const given = PAYLOAD_KEYS.filter(([, key]) => Object.hasOwn(payload, key));
   return { ...rest, payload: Object.fromEntries(given.map(([name, key]) => [name, payload[key]])) } as ObservationInput;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
+import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
 import type { ImportRecorder } from './import-record.ts';
-import type { ImportStore } from './store.ts';
+import type { FeedStore, ImportStore } from './store.ts';
 import { ABORTED, orAborted } from './until-aborted.ts';
 
 /** An import waits for its database. */
@@ -90,8 +91,13 @@ function unavailableFor(ms: number, cause: AppError): AppError {
 
 /** The stores of an import. */
 export type ImportStores = {
-  store: Pick<UrlStore, 'apply' | 'applyFiles' | 'listingEffect' | 'finishListing'>;
-  control: Pick<ImportStore, 'importStarted' | 'importRunning' | 'importFinished' | 'addRejects'>;
+  store: Pick<UrlStore, 'apply' | 'applyFiles' | 'listingEffect' | 'finishListing'> &
+    Pick<
+      ReputationStore,
+      'putSources' | 'applyListings' | 'applyDomains' | 'applyLists' | 'finishList' | 'addressLists'
+    >;
+  control: Pick<ImportStore, 'importStarted' | 'importRunning' | 'importFinished' | 'addRejects'> &
+    Pick<FeedStore, 'feeds'>;
 };
 
 /**
@@ -111,7 +117,7 @@ export function withRetries({ store, control }: ImportStores, retry: Retry, reco
     });
   }
 
-  /** Marks that a promoted standby lacks would take their URLs offline. */
+  /** Marks that a promoted standby lacks would take their URLs offline, entries that it lacks would be deleted. */
   function finish<T>(work: () => Promise<T>): Promise<T> {
     return retry(async () => {
       await recorder.record();
@@ -125,9 +131,16 @@ export function withRetries({ store, control }: ImportStores, retry: Retry, reco
       applyFiles: (files) => write(() => store.applyFiles(files)),
       listingEffect: (listing) => retry(() => store.listingEffect(listing)),
       finishListing: (listing) => finish(() => store.finishListing(listing)),
+      putSources: (sources) => write(() => store.putSources(sources)),
+      applyListings: (evidence) => write(() => store.applyListings(evidence)),
+      applyDomains: (evidence, facts) => write(() => store.applyDomains(evidence, facts)),
+      applyLists: (entries) => write(() => store.applyLists(entries)),
+      finishList: (source, ts) => finish(() => store.finishList(source, ts)),
+      addressLists: () => retry(() => store.addressLists()),
     },
     control: {
       ...control,
+      feeds: () => retry(() => control.feeds()),
       importFinished: (id, end) => finish(() => control.importFinished(id, end)),
       addRejects: (id, from, rejects) => write(() => control.addRejects(id, from, rejects)),
     },

@@ -1,4 +1,4 @@
-import type { Feed, ImportOutcome, ImportRecord, Reject } from './store.ts';
+import { type Feed, type ImportOutcome, type ImportRecord, NO_COUNTS, type Reject } from './store.ts';
 
 // Table rows of feeds, the same on both engines: booleans are 1 and 0, headers are one JSON object.
 
@@ -19,14 +19,21 @@ export type FeedRow = [
   nextRunTs: number,
   failures: number,
   rows: number | null,
+  trustPermille: number,
+  lifeSeconds: number | null,
+  dataset: Feed['dataset'],
+  evidenceKind: Feed['evidenceKind'],
+  listKind: Feed['listKind'],
 ];
 
 export const FEED_COLUMNS = `name, format, url, interval_seconds, headers, is_complete, is_paused, allows_private, etag, last_modified,
-  last_run_ts, last_success_ts, last_error, next_run_ts, failures, rows`;
+  last_run_ts, last_success_ts, last_error, next_run_ts, failures, rows, trust_permille, life_seconds, dataset,
+  evidence_kind, list_kind`;
 
 export function toFeed(row: FeedRow): Feed {
   const [name, format, url, intervalSeconds, headers, isComplete, isPaused, allowsPrivate, ...state] = row;
-  const [etag, lastModified, lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows] = state;
+  const [etag, lastModified, lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows, ...evidence] = state;
+  const [trustPermille, lifeSeconds, dataset, evidenceKind, listKind] = evidence;
   return {
     name,
     format,
@@ -36,6 +43,11 @@ export function toFeed(row: FeedRow): Feed {
     isComplete: isComplete === 1,
     isPaused: isPaused === 1,
     allowsPrivate: allowsPrivate === 1,
+    trustPermille,
+    lifeSeconds,
+    dataset,
+    evidenceKind,
+    listKind,
     etag,
     lastModified,
     lastRunTs,
@@ -65,6 +77,11 @@ export function toFeedRow(feed: Feed): FeedRow {
     feed.nextRunTs,
     feed.failures,
     feed.rows,
+    feed.trustPermille,
+    feed.lifeSeconds,
+    feed.dataset,
+    feed.evidenceKind,
+    feed.listKind,
   ];
 }
 
@@ -90,7 +107,8 @@ export const IMPORT_COLUMNS = 'id, format, feed, source, started_ts, finished_ts
 
 export function toImport(row: ImportRow): ImportRecord {
   const [id, format, feed, source, startedTs, finishedTs, outcome, counts, error, heartbeatTs] = row;
-  return { id, format, feed, source, startedTs, finishedTs, outcome, counts: JSON.parse(counts), error, heartbeatTs };
+  const all = { ...NO_COUNTS, ...JSON.parse(counts) }; // imports of an older program lack some of them
+  return { id, format, feed, source, startedTs, finishedTs, outcome, counts: all, error, heartbeatTs };
 }
 
 export type RejectRow = [number: number, line: number, reason: string, text: string];

@@ -1,3 +1,6 @@
+import type { AddressDataset, DomainKind } from '../core/evidence.ts';
+import type { ListKind } from './evidence.ts';
+
 /** A source that is fetched periodically. */
 export type Feed = {
   name: string;
@@ -11,6 +14,14 @@ export type Feed = {
   isPaused: boolean;
   /** May be fetched from the private networks of `--feeds-allow-private`. */
   allowsPrivate: boolean;
+  /** What its evidence is trusted with: 900 is a trust of 0.9. */
+  trustPermille: number;
+  /** How long its listings live without new evidence; null: as long as their datasets say. */
+  lifeSeconds: number | null;
+  /** For formats that do not say it themselves. */
+  dataset: AddressDataset | null;
+  evidenceKind: DomainKind | null;
+  listKind: ListKind | null;
 
   /** Validators of the newest imported response, sent with the next request. */
   etag: string | null;
@@ -36,6 +47,11 @@ export type ImportCounts = {
   payloadsAdded: number;
   resolutionsChanged: number;
   filesChanged: number;
+  /** Listings, evidence and facts about domains, and entries of lists. */
+  evidence: number;
+  listingsChanged: number;
+  domainsChanged: number;
+  listsChanged: number;
   rejected: number;
   wentOffline: number;
 };
@@ -48,6 +64,10 @@ export const NO_COUNTS: Readonly<ImportCounts> = {
   payloadsAdded: 0,
   resolutionsChanged: 0,
   filesChanged: 0,
+  evidence: 0,
+  listingsChanged: 0,
+  domainsChanged: 0,
+  listsChanged: 0,
   rejected: 0,
   wentOffline: 0,
 };

@@ -5,6 +5,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { KNOWN_FEEDS } from '../../src/ingest/feeds/known-feeds.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
@@ -97,7 +98,73 @@ describe('urlwarden feed', () => {
     }
   });
 
-  const known = 'Well-known feeds: urlhaus, urlhaus-recent, urlhaus-full, urlhaus-payloads, malwarebazaar.';
+  for (const [name, format, values] of [
+    ['threatfox', 'threatfox-json', { trust: 0.9, dataset: null, kind: null, as: null }],
+    ['drop', 'drop-json', { every_seconds: 86_400 }],
+    ['blocklist-de', 'ip-list', { trust: 0.6, dataset: 'XBL', kind: null, as: null }],
+    ['tor-exits', 'ip-list', { dataset: null, as: 'shared' }],
+    ['openphish', 'domain-list', { kind: 'phishing' }],
+  ] as const) {
+    it(`add ${name} knows what the feed is evidence of`, async (t) => {
+      const { json } = open(t);
+      const added = await json(['add', name]);
+      assert.deepEqual({ ...added, format, ...values }, added);
+    });
+  }
+
+  it('add --trust, --life, --dataset, --kind and --as are stored and shown', async (t) => {
+    const { run, json } = open(t);
+    const url = ['--url', 'https://feeds.example/list'];
+    const own = ['--format', 'ip-list', ...url, '--dataset', 'css', '--trust', '0.25', '--life', '14d'];
+    const { trust, life_seconds, dataset, kind, as } = await json(['add', 'own', ...own]);
+    assert.deepEqual([trust, life_seconds, dataset, kind, as], [0.25, 1_209_600, 'CSS', null, null]);
+    assert.match(
+      (await run(['show', 'own'])).stdout,
+      /^trust +0\.25\nlife of listings +14 d\ndataset, kind or list +CSS$/m,
+    );
+    const changed = await json(['add', 'blocklist-de', '--as', 'shared']);
+    assert.deepEqual([changed.dataset, changed.as], [null, 'shared']);
+  });
+
+  for (const [flags, reason] of [
+    [['--format', 'ip-list'], /^The format ip-list needs exactly one of --dataset NAME and --as allow\|shared\n/],
+    [['--format', 'ip-list', '--dataset', 'XBL', '--as', 'allow'], /^The format ip-list needs exactly one of/],
+    [['--format', 'ip-list', '--as', 'popular'], /^--as must be one of allow, shared for the format ip-list\n/],
+    [['--format', 'ip-list', '--dataset', 'SBL'], /^--dataset must be one of XBL, CSS, BCL, DROP, not "SBL"\n/],
+    [['--format', 'domain-list'], /^The format domain-list needs --kind KIND\n/],
+    [['--format', 'domain-list', '--kind', 'spam'], /^--kind must be one of malware, botnetcc, phishing/],
+    [
+      ['--format', 'misp-warninglist'],
+      /^The format misp-warninglist needs --as allow\|shared\|popular\|shortener\|dyndns\n/,
+    ],
+    [['--format', 'url-list', '--dataset', 'XBL'], /^--dataset has no meaning for the format url-list\n/],
+    [['--format', 'url-list', '--trust', '0.5'], /^--trust has no meaning for the format url-list: it has no evidence/],
+    [['--format', 'drop-json', '--trust', '0.95'], /^--trust must be a number from 0 to 0\.9/],
+    [['--format', 'drop-json', '--trust', '-0.1'], /^--trust must be a number/],
+    [['--format', 'drop-json', '--life', '30m'], /^--life must be a time from 1h to 366d/],
+  ] as const) {
+    it(`add ${flags.join(' ')} is refused`, async (t) => {
+      const { run } = open(t);
+      const { code, stderr } = await run(['add', 'x', ...flags, '--url', 'https://a.example/']);
+      assert.equal(code, 2);
+      assert.match(stderr, reason);
+    });
+  }
+
+  it('add refuses the name of the source of commands', async (t) => {
+    const { code, stderr } = await open(t).run(['add', 'operator', ...OWN]);
+    assert.deepEqual(
+      [code, stderr.split('\n')[0]],
+      [2, 'NAME must not be "operator": Urlwarden uses this name itself'],
+    );
+  });
+
+  it('the help of add has the terms of every well-known feed', async () => {
+    const { stdout } = await urlwarden(['feed', 'add', '--help']);
+    assert.equal(stdout.match(/Terms:/g)?.length, KNOWN_FEEDS.length);
+  });
+
+  const known = `Well-known feeds: ${KNOWN_FEEDS.map(({ name }) => name).join(', ')}.`;
   for (const { args, start, end } of [
     { args: ['foo'], start: 'There is no well-known feed "foo".', end: '.' },
     {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ObservationInput } from '../../src/core/observation.ts';
-import { createBatcher, timeFault } from '../../src/ingest/batch.ts';
+import { createBatcher, sourcesOf } from '../../src/ingest/batch.ts';
+import type { EvidenceInput, EvidenceRules } from '../../src/ingest/evidence.ts';
+import { timeFault } from '../../src/ingest/json-checks.ts';
 import type { Item } from '../../src/ingest/sources/format.ts';
 
 const NOW = 1_767_225_600;
@@ -31,15 +33,18 @@ const file: Item = {
 const rejected: Item = { kind: 'reject', line: 5, text: 'a\0\ud800', reason: 'invalid' };
 
 function batcher(options: Partial<Parameters<typeof createBatcher>[0]> = {}) {
-  return createBatcher({ nowTs: NOW, lookupAsn: undefined, isListing: false, ...options });
+  return createBatcher({ rules: RULES, lookupAsn: undefined, isListing: false, ...options });
 }
+
+const RULES: EvidenceRules = { source: 'feed', nowTs: NOW, allowReserved: true, isAllowed: () => false };
+const NO_EVIDENCE = { listings: [], domains: [], facts: [], entries: [], listEnd: null };
 
 test('rows of every kind are counted, and a time is not a row', () => {
   const rows = batcher();
   for (const item of [{ kind: 'time', ts: 5 } as const, row({}, { url: `${URL}b` }), file, rejected]) rows.add(item);
   assert.equal(rows.size(), 4);
   const { observations, files, rejects, ...rest } = rows.take();
-  assert.deepEqual(rest, { rows: 3, listed: [], newestTs: 10, endsInReject: true });
+  assert.deepEqual(rest, { ...NO_EVIDENCE, rows: 3, listed: [], newestTs: 10, endsInReject: true });
   assert.deepEqual([observations.length, files.length], [2, 1]);
   assert.deepEqual(rejects, [{ line: 5, reason: 'invalid', text: 'a\ufffd\ufffd' }]);
 });
@@ -47,6 +52,7 @@ test('rows of every kind are counted, and a time is not a row', () => {
 test('the time of a source is the newest one unless a row has a later one', () => {
   const rows = batcher();
   assert.deepEqual(rows.take(), {
+    ...NO_EVIDENCE,
     rows: 0,
     observations: [],
     files: [],
@@ -138,3 +144,49 @@ for (const { name, item, listed } of [
     );
   });
 }
+
+const evidence = (...inputs: EvidenceInput[]): Item => ({ kind: 'evidence', line: 6, text: 'evidence', inputs });
+const listing: EvidenceInput = { type: 'listing', network: '192.0.2.7', dataset: 'XBL', ts: 10 };
+const pieces: EvidenceInput[] = [
+  listing,
+  { type: 'domain', domain: 'www.example.com', kind: 'phishing', ts: 11, source: 'other' },
+  { type: 'fact', domain: 'example.com', rank: 3, ts: 12, source: 'top' },
+  { type: 'fact', domain: 'example.com', a: ['192.0.2.7'], ts: 12, source: 'ignored' },
+  { type: 'list', as: 'allow', entry: '192.0.2.0/24', ts: 13 },
+];
+
+test('every piece of evidence counts for the size of a batch and has a source', () => {
+  const rows = batcher();
+  rows.add(evidence(...pieces));
+  assert.deepEqual([rows.size(), rows.totals()], [5, { rows: 1, rejected: 0 }]);
+  const batch = rows.take();
+  assert.deepEqual(
+    [batch.listings, batch.domains, batch.facts, batch.entries].map(({ length }) => length),
+    [1, 1, 2, 1],
+  );
+  assert.deepEqual([...sourcesOf(batch)].sort(), ['feed', 'other', 'top']);
+});
+
+test('a row of evidence is rejected as a whole, and rows around it stay', () => {
+  const rows = batcher();
+  rows.add(evidence(listing));
+  rows.add(evidence(...pieces, { ...listing, network: '192.0.2.300' }));
+  rows.add(evidence(listing));
+  const { listings, domains, facts, entries, rejects } = rows.take();
+  assert.deepEqual(
+    [listings, domains, facts, entries].map(({ length }) => length),
+    [2, 0, 0, 0],
+  );
+  assert.deepEqual(
+    rejects.map(({ line, text }) => [line, text]),
+    [[6, 'evidence']],
+  );
+});
+
+test('the end of a list is not a row, and the next batches remember it', () => {
+  const rows = batcher();
+  rows.add({ kind: 'list_end', ts: 5, source: 'list' });
+  assert.deepEqual([rows.size(), rows.totals().rows], [0, 0]);
+  assert.equal(rows.take().listEnd?.source, 'list');
+  assert.equal(rows.take().listEnd?.ts, 5);
+});

@@ -1,35 +1,70 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
+import { ADDRESS_DATASETS, NAME_LIST_KINDS, NETWORK_LIST_KINDS } from '../../src/core/evidence.ts';
 import { formatIp } from '../../src/core/ip/address.ts';
 import { parseNetwork } from '../../src/core/ip/network.ts';
 import { demoObservations } from '../../src/ingest/demo.ts';
+import { demoEvidence } from '../../src/ingest/demo-evidence.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { historyOf } from '../urls/answers.ts';
 
 const NOW = 1_794_700_000;
 const demo = demoObservations(NOW);
+const evidence = demoEvidence(NOW);
+
+const documentation = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32'].map((text) => {
+  const parsed = parseNetwork(text);
+  assert.ok(parsed.ok);
+  return parsed.network.ranges[0];
+});
+const RESERVED_NAME = /(^|\.)(example(\.(com|net|org))?|test)$/;
+
+function assertReserved(ip: Uint8Array): void {
+  const isReserved = documentation.some(
+    (range) => range && Buffer.compare(range[0], ip) <= 0 && Buffer.compare(ip, range[1]) <= 0,
+  );
+  assert.ok(isReserved, formatIp(ip));
+}
 
 test('demo data uses only reserved host names, addresses and AS numbers', () => {
-  const documentation = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '2001:db8::/32'].map((text) => {
-    const parsed = parseNetwork(text);
-    assert.ok(parsed.ok);
-    return parsed.network.ranges[0];
-  });
   for (const { host, addresses, url } of demo) {
-    assert.match(host, /(^|\.)(example(\.(com|net|org))?|test)$|^[\d.]+$|^\[/, url);
+    assert.ok(RESERVED_NAME.test(host) || /^[\d.]+$|^\[/.test(host), url);
     for (const { ip, asn } of addresses) {
-      const isReserved = documentation.some(
-        (range) => range && Buffer.compare(range[0], ip) <= 0 && Buffer.compare(ip, range[1]) <= 0,
-      );
-      assert.ok(isReserved, formatIp(ip));
+      assertReserved(ip);
       assert.ok(asn !== null && asn >= 64_496 && asn <= 64_511, `AS${asn}`);
     }
   }
 });
 
+test('demo evidence uses only reserved names and addresses', () => {
+  const { listings, domains, facts, lists } = evidence;
+  const networks = [...listings, ...lists].flatMap((one) => ('network' in one ? [one.network] : []));
+  for (const { ip } of networks) assertReserved(ip);
+  for (const fact of facts) {
+    for (const ip of fact.kind === 'a' ? fact.ips : fact.kind === 'sender' ? [fact.ip] : []) assertReserved(ip);
+  }
+  const servers = facts.flatMap((fact) => (fact.kind === 'ns' ? fact.servers : []));
+  const names = [...domains, ...facts].map(({ name }) => name);
+  for (const { hostname } of [...names, ...servers]) assert.match(hostname, RESERVED_NAME);
+});
+
+test('demo evidence has every dataset of addresses, every fact and every list, and sources for all of them', () => {
+  const { sources, listings, domains, facts, lists } = evidence;
+  const kindsIn = (values: readonly string[]) => [...new Set(values)].toSorted();
+  assert.deepEqual(kindsIn(listings.map(({ dataset }) => dataset)), ADDRESS_DATASETS.toSorted());
+  assert.deepEqual(kindsIn(facts.map(({ kind }) => kind)), ['a', 'ns', 'rank', 'sender', 'whois']);
+  const listKinds = kindsIn(lists.map((entry) => entry.as));
+  assert.deepEqual(listKinds, kindsIn([...NAME_LIST_KINDS, ...NETWORK_LIST_KINDS]));
+  const named = kindsIn([...listings, ...domains, ...lists].map(({ source }) => source));
+  assert.deepEqual(named, sources.map(({ name }) => name).toSorted());
+});
+
 test('demo data is in the past and inside the default search window', () => {
-  for (const { ts } of demo) assert.ok(ts <= NOW && ts > NOW - 300 * 86_400);
+  const { listings, domains, facts } = evidence;
+  for (const { ts } of [...demo, ...listings, ...domains, ...facts]) {
+    assert.ok(ts <= NOW && ts > NOW - 300 * 86_400);
+  }
 });
 
 test('demo data has every kind of event, several payloads, IPv4 and IPv6 addresses', async (t) => {

@@ -21,6 +21,7 @@ function intercepted({ store, control }: ImportStores, intercept: (call: Call) =
   };
   return {
     store: {
+      ...store,
       apply: wrap('apply', store.apply),
       applyFiles: wrap('applyFiles', store.applyFiles),
       listingEffect: wrap('listingEffect', store.listingEffect),
@@ -126,6 +127,7 @@ suite('an import whose database is unavailable for a short time', () => {
           },
           importFinished: (...args) => replicate(({ control }) => control.importFinished(...args)),
           addRejects: (...args) => replicate(({ control }) => control.addRejects(...args)),
+          feeds: () => primary.control.feeds(),
         },
       };
       const rows = manyRows(BATCH_SIZE * 3, 0);

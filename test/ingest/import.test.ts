@@ -33,6 +33,10 @@ suite('an import', () => {
       payloadsAdded: 0,
       resolutionsChanged: 2,
       filesChanged: 0,
+      evidence: 0,
+      listingsChanged: 0,
+      domainsChanged: 0,
+      listsChanged: 0,
       rejected: 1,
       wentOffline: 0,
       repeatedWrites: 0,
@@ -256,7 +260,7 @@ function manyRows(count: number, from = 0): Item[] {
 }
 
 function hash(item: Item): number {
-  return item.kind === 'time' ? 0 : (item.line * 2_654_435_761) % 4_294_967_296;
+  return !('line' in item) ? 0 : (item.line * 2_654_435_761) % 4_294_967_296;
 }
 
 async function statusOf(store: Intelligence, url: string): Promise<string | undefined> {

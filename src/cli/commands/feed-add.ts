@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
+import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
 import { KEY_HEADER, KNOWN_FEEDS, type KnownFeed } from '../../ingest/feeds/known-feeds.ts';
-import { FORMATS } from '../../ingest/formats/formats.ts';
+import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
 import { parseHeaderLine, readFetchUrl, shownUrl } from '../../ingest/sources/fetch-url.ts';
 import type { Feed } from '../../ingest/store.ts';
 import { UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
+import { EVIDENCE_FLAGS, readEvidenceFlags, refuseSourceName } from '../evidence-flags.ts';
 import { feedJson } from '../feed-output.ts';
 import { suggestion } from '../suggestion.ts';
 import { readSecret } from '../terminal.ts';
@@ -33,6 +35,7 @@ const FLAGS = {
   'header-file': { argument: 'FILE', meaning: 'headers to send, one "NAME: VALUE" per line; - is standard input' },
   complete: { meaning: 'each fetch lists all URLs that are online: a URL that is no longer listed is offline' },
   private: { meaning: 'the URL is in a network that the server allows with --feeds-allow-private' },
+  ...EVIDENCE_FLAGS,
 } as const satisfies Flags;
 
 export const feedAdd = controlCommand(
@@ -41,7 +44,7 @@ export const feedAdd = controlCommand(
     about: `Adds a feed. A running server fetches it within seconds, and then at its interval. These well-known feeds
 need only their name; any other feed needs --format and --url:
 
-${definitions(KNOWN_FEEDS.map(({ name, about }) => [name, about]))}
+${definitions(KNOWN_FEEDS.map(({ name, about, terms }) => [name, `${about}. Terms: ${terms}`]))}
 An access key is sent in a header, only to the host of the URL, and is never shown. The command asks for
 the value of the header; if standard input is not a terminal, the value is its first line. {NAME} in the
 URL is replaced with the value of the header NAME. With --header ${KEY_HEADER}, ${KEYED_NAMES} are fetched
@@ -51,6 +54,7 @@ from the URLs that abuse.ch documents for users with a key.`,
     examples: [
       'urlwarden feed add urlhaus',
       `urlwarden feed add urlhaus-recent --header ${KEY_HEADER}`,
+      'urlwarden feed add office --format ip-list --as allow --url https://intranet.example/networks.txt',
       'urlwarden feed add mirror --format urlhaus-csv --url https://mirror.example/online.csv --complete',
     ],
   },
@@ -72,7 +76,10 @@ from the URLs that abuse.ch documents for users with a key.`,
 );
 
 type Given = FlagValues<typeof FLAGS>;
-type Draft = KnownFeed & { allowsPrivate: boolean };
+type Draft = Pick<Feed, 'dataset' | 'evidenceKind' | 'listKind' | 'trustPermille' | 'lifeSeconds'> &
+  Pick<KnownFeed, 'name' | 'format' | 'url' | 'keyedUrl' | 'intervalSeconds' | 'isComplete'> & {
+    allowsPrivate: boolean;
+  };
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
@@ -83,16 +90,21 @@ function readDraft(name: string, given: Given): Draft {
       'NAME must be 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit',
     );
   }
+  refuseSourceName('NAME', name);
   const known = KNOWN_FEEDS.find((feed) => feed.name === name);
-  const format = given.format ?? known?.format;
+  const formatName = given.format ?? known?.format;
   const url = given.url ?? known?.url;
-  if (format === undefined || url === undefined) throw new UsageError(unknownFeed(name, given));
-  if (!FORMATS.some((candidate) => candidate.name === format)) throw new UsageError(unknownFormat(format));
+  if (formatName === undefined || url === undefined) throw new UsageError(unknownFeed(name, given));
+  const format = findFormat(formatName);
+  if (format === null) throw new UsageError(unknownFormat(formatName));
+  const defaults = format.name === known?.format ? known : {};
+  const { trustPermille, ...evidence } = readEvidenceFlags(format, given, defaults);
   return {
     name,
-    about: '',
-    format,
+    format: format.name,
     url,
+    ...evidence,
+    trustPermille: trustPermille ?? known?.trustPermille ?? DEFAULT_TRUST_PERMILLE,
     ...(known?.keyedUrl !== undefined && given.url === undefined && { keyedUrl: known.keyedUrl }),
     intervalSeconds: readEvery(given.every) ?? known?.intervalSeconds ?? EVERY_DEFAULT_SECONDS,
     isComplete: given.complete === true || (known?.isComplete ?? false),
@@ -142,16 +154,12 @@ function readHeaderFile(file: string): string[] {
 }
 
 function toFeed(draft: Draft, headers: Record<string, string>, nowTs: number): Feed {
-  const { name, format, intervalSeconds, isComplete, allowsPrivate } = draft;
+  const { keyedUrl, url, ...values } = draft;
   const hasKey = Object.keys(headers).some((header) => header.toLowerCase() === KEY_HEADER.toLowerCase());
   return {
-    name,
-    format,
-    url: (hasKey && draft.keyedUrl) || draft.url,
-    intervalSeconds,
+    ...values,
+    url: (hasKey && keyedUrl) || url,
     headers,
-    isComplete,
-    allowsPrivate,
     ...NEVER_RUN,
     nextRunTs: nowTs,
   };

@@ -58,6 +58,7 @@ async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, c
     networks,
     allowedNetworks: settings.feedsAllowPrivate,
     resolvesHosts: settings.resolvesHosts,
+    allowReserved: settings.allowReserved,
     limits: inputLimitsOf(settings),
     now: currentTs,
     isForced: flags.force === true,

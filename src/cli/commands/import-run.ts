@@ -1,3 +1,4 @@
+import { basename, extname } from 'node:path';
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../../app/stores.ts';
 import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
 import { type ImportOptions, type ImportReport, runImport } from '../../ingest/import.ts';
@@ -11,6 +12,7 @@ import { orAdvice } from '../advice.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { dataCommand, printResult } from '../data-command.ts';
 import { type Input, JSON_FLAG } from '../define-command.ts';
+import { EVIDENCE_FLAGS, readEvidenceFlags, refuseSourceName } from '../evidence-flags.ts';
 import { INGEST_FLAGS, type IngestSettings, readIngestSettings } from '../ingest-settings.ts';
 import { fieldList, rejectText, timeText } from '../output.ts';
 import { countText, createProgress } from '../progress.ts';
@@ -22,7 +24,11 @@ import { definitions, type Flags } from '../usage.ts';
 const FORMAT_LIST = definitions(FORMATS.map(({ name, summary }) => [name, summary]));
 
 const FLAGS = {
-  feed: { argument: 'NAME', meaning: 'the feed that the data belongs to (default: the name of the format)' },
+  feed: {
+    argument: 'NAME',
+    meaning:
+      'the feed that the data belongs to (default: the name of the format; of a list with --as, the name of the list or file)',
+  },
   complete: {
     meaning:
       'the source lists all URLs that are online: a URL that this feed listed before and that is missing now is offline',
@@ -38,6 +44,7 @@ const FLAGS = {
   },
   strict: { meaning: 'stop at the first row that is rejected' },
   'dry-run': { meaning: 'read and check everything, write nothing' },
+  ...EVIDENCE_FLAGS,
   ...INGEST_FLAGS,
   json: JSON_FLAG,
 } as const satisfies Flags;
@@ -60,6 +67,8 @@ ${FORMAT_LIST}`,
     examples: [
       'urlwarden import urlhaus-csv https://urlhaus.abuse.ch/downloads/csv_recent/',
       'urlwarden import url-list list.txt.gz --feed own-list',
+      'urlwarden import ip-list attackers.txt --dataset XBL --feed honeypot --trust 0.6',
+      'urlwarden import misp-warninglist list.json --as shared',
     ],
   },
   async (input) => {
@@ -87,13 +96,19 @@ ${FORMAT_LIST}`,
 
 type Choices = Omit<ImportOptions, 'source' | 'into' | 'signal' | 'onProgress' | 'onWaiting'>;
 
-function readChoices({ operands: [formatName = ''], flags }: Input<typeof FLAGS>, settings: IngestSettings): Choices {
+function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: IngestSettings): Choices {
+  const [formatName = '', sourceName = ''] = operands;
   const format = requireFormat(formatName);
+  if (flags.feed !== undefined) refuseSourceName('--feed', flags.feed);
+  const evidence = readEvidenceFlags(format, flags);
   const asOf = flags['as-of'];
   return {
     format: settings.resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
     lookupAsn: openNetworks(settings.asnDb).asnOf,
-    feed: flags.feed ?? format.name,
+    feed: flags.feed ?? ((evidence.listKind !== null && listName(sourceName)) || format.name),
+    isUnnamed: flags.feed === undefined,
+    ...evidence,
+    allowReserved: settings.allowReserved,
     limits: inputLimitsOf(settings),
     nowTs: currentTs,
     isComplete: flags.complete === true,
@@ -101,6 +116,11 @@ function readChoices({ operands: [formatName = ''], flags }: Input<typeof FLAGS>
     isForced: flags.force === true,
     isStrict: flags.strict === true,
   };
+}
+
+/** Two lists must not be versions of each other: `office.txt` and `partner.txt` are different allow lists. */
+function listName(path: string): string {
+  return URL_START.test(path) || path === '-' ? '' : basename(path, extname(path));
 }
 
 /** A misspelt `list` or `rejects` is read as a format too. */
@@ -147,6 +167,7 @@ function countsOf(report: ImportReport): [string, string][] {
     ['rejected', countText(report.rejected)],
   ];
   if (report.id === null) {
+    if (report.evidence > 0) pairs.push(['evidence', countText(report.evidence)]);
     return [...pairs, ['observations', `${countText(report.observations)} (dry run: nothing was written)`]];
   }
   pairs.push(
@@ -156,6 +177,13 @@ function countsOf(report: ImportReport): [string, string][] {
     ['resolutions changed', countText(resolutionsChanged)],
     ['files changed', countText(filesChanged)],
   );
+  if (report.evidence > 0) {
+    pairs.push(
+      ['listings changed', countText(report.listingsChanged)],
+      ['domains changed', countText(report.domainsChanged)],
+      ['list entries changed', countText(report.listsChanged)],
+    );
+  }
   if (report.listingTs !== null) {
     pairs.push(['went offline', `${countText(report.wentOffline)} by the listing of ${timeText(report.listingTs)}`]);
   }

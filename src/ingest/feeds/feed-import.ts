@@ -1,24 +1,28 @@
 import { AppError } from '../../core/errors.ts';
+import type { ReputationStore } from '../../reputation/store.ts';
 import type { UrlStore } from '../../urls/store.ts';
 import { findFormat } from '../formats/formats.ts';
 import { type ImportProgress, type ImportReport, runImport } from '../import.ts';
+import { feedSource } from '../import-sources.ts';
 import type { Networks } from '../networks.ts';
 import { createDnsResolver, resolvingFormat } from '../resolve.ts';
 import type { Waiting } from '../retry.ts';
 import { type FetchLimits, openUrl, type Validators } from '../sources/fetch.ts';
 import { createGuard } from '../sources/fetch-guard.ts';
 import type { Format, InputLimits } from '../sources/format.ts';
-import type { Feed, ImportStore } from '../store.ts';
+import type { Feed, FeedStore, ImportStore } from '../store.ts';
 import type { FeedImportResult, ImportFeed } from './feed-run.ts';
 
 export type FeedImportOptions = {
-  store: UrlStore;
-  control: ImportStore;
+  store: UrlStore & ReputationStore;
+  control: ImportStore & Pick<FeedStore, 'feeds'>;
   networks: Networks;
   /** Private networks that feeds with `allowsPrivate` may be fetched from. */
   allowedNetworks: readonly string[];
   /** Resolve host names by DNS. */
   resolvesHosts: boolean;
+  /** Accept evidence on reserved networks. */
+  allowReserved: boolean;
   limits: InputLimits;
   /** For tests: shorter timeouts of the download. */
   fetchLimits?: Partial<FetchLimits>;
@@ -47,6 +51,8 @@ export function createImportFeed(options: FeedImportOptions): ImportFeed {
   };
 }
 
+const NO_VALIDATORS: Validators = { etag: null, lastModified: null };
+
 async function fetchAndImport(
   feed: Feed,
   format: Format,
@@ -59,6 +65,7 @@ async function fetchAndImport(
     networks,
     allowedNetworks,
     resolvesHosts,
+    allowReserved,
     limits,
     fetchLimits = {},
     now,
@@ -67,7 +74,7 @@ async function fetchAndImport(
     onWaiting,
   } = options;
   const guard = createGuard(feed.allowsPrivate ? allowedNetworks : []);
-  const validators: Validators = { etag: feed.etag, lastModified: feed.lastModified };
+  const validators: Validators = isRenewed(feed, format) ? NO_VALIDATORS : feed;
   const source = await openUrl(feed.url, {
     guard,
     headers: feed.headers,
@@ -76,7 +83,11 @@ async function fetchAndImport(
     inputLimits: limits,
     signal,
   });
-  if (source === 'not_modified') return { outcome: 'not_modified' };
+  if (source === 'not_modified') {
+    // The trust of a feed that was removed and added again counts at once.
+    if (format.hasEvidence) await store.putSources([feedSource(feed)]);
+    return { outcome: 'not_modified' };
+  }
   const report = await runImport({
     format: resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
     source,
@@ -85,6 +96,10 @@ async function fetchAndImport(
     limits,
     nowTs: now,
     isComplete: feed.isComplete,
+    dataset: feed.dataset,
+    evidenceKind: feed.evidenceKind,
+    listKind: feed.listKind,
+    allowReserved,
     isForced,
     lookupAsn: networks.asnOf,
     signal,
@@ -95,6 +110,14 @@ async function fetchAndImport(
   refuseUseless(report);
   const { etag, lastModified } = source;
   return { outcome: 'imported', rows: report.read, validators: { etag, lastModified } };
+}
+
+/**
+ * Each fetch of a list without times is new evidence, also if the list is the same as before: otherwise its listings would
+ * expire while it still names them. Entries of allow lists and others do not expire.
+ */
+function isRenewed({ listKind }: Feed, { hasNoTimes }: Format): boolean {
+  return hasNoTimes === true && listKind === null;
 }
 
 function unknownFormat({ name, format }: Feed): AppError {

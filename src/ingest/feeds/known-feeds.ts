@@ -1,5 +1,7 @@
+import type { EvidenceChoices } from '../sources/format.ts';
+
 /** Defaults of `urlwarden feed add NAME` for a public feed. */
-export type KnownFeed = {
+export type KnownFeed = EvidenceChoices & {
   name: string;
   /** Shown in the help of `feed add`. */
   about: string;
@@ -11,15 +13,23 @@ export type KnownFeed = {
   intervalSeconds: number;
   /** Each fetch lists everything that is online. */
   isComplete: boolean;
+  /** What evidence of the feed is trusted with: 900 is a trust of 0.9, the default. */
+  trustPermille?: number;
+  /** What the publisher asks for, in one line of the help of `feed add`. */
+  terms: string;
 };
 
 const MINUTE = 60;
 const HOUR = 3_600;
 
+const ABUSE_CH = 'free for any use (CC0); at most every 5 minutes';
+
 /**
- * The dumps of abuse.ch. They are generated every five minutes, and abuse.ch asks not to fetch them more often. It asks
+ * The dumps of abuse.ch are generated every five minutes, and abuse.ch asks not to fetch them more often. It asks
  * users to have a key, free of charge (https://auth.abuse.ch/), and may close the public addresses. Larger dumps have
  * longer intervals.
+ *
+ * The trust of lists that name addresses without saying what was seen is lower.
  */
 export const KNOWN_FEEDS: readonly KnownFeed[] = [
   {
@@ -29,6 +39,7 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     url: 'https://urlhaus.abuse.ch/downloads/csv_online/',
     intervalSeconds: 5 * MINUTE,
     isComplete: true,
+    terms: ABUSE_CH,
   },
   {
     name: 'urlhaus-recent',
@@ -38,6 +49,7 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     keyedUrl: 'https://urlhaus-api.abuse.ch/v2/files/exports/{Auth-Key}/recent.csv',
     intervalSeconds: 5 * MINUTE,
     isComplete: false,
+    terms: ABUSE_CH,
   },
   {
     name: 'urlhaus-full',
@@ -46,6 +58,7 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     url: 'https://urlhaus.abuse.ch/downloads/csv/',
     intervalSeconds: 24 * HOUR,
     isComplete: false,
+    terms: ABUSE_CH,
   },
   {
     name: 'urlhaus-payloads',
@@ -54,6 +67,7 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     url: 'https://urlhaus.abuse.ch/downloads/payloads/',
     intervalSeconds: 24 * HOUR,
     isComplete: false,
+    terms: ABUSE_CH,
   },
   {
     name: 'malwarebazaar',
@@ -63,6 +77,88 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     keyedUrl: 'https://mb-api.abuse.ch/v2/files/exports/{Auth-Key}/recent.csv',
     intervalSeconds: HOUR,
     isComplete: false,
+    terms: ABUSE_CH,
+  },
+  {
+    name: 'threatfox',
+    about: 'ThreatFox: botnet controllers, malware domains, URLs and files of the last two days',
+    format: 'threatfox-json',
+    url: 'https://threatfox.abuse.ch/export/json/recent/',
+    intervalSeconds: HOUR,
+    isComplete: false,
+    terms: ABUSE_CH,
+  },
+  {
+    name: 'feodo',
+    about: 'Feodo Tracker: botnet controllers (BCL)',
+    format: 'feodo-json',
+    url: 'https://feodotracker.abuse.ch/downloads/ipblocklist.json',
+    intervalSeconds: HOUR,
+    isComplete: false,
+    terms: ABUSE_CH,
+  },
+  {
+    name: 'drop',
+    about: 'Spamhaus DROP: IPv4 networks under hostile control (DROP)',
+    format: 'drop-json',
+    url: 'https://www.spamhaus.org/drop/drop_v4.json',
+    intervalSeconds: 24 * HOUR,
+    isComplete: false,
+    terms: 'free for any use with credit to The Spamhaus Project; at most once an hour, once a day is enough',
+  },
+  {
+    name: 'blocklist-de',
+    about: 'blocklist.de: addresses that attacked servers in the last two days (XBL)',
+    format: 'ip-list',
+    url: 'https://lists.blocklist.de/lists/all.txt',
+    intervalSeconds: HOUR,
+    isComplete: false,
+    dataset: 'XBL',
+    trustPermille: 600,
+    terms: 'free of charge, without warranty',
+  },
+  {
+    name: 'cins',
+    about: 'CINS Army: addresses with a bad score at sensors of Sentinel IPS (XBL)',
+    format: 'ip-list',
+    url: 'https://cinsscore.com/list/ci-badguys.txt',
+    intervalSeconds: 4 * HOUR,
+    isComplete: false,
+    dataset: 'XBL',
+    trustPermille: 600,
+    terms: 'free of charge for your own protection; ask before you pass it on',
+  },
+  {
+    name: 'et-compromised',
+    about: 'Emerging Threats: compromised hosts (XBL)',
+    format: 'ip-list',
+    url: 'https://rules.emergingthreats.net/blockrules/compromised-ips.txt',
+    intervalSeconds: 12 * HOUR,
+    isComplete: false,
+    dataset: 'XBL',
+    trustPermille: 600,
+    terms: 'free for any use (BSD license)',
+  },
+  {
+    name: 'tor-exits',
+    about: 'Tor Project: exit addresses, which many people share; lists nothing, sets `shared`',
+    format: 'ip-list',
+    url: 'https://check.torproject.org/torbulkexitlist',
+    intervalSeconds: HOUR,
+    isComplete: false,
+    listKind: 'shared',
+    terms: 'free for any use',
+  },
+  {
+    name: 'openphish',
+    about: 'OpenPhish: hosts of phishing pages',
+    format: 'domain-list',
+    url: 'https://openphish.com/feed.txt',
+    intervalSeconds: 12 * HOUR,
+    isComplete: false,
+    evidenceKind: 'phishing',
+    trustPermille: 800,
+    terms: 'non-commercial and internal business use only',
   },
 ];
 

@@ -1,8 +1,9 @@
 import type { ObservationInput, ObservedPayload } from '../../core/observation.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
-import { type Item, reject, truncated } from '../sources/format.ts';
+import { type EvidenceChoices, type Item, reject, truncated } from '../sources/format.ts';
 import { isObject, type JsonFind } from '../sources/json.ts';
-import { familiesOf, type MispGroup, type MispUrl, readMispGroup } from './misp-group.ts';
+import { indicatorItems, NO_TIME } from './misp-evidence.ts';
+import { familiesOf, labelsOf, type MispGroup, type MispUrl, readMispGroup } from './misp-group.ts';
 import { onlyFamily, parseIsoTime, parseSeconds, toText } from './values.ts';
 
 /** Paths below `Event` that are read. */
@@ -21,9 +22,10 @@ export const MISP_EVENT_PARTS = [
  * Collects the parts of an event. Families and addresses may come last, so `items` is called at the end of the event.
  * `label` is a prefix for the texts of the items, used when several events are read.
  */
-export function createMispEvent(label: string) {
+export function createMispEvent(label: string, choices: EvidenceChoices) {
   const groups: MispGroup[] = [];
   const families: string[] = [];
+  const labels: string[] = [];
   let reporter = '';
   const times: Record<string, number | null> = {};
 
@@ -32,6 +34,7 @@ export function createMispEvent(label: string) {
       if (isObject(value)) groups.push(readMispGroup(value, line));
     } else if (part === 'Tag' || part === 'Galaxy') {
       families.push(...familiesOf({ [part]: [value] }));
+      labels.push(...labelsOf({ [part]: [value] }));
     } else if (part === 'Orgc') {
       reporter = toText(value) ?? '';
     } else {
@@ -42,7 +45,14 @@ export function createMispEvent(label: string) {
   function items(): Item[] {
     const eventTs = times.timestamp ?? times.date ?? null;
     const publishedTs = times.publish_timestamp ?? times.timestamp ?? null;
-    const context: Context = { eventTs, family: onlyFamily(families), reporter, ipsOf: createAddressLookup(groups) };
+    const context: Context = {
+      eventTs,
+      family: onlyFamily(families),
+      reporter,
+      ipsOf: createAddressLookup(groups),
+      labels,
+      choices,
+    };
     const all = groups.flatMap((group) => groupItems(group, context)).map((item) => labelled(item, label));
     return publishedTs === null ? all : [{ kind: 'time', ts: publishedTs }, ...all];
   }
@@ -55,6 +65,9 @@ type Context = {
   family: string | null;
   reporter: string;
   ipsOf(url: string, group: MispGroup): string[];
+  /** Tags of the event. */
+  labels: string[];
+  choices: EvidenceChoices;
 };
 
 /** If an object has a URL and several files, the URL's payload is unknown. */
@@ -65,10 +78,11 @@ function groupItems(group: MispGroup, context: Context): Item[] {
   const [file] = files.length === 1 ? files : [];
   const unlinked = urls.length > 0 && file !== undefined ? [] : files;
   const items: Item[] = unlinked.map((details) => ({ kind: 'file', line, text, file: { ...details, family } }));
+  items.push(...indicatorItems(group, family, context));
   if (urls.length === 0) return items;
   const payload = file !== undefined ? { ...file, family } : family === null ? null : { family };
   const inputs = urls.map((url) => urlInputs(url, group, payload, context));
-  if (inputs.includes(null)) return [reject(line, text, 'neither the attribute nor the event has a time')];
+  if (inputs.includes(null)) return [reject(line, text, NO_TIME)];
   return [...items, { kind: 'observations', line, text, inputs: inputs.flatMap((urlInput) => urlInput ?? []) }];
 }
 
@@ -120,5 +134,5 @@ function hostNameOf(url: string): string | null {
 }
 
 function labelled(item: Item, label: string): Item {
-  return item.kind === 'time' || label === '' ? item : { ...item, text: truncated(`${label}: ${item.text}`) };
+  return !('text' in item) || label === '' ? item : { ...item, text: truncated(`${label}: ${item.text}`) };
 }

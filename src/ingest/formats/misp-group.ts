@@ -1,4 +1,5 @@
 import { parseIp } from '../../core/ip/address.ts';
+import { parseKeyNetwork } from '../../core/ip/key-network.ts';
 import type { FileReport } from '../../core/observation.ts';
 import { jsonText, objectsOf } from '../sources/json.ts';
 import { distinctFamilies, parseIsoTime, parseSeconds, toSha256, toText } from './values.ts';
@@ -14,16 +15,28 @@ export type MispGroup = {
   resolutions: { host: string; ip: string }[];
   files: FileReport[];
   families: string[];
+  /** Attributes that are evidence: not those with `to_ids: false`. */
+  indicators: MispIndicator[];
+  /** Tags and comments, which may say what the indicators are. */
+  labels: string[];
   /** Why the group is rejected, or null. */
   fault: string | null;
 };
 
 /** If a time is null, the time of the event is used. */
-export type MispUrl = { url: string; ts: number | null; lastTs: number | null };
+type MispTimes = { ts: number | null; lastTs: number | null };
+export type MispUrl = MispTimes & { url: string };
+
+/** An address that something was sent to or came from, or a name with the address that it had. */
+export type MispIndicator = MispTimes &
+  (
+    | { kind: 'destination' | 'origin'; network: string; port: number | null }
+    | { kind: 'name'; name: string; ip: string | null }
+  );
 
 type Attribute = Record<string, unknown>;
 
-/** Reads an attribute, or an object with its attributes. Ignores types that are not about URLs or files. */
+/** Reads an attribute, or an object with its attributes. Ignores types that are not about URLs, hosts or files. */
 export function readMispGroup(element: Attribute, line: number): MispGroup {
   const isObject = 'Attribute' in element;
   const attributes = (isObject ? objectsOf(element.Attribute) : [element]).filter(({ deleted }) => deleted !== true);
@@ -34,6 +47,8 @@ export function readMispGroup(element: Attribute, line: number): MispGroup {
     ips: [],
     resolutions: [],
     files: [],
+    indicators: [],
+    labels: [element, ...(isObject ? attributes : [])].flatMap(labelsOf),
     families: distinctFamilies([element, ...(isObject ? attributes : [])].flatMap(familiesOf)),
     fault: null,
   };
@@ -59,18 +74,28 @@ function fileDetails(attributes: Attribute[]): Details {
 function addAttribute(group: MispGroup, attribute: Attribute, owner: Attribute, details: Details): string | null {
   const { type, value } = attribute;
   if (typeof type !== 'string' || typeof value !== 'string') return 'an attribute must have a type and a value';
+  const times = timesOf(attribute, owner);
   switch (type) {
     case 'url':
-      group.urls.push({ url: value, ...timesOf(attribute, owner) });
+      group.urls.push({ url: value, ...times });
       return null;
     case 'ip-dst':
-      if (parseIp(value) === null) return 'ip-dst: must be an IP address';
-      group.ips.push(value);
+    case 'ip-src':
+    case 'ip-dst|port':
+    case 'ip-src|port':
+      return addAddress(group, attribute, type, value, times);
+    case 'domain':
+    case 'hostname':
+    case 'hostname|port': {
+      const [name = ''] = value.split('|');
+      addIndicator(group, attribute, { kind: 'name', name, ip: null, ...times });
       return null;
+    }
     case 'domain|ip': {
       const [host = '', ip = ''] = value.split('|');
       if (parseIp(ip) === null) return 'domain|ip: must end with an IP address';
       group.resolutions.push({ host: host.toLowerCase(), ip });
+      addIndicator(group, attribute, { kind: 'name', name: host, ip, ...times });
       return null;
     }
     case 'sha256':
@@ -84,6 +109,23 @@ function addAttribute(group: MispGroup, attribute: Attribute, owner: Attribute, 
   }
 }
 
+/** `198.51.100.4`, `198.51.100.0/24`, `198.51.100.4|443` */
+function addAddress(group: MispGroup, attribute: Attribute, type: string, value: string, times: MispTimes) {
+  const [network = '', port = ''] = value.split('|');
+  if (parseKeyNetwork(network) === null) return `${type}: must be an IP address`;
+  if (!/^\d{0,5}$/.test(port)) return `${type}: must end with a port`;
+  const isDestination = type.startsWith('ip-dst');
+  if (isDestination && parseIp(network) !== null) group.ips.push(network);
+  const kind = isDestination ? 'destination' : 'origin';
+  addIndicator(group, attribute, { kind, network, port: port === '' ? null : Number(port), ...times });
+  return null;
+}
+
+function addIndicator(group: MispGroup, attribute: Attribute, indicator: MispIndicator): void {
+  if (attribute.to_ids !== false && attribute.to_ids !== 0 && attribute.to_ids !== '0')
+    group.indicators.push(indicator);
+}
+
 function addFile(group: MispGroup, hash: unknown, details: Details): string | null {
   const sha256 = toSha256(hash) ?? null;
   if (sha256 === null) return 'sha256: must be 64 hexadecimal digits';
@@ -92,10 +134,16 @@ function addFile(group: MispGroup, hash: unknown, details: Details): string | nu
 }
 
 /** The time of observation if given, else the time of the last edit. */
-function timesOf(attribute: Attribute, owner: Attribute): Omit<MispUrl, 'url'> {
+function timesOf(attribute: Attribute, owner: Attribute): MispTimes {
   const seen = parseIsoTime(attribute.first_seen) ?? parseIsoTime(owner.first_seen);
   const ts = seen ?? parseSeconds(attribute.timestamp) ?? parseSeconds(owner.timestamp);
   return { ts, lastTs: parseIsoTime(attribute.last_seen) ?? parseIsoTime(owner.last_seen) };
+}
+
+/** The names of tags, and the comment. */
+export function labelsOf({ Tag, comment }: Attribute): string[] {
+  const names = [...objectsOf(Tag).map(({ name }) => name), comment];
+  return names.filter((name) => typeof name === 'string');
 }
 
 /** MISP galaxies whose clusters are malware families, not actors, techniques or countries. */

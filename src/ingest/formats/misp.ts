@@ -1,5 +1,12 @@
 import { AppError } from '../../core/errors.ts';
-import { type Format, type InputLimits, type Item, reject, type Source } from '../sources/format.ts';
+import {
+  type EvidenceChoices,
+  type Format,
+  type InputLimits,
+  type Item,
+  reject,
+  type Source,
+} from '../sources/format.ts';
 import { readJson, wholeDocument } from '../sources/json.ts';
 import { peekable } from '../sources/source.ts';
 import { createMispEvent, MISP_EVENT_PARTS } from './misp-event.ts';
@@ -8,7 +15,9 @@ import { createMispEvent, MISP_EVENT_PARTS } from './misp-event.ts';
 export const misp: Format = {
   name: 'misp',
   summary: 'MISP event as JSON, or a MISP feed: its folder or its manifest.json',
-  async *read(source, limits) {
+  hasEvidence: true,
+  choices: { dataset: true, evidenceKind: true },
+  async *read(source, limits, options) {
     const bytes = peekable(wholeDocument(source));
     const start = (await bytes.start(START_BYTES)).toString('latin1', 0, START_BYTES);
     const shape = SHAPES.find((candidate) => candidate.start.test(start));
@@ -18,8 +27,8 @@ export const misp: Format = {
         `${source.name}: neither a MISP event nor the manifest.json of a MISP feed; check the file`,
       );
     }
-    if (shape.events === null) yield* readFeed(source, bytes.all, limits);
-    else yield* readEvents(bytes.all, source.name, limits, shape.events, '');
+    if (shape.events === null) yield* readFeed(source, bytes.all, limits, options);
+    else yield* readEvents(bytes.all, source.name, limits, shape.events, '', options);
   },
 };
 
@@ -39,13 +48,18 @@ const NO_FOLDER = 'events can only be read from a folder or a URL: import the fo
 const MAX_EVENTS = 100_000;
 
 /** Reads the whole manifest first: its connection would time out while thousands of events are fetched. */
-async function* readFeed(source: Source, chunks: AsyncIterable<Buffer>, limits: InputLimits): AsyncGenerator<Item[]> {
+async function* readFeed(
+  source: Source,
+  chunks: AsyncIterable<Buffer>,
+  limits: InputLimits,
+  choices: EvidenceChoices,
+): AsyncGenerator<Item[]> {
   const events: { id: string; line: number }[] = [];
   for await (const finds of readJson(chunks, source.name, limits, ['$.*'])) {
     for (const { path, line } of finds) events.push({ id: String(path[0]), line });
     if (events.length > MAX_EVENTS) throw tooManyEvents(source.name);
   }
-  for (const { id, line } of events) yield* readFeedEvent(source, id, line, limits);
+  for (const { id, line } of events) yield* readFeedEvent(source, id, line, limits, choices);
 }
 
 function tooManyEvents(name: string): AppError {
@@ -53,7 +67,13 @@ function tooManyEvents(name: string): AppError {
 }
 
 /** A missing or damaged event is a reject. A network error ends the import, which can be repeated. */
-async function* readFeedEvent(source: Source, id: string, line: number, limits: InputLimits): AsyncGenerator<Item[]> {
+async function* readFeedEvent(
+  source: Source,
+  id: string,
+  line: number,
+  limits: InputLimits,
+  choices: EvidenceChoices,
+): AsyncGenerator<Item[]> {
   const file = `${id}.json`;
   const event = UUID.test(id) ? source.sibling(file) : null;
   if (event === null) {
@@ -61,7 +81,7 @@ async function* readFeedEvent(source: Source, id: string, line: number, limits: 
     return;
   }
   try {
-    yield* readEvents(wholeDocument(event), event.name, limits, '$.Event', file);
+    yield* readEvents(wholeDocument(event), event.name, limits, '$.Event', file, choices);
   } catch (error) {
     if (!(error instanceof AppError) || (error.code !== 'bad_request' && error.code !== 'not_found')) throw error;
     yield [reject(line, file, error.message)];
@@ -75,17 +95,18 @@ async function* readEvents(
   limits: InputLimits,
   events: string,
   label: string,
+  choices: EvidenceChoices,
 ): AsyncGenerator<Item[]> {
   const depth = events.split('.').length - 1;
   const paths = MISP_EVENT_PARTS.map((part) => `${events}.${part}`);
-  let event = createMispEvent(label);
+  let event = createMispEvent(label, choices);
   let previous: string | null = null;
   for await (const finds of readJson(chunks, name, limits, paths)) {
     for (const find of finds) {
       const current = find.path.slice(0, depth).join('.');
       if (previous !== null && current !== previous) {
         yield event.items();
-        event = createMispEvent(label);
+        event = createMispEvent(label, choices);
       }
       previous = current;
       event.add(find, String(find.path[depth]));

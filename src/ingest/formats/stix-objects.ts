@@ -1,5 +1,5 @@
 import type { FileReport } from '../../core/observation.ts';
-import { isObject, type JsonFind, jsonText } from '../sources/json.ts';
+import { isObject, type JsonFind, jsonText, objectsOf } from '../sources/json.ts';
 import { parseIsoTime, toSha256, toText } from './values.ts';
 
 /** Position in the bundle, for rejects. */
@@ -7,6 +7,15 @@ type Position = { id: string; line: number; text: string };
 
 /** A `url` observable, or an `indicator` with the URLs of its pattern. */
 export type StixUrls = Position & { urls: string[]; fromTs: number | null; creator: string };
+/** Addresses and names: an observable, or those in the pattern of an indicator. */
+export type StixHosts = Position & {
+  addresses: string[];
+  names: string[];
+  fromTs: number | null;
+  /** 1 to 100. */
+  confidence?: number | undefined;
+  labels: string[];
+};
 export type StixFile = Position & { file: FileReport };
 /** `observed-data`: these objects were seen between these times. */
 export type StixObserved = {
@@ -21,6 +30,19 @@ type StixRelation = { from: string; to: string; ts: number | null };
 /** Objects of a bundle, collected until all relationships are read. */
 export type StixObjects = {
   urls: StixUrls[];
+  hosts: StixHosts[];
+  /** `resolves_to_refs`: ids of addresses by the id of their name. */
+  resolutions: Map<string, string[]>;
+  /** The addresses in `resolutions`. */
+  resolved: Set<string>;
+  /** The value of each observable address. */
+  addresses: Map<string, string>;
+  /** Where the traffic came from, by `network-traffic`: mostly the victim. */
+  origins: Set<string>;
+  /** Ports of destinations. */
+  ports: Map<string, number>;
+  /** What an object says about what it is related to, by id. */
+  labels: Map<string, string[]>;
   files: StixFile[];
   observed: StixObserved[];
   relations: StixRelation[];
@@ -30,10 +52,24 @@ export type StixObjects = {
 };
 
 export function noStixObjects(): StixObjects {
-  return { urls: [], files: [], observed: [], relations: [], malware: new Map(), identities: new Map() };
+  return {
+    urls: [],
+    hosts: [],
+    resolutions: new Map(),
+    resolved: new Set(),
+    addresses: new Map(),
+    origins: new Set(),
+    ports: new Map(),
+    labels: new Map(),
+    files: [],
+    observed: [],
+    relations: [],
+    malware: new Map(),
+    identities: new Map(),
+  };
 }
 
-/** Adds an object if its type is about URLs or files. Returns why it is rejected, or null. */
+/** Adds an object if its type is about URLs, hosts or files. Returns why it is rejected, or null. */
 export function addStixObject(objects: StixObjects, { value, line }: JsonFind): string | null {
   if (!isObject(value) || typeof value.type !== 'string' || typeof value.id !== 'string') {
     return 'must be an object with a type and an id';
@@ -54,11 +90,40 @@ const ADD: Partial<Record<string, Add>> = {
   indicator(objects, value, position) {
     const { pattern, pattern_type: language = 'stix' } = value;
     if (typeof pattern !== 'string' || language !== 'stix') return null;
-    const urls = urlsOfPattern(pattern);
-    if (urls === null) return `pattern: only = comparisons joined by OR are supported, up to ${MAX_PATTERN_URLS} URLs`;
+    const values = valuesOfPattern(pattern);
+    if (values === null)
+      return `pattern: only = comparisons joined by OR are supported, up to ${MAX_PATTERN_VALUES} values`;
+    const labels = labelsOf(value);
+    objects.labels.set(position.id, labels);
+    if (values.length === 0) return null;
     const fromTs = parseIsoTime(value.valid_from) ?? parseIsoTime(value.created);
-    if (urls.length > 0 && fromTs === null) return 'valid_from: must be a time such as 2025-07-02T00:00:00Z';
+    if (fromTs === null) return 'valid_from: must be a time such as 2025-07-02T00:00:00Z';
+    const valuesOf = (...properties: string[]) =>
+      values.filter(({ property }) => properties.includes(property)).map((found) => found.value);
+    const urls = valuesOf('url:value');
     if (urls.length > 0) objects.urls.push({ ...position, urls, fromTs, creator: idOf(value.created_by_ref) });
+    const [addresses, names] = [valuesOf('ipv4-addr:value', 'ipv6-addr:value'), valuesOf('domain-name:value')];
+    if (addresses.length + names.length > 0 && !labels.includes(BENIGN))
+      objects.hosts.push({ ...position, addresses, names, fromTs, confidence: toConfidence(value.confidence), labels });
+    return null;
+  },
+  'ipv4-addr': addAddress,
+  'ipv6-addr': addAddress,
+  'domain-name'(objects, value, position) {
+    if (typeof value.value !== 'string') return 'value: missing';
+    const refs = idsOf(value.resolves_to_refs);
+    objects.resolutions.set(position.id, refs);
+    for (const ref of refs) objects.resolved.add(ref);
+    objects.hosts.push({ ...position, addresses: [], names: [value.value], fromTs: null, labels: labelsOf(value) });
+    return null;
+  },
+  'network-traffic'(objects, value) {
+    objects.origins.add(idOf(value.src_ref));
+    if (Number.isInteger(value.dst_port)) objects.ports.set(idOf(value.dst_ref), Number(value.dst_port));
+    return null;
+  },
+  infrastructure(objects, value, { id }) {
+    objects.labels.set(id, labelsOf(value));
     return null;
   },
   file(objects, value, position) {
@@ -105,6 +170,32 @@ const ADD: Partial<Record<string, Add>> = {
   },
 };
 
+function addAddress(objects: StixObjects, value: Record<string, unknown>, position: Position): string | null {
+  if (typeof value.value !== 'string') return 'value: missing';
+  objects.addresses.set(position.id, value.value);
+  objects.hosts.push({ ...position, addresses: [value.value], names: [], fromTs: null, labels: labelsOf(value) });
+  return null;
+}
+
+/** An indicator of this type is not evidence. */
+const BENIGN = 'benign';
+
+/** Words that say what an object is. */
+function labelsOf({
+  labels,
+  indicator_types,
+  infrastructure_types,
+  kill_chain_phases,
+}: Record<string, unknown>): string[] {
+  const phases = objectsOf(kill_chain_phases).map(({ phase_name }) => idOf(phase_name));
+  return [...idsOf(labels), ...idsOf(indicator_types), ...idsOf(infrastructure_types), ...phases];
+}
+
+/** 0 means that nothing is known about the confidence (STIX 2.1 appendix A). */
+function toConfidence(value: unknown): number | undefined {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 100 ? Number(value) : undefined;
+}
+
 function idOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
@@ -115,18 +206,21 @@ function idsOf(value: unknown): string[] {
 
 /** One equality comparison with a string: `file:hashes.'SHA-256' = '…'`, `url:value = '…'`. */
 const COMPARISON = /\s*([a-z0-9-]+:(?:'[^']*'|[^\s='])+)\s*=\s*'([^'\\]*(?:\\.[^'\\]*)*)'\s*/sy;
-const URL_VALUE = 'url:value';
-/** Each URL may be related to many files: this bounds the output of one indicator. */
-const MAX_PATTERN_URLS = 1_000;
+/** Properties whose values are used. */
+const USED = ['url:value', 'domain-name:value', 'ipv4-addr:value', 'ipv6-addr:value'] as const;
+/** Each value may be related to many objects: this bounds the output of one indicator. */
+const MAX_PATTERN_VALUES = 1_000;
+
+type PatternValue = { property: (typeof USED)[number]; value: string };
 
 /**
- * Extracts the URLs of a STIX pattern of equality comparisons joined by OR (STIX 2.1 section 9.2):
- * `[url:value = 'http://a.example/' OR url:value = 'http://b.example/']`, in one pair of brackets or in several.
- * Comparisons of other properties are ignored. Returns null if a pattern with `url:value` uses any other operator.
+ * Extracts the values of a STIX pattern of equality comparisons joined by OR (STIX 2.1 section 9.2):
+ * `[url:value = 'http://a.example/' OR domain-name:value = 'b.example']`, in one pair of brackets or in several.
+ * Comparisons of other properties are ignored. Returns null if a pattern with a used property has any other operator.
  */
-export function urlsOfPattern(pattern: string): string[] | null {
-  if (!pattern.includes(URL_VALUE)) return [];
-  const urls: string[] = [];
+export function valuesOfPattern(pattern: string): PatternValue[] | null {
+  if (!USED.some((property) => pattern.includes(property))) return [];
+  const values: PatternValue[] = [];
   let at = 0;
   let isOpen = false;
   const skip = (token: RegExp): boolean => {
@@ -142,8 +236,9 @@ export function urlsOfPattern(pattern: string): string[] | null {
     if (comparison === null) return null;
     at = COMPARISON.lastIndex;
     const [, path, literal = ''] = comparison;
-    if (path === URL_VALUE) urls.push(literal.replace(/\\(.)/gs, '$1'));
+    const property = USED.find((name) => name === path);
+    if (property !== undefined) values.push({ property, value: literal.replace(/\\(.)/gs, '$1') });
     if (skip(/\]\s*/y)) isOpen = false;
   } while (skip(/OR\b/y));
-  return at === pattern.length && !isOpen && urls.length <= MAX_PATTERN_URLS ? urls : null;
+  return at === pattern.length && !isOpen && values.length <= MAX_PATTERN_VALUES ? values : null;
 }

@@ -1,7 +1,8 @@
 import { AppError } from '../../core/errors.ts';
 import type { ObservationInput } from '../../core/observation.ts';
-import { type Format, type Item, reject } from '../sources/format.ts';
+import { type Format, type Item, type ReadOptions, reject } from '../sources/format.ts';
 import { readJson, wholeDocument } from '../sources/json.ts';
+import { hostItems } from './stix-evidence.ts';
 import { addStixObject, noStixObjects, type StixFile, type StixObjects, type StixUrls } from './stix-objects.ts';
 import { createStixRelations, type StixRelations } from './stix-relations.ts';
 import { onlyFamily } from './values.ts';
@@ -9,8 +10,10 @@ import { onlyFamily } from './values.ts';
 /** Items are created at the end: a relationship may follow the objects that it relates. */
 export const stix: Format = {
   name: 'stix',
-  summary: 'STIX 2.1 bundle: URLs, URL indicators, and related malware and files',
-  async *read(source, limits, { asOfTs }) {
+  summary: 'STIX 2.1 bundle: URLs, addresses and names, indicators of them, and related malware and files',
+  hasEvidence: true,
+  choices: { dataset: true, evidenceKind: true },
+  async *read(source, limits, options) {
     const objects = noStixObjects();
     let isBundle = false;
     for await (const finds of readJson(wholeDocument(source), source.name, limits, ['$.objects.*', '$.type'])) {
@@ -26,16 +29,20 @@ export const stix: Format = {
       if (rejects.length > 0) yield rejects;
     }
     if (!isBundle) throw new AppError('bad_request', `${source.name}: not a STIX bundle: its type must be "bundle"`);
-    yield* toItems(objects, asOfTs);
+    yield* toItems(objects, options);
   },
 };
 
 /** Yields one object at a time: an indicator may have a thousand URLs. */
-function* toItems(objects: StixObjects, asOfTs: number): Generator<Item[]> {
+function* toItems(objects: StixObjects, options: ReadOptions): Generator<Item[]> {
   const relations = createStixRelations(objects);
   for (const urls of objects.urls) {
     const { line, text } = urls;
-    yield [{ kind: 'observations', line, text, inputs: urlInputs(urls, objects, relations, asOfTs) }];
+    yield [{ kind: 'observations', line, text, inputs: urlInputs(urls, objects, relations, options.asOfTs) }];
+  }
+  for (const hosts of objects.hosts) {
+    const family = familyOf(hosts.id, objects, relations);
+    yield hostItems(hosts, family, objects, relations, options);
   }
   for (const { id, line, text, file } of objects.files) {
     yield [{ kind: 'file', line, text, file: { ...file, family: familyOf(id, objects, relations) } }];

@@ -1,10 +1,14 @@
-import type { FileReport, ObservationInput } from '../../core/observation.ts';
 import { type CsvRow, readCsv, splitRow } from '../sources/csv.ts';
-import { type InputLimits, type Item, type RejectItem, reject, type Source, truncated } from '../sources/format.ts';
+import {
+  type InputLimits,
+  type Item,
+  type ParsedRow,
+  type RejectItem,
+  reject,
+  type Source,
+  toItem,
+} from '../sources/format.ts';
 import { parseUtc } from './values.ts';
-
-/** The content of a row, or why the row is rejected. */
-type ParsedRow = { inputs: ObservationInput[] } | { file: FileReport } | string;
 
 /** A CSV file with named columns. */
 export type Table = {
@@ -50,11 +54,7 @@ export async function* readTable(source: Source, limits: InputLimits, table: Tab
     const width = fields.length;
     const widths = (columns === null ? table.layouts : [columns]).map((layout) => layout.length);
     if (!widths.includes(width)) return reject(line, text, wrongWidth(width, widths));
-    const parsed = readRow(fields);
-    if (typeof parsed === 'string') return reject(line, text, parsed);
-    return 'file' in parsed
-      ? { kind: 'file', line, text: truncated(text), file: parsed.file }
-      : { kind: 'observations', line, text: truncated(text), inputs: parsed.inputs };
+    return toItem(line, text, readRow(fields));
   }
 
   function useColumns(names: readonly string[] | null): void {

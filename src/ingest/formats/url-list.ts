@@ -7,7 +7,7 @@ export const urlList: Format = {
   read: (source, limits, { asOfTs }) =>
     readLineItems(source, limits, (line) => {
       const text = line.trim();
-      return text.startsWith('#') ? null : { ts: asOfTs, url: refang(text) };
+      return text.startsWith('#') ? null : { inputs: [{ ts: asOfTs, url: refang(text) }] };
     }),
 };
 

@@ -1,3 +1,4 @@
+import type { DomainKind } from '../../core/evidence.ts';
 import { foldFamily, textFault } from '../../core/text.ts';
 
 /** Texts that mean "unknown" in public dumps. */
@@ -27,6 +28,7 @@ const FIRST_YEAR = 1970;
 
 /** Length of `2025-07-17 17:19:14`. */
 const TIME_LENGTH = 19;
+const DAY_LENGTH = 10;
 const ZONE = / UTC$/;
 const OFFSET = /^(?:\.\d+)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
@@ -35,6 +37,11 @@ export function parseUtc(value: unknown): number | null {
   if (typeof value !== 'string') return null;
   const text = value.length === TIME_LENGTH ? value : value.replace(ZONE, '');
   return text.length === TIME_LENGTH && text.charCodeAt(10) === SPACE ? parseTime(text) : null;
+}
+
+/** Unix seconds of the beginning of a day such as `2025-07-17` in UTC; null if invalid. */
+export function parseDay(value: unknown): number | null {
+  return typeof value === 'string' && value.length === DAY_LENGTH ? parseTime(`${value} 00:00:00`) : null;
 }
 
 /** Unix seconds of an RFC 3339 time such as `2025-07-17T17:19:14.000Z` or `…+00:00`, without fractions; null if invalid. */
@@ -107,4 +114,23 @@ export function distinctFamilies(names: (string | null)[]): string[] {
 export function onlyFamily(names: (string | null)[]): string | null {
   const families = distinctFamilies(names);
   return families.length === 1 ? (families[0] ?? null) : null;
+}
+
+/** Words for a botnet controller in tags, labels and comments. */
+const CONTROLLER = /command[ _-]?(?:and|&)[ _-]?control|(?:^|[^a-z0-9])(?:c2|c&c|cnc)(?![a-z0-9])/i;
+const PHISHING = /phish/i;
+
+export function isController(labels: readonly string[]): boolean {
+  return labels.some((label) => CONTROLLER.test(label));
+}
+
+/** What a name is, by labels and tags; `malware` if they say nothing else. */
+export function kindOf(labels: readonly string[]): DomainKind {
+  if (isController(labels)) return 'botnetcc';
+  return labels.some((label) => PHISHING.test(label)) ? 'phishing' : 'malware';
+}
+
+/** The times of a sighting: the last one only if it is later. */
+export function seenTimes(firstTs: number, lastTs: number | null): number[] {
+  return lastTs !== null && lastTs > firstTs ? [firstTs, lastTs] : [firstTs];
 }

@@ -7,13 +7,15 @@ const FEED = `select ${FEED_COLUMNS} from feeds where name = $1`;
 
 const PUT_FEED = `
   insert into feeds (${FEED_COLUMNS})
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
   on conflict (name) do update set
     format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
     headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
     allows_private = excluded.allows_private, etag = excluded.etag, last_modified = excluded.last_modified,
     last_run_ts = excluded.last_run_ts, last_success_ts = excluded.last_success_ts, last_error = excluded.last_error,
-    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows`;
+    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows,
+    trust_permille = excluded.trust_permille, life_seconds = excluded.life_seconds, dataset = excluded.dataset,
+    evidence_kind = excluded.evidence_kind, list_kind = excluded.list_kind`;
 
 /** Concurrent updates wait for the row lock, then evaluate the condition again on the new row. */
 const LEASE = `

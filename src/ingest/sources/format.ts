@@ -1,5 +1,7 @@
 import type { Settings } from '../../config/settings.ts';
+import type { AddressDataset, DomainKind } from '../../core/evidence.ts';
 import type { FileReport, ObservationInput } from '../../core/observation.ts';
+import type { EvidenceInput, ListKind } from '../evidence.ts';
 
 /** An input: a file, standard input or a download, unpacked. */
 export type Source = {
@@ -27,23 +29,43 @@ export type InputLimits = {
  */
 export const INPUT_LIMITS: InputLimits = { maxUnpackedBytes: 16 * 2 ** 30, maxRatio: 200, maxLineBytes: 2 ** 20 };
 
-/** Times for formats whose rows may have none. */
-type ReadTimes = {
+/** What a source does not say itself. */
+export type ReadOptions = EvidenceChoices & {
   nowTs: number;
   /** The value of `--as-of`, else now. */
   asOfTs: number;
+  /** The user gave `--as-of`. */
+  hasAsOf?: boolean;
+  /** The user gave no name of a feed. */
+  isUnnamed?: boolean;
+};
+
+/** The values of `--dataset`, `--kind` and `--as`. */
+export type EvidenceChoices = {
+  dataset?: AddressDataset | null | undefined;
+  evidenceKind?: DomainKind | null | undefined;
+  listKind?: ListKind | null | undefined;
 };
 
 /**
- * A parsed row of input. A row may have several observations; it is rejected as a whole. `line` is its first line,
- * `text` its first REJECT_TEXT_MAX_LENGTH characters.
+ * A parsed row of input. A row may have several observations or pieces of evidence; it is rejected as a whole. `line` is
+ * its first line, `text` its first REJECT_TEXT_MAX_LENGTH characters.
  */
 export type Item =
   | { kind: 'observations'; line: number; text: string; inputs: ObservationInput[] }
   | { kind: 'file'; line: number; text: string; file: FileReport }
+  | { kind: 'evidence'; line: number; text: string; inputs: EvidenceInput[] }
   | RejectItem
   /** The time of the source itself, such as the time in a banner. */
-  | { kind: 'time'; ts: number };
+  | { kind: 'time'; ts: number }
+  /**
+   * The source was a whole list and ends here: entries of older versions of the list are deleted. `isWhole`: the format
+   * has an end, such as a closing bracket, so a list that is cut off does not get here.
+   */
+  | { kind: 'list_end'; ts: number; source?: string | undefined; isWhole?: true };
+
+/** The content of a row, or why the row is rejected. */
+export type ParsedRow = { inputs: ObservationInput[] } | { file: FileReport } | { evidence: EvidenceInput[] } | string;
 
 export type RejectItem = { kind: 'reject'; line: number; text: string; reason: string };
 
@@ -51,8 +73,22 @@ export type Format = {
   name: string;
   /** One line for the help text. */
   summary: string;
+  /** It may contain evidence about addresses or domains. */
+  hasEvidence?: true;
+  /** Its rows have no times: evidence counts at the time of the import. */
+  hasNoTimes?: true;
+  choices?: FormatChoices;
   /** Yields many items at a time, because each await costs time. Throws an AppError if the input cannot be parsed. */
-  read(source: Source, limits: InputLimits, times: ReadTimes): AsyncIterable<Item[]>;
+  read(source: Source, limits: InputLimits, options: ReadOptions): AsyncIterable<Item[]>;
+};
+
+/** Which of `--dataset`, `--kind` and `--as` a format accepts. */
+export type FormatChoices = {
+  dataset?: true;
+  evidenceKind?: true;
+  listKinds?: readonly ListKind[];
+  /** Exactly one of them must be given. */
+  isRequired?: true;
 };
 
 /** Characters of a row that are stored with a reject. */
@@ -60,6 +96,15 @@ const REJECT_TEXT_MAX_LENGTH = 1024;
 
 export function reject(line: number, text: string, reason: string): RejectItem {
   return { kind: 'reject', line, text: truncated(text), reason };
+}
+
+export function toItem(line: number, text: string, row: ParsedRow): Item {
+  if (typeof row === 'string') return reject(line, text, row);
+  const position = { line, text: truncated(text) };
+  if ('inputs' in row) return { kind: 'observations', ...position, inputs: row.inputs };
+  return 'file' in row
+    ? { kind: 'file', ...position, file: row.file }
+    : { kind: 'evidence', ...position, inputs: row.evidence };
 }
 
 export function truncated(text: string): string {

@@ -1,6 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import type { ObservationInput } from '../../core/observation.ts';
-import { type InputLimits, type Item, reject, type Source, truncated } from './format.ts';
+import { type InputLimits, type Item, type ParsedRow, reject, type Source, toItem } from './format.ts';
 
 type LineFault = 'too_long' | 'invalid_unicode';
 
@@ -80,31 +79,29 @@ export function withoutReturn(text: string): string {
   return text.endsWith('\r') ? text.slice(0, -1) : text;
 }
 
-/** For formats with one record per line. `read` returns null for a line to ignore, or the reason of a reject. */
+/** For formats with one record per line. `read` returns null for a line to ignore. */
 export async function* readLineItems(
   source: Source,
   limits: InputLimits,
-  read: (text: string) => ObservationInput | string | null,
+  read: (text: string) => ParsedRow | null,
 ): AsyncGenerator<Item[]> {
   let number = 0;
   for await (const lines of readLines(source.bytes(), limits.maxLineBytes)) {
     const items: Item[] = [];
     for (const line of lines) {
       number += 1;
-      const item = toItem(line, number);
+      const item = readLine(line, number);
       if (item !== null) items.push(item);
     }
     if (items.length > 0) yield items;
   }
 
-  function toItem(line: Line, number: number): Item | null {
+  function readLine(line: Line, number: number): Item | null {
     const fault = faultOf(line);
     if (fault !== null) return reject(number, line.text, fault);
     const text = withoutReturn(line.text);
     if (text.trim() === '') return null;
-    const input = read(text);
-    if (input === null) return null;
-    if (typeof input === 'string') return reject(number, text, input);
-    return { kind: 'observations', line: number, text: truncated(text), inputs: [input] };
+    const row = read(text);
+    return row === null ? null : toItem(number, text, row);
   }
 }

@@ -25,13 +25,15 @@ export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedSt
 }
 
 const PUT_FEED = `
-  insert into feeds (${FEED_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  insert into feeds (${FEED_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   on conflict do update set
     format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
     headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
     allows_private = excluded.allows_private, etag = excluded.etag, last_modified = excluded.last_modified,
     last_run_ts = excluded.last_run_ts, last_success_ts = excluded.last_success_ts, last_error = excluded.last_error,
-    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows`;
+    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows,
+    trust_permille = excluded.trust_permille, life_seconds = excluded.life_seconds, dataset = excluded.dataset,
+    evidence_kind = excluded.evidence_kind, list_kind = excluded.list_kind`;
 
 const LEASE = `
   update feeds set lease_owner = :owner, lease_until_ts = :untilTs

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../../src/app/stores.ts';
+import { parseKeyNetwork } from '../../../src/core/ip/key-network.ts';
 import { createImportFeed, type FeedImportOptions } from '../../../src/ingest/feeds/feed-import.ts';
 import { openNetworks } from '../../../src/ingest/networks.ts';
 import { INPUT_LIMITS } from '../../../src/ingest/sources/format.ts';
@@ -37,6 +38,7 @@ async function open(t: TestContext, answer: RequestListener, given: Partial<Feed
     networks: openNetworks(null),
     allowedNetworks,
     resolvesHosts: false,
+    allowReserved: true,
     limits: INPUT_LIMITS,
     now: () => NOW,
   };
@@ -76,6 +78,44 @@ describe('the import of a feed', () => {
     assert.deepEqual(await run(validators), { outcome: 'not_modified' });
     const [first, ...others] = await control.imports({ feed: 'f', limit: 9 });
     assert.deepEqual([first?.outcome, others.length], ['done', 0]);
+  });
+
+  test('the trust of a feed counts after each run, also if the publisher has nothing new', async (t) => {
+    const { store, control, feed, run } = await open(t, (request, response) => {
+      if (request.headers['if-none-match'] === '"1"') response.writeHead(304).end();
+      else response.writeHead(200, { etag: '"1"' }).end(`{"ts":${NOW},"ip":"192.0.2.7","dataset":"CSS"}\n`);
+    });
+    const network = parseKeyNetwork('192.0.2.7');
+    assert.ok(network !== null);
+    const question = { network, inside: true, covering: false, datasets: ['CSS'], seenSinceTs: 0 } as const;
+    const trusts = async () => (await store.listings(question)).map(({ source }) => source.trustPermille);
+    const list = { ...feed, format: 'ndjson', trustPermille: 300 } as const;
+    await control.putFeed(list);
+    assert.equal((await run(list)).outcome, 'imported');
+    assert.deepEqual(await trusts(), [300]);
+    assert.equal((await run({ ...list, trustPermille: 500, etag: '"1"' })).outcome, 'not_modified');
+    assert.deepEqual(await trusts(), [500]);
+  });
+
+  test('a list without times renews its listings although it is the same as before; a list of networks is not fetched again', async (t) => {
+    let ts = NOW;
+    const { store, control, feed, run } = await open(
+      t,
+      (request, response) => {
+        if (request.headers['if-none-match'] === '"1"') response.writeHead(304).end();
+        else response.writeHead(200, { etag: '"1"' }).end('192.0.2.7\n');
+      },
+      { now: () => ts },
+    );
+    const network = parseKeyNetwork('192.0.2.7');
+    assert.ok(network !== null);
+    const list = { ...feed, format: 'ip-list', dataset: 'XBL', etag: '"1"' } as const;
+    await control.putFeed(list);
+    for (; ts < NOW + 20 * 86_400; ts += 86_400) assert.equal((await run(list)).outcome, 'imported');
+    const question = { network, inside: true, covering: false, datasets: ['XBL'], seenSinceTs: 0 } as const;
+    const times = (await store.listings(question)).map(({ listedTs, seenTs }) => [listedTs, seenTs]);
+    assert.deepEqual(times, [[NOW, NOW + 19 * 86_400]]);
+    assert.equal((await run({ ...list, dataset: null, listKind: 'shared' })).outcome, 'not_modified');
   });
 
   test('a feed without allowsPrivate is not fetched from an allowed private network', async (t) => {

@@ -7,12 +7,14 @@ import { misp } from '../../../src/ingest/formats/misp.ts';
 import { familiesOf } from '../../../src/ingest/formats/misp-group.ts';
 import { sourceOf } from '../../../src/ingest/sources/source.ts';
 import {
+  evidenceOf,
   fixture,
   inChunks,
   inputsOf,
   readFixture,
   readSource,
   readText,
+  readWith,
   rejectsOf,
   timesOf,
   ts,
@@ -152,3 +154,80 @@ async function* failing(error: Error): AsyncGenerator<Buffer> {
   yield Buffer.from('{');
   throw error;
 }
+
+const C2 = { name: 'kill-chain:Command and Control' };
+const at = { timestamp: '1752760000' };
+const TS = 1752760000;
+const INDICATORS: [what: string, attribute: object, evidence: object[]][] = [
+  ['an address', { type: 'ip-dst', value: '198.51.100.9' }, [listing('198.51.100.9', 'XBL', null)]],
+  ['a network', { type: 'ip-dst', value: '198.51.100.0/24' }, [listing('198.51.100.0/24', 'XBL', null)]],
+  ['a tag', { type: 'ip-dst', value: '198.51.100.9', Tag: [C2] }, [listing('198.51.100.9', 'BCL', null)]],
+  [
+    'a comment',
+    { type: 'ip-dst|port', value: '198.51.100.9|443', comment: 'Emotet C2' },
+    [listing('198.51.100.9', 'BCL', 443)],
+  ],
+  [
+    'an origin',
+    { type: 'ip-src|port', value: '198.51.100.9|443', Tag: [C2] },
+    [{ type: 'listing', network: '198.51.100.9', dataset: 'XBL', ts: TS, botname: null, details: { srcport: 443 } }],
+  ],
+  ['a domain', { type: 'domain', value: 'example.com' }, [domain('example.com', 'malware')]],
+  ['a controller', { type: 'hostname', value: 'a.example', Tag: [C2] }, [domain('a.example', 'botnetcc')]],
+  [
+    'phishing',
+    { type: 'hostname|port', value: 'a.example|80', comment: 'Phishing' },
+    [domain('a.example', 'phishing')],
+  ],
+  [
+    'a domain with its address',
+    { type: 'domain|ip', value: 'a.example|198.51.100.9' },
+    [domain('a.example', 'malware'), { type: 'fact', domain: 'a.example', a: ['198.51.100.9'], ts: TS }],
+  ],
+  ['no evidence', { type: 'ip-dst', value: '198.51.100.9', to_ids: false }, []],
+  ['a deleted attribute', { type: 'ip-dst', value: '198.51.100.9', deleted: true }, []],
+];
+
+function listing(network: string, dataset: string, dstport: number | null) {
+  return { type: 'listing', network, dataset, ts: TS, botname: null, dstport };
+}
+
+function domain(name: string, kind: string) {
+  return { type: 'domain', domain: name, kind, ts: TS, botname: null };
+}
+
+for (const [what, attribute, evidence] of INDICATORS) {
+  test(`evidence: ${what}`, async () => {
+    const event = { Event: { Attribute: [{ ...attribute, ...at }] } };
+    assert.deepEqual(evidenceOf(await readText(misp, JSON.stringify(event))), evidence);
+  });
+}
+
+test('evidence: the address of a host in the same object is not listed', async () => {
+  const Attribute = [
+    { type: 'domain', value: 'a.example' },
+    { type: 'ip-dst', value: '198.51.100.9' },
+  ];
+  const event = {
+    Event: { Object: [{ ...at, first_seen: '2025-07-17T08:00:00Z', last_seen: '2025-07-18T08:00:00Z', Attribute }] },
+  };
+  const [first, last] = [ts('2025-07-17T08:00:00Z'), ts('2025-07-18T08:00:00Z')];
+  assert.deepEqual(evidenceOf(await readText(misp, JSON.stringify(event))), [
+    { ...domain('a.example', 'malware'), ts: first },
+    { type: 'fact', domain: 'a.example', a: ['198.51.100.9'], ts: first },
+    { ...domain('a.example', 'malware'), ts: last },
+    { type: 'fact', domain: 'a.example', a: ['198.51.100.9'], ts: last },
+  ]);
+});
+
+test('evidence: --dataset and --kind take precedence', async () => {
+  const Attribute = [
+    { type: 'ip-dst', value: '198.51.100.9', ...at },
+    { type: 'domain', value: 'a.example', ...at },
+  ];
+  const choices = { dataset: 'CSS', evidenceKind: 'phishing' } as const;
+  assert.deepEqual(evidenceOf(await readWith(misp, JSON.stringify({ Event: { Attribute } }), choices)), [
+    listing('198.51.100.9', 'CSS', null),
+    domain('a.example', 'phishing'),
+  ]);
+});

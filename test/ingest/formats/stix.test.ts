@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { stix } from '../../../src/ingest/formats/stix.ts';
-import { urlsOfPattern } from '../../../src/ingest/formats/stix-objects.ts';
-import { AS_OF_TS, inputsOf, readFixture, readText, rejectsOf, ts } from './read-items.ts';
+import { valuesOfPattern } from '../../../src/ingest/formats/stix-objects.ts';
+import { AS_OF_TS, evidenceOf, inputsOf, readFixture, readText, rejectsOf, ts } from './read-items.ts';
 
 const PATTERNS: [pattern: string, urls: string[] | null][] = [
   ["[url:value = 'http://a.example/']", ['http://a.example/']],
@@ -18,6 +18,9 @@ const PATTERNS: [pattern: string, urls: string[] | null][] = [
   [String.raw`[url:value = 'http://a.example/it\'s\\']`, [String.raw`http://a.example/it's\ `.trim()]],
   ["[url:value = 'a OR b']", ['a OR b']],
   ["[file:hashes.'SHA-256' = 'ab']", []],
+  ["[ipv4-addr:value = '192.0.2.1' OR domain-name:value = 'a.example']", ['192.0.2.1', 'a.example']],
+  ["[ipv6-addr:value = '2001:db8::1']", ['2001:db8::1']],
+  ["[ipv4-addr:value ISSUBSET '192.0.2.0/24']", null],
   ["[url:value LIKE 'http://a.example/%']", null],
   ["[url:value != 'http://a.example/']", null],
   ["[NOT url:value = 'http://a.example/']", null],
@@ -33,10 +36,13 @@ const PATTERNS: [pattern: string, urls: string[] | null][] = [
 ];
 
 test('only patterns of = comparisons joined by OR are accepted', () => {
-  for (const [pattern, urls] of PATTERNS) assert.deepEqual(urlsOfPattern(pattern), urls, pattern);
+  for (const [pattern, urls] of PATTERNS) {
+    const values = valuesOfPattern(pattern)?.map(({ value }) => value) ?? null;
+    assert.deepEqual(values, urls, pattern);
+  }
   const many = (count: number) => `[${Array(count).fill("url:value = 'http://a.example/'").join(' OR ')}]`;
-  assert.equal(urlsOfPattern(many(1000))?.length, 1000);
-  assert.equal(urlsOfPattern(many(1001)), null);
+  assert.equal(valuesOfPattern(many(1000))?.length, 1000);
+  assert.equal(valuesOfPattern(many(1001)), null);
 });
 
 test('a bundle has indicators, observables, files and families', async () => {
@@ -64,7 +70,7 @@ test('a bundle has indicators, observables, files and families', async () => {
   );
   assert.deepEqual(
     rejectsOf(items).map(({ reason }) => reason),
-    ['pattern: only = comparisons joined by OR are supported, up to 1000 URLs'],
+    ['pattern: only = comparisons joined by OR are supported, up to 1000 values'],
   );
 });
 
@@ -138,3 +144,59 @@ test('an object with many relations takes linear time', async () => {
 });
 
 const HUGE = { maxUnpackedBytes: 2 ** 30, maxRatio: 200, maxLineBytes: 2 ** 24 };
+
+const INDICATOR = { type: 'indicator', id: 'indicator--1', pattern_type: 'stix', valid_from: '2025-07-02T00:00:00Z' };
+const FROM_TS = ts('2025-07-02T00:00:00Z');
+const addr = (n: number) => ({ type: 'ipv4-addr', id: `ipv4-addr--${n}`, value: `198.51.100.${n}` });
+const bundle = (...objects: object[]) => JSON.stringify({ type: 'bundle', objects });
+
+test('hosts of indicators are evidence; labels and kill chains say of what', async () => {
+  const pattern = "[ipv4-addr:value = '198.51.100.1' OR domain-name:value = 'a.example']";
+  const listing = { type: 'listing', network: '198.51.100.1', ts: FROM_TS, botname: null, dstport: null };
+  const domain = { type: 'domain', domain: 'a.example', ts: FROM_TS, confidence: undefined, botname: null };
+  const CASES: [says: object, dataset: string | null, kind?: string][] = [
+    [{}, 'XBL', 'malware'],
+    [{ labels: ['command-and-control'] }, 'BCL', 'botnetcc'],
+    [{ indicator_types: ['malicious-activity'], labels: ['phishing'] }, 'XBL', 'phishing'],
+    [{ kill_chain_phases: [{ kill_chain_name: 'x', phase_name: 'command-and-control' }] }, 'BCL', 'botnetcc'],
+    [{ indicator_types: ['benign'] }, null],
+    [{ revoked: true }, null],
+  ];
+  for (const [says, dataset, kind] of CASES) {
+    const items = await readText(stix, bundle({ ...INDICATOR, pattern, ...says }));
+    const expected =
+      dataset === null
+        ? []
+        : [
+            { ...listing, dataset },
+            { ...domain, kind },
+          ];
+    assert.deepEqual(evidenceOf(items), expected, JSON.stringify(says));
+  }
+});
+
+test('families, confidence and the label of a related infrastructure', async () => {
+  const indicator = { ...INDICATOR, pattern: "[domain-name:value = 'a.example']", confidence: 60 };
+  const infrastructure = {
+    type: 'infrastructure',
+    id: 'infrastructure--1',
+    infrastructure_types: ['command-and-control'],
+  };
+  const relations = [relation(indicator, malware(1)), relation(indicator, infrastructure)];
+  const items = await readText(stix, bundle(indicator, malware(1), infrastructure, ...relations));
+  assert.deepEqual(evidenceOf(items), [
+    { type: 'domain', domain: 'a.example', kind: 'botnetcc', ts: FROM_TS, confidence: 60, botname: 'Family 1' },
+  ]);
+});
+
+test('observables are evidence, but not the address of a name and not the origin of traffic', async () => {
+  const name = { type: 'domain-name', id: 'domain-name--1', value: 'a.example', resolves_to_refs: [addr(1).id] };
+  const traffic = { type: 'network-traffic', id: 't', src_ref: addr(2).id, dst_ref: addr(3).id, dst_port: 443 };
+  const items = await readText(stix, bundle(name, addr(1), addr(2), addr(3), traffic, observed(name, addr(3))));
+  const seenTs = ts('2025-07-01T00:00:00Z');
+  assert.deepEqual(evidenceOf(items), [
+    { type: 'domain', domain: 'a.example', kind: 'malware', ts: seenTs, confidence: undefined, botname: null },
+    { type: 'fact', domain: 'a.example', a: ['198.51.100.1'], ts: seenTs },
+    { type: 'listing', network: '198.51.100.3', dataset: 'XBL', ts: seenTs, botname: null, dstport: 443 },
+  ]);
+});

@@ -6,7 +6,7 @@ import { AppError } from '../../../src/core/errors.ts';
 import { FORMATS } from '../../../src/ingest/formats/formats.ts';
 import { INPUT_LIMITS, type Item } from '../../../src/ingest/sources/format.ts';
 import { sourceOf } from '../../../src/ingest/sources/source.ts';
-import { readText } from '../formats/read-items.ts';
+import { CHOICES, readText } from '../formats/read-items.ts';
 
 const MIB = 2 ** 20;
 const CHUNK_BYTES = 64 * 1024;
@@ -35,6 +35,12 @@ for (const format of FORMATS) {
       '{"type":"url","value":"http://a.example/","id":"x"}',
       'id,dateadded,url,url_status',
       'http://a.example/',
+      '192.0.2.7/24',
+      '{"type":"metadata","timestamp":1}',
+      '{"cidr":"192.0.2.0/24"}\n',
+      '"ioc_type":"ip:port",',
+      '"list":[',
+      '{"dataset":"XBL","ip":',
       'hxxp://a[.]example',
       '2025-07-17 17:19:14',
       'None',
@@ -64,7 +70,7 @@ for (const format of FORMATS) {
     const { items, error } = await readBounded(format.name, repeated('a', 1024 * MIB));
     if (error === null)
       assert.deepEqual(
-        items.map((item) => item.kind),
+        items.map((item) => item.kind).filter((kind) => kind !== 'list_end'),
         ['reject'],
       );
     else assert.match(error.message, /JSON|longer than|larger than|neither/);
@@ -91,6 +97,20 @@ test('a line of 1 GB rejects only that line', async () => {
   );
 });
 
+for (const [name, start, entry] of [
+  ['misp-warninglist', '{"list":[""', ',""'],
+  ['drop-json', '', '{"cidr":""}\n'],
+] as const) {
+  test(`${name}: a list with millions of rows is refused, in bounded memory`, async () => {
+    async function* bytes(): AsyncGenerator<Buffer> {
+      yield Buffer.from(start);
+      yield* repeated(entry, 60 * MIB);
+    }
+    const { error } = await readBounded(name, bytes(), 2 * MAX_GROWTH_BYTES);
+    assert.match(error?.message ?? '', /more than 1000000 /);
+  });
+}
+
 test('a zip bomb is refused, in bounded memory', async () => {
   const blanks = Buffer.alloc(64 * MIB, '\n');
   const { error } = await readBounded('urlhaus-csv', inOneChunk(gzipSync(blanks)));
@@ -112,7 +132,7 @@ test('a long JSON document is read in constant memory', async () => {
 });
 
 function checkItem(item: Item): void {
-  if (item.kind === 'time') {
+  if (item.kind === 'time' || item.kind === 'list_end') {
     assert.ok(Number.isSafeInteger(item.ts));
     return;
   }
@@ -125,7 +145,7 @@ function checkItem(item: Item): void {
 }
 
 /** Reads all items, keeps the first ones, and checks the memory. */
-async function readBounded(name: string, bytes: AsyncIterable<Buffer>) {
+async function readBounded(name: string, bytes: AsyncIterable<Buffer>, maxGrowthBytes = MAX_GROWTH_BYTES) {
   const format = FORMATS.find((one) => one.name === name);
   assert.ok(format);
   const source = sourceOf('hostile', bytes, null, () => null);
@@ -135,7 +155,7 @@ async function readBounded(name: string, bytes: AsyncIterable<Buffer>) {
   let error: Error | null = null;
   let growth = 0;
   try {
-    for await (const some of format.read(source, INPUT_LIMITS, { nowTs: 1, asOfTs: 1 })) {
+    for await (const some of format.read(source, INPUT_LIMITS, { nowTs: 1, asOfTs: 1, ...CHOICES[name] })) {
       count += some.length;
       if (items.length < 100) items.push(...some);
       growth = Math.max(growth, process.memoryUsage.rss() - before);
@@ -145,7 +165,7 @@ async function readBounded(name: string, bytes: AsyncIterable<Buffer>) {
     error = caught;
   }
   growth = Math.max(growth, process.memoryUsage.rss() - before);
-  assert.ok(growth < MAX_GROWTH_BYTES, `${name}: ${Math.round(growth / MIB)} MiB of growth`);
+  assert.ok(growth < maxGrowthBytes, `${name}: ${Math.round(growth / MIB)} MiB of growth`);
   return { items, count, error };
 }
 

@@ -90,7 +90,8 @@ test('withoutReturn removes one carriage return', () => {
 
 test('readLineItems: one item per line, and its number', async () => {
   const source = sourceOf('test', inChunks(Buffer.from('a\r\n\n  \nskip\nbad\nx\0\nlast'), 6), null, () => null);
-  const read = (text: string) => (text === 'skip' ? null : text === 'bad' ? 'bad line' : { ts: 1, url: text });
+  const read = (text: string) =>
+    text === 'skip' ? null : text === 'bad' ? 'bad line' : { inputs: [{ ts: 1, url: text }] };
   const items: Item[][] = [];
   for await (const some of readLineItems(source, INPUT_LIMITS, read)) items.push(some);
   const input = (line: number, text: string) => ({ kind: 'observations', line, text, inputs: [{ ts: 1, url: text }] });

@@ -1,0 +1,55 @@
+import type { EvidenceInput } from '../evidence.ts';
+import { type EvidenceChoices, type Item, reject } from '../sources/format.ts';
+import type { MispGroup, MispIndicator } from './misp-group.ts';
+import { isController, kindOf, seenTimes } from './values.ts';
+
+export const NO_TIME = 'neither the attribute nor the event has a time';
+
+type EventContext = { eventTs: number | null; labels: readonly string[]; choices: EvidenceChoices };
+
+/** One item for each indicator: a private address in an object does not reject the other evidence of the object. */
+export function indicatorItems(group: MispGroup, family: string | null, context: EventContext): Item[] {
+  const { line, text } = group;
+  const labels = [...group.labels, ...context.labels];
+  return listedIndicators(group).map((indicator) => {
+    const ts = indicator.ts ?? context.eventTs;
+    if (ts === null) return reject(line, text, NO_TIME);
+    const times = seenTimes(ts, indicator.lastTs);
+    const inputs = times.flatMap((seenTs) => [
+      toEvidence(indicator, seenTs, labels, family, context.choices),
+      ...addressFacts(indicator, seenTs, group),
+    ]);
+    return { kind: 'evidence', line, text, inputs };
+  });
+}
+
+/** In an object with a URL or a name, an `ip-dst` is the address of that host, which is mostly shared hosting. */
+function listedIndicators({ indicators, urls }: MispGroup): MispIndicator[] {
+  const hasHost = urls.length > 0 || indicators.some(({ kind }) => kind === 'name');
+  return hasHost ? indicators.filter(({ kind }) => kind !== 'destination') : indicators;
+}
+
+function toEvidence(
+  indicator: MispIndicator,
+  ts: number,
+  labels: readonly string[],
+  botname: string | null,
+  { dataset, evidenceKind }: EvidenceChoices,
+): EvidenceInput {
+  if (indicator.kind === 'name') {
+    return { type: 'domain', domain: indicator.name, kind: evidenceKind ?? kindOf(labels), ts, botname };
+  }
+  const { network, port } = indicator;
+  if (indicator.kind === 'origin') {
+    return { type: 'listing', network, dataset: dataset ?? 'XBL', ts, botname, details: { srcport: port } };
+  }
+  const named = isController(labels) ? 'BCL' : 'XBL';
+  return { type: 'listing', network, dataset: dataset ?? named, ts, botname, dstport: port };
+}
+
+/** The address in a `domain|ip`, or those in the same object. */
+function addressFacts(indicator: MispIndicator, ts: number, { ips }: MispGroup): EvidenceInput[] {
+  if (indicator.kind !== 'name') return [];
+  const a = indicator.ip === null ? ips : [indicator.ip];
+  return a.length === 0 ? [] : [{ type: 'fact', domain: indicator.name, a, ts }];
+}
