@@ -11,7 +11,7 @@ import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
 import { limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
 import { createRoutes } from './app/routes.ts';
-import { type Control, describePlace, openControl, openIntelligence } from './app/stores.ts';
+import { type Control, describePlace, type Intelligence, openControl, openIntelligence } from './app/stores.ts';
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
 import { toTs } from './core/time.ts';
@@ -20,11 +20,17 @@ import { createOutages } from './health/outages.ts';
 import { buildServer, closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
 import { readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
+import { demoEvidence } from './ingest/demo-evidence.ts';
+import { everyMs } from './ingest/feeds/schedule.ts';
+import { type Networks, openNetworks } from './ingest/networks.ts';
 import { createCharging } from './limits/charge.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createRedisCounters } from './limits/counters-redis.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
+import { createAddressLists } from './reputation/address-lists.ts';
+import { createAddressReport } from './reputation/address-report.ts';
+import type { ReputationStore } from './reputation/store.ts';
 import type { UrlLastResponse } from './urls/schemas.ts';
 import type { UrlStore } from './urls/store.ts';
 
@@ -83,7 +89,10 @@ export async function openApp(settings: Settings): Promise<App> {
   try {
     const place = { ...settings, dataDir };
     const store = timed(opened(await openIntelligence(place)), 'intelligence', metrics);
-    if (settings.demo) await fillDemo(store, now());
+    if (settings.demo) {
+      await fillDemo(store, now());
+      await fillDemoEvidence(store, now());
+    }
     const control = await withKeys(timed(opened(await openControl(place)), 'control', metrics), settings);
 
     // These callbacks need the server, which is built last; none of them is called before.
@@ -125,6 +134,13 @@ export async function openApp(settings: Settings): Promise<App> {
     const limitsState = redis && (() => (redis.isUp() ? 'shared' : limitsWithoutRedis(whenDown)));
     const { ready } = opened(watchStores({ store, control, outages, metrics }));
     let isStopping = false;
+    const networks = opened(
+      openNetworks(settings.asnDb, {
+        every: everyMs,
+        onFailure: (err) =>
+          log.warn({ err }, 'the table of networks could not be read again; the old one stays in use'),
+      }),
+    );
     const health = {
       isStopping: () => isStopping,
       ready,
@@ -133,7 +149,7 @@ export async function openApp(settings: Settings): Promise<App> {
       ...(limitsState && { limitsState }),
     };
     const server = buildServer(
-      createRoutes({ store, now, counters, login, health }),
+      createRoutes({ store, now, counters, login, health, reputation: openReputation(store, networks, settings) }),
       { authenticate: authenticator.authenticate, charging },
       {
         logger: { level: logLevel, stream: process.stderr },
@@ -152,7 +168,7 @@ export async function openApp(settings: Settings): Promise<App> {
     async function listen(): Promise<Listening> {
       metricsListener = metrics && (await openMetricsListener(metrics, settings));
       const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
-      feeds = startFeeds({ store, control, metrics, log: server.log, outages, settings, now });
+      feeds = startFeeds({ store, control, metrics, log: server.log, outages, settings, networks, now });
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
       integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));
@@ -209,6 +225,12 @@ function timed<Port extends object>(port: Port, name: string, metrics: Metrics |
   return metrics === undefined ? port : timedPort(port, (operation) => metrics.storeCall(name, operation));
 }
 
+function openReputation(store: Intelligence, { asnOf }: Networks, { allowReserved, demo, listedExact }: Settings) {
+  const lists = createAddressLists(store, { nowMs: Date.now });
+  const options = { store, lists, now, allowReserved: allowReserved || demo, listedExact };
+  return { addresses: createAddressReport(options), asnOf };
+}
+
 function readTls({ tlsCertFile, tlsKeyFile }: Settings): TlsPair | undefined {
   return tlsCertFile === null || tlsKeyFile === null ? undefined : readTlsPair(tlsCertFile, tlsKeyFile);
 }
@@ -229,4 +251,12 @@ async function fillDemo(store: UrlStore, nowTs: number): Promise<void> {
   const status = last === null ? null : (JSON.parse(last) as UrlLastResponse).status;
   if (status !== null && status.ts > nowTs - DEMO_FRESH_SECONDS) return;
   await store.apply(observations);
+}
+
+async function fillDemoEvidence(store: ReputationStore, nowTs: number): Promise<void> {
+  const { sources, listings, domains, facts, lists } = demoEvidence(nowTs);
+  await store.putSources(sources);
+  await store.applyLists(lists);
+  await store.applyListings(listings);
+  await store.applyDomains(domains, facts);
 }

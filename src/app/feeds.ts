@@ -9,20 +9,20 @@ import { createImportFeed } from '../ingest/feeds/feed-import.ts';
 import type { FeedRun } from '../ingest/feeds/feed-run.ts';
 import { feedState } from '../ingest/feeds/feed-state.ts';
 import { everyMs, type Schedule, startSchedule } from '../ingest/feeds/schedule.ts';
-import { openNetworks } from '../ingest/networks.ts';
+import type { Networks } from '../ingest/networks.ts';
 import { inputLimitsOf } from '../ingest/sources/format.ts';
 import type { FeedStore } from '../ingest/store.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import type { UrlStore } from '../urls/store.ts';
-import type { Control } from './stores.ts';
+import type { Control, Intelligence } from './stores.ts';
 
 type FeedParts = {
-  store: UrlStore;
+  store: Intelligence;
   control: Control;
   metrics: Metrics | undefined;
   log: FastifyBaseLogger;
   outages: Outages;
   settings: Settings;
+  networks: Networks;
   now(): number;
 };
 
@@ -34,13 +34,10 @@ export function startFeeds({
   log,
   outages,
   settings,
+  networks,
   now,
 }: FeedParts): Pick<Schedule, 'close'> {
-  const { asnDb, resolvesHosts, feedsAllowPrivate: allowedNetworks } = settings;
-  const networks = openNetworks(asnDb, {
-    every: everyMs,
-    onFailure: (err) => log.warn({ err }, 'the table of networks could not be read again; the old one stays in use'),
-  });
+  const { resolvesHosts, allowReserved, demo, feedsAllowPrivate: allowedNetworks } = settings;
   const gauges = async () =>
     (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' }));
   metrics?.watchFeeds(lastKnown(gauges, []));
@@ -52,6 +49,7 @@ export function startFeeds({
       networks,
       allowedNetworks,
       resolvesHosts,
+      allowReserved: allowReserved || demo,
       limits: inputLimitsOf(settings),
       now,
     }),
@@ -71,12 +69,7 @@ export function startFeeds({
     },
   });
   void schedule.runDue();
-  return {
-    async close() {
-      await schedule.close();
-      networks.close();
-    },
-  };
+  return schedule;
 }
 
 /** A feed that cannot be fetched is an AppError and a warning. Any other error is a defect of the server. */

@@ -4,19 +4,28 @@ import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import { limitsRoutes } from '../limits/routes.ts';
 import type { Counters } from '../limits/store.ts';
+import { type ReputationServices, reputationRoutes } from '../reputation/routes.ts';
+import type { ReputationStore } from '../reputation/store.ts';
 import { urlRoutes } from '../urls/routes.ts';
 import type { UrlStore } from '../urls/store.ts';
 
 type RouteServices = {
-  store: UrlStore;
+  store: UrlStore & ReputationStore;
   /** Unix seconds. */
   now(): number;
   counters: Counters;
   login: Login;
   health: HealthServices;
+  reputation: Omit<ReputationServices, 'store' | 'now'>;
 };
 
 /** All routes of this server except `/openapi.json`, which describes them. */
-export function createRoutes({ store, now, counters, login, health }: RouteServices): Route[] {
-  return [...accountRoutes(login), ...limitsRoutes(counters), ...urlRoutes(store, now), ...healthRoutes(health)];
+export function createRoutes({ store, now, counters, login, health, reputation }: RouteServices): Route[] {
+  return [
+    ...accountRoutes(login),
+    ...limitsRoutes(counters),
+    ...urlRoutes(store, now),
+    ...reputationRoutes({ store, now, ...reputation }),
+    ...healthRoutes(health),
+  ];
 }

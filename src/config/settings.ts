@@ -189,9 +189,23 @@ export const SETTINGS = {
     read: readPath,
     accepts: 'the path of a file or folder, or npm',
   } satisfies Setting<string | null>,
+  listedExact: {
+    flag: 'listed-exact',
+    meaning: 'listed/… for one address returns only its own listings, not those of wider networks around it',
+    fallback: false,
+    read: readSwitch,
+    accepts: 'true or false',
+  } satisfies Setting<boolean>,
   resolvesHosts: {
     flag: 'resolve',
     meaning: 'resolve the hosts of URLs that feeds report as currently online, by DNS at a limited rate',
+    fallback: false,
+    read: readSwitch,
+    accepts: 'true or false',
+  } satisfies Setting<boolean>,
+  allowReserved: {
+    flag: 'allow-reserved',
+    meaning: 'list private, documentation and other reserved networks too, for tests; --demo implies it',
     fallback: false,
     read: readSwitch,
     accepts: 'true or false',

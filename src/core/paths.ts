@@ -1,4 +1,7 @@
 const URL_OBJECT = '/api/intel/v2/byobject/url';
+const CIDR_OBJECT = '/api/intel/v1/byobject/cidr/:dataset/:mode/:type/:ip';
+const DOMAIN_OBJECT = '/api/intel/v2/byobject/domain/:domain';
+const DOMAINS = '/api/intel/v2/domains';
 
 /** Every path of the API. `:id` stands for a URLID. */
 export const paths = {
@@ -10,6 +13,25 @@ export const paths = {
   urlSearch: `${URL_OBJECT}/search`,
   urlStatuses: `${URL_OBJECT}/:id/statuses`,
   urlPayloads: `${URL_OBJECT}/:id/payloads`,
+  cidr: CIDR_OBJECT,
+  cidrMask: `${CIDR_OBJECT}/:mask`,
+  domain: DOMAIN_OBJECT,
+  domainOverview: `${DOMAIN_OBJECT}/overview`,
+  domainDimensions: `${DOMAIN_OBJECT}/dimensions`,
+  domainListing: `${DOMAIN_OBJECT}/listing`,
+  domainContexts: `${DOMAIN_OBJECT}/contexts`,
+  domainSenders: `${DOMAIN_OBJECT}/senders`,
+  domainServers: `${DOMAIN_OBJECT}/ns`,
+  domainAddresses: `${DOMAIN_OBJECT}/a`,
+  domainHostnames: `${DOMAIN_OBJECT}/hostnames`,
+  domainUrls: `${DOMAIN_OBJECT}/malware/urls`,
+  domainFiles: `${DOMAIN_OBJECT}/malware/hashes`,
+  domainExplain: `${DOMAIN_OBJECT}/explain`,
+  publicSuffixes: `${DOMAINS}/tld`,
+  tags: `${DOMAINS}/tags`,
+  contexts: `${DOMAINS}/contexts`,
+  contextsAlias: '/api/intel/v2/context',
+  dimensions: `${DOMAINS}/dimensions`,
   healthz: '/healthz',
   readyz: '/readyz',
   openapi: '/openapi.json',

@@ -1,3 +1,5 @@
+import { ADDRESS_DATASETS } from './evidence.ts';
+
 /** A named set of limits. A rate of null is derived from the hard monthly limit. */
 export type Tier = {
   name: string;
@@ -22,6 +24,10 @@ export type Limits = Omit<Tier, 'name' | 'rlQps' | 'rlQpm' | 'rlQph'> & {
 
 /** The dataset of every endpoint under `byobject/url`. */
 export const URL_DATASET = 'URL';
+/** The dataset of every endpoint about domains. */
+export const DOMAIN_DATASET = 'DOMAIN';
+/** Every dataset that an account may query. Those of addresses are datasets of their own. */
+export const DATASETS: readonly string[] = [URL_DATASET, ...ADDRESS_DATASETS, DOMAIN_DATASET];
 export const DEFAULT_TRS = 'base';
 
 /** No limit in practice: the greatest signed 32-bit integer, which every client can store. */
@@ -50,5 +56,5 @@ export function limitsOf({ trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Tier): Lim
 }
 
 function builtIn(name: string, qms: number, qmh: number): Tier {
-  return { name, trs: DEFAULT_TRS, ads: [URL_DATASET], qms, qmh, rlQps: null, rlQpm: null, rlQph: null };
+  return { name, trs: DEFAULT_TRS, ads: DATASETS, qms, qmh, rlQps: null, rlQpm: null, rlQph: null };
 }

@@ -45,9 +45,9 @@ export type Endpoint<Question = unknown> = {
   body?: TSchema;
   /**
    * The successful response, of any content type. In NDJSON the schema describes one line. Without a schema the answer
-   * is sent as it is.
+   * is sent as it is. With an ETag (`etag.ts`) the response may also be 304.
    */
-  response: { contentType: string; schema?: TSchema };
+  response: { contentType: string; schema?: TSchema; hasEtag?: true };
   /** Errors of this endpoint beyond those that every endpoint has. */
   refusals: readonly ErrorCode[];
   /** Reads the question from the request. Throws if the request is wrong. */

@@ -21,6 +21,9 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
   unavailable: 503,
 };
 
+/** The content type of a response that is text already, so that Fastify does not serialize it. */
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** The Retry-After of a 503 whose error has none: long enough to reduce the load, short enough for a restart. */
 const RETRY_AFTER_SECONDS = 5;
 
@@ -48,7 +51,7 @@ export function wireErrorBytes(error: unknown): string {
   const head = Object.entries({
     ...headers,
     Connection: 'close',
-    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(json),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${json}`;
@@ -88,7 +91,8 @@ function headersOf({ code, retryAfterSeconds, challenge }: Refusal): Record<stri
   return {};
 }
 
-export const unknownPath = (): AppError => new AppError('not_found', 'This path does not exist');
+export const unknownPath = (reason?: string): AppError =>
+  new AppError('not_found', `This path does not exist${reason === undefined ? '' : `: ${reason}`}`);
 export const bodyTooLarge = (): AppError => new AppError('body_too_large', 'The body is larger than 64 KiB');
 
 /** The body of every error response. `code` is the HTTP status. */

@@ -29,12 +29,18 @@ export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, 
   } else done(request.is404 ? unknownPath() : undefined);
 }
 
-/** A path whose parameters have impossible values does not exist. */
+/** A path whose parameters have impossible values does not exist. The message names the first one, and its values. */
 export function refuseBadParameters(parameters: readonly Parameter[] = []) {
   const checked = parameters.filter((parameter) => parameter.isValid !== undefined);
   return (request: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const values = request.params as Record<string, string>;
-    const isKnown = checked.every(({ name, isValid }) => isValid?.(values[name] ?? ''));
-    done(isKnown ? undefined : unknownPath());
+    const bad = checked.find(({ name, isValid }) => !isValid?.(values[name] ?? ''));
+    done(bad === undefined ? undefined : unknownPath(expectationOf(bad)));
   };
+}
+
+/** `mode must be listed or listings`. */
+function expectationOf({ name, schema }: Parameter): string | undefined {
+  const { enum: words } = schema as { enum?: readonly string[] };
+  return words === undefined ? undefined : `${name} must be ${words.join(' or ')}`;
 }

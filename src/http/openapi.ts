@@ -18,7 +18,9 @@ export function openapiDocument(routes: readonly Route[]) {
     info: {
       title: 'Urlwarden',
       version: API_VERSION,
-      description: 'Which URLs distribute malware, since when, from which address, with which payload.',
+      description:
+        'Which URLs distribute malware, since when, from which address, with which payload; the reputation of ' +
+        'addresses and domains.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     paths: Object.fromEntries(routes.map((route) => [templateOf(route.endpoint.path), pathItem(route)])),
@@ -45,6 +47,7 @@ function pathItem({ access, endpoint }: Route) {
         description: 'Found',
         content: { [response.contentType]: response.schema ? { schema: response.schema } : {} },
       },
+      ...(response.hasEtag && { 304: { description: STATUS_CODES[304] } }),
       ...errorResponses(access, endpoint),
     },
   };

@@ -25,8 +25,14 @@ export function readWindow(query: Query, now: number): TimeWindow {
   return window;
 }
 
-export function readLimit(query: Query): number | undefined {
-  return integerParameter(query, 'limit', 1);
+/** The same without defaults: a side that was not sent is open. */
+export function readOpenWindow(query: Query): TimeWindow {
+  const { since = '0', until = String(MAX_INTEGER) } = query;
+  return readWindow({ since, until }, 0);
+}
+
+export function readLimit(query: Query, max: number = MAX_INTEGER): number | undefined {
+  return integerParameter(query, 'limit', 1, max);
 }
 
 /** Reads a switch such as `?verbose`, `?verbose=1` or `?verbose=true`. Other values are refused. */
@@ -37,13 +43,14 @@ export function readSwitch(query: Query, name: string): boolean {
   throw new AppError('bad_request', `"${name}" must be sent once, without a value or with true or false`);
 }
 
-function integerParameter(query: Query, name: string, min: number): number | undefined {
+function integerParameter(query: Query, name: string, min: number, max = MAX_INTEGER): number | undefined {
   const sent = query[name];
   if (sent === undefined) return undefined;
   if (typeof sent !== 'string') throw new AppError('bad_request', `"${name}" must be sent once`);
   const value = parseDecimal(sent, min);
-  if (value === null)
-    throw new AppError('bad_request', `"${name}" must be a decimal integer, ${min} to ${MAX_INTEGER}`);
+  if (value === null || value > max) {
+    throw new AppError('bad_request', `"${name}" must be a decimal integer, ${min} to ${max}`);
+  }
   return value;
 }
 
@@ -70,11 +77,9 @@ export const verboseParameter: Parameter = {
   description: 'Include the state of the feeds, of the rows and of the limits.',
 };
 
-const Limit = { minimum: 1, maximum: MAX_INTEGER };
-
-export const limitParameter = (defaultLimit?: number): Parameter => ({
+export const limitParameter = (defaultLimit?: number, maximum: number = MAX_INTEGER): Parameter => ({
   in: 'query',
   name: 'limit',
-  schema: Type.Integer(defaultLimit === undefined ? Limit : { ...Limit, default: defaultLimit }),
+  schema: Type.Integer({ minimum: 1, maximum, ...(defaultLimit !== undefined && { default: defaultLimit }) }),
   description: 'Maximum number of records.',
 });

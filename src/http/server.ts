@@ -26,6 +26,7 @@ import { ErrorBody, wireError } from './errors.ts';
 import { allowOf, answerOptions, refuseBadParameters, refuseMethod, refuseUnknownPath } from './methods.ts';
 import { openapiRoute } from './openapi.ts';
 import { batchRequests } from './request-batching.ts';
+import { readableTarget } from './request-target.ts';
 import type { TlsPair } from './tls.ts';
 
 export type ServerServices = {
@@ -49,6 +50,9 @@ const DEFAULT_TIMES: ConnectionTimes & AnswerTimes = {
   queryBudgetMs: 10_000,
   stallMs: 60_000,
 };
+
+/** Longer than any request line (`connection.ts`): a name or an address that is too long is a bad request, not an unknown path. */
+const MAX_PARAMETER_LENGTH = 32_768;
 
 /** The route label, in metrics, of requests to a path that does not exist. */
 const UNKNOWN_ROUTE = 'unknown';
@@ -76,9 +80,8 @@ export function buildServer(
     clientErrorHandler: () => {}, // `connection.ts` answers; Fastify's own handler would destroy the socket first
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: MAX_BODY_BYTES,
-    // Some clients join a base URL that ends with a slash and a path that begins with one.
-    rewriteUrl: ({ url = '/' }) => (url.startsWith('//') ? url.slice(1) : url),
-    routerOptions: { ignoreTrailingSlash: true },
+    rewriteUrl: ({ url = '/' }) => readableTarget(url),
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
     return503OnClosing: false, // a request that arrived in time is answered, then its connection is closed
     frameworkErrors(error, _request, reply) {

@@ -17,6 +17,7 @@ export type DimensionName = (typeof DIMENSIONS)[number];
 /** The dimensions that follow from evidence, and the most points that each can take away. */
 const MAX_POINTS = { infra: 15, malware: 40, smtp: 15 } as const;
 export type EvidenceDimension = keyof typeof MAX_POINTS;
+export const EVIDENCE_DIMENSIONS = Object.keys(MAX_POINTS) as EvidenceDimension[];
 
 export type EvidenceKind = 'url' | 'botnetcc' | 'malware' | 'phishing' | 'infra-listing' | 'sender-listing';
 
@@ -44,22 +45,27 @@ const NEW_DOMAIN_SECONDS = 30 * DAY;
 const NEW_DOMAIN_POINTS = -5;
 
 /** A rank beyond this adds nothing. */
-const MAX_RANK = 100_000;
+export const MAX_RANK = 100_000;
 const RANK_POINTS = 10;
 
-/** One (source, host name, kind), or one URL. */
+/** One (source, host name, kind), one URL, or the listings of one address or name server by one source. */
 export type Piece = {
   source: string;
+  /** Of the source, from 0 to 0.9. */
+  trust: number;
   kind: EvidenceKind;
+  /** The host name, address or name server that it is about. */
+  subject: string;
+  /** Of the sighting that counts most. */
   ts: number;
+  /** Of the newest sighting. */
+  newestTs: number;
   /** 1 to 100; only with `botnetcc` and `malware`. */
   confidence?: number;
 };
 
 export type ScoreInput = {
   pieces: readonly Piece[];
-  /** From 0 to 0.9, by source. */
-  trustOf(source: string): number;
   isAbused: boolean;
   createdTs: number | null;
   /** The best rank in a popularity list. */
@@ -70,34 +76,50 @@ export type ScoreInput = {
 
 export type Dimensions = Record<DimensionName, number>;
 
-/** The part of one source in one dimension: its pieces, the newest first, and what they take away together. */
-export type SourceShare = { dimension: EvidenceDimension; source: string; p: number; newestTs: number };
+/** What one source says in one dimension. */
+export type SourceShare = {
+  dimension: EvidenceDimension;
+  source: string;
+  trust: number;
+  /** All of them, also those beyond the 64 that count. */
+  pieces: readonly Piece[];
+  x: number;
+  p: number;
+};
 
-export function contribution({ kind, ts, confidence = 100 }: Piece, nowTs: number): number {
+type Sighting = Pick<Piece, 'source' | 'kind' | 'ts' | 'confidence'>;
+
+export function contribution({ kind, ts, confidence = 100 }: Sighting, nowTs: number): number {
   const { weight, halfLife } = EVIDENCE[kind];
   const factor = kind === 'botnetcc' || kind === 'malware' ? confidence / 100 : 1;
   return weight * factor * 2 ** (-Math.max(0, nowTs - ts) / halfLife);
 }
 
-export function sourceShares({ pieces, trustOf }: ScoreInput, nowTs: number): SourceShare[] {
-  const groups = Map.groupBy(pieces, ({ kind, source }) => `${EVIDENCE[kind].dimension} ${source}`);
-  return [...groups.values()].map((group) => {
-    const [{ kind, source }] = group as [Piece];
-    const largest = group.map((piece) => contribution(piece, nowTs)).sort((a, b) => b - a);
-    const x = largest.slice(0, MAX_PIECES).reduce((sum, one) => sum + one, 0);
-    const newestTs = Math.max(...group.map(({ ts }) => ts));
-    return { dimension: EVIDENCE[kind].dimension, source, p: trustOf(source) * (1 - Math.exp(-x)), newestTs };
+/** Sorted, and added in the order of size: the order of the pieces must not change the last digit. */
+export function sourceShares(pieces: readonly Piece[], nowTs: number): SourceShare[] {
+  return EVIDENCE_DIMENSIONS.flatMap((dimension) => {
+    const bySource = Map.groupBy(
+      pieces.filter(({ kind }) => EVIDENCE[kind].dimension === dimension),
+      ({ source }) => source,
+    );
+    return [...bySource.keys()].sort().map((source) => {
+      const group = bySource.get(source) ?? [];
+      const trust = group[0]?.trust ?? 0;
+      const largest = group.map((piece) => contribution(piece, nowTs)).sort((a, b) => b - a);
+      const x = largest.slice(0, MAX_PIECES).reduce((sum, one) => sum + one, 0);
+      return { dimension, source, trust, pieces: group, x, p: trust * -Math.expm1(-x) };
+    });
   });
 }
 
 export function dimensionsOf(input: ScoreInput, nowTs: number): Dimensions {
   const clean = { infra: 1, malware: 1, smtp: 1 };
-  for (const { dimension, p } of sourceShares(input, nowTs)) clean[dimension] *= 1 - p;
+  for (const { dimension, p } of sourceShares(input.pieces, nowTs)) clean[dimension] *= 1 - p;
   const share = input.isAbused ? ABUSED_SHARE : 1;
   const evidence = (dimension: EvidenceDimension) => rounded(-MAX_POINTS[dimension] * (1 - clean[dimension]) * share);
   return {
     human: rounded(input.human),
-    identity: rounded(identityPoints(input, nowTs)),
+    identity: rounded(agePoints(input, nowTs) + rankPoints(input)),
     infra: evidence('infra'),
     malware: evidence('malware'),
     smtp: evidence('smtp'),
@@ -109,8 +131,15 @@ export function scoreOf(dimensions: Dimensions): number {
 }
 
 /** On an abused domain only the operator can list the domain: its evidence belongs to host names and URLs. */
-export function isListed({ isAbused, human }: ScoreInput, score: number): boolean {
-  return isAbused ? human <= LISTED_FROM && score <= LISTED_FROM : score <= LISTED_FROM;
+export function isListed({ isAbused, human }: Pick<ScoreInput, 'isAbused' | 'human'>, score: number): boolean {
+  return score <= LISTED_FROM && (!isAbused || human <= LISTED_FROM);
+}
+
+/** Whether the evidence on one host name lists this name. Whether the domain is abused does not matter for it. */
+export function isHostnameListed(pieces: readonly Piece[], nowTs: number): boolean {
+  return (
+    scoreOf(dimensionsOf({ pieces, isAbused: false, createdTs: null, rank: null, human: 0 }, nowTs)) <= LISTED_FROM
+  );
 }
 
 /** The first second at which the decay of the evidence alone ends the listing, at most 30 days from now. */
@@ -128,16 +157,21 @@ export function listedUntil(input: ScoreInput, nowTs: number): number {
 
 /** The score at a later time if only the evidence decays: the age of the domain stays as it is now. */
 function scoreAt(input: ScoreInput, ts: number, nowTs: number): number {
-  return scoreOf({ ...dimensionsOf(input, ts), identity: rounded(identityPoints(input, nowTs)) });
+  const identity = rounded(agePoints(input, nowTs) + rankPoints(input));
+  return scoreOf({ ...dimensionsOf(input, ts), identity });
 }
 
-function identityPoints({ createdTs, rank }: ScoreInput, nowTs: number): number {
-  const isNew = createdTs !== null && nowTs - createdTs < NEW_DOMAIN_SECONDS;
-  const popularity = rank === null || rank > MAX_RANK ? 0 : RANK_POINTS * (1 - Math.log10(rank) / 5);
-  return (isNew ? NEW_DOMAIN_POINTS : 0) + popularity;
+/** Of the age of the domain. */
+export function agePoints({ createdTs }: ScoreInput, nowTs: number): number {
+  return createdTs !== null && nowTs - createdTs < NEW_DOMAIN_SECONDS ? NEW_DOMAIN_POINTS : 0;
+}
+
+/** Of its popularity. */
+export function rankPoints({ rank }: ScoreInput): number {
+  return rank === null || rank > MAX_RANK ? 0 : RANK_POINTS * (1 - Math.log10(rank) / 5);
 }
 
 /** To one decimal. Never −0, which JSON would print as 0 and a comparison would not. */
-function rounded(points: number): number {
+export function rounded(points: number): number {
   return Math.round(points * 10) / 10 + 0;
 }

@@ -5,14 +5,30 @@ import type { InjectOptions } from 'fastify';
 import { changePassword, removeAccount, revokeTokens, setAccountEnabled } from '../../src/accounts/manage.ts';
 import { rotateKey } from '../../src/accounts/signing-keys.ts';
 import { assertError, NOW, ROUTES } from './build.ts';
-import { authorized, LIMITS, PASSWORD, QUERIES, tier, USERNAME, type World, withAccounts } from './with-accounts.ts';
+import {
+  authorized,
+  CATALOGUES,
+  LIMITS,
+  PASSWORD,
+  QUERIES,
+  tier,
+  USERNAME,
+  type World,
+  withAccounts,
+} from './with-accounts.ts';
 
-const PROTECTED = [...QUERIES, LIMITS];
+const PROTECTED = [...QUERIES, ...CATALOGUES, LIMITS];
 const INVALID = /^Bearer error="invalid_token", error_description="[^"]+"$/;
 
 test('the requests of these tests reach every route that needs a token', () => {
   const needToken = ROUTES.filter(({ access }) => access !== 'open').map(({ endpoint }) => endpoint.path);
-  assert.deepEqual(PROTECTED.map(({ url }) => String(url).replace('/1/', '/:id/')).sort(), needToken.sort());
+  const pathOf = (url: string) =>
+    url
+      .replace('/1/', '/:id/')
+      .replace('ALL/listed/live/192.0.2.1', ':dataset/:mode/:type/:ip')
+      .replace(':ip/32', ':ip/:mask')
+      .replace('site.example', ':domain');
+  assert.deepEqual(PROTECTED.map(({ url }) => pathOf(String(url))).sort(), needToken.sort());
 });
 
 /** Faults that make a valid request fail, and the expected response. */

@@ -15,6 +15,9 @@ import { openapiRoute } from '../../src/http/openapi.ts';
 import { buildServer, closeServer, type ServerOptions } from '../../src/http/server.ts';
 import { createCharging } from '../../src/limits/charge.ts';
 import type { Counters } from '../../src/limits/store.ts';
+import { createAddressLists } from '../../src/reputation/address-lists.ts';
+import { createAddressReport } from '../../src/reputation/address-report.ts';
+import type { ReputationServices } from '../../src/reputation/routes.ts';
 import type { Fact } from '../../src/urls/store.ts';
 import { temporaryPlace } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
@@ -34,6 +37,7 @@ export type Services = {
   authenticate: Authenticate;
   counters: Counters;
   login: Login;
+  reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
 } & Pick<HealthServices, 'isStopping' | 'feeds' | 'limitsState' | 'hasFaults'>;
 
 export type Overrides = {
@@ -100,7 +104,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     finishList: async () => 0,
     listings: () => [],
     listVersion: () => 0,
-    addressLists: async () => ({ version: 0, entries: [], removals: [] }),
+    addressLists: async () => ({ version: 0, entries: [], removals: [], longestLifeSeconds: 0 }),
     removeListings: async () => {},
     removeListEntry: async () => 0,
     domainState: () => null,
@@ -111,8 +115,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     setDomain: async () => {},
     exportListings: async function* () {},
     exportDomains: async function* () {},
-    rebuildHosts: async () => ({ last: null, changed: 0 }),
-    countHosts: async () => 0,
+    rebuildHosts: async () => ({ isDone: true, share: 1, hostsChanged: 0, urlsChanged: 0 }),
     urlId: async () => null,
     urlLast: async () => null,
     urlHistory: async () => null,
@@ -163,12 +166,33 @@ const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, updat
 /** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
   const { store, counters, authenticate, isStopping, limitsState, hasFaults, feeds } = services;
+  const reputation = { ...reputationOf(store, services.now), ...services.reputation };
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
   const health = { isStopping, ready, hasFaults, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
-  return buildServer(createRoutes({ ...services, health }), { authenticate, charging }, options);
+  return buildServer(createRoutes({ ...services, health, reputation }), { authenticate, charging }, options);
 }
+
+/** Answers also for documentation addresses. */
+function reputationOf(store: Intelligence, now: () => number) {
+  const lists = createAddressLists(store, { nowMs: () => now() * 1000 });
+  return { addresses: createAddressReport({ store, lists, now, allowReserved: true }), asnOf: () => null };
+}
+
+/** Values for the parameters of paths. */
+const EXAMPLES: Record<string, string> = {
+  id: '1',
+  dataset: 'ALL',
+  mode: 'listed',
+  type: 'live',
+  ip: '192.0.2.1',
+  mask: '32',
+  domain: 'site.example',
+};
+
+/** A path that exists, from the path of an endpoint. */
+export const exampleOf = (path: string): string => path.replace(/:(\w+)/g, (_all, name) => EXAMPLES[name] ?? '');
 
 const tableOf = (routes: Route[]): Route[] => [...routes, openapiRoute(routes)];
 
@@ -177,6 +201,7 @@ export const ROUTES = tableOf(
   createRoutes({
     store: stubStore({}),
     ...admitAll(() => NOW),
+    reputation: reputationOf(stubStore({}), () => NOW),
     health: { isStopping: () => false, ready: async () => {}, hasFaults: () => false, feeds: async () => [] },
   }),
 );

@@ -14,6 +14,22 @@ const counted = async ({ app, logIn }: Awaited<ReturnType<typeof withAccounts>>,
 };
 const search = (ip: string): InjectOptions => ({ method: 'POST', url: `${BASE}/search`, payload: { ip } });
 
+const CIDR = '/api/intel/v1/byobject/cidr/:dataset/:mode/:type/:ip';
+const DOMAIN_VIEWS = [
+  '',
+  '/overview',
+  '/dimensions',
+  '/listing',
+  '/contexts',
+  '/senders',
+  '/ns',
+  '/a',
+  '/hostnames',
+  '/malware/urls',
+  '/malware/hashes',
+  '/explain',
+];
+
 test('each route has its kind of charge', () => {
   const byPath = Object.fromEntries(ROUTES.map(({ endpoint, charge }) => [endpoint.path, charge]));
   assert.deepEqual(byPath, {
@@ -25,6 +41,13 @@ test('each route has its kind of charge', () => {
     [`${BASE}/search`]: 'query',
     [`${BASE}/:id/statuses`]: 'query',
     [`${BASE}/:id/payloads`]: 'query',
+    [CIDR]: 'query',
+    [`${CIDR}/:mask`]: 'query',
+    ...Object.fromEntries(DOMAIN_VIEWS.map((view) => [`/api/intel/v2/byobject/domain/:domain${view}`, 'query'])),
+    ...Object.fromEntries(
+      ['tld', 'tags', 'contexts', 'dimensions'].map((name) => [`/api/intel/v2/domains/${name}`, 'call']),
+    ),
+    '/api/intel/v2/context': 'call',
     '/healthz': 'none',
     '/readyz': 'none',
     '/openapi.json': 'none',
@@ -32,7 +55,7 @@ test('each route has its kind of charge', () => {
 });
 
 for (const { what, requests, count } of [
-  { what: 'each query counts once', requests: QUERIES, count: 6 },
+  { what: 'each query counts once', requests: QUERIES, count: QUERIES.length },
   { what: 'HEAD counts like GET', requests: [{ method: 'HEAD' as const, url: `${BASE}/1/statuses` }], count: 1 },
   {
     what: 'a query that finds nothing counts',

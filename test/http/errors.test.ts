@@ -4,11 +4,12 @@ import { describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { loginFailed } from '../../src/accounts/bearer.ts';
 import { AppError } from '../../src/core/errors.ts';
-import { assertError, BASE, build, ROUTES, stubStore } from './build.ts';
+import { ipOf, sourceOf, stateOf } from '../reputation/domain-state.ts';
+import { assertError, BASE, build, exampleOf, NOW, ROUTES, stubStore } from './build.ts';
 
 type Method = NonNullable<InjectOptions['method']>;
 
-const endpoints = ROUTES.map(({ endpoint }) => ({ ...endpoint, url: endpoint.path.replace(':id', '1') }));
+const endpoints = ROUTES.map(({ endpoint }) => ({ ...endpoint, url: exampleOf(endpoint.path) }));
 const posts = endpoints.filter(({ method }) => method === 'POST');
 /** A valid body, for which an empty store finds nothing. */
 const goodBody = (path: string) => {
@@ -16,6 +17,17 @@ const goodBody = (path: string) => {
   return path.endsWith('search') ? '{"asn":1}' : '{"url":"http://a.example/"}';
 };
 const refusalOf = (path: string) => (path.endsWith('login') ? 401 : 404);
+/** Everything that a GET asks for is known. */
+const knowing = stubStore({
+  hasUrl: async () => true,
+  domainState: () => stateOf(),
+  listings: () => [
+    {
+      ...{ network: { ip: ipOf('192.0.2.1'), prefix: 128 }, dataset: 'XBL', source: { id: 1, ...sourceOf('a feed') } },
+      ...{ family: null, port: null, listedTs: NOW, seenTs: NOW, details: '' },
+    },
+  ],
+});
 const failed = { login: async () => Promise.reject(loginFailed()) };
 
 describe('every route', () => {
@@ -48,7 +60,7 @@ describe('every route', () => {
   });
 
   test('answers HEAD as GET, without a body', async (t) => {
-    const { app } = await build(t, { services: { store: stubStore({ hasUrl: async () => true }) } });
+    const { app } = await build(t, { services: { store: knowing } });
     for (const { url } of endpoints.filter(({ method }) => method === 'GET')) {
       const [get, head] = [await app.inject(url), await app.inject({ method: 'HEAD', url })];
       assert.deepEqual([head.statusCode, head.body], [200, '']);
@@ -57,7 +69,7 @@ describe('every route', () => {
   });
 
   test('GET accepts a Content-Type without a body', async (t) => {
-    const { app } = await build(t, { services: { store: stubStore({ hasUrl: async () => true }) } });
+    const { app } = await build(t, { services: { store: knowing } });
     for (const { url } of endpoints.filter(({ method }) => method === 'GET')) {
       for (const type of ['application/json', 'nonsense']) {
         assert.equal((await app.inject({ url, headers: { 'content-type': type } })).statusCode, 200);

@@ -72,7 +72,7 @@ describe('metrics', () => {
     for (let i = 0; i < 103; i++) await app.inject(authorized(LIMITS, good));
     assert.deepEqual(await rows(metrics, 'urlwarden_limit_refusals_total'), [
       '{limit="calls"} 3',
-      '{limit="rl_qps"} 4',
+      `{limit="rl_qps"} ${QUERIES.length - 2}`,
     ]);
   });
 
@@ -109,7 +109,6 @@ describe('metrics', () => {
       'nonsense\r\n\r\n',
       `GET /healthz HTTP/1.1\r\n${close}\r\n`,
       `GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: something\r\n${close}\r\n`,
-      `GET /%zz HTTP/1.1\r\nHost: a\r\n${close}\r\n`,
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
       'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
     ])
@@ -121,7 +120,7 @@ describe('metrics', () => {
     await once(socket, 'close');
     assert.deepEqual(await rows(metrics, 'urlwarden_http_unreadable_total'), [
       '{status="400"} 3',
-      '{status="404"} 2',
+      '{status="404"} 1',
       '{status="417"} 1',
       '{status="431"} 1',
     ]);

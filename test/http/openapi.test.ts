@@ -13,7 +13,7 @@ type Operation = {
 };
 type Document = { openapi: string; paths: Record<string, Record<string, Operation>> };
 
-const templateOf = (path: string) => path.replace(':id', '{id}');
+const templateOf = (path: string) => path.replace(/:(\w+)/g, '{$1}');
 
 describe('openapi.json', () => {
   test('is a valid OpenAPI 3.1 document', async (t) => {
@@ -48,7 +48,10 @@ describe('openapi.json', () => {
       assert.equal('413' in operation.responses, endpoint.method === 'POST');
       assert.equal(operation.requestBody !== undefined, endpoint.method === 'POST');
       const inPath = operation.parameters?.filter((parameter) => parameter.in === 'path').map(({ name }) => name) ?? [];
-      assert.deepEqual(inPath, endpoint.path.includes(':id') ? ['id'] : []);
+      assert.deepEqual(
+        inPath,
+        [...endpoint.path.matchAll(/:(\w+)/g)].map(([, name]) => name),
+      );
       assert.ok(operation.responses['200']?.content[endpoint.response.contentType]);
     }
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
-import { assertError, BASE, build, ROUTES } from './build.ts';
+import { assertError, BASE, build, exampleOf, ROUTES } from './build.ts';
 
 const refuse = () => {
   throw new AppError('unauthorized', 'No token');
@@ -61,7 +61,7 @@ describe('the list of routes', () => {
   test('matches what the server does', async (t) => {
     const { app } = await build(t, { services: { authenticate: refuse } });
     for (const { access, endpoint } of ROUTES) {
-      const url = endpoint.path.replace(':id', '1');
+      const url = exampleOf(endpoint.path);
       const answer = await app.inject({ method: endpoint.method, url });
       if (access !== 'open') assertError(answer, 401);
       else assert.equal(answer.statusCode, endpoint.method === 'GET' ? 200 : 400);

@@ -5,10 +5,11 @@ import { createLogin } from '../../src/accounts/login.ts';
 import { createAccount } from '../../src/accounts/manage.ts';
 import { ensureKey } from '../../src/accounts/signing-keys.ts';
 import { type Control, openControl } from '../../src/app/stores.ts';
-import { type Tier, URL_DATASET } from '../../src/core/tier.ts';
+import { paths } from '../../src/core/paths.ts';
+import { DATASETS, type Tier } from '../../src/core/tier.ts';
 import type { Counters } from '../../src/limits/store.ts';
 import { temporaryCounters, temporaryPlace } from '../engine.ts';
-import { BASE, build, NOW, type Overrides } from './build.ts';
+import { BASE, build, NOW, type Overrides, ROUTES } from './build.ts';
 
 export const PASSWORD = 'correct horse battery staple';
 export const USERNAME = 'ada@example.com';
@@ -30,7 +31,7 @@ export type World = {
 export const tier = (limits: Partial<Tier>): Tier => ({
   name: 'tested',
   trs: 'base',
-  ads: [URL_DATASET],
+  ads: DATASETS,
   qms: 1_000_000,
   qmh: 1_000_000,
   rlQps: 1_000_000,
@@ -39,7 +40,7 @@ export const tier = (limits: Partial<Tier>): Tier => ({
   ...limits,
 });
 
-/** A server with one real account, whose tier has the given limits, and one known URL with the id 1. */
+/** A server with one real account, whose tier has the given limits, a known URL with the id 1 on an address, and one on a domain. */
 export async function withAccounts(
   t: TestContext,
   limits: Partial<Tier> = {},
@@ -58,6 +59,7 @@ export async function withAccounts(
   const { app } = await build(t, {
     observations: [
       { ts: NOW - 10, url: 'http://192.0.2.1/x', asn: 64500, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } },
+      { ts: NOW - 10, url: 'http://site.example/x' },
     ],
     ...overrides,
     services: {
@@ -86,7 +88,9 @@ export async function withAccounts(
   };
 }
 
-/** A valid request to every route that is charged as a query. Each finds something. */
+const CIDR_PARTS = ':dataset/:mode/:type/:ip';
+
+/** A valid request to every route that is charged as a query, each of weight 1. Each finds something. */
 export const QUERIES: InjectOptions[] = [
   { method: 'POST', url: `${BASE}/id`, payload: { url: 'http://192.0.2.1/x' } },
   { method: 'POST', url: `${BASE}/last`, payload: { url: 'http://192.0.2.1/x' } },
@@ -94,9 +98,20 @@ export const QUERIES: InjectOptions[] = [
   { method: 'POST', url: `${BASE}/search`, payload: { asn: 64500 } },
   { method: 'GET', url: `${BASE}/1/statuses` },
   { method: 'GET', url: `${BASE}/1/payloads` },
+  { method: 'GET', url: paths.cidr.replace(CIDR_PARTS, 'ALL/listed/live/192.0.2.1') },
+  { method: 'GET', url: paths.cidrMask.replace(CIDR_PARTS, 'ALL/listed/live/192.0.2.1').replace(':mask', '32') },
+  ...ROUTES.map(({ endpoint }) => endpoint.path)
+    .filter((path) => path.includes(':domain'))
+    .map((path) => ({ method: 'GET' as const, url: path.replace(':domain', 'site.example') })),
 ];
 
 export const LIMITS: InjectOptions = { method: 'GET', url: '/api/intel/v1/limits' };
+
+/** The other routes that need a token and count no query. */
+export const CATALOGUES: InjectOptions[] = [
+  ...['tld', 'tags', 'contexts', 'dimensions'].map((name) => `/api/intel/v2/domains/${name}`),
+  '/api/intel/v2/context',
+].map((url) => ({ method: 'GET', url }));
 
 export const authorized = (request: InjectOptions, authorization: string): InjectOptions => ({
   ...request,

@@ -1,0 +1,230 @@
+import type { AddressDataset } from '../core/evidence.ts';
+import { isIpv4Network, KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
+import { isReserved } from '../core/ip/reserved.ts';
+import type { AddressListCopy, ListsInMemory } from './address-lists.ts';
+import { lifeOf } from './episode-rules.ts';
+import { compareNetworks } from './listing-rows.ts';
+import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts';
+
+/**
+ * Answers about addresses:
+ *
+ *     const lists = createAddressLists(store, { nowMs: Date.now });
+ *     const report = createAddressReport({ store, lists, now, allowReserved: false });
+ *     report.records({ network, datasets, mode: 'listed', type: 'live', sinceTs: null, untilTs: null, limit: 500 })
+ *     report.liveListings(ip, ['BCL', 'DROP'], now())
+ *
+ * Both return the result itself on SQLite, and a promise otherwise.
+ */
+export type AddressReport = {
+  /** In the order of the answer; empty if nothing is found. */
+  records(question: AddressQuestion): AddressRecord[] | Promise<AddressRecord[]>;
+  /** The live listings of an address and of the networks around it, for scores. */
+  liveListings(
+    ip: Uint8Array,
+    datasets: readonly AddressDataset[],
+    nowTs: number,
+  ): LiveListing[] | Promise<LiveListing[]>;
+};
+
+export type AddressQuestion = {
+  network: KeyNetwork;
+  datasets: readonly AddressDataset[];
+  /** `listed`: inside the network. `listings`: of networks that contain it. */
+  mode: 'listed' | 'listings';
+  type: 'live' | 'history';
+  /** Bounds of the newest evidence, both inclusive; null without a bound. */
+  sinceTs: number | null;
+  untilTs: number | null;
+  limit: number;
+};
+
+export type AddressRecord = {
+  network: KeyNetwork;
+  dataset: AddressDataset;
+  listedTs: number;
+  seenTs: number;
+  validUntilTs: number;
+  /** The malware family; null if it is unknown. */
+  botname: string | null;
+  source: string;
+  /** What the evidence says besides, under the names of the API, with `dstport`. */
+  details: Record<string, string | number | boolean>;
+  isShared: boolean;
+  removedTs: number | null;
+};
+
+export type LiveListing = {
+  network: KeyNetwork;
+  dataset: AddressDataset;
+  seenTs: number;
+  validUntilTs: number;
+  source: string;
+  /** 0 to 900. */
+  trustPermille: number;
+};
+
+type ReportOptions = {
+  store: Pick<ReputationStore, 'listings'>;
+  lists: AddressListCopy;
+  /** Unix seconds. */
+  now(): number;
+  /** Answer also for private, reserved, documentation and multicast ranges. */
+  allowReserved: boolean;
+  /** `listed` does not include the networks around a single address. */
+  listedExact?: boolean;
+};
+
+export function createAddressReport(options: ReportOptions): AddressReport {
+  const { store, lists, now, allowReserved, listedExact = false } = options;
+
+  function ask<T>(
+    question: Pick<AddressQuestion, 'network' | 'datasets' | 'type' | 'sinceTs'>,
+    { inside, covering }: { inside: boolean; covering: boolean },
+    nowTs: number,
+    answer: (rows: readonly StoredListing[], current: ListsInMemory) => T,
+  ): T | Promise<T> {
+    const { network, datasets, type, sinceTs } = question;
+    return then(lists.current(), (current) => {
+      const liveSinceTs = type === 'live' ? nowTs - current.longestLifeSeconds : 0;
+      const seenSinceTs = Math.max(0, liveSinceTs, sinceTs ?? 0);
+      const rows = store.listings({ network, inside, covering, datasets, seenSinceTs });
+      return then(rows, (found) => (found.length === 0 ? answer([], current) : answer(found, current)));
+    });
+  }
+
+  return {
+    records(question) {
+      const nowTs = now();
+      const inside = question.mode === 'listed';
+      const covering = !inside || (!listedExact && isOneAddress(question.network));
+      return ask(question, { inside, covering }, nowTs, (rows, current) =>
+        addressRecords(rows, question, current, { nowTs, allowReserved }),
+      );
+    },
+
+    liveListings(ip, datasets, nowTs) {
+      const network = { ip, prefix: KEY_BITS };
+      const question = { network, datasets, type: 'live', sinceTs: null } as const;
+      return ask(question, { inside: true, covering: true }, nowTs, (rows, current) =>
+        shownListings(rows, { ...question, untilTs: null }, current, { nowTs, allowReserved }).map(toLiveListing),
+      );
+    },
+  };
+}
+
+/** Continues at once if there is nothing to wait for. */
+function then<T, Result>(
+  value: T | Promise<T>,
+  next: (value: T) => Result | Promise<Result>,
+): Result | Promise<Result> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
+
+/** A client of IPv6 has a /64. */
+const IPV6_CLIENT_PREFIX = 64;
+
+/** What counts as one address: an IPv4 /32, an IPv6 /64 or narrower. */
+function isOneAddress(network: KeyNetwork): boolean {
+  return network.prefix >= (isIpv4Network(network) ? KEY_BITS : IPV6_CLIENT_PREFIX);
+}
+
+type Window = Pick<AddressQuestion, 'network' | 'type' | 'sinceTs' | 'untilTs'>;
+type RecordOptions = { nowTs: number; allowReserved: boolean };
+
+/** The records of an answer, in their order. `rows` are in any order. */
+export function addressRecords(
+  rows: readonly StoredListing[],
+  question: Window & Pick<AddressQuestion, 'limit'>,
+  lists: ListsInMemory,
+  options: RecordOptions,
+): AddressRecord[] {
+  return shownListings(rows, question, lists, options)
+    .sort((a, b) => compareListings(a.listing, b.listing))
+    .slice(0, question.limit)
+    .map((shown) => toRecord(shown, lists));
+}
+
+type ShownListing = { listing: StoredListing; validUntilTs: number; removedTs: number | null };
+
+/** The listings that the question is about, without allowed networks. */
+function shownListings(
+  rows: readonly StoredListing[],
+  { network, type, sinceTs, untilTs }: Window,
+  lists: ListsInMemory,
+  { nowTs, allowReserved }: RecordOptions,
+): ShownListing[] {
+  const isAllowed = (one: KeyNetwork) => lists.isAllowed(one) || (!allowReserved && isReserved(one));
+  if (rows.length === 0 || isAllowed(network)) return [];
+  const shown: ShownListing[] = [];
+  for (const row of rows) {
+    if (row.seenTs < (sinceTs ?? 0) || row.seenTs > (untilTs ?? Number.POSITIVE_INFINITY)) continue;
+    const validUntilTs = row.seenTs + lifeOf(row.source, row.dataset);
+    const removedTs = removalOf(row, validUntilTs, lists.removalsOf(row))?.removedTs ?? null;
+    if (type === 'live' && (removedTs !== null || nowTs >= validUntilTs)) continue;
+    // The networks around the asked one contain it, and it is not allowed.
+    if (row.network.prefix <= network.prefix || !isAllowed(row.network))
+      shown.push({ listing: row, validUntilTs, removedTs });
+  }
+  return shown;
+}
+
+/**
+ * The removal of a listing, from the removals of its network, dataset and source; null if it is not removed. A removal applies
+ * to the listing that was live then, and to every later one until its end. It does not apply to a listing that had expired
+ * before, nor to one that was seen after its end.
+ */
+export function removalOf(
+  { seenTs }: Pick<StoredListing, 'seenTs'>,
+  validUntilTs: number,
+  removals: readonly ListingRemoval[],
+): ListingRemoval | null {
+  let newest: ListingRemoval | null = null;
+  for (const removal of removals) {
+    if (removal.removedTs >= validUntilTs || seenTs > removal.untilTs) continue;
+    if (newest === null || removal.removedTs > newest.removedTs) newest = removal;
+  }
+  return newest;
+}
+
+/** Newest first, then by address and dataset. The rest makes the order the same on every node. */
+export function compareListings(a: StoredListing, b: StoredListing): number {
+  return (
+    b.seenTs - a.seenTs ||
+    compareNetworks(a.network, b.network) ||
+    compareTexts(a.dataset, b.dataset) ||
+    compareTexts(a.source.name, b.source.name) ||
+    compareTexts(a.family ?? '', b.family ?? '') ||
+    (a.port ?? -1) - (b.port ?? -1) ||
+    a.listedTs - b.listedTs
+  );
+}
+
+function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+const NO_DETAILS: AddressRecord['details'] = {};
+
+function toRecord({ listing, validUntilTs, removedTs }: ShownListing, lists: ListsInMemory): AddressRecord {
+  const { network, dataset, listedTs, seenTs, family, port, source } = listing;
+  const details = listing.details === '' ? NO_DETAILS : JSON.parse(listing.details);
+  return {
+    network,
+    dataset,
+    listedTs,
+    seenTs,
+    validUntilTs,
+    botname: family,
+    source: source.name,
+    details: port === null ? details : { ...details, dstport: port },
+    isShared: dataset === 'BCL' && lists.isShared(network),
+    removedTs,
+  };
+}
+
+function toLiveListing({ listing, validUntilTs }: ShownListing): LiveListing {
+  const { network, dataset, seenTs, source } = listing;
+  return { network, dataset, seenTs, validUntilTs, source: source.name, trustPermille: source.trustPermille };
+}

@@ -1,0 +1,239 @@
+import type { FastifyRequest } from 'fastify';
+import { type TSchema, Type } from 'typebox';
+import { parseDomainName } from '../core/domain-name.ts';
+import { AppError } from '../core/errors.ts';
+import { ADDRESS_DATASETS } from '../core/evidence.ts';
+import { paths } from '../core/paths.ts';
+import { withinBudget } from '../http/budget.ts';
+import type { Endpoint, Parameter } from '../http/endpoint.ts';
+import { JSON_TYPE, wireError } from '../http/errors.ts';
+import { limitParameter, queryString, readLimit } from '../http/query.ts';
+import { abusedDecision } from './abused.ts';
+import type { AddressReport } from './address-report.ts';
+import { type DomainReport, type FindListings, findDomain, listedAddresses } from './domain-report.ts';
+import {
+  AddressesResponse,
+  ContextsResponse,
+  DimensionsResponse,
+  DomainResponse,
+  ExplanationResponse,
+  FilesResponse,
+  HostnamesResponse,
+  ListingResponse,
+  OverviewResponse,
+  SendersResponse,
+  ServersResponse,
+  UrlsResponse,
+} from './schemas.ts';
+import type { DomainState, ReputationStore } from './store.ts';
+import {
+  toWireAddress,
+  toWireContexts,
+  toWireDomain,
+  toWireExplanation,
+  toWireFile,
+  toWireHostname,
+  toWireListing,
+  toWireOverview,
+  toWireSenders,
+  toWireServers,
+  toWireUrl,
+} from './wire.ts';
+
+type Services = { store: ReputationStore; addresses: Pick<AddressReport, 'liveListings'>; now(): number };
+
+const DEFAULT_RECORDS = 1_000;
+const MAX_RECORDS = 10_000;
+
+type View = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
+  schema: TSchema;
+  /** The response is an array with a limit. */
+  isArray?: true;
+} & (
+    | { view(report: DomainReport, limit: number): unknown }
+    /** Without the score, which needs the listings of all addresses. */
+    | { rows(state: DomainState, limit: number): Promise<unknown> }
+  );
+
+export function domainEndpoints({ store, addresses, now }: Services): Endpoint<Question>[] {
+  const parts: Parts = { store, now, findListings: (ip) => addresses.liveListings(ip, ADDRESS_DATASETS, now()) };
+  return [...scoreViews, ...arrayViews(parts)].map((view) => domainEndpoint(parts, view));
+}
+
+type Parts = Pick<Services, 'store' | 'now'> & { findListings: FindListings };
+
+const scoreViews: readonly View[] = [
+  {
+    path: paths.domain,
+    operationId: 'domain',
+    summary: 'What is known about a domain, and its score',
+    schema: DomainResponse,
+    view: toWireDomain,
+  },
+  {
+    path: paths.domainOverview,
+    operationId: 'domainOverview',
+    summary: 'The same with the dimensions of the score',
+    schema: OverviewResponse,
+    view: toWireOverview,
+  },
+  {
+    path: paths.domainDimensions,
+    operationId: 'domainDimensions',
+    summary: 'The dimensions of the score, whose sum it is',
+    schema: DimensionsResponse,
+    view: ({ dimensions }) => dimensions,
+  },
+  {
+    path: paths.domainListing,
+    operationId: 'domainListing',
+    summary: 'Whether a domain is listed, and until when without new evidence',
+    schema: ListingResponse,
+    view: toWireListing,
+  },
+  {
+    path: paths.domainExplain,
+    operationId: 'domainExplain',
+    summary: 'Why a domain has its score: reasons whose points add up to it',
+    schema: ExplanationResponse,
+    view: toWireExplanation,
+  },
+];
+
+const arrayViews = ({ store, findListings, now }: Parts): View[] => [
+  {
+    path: paths.domainContexts,
+    operationId: 'domainContexts',
+    summary: 'Where data about a domain come from',
+    schema: ContextsResponse,
+    isArray: true,
+    view: (report, limit) => toWireContexts(report).slice(0, limit),
+  },
+  {
+    path: paths.domainSenders,
+    operationId: 'domainSenders',
+    summary: 'Addresses that sent mail for a domain',
+    schema: SendersResponse,
+    isArray: true,
+    view: (report, limit) => toWireSenders(report).slice(0, limit),
+  },
+  {
+    path: paths.domainServers,
+    operationId: 'domainServers',
+    summary: 'The name servers of a domain',
+    schema: ServersResponse,
+    isArray: true,
+    view: (report, limit) => toWireServers(report).slice(0, limit),
+  },
+  {
+    path: paths.domainAddresses,
+    operationId: 'domainAddresses',
+    summary: 'The addresses of a domain and of the hosts of its URLs',
+    schema: AddressesResponse,
+    isArray: true,
+    async rows({ id }, limit) {
+      const addresses = await store.domainAddresses(id, limit);
+      const ips = addresses.map(({ ip }) => ip);
+      const listed = await listedAddresses(ips, findListings);
+      return addresses.map((address) => toWireAddress(address, listed));
+    },
+  },
+  {
+    path: paths.domainHostnames,
+    operationId: 'domainHostnames',
+    summary: 'The host names of a domain, and whether each is listed for its own evidence',
+    schema: HostnamesResponse,
+    isArray: true,
+    async rows(state, limit) {
+      const isAbused = abusedDecision(state)?.isAbused ?? false;
+      const hosts = await store.domainHostnames(state.id, limit);
+      return hosts.map((host) => toWireHostname(host, isAbused, now()));
+    },
+  },
+  {
+    path: paths.domainUrls,
+    operationId: 'domainUrls',
+    summary: 'The malware URLs of a domain',
+    schema: UrlsResponse,
+    isArray: true,
+    rows: async ({ id }, limit) => (await store.domainUrls(id, limit)).map(toWireUrl),
+  },
+  {
+    path: paths.domainFiles,
+    operationId: 'domainFiles',
+    summary: 'The files that URLs of a domain served',
+    schema: FilesResponse,
+    isArray: true,
+    rows: async ({ id }, limit) => (await store.domainFiles(id, limit)).map(toWireFile),
+  },
+];
+
+const domainParameter: Parameter = {
+  in: 'path',
+  name: 'domain',
+  schema: Type.String(),
+  description: 'A registrable domain: one label below a public suffix. Unicode or xn--, in any case.',
+};
+
+/** The most frequent response, since most domains are not known. Not thrown: Fastify's error path costs 50 µs more. */
+const UNKNOWN_DOMAIN = wireError(new AppError('not_found', 'This domain is not known'));
+const UNKNOWN_JSON = JSON.stringify(UNKNOWN_DOMAIN.body);
+
+type Question = { name: string; limit: number };
+
+function domainEndpoint(parts: Parts, view: View): Endpoint<Question> {
+  const { path, operationId, summary, schema, isArray } = view;
+  return {
+    method: 'GET',
+    path,
+    operationId,
+    summary,
+    parameters: isArray ? [domainParameter, limitParameter(DEFAULT_RECORDS, MAX_RECORDS)] : [domainParameter],
+    response: { contentType: 'application/json', schema },
+    refusals: ['not_found'],
+    read: (request) => ({
+      name: readDomain(request),
+      limit: (isArray && readLimit(queryString(request), MAX_RECORDS)) || DEFAULT_RECORDS,
+    }),
+    async answer(question, { reply }, { queryBudgetMs }) {
+      const found = bodyOf(parts, view, question);
+      const body = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
+      reply.type(JSON_TYPE);
+      if (body !== null) return JSON.stringify(body);
+      reply.code(UNKNOWN_DOMAIN.status);
+      return UNKNOWN_JSON;
+    },
+  };
+}
+
+/** Null: the domain is unknown. Not a promise if the store answers without one. */
+function bodyOf({ store, findListings, now }: Parts, view: View, { name, limit }: Question): unknown {
+  if ('rows' in view) return rowsOf(store, view.rows, name, limit);
+  const found = findDomain(store, findListings, name, now());
+  const render = (report: DomainReport | null) => (report === null ? null : view.view(report, limit));
+  return found instanceof Promise ? found.then(render) : render(found);
+}
+
+async function rowsOf(
+  store: ReputationStore,
+  rows: (state: DomainState, limit: number) => Promise<unknown>,
+  name: string,
+  limit: number,
+): Promise<unknown> {
+  const state = await store.domainState(name);
+  return state === null ? null : rows(state, limit);
+}
+
+const REFUSALS = {
+  not_a_name: 'The domain must be a DNS name such as example.com',
+  address: 'The domain must be a name, not an address; ask for addresses under /api/intel/v1/byobject/cidr',
+  suffix: 'This is a public suffix; ask for a domain one label below it',
+} as const;
+
+function readDomain(request: FastifyRequest): string {
+  const parsed = parseDomainName((request.params as { domain: string }).domain);
+  if (!parsed.ok) throw new AppError('bad_request', REFUSALS[parsed.reason]);
+  const { hostname, domain } = parsed.name;
+  if (hostname === domain) return domain;
+  throw new AppError('bad_request', `${hostname} is a name below a registrable domain; ask for ${domain}`);
+}
