@@ -1,6 +1,7 @@
-import { type Control, type DataPlace, openControl } from '../app/stores.ts';
+import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../app/stores.ts';
 import { readSettings, variableOf } from '../config/read-settings.ts';
 import { SETTINGS } from '../config/settings.ts';
+import { requireData } from '../database/data-folder.ts';
 import { type Command, UsageError } from './command.ts';
 import { defineCommand, type Input, JSON_FLAG, type NoFlags, type Shape } from './define-command.ts';
 import { print } from './output.ts';
@@ -39,15 +40,44 @@ export function controlCommand<const F extends Flags = NoFlags>(
   shape: Shape<F>,
   run: (control: Control, input: DataInput<F>) => Promise<Result>,
 ): Command {
+  return storeCommand(openControl, shape, run);
+}
+
+/** A command that reads the intelligence database, or changes what is in it. A folder without data is refused as a mistake. */
+export function intelligenceCommand<const F extends Flags = NoFlags>(
+  shape: Shape<F>,
+  run: (store: Intelligence, input: DataInput<F>) => Promise<Result>,
+): Command {
+  return storeCommand(openExisting, shape, run);
+}
+
+/** A command that adds to the intelligence database, and creates it if there is none. */
+export function addingCommand<const F extends Flags = NoFlags>(
+  shape: Shape<F>,
+  run: (store: Intelligence, input: DataInput<F>) => Promise<Result>,
+): Command {
+  return storeCommand(openIntelligence, shape, run);
+}
+
+export function openExisting(place: DataPlace): Promise<Intelligence> {
+  if (!place.databaseUrl) requireData(place.dataDir);
+  return openIntelligence(place);
+}
+
+function storeCommand<S extends { close(): Promise<void> }, const F extends Flags>(
+  open: (place: DataPlace) => Promise<S>,
+  shape: Shape<F>,
+  run: (store: S, input: DataInput<F>) => Promise<Result>,
+): Command {
   const flags = { ...shape.flags, json: JSON_FLAG } as F & { json: typeof JSON_FLAG };
   return dataCommand({ ...shape, flags }, async (input) => {
-    const control = await openControl(input.place);
+    const store = await open(input.place);
     try {
-      const result = await run(control, input as DataInput<F>);
+      const result = await run(store, input as DataInput<F>);
       await printResult(result, (input.flags as { json: true | undefined }).json);
       return 0;
     } finally {
-      await control.close();
+      await store.close();
     }
   });
 }

@@ -3,8 +3,17 @@ import { SETTINGS } from '../config/settings.ts';
 import { UsageError } from './command.ts';
 import type { Flags } from './usage.ts';
 
-const { asnDb, resolvesHosts, feedsAllowPrivate, maxUnpackedBytes, maxUnpackRatio, maxLineBytes } = SETTINGS;
-const TABLE = { asnDb, resolvesHosts, feedsAllowPrivate, maxUnpackedBytes, maxUnpackRatio, maxLineBytes };
+const { asnDb, resolvesHosts, allowReserved, feedsAllowPrivate, maxUnpackedBytes, maxUnpackRatio, maxLineBytes } =
+  SETTINGS;
+const TABLE = {
+  asnDb,
+  resolvesHosts,
+  allowReserved,
+  feedsAllowPrivate,
+  maxUnpackedBytes,
+  maxUnpackRatio,
+  maxLineBytes,
+};
 
 export type IngestSettings = SettingValues<typeof TABLE>;
 
@@ -14,6 +23,7 @@ export const ASN_DB_FLAG = { 'asn-db': { argument: asnDb.argument, meaning: asnD
 export const INGEST_FLAGS = {
   ...ASN_DB_FLAG,
   resolve: { meaning: resolvesHosts.meaning },
+  'allow-reserved': { meaning: allowReserved.meaning },
   'feeds-allow-private': { argument: feedsAllowPrivate.argument, meaning: feedsAllowPrivate.meaning },
   'max-unpacked-bytes': limitFlag(maxUnpackedBytes),
   'max-unpack-ratio': limitFlag(maxUnpackRatio),

@@ -33,6 +33,21 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/networks.ts')).networks,
   },
   {
+    name: 'listing',
+    summary: 'Show, add and remove listings of addresses.',
+    load: async () => (await import('./commands/listing.ts')).listing,
+  },
+  {
+    name: 'domain',
+    summary: 'Show the score of a domain, and set what you know about it.',
+    load: async () => (await import('./commands/domain.ts')).domain,
+  },
+  {
+    name: 'allow',
+    summary: 'Manage the networks that are never listed.',
+    load: async () => (await import('./commands/allow.ts')).allow,
+  },
+  {
     name: 'account',
     summary: 'Manage the accounts that may query the server.',
     load: async () => (await import('./commands/account.ts')).account,

@@ -91,7 +91,15 @@ describe('urlwarden account', () => {
       tier: 'developer',
       enabled: true,
       created_ts,
-      limits: { trs: 'base', ads: ['URL'], qms: 5_000, qmh: 5_000, rl_qps: 21, rl_qpm: 166, rl_qph: 664 },
+      limits: {
+        trs: 'base',
+        ads: ['URL', 'XBL', 'CSS', 'BCL', 'DROP', 'DOMAIN'],
+        qms: 5_000,
+        qmh: 5_000,
+        rl_qps: 21,
+        rl_qpm: 166,
+        rl_qph: 664,
+      },
       usage: { month: 5_040, day: 40 },
     });
     const { stdout } = await account(['show', 'ada']);

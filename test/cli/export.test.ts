@@ -27,6 +27,26 @@ const LINES = [
   { ts: 5_000, url: 'http://[2001:db8::2]/x', status: null, payload: { file_type: 'elf' } },
 ];
 
+const OBSERVATION = { ts: 1_000, url: 'http://192.0.2.9/a', status: 'online' };
+const LISTED = { ts: 5_000, cidr: '198.51.100.0/24', dataset: 'DROP', feed: 'drop', listed: 2_000 };
+const CONTROLLER = { ts: 2_000, ip: '203.0.113.7', dataset: 'BCL', feed: 'c2', botname: 'Mirai', dstport: 443 };
+const NAMED = { ts: 3_000, domain: 'cc.bad.example', kind: 'botnetcc', feed: 'c2', confidence: 75, botname: 'Mirai' };
+const ADDRESS = { ts: 2_000, domain: 'cc.bad.example', a: ['203.0.113.7'] };
+const SERVER = { ts: 2_100, domain: 'bad.example', ns: ['ns1.other.example'] };
+const SENDER = { ts: 2_200, domain: 'bad.example', sender: { ip: '192.0.2.25', helo: 'mx.bad.example' } };
+const WHOIS = { ts: 2_300, domain: 'bad.example', whois: { created: 1_000, expires: 9_000, registrar: 'Registrar A' } };
+const RANK = { ts: 2_400, domain: 'good.example', feed: 'top', rank: 12 };
+
+/** Not in the order of an export, and one listing in two pieces. */
+const EVIDENCE = [
+  ...[RANK, WHOIS, SENDER, SERVER, { ...ADDRESS, a: ['203.0.113.7'] }, NAMED],
+  ...[CONTROLLER, { ...LISTED, listed: undefined }, { ...LISTED, ts: 2_000, listed: undefined }, OBSERVATION],
+];
+const EXPORTED = [
+  ...[OBSERVATION, { ...OBSERVATION, status: null, ip: '192.0.2.9' }],
+  ...[LISTED, CONTROLLER, NAMED, ADDRESS, SERVER, SENDER, WHOIS, RANK],
+];
+
 suite('urlwarden export', () => {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-test-'));
   const data = join(folder, 'data');
@@ -49,6 +69,32 @@ suite('urlwarden export', () => {
     const second = await urlwarden(['export', '--data', other]);
     assert.equal(second.stdout, first.stdout);
     assert.ok(first.stdout.split('\n').length > LINES.length);
+  });
+
+  test('evidence and facts follow the URLs, and survive an import into an empty folder', async () => {
+    const [one, two] = [join(folder, 'evidence'), join(folder, 'evidence-copy')];
+    const load = async (dir: string, text: string) => {
+      const { code, stdout } = await urlwarden(['import', 'ndjson', '-', '--allow-reserved', '--data', dir], text);
+      assert.deepEqual([code, /rejected +(\d+)/.exec(stdout)?.[1]], [0, '0'], stdout);
+    };
+    await load(one, EVIDENCE.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const first = await urlwarden(['export', '--data', one]);
+    assert.deepEqual([first.code, first.stderr], [0, '']);
+    const written = first.stdout.trimEnd().split('\n');
+    assert.deepEqual(
+      written.map((line) => JSON.parse(line)),
+      EXPORTED,
+    );
+    await load(two, first.stdout);
+    assert.equal((await urlwarden(['export', '--data', two])).stdout, first.stdout);
+
+    const since = await urlwarden(['export', '--since', '2500', '--data', one]);
+    assert.deepEqual(
+      since.stdout.trimEnd().split('\n'),
+      written.filter((line) => JSON.parse(line).ts >= 2_500),
+    );
+    const online = await urlwarden(['export', '--status', 'online', '--data', one]);
+    assert.equal(online.stdout, `${written[0]}\n${written[1]}\n`, 'evidence has no status');
   });
 
   test('csv has one row per URL and no cell that a spreadsheet would run', async () => {

@@ -13,6 +13,12 @@ test('after move, commands print the same for the database as for the folder', a
   ];
   await urlwarden(['account', 'add', 'ada', ...folder], 'pw');
   await urlwarden(['import', 'url-list', '-', '--as-of', '1767225600', ...folder], 'http://192.0.2.1/x\n');
+  await urlwarden(['listing', 'add', '203.0.113.7', '--dataset', 'BCL', '--allow-reserved', ...folder]);
+  await urlwarden(['listing', 'remove', '203.0.113.7', ...folder]);
+  const named = '{"ts":1767225600,"domain":"cc.bad.example","kind":"botnetcc","feed":"c2"}\n';
+  await urlwarden(['import', 'ndjson', '-', ...folder], named);
+  await urlwarden(['allow', 'add', '198.51.100.0/24', '--reason', 'ours', ...folder]);
+  await urlwarden(['domain', 'set', 'bad.example', '--human', '-5', '--reason', 'ticket 1', ...folder]);
   const moved = await urlwarden(['move', '--from', dataDir, '--to', databaseUrl]);
   assert.deepEqual([moved.code, moved.stderr], [0, '']);
   assert.match(
@@ -21,7 +27,15 @@ test('after move, commands print the same for the database as for the folder', a
   );
   assert.match(moved.stdout, /The move is finished/);
   assert.ok(!moved.stdout.includes('postgres@'), 'no user and no password');
-  for (const command of [['account', 'list', '--json'], ['export'], ['import', 'list', '--json'], ['tier', 'list']]) {
+  for (const command of [
+    ['account', 'list', '--json'],
+    ['export'],
+    ['import', 'list', '--json'],
+    ['tier', 'list'],
+    ['listing', 'show', '203.0.113.7'],
+    ['allow', 'list'],
+    ['domain', 'show', 'bad.example', '--json'],
+  ]) {
     const [before, after] = [await urlwarden([...command, ...folder]), await urlwarden([...command, ...database])];
     assert.deepEqual([after.code, after.stdout], [0, before.stdout], command.join(' '));
     assert.notEqual(after.stdout, '');

@@ -20,7 +20,7 @@ async function startNodes(t: TestContext, count: number, limits: string[]) {
   const added = await urlwarden(['account', 'add', ADA.username, '--tier', 'tested', ...data], ADA.password);
   assert.equal(added.code, 0, added.stderr);
   const redis = ['--redis-url', redisServerUrl(), '--redis-prefix', `test-${randomUUID()}`];
-  const args = [...data, ...redis, '--data', temporaryFolder(t)];
+  const args = [...data, ...redis, '--allow-reserved', '--data', temporaryFolder(t)];
   const nodes = await Promise.all(Array.from({ length: count }, () => startServer(t, args)));
   return { nodes: nodes as [RunningServer, ...RunningServer[]], data };
 }
@@ -78,5 +78,54 @@ test('a token of one node is valid on the other, and refused there within five s
   while ((await status()) !== 401) {
     assert.ok(Date.now() < deadlineMs, 'still valid after five seconds');
     await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});
+
+/** Evidence with equal times and several sources, so that only a fixed order gives equal answers. */
+function evidenceLines(nowTs: number): string {
+  const ts = nowTs - 3_600;
+  const listings = ['198.51.100.7', '198.51.100.8', '198.51.100.0/24', '2001:db8::/32'].flatMap((cidr) =>
+    ['XBL', 'CSS', 'BCL', 'DROP'].flatMap((dataset) => ['b', 'a'].map((feed) => ({ ts, cidr, dataset, feed }))),
+  );
+  const hosts = ['site.example', 'b.site.example', 'a.site.example'];
+  const domains = hosts.flatMap((domain) =>
+    ['botnetcc', 'malware', 'phishing'].flatMap((kind) => ['b', 'a'].map((feed) => ({ ts, domain, kind, feed }))),
+  );
+  const facts = [
+    { ts, domain: 'site.example', a: ['198.51.100.8', '198.51.100.7', '2001:db8::1'] },
+    { ts, domain: 'site.example', ns: ['ns2.site.example', 'ns1.site.example'] },
+    { ts, domain: 'ns1.site.example', a: ['198.51.100.7'] },
+    { ts, domain: 'site.example', sender: { ip: '198.51.100.7', helo: 'mail.site.example' } },
+    { ts, domain: 'site.example', rank: 90_000 },
+  ];
+  const urls = hosts.flatMap((host) => [1, 2].map((i) => ({ ts, url: `http://${host}/${i}`, ip: '198.51.100.9' })));
+  const lines = [...listings, ...domains, ...facts, ...urls, { ts, url: 'http://198.51.100.7/x' }];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+test('three nodes give byte-equal answers about addresses and domains', async (t) => {
+  const { nodes, data } = await startNodes(t, 3, ['--qms', '1000', '--qmh', '1000', ...UNLIMITED]);
+  const lines = evidenceLines(Math.floor(Date.now() / 1000));
+  const imported = await urlwarden(['import', 'ndjson', '-', '--allow-reserved', '--strict', ...data], lines);
+  assert.equal(imported.code, 0, imported.stderr);
+  const headers = { authorization: `Bearer ${await tokenOf(nodes[0].url, ADA)}` };
+  const cidr = '/api/intel/v1/byobject/cidr/ALL';
+  const domain = '/api/intel/v2/byobject/domain/site.example';
+  const parts = ['', 'overview', 'listing', 'contexts', 'senders', 'ns', 'a', 'hostnames', 'malware/urls', 'explain'];
+  const paths = [
+    ...['listed/live', 'listings/live', 'listed/history'].map((mode) => `${cidr}/${mode}/198.51.100.7`),
+    `${cidr}/listed/live/198.51.100.0/24`,
+    `${cidr}/listed/live/2001:db8::`,
+    ...parts.map((part) => (part === '' ? domain : `${domain}/${part}`)),
+  ];
+  for (const path of paths) {
+    const answers = await Promise.all(
+      nodes.map(async ({ url }) => {
+        const response = await fetch(url + path, { headers });
+        return `${response.status} ${await response.text()}`;
+      }),
+    );
+    assert.match(answers[0] ?? '', /^200 /, path);
+    assert.equal(new Set(answers).size, 1, `${path}\n${answers.join('\n')}`);
   }
 });

@@ -4,7 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openControl } from '../../src/app/stores.ts';
-import { ROUTES, until } from '../http/build.ts';
+import { exampleOf, ROUTES, until } from '../http/build.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { logIn, startServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
@@ -26,7 +26,7 @@ test('no secret is logged or printed at the level debug, even when requests fail
   const { url } = server;
   const token = await tokenOf(url, ADA);
 
-  const paths = ROUTES.map(({ endpoint: { method, path } }) => ({ method, path: path.replace(':id', '1') }));
+  const paths = ROUTES.map(({ endpoint: { method, path } }) => ({ method, path: exampleOf(path) }));
   const authorizations = [`Bearer ${token}`, `Bearer ${token}x`, `Basic ${BASIC}`, WRONG, ''];
   const bodies = [JSON.stringify({ ...ADA, realm: 'intel', url: 'x', ip: WRONG }), `{"password":"${WRONG}`, WRONG];
   const sendAll = async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { DATASETS } from '../../src/core/tier.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
 
@@ -14,15 +15,15 @@ describe('urlwarden tier', () => {
     const { tier } = open(t);
     const { code, stdout } = await tier('list');
     assert.equal(code, 0);
-    assert.match(stdout, /^standard +100000 +150000 +625 +5000 +20000 {2}URL +base$/m);
-    assert.match(stdout, /^operator +(2147483647 +){5}URL +base$/m);
+    assert.match(stdout, /^standard +100000 +150000 +625 +5000 +20000 {2}URL,XBL,CSS,BCL,DROP,DOMAIN +base$/m);
+    assert.match(stdout, /^operator +(2147483647 +){5}URL,XBL,CSS,BCL,DROP,DOMAIN +base$/m);
     const list = JSON.parse((await tier('list', '--json')).stdout);
     const rates = { rl_qps: 21, rl_qpm: 166, rl_qph: 664 };
     assert.deepEqual(list[0], {
       name: 'developer',
       built_in: true,
       trs: 'base',
-      ads: ['URL'],
+      ads: DATASETS,
       qms: 5_000,
       qmh: 5_000,
       ...rates,
@@ -70,7 +71,7 @@ describe('urlwarden tier', () => {
       name: 'gold',
       built_in: false,
       trs: 'base',
-      ads: ['URL'],
+      ads: DATASETS,
       ...replaced,
     });
     assert.deepEqual(await all(), [JSON.parse(second.stdout)]);

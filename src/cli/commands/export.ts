@@ -1,24 +1,26 @@
-import { openIntelligence } from '../../app/stores.ts';
+import type { Intelligence } from '../../app/stores.ts';
+import type { DomainEvidence, DomainFact } from '../../core/evidence.ts';
 import { parseIp } from '../../core/ip/address.ts';
-import { requireData } from '../../database/data-folder.ts';
+import { printDomainEvidence, printFact, printListing } from '../../ingest/evidence-json.ts';
 import { printObservation } from '../../ingest/observation-json.ts';
-import type { ExportedUrl, ExportFilter, UrlStore } from '../../urls/store.ts';
+import type { ExportedUrl, ExportFilter } from '../../urls/store.ts';
 import { SHOWN_STATUS } from '../../urls/timeline.ts';
 import { UsageError } from '../command.ts';
-import { dataCommand } from '../data-command.ts';
+import { dataCommand, openExisting } from '../data-command.ts';
 import { print } from '../output.ts';
 import { readTime } from '../time.ts';
 import { definitions } from '../usage.ts';
 
 /** Yields whole lines, one page of the store at a time. */
-type Lines = (store: UrlStore, filter: ExportFilter, signal: AbortSignal) => AsyncIterable<string>;
+type Lines = (store: Intelligence, filter: ExportFilter, signal: AbortSignal) => AsyncIterable<string>;
 
 type ExportFormat = { name: string; summary: string; lines: Lines };
 
 const FORMATS: readonly ExportFormat[] = [
   {
     name: 'ndjson',
-    summary: '(default) all events, payloads and addresses, in the format of urlwarden import ndjson',
+    summary:
+      '(default) all events, payloads and addresses of URLs, then all evidence on addresses and domains, and facts about domains, in the format of urlwarden import ndjson',
     lines: ndjsonLines,
   },
   { name: 'csv', summary: 'one row per URL with its last status and payload, for spreadsheets', lines: csvLines },
@@ -35,7 +37,7 @@ export const exportCommand = dataCommand(
   {
     synopsis: 'export',
     about: `Writes the stored data to standard output. The order depends only on the data. It also works while a server
-is running.
+is running. Settings of operators and feeds are not exported: urlwarden backup and urlwarden move take them along.
 
 Formats:
 ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
@@ -43,17 +45,20 @@ ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
       format: { argument: 'FORMAT', meaning: FORMAT_NAMES },
       since: {
         argument: 'TIME',
-        meaning: 'only URLs with an event or payload since this time: Unix seconds or 2026-01-31T12:00:00Z',
+        meaning:
+          'only URLs with an event or payload since this time, and evidence and facts since then: Unix seconds or 2026-01-31T12:00:00Z',
       },
-      status: { argument: 'STATUS', meaning: 'only URLs that are online, or only those that are offline' },
+      status: {
+        argument: 'STATUS',
+        meaning: 'only URLs that are online, or only those that are offline; no evidence and no facts',
+      },
     },
     examples: ['urlwarden export --format hosts --status online > hosts'],
   },
   async ({ flags, place }) => {
     const { lines } = readFormat(flags.format ?? 'ndjson');
     const filter: ExportFilter = { since: readSince(flags.since), status: readStatus(flags.status) };
-    if (!place.databaseUrl) requireData(place.dataDir);
-    const store = await openIntelligence(place);
+    const store = await openExisting(place);
     try {
       for await (const text of lines(store, filter, new AbortController().signal)) await print(text);
       return 0;
@@ -80,8 +85,21 @@ function readStatus(text: string | undefined): ExportFilter['status'] {
 
 async function* ndjsonLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
   for await (const observations of store.exportObservations(filter, signal)) {
-    yield observations.map((observation) => `${printObservation(observation)}\n`).join('');
+    yield linesOf(observations, printObservation);
   }
+  // A status belongs to a URL, so evidence has none.
+  if (filter.status !== undefined) return;
+  const isWanted = ({ ts }: { ts: number }) => ts >= (filter.since ?? 0);
+  for await (const page of store.exportListings(signal)) yield linesOf(page.filter(isWanted), printListing);
+  for await (const page of store.exportDomains(signal)) yield linesOf(page.filter(isWanted), printDomainLine);
+}
+
+function linesOf<Item>(items: readonly Item[], printOne: (item: Item) => string): string {
+  return items.map((item) => `${printOne(item)}\n`).join('');
+}
+
+function printDomainLine(item: DomainEvidence | DomainFact): string {
+  return 'confidence' in item ? printDomainEvidence(item) : printFact(item);
 }
 
 async function* urlLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {

@@ -1,13 +1,5 @@
 import { allTiers, removeTier, setTier } from '../../accounts/tiers.ts';
-import {
-  BUILT_IN_TIERS,
-  DEFAULT_TRS,
-  type Limits,
-  limitsOf,
-  NO_LIMIT,
-  type Tier,
-  URL_DATASET,
-} from '../../core/tier.ts';
+import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, type Limits, limitsOf, NO_LIMIT, type Tier } from '../../core/tier.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
@@ -44,7 +36,10 @@ const TIER_FLAGS = {
   'rl-qps': { argument: 'N', meaning: 'queries a second (default: D / 8, rounded up; D = qmh / 30, rounded down)' },
   'rl-qpm': { argument: 'N', meaning: 'queries a minute (default: D)' },
   'rl-qph': { argument: 'N', meaning: 'queries an hour (default: 4 × D)' },
-  ads: { argument: 'LIST', meaning: `datasets that may be queried, separated by commas (default ${URL_DATASET})` },
+  ads: {
+    argument: 'LIST',
+    meaning: `datasets that may be queried, separated by commas (default: all, ${DATASETS.join()})`,
+  },
   trs: { argument: 'NAME', meaning: `access level (default ${DEFAULT_TRS})` },
 } as const satisfies Flags;
 
@@ -85,7 +80,7 @@ const DATASET = /^[A-Za-z0-9._-]{1,32}$/;
 const ACCESS_LEVEL = /^[A-Za-z0-9._-]{1,64}$/;
 
 function readTier(name: string, flags: FlagValues<typeof TIER_FLAGS>): Tier {
-  const ads = (flags.ads ?? URL_DATASET).split(',').filter((dataset) => dataset !== '');
+  const ads = (flags.ads ?? DATASETS.join()).split(',').filter((dataset) => dataset !== '');
   if (!ads.every((dataset) => DATASET.test(dataset))) throw new UsageError('--ads must be names separated by commas');
   const trs = flags.trs ?? DEFAULT_TRS;
   if (!ACCESS_LEVEL.test(trs)) throw new UsageError('--trs must be one word of letters and digits');

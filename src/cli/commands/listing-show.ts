@@ -1,0 +1,128 @@
+import type { Intelligence } from '../../app/stores.ts';
+import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
+import { isReserved } from '../../core/ip/reserved.ts';
+import { type NetworkListEntry, URL_SOURCE } from '../../reputation/store.ts';
+import { parseSearchKey } from '../../urls/search-key.ts';
+import { intelligenceCommand } from '../data-command.ts';
+import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
+import { type DescribedListing, describeListings, entryJson, listingJson } from '../listing-state.ts';
+import { readNetwork } from '../operator-input.ts';
+import { table, timeText } from '../output.ts';
+import { currentTs } from '../time.ts';
+
+export const listingShow = intelligenceCommand(
+  {
+    synopsis: 'listing show NETWORK',
+    about: `Shows everything that is stored about an address or a network: its listings, those of networks that contain it
+and those inside it, live or ended, with the source, the times and the reason; the allow lists and lists of shared
+networks that it is on; and the newest URLs of an address that is listed because of them. The newest listing is first.
+
+States of a listing:
+  live       answers contain it
+  expired    its source has not named it again in time
+  removed    by urlwarden listing remove
+  allowed    an allow list contains it: see urlwarden allow list
+  reserved   private, documentation and other reserved networks are not listed`,
+    operands: ['NETWORK'],
+    flags: { 'allow-reserved': INGEST_FLAGS['allow-reserved'] },
+    examples: ['urlwarden listing show 203.0.113.7', 'urlwarden listing show 203.0.113.0/24 --json'],
+  },
+  async (store, { operands: [text = ''], flags }) => {
+    const network = readNetwork(text);
+    const { allowReserved } = readIngestSettings(flags);
+    const place = { inside: true, covering: true };
+    const listings = await describeListings(store, network, { ...place, nowTs: currentTs(), allowReserved });
+    const { entries } = await store.addressLists();
+    const related = entries.filter(
+      (entry) => containsNetwork(entry.network, network) || containsNetwork(network, entry.network),
+    );
+    const urls = listings.some(({ source }) => source.id === URL_SOURCE.id) ? await newestUrls(store, network) : [];
+    const name = formatKeyNetwork(network);
+    return {
+      text: [
+        listingsText(name, listings),
+        entriesText(related),
+        urlsText(urls),
+        exceptionText(network, related, allowReserved),
+      ].join(''),
+      json: { network: name, listings: listings.map(listingJson), lists: related.map(entryJson), urls },
+    };
+  },
+);
+
+type UrlFact = { ts: number; url: string };
+
+/** URLs that are shown for a listing that follows from them. */
+const URLS_SHOWN = 5;
+/** An address rarely has more; beyond it, some URLs are shown that are not the newest. */
+const MAX_FACTS = 10_000;
+
+/** The newest URLs whose host is this address; none for a network. */
+async function newestUrls(store: Intelligence, network: KeyNetwork): Promise<UrlFact[]> {
+  const parsed = parseSearchKey('host', formatKeyNetwork(network));
+  if (!parsed.ok) return [];
+  const bounds = { limit: MAX_FACTS, signal: new AbortController().signal };
+  const newest = new Map<string, number>();
+  for await (const page of store.search(parsed.key, { since: 0, until: currentTs() }, bounds)) {
+    for (const line of page.trimEnd().split('\n')) {
+      const { ts, url } = JSON.parse(line) as UrlFact;
+      newest.set(url, Math.max(ts, newest.get(url) ?? 0));
+    }
+  }
+  const urls = [...newest].map(([url, ts]) => ({ ts, url })).sort((a, b) => b.ts - a.ts || (a.url < b.url ? -1 : 1));
+  return urls.slice(0, URLS_SHOWN);
+}
+
+function urlsText(urls: readonly UrlFact[]): string {
+  if (urls.length === 0) return '';
+  return `\n${table(
+    ['SEEN', `URL (the newest ${URLS_SHOWN} at most)`],
+    urls.map(({ ts, url }) => [timeText(ts), url]),
+  )}`;
+}
+
+/** Why no answer about the network itself contains a listing, not even a wider one. */
+function exceptionText(network: KeyNetwork, entries: readonly NetworkListEntry[], allowReserved: boolean): string {
+  const name = formatKeyNetwork(network);
+  if (entries.some((entry) => entry.as === 'allow' && containsNetwork(entry.network, network))) {
+    return `\n${name} is on an allow list, so no answer about it contains a listing.\n`;
+  }
+  if (allowReserved || !isReserved(network)) return '';
+  return `\n${name} is reserved, so no answer about it contains a listing, unless --allow-reserved is set.\n`;
+}
+
+const HEADINGS = ['NETWORK', 'DATASET', 'SOURCE', 'FAMILY', 'PORT', 'LISTED', 'SEEN', 'VALID UNTIL', 'STATE'];
+
+function listingsText(name: string, listings: readonly DescribedListing[]): string {
+  if (listings.length === 0) return `${name} is not listed, and was not.\n`;
+  const rows = listings.map((listing) => [
+    formatKeyNetwork(listing.network),
+    listing.dataset,
+    listing.source.name,
+    listing.family ?? '',
+    listing.port ?? '',
+    timeText(listing.listedTs),
+    timeText(listing.seenTs),
+    timeText(listing.validUntilTs),
+    stateText(listing),
+  ]);
+  return table(HEADINGS, rows);
+}
+
+function stateText({ state, removal, details }: DescribedListing): string {
+  const reason = removal === null || removal.reason === '' ? '' : `: ${removal.reason}`;
+  const removed = removal === null ? '' : ` ${timeText(removal.removedTs)} until ${timeText(removal.untilTs)}${reason}`;
+  return `${state}${removed}${details === '' ? '' : ` ${details}`}`;
+}
+
+function entriesText(entries: readonly NetworkListEntry[]): string {
+  if (entries.length === 0) return '';
+  const rows = entries.map(({ as, network, source, ts, reason }) => [
+    as,
+    formatKeyNetwork(network),
+    source,
+    timeText(ts),
+    reason,
+  ]);
+  return `\n${table(['LIST', 'NETWORK', 'SOURCE', 'SINCE', 'REASON'], rows)}`;
+}

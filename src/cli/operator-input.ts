@@ -1,0 +1,42 @@
+import { parseDomainName } from '../core/domain-name.ts';
+import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
+import type { KeyNetwork } from '../core/ip/key-network.ts';
+import { textFault } from '../core/text.ts';
+import { toNetwork } from '../ingest/evidence.ts';
+import { UsageError } from './command.ts';
+
+/** An operand NETWORK, within the width of networks that can be listed. Host bits are cleared. */
+export function readNetwork(text: string): KeyNetwork {
+  const network = toNetwork(text);
+  if (typeof network !== 'string') return network;
+  throw new UsageError(`NETWORK must be like 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32. ${network}`);
+}
+
+/** The value of --dataset, in any case. */
+export function readDataset(text: string): AddressDataset {
+  const dataset = ADDRESS_DATASETS.find((name) => name === text.toUpperCase());
+  if (dataset !== undefined) return dataset;
+  throw new UsageError(`--dataset must be one of ${ADDRESS_DATASETS.join(', ')}, not ${JSON.stringify(text)}`);
+}
+
+/** The value of a flag that is stored as it is. */
+export function readText(flag: string, text: string): string {
+  const fault = textFault(text);
+  if (fault !== null) throw new UsageError(`${flag}: ${fault}`);
+  return text;
+}
+
+const NO_DOMAIN = {
+  not_a_name: 'is not the name of a domain',
+  address: 'is an address, not a domain. Use: urlwarden listing show ADDRESS',
+  suffix: 'is a public suffix: domains are below it',
+} as const;
+
+/** An operand NAME: a registrable domain. */
+export function readDomain(text: string): string {
+  const parsed = parseDomainName(text);
+  if (!parsed.ok) throw new UsageError(`${JSON.stringify(text)} ${NO_DOMAIN[parsed.reason]}`);
+  const { hostname, domain } = parsed.name;
+  if (hostname !== domain) throw new UsageError(`${hostname} is a name below ${domain}: give the domain ${domain}`);
+  return domain;
+}
