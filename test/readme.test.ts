@@ -13,6 +13,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const run = promisify(execFile);
 const readme = readFileSync(`${ROOT}/README.md`, 'utf8');
 const api = readFileSync(`${ROOT}/docs/api.md`, 'utf8');
+const reputation = readFileSync(`${ROOT}/docs/reputation.md`, 'utf8');
 
 /** A command and the output below it. */
 const EXAMPLE = /```sh\n(.+)\n```\n\n```(?:json|text)\n([^`]+)```/g;
@@ -22,7 +23,7 @@ const examplesIn = (text: string) =>
   [...text.matchAll(EXAMPLE)].map(([, command = '', output = '']) => ({ command, output }));
 const examples = examplesIn(readme);
 
-test('the examples in the README and in docs/api.md produce the output shown', async (t) => {
+test('the examples in the README, docs/api.md and docs/reputation.md produce the output shown', async (t) => {
   needs('curl');
   const app = await openApp({
     ...DEFAULT_SETTINGS,
@@ -33,8 +34,8 @@ test('the examples in the README and in docs/api.md produce the output shown', a
   });
   t.after(() => app.close());
   const { url } = await app.listen();
-  const all = [...examples, ...examplesIn(api)];
-  assert.ok(examples.length >= 3 && all.length >= 14, 'the examples were not found');
+  const all = [...examples, ...examplesIn(api), ...examplesIn(reputation)];
+  assert.ok(examples.length >= 5 && all.length >= 22, 'the examples were not found');
   const env = { ...process.env };
   const shell = async (command: string) => {
     const script = command.replaceAll('http://127.0.0.1:8080', url);
@@ -59,7 +60,8 @@ test('every command in the README is an example, the login, or one of the two se
 function comparable(output: string): string[] {
   return output
     .trim()
-    .replaceAll(/"ts":\d{10}\b/g, '"ts":0')
+    .replaceAll(/("[a-z_-]+"):\d{10}\b/g, '$1:0')
+    .replaceAll(/\b20\d\d-\d\d-\d\d\b/g, '0')
     .replaceAll(/"sub":"\d{8}"/g, '"sub":"0"')
     .replaceAll(/"current":\{[^}]+\}/g, '"current":{}')
     .split('\n')

@@ -65,7 +65,7 @@ function ourSeconds(dump: string, rows: number, dataDir: string): number {
 }
 
 /** The Node flags in the first line of the program. */
-function programFlags(): string[] {
+export function programFlags(): string[] {
   const [, flags = ''] = /^#!.* node (.*)\n/.exec(readFileSync(PROGRAM, 'utf8')) ?? [];
   return flags.split(' ');
 }

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { DEFAULT_FOLDER, dataDirOf } from '../shared/stores.ts';
+import { DEFAULT_FOLDER, dataDirOf, domainsDirOf, listingsDirOf } from '../shared/stores.ts';
 import { cidr } from './cidr.ts';
 import { growth } from './growth.ts';
 import { type Bench, isReached, type Result, type Row } from './harness/figure.ts';
@@ -12,6 +12,7 @@ import { importing } from './import.ts';
 import { inProcess } from './in-process.ts';
 import { history, last, unknown } from './lookups.ts';
 import { peer } from './peer.ts';
+import { address, addressImport, addressSize, domain, network } from './reputation.ts';
 import { scaled } from './scaled.ts';
 import { memory, start } from './start.ts';
 import { streamRow } from './stream.ts';
@@ -31,6 +32,11 @@ const ROWS: readonly Row[] = [
   start,
   memory,
   inProcess,
+  address,
+  network,
+  domain,
+  addressImport,
+  addressSize,
   scaled,
   peer,
 ];
@@ -49,6 +55,8 @@ const { values, positionals } = parseArgs({
 const log = (text: string) => void process.stderr.write(`${text}\n`);
 const bench: Bench = {
   dataDir: (urls) => dataDirOf(values.data, urls, log),
+  listingsDir: () => listingsDirOf(values.data, log),
+  domainsDir: () => domainsDirOf(values.data, log),
   largest: Number(values.largest),
   rounds: Number(values.rounds),
   seconds: Number(values.seconds),

@@ -11,6 +11,7 @@ type Operation = { responses: Record<string, unknown> };
 /** Every path accepts OPTIONS; it is not a documented operation. */
 const OPTIONS_STATUS = 204;
 const CONTINUE_STATUS = 100;
+const NOT_MODIFIED_STATUS = 304;
 
 const statusesOf = (route: Route): number[] => {
   const { endpoint } = route;
@@ -30,6 +31,7 @@ export function faultOf(answer: Answer, route: Route | null, isHead: boolean): s
   if (statusCode === 500) return '500';
   const allowed = (route && documented.get(route)) ?? documentedAnywhere;
   if (!allowed.has(statusCode)) return `${statusCode} is not documented`;
+  if (statusCode === NOT_MODIFIED_STATUS) return answer.body === '' && answer.headers.etag ? null : '304 with a body';
   if (isHead) return null;
   return statusCode === 200 ? faultOfSuccess(answer, route) : faultOfError(answer);
 }

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { loginFailed } from '../../src/accounts/bearer.ts';
-import { openIntelligence } from '../../src/app/stores.ts';
+import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
 import { closeServer } from '../../src/http/server.ts';
+import { demoEvidence } from '../../src/ingest/demo-evidence.ts';
 import { admitAll } from '../../test/http/admit-all.ts';
 import { serverOf } from '../../test/http/build.ts';
 import { exchange, parseAnswers } from '../../test/http/raw.ts';
@@ -49,9 +50,7 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-fuzz-'));
   const store = await openIntelligence({ dataDir });
   try {
-    await store.apply(
-      OBSERVATIONS.map((input) => toObservation(input)).flatMap((parsed) => (parsed.ok ? [parsed.observation] : [])),
-    );
+    await fill(store);
     const app = serverOf({ store, ...admitAll(() => NOW), login: async () => Promise.reject(loginFailed()) }, TIMES);
     await app.listen({ host: '127.0.0.1', port: 0 });
     const report = await sendAll(app, options);
@@ -61,6 +60,17 @@ export async function runFuzz(options: FuzzOptions): Promise<FuzzReport> {
     await store.close();
     rmSync(dataDir, { recursive: true, force: true });
   }
+}
+
+async function fill(store: Intelligence): Promise<void> {
+  await store.apply(
+    OBSERVATIONS.map((input) => toObservation(input)).flatMap((parsed) => (parsed.ok ? [parsed.observation] : [])),
+  );
+  const { sources, listings, domains, facts, lists } = demoEvidence(NOW);
+  await store.putSources(sources);
+  await store.applyLists(lists);
+  await store.applyListings(listings);
+  await store.applyDomains(domains, facts);
 }
 
 async function sendAll(app: FastifyInstance, { seed, count, from = 0, onProgress }: FuzzOptions): Promise<FuzzReport> {

@@ -22,6 +22,10 @@ export type Result = Figure | Missing;
 export type Bench = {
   /** The data folder with this number of generated URLs. */
   dataDir(urls: number): string;
+  /** The data folder with the generated listings of addresses. */
+  listingsDir(): Promise<string>;
+  /** The data folder with the generated domains, each with many URLs. */
+  domainsDir(): Promise<string>;
   /** The number of URLs in the largest database. */
   largest: number;
   rounds: number;

@@ -25,8 +25,12 @@ const NODE_ARGS = ['--max-semi-space-size=8'];
 const MONITORED = fileURLToPath(new URL('../../shared/stream-server.ts', import.meta.url));
 const YARDSTICK = fileURLToPath(new URL('./yardstick-server.ts', import.meta.url));
 
-export async function startUrlwarden(dataDir: string, nodeArgs: string[] = []): Promise<Urlwarden> {
-  const server = await startServer(dataDir, { metricsPort: 0, nodeArgs });
+export async function startUrlwarden(
+  dataDir: string,
+  nodeArgs: string[] = [],
+  args: string[] = [],
+): Promise<Urlwarden> {
+  const server = await startServer(dataDir, { metricsPort: 0, nodeArgs, args });
   if (!existsSync(passwordFile(dataDir))) throw new Error(`${dataDir} has accounts, but no operator password`);
   return { ...server, authorization: await logIn(server.url, operatorOf(dataDir)) };
 }

@@ -9,8 +9,10 @@ import type { TSchema } from 'typebox';
 export type YardstickOptions = {
   /** `fastify` parses, validates and serializes by schema; `node:http` discards the body and writes prepared bytes. */
   engine: 'fastify' | 'node:http';
+  /** With parameters (`:ip`) for a GET. */
   path: string;
-  request: TSchema;
+  /** The body of a POST; null for a GET. */
+  request: TSchema | null;
   response: TSchema;
   status: number;
   answer: unknown;
@@ -20,10 +22,15 @@ const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 async function listenFastify({ path, request, response, status, answer }: YardstickOptions): Promise<string> {
   const app = fastify();
-  const schema = { body: request, response: { [status]: response } };
-  app.post(path, { schema }, async (_request, reply) => {
-    reply.code(status);
-    return answer;
+  const schema = { ...(request && { body: request }), response: { [status]: response } };
+  app.route({
+    method: request === null ? 'GET' : 'POST',
+    url: path,
+    schema,
+    handler: async (_request, reply) => {
+      reply.code(status);
+      return answer;
+    },
   });
   return app.listen(LOOPBACK);
 }
