@@ -3,8 +3,7 @@ import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { formatKeyNetwork, type KeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
 import { createAddressLists, type ListsInMemory } from '../reputation/address-lists.ts';
-import { compareListings, removalOf } from '../reputation/address-report.ts';
-import { lifeOf } from '../reputation/episode-rules.ts';
+import { compareListings, removalOf, validUntil } from '../reputation/address-report.ts';
 import { compareNetworks } from '../reputation/listing-rows.ts';
 import type { ListingRemoval, NetworkListEntry, StoredListing } from '../reputation/store.ts';
 
@@ -45,8 +44,8 @@ function describe(
   lists: ListsInMemory,
   { nowTs, allowReserved }: Pick<Options, 'nowTs' | 'allowReserved'>,
 ): DescribedListing {
-  const validUntilTs = listing.seenTs + lifeOf(listing.source, listing.dataset);
-  const removal = removalOf(listing, validUntilTs, lists.removalsOf(listing));
+  const validUntilTs = validUntil(listing);
+  const removal = removalOf(listing, lists);
   const stateOf = (): ListingState => {
     if (removal !== null) return 'removed';
     if (nowTs >= validUntilTs) return 'expired';

@@ -89,7 +89,7 @@ export function createAddressReport(options: ReportOptions): AddressReport {
       const liveSinceTs = type === 'live' ? nowTs - current.longestLifeSeconds : 0;
       const seenSinceTs = Math.max(0, liveSinceTs, sinceTs ?? 0);
       const rows = store.listings({ network, inside, covering, datasets, seenSinceTs });
-      return then(rows, (found) => (found.length === 0 ? answer([], current) : answer(found, current)));
+      return then(rows, (found) => answer(found, current));
     });
   }
 
@@ -140,12 +140,10 @@ export function addressRecords(
   options: RecordOptions,
 ): AddressRecord[] {
   return shownListings(rows, question, lists, options)
-    .sort((a, b) => compareListings(a.listing, b.listing))
+    .sort(compareListings)
     .slice(0, question.limit)
-    .map((shown) => toRecord(shown, lists));
+    .map((listing) => toRecord(listing, lists));
 }
-
-type ShownListing = { listing: StoredListing; validUntilTs: number; removedTs: number | null };
 
 /** The listings that the question is about, without allowed networks. */
 function shownListings(
@@ -153,35 +151,30 @@ function shownListings(
   { network, type, sinceTs, untilTs }: Window,
   lists: ListsInMemory,
   { nowTs, allowReserved }: RecordOptions,
-): ShownListing[] {
+): StoredListing[] {
   const isAllowed = (one: KeyNetwork) => lists.isAllowed(one) || (!allowReserved && isReserved(one));
   if (rows.length === 0 || isAllowed(network)) return [];
-  const shown: ShownListing[] = [];
-  for (const row of rows) {
-    if (row.seenTs < (sinceTs ?? 0) || row.seenTs > (untilTs ?? Number.POSITIVE_INFINITY)) continue;
-    const validUntilTs = row.seenTs + lifeOf(row.source, row.dataset);
-    const removedTs = removalOf(row, validUntilTs, lists.removalsOf(row))?.removedTs ?? null;
-    if (type === 'live' && (removedTs !== null || nowTs >= validUntilTs)) continue;
+  return rows.filter((row) => {
+    if (row.seenTs < (sinceTs ?? 0) || row.seenTs > (untilTs ?? Number.POSITIVE_INFINITY)) return false;
+    if (type === 'live' && (nowTs >= validUntil(row) || removalOf(row, lists) !== null)) return false;
     // The networks around the asked one contain it, and it is not allowed.
-    if (row.network.prefix <= network.prefix || !isAllowed(row.network))
-      shown.push({ listing: row, validUntilTs, removedTs });
-  }
-  return shown;
+    return row.network.prefix <= network.prefix || !isAllowed(row.network);
+  });
+}
+
+export function validUntil({ seenTs, source, dataset }: StoredListing): number {
+  return seenTs + lifeOf(source, dataset);
 }
 
 /**
- * The removal of a listing, from the removals of its network, dataset and source; null if it is not removed. A removal applies
+ * The removal of a listing; null if it is not removed. A removal applies
  * to the listing that was live then, and to every later one until its end. It does not apply to a listing that had expired
  * before, nor to one that was seen after its end.
  */
-export function removalOf(
-  { seenTs }: Pick<StoredListing, 'seenTs'>,
-  validUntilTs: number,
-  removals: readonly ListingRemoval[],
-): ListingRemoval | null {
+export function removalOf(listing: StoredListing, lists: Pick<ListsInMemory, 'removalsOf'>): ListingRemoval | null {
   let newest: ListingRemoval | null = null;
-  for (const removal of removals) {
-    if (removal.removedTs >= validUntilTs || seenTs > removal.untilTs) continue;
+  for (const removal of lists.removalsOf(listing)) {
+    if (removal.removedTs >= validUntil(listing) || listing.seenTs > removal.untilTs) continue;
     if (newest === null || removal.removedTs > newest.removedTs) newest = removal;
   }
   return newest;
@@ -207,7 +200,7 @@ function compareTexts(a: string, b: string): number {
 
 const NO_DETAILS: AddressRecord['details'] = {};
 
-function toRecord({ listing, validUntilTs, removedTs }: ShownListing, lists: ListsInMemory): AddressRecord {
+function toRecord(listing: StoredListing, lists: ListsInMemory): AddressRecord {
   const { network, dataset, listedTs, seenTs, family, port, source } = listing;
   const details = listing.details === '' ? NO_DETAILS : JSON.parse(listing.details);
   return {
@@ -215,16 +208,17 @@ function toRecord({ listing, validUntilTs, removedTs }: ShownListing, lists: Lis
     dataset,
     listedTs,
     seenTs,
-    validUntilTs,
+    validUntilTs: validUntil(listing),
     botname: family,
     source: source.name,
     details: port === null ? details : { ...details, dstport: port },
     isShared: dataset === 'BCL' && lists.isShared(network),
-    removedTs,
+    removedTs: removalOf(listing, lists)?.removedTs ?? null,
   };
 }
 
-function toLiveListing({ listing, validUntilTs }: ShownListing): LiveListing {
+function toLiveListing(listing: StoredListing): LiveListing {
   const { network, dataset, seenTs, source } = listing;
+  const validUntilTs = validUntil(listing);
   return { network, dataset, seenTs, validUntilTs, source: source.name, trustPermille: source.trustPermille };
 }

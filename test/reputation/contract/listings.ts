@@ -54,6 +54,27 @@ export function listingsSuite(open: OpenStore): void {
       );
     });
 
+    test('all ports of a network are read, page by page', async (t) => {
+      const store = await open(t);
+      const ports = [null, 0, 65_535, ...Array.from({ length: 1_100 }, (_, i) => i + 1)];
+      const evidence = ports.map((port, i) =>
+        listed(`192.0.2.${i % 2}`, {
+          dataset: i % 3 === 0 ? 'BCL' : 'DROP',
+          family: i % 5 === 0 ? 'Mirai' : null,
+          port,
+        }),
+      );
+      await store.applyListings(evidence);
+      const keyOf = ({
+        network,
+        dataset,
+        family,
+        port,
+      }: Pick<ListingEvidence, 'network' | 'dataset' | 'family' | 'port'>) =>
+        [network.ip.join('.'), network.prefix, dataset, family, port].join(' ');
+      assert.deepEqual((await ask(store, '192.0.2.0/24')).map(keyOf).sort(), evidence.map(keyOf).sort());
+    });
+
     test('family, port, source and dataset are different listings; details are those of the newest evidence', async (t) => {
       const store = await open(t);
       const controller = { dataset: 'BCL', family: 'Mirai', port: 443 } as const;
