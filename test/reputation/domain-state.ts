@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict';
 import { parseIp } from '../../src/core/ip/address.ts';
+import { EMPTY_STATE } from '../../src/reputation/domain-rows.ts';
 import type { DomainState, StoredEvidence } from '../../src/reputation/store.ts';
 
 /** 2026-01-01T00:00:00Z */
 export const NOW = 1_767_225_600;
 export const DAY = 86_400;
 
-/** A domain of which nothing is known, with these changes. */
+/** A domain without any data, with these changes. */
 export const stateOf = (rest: Partial<DomainState> = {}): DomainState => ({
+  ...EMPTY_STATE,
   id: 1,
   name: 'site.example',
-  urls: [],
-  firstUrlTs: null,
-  lastUrlTs: null,
-  evidence: [],
-  abusedClaim: null,
-  evidenceHosts: [],
-  lists: [],
-  whois: null,
-  settings: null,
-  addresses: [],
-  servers: [],
-  senders: [],
   ...rest,
 });
 

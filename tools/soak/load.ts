@@ -136,7 +136,7 @@ async function intervene(interventions: Intervention[], { minutes, signal, probl
 async function checkEnd({ engine, server, problems, log }: Run): Promise<void> {
   const check = (account: LoadAccount, source: string, counted: number) => {
     const { username, charged, uncertain } = account;
-    const text = `${username}: ${counted} by ${source}; answers: ${charged}, lost answers: ${uncertain}`;
+    const text = `${username}: ${counted} by ${source}; weight of the answers: ${charged}, of lost ones: ${uncertain}`;
     log(`  counted for ${text}`);
     if (counted < charged || counted > charged + uncertain) problems.add(`another count by ${source}`, text);
   };
