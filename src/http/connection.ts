@@ -170,6 +170,7 @@ export function createNodeServer(
 function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Server {
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
+    optimizeEmptyRequests: true, // a request without a body needs no stream: 3 µs of CPU time less, from Node 24.12 on
     requireHostHeader: false, // Node would answer 400 with an empty body
     requestTimeout: times.requestTimeoutMs,
     headersTimeout: times.headersTimeoutMs,

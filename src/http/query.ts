@@ -20,15 +20,19 @@ export function parseDecimal(text: string, min: number): number | null {
 export const queryString = (request: FastifyRequest): Query => request.query as Query;
 
 export function readWindow(query: Query, now: number): TimeWindow {
-  const window = timeWindow(integerParameter(query, 'since', 0), integerParameter(query, 'until', 0), now);
-  if (window === null) throw new AppError('bad_request', '"since" must not be after "until"');
-  return window;
+  return inOrder(timeWindow(integerParameter(query, 'since', 0), integerParameter(query, 'until', 0), now));
 }
 
 /** The same without defaults: a side that was not sent is open. */
 export function readOpenWindow(query: Query): TimeWindow {
-  const { since = '0', until = String(MAX_INTEGER) } = query;
-  return readWindow({ since, until }, 0);
+  const since = integerParameter(query, 'since', 0) ?? 0;
+  const until = integerParameter(query, 'until', 0) ?? MAX_INTEGER;
+  return inOrder(since <= until ? { since, until } : null);
+}
+
+function inOrder(window: TimeWindow | null): TimeWindow {
+  if (window === null) throw new AppError('bad_request', '"since" must not be after "until"');
+  return window;
 }
 
 export function readLimit(query: Query, max: number = MAX_INTEGER): number | undefined {

@@ -12,7 +12,7 @@ export function batchRequests(listener: RequestListener): RequestListener {
     const batch = waiting;
     waiting = [];
     for (const [request, response] of batch) {
-      if (!request.destroyed) listener(request, response); // destroyed: the client has disconnected
+      if (!request.socket.destroyed) listener(request, response); // else the client has disconnected
     }
   }
 

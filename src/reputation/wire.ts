@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
+import { flatText } from '../core/flat-text.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { formatKeyNetwork } from '../core/ip/key-network.ts';
 import type { AddressRecord } from './address-report.ts';
@@ -13,9 +15,9 @@ import { type MalwareFile, type MalwareUrl, type SeenAddress, type SeenHostname,
 /** The family of malware if it is not known. */
 const UNKNOWN_FAMILY = 'unknown';
 
-/** The heuristic of a listing that follows from URLs, and of one whose source says nothing, as JSON. */
-const URL_HEURISTIC = '"MALWARE_URL"';
-const FEED_HEURISTIC = '"FEED"';
+/** The heuristic of a listing that follows from URLs, and of one whose source says nothing. */
+const URL_HEURISTIC = 'MALWARE_URL';
+const FEED_HEURISTIC = 'FEED';
 
 /** The AS number of an address; null if no table has it. */
 export type AsnOf = (ip: Uint8Array) => number | null;
@@ -39,32 +41,36 @@ const DETAIL_KEYS: ReadonlySet<string> = new Set([
 
 /** The records as text: converting one to an object and the object to text takes longer than finding it. */
 export function recordsJson(records: readonly AddressRecord[], asnOf: AsnOf): string {
-  return `{"code":200,"results":[${records.map((record) => recordJson(record, asnOf)).join()}]}`;
+  let json = '{"code":200,"results":[';
+  for (const record of records) json += (record === records[0] ? '' : ',') + recordJson(record, asnOf);
+  return `${json}]}`;
 }
 
+/** Appended one by one: that takes a third less time than one template for all. */
 function recordJson(record: AddressRecord, asnOf: AsnOf): string {
-  const { network, dataset, listedTs, seenTs, validUntilTs, removedTs } = record;
-  return (
-    `{"ipaddress":"${formatKeyNetwork(network)}","dataset":"${dataset}","listed":${listedTs},"seen":${seenTs}` +
-    `,"valid_until":${validUntilTs}${familyMember(record)}${ruleMembers(record)}` +
-    `${asnMember(asnOf(network.ip) ?? record.details.asn)}${detailMembers(record)}${sharedMember(record)}` +
-    (removedTs === null ? '}' : `,"remove_timestamp":${removedTs}}`)
-  );
+  const { network, removedTs } = record;
+  let json = '{"ipaddress":"';
+  json += formatKeyNetwork(network);
+  json += DATASET_MEMBER[record.dataset];
+  json += record.listedTs;
+  json += ',"seen":';
+  json += record.seenTs;
+  json += ',"valid_until":';
+  json += record.validUntilTs;
+  json += familyMember(record);
+  json += ruleMembers(record);
+  json += asnMember(asnOf(network.ip) ?? record.details.asn);
+  json += detailMembers(record);
+  json += sharedMember(record);
+  if (removedTs !== null) json += `,"remove_timestamp":${removedTs}`;
+  json += '}';
+  return json;
 }
 
-const UNKNOWN_MEMBER = `,"botname":"${UNKNOWN_FAMILY}"`;
-
-function familyMember({ dataset, botname }: AddressRecord): string {
-  if (botname !== null) return `,"botname":${quoted(botname)}`;
-  return dataset === 'XBL' || dataset === 'BCL' ? UNKNOWN_MEMBER : '';
-}
-
-function ruleMembers({ dataset, source, details }: AddressRecord): string {
-  if (dataset !== 'XBL') return '';
-  const { heuristic } = details;
-  const word = source === URL_SOURCE.name ? URL_HEURISTIC : FEED_HEURISTIC;
-  return `,"rule":"${ruleOf(source)}","heuristic":${heuristic === undefined ? word : JSON.stringify(heuristic)}`;
-}
+const datasetMember = (dataset: AddressDataset) => `","dataset":"${dataset}","listed":`;
+const DATASET_MEMBER = Object.fromEntries(
+  ADDRESS_DATASETS.map((dataset) => [dataset, datasetMember(dataset)]),
+) as Record<AddressDataset, string>;
 
 /** There are some thousands of families, and as many sources as feeds and imports. A full cache is cleared. */
 const MAX_CACHED = 10_000;
@@ -76,14 +82,29 @@ function cached(compute: (text: string) => string): (text: string) => string {
     const known = results.get(text);
     if (known !== undefined) return known;
     if (results.size >= MAX_CACHED) results.clear();
-    const result = compute(text);
+    const result = flatText(compute(text));
     results.set(text, result);
     return result;
   };
 }
 
-const quoted = cached((text) => JSON.stringify(text));
-const ruleOf = cached((source) => createHash('sha256').update(source).digest('hex').slice(0, 8));
+const botnameMember = cached((botname) => `,"botname":${JSON.stringify(botname)}`);
+const ruleMember = cached((source) => `,"rule":"${createHash('sha256').update(source).digest('hex').slice(0, 8)}"`);
+const ruleMembersOf = cached((source) => {
+  const heuristic = source === URL_SOURCE.name ? URL_HEURISTIC : FEED_HEURISTIC;
+  return `${ruleMember(source)},"heuristic":"${heuristic}"`;
+});
+
+function familyMember({ dataset, botname }: AddressRecord): string {
+  if (botname !== null) return botnameMember(botname);
+  return dataset === 'XBL' || dataset === 'BCL' ? botnameMember(UNKNOWN_FAMILY) : '';
+}
+
+function ruleMembers({ dataset, source, details: { heuristic } }: AddressRecord): string {
+  if (dataset !== 'XBL') return '';
+  if (heuristic === undefined) return ruleMembersOf(source);
+  return `${ruleMember(source)},"heuristic":${JSON.stringify(heuristic)}`;
+}
 
 function asnMember(asn: string | number | boolean | undefined): string {
   return asn === undefined ? '' : `,"asn":"${asn}"`;

@@ -59,9 +59,6 @@ export type Json = string;
 
 export const NULL: Json = 'null';
 
-/** For cached text: V8 stores a concatenation as a tree of its parts, and would walk the tree for every response. */
-export const flatten = (text: string): string => Buffer.from(text).toString();
-
 export function toJson(value: string | null): Json {
   return value === null ? NULL : JSON.stringify(value);
 }

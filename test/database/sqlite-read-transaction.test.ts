@@ -51,6 +51,20 @@ test('after renew, reads in the same callback see later writes', (t) => {
   assert.equal(count(), 1);
 });
 
+test('the version changes with the state that is seen, and only with a write', async (t) => {
+  const { reader, count, add } = opened(t);
+  const first = reader.version();
+  add();
+  assert.equal(reader.version(), first);
+  assert.equal(count(), 0);
+  reader.renew();
+  const second = reader.version();
+  assert.notEqual(second, first);
+  assert.equal(count(), 1);
+  await setImmediate();
+  assert.equal(reader.version(), second);
+});
+
 test('an idle reader does not block a checkpoint', async (t) => {
   const { writer, count, add } = opened(t);
   const checkpoint = () => writer.prepare('pragma wal_checkpoint(truncate)').get()?.busy;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
-import type { Database, Statement } from '../../src/database/sqlite/database.ts';
+import type { Reader, Statement } from '../../src/database/sqlite/database.ts';
 import type { DetailColumns } from '../../src/urls/file-rules.ts';
 import { createFileCache } from '../../src/urls/sqlite/json-cache.ts';
 import { recordJson } from '../../src/urls/wire.ts';
@@ -27,13 +27,12 @@ test('a file is read once while nothing is written, and again after another file
   let reads = 0;
   let version = 1;
   const query = {
-    get: () => [version],
     one: (id: number) => {
       reads++;
       return [null, null, null, null, `${id}`, null];
     },
   } as unknown as Statement<never>;
-  const files = createFileCache({ prepare: () => query } as unknown as Database);
+  const files = createFileCache({ prepare: () => query, version: () => version } as unknown as Reader);
   const nameOf = (id: number) => JSON.parse(recordJson(0, files.tailOf(id, null))).file_name;
   files.renew();
   assert.equal(nameOf(1), '1');
@@ -55,7 +54,7 @@ test('a file is read once while nothing is written, and again after another file
 
 test('each detail of an observation wins, also an empty one; the others are those of the file', () => {
   const query = { one: () => ['a', 'b', 'c', 1, 'd', 'e'] } as unknown as Statement<never>;
-  const files = createFileCache({ prepare: () => query } as unknown as Database);
+  const files = createFileCache({ prepare: () => query } as unknown as Reader);
   const ofFile = JSON.parse(recordJson(1, files.tailOf(1, null)));
   const names = ['mime_type', 'file_type', 'file_ext', 'file_size', 'file_name'];
   for (const [i, name] of names.entries()) {

@@ -36,6 +36,8 @@ export type Database = {
 export type Reader = Database & {
   /** The next statement sees all writes up to now. */
   renew(): void;
+  /** Another number after each write of another connection: see `read-transaction.ts`. */
+  version(): number;
 };
 
 /** How long a writer waits for a transaction of another process. Transactions of imports take less than half a second. */
@@ -69,12 +71,13 @@ export function withWriter(path: string, work: (db: Database) => void): void {
 
 export function openReader(path: string): Reader {
   const db = connect(path, true);
-  const { begin, end, abandon } = createReadTransaction(db);
+  const { begin, version, end, abandon } = createReadTransaction(db);
   const database = databaseOf(db, path, { before: begin, failed: abandon });
   database.exec(`pragma mmap_size = ${MAPPED_BYTES}`);
   return {
     ...database,
     renew: end,
+    version: () => guarded(path, version),
     close() {
       end();
       database.close();

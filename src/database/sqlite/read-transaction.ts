@@ -11,6 +11,11 @@ type ReadTransaction = {
   begin(): void;
   /** The next statement sees all writes up to now. Never throws: it is called in a tick, where nobody could catch it. */
   end(): void;
+  /**
+   * A number that is another one after a write of another connection (https://www.sqlite.org/pragma.html#pragma_data_version),
+   * for values that are kept from one transaction to the next. Asked once in a transaction: it costs 1 µs.
+   */
+  version(): number;
   /** To be called after a statement failed: SQLite refuses to commit after it has met a damaged page. */
   abandon(): void;
 };
@@ -19,7 +24,10 @@ export function createReadTransaction(db: DatabaseSync): ReadTransaction {
   const begin = db.prepare('begin');
   const commit = db.prepare('commit');
   const rollback = db.prepare('rollback');
+  const dataVersion = db.prepare('pragma data_version');
   let isOpen = false;
+  /** Null: not asked in this transaction. */
+  let version: number | null = null;
 
   function end(): void {
     if (!isOpen) return;
@@ -39,12 +47,25 @@ export function createReadTransaction(db: DatabaseSync): ReadTransaction {
     } catch {}
   }
 
+  function open(): void {
+    if (isOpen) return;
+    begin.run();
+    isOpen = true;
+    version = null;
+    process.nextTick(end);
+  }
+
   return {
-    begin() {
-      if (isOpen) return;
-      begin.run();
-      isOpen = true;
-      process.nextTick(end);
+    begin: open,
+    version() {
+      try {
+        open();
+        version ??= dataVersion.get()?.data_version as number;
+        return version;
+      } catch (error) {
+        abandon();
+        throw error;
+      }
     },
     end,
     abandon,

@@ -11,6 +11,8 @@ import {
 import { type Episode, mergeEpisodes } from '../episode-rules.ts';
 import type { StoredListing } from '../store.ts';
 
+const IS_HOST = 'select 1 from hosts where ip = ? limit 1';
+
 const HOSTS = `select ip, id from hosts where ip <= ? and (ip, id) > (?, ?) order by ip, id limit ${PAGE_ROWS}`;
 
 type HostRow = [ip: Uint8Array, id: number];
@@ -41,6 +43,7 @@ type Progress = { ip: Uint8Array; episodes: Episode[]; family: FamilyRow | null;
 
 /** Reads listings that follow from URLs, in steps. Two hosts may be one address: 192.0.2.1 and [::ffff:c000:201]. */
 export function createDerivedListings(db: Database) {
+  const isHost = db.prepare<[number]>(IS_HOST);
   const hosts = db.prepare<HostRow>(HOSTS);
   const runs = db.prepare<RunRow>(RUNS);
   const newestFamily = db.prepare<FamilyRow>(NEWEST_FAMILY);
@@ -66,7 +69,7 @@ export function createDerivedListings(db: Database) {
     }
   }
 
-  return function* read(network: KeyNetwork): Generator<void, StoredListing[], void> {
+  function* read(network: KeyNetwork): Generator<void, StoredListing[], void> {
     const step: Step = { size: 0 };
     const addresses: Progress[] = [];
     for (const [from, to] of keyRanges(network)) {
@@ -87,6 +90,12 @@ export function createDerivedListings(db: Database) {
     return addresses.flatMap(({ ip, episodes, family }) =>
       episodes.map((episode) => derivedListing(ip, family?.[1] ?? null, episode)),
     );
+  }
+
+  return {
+    /** Whether the address is the host of a URL. Most are not. */
+    isHost: (ip: Uint8Array) => isHost.get(ip) !== undefined,
+    read,
   };
 }
 

@@ -23,13 +23,7 @@ import {
   withNewest,
 } from '../domain-rows.ts';
 import { MAX_PIECES } from '../score.ts';
-import {
-  type DomainState,
-  MAX_DOMAIN_ADDRESSES,
-  type ReputationStore,
-  type StoredEvidence,
-  type UrlSighting,
-} from '../store.ts';
+import { type DomainState, MAX_DOMAIN_ADDRESSES, type StoredEvidence, type UrlSighting } from '../store.ts';
 
 const NO_ADDRESS = new Uint8Array(0);
 
@@ -66,7 +60,7 @@ const LISTS = `
 
 const SENDERS = `select ip, helo, ts from senders where domain_id = ? limit ${MAX_DOMAIN_ADDRESSES}`;
 
-export function createDomainState(db: Database): ReputationStore['domainState'] {
+export function createReadState(db: Database): (name: string) => DomainState | null {
   const findDomain = db.prepare<DomainRow>(DOMAIN);
   const lists = db.prepare<[kind: number, source: string, rank: number | null, ts: number]>(LISTS);
   const senders = db.prepare<[ip: Uint8Array, helo: string, ts: number]>(SENDERS);

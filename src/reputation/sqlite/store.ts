@@ -1,9 +1,9 @@
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { ReputationStore } from '../store.ts';
 import { createAddressLists } from './address-lists.ts';
+import { createDomainState } from './domain-cache.ts';
 import { createExportDomains } from './domain-export.ts';
 import { createReadDomains } from './domain-reads.ts';
-import { createDomainState } from './domain-state.ts';
 import { createWriteDomains } from './domain-writes.ts';
 import { createListings } from './listings.ts';
 import { createRebuild } from './rebuild.ts';

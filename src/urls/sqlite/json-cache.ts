@@ -1,7 +1,8 @@
-import type { Database } from '../../database/sqlite/database.ts';
+import { flatText } from '../../core/flat-text.ts';
+import type { Database, Reader } from '../../database/sqlite/database.ts';
 import type { DetailColumns } from '../file-rules.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
-import { type EventTail, eventTail, flatten, type Json, NULL, type PayloadTail, payloadTail, toJson } from '../wire.ts';
+import { type EventTail, eventTail, type Json, NULL, type PayloadTail, payloadTail, toJson } from '../wire.ts';
 
 /** The texts of a dictionary by id, as JSON. They never change, so that lookups need no join for them. */
 type TextCache = (id: number) => Json;
@@ -44,7 +45,7 @@ export function createEventCache(db: Database): (removalAndKind: number, reporte
     const key = reporterId * MAX_REMOVAL_AND_KIND + removalAndKind;
     const cached = tails.get(key);
     if (cached !== undefined) return cached;
-    const tail = flatten(create(removalAndKind, reporterId));
+    const tail = flatText(create(removalAndKind, reporterId));
     if (tails.size >= MAX_TAILS) tails.clear();
     tails.set(key, tail);
     return tail;
@@ -87,11 +88,10 @@ type FileRow = [
 
 /**
  * Imports fill in the details of files, also imports of other processes. So the cache is dropped whenever another
- * connection has changed the database (https://www.sqlite.org/pragma.html#pragma_data_version). The check costs 1 µs.
+ * connection has changed the database.
  */
-export function createFileCache(db: Database): FileCache {
+export function createFileCache(db: Reader): FileCache {
   const file = db.prepare<FileRow>(FILE);
-  const version = db.prepare<[number]>('pragma data_version');
   const families = createTextCache(db, 'families', 'name');
   /** The ids of file and family of each slot, side by side, so that one memory access reads both. */
   const ids = new Float64Array(2 * SLOTS);
@@ -113,7 +113,7 @@ export function createFileCache(db: Database): FileCache {
 
   return {
     renew() {
-      const current = version.get()?.[0];
+      const current = db.version();
       if (current !== readVersion) ids.fill(EMPTY_SLOT);
       readVersion = current;
     },
@@ -122,7 +122,7 @@ export function createFileCache(db: Database): FileCache {
       const slot = id % SLOTS;
       const family = familyId ?? NO_FAMILY;
       if (ids[2 * slot] === id && ids[2 * slot + 1] === family) return tails[slot] as PayloadTail;
-      const tail = flatten(ownTailOf(id, familyId, NO_DETAILS));
+      const tail = flatText(ownTailOf(id, familyId, NO_DETAILS));
       ids[2 * slot] = id;
       ids[2 * slot + 1] = family;
       tails[slot] = tail;

@@ -1,4 +1,4 @@
-import type { Database } from '../../database/sqlite/database.ts';
+import type { Database, Reader } from '../../database/sqlite/database.ts';
 import { comparePayloads, MAX_TIES } from '../file-rules.ts';
 import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
@@ -21,7 +21,7 @@ const URL_ID = 'select id from urls where url_key = ?';
 const HAS = 'select 1 from urls where id = ?';
 
 /** The lookups of one URL. */
-export function createLookup(db: Database): Pick<UrlStore, 'urlId' | 'urlLast' | 'urlHistory' | 'hasUrl'> {
+export function createLookup(db: Reader): Pick<UrlStore, 'urlId' | 'urlLast' | 'urlHistory' | 'hasUrl'> {
   const id = db.prepare<[number]>(URL_ID);
   const has = db.prepare<[1]>(HAS);
 
@@ -113,7 +113,7 @@ const PAYLOADS_OF_TIME = `
 const FILE_KEY = 'select file_key from files where id = ?';
 
 /** Reads the history of one URL. A join costs a microsecond per row, so names and files are cached as JSON. */
-function createReadHistory(db: Database): (url: string, limit: number) => Json | null {
+function createReadHistory(db: Reader): (url: string, limit: number) => Json | null {
   const id = db.prepare<[number]>(URL_ID);
   const newestEvents = db.prepare<HistoryEventRow>(NEWEST_EVENTS);
   const newestPayloads = db.prepare<HistoryPayloadRow>(NEWEST_PAYLOADS);

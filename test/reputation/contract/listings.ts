@@ -215,6 +215,16 @@ export function listingsSuite(open: OpenStore): void {
       assert.equal((await find(store, '2001:db8:1:3::/64')).length, 48);
     });
 
+    test('a network that is listed later is found around an address that was looked up before', async (t) => {
+      const store = await open(t);
+      for (const [count, prefix] of [30, 24, 20, 16, 12, 8].entries()) {
+        assert.equal((await find(store, '203.0.113.77')).length, count);
+        await store.applyListings([listed(`203.0.113.77/${prefix}`)]);
+        assert.equal((await find(store, '203.0.113.77')).length, count + 1);
+        assert.equal((await find(store, '203.0.113.99')).length, prefix === 30 ? 0 : count);
+      }
+    });
+
     test('an IPv6 network matches no IPv4 address', async (t) => {
       const store = await open(t);
       await store.applyListings([listed('192.0.2.1'), listed('::1'), listed('::1:0:0:1'), listed('::/56')]);
