@@ -29,7 +29,8 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       port,
       args: [
         ...['--dir', folder, '--cluster-enabled', 'yes', '--cluster-config-file', join(folder, `${port}.conf`)],
-        ...['--cluster-node-timeout', '2000', '--cluster-port', String(busPort)],
+        // Long, so that nodes on a busy machine do not take each other for dead.
+        ...['--cluster-node-timeout', '15000', '--cluster-port', String(busPort)],
       ],
     });
   const nodes = await Promise.all(ports.map(start));
