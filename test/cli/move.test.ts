@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startServer } from '../../tools/shared/server-process.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
@@ -42,6 +43,26 @@ test('after move, commands print the same for the database as for the folder', a
   }
   const added = await urlwarden(['import', 'url-list', '-', '--json', ...database], 'http://192.0.2.2/y\n');
   assert.equal(JSON.parse(added.stdout).urlsAdded, 1);
+});
+
+test('a move beside a server is not finished: it has its own exit code and says which process to stop', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const databaseUrl = await makeDatabase();
+  const server = await startServer(dataDir);
+  const args = ['move', '--from', dataDir, '--to', databaseUrl];
+  try {
+    const { pid } = server.child;
+    const beside = await urlwarden(args);
+    assert.equal(beside.code, 3);
+    const command = String.raw`process ${pid} \(node urlwarden\.js serve\)`;
+    assert.match(beside.stdout, new RegExp(`The move is not finished: ${command} still has \\S+ open\\. Stop it`));
+    const json = JSON.parse((await urlwarden([...args, '--json'])).stdout);
+    assert.deepEqual([json.isFinished, json.openBy], [false, [{ pid, command: 'node urlwarden.js serve' }]]);
+  } finally {
+    await server.stop();
+  }
+  const after = await urlwarden([...args, '--json']);
+  assert.deepEqual([after.code, JSON.parse(after.stdout).openBy], [0, []]);
 });
 
 test('backup of a PostgreSQL database is refused and refers to its own tools', async (t) => {

@@ -2,6 +2,7 @@ import { describePlace } from '../../app/stores.ts';
 import { variableOf } from '../../config/read-settings.ts';
 import { SETTINGS } from '../../config/settings.ts';
 import { type CopyReport, copyData } from '../../database/copy.ts';
+import { type FolderUser, folderUsers } from '../../database/folder-users.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { defineCommand, JSON_FLAG } from '../define-command.ts';
 import { print } from '../output.ts';
@@ -11,6 +12,9 @@ import { stopSignal } from '../stop-signal.ts';
 const { databaseUrl: TARGET } = SETTINGS;
 const TARGET_VARIABLE = variableOf(TARGET.flag);
 
+/** Everything is copied, but another process may still write to the folder. */
+const EXIT_UNFINISHED = 3;
+
 export const move = defineCommand(
   {
     synopsis: 'move --from DIR --to URL',
@@ -19,7 +23,9 @@ usage, feeds and imports. Then compares every row.
 
 The server may keep running on the folder meanwhile. Run the same command again if it was interrupted,
 or to copy what the server has written since. The move is finished when a run finds that no other process
-has the folder open. Until then no server can start on the database.`,
+has the folder open. Until then no server can start on the database.
+
+Exit codes: 0 when the move is finished, ${EXIT_UNFINISHED} when another process still has the folder open, 1 when it failed or was stopped.`,
     flags: {
       from: { argument: 'DIR', meaning: 'the data folder', isRequired: true },
       to: {
@@ -43,8 +49,13 @@ has the folder open. Until then no server can start on the database.`,
           progress.show({ rows, rejected: 0, seconds, readBytes: rows, totalBytes: totalRows }),
       });
       progress.end();
-      await print(flags.json ? `${JSON.stringify(report)}\n` : reportText(report, dataDir, databaseUrl));
-      return 0;
+      const users = report.isFinished ? [] : folderUsers(dataDir);
+      await print(
+        flags.json
+          ? `${JSON.stringify({ ...report, openBy: users })}\n`
+          : reportText(report, { dataDir, databaseUrl, users }),
+      );
+      return report.isFinished ? 0 : EXIT_UNFINISHED;
     } catch (error) {
       if (!signal.aborted) throw error;
       progress.end();
@@ -64,7 +75,9 @@ function readTarget(text: string | undefined): string {
   return url;
 }
 
-function reportText({ rows, written, isFinished, seconds }: CopyReport, dataDir: string, databaseUrl: string): string {
+type Ends = { dataDir: string; databaseUrl: string; users: readonly FolderUser[] };
+
+function reportText({ rows, written, isFinished, seconds }: CopyReport, { dataDir, databaseUrl, users }: Ends): string {
   const all = Object.values(rows).reduce((sum, of) => sum + of, 0);
   const urlsAndAccounts = `${countText(rows.urls ?? 0)} URLs and ${countText(rows.accounts ?? 0)} accounts`;
   return [
@@ -72,7 +85,12 @@ function reportText({ rows, written, isFinished, seconds }: CopyReport, dataDir:
     `This run wrote ${countText(written)} of them in ${seconds.toFixed(1)} s.`,
     isFinished
       ? 'The move is finished. Start the server with: urlwarden serve --database-url URL'
-      : `A server still has ${dataDir} open. Stop it, then run the same command again to copy what it has written since.`,
+      : `The move is not finished: ${holders(users)} still has ${dataDir} open. Stop it, then run the same command again to copy what it has written since.`,
     '',
   ].join('\n');
+}
+
+function holders(users: readonly FolderUser[]): string {
+  if (users.length === 0) return 'another process (of another user, or on another machine)';
+  return users.map(({ pid, command }) => `process ${pid} (${command})`).join(' and ');
 }
