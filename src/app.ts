@@ -145,6 +145,7 @@ export async function openApp(settings: Settings): Promise<App> {
       isStopping: () => isStopping,
       ready,
       hasFaults: () => integrity?.hasFaults() ?? false,
+      freshness: lastKnown(() => control.freshness(), { newestEventTs: null, confirmedTs: null }),
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };

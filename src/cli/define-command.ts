@@ -63,16 +63,18 @@ function parseTokens(table: Flags, args: string[]): { operands: string[]; flags:
   const { tokens, positionals } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
   const flags = new Map<string, string | true>();
   for (const token of tokens) {
-    if (token.kind === 'option') flags.set(token.name, readValue(table, token));
+    if (token.kind === 'option') flags.set(token.name, readValue(table, token, args[token.index] ?? ''));
   }
   return { operands: positionals, flags };
 }
 
 type OptionToken = { name: string; rawName: string; value?: string | undefined; inlineValue?: boolean | undefined };
 
-function readValue(table: Flags, { name, rawName, value, inlineValue }: OptionToken): string | true {
+/** `arg`: as it was typed. `-dry-run` is several flags of one letter for the parser, and no command has such. */
+function readValue(table: Flags, { name, rawName, value, inlineValue }: OptionToken, arg: string): string | true {
   const flag = Object.hasOwn(table, name) ? table[name] : undefined;
-  if (flag === undefined) throw new UsageError(unknownFlag(table, rawName));
+  if (flag === undefined)
+    throw new UsageError(unknownFlag(table, rawName.startsWith('--') ? rawName : (arg.split('=', 1)[0] ?? arg)));
   if (flag.argument === undefined) {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
     return true;

@@ -1,7 +1,13 @@
 /** Long names allow two typing errors, short ones only one: two errors turn `ad` into any word of four letters. */
 const SHORT_NAME_LENGTH = 5;
 
-/** ` Did you mean "urlhaus"?` if a candidate differs from the text by one or two characters, otherwise ``. */
+/** A shorter beginning fits too many names. */
+const BEGINNING_MIN_LENGTH = 3;
+
+/**
+ * ` Did you mean "urlhaus"?` if a candidate differs from the text by one or two characters, or is the only one that
+ * begins with it, otherwise ``.
+ */
 export function suggestion(text: string, candidates: readonly string[]): string {
   const { length } = text.replace(/^-+/, ''); // the dashes of a flag are rarely mistyped
   const maxDistance = length > SHORT_NAME_LENGTH ? 2 : 1;
@@ -9,7 +15,13 @@ export function suggestion(text: string, candidates: readonly string[]): string 
     .map((name) => ({ name, distance: editDistance(text, name) }))
     .filter(({ distance }) => distance <= maxDistance)
     .sort((a, b) => a.distance - b.distance);
-  return best === undefined ? '' : ` Did you mean ${JSON.stringify(best.name)}?`;
+  const name = best?.name ?? (length < BEGINNING_MIN_LENGTH ? undefined : onlyWithBeginning(text, candidates));
+  return name === undefined ? '' : ` Did you mean ${JSON.stringify(name)}?`;
+}
+
+function onlyWithBeginning(text: string, candidates: readonly string[]): string | undefined {
+  const longer = candidates.filter((name) => name.startsWith(text));
+  return longer.length === 1 ? longer[0] : undefined;
 }
 
 /** Characters to insert, delete or replace, and neighbours to swap (optimal string alignment). */

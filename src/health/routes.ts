@@ -29,6 +29,15 @@ const Readiness = Type.Object({
       description: 'With `verbose`: faults if the check in the background found rows that contradict each other.',
     }),
   ),
+  data: Type.Optional(
+    Type.Object(
+      { newest_event_ts: IntegerOrNull, confirmed_ts: IntegerOrNull },
+      {
+        description:
+          'With `verbose`: the time of the newest event of a URL, and the newest time at which a URL was seen, by the stored imports.',
+      },
+    ),
+  ),
   feeds: Type.Optional(Type.Array(FeedHealth, { description: 'With `verbose`: the state of each feed.' })),
 });
 type Readiness = Static<typeof Readiness>;
@@ -42,6 +51,8 @@ export type HealthServices = {
   limitsState?(): 'shared' | 'local' | 'refused';
   /** Whether rows were found that contradict each other. */
   hasFaults(): boolean;
+  /** How fresh the data of URLs is. */
+  freshness(): Promise<{ newestEventTs: number | null; confirmedTs: number | null }>;
   feeds(): Promise<FeedHealth[]>;
 };
 
@@ -72,12 +83,14 @@ const readyz = ({
   ready,
   limitsState,
   hasFaults,
+  freshness,
   feeds,
 }: HealthServices): Endpoint<{ isVerbose: boolean }> => ({
   method: 'GET',
   path: paths.readyz,
   operationId: 'readyz',
-  summary: 'Whether the server can answer now; with `verbose` also the state of its feeds, rows and limits',
+  summary:
+    'Whether the server can answer now; with `verbose` also how fresh its data is, and the state of its feeds, rows and limits',
   parameters: [verboseParameter],
   response: { contentType: 'application/json', schema: Readiness },
   refusals: [],
@@ -89,6 +102,8 @@ const readyz = ({
     await ready();
     if (!isVerbose) return { status: 'ok' };
     const integrity = hasFaults() ? 'faults' : 'ok';
-    return { status: 'ok', ...(limits === undefined ? {} : { limits }), integrity, feeds: await feeds() };
+    const [{ newestEventTs, confirmedTs }, states] = await Promise.all([freshness(), feeds()]);
+    const data = { newest_event_ts: newestEventTs, confirmed_ts: confirmedTs };
+    return { status: 'ok', ...(limits === undefined ? {} : { limits }), integrity, data, feeds: states };
   },
 });

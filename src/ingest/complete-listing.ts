@@ -17,8 +17,8 @@ type CompleteListingOptions = {
 
 /** How an import ended. */
 export type ImportEndState = {
-  outcome: Exclude<ImportOutcome, 'failed'>;
-  /** Why a complete listing was not applied; null otherwise. */
+  outcome: ImportOutcome;
+  /** Why a complete listing was not applied, or why no row could be used; null otherwise. */
   error: string | null;
   /** The time of a complete listing that was applied. */
   listingTs: number | null;
@@ -73,7 +73,8 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
       const share = `${goingOffline} of the ${online} online URLs of ${feed}`;
       return refused(`The listing would take ${share} offline, more than half.`, FORCE_HINT);
     }
-    addCounts(counts, await store.finishListing(listing));
+    const { wentOffline } = await store.finishListing(listing);
+    addCounts(counts, { wentOffline, newestEventTs: wentOffline > 0 ? listing.ts : null });
     return { outcome: 'done', error: null, listingTs: listing.ts };
   }
 

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { createNetworkSet } from '../core/ip/network-set.ts';
+import type { Observation } from '../core/observation.ts';
 import { type Batch, createBatcher, evidenceOf, type LookupAsn, sourcesOf } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
 import type { EvidenceRules } from './evidence.ts';
@@ -7,8 +8,10 @@ import { startRecorder } from './import-record.ts';
 import { createImportSources, type SourceChoices } from './import-sources.ts';
 import { createRetry, type ImportStores, type RetryOptions, withRetries } from './retry.ts';
 import type { EvidenceChoices, Format, InputLimits, Source } from './sources/format.ts';
+import { keepStart, type SourceStart } from './sources/source-start.ts';
 import { addCounts, type ImportCounts, type ImportOutcome, NO_COUNTS, type Reject } from './store.ts';
 import { untilAborted } from './until-aborted.ts';
+import { type AdviseFormat, isEmptyList, unusableReason, withGuess } from './unusable.ts';
 
 /** What an import did. */
 export type ImportReport = ImportCounts &
@@ -23,6 +26,11 @@ export type ImportReport = ImportCounts &
      */
     repeatedWrites: number;
     seconds: number;
+    /**
+     * Every status in it was online, and it was not a complete listing: its URLs stay online until another source says
+     * otherwise. False if there was no status, as in a list of addresses.
+     */
+    isOnlineOnly: boolean;
   };
 
 export type ImportProgress = {
@@ -65,6 +73,10 @@ export type ImportOptions = Pick<RetryOptions, 'onWaiting' | 'retryForMs' | 'pau
     /** Stops the import after the current batch, and ends a wait for the database at once. */
     signal?: AbortSignal;
     heartbeatMs?: number;
+    /** A list that says itself that it is empty is no failure. */
+    allowsEmptyList?: boolean;
+    /** For the message about a source that has another format. */
+    adviseFormat?: AdviseFormat;
   };
 
 /** Measured with URLhaus rows: docs/ARCHITECTURE.md, "An import". */
@@ -84,6 +96,9 @@ type ImportRun = {
   counts: ImportCounts;
   firstRejects: Reject[];
   lastBatch: Pick<Batch, 'listEnd' | 'endsInReject'>;
+  statuses: { online: number; other: number };
+  /** The first bytes of the source, as far as they were read. */
+  start(): SourceStart;
 };
 
 /**
@@ -92,34 +107,47 @@ type ImportRun = {
  * Throws an AppError if the source cannot be read, or if the store is unavailable for longer than a failover takes;
  * batches already applied stay applied.
  */
-export async function runImport(given: ImportOptions): Promise<ImportReport> {
-  const run = await startRun(given);
+export async function runImport(options: ImportOptions): Promise<ImportReport> {
+  const { source, start } = keepStart(options.source);
+  const given = { ...options, source };
+  const run = { ...(await startRun(given)), start };
   const recorder = startRunRecorder(given, run);
   const retry = createRetry(given);
-  const options = { ...given, into: recorder && given.into && withRetries(given.into, retry, recorder) };
+  const retried = { ...given, into: recorder && given.into && withRetries(given.into, retry, recorder) };
   try {
-    const end = await importAll(options, run);
+    const end = await importAll(retried, run);
     await recorder?.close();
-    await finishRun(options, run, end.outcome, end.error);
-    const { id, counts, firstRejects, startedMs } = run;
+    await finishRun(retried, run, end.outcome, end.error);
+    const { id, counts, firstRejects, startedMs, statuses } = run;
     const repeatedWrites = retry.repeated();
-    return { ...counts, id, ...end, firstRejects, repeatedWrites, seconds: secondsSince(startedMs) };
-  } catch (error) {
+    const isOnlineOnly = given.isComplete !== true && statuses.online > 0 && statuses.other === 0;
+    return { ...counts, id, ...end, isOnlineOnly, firstRejects, repeatedWrites, seconds: secondsSince(startedMs) };
+  } catch (thrown) {
     await recorder?.close();
+    const isUsed = run.counts.rejected < run.counts.read;
+    const error = isUsed ? thrown : withGuess(thrown, source.name, attemptOf(given, run));
     // Without retries: if the store is down, this write fails too. The caller gets the first error.
     await finishRun(given, run, 'failed', (error as Error).message).catch(() => {});
     throw error;
   }
 }
 
-async function startRun({ into, format, feed, source, nowTs }: ImportOptions): Promise<ImportRun> {
+function attemptOf({ format, adviseFormat = () => '' }: ImportOptions, run: ImportRun) {
+  return { format: format.name, start: run.start(), adviseFormat };
+}
+
+async function startRun({ into, format, feed, source, nowTs }: ImportOptions): Promise<Omit<ImportRun, 'start'>> {
   const start = { format: format.name, feed, source: source.name, startedTs: nowTs() };
   const id = into === null ? null : await into.control.importStarted(start);
   const lastBatch = { listEnd: null, endsInReject: false };
-  return { id, startedMs: performance.now(), counts: { ...NO_COUNTS }, firstRejects: [], lastBatch };
+  const statuses = { online: 0, other: 0 };
+  return { id, startedMs: performance.now(), counts: { ...NO_COUNTS }, firstRejects: [], lastBatch, statuses };
 }
 
-function startRunRecorder({ into, nowTs, heartbeatMs }: ImportOptions, { id, counts }: ImportRun) {
+function startRunRecorder(
+  { into, nowTs, heartbeatMs }: ImportOptions,
+  { id, counts }: Pick<ImportRun, 'id' | 'counts'>,
+) {
   return into === null || id === null ? null : startRecorder({ control: into.control, id, counts, nowTs, heartbeatMs });
 }
 
@@ -133,6 +161,8 @@ async function importAll(options: ImportOptions, run: ImportRun): Promise<Import
   try {
     await importRows(options, run, listing);
     if (options.signal?.aborted) return { outcome: 'stopped', error: null, listingTs: null };
+    const error = failureOf(options, run);
+    if (error !== null) return { outcome: 'failed', error, listingTs: null };
     return (await finishList(options, run)) ?? (await listing?.finish(run.counts)) ?? DONE;
   } finally {
     await listing?.close();
@@ -140,6 +170,18 @@ async function importAll(options: ImportOptions, run: ImportRun): Promise<Import
 }
 
 const DONE: ImportEndState = { outcome: 'done', error: null, listingTs: null };
+
+/** Before a complete listing takes effect: rows that are all unusable must not take every URL offline, not even by force. */
+function failureOf(options: ImportOptions, run: ImportRun): string | null {
+  const { format, isComplete, isForced, allowsEmptyList } = options;
+  const isNone = run.counts.read === 0;
+  if (isNone && isComplete && isForced) return null;
+  if (isNone && allowsEmptyList && isEmptyList(format.name, run.start())) return null;
+  const reason = unusableReason(run.counts, attemptOf(options, run));
+  return reason !== null && isNone && isComplete ? `${reason} ${FORCE_EMPTY}` : reason;
+}
+
+const FORCE_EMPTY = 'No URL was taken offline. If it is right that nothing is online, run it again with --force.';
 
 const LIST_CUT_OFF =
   'The last row of the list was rejected, so the list may be cut off. Its entries were applied, but none was deleted. ' +
@@ -218,7 +260,10 @@ async function write({ into }: ImportOptions, run: ImportRun, batch: Batch): Pro
   const earlier = run.counts.rejected - rejects.length;
   const kept = rejects.slice(0, Math.max(0, REJECTS_KEPT - earlier));
   if (kept.length > 0) await into.control.addRejects(run.id, earlier, kept);
-  if (observations.length > 0) addCounts(run.counts, await into.store.apply(observations));
+  if (observations.length > 0) {
+    addCounts(run.counts, await into.store.apply(observations));
+    addCounts(run.counts, { confirmedTs: newestSighting(observations) });
+  }
   if (files.length > 0) addCounts(run.counts, { filesChanged: await into.store.applyFiles(files) });
   if (listings.length > 0) addCounts(run.counts, { listingsChanged: await into.store.applyListings(listings) });
   if (domains.length + facts.length > 0)
@@ -226,10 +271,17 @@ async function write({ into }: ImportOptions, run: ImportRun, batch: Batch): Pro
   if (entries.length > 0) addCounts(run.counts, { listsChanged: await into.store.applyLists(entries) });
 }
 
+function newestSighting(observations: readonly Observation[]): number | null {
+  let newest: number | null = null;
+  for (const { ts, status } of observations) if (status !== null && (newest === null || ts > newest)) newest = ts;
+  return newest;
+}
+
 function count(run: ImportRun, batch: Batch): void {
   const { rows, observations, rejects, listEnd, endsInReject } = batch;
   const evidence = evidenceOf(batch);
   addCounts(run.counts, { read: rows, observations: observations.length, evidence, rejected: rejects.length });
+  for (const { status } of observations) if (status !== null) run.statuses[status === 'online' ? 'online' : 'other']++;
   run.lastBatch = { listEnd, endsInReject };
   run.firstRejects.push(...rejects.slice(0, FIRST_REJECTS - run.firstRejects.length));
 }

@@ -54,6 +54,10 @@ export type ImportCounts = {
   listsChanged: number;
   rejected: number;
   wentOffline: number;
+  /** The newest event that the import added or changed. */
+  newestEventTs: number | null;
+  /** The newest sighting of a URL that it applied: the start of an event, or its confirmation. */
+  confirmedTs: number | null;
 };
 
 export const NO_COUNTS: Readonly<ImportCounts> = {
@@ -70,10 +74,13 @@ export const NO_COUNTS: Readonly<ImportCounts> = {
   listsChanged: 0,
   rejected: 0,
   wentOffline: 0,
+  newestEventTs: null,
+  confirmedTs: null,
 };
 
 /**
- * `refused`: the rows were applied, but the complete listing took no URL offline. `stopped`: by the user.
+ * `refused`: the rows were applied, but the complete listing took no URL offline. `stopped`: by the user. `failed`: an
+ * error, or no row could be used.
  * An import without an outcome is still running, or its process is gone (`import-state.ts`).
  */
 export type ImportOutcome = 'done' | 'refused' | 'stopped' | 'failed';
@@ -94,11 +101,22 @@ export type ImportRecord = ImportStart & {
   heartbeatTs: number | null;
 };
 
+/** How fresh the data of URLs is, by the stored imports; null if none of them had any. */
+export type Freshness = Pick<ImportCounts, 'newestEventTs' | 'confirmedTs'>;
+
 /** A row that an import could not use. */
 export type Reject = { line: number; reason: string; text: string };
 
+/** Adds numbers, and keeps the newest of the times. */
 export function addCounts(counts: ImportCounts, more: Partial<ImportCounts>): void {
-  for (const name of Object.keys(more) as (keyof ImportCounts)[]) counts[name] += more[name] ?? 0;
+  const { newestEventTs = null, confirmedTs = null, ...numbers } = more;
+  for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) counts[name] += numbers[name] ?? 0;
+  counts.newestEventTs = newest(counts.newestEventTs, newestEventTs);
+  counts.confirmedTs = newest(counts.confirmedTs, confirmedTs);
+}
+
+function newest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }
 
 /** Throws an AppError `unavailable` if the database is unavailable. */
@@ -139,6 +157,8 @@ export type ImportStore = {
   /** Newest first. */
   imports(filter: { feed?: string; limit: number }): Promise<ImportRecord[]>;
   import(id: number): Promise<ImportRecord | null>;
+  /** Reads the stored imports, not the URLs: at most a hundred rows of each feed. */
+  freshness(): Promise<Freshness>;
   /** Pages in the order of the import. */
   rejects(importId: number): AsyncIterable<Reject[]>;
 };

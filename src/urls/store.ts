@@ -4,12 +4,22 @@ import type { Bounds } from '../database/pages.ts';
 import type { SearchKey } from './search-key.ts';
 import type { EventKind } from './timeline.ts';
 
-/** The number of changes by a batch; all zero when the batch was applied before. */
+/** The number of changes by a batch; all zero or null when the batch was applied before. */
 export type ApplyReport = {
   urlsAdded: number;
   eventsChanged: number;
   payloadsAdded: number;
   resolutionsChanged: number;
+  /** The newest event of the URLs whose events changed. */
+  newestEventTs: number | null;
+};
+
+export const NOTHING_APPLIED: Readonly<ApplyReport> = {
+  urlsAdded: 0,
+  eventsChanged: 0,
+  payloadsAdded: 0,
+  resolutionsChanged: 0,
+  newestEventTs: null,
 };
 
 /** A complete listing of a feed: all URLs that the feed has as online at `ts`. */

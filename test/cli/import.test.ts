@@ -80,9 +80,12 @@ suite('urlwarden import', () => {
     );
     const report = await run('import', 'urlhaus-csv', dump);
     assert.equal(report.code, 0);
-    assert.match(report.stdout, /rejected +1\n[\s\S]*\nline 3: .*\n {2}"9","never".*\\u\{1b\}\[2Jx"\n$/);
+    assert.match(report.stdout, /rejected +1\n[\s\S]*\nline 3: .*\n {2}"9","never".*\\u\{1b\}\[2Jx"\n/);
     const rejects = await run('import', 'rejects');
-    assert.match(rejects.stdout, /^Import 1, urlhaus-csv from .*dump\.csv at .*: 1 rejected\nline 3: /);
+    assert.match(
+      rejects.stdout,
+      /^Import 1, urlhaus-csv from .*dump\.csv at .*: 1 rejected\n\nROWS +REASON\n +1 +dateadded: .*\n\nline 3: /,
+    );
     const { rejects: rows } = JSON.parse((await run('import', 'rejects', '1', '--json')).stdout);
     assert.deepEqual([rows.length, rows[0].line], [1, 3]);
     const list = await run('import', 'list');
@@ -98,9 +101,9 @@ suite('urlwarden import', () => {
   });
 
   test('an error that quotes a hostile source is shown without control characters', async (t) => {
-    const { code, stderr } = await open(t).pipe('{"objects":[\u001b]2;x\u0007]}', 'import', 'stix', '-');
+    const { code, stderr } = await open(t).pipe('<html><title>\u001b]2;x\u009b</title>', 'import', 'stix', '-');
     assert.equal(code, 1);
-    assert.match(stderr, /^standard input: invalid JSON near line 1 \(Unexpected "\\u\{1b\}" .*\)\n$/);
+    assert.match(stderr, /^standard input: This is an HTML page \("[ -~]*\\u\{9b\}"\), [ -~]*\n$/);
   });
 
   test('--strict stops at the first rejected row', async (t) => {
@@ -150,15 +153,26 @@ suite('urlwarden import', () => {
   const mistakes: [string, string[], RegExp][] = [
     ['no format', [], /^FORMAT is missing\nSee: urlwarden import --help\n$/],
     ['no source', ['ndjson'], /^FILE, URL or - is missing\n/],
-    ['an unknown format', ['csv', 'x'], /^There is no format "csv"\. Formats:\n {2}urlhaus-csv [\s\S]*\n {2}ndjson /],
+    ['an unknown format', ['csv', 'x'], /^There is no format "csv"\.\nFormats:\n {2}urlhaus-csv [\s\S]*\n {2}ndjson /],
     [
       'a misspelt format',
       ['urlhaus_csv'],
-      /^There is no format "urlhaus_csv"\. Did you mean "urlhaus-csv"\? Formats:\n/,
+      /^There is no format "urlhaus_csv"\. Did you mean "urlhaus-csv"\?\nFormats:\n/,
     ],
-    ['a misspelt list', ['lst'], /^There is no format "lst"\. Did you mean "list"\? /],
+    ['a misspelt list', ['lst'], /^There is no format "lst"\. Did you mean "list"\?\n/],
     ['an invalid time', ['ndjson', '-', '--as-of', 'noon'], /^--as-of must be Unix seconds or a time such as/],
     ['an unknown flag', ['ndjson', '-', '--fast'], /^--fast is not a flag of this command\n/],
+    ['a misspelt flag', ['ndjson', '-', '--dryrun'], /^--dryrun is not .*\. Did you mean "--dry-run"\?\n/],
+    ['the beginning of a flag', ['ndjson', '-', '--dry'], /^--dry is not .*\. Did you mean "--dry-run"\?\n/],
+    ['a flag with one dash', ['ndjson', '-', '-dry-run'], /^-dry-run is not .*\. Did you mean "--dry-run"\?\n/],
+    ['an empty name', ['ndjson', ''], /^FILE, URL or - is missing\n/],
+    ['only a URL', ['https://site.example/x'], /^FORMAT is missing: urlwarden import FORMAT https:.*\nFormats:\n/],
+    ['only standard input', ['-'], /^FORMAT is missing: urlwarden import FORMAT -\nFormats:\n/],
+    [
+      'only a missing file',
+      ['no/dump.csv'],
+      /^There is no format "no\/dump\.csv", and no file of that name\.\nFormats:/,
+    ],
   ];
   for (const [what, args, message] of mistakes) {
     test(`${what} is explained`, async (t) => {

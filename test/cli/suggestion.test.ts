@@ -19,6 +19,9 @@ for (const { typed, suggested } of [
   { typed: '--dtat', suggested: null },
   { typed: '--daat', suggested: '--data' },
   { typed: '--dat', suggested: '--data' },
+  { typed: 'urlhaus-rec', suggested: 'urlhaus-recent' },
+  { typed: 'rem', suggested: null },
+  { typed: '--', suggested: null },
 ]) {
   test(`for "${typed}" ${suggested ?? 'nothing'} is suggested`, () => {
     assert.equal(suggestion(typed, NAMES), suggested === null ? '' : ` Did you mean "${suggested}"?`);

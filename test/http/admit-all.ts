@@ -28,6 +28,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     login: async () => unexpectedCall(),
     isStopping: () => false,
     hasFaults: () => false,
+    freshness: async () => ({ newestEventTs: null, confirmedTs: null }),
     feeds: async () => [],
   };
 }

@@ -18,7 +18,7 @@ import type { Counters } from '../../src/limits/store.ts';
 import { createAddressLists } from '../../src/reputation/address-lists.ts';
 import { createAddressReport } from '../../src/reputation/address-report.ts';
 import type { ReputationServices } from '../../src/reputation/routes.ts';
-import type { Fact } from '../../src/urls/store.ts';
+import { type Fact, NOTHING_APPLIED } from '../../src/urls/store.ts';
 import { temporaryPlace } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
 import { transportOptions } from './transport.ts';
@@ -38,7 +38,7 @@ export type Services = {
   counters: Counters;
   login: Login;
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
-} & Pick<HealthServices, 'isStopping' | 'feeds' | 'limitsState' | 'hasFaults'>;
+} & Pick<HealthServices, 'isStopping' | 'feeds' | 'freshness' | 'limitsState' | 'hasFaults'>;
 
 export type Overrides = {
   observations?: readonly ObservationInput[];
@@ -86,7 +86,7 @@ export function linesOf(facts: Fact[]): string {
 /** An empty store in which a test replaces single methods. */
 export function stubStore(methods: Partial<Intelligence>): Intelligence {
   return {
-    apply: async () => ({ urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 }),
+    apply: async () => NOTHING_APPLIED,
     applyFiles: async () => 0,
     listingEffect: async () => ({ online: 0, goingOffline: 0 }),
     finishListing: async () => ({ wentOffline: 0 }),
@@ -165,10 +165,10 @@ const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, updat
 
 /** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
-  const { store, counters, authenticate, isStopping, limitsState, hasFaults, feeds } = services;
+  const { store, counters, authenticate, isStopping, limitsState, hasFaults, freshness, feeds } = services;
   const reputation = { ...reputationOf(store, services.now), ...services.reputation };
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
-  const health = { isStopping, ready, hasFaults, feeds, ...(limitsState && { limitsState }) };
+  const health = { isStopping, ready, hasFaults, freshness, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
   return buildServer(createRoutes({ ...services, health, reputation }), { authenticate, charging }, options);
@@ -202,6 +202,6 @@ export const ROUTES = tableOf(
     store: stubStore({}),
     ...admitAll(() => NOW),
     reputation: reputationOf(stubStore({}), () => NOW),
-    health: { isStopping: () => false, ready: async () => {}, hasFaults: () => false, feeds: async () => [] },
+    health: { ...admitAll(() => NOW), ready: async () => {} },
   }),
 );

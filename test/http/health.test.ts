@@ -5,6 +5,8 @@ import { AppError } from '../../src/core/errors.ts';
 import { feedOf } from '../ingest/feeds/feed-of.ts';
 import { assertError, build, NOW, stubStore } from './build.ts';
 
+const NO_DATA = { newest_event_ts: null, confirmed_ts: null };
+
 test('a server with a working store is up and ready', async (t) => {
   const { app } = await build(t);
   for (const url of ['/healthz', '/readyz']) {
@@ -36,7 +38,10 @@ test('readyz with verbose lists the state of each feed, without error messages, 
   ];
   for (const query of ['verbose', 'verbose=1', 'verbose=true', 'verbose=&x=y']) {
     const answer = await app.inject(`/readyz?${query}`);
-    assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok', integrity: 'ok', feeds: states }]);
+    assert.deepEqual(
+      [answer.statusCode, answer.json()],
+      [200, { status: 'ok', integrity: 'ok', data: NO_DATA, feeds: states }],
+    );
   }
   for (const query of ['', 'verbose=0', 'verbose=false', 'x']) {
     assert.deepEqual((await app.inject(`/readyz?${query}`)).json(), { status: 'ok' });
@@ -45,10 +50,20 @@ test('readyz with verbose lists the state of each feed, without error messages, 
     assertError(await app.inject(`/readyz?${query}`), 400, /verbose/);
 });
 
+test('readyz with verbose shows the time of the newest event and of the newest confirmation', async (t) => {
+  const freshness = async () => ({ newestEventTs: NOW - 60, confirmedTs: NOW });
+  const { app } = await build(t, { services: { freshness } });
+  assert.deepEqual((await app.inject('/readyz?verbose')).json().data, { newest_event_ts: NOW - 60, confirmed_ts: NOW });
+  assert.equal((await app.inject('/readyz')).json().data, undefined);
+});
+
 test('readyz with verbose shows that rows contradict each other, and stays 200', async (t) => {
   const { app } = await build(t, { services: { hasFaults: () => true } });
   const answer = await app.inject('/readyz?verbose');
-  assert.deepEqual([answer.statusCode, answer.json()], [200, { status: 'ok', integrity: 'faults', feeds: [] }]);
+  assert.deepEqual(
+    [answer.statusCode, answer.json()],
+    [200, { status: 'ok', integrity: 'faults', data: NO_DATA, feeds: [] }],
+  );
 });
 
 test('readyz with verbose shows where queries are counted, and is 503 when they are refused', async (t) => {

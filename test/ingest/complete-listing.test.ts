@@ -105,7 +105,7 @@ suite('a complete listing', () => {
       /would take 2 of the 3 online URLs of feed offline, .*no URL was taken offline\. .*--force/,
     ],
     ['has an invalid last row', [...listed(200, A, B), bad(3)], {}, /cut off.*--force/],
-    ['has no time', [], {}, /contains no time\. .*--as-of/],
+    ['has no time', [fileRow(1)], {}, /contains no time\. .*--as-of/],
     ['is in the future', listed(200, A, B), { asOfTs: NOW_TS + 100_000 }, /more than a day in the future\. .*--as-of/],
   ];
   for (const [what, items, options, message] of refusals) {
@@ -158,6 +158,12 @@ suite('a complete listing', () => {
     assert.doesNotMatch(report.error ?? '', /applied/);
   });
 });
+
+/** Details of a file have no time. */
+function fileRow(line: number): Item {
+  const unknown = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null, family: null };
+  return { kind: 'file', line, text: '', file: { sha256: '0'.repeat(64), ...unknown } };
+}
 
 function bad(line: number): Item {
   return { kind: 'reject', line, text: '', reason: 'bad' };

@@ -124,7 +124,7 @@ suite('an import of evidence', () => {
     assert.deepEqual(await listed(world.store), newest);
 
     const useless = await list('nonsense\n', { asOfTs: NOW_TS + 1 });
-    assert.deepEqual([useless.outcome, await listed(world.store)], ['done', newest]);
+    assert.deepEqual([useless.outcome, await listed(world.store)], ['failed', newest]);
     const cutOff = await list('192.0.2.4\n192.0.', { asOfTs: NOW_TS + 2 });
     assert.deepEqual([cutOff.outcome, (await listed(world.store)).length], ['refused', 4]);
     assert.match(cutOff.error ?? '', /may be cut off.*--force/);

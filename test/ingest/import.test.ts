@@ -39,7 +39,10 @@ suite('an import', () => {
       listsChanged: 0,
       rejected: 1,
       wentOffline: 0,
+      newestEventTs: Date.UTC(2026, 0, 1) / 1000,
+      confirmedTs: Date.UTC(2026, 0, 2) / 1000,
       repeatedWrites: 0,
+      isOnlineOnly: false,
     });
     assert.ok(seconds > 0);
     assert.equal((await lastOf(store, 'http://b.example/b'))?.status?.status, 'offline');
@@ -48,7 +51,7 @@ suite('an import', () => {
     assert.deepEqual([urlsAdded, eventsChanged, resolutionsChanged], [0, 0, 0]);
 
     const [, record] = await control.imports({ limit: 10 });
-    const { id, outcome, error, listingTs, repeatedWrites, ...counts } = summary;
+    const { id, outcome, error, listingTs, repeatedWrites, isOnlineOnly, ...counts } = summary;
     const start = { format: 'urlhaus-csv', feed: 'feed', source: 'text', startedTs: NOW_TS };
     assert.deepEqual(record, { id, ...start, finishedTs: NOW_TS, outcome, counts, error, heartbeatTs: NOW_TS });
     assert.deepEqual(firstRejects, await rejectsOf({ control }, 1));

@@ -1,27 +1,25 @@
 import { basename, extname } from 'node:path';
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../../app/stores.ts';
-import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
+import { findFormat } from '../../ingest/formats/formats.ts';
 import { type ImportOptions, type ImportReport, runImport } from '../../ingest/import.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { createDnsResolver, resolvingFormat } from '../../ingest/resolve.ts';
 import { openUrl } from '../../ingest/sources/fetch.ts';
 import { createGuard } from '../../ingest/sources/fetch-guard.ts';
-import { type Format, inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
+import { inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
 import { openFile, openStdin } from '../../ingest/sources/source.ts';
 import { orAdvice } from '../advice.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { dataCommand, printResult } from '../data-command.ts';
 import { type Input, JSON_FLAG } from '../define-command.ts';
 import { EVIDENCE_FLAGS, readEvidenceFlags, refuseSourceName } from '../evidence-flags.ts';
+import { FORMAT_LIST, importCommand, noFormat, URL_START } from '../import-advice.ts';
 import { INGEST_FLAGS, type IngestSettings, readIngestSettings } from '../ingest-settings.ts';
-import { fieldList, rejectText, timeText } from '../output.ts';
+import { fieldList, rejectText, timeText, visible } from '../output.ts';
 import { countText, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { suggestion } from '../suggestion.ts';
 import { currentTs, readTime } from '../time.ts';
-import { definitions, type Flags } from '../usage.ts';
-
-const FORMAT_LIST = definitions(FORMATS.map(({ name, summary }) => [name, summary]));
+import type { Flags } from '../usage.ts';
 
 const FLAGS = {
   feed: {
@@ -73,7 +71,7 @@ ${FORMAT_LIST}`,
   },
   async (input) => {
     const settings = readIngestSettings(input.flags);
-    const choices = readChoices(input, settings);
+    const choices = await readChoices(input, settings);
     const { signal, dispose } = stopSignal();
     const source = await openSource(input.operands[1], settings, signal);
     const into = input.flags['dry-run'] ? null : await openData(input.place);
@@ -96,9 +94,11 @@ ${FORMAT_LIST}`,
 
 type Choices = Omit<ImportOptions, 'source' | 'into' | 'signal' | 'onProgress' | 'onWaiting'>;
 
-function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: IngestSettings): Choices {
+async function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: IngestSettings): Promise<Choices> {
   const [formatName = '', sourceName = ''] = operands;
-  const format = requireFormat(formatName);
+  const limits = inputLimitsOf(settings);
+  const format = findFormat(formatName);
+  if (format === null) throw await noFormat(operands, limits);
   if (flags.feed !== undefined) refuseSourceName('--feed', flags.feed);
   const evidence = readEvidenceFlags(format, flags);
   const asOf = flags['as-of'];
@@ -109,12 +109,13 @@ function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: IngestS
     isUnnamed: flags.feed === undefined,
     ...evidence,
     allowReserved: settings.allowReserved,
-    limits: inputLimitsOf(settings),
+    limits,
     nowTs: currentTs,
     isComplete: flags.complete === true,
     asOfTs: asOf === undefined ? null : readTime('--as-of', asOf),
     isForced: flags.force === true,
     isStrict: flags.strict === true,
+    adviseFormat: (name) => `Try: ${importCommand(name, sourceName)}`,
   };
 }
 
@@ -123,19 +124,9 @@ function listName(path: string): string {
   return URL_START.test(path) || path === '-' ? '' : basename(path, extname(path));
 }
 
-/** A misspelt `list` or `rejects` is read as a format too. */
-function requireFormat(name: string): Format {
-  const format = findFormat(name);
-  if (format !== null) return format;
-  const hint = suggestion(name, [...FORMATS.map((candidate) => candidate.name), 'list', 'rejects']);
-  throw new UsageError(`There is no format ${JSON.stringify(name)}.${hint} Formats:\n${FORMAT_LIST.trimEnd()}`);
-}
-
-const URL_START = /^https?:\/\//i;
-
 async function openSource(name: string | undefined, settings: IngestSettings, signal: AbortSignal): Promise<Source> {
   // Not checked with FORMAT: a misspelt format, or a misspelt `import list`, is reported first.
-  if (name === undefined) throw new UsageError('FILE, URL or - is missing');
+  if (name === undefined || name === '') throw new UsageError('FILE, URL or - is missing');
   const limits = inputLimitsOf(settings);
   if (name === '-') return openStdin(limits);
   if (!URL_START.test(name)) return openFile(name, limits);
@@ -152,12 +143,19 @@ async function openData(place: DataPlace): Promise<{ store: Intelligence; contro
 
 function reportText(report: ImportReport): string {
   const ending = {
-    done: '',
+    done: report.isOnlineOnly ? NEVER_OFFLINE : '',
     refused: `\nRefused. ${report.error}\n`,
+    failed: `\nFailed. ${visible(report.error ?? '')}\n`,
     stopped: '\nStopped. Run the same command again to continue; data that is already stored does not change.\n',
   }[report.outcome];
   return fieldList(countsOf(report)) + rejectsText(report) + ending;
 }
+
+const NEVER_OFFLINE = `
+Note: every status in this import is online, and it is not a complete listing. None of these URLs goes offline by itself.
+If the source lists everything that is online, import each new version of it with --complete, or add it as a feed:
+urlwarden feed add NAME --format FORMAT --url URL --complete
+`;
 
 function countsOf(report: ImportReport): [string, string][] {
   const { read, seconds, urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged, filesChanged } = report;
@@ -166,6 +164,8 @@ function countsOf(report: ImportReport): [string, string][] {
     ['rows read', `${countText(read)} in ${seconds.toFixed(1)} s (${countText(rate)}/s)`],
     ['rejected', countText(report.rejected)],
   ];
+  // Nothing else happened.
+  if (report.outcome === 'failed') return pairs;
   if (report.id === null) {
     if (report.evidence > 0) pairs.push(['evidence', countText(report.evidence)]);
     return [...pairs, ['observations', `${countText(report.observations)} (dry run: nothing was written)`]];
@@ -194,8 +194,17 @@ function countsOf(report: ImportReport): [string, string][] {
 const REPEATED =
   ': the database was unavailable. Changes whose confirmation was lost are stored, but not counted above.';
 
+/** Of a rejected row in the report; binary data would fill the screen. `import rejects` shows more. */
+const REJECT_MAX_LENGTH = 160;
+
 function rejectsText({ id, rejected, firstRejects }: ImportReport): string {
   if (rejected === 0) return '';
-  const more = rejected > firstRejects.length && id !== null ? `Show all: urlwarden import rejects ${id}\n` : '';
-  return `\n${firstRejects.map(rejectText).join('')}${more}`;
+  const isCut = firstRejects.some(({ text }) => text.length > REJECT_MAX_LENGTH);
+  const more = (isCut || rejected > firstRejects.length) && id !== null;
+  const shown = firstRejects.map((one) => rejectText({ ...one, text: shortened(one.text) })).join('');
+  return `\n${shown}${more ? `Show all: urlwarden import rejects ${id}\n` : ''}`;
+}
+
+function shortened(text: string): string {
+  return text.length > REJECT_MAX_LENGTH ? `${text.slice(0, REJECT_MAX_LENGTH)}…` : text;
 }

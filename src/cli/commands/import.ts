@@ -40,23 +40,69 @@ interrupted import can be repeated: run the same command again.`,
 
 const NO_IMPORTS = 'There are no imports. Start one with: urlwarden import FORMAT FILE\n';
 
+/** Examples in the text; --limit shows more of them. */
+const REJECTS_SHOWN = 20;
+/** The others are counted together. Reasons that quote a value count as one, so there are rarely more. */
+const REASONS_SHOWN = 10;
+
 const importRejects = controlCommand(
   {
     synopsis: 'import rejects [IMPORT]',
-    about: `Shows the rejected rows of an import: line, reason, and the beginning of the text. IMPORT is an ID from
-urlwarden import list (default: the newest import). At most 10,000 rows of an import are stored.`,
+    about: `Shows why rows of an import were rejected: how often each reason occurs, the most frequent first, then the
+first rows with line, reason and the beginning of the text. IMPORT is an ID from urlwarden import list (default: the
+newest import). At most 10,000 rows of an import are stored.`,
     optional: ['IMPORT'],
+    flags: {
+      limit: { argument: 'N', meaning: `rows to show (default ${REJECTS_SHOWN}; with --json all that are stored)` },
+    },
   },
-  async (control, { operands: [id] }) => {
+  async (control, { operands: [id], flags: { limit } }) => {
+    const shown = limit === undefined ? null : readLimit(limit);
     const found = await findImport(control, id);
     const rejects: Reject[] = [];
     for await (const page of control.rejects(found.id)) rejects.push(...page);
+    const reasons = reasonsOf(rejects);
     return {
-      text: heading(found, rejects.length) + rejects.map(rejectText).join(''),
-      json: { import: found, rejects },
+      text: heading(found, rejects.length) + reasonsText(reasons) + examplesText(rejects, shown ?? REJECTS_SHOWN),
+      json: { import: found, reasons, rejects: shown === null ? rejects : rejects.slice(0, shown) },
     };
   },
 );
+
+function readLimit(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`--limit must be a whole number, such as 100, not ${JSON.stringify(text)}`);
+}
+
+type ReasonCount = { reason: string; rows: number };
+
+const QUOTED_VALUE = /"(?:[^"\\]|\\.)*"/g;
+
+/** Reasons that differ only in a quoted value are one. */
+function reasonsOf(rejects: readonly Reject[]): ReasonCount[] {
+  const counts = new Map<string, number>();
+  for (const { reason } of rejects) {
+    const common = reason.replace(QUOTED_VALUE, '"…"');
+    counts.set(common, (counts.get(common) ?? 0) + 1);
+  }
+  return [...counts].map(([reason, rows]) => ({ reason, rows })).sort((a, b) => b.rows - a.rows);
+}
+
+function reasonsText(reasons: readonly ReasonCount[]): string {
+  if (reasons.length === 0) return '';
+  const shown: [number, string][] = reasons.slice(0, REASONS_SHOWN).map(({ reason, rows }) => [rows, reason]);
+  const others = reasons.slice(REASONS_SHOWN);
+  if (others.length > 0) {
+    shown.push([others.reduce((sum, { rows }) => sum + rows, 0), `${countText(others.length)} other reasons`]);
+  }
+  return `\n${table(['ROWS', 'REASON'], shown)}`;
+}
+
+function examplesText(rejects: readonly Reject[], limit: number): string {
+  const shown = rejects.slice(0, limit).map(rejectText).join('');
+  const more = rejects.length > limit ? `The first ${countText(limit)}. More: --limit ${rejects.length}\n` : '';
+  return shown === '' && more === '' ? '' : `\n${shown}${more}`;
+}
 
 function toRow({ id, feed, format, startedTs, state, counts, source }: ImportRecord & { state: string }) {
   return [id, feed, format, timeText(startedTs), state, counts.read, counts.urlsAdded, counts.rejected, source];

@@ -101,6 +101,8 @@ async function fetchAndImport(
     listKind: feed.listKind,
     allowReserved,
     isForced,
+    allowsEmptyList: true,
+    adviseFormat: (name) => `Remove the feed and add it again with --format ${name}.`,
     lookupAsn: networks.asnOf,
     signal,
     onWaiting,
@@ -128,11 +130,9 @@ function unknownFormat({ name, format }: Feed): AppError {
 }
 
 /** Refuses a response that is not the expected data, such as a login page or a truncated listing. */
-function refuseUseless({ outcome, error, read, rejected, id }: ImportReport): void {
+function refuseUseless({ outcome, error, rejected, id }: ImportReport): void {
   if (outcome === 'refused') throw new AppError('bad_request', error ?? 'The complete listing was refused');
-  if (read === 0 || rejected < read) return;
-  throw new AppError(
-    'bad_request',
-    `None of the ${read} rows could be used: check the URL, the key and the format. Reasons: urlwarden import rejects ${id}`,
-  );
+  if (outcome !== 'failed') return;
+  const reasons = rejected > 0 ? ` Reasons: urlwarden import rejects ${id}` : '';
+  throw new AppError('bad_request', `${error} Check the URL, the key and the format.${reasons}`);
 }

@@ -37,6 +37,10 @@ const HEARTBEAT = `
 
 const FINISH_IMPORT = 'update imports set finished_ts = $2, outcome = $3, counts = $4, error = $5 where id = $1';
 
+/** Imports of an older program have no times. */
+const FRESHNESS = `
+  select max((counts::json ->> 'newestEventTs')::bigint), max((counts::json ->> 'confirmedTs')::bigint) from imports`;
+
 const ADD_REJECTS = `
   insert into rejects (import_id, ${REJECT_COLUMNS})
   select $1, $2 + added.number, line, reason, text
@@ -81,6 +85,12 @@ export function createImportStore(db: Database): ImportStore {
     async import(id) {
       const [row] = await db.query<ImportRow>(`${IMPORTS} where id = $1`, [id]);
       return row === undefined ? null : toImport(row);
+    },
+
+    async freshness() {
+      const rows = await db.query<[newestEventTs: number | null, confirmedTs: number | null]>(FRESHNESS, []);
+      const [newestEventTs, confirmedTs] = rows[0] ?? [null, null];
+      return { newestEventTs, confirmedTs };
     },
 
     rejects(importId) {

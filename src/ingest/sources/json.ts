@@ -70,7 +70,7 @@ export async function* readJson(
       step();
     } catch (error) {
       if (error instanceof AppError || !(error instanceof Error)) throw error;
-      throw refused(what ?? `invalid JSON near line ${lines.line()} (${truncated(error.message)})`, error);
+      throw refused(what ?? `invalid JSON near line ${lines.line()}${unexpected(error)}`, error);
     }
   }
 
@@ -83,6 +83,12 @@ export async function* readJson(
   function refused(what: string, cause?: unknown): AppError {
     return new AppError('bad_request', `${name}: ${what}`, { cause });
   }
+}
+
+/** Of the parser's message only the character: the rest describes the parser. It is a byte, so only ASCII is shown. */
+function unexpected({ message }: Error): string {
+  const [, character] = /^Unexpected "([!-~])" at /.exec(message) ?? [];
+  return character === undefined ? '' : `: ${JSON.stringify(character)} is not expected there`;
 }
 
 /** The bytes of a document that is held in memory; throws if it is too large. */

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../core/errors.ts';
 import { INPUT_LIMITS, type InputLimits, type Source } from './format.ts';
@@ -15,10 +15,16 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const MAGIC_BYTES = 4;
 const PLAIN_NAME = /^\w[\w.-]*$/;
 
+const MANIFEST = 'manifest.json';
+
 /** For a folder, opens its `manifest.json` (MISP feed). */
 export async function openFile(path: string, limits: InputLimits = INPUT_LIMITS): Promise<Source> {
   const stats = await statOf(path);
-  if (stats.isDirectory()) return openFile(join(path, 'manifest.json'), limits);
+  if (stats.isDirectory()) {
+    const names = await readdir(path).catch((error) => Promise.reject(toFileError(error, path)));
+    if (!names.includes(MANIFEST)) throw noManifest(path);
+    return openFile(join(path, MANIFEST), limits);
+  }
   return fileSource(path, stats.isFile() ? stats.size : null, limits);
 }
 
@@ -167,7 +173,23 @@ function toFileError(error: unknown, path: string): unknown {
     return new AppError('forbidden', `${path}: permission denied; make it readable for this user`, { cause: error });
   if (code === 'EISDIR')
     return new AppError('bad_request', `${path}: is a folder; choose a file in it`, { cause: error });
-  return error;
+  if (typeof code !== 'string' || !/^E[A-Z0-9]+$/.test(code)) return error;
+  const reason = FILE_ERRORS[code] ?? `the operating system reports ${code}`;
+  return new AppError('bad_request', `${path}: the file cannot be read: ${reason}`, { cause: error });
+}
+
+const FILE_ERRORS: Record<string, string> = {
+  EIO: 'the disk reports an error; copy the file from another place',
+  ELOOP: 'its symbolic links lead in a circle',
+  EMFILE: 'too many files are open',
+  ENAMETOOLONG: 'its name is too long; check the path',
+  ENXIO: 'it is a socket, not a file',
+  EPERM: 'the operating system does not allow it',
+};
+
+function noManifest(path: string): AppError {
+  const message = `${path}: is a folder; choose a file in it. Only the folder of a MISP feed can be imported, by its ${MANIFEST}`;
+  return new AppError('bad_request', message);
 }
 
 /** A stream whose first bytes can be read ahead. `all` includes them and can be read once. */

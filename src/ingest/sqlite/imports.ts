@@ -26,11 +26,16 @@ const REJECTS = `
   select ${REJECT_COLUMNS} from rejects
   where import_id = ? and number > ? order by number limit ${PAGE_ROWS}`;
 
+/** Imports of an older program have no times. */
+const FRESHNESS = `
+  select max(counts ->> '$.newestEventTs'), max(counts ->> '$.confirmedTs') from imports`;
+
 /** Imports and their rejected rows in `control.db`. */
 export function createImportStore({ db, write }: DatabaseFile<ImportWrites>): ImportStore {
   const newest = db.prepare<ImportRow>(`${IMPORTS} order by id desc limit ?`);
   const newestOfFeed = db.prepare<ImportRow>(`${IMPORTS} where feed = ? order by id desc limit ?`);
   const one = db.prepare<ImportRow>(`${IMPORTS} where id = ?`);
+  const freshness = db.prepare<[newestEventTs: number | null, confirmedTs: number | null]>(FRESHNESS);
   const rejectPage = db.prepare<RejectRow>(REJECTS);
 
   return {
@@ -43,6 +48,10 @@ export function createImportStore({ db, write }: DatabaseFile<ImportWrites>): Im
     async import(id) {
       const row = one.get(id);
       return row === undefined ? null : toImport(row);
+    },
+    async freshness() {
+      const [newestEventTs, confirmedTs] = freshness.get() ?? [null, null];
+      return { newestEventTs, confirmedTs };
     },
     rejects(importId) {
       const all = { limit: Number.MAX_SAFE_INTEGER, signal: new AbortController().signal };

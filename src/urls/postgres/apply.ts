@@ -8,7 +8,7 @@ import { createLock, inOrder, type Lock } from '../../database/postgres/lock-ord
 import { columns } from '../../database/postgres/parameters.ts';
 import type { ServedFile } from '../file-rules.ts';
 import { onlineSpan } from '../sighting-rules.ts';
-import type { ApplyReport, Listing } from '../store.ts';
+import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
 import type { TimelineChange } from '../stored-timeline.ts';
 import { groupByUrl, type UrlGroup } from '../url-group.ts';
 import { putStatuses, statusChanges } from './events.ts';
@@ -26,7 +26,7 @@ import { putSightings, type Sightings } from './sightings.ts';
 export function createApply(db: Database, backfillFamilies: () => Promise<void>) {
   return async (observations: readonly Observation[], listing?: Listing): Promise<ApplyReport> => {
     const groups = groupByUrl(observations);
-    if (groups.length === 0) return { urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 };
+    if (groups.length === 0) return { ...NOTHING_APPLIED };
     const report = await db.transaction((session) => applyGroups(session, groups, listing));
     await backfillFamilies();
     return report;
@@ -69,8 +69,13 @@ async function applyGroups(
     lock({ names: () => putSightings(session, sightings) }),
   ]);
   let eventsChanged = 0;
-  for (const change of changes.values()) eventsChanged += change.eventsChanged;
-  return { urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged: resolutions.changed() };
+  let newestEventTs: number | null = null;
+  for (const change of changes.values()) {
+    eventsChanged += change.eventsChanged;
+    const ts = change.last?.ts ?? null;
+    if (ts !== null && ts > (newestEventTs ?? -1)) newestEventTs = ts;
+  }
+  return { urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged: resolutions.changed(), newestEventTs };
 }
 
 function sightingsOf(

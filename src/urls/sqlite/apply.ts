@@ -2,7 +2,7 @@ import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { type PackedGroups, type UnpackedGroup, unpackGroups } from '../packed-groups.ts';
 import { onlineSpan } from '../sighting-rules.ts';
-import type { ApplyReport, Listing } from '../store.ts';
+import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
 import { advance, type Entry, isEvent } from '../timeline.ts';
 import { createApplyStatus, createPutEntry, lastColumns } from './events.ts';
 import { createListed } from './listings.ts';
@@ -46,8 +46,10 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
       report.eventsChanged += added.filter(isEvent).length;
     }
     const change = listing === undefined ? null : listed.markListed(urlId, reporters.idOf(listing.feed), listing);
-    const { upserts, eventsChanged } = applyStatus(urlId, hostId, isNewUrl ? [] : group.statuses, change);
+    const { upserts, eventsChanged, last } = applyStatus(urlId, hostId, isNewUrl ? [] : group.statuses, change);
     report.eventsChanged += eventsChanged;
+    const newestTs = (last ?? added?.findLast(isEvent))?.ts ?? null;
+    if (newestTs !== null && newestTs > (report.newestEventTs ?? -1)) report.newestEventTs = newestTs;
     sightings.addOnline(urlId, hostId, onlineSpan(added ?? upserts));
     report.payloadsAdded += applyPayloads(urlId, payloads, isNewUrl);
     for (const [ts, ip, asn] of addresses) {
@@ -58,7 +60,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   }
 
   return (packed: PackedGroups, listing?: Listing): ApplyReport => {
-    const report: ApplyReport = { urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 };
+    const report: ApplyReport = { ...NOTHING_APPLIED };
     transaction(() => {
       sightings.begin();
       for (const group of unpackGroups(packed)) applyUrl(group, listing, report);

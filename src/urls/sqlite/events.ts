@@ -30,10 +30,10 @@ const DELETE = 'delete from events where url_id = ? and ts = ? and kind = ?';
 const SET_LAST = `
   update urls set event_ts = ?, event_kind = ?, event_removal_id = ?, event_reporter_id = ? where id = ?`;
 
-/** The entries that were written, and how many events changed. */
-type StatusChange = Pick<TimelineChange, 'upserts' | 'eventsChanged'>;
+/** The entries that were written, how many events changed, and the newest event then. */
+type StatusChange = Omit<TimelineChange, 'deletes'>;
 
-const NO_CHANGE: StatusChange = { upserts: [], eventsChanged: 0 };
+const NO_CHANGE: StatusChange = { upserts: [], eventsChanged: 0, last: undefined };
 
 /** Applies observations and an implied offline to the timeline of a known URL. */
 export function createApplyStatus(db: Database, dictionaries: EntryDictionaries) {
@@ -54,7 +54,7 @@ export function createApplyStatus(db: Database, dictionaries: EntryDictionaries)
     for (const entry of upserts) putEntry(urlId, hostId, entry);
     for (const entry of deletes) remove.run(urlId, entry.ts, kindCode(entry));
     if (last !== undefined) setLast.run(...lastColumns(last, dictionaries), urlId);
-    return { upserts, eventsChanged };
+    return { upserts, eventsChanged, last };
   };
 }
 

@@ -31,6 +31,19 @@ export function controlImportsSuite(open: OpenControl): void {
       assert.equal(await control.import(third + 1), null);
     });
 
+    test('the freshness is that of the newest sighting and event of all imports, running ones too', async (t) => {
+      const control = await open(t);
+      assert.deepEqual(await control.freshness(), { newestEventTs: null, confirmedTs: null });
+      const [first, second] = [await control.importStarted(START), await control.importStarted(START)];
+      assert.deepEqual(await control.freshness(), { newestEventTs: null, confirmedTs: null });
+      const counts = { ...NO_COUNTS, newestEventTs: 1_767_225_600, confirmedTs: 1_767_225_700 };
+      await control.importFinished(first, { ...END, counts });
+      assert.deepEqual(await control.freshness(), { newestEventTs: 1_767_225_600, confirmedTs: 1_767_225_700 });
+      const later = { ...NO_COUNTS, newestEventTs: 90, confirmedTs: 1_767_225_800 };
+      await control.importRunning(second, { heartbeatTs: 110, counts: later, writes: 0, recordedWrites: 0 });
+      assert.deepEqual(await control.freshness(), { newestEventTs: 1_767_225_600, confirmedTs: 1_767_225_800 });
+    });
+
     test('a running import records its counts', async (t) => {
       const control = await open(t);
       const [id, other] = [await control.importStarted(START), await control.importStarted(START)];

@@ -134,7 +134,43 @@ describe('the import of a feed', () => {
 
   test('a response without any usable row is a failure', async (t) => {
     const { run } = await open(t, (_request, response) => response.end('<html>\n<p>Log in\n</html>\n'));
-    await assert.rejects(run(), /None of the 3 rows could be used: check the URL.* urlwarden import rejects 1/);
+    const message =
+      /^None of the 3 rows could be used\. This is an HTML page, .* Check the URL, the key .* urlwarden import rejects 1$/;
+    await assert.rejects(run(), { code: 'bad_request', message });
+  });
+
+  test('a response without rows is a failure, unless it is a list that says itself that it is empty', async (t) => {
+    let body = '';
+    const { run, control } = await open(t, (_request, response) => response.end(body));
+    const empty = /^The source is empty\. Check the URL, the key and the format\.$/;
+    await assert.rejects(run(), { code: 'bad_request', message: empty });
+    await assert.rejects(run({ isComplete: true }), /^AppError: The source is empty\. No URL was taken offline\./);
+    await assert.rejects(run({ format: 'feodo-json' }), /: The source is empty\.$/);
+    assert.deepEqual(
+      (await control.imports({ limit: 10 })).map(({ outcome }) => outcome),
+      ['failed', 'failed', 'failed'],
+    );
+    body = '{"query_status": "unknown_auth_key"}';
+    await assert.rejects(
+      run({ format: 'threatfox-json' }),
+      /nothing in the source that the format threatfox-json uses/,
+    );
+    for (const [format, text] of [
+      ['feodo-json', '[]\n'],
+      ['stix', '{"type":"bundle","id":"bundle--1","objects":[]}'],
+      ['threatfox-json', '{"query_status":"ok","data":[]}'],
+      ['feodo-csv', '# Feodo Tracker\nfirst_seen_utc,dst_ip,dst_port,c2_status,last_online,malware\n# END 0 entries\n'],
+    ] as const) {
+      body = text;
+      assert.equal((await run({ format })).outcome, 'imported', format);
+    }
+  });
+
+  test('a feed of another format is a failure that names the format', async (t) => {
+    const { run } = await open(t, (_request, response) => response.end(LIST));
+    const advice =
+      /^None of the 3 rows .* looks like url-list, not urlhaus-csv\. Remove the feed and add it again with --format url-list\./;
+    await assert.rejects(run({ format: 'urlhaus-csv' }), { message: advice });
   });
 
   test('a truncated response is a failure', async (t) => {

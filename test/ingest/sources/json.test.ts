@@ -37,7 +37,7 @@ const REFUSED: Record<string, [text: string | Buffer, message: RegExp]> = {
   'an empty document': ['', /JSON is cut off; download or copy/],
   'a truncated document': ['{"a": [1, 2', /JSON is cut off; download or copy/],
   'a truncated string': ['{"a": "b', /JSON is cut off; download or copy/],
-  HTML: ['<html>', /invalid JSON near line 1/],
+  HTML: ['<html>', /: invalid JSON near line 1: "<" is not expected there$/],
   'an error in line 3': ['[\n1,\n,]', /invalid JSON near line [23]/],
   'text after the end': ['[1]\n[2]', /invalid JSON near line/],
   'a raw control character': ['["a\nb"]', /invalid JSON near line 1/],

@@ -7,7 +7,7 @@ import type { OpenStore } from './index.ts';
 import { find, hashOf, NEW_YEAR, seen } from './observations.ts';
 
 const T = NEW_YEAR;
-const NOTHING = { urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0 };
+const NOTHING = { urlsAdded: 0, eventsChanged: 0, payloadsAdded: 0, resolutionsChanged: 0, newestEventTs: null };
 
 export function applySuite(open: OpenStore): void {
   suite('apply', () => {
@@ -23,9 +23,18 @@ export function applySuite(open: OpenStore): void {
         eventsChanged: 4,
         payloadsAdded: 1,
         resolutionsChanged: 1,
+        newestEventTs: T + 9,
       });
       assert.deepEqual(await store.apply(batch), NOTHING);
       assert.deepEqual(await store.apply([]), NOTHING);
+    });
+
+    test('reports the newest event of the URLs whose events changed, not that of a confirmation', async (t) => {
+      const store = await open(t);
+      const at = async (ts: number, url: string) => (await store.apply([seen({ ts, url })])).newestEventTs;
+      assert.equal(await at(T, 'http://a.example/'), T);
+      assert.equal(await at(T + 9, 'http://a.example/'), null, 'a confirmation');
+      assert.equal(await at(0, 'http://b.example/'), 0);
     });
 
     test('observations in order of time have the same result in one batch and in many', async (t) => {
