@@ -23,6 +23,7 @@ import { demoObservations } from './ingest/demo.ts';
 import { demoEvidence } from './ingest/demo-evidence.ts';
 import { everyMs } from './ingest/feeds/schedule.ts';
 import { type Networks, openNetworks } from './ingest/networks.ts';
+import { readFamilies } from './ingest/tag-families.ts';
 import { createCharging } from './limits/charge.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createRedisCounters } from './limits/counters-redis.ts';
@@ -141,6 +142,7 @@ export async function openApp(settings: Settings): Promise<App> {
           log.warn({ err }, 'the table of networks could not be read again; the old one stays in use'),
       }),
     );
+    const families = readFamilies(settings.familiesFile);
     const health = {
       isStopping: () => isStopping,
       ready,
@@ -169,7 +171,7 @@ export async function openApp(settings: Settings): Promise<App> {
     async function listen(): Promise<Listening> {
       metricsListener = metrics && (await openMetricsListener(metrics, settings));
       const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
-      feeds = startFeeds({ store, control, metrics, log: server.log, outages, settings, networks, now });
+      feeds = startFeeds({ store, control, metrics, log: server.log, outages, settings, networks, families, now });
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
       integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));

@@ -8,9 +8,9 @@ create table tags (
 create unique index tags_by_name on tags (text_key(name));
 create index tags_by_folded on tags (text_key(folded));
 
+-- No index by tag: an export reads all URLs anyway, and the index would cost a write for each tag of an import.
 create table url_tags (
   url_id bigint not null,
   tag_id bigint not null,
   primary key (url_id, tag_id)
 );
-create index url_tags_by_tag on url_tags (tag_id, url_id);

@@ -7,9 +7,9 @@ create table tags (
 ) strict;
 create index tags_by_folded on tags (folded);
 
+-- No index by tag: an export reads all URLs anyway, and the index would cost a write for each tag of an import.
 create table url_tags (
   url_id integer not null,
   tag_id integer not null,
   primary key (url_id, tag_id)
 ) strict, without rowid;
-create index url_tags_by_tag on url_tags (tag_id, url_id);

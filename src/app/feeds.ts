@@ -23,6 +23,8 @@ type FeedParts = {
   outages: Outages;
   settings: Settings;
   networks: Networks;
+  /** Names from `--families`. */
+  families: readonly string[];
   now(): number;
 };
 
@@ -35,6 +37,7 @@ export function startFeeds({
   outages,
   settings,
   networks,
+  families,
   now,
 }: FeedParts): Pick<Schedule, 'close'> {
   const { resolvesHosts, allowReserved, demo, feedsAllowPrivate: allowedNetworks } = settings;
@@ -47,6 +50,7 @@ export function startFeeds({
       store,
       control,
       networks,
+      families,
       allowedNetworks,
       resolvesHosts,
       allowReserved: allowReserved || demo,

@@ -5,6 +5,7 @@ import type { Flags } from './usage.ts';
 
 const { asnDb, resolvesHosts, allowReserved, feedsAllowPrivate, maxUnpackedBytes, maxUnpackRatio, maxLineBytes } =
   SETTINGS;
+const { familiesFile } = SETTINGS;
 const TABLE = {
   asnDb,
   resolvesHosts,
@@ -13,6 +14,7 @@ const TABLE = {
   maxUnpackedBytes,
   maxUnpackRatio,
   maxLineBytes,
+  familiesFile,
 };
 
 export type IngestSettings = SettingValues<typeof TABLE>;
@@ -22,6 +24,7 @@ export const ASN_DB_FLAG = { 'asn-db': { argument: asnDb.argument, meaning: asnD
 /** Commands that import outside of a server have the same flags and variables as the server. */
 export const INGEST_FLAGS = {
   ...ASN_DB_FLAG,
+  families: { argument: familiesFile.argument, meaning: familiesFile.meaning },
   resolve: { meaning: resolvesHosts.meaning },
   'allow-reserved': { meaning: allowReserved.meaning },
   'feeds-allow-private': { argument: feedsAllowPrivate.argument, meaning: feedsAllowPrivate.meaning },

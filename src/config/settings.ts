@@ -250,6 +250,15 @@ export const SETTINGS = {
     read: (text) => LOG_LEVELS.find((level) => level === text) ?? null,
     accepts: 'error, warn, info or debug',
   } satisfies Setting<LogLevel>,
+  familiesFile: {
+    flag: 'families',
+    argument: 'FILE',
+    meaning:
+      'names of malware families, one per line, in addition to the built-in and stored ones: a tag with such a name is a family',
+    fallback: null,
+    read: readPath,
+    accepts: 'the path of a file',
+  } satisfies Setting<string | null>,
 };
 
 export type Settings = SettingValues<typeof SETTINGS>;

@@ -38,6 +38,8 @@ export type Observation = {
   reporter: string;
   addresses: ObservedAddress[];
   payload: ObservedPayload | null;
+  /** Words about the URL, without a time; each spelling once. */
+  tags: readonly string[];
 };
 
 /** An observation as a reporter gives it: texts are not normalized, unknown values are left out. */
@@ -54,9 +56,19 @@ export type ObservationInput = {
   asn?: number;
   /** `ts` defaults to the observation's. */
   payload?: Partial<ObservedPayload>;
+  tags?: readonly string[];
 };
 
 type ParsedObservation = { ok: true; observation: Observation } | { ok: false; reason: string };
+
+/** The longest tag of a full dump of URLhaus has 60 characters; a longer text is no word. In code units. */
+export const TAG_MAX_LENGTH = 128;
+
+/** Rows of public dumps have up to 30 tags. Each one is a row in the database. */
+export const MAX_TAGS = 64;
+
+/** Most observations have no tags: they share this list. */
+export const NO_TAGS: readonly string[] = [];
 
 const SHA256 = /^[0-9a-f]{64}$/;
 
@@ -80,6 +92,8 @@ export function toObservation(
   if (sha256 !== null && !SHA256.test(sha256)) return refused('sha256: 64 hexadecimal digits are needed');
   const addresses = toAddresses(typeof input.ip === 'string' ? [input.ip] : (input.ip ?? []), url.ip, asn);
   if (typeof addresses === 'string') return refused(addresses);
+  const tags = input.tags === undefined ? NO_TAGS : toTags(input.tags);
+  if (typeof tags === 'string') return refused(tags);
   return {
     ok: true,
     observation: {
@@ -91,11 +105,29 @@ export function toObservation(
       reporter,
       addresses,
       payload: payload === undefined ? null : { ...NO_DETAILS, ts, ...payload, sha256 },
+      tags,
     },
   };
 }
 
-const NO_DETAILS: FileDetails = {
+/** Trimmed, without empty ones and duplicates; or the reason of a refusal. */
+function toTags(given: readonly string[]): readonly string[] | string {
+  const tags = distinctTags(given);
+  const fault = tags.map(tagFault).find((one) => one !== null) ?? null;
+  if (fault !== null) return `tags: ${fault}`;
+  return tags.length > MAX_TAGS ? `tags: at most ${MAX_TAGS} tags` : tags;
+}
+
+export function distinctTags(given: readonly string[]): string[] {
+  return [...new Set(given.map((tag) => tag.trim()))].filter((tag) => tag !== '');
+}
+
+/** Why a tag cannot be stored; null if it can. */
+export function tagFault(tag: string): string | null {
+  return tag.length > TAG_MAX_LENGTH ? `at most ${TAG_MAX_LENGTH} characters each` : textFault(tag);
+}
+
+export const NO_DETAILS: FileDetails = {
   mimeType: null,
   fileType: null,
   fileExt: null,

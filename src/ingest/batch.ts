@@ -2,11 +2,14 @@ import type { DomainEvidence, DomainFact, ListEntry, ListingEvidence } from '../
 import {
   byTime,
   type FileReport,
+  NO_DETAILS,
+  NO_TAGS,
   type Observation,
   type ObservationInput,
   type StatusObservation,
   toObservation,
 } from '../core/observation.ts';
+import { foldFamily } from '../core/text.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import {
   type EvidenceInput,
@@ -19,12 +22,18 @@ import {
 import { timeFault } from './json-checks.ts';
 import type { Item } from './sources/format.ts';
 import type { Reject } from './store.ts';
+import type { FamiliesOfTags } from './tag-families.ts';
 
 /** Rows that are written together. */
 export type Batch = {
   /** Input rows, rejected ones included. */
   rows: number;
   observations: Observation[];
+  /**
+   * Payloads with nothing but a family, which the tags of the observations name. Not counted in the size of a batch: which
+   * rows are in one batch must not depend on the families that are known.
+   */
+  fromTags: Observation[];
   files: FileReport[];
   listings: ListingEvidence[];
   domains: DomainEvidence[];
@@ -52,10 +61,12 @@ type BatcherOptions = {
   lookupAsn: LookupAsn | undefined;
   /** The source is a complete listing. */
   isListing: boolean;
+  /** Absent: tags give no families. */
+  familiesOf?: FamiliesOfTags | undefined;
 };
 
 /** Collects the rows of a source; `take` returns the collected batch and starts the next one. */
-export function createBatcher({ rules, lookupAsn, isListing }: BatcherOptions) {
+export function createBatcher({ rules, lookupAsn, isListing, familiesOf }: BatcherOptions) {
   const { nowTs } = rules;
   const normalize = createNormalizer();
   let batch = emptyBatch();
@@ -99,6 +110,8 @@ export function createBatcher({ rules, lookupAsn, isListing }: BatcherOptions) {
     for (const observation of observations) {
       batch.observations.push(observation);
       recordTime(observation.ts);
+      if (familiesOf !== undefined && observation.tags.length > 0)
+        batch.fromTags.push(...familyPayloads(observation, observations, familiesOf));
     }
     if (isListing) batch.listed.push(...onlineUrls(observations));
     return null;
@@ -140,6 +153,7 @@ function emptyBatch(): Batch {
   return {
     rows: 0,
     observations: [],
+    fromTags: [],
     files: [],
     listings: [],
     domains: [],
@@ -186,6 +200,23 @@ function addOr<T>(list: T[], value: T | string): string | null {
   if (typeof value === 'string') return value;
   list.push(value);
   return null;
+}
+
+/** At the time of the observation; not for a family that a payload of the same row has. `row`: its observations. */
+function familyPayloads(tagged: Observation, row: readonly Observation[], familiesOf: FamiliesOfTags): Observation[] {
+  const { ts, url, host, tags } = tagged;
+  const families = familiesOf(tags);
+  if (families.length === 0) return [];
+  const stated = new Set<string>();
+  for (const { url: other, payload } of row) {
+    if (other === url && payload?.family) stated.add(foldFamily(payload.family));
+  }
+  return families
+    .filter((family) => !stated.has(foldFamily(family)))
+    .map((family) => ({
+      ...{ ts, url, host, status: null, removal: '', reporter: '', addresses: [], tags: NO_TAGS },
+      payload: { ...NO_DETAILS, ts, sha256: null, family },
+    }));
 }
 
 /** Caches the last result: a row often has two or three observations of one URL. This doubles the read rate. */

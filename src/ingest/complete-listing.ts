@@ -1,4 +1,4 @@
-import type { Observation } from '../core/observation.ts';
+import { NO_TAGS, type Observation } from '../core/observation.ts';
 import type { Listing } from '../urls/store.ts';
 import type { Batch, ListedUrl } from './batch.ts';
 import { timeFault } from './json-checks.ts';
@@ -102,7 +102,7 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
 
 /** No status: only the rows say when a URL was seen. */
 function toListedObservation({ url, host }: ListedUrl, ts: number): Observation {
-  return { ts, url, host, status: null, removal: '', reporter: '', addresses: [], payload: null };
+  return { ts, url, host, status: null, removal: '', reporter: '', addresses: [], payload: null, tags: NO_TAGS };
 }
 
 type ListedUrls = {

@@ -10,6 +10,7 @@ import { createRetry, type ImportStores, type RetryOptions, withRetries } from '
 import type { EvidenceChoices, Format, InputLimits, Source } from './sources/format.ts';
 import { keepStart, type SourceStart } from './sources/source-start.ts';
 import { addCounts, type ImportCounts, type ImportOutcome, NO_COUNTS, type Reject } from './store.ts';
+import { createFamiliesOfTags } from './tag-families.ts';
 import { untilAborted } from './until-aborted.ts';
 import { type AdviseFormat, isEmptyList, unusableReason, withGuess } from './unusable.ts';
 
@@ -69,6 +70,8 @@ export type ImportOptions = Pick<RetryOptions, 'onWaiting' | 'retryForMs' | 'pau
     isStrict?: boolean;
     /** Looks up the AS number of an address that has none in the source. */
     lookupAsn?: LookupAsn;
+    /** Names of malware families in addition to the built-in and the stored ones. */
+    families?: readonly string[];
     onProgress?: (progress: ImportProgress) => void;
     /** Stops the import after the current batch, and ends a wait for the database at once. */
     signal?: AbortSignal;
@@ -228,7 +231,12 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
     allowReserved: options.allowReserved === true,
     isAllowed: () => false,
   };
-  const batcher = createBatcher({ rules, lookupAsn, isListing: options.isComplete === true });
+  // Before the first batch is written: the families that this import stores must not depend on how far it has got.
+  const stored = format.statesFamilies ? [] : ((await into?.store.familyNames()) ?? []);
+  const familiesOf = format.statesFamilies
+    ? undefined
+    : createFamiliesOfTags({ stored, given: options.families ?? [] });
+  const batcher = createBatcher({ rules, lookupAsn, isListing: options.isComplete === true, familiesOf });
   const { dataset, evidenceKind, listKind, isUnnamed = false } = options;
   const choices = { dataset, evidenceKind, listKind, isUnnamed };
   const pages = format.read(source, limits, { ...choices, nowTs, asOfTs: asOfTs ?? nowTs, hasAsOf: asOfTs !== null });
@@ -256,12 +264,13 @@ async function readAllowLists(store: ImportStores['store']): Promise<EvidenceRul
 
 async function write({ into }: ImportOptions, run: ImportRun, batch: Batch): Promise<void> {
   if (into === null || run.id === null) return;
-  const { observations, files, listings, domains, facts, entries, rejects } = batch;
+  const { observations, fromTags, files, listings, domains, facts, entries, rejects } = batch;
   const earlier = run.counts.rejected - rejects.length;
   const kept = rejects.slice(0, Math.max(0, REJECTS_KEPT - earlier));
   if (kept.length > 0) await into.control.addRejects(run.id, earlier, kept);
-  if (observations.length > 0) {
-    addCounts(run.counts, await into.store.apply(observations));
+  const all = fromTags.length === 0 ? observations : [...observations, ...fromTags];
+  if (all.length > 0) {
+    addCounts(run.counts, await into.store.apply(all));
     addCounts(run.counts, { confirmedTs: newestSighting(observations) });
   }
   if (files.length > 0) addCounts(run.counts, { filesChanged: await into.store.applyFiles(files) });

@@ -1,5 +1,5 @@
 import { ASN_MAX } from '../core/ip/network.ts';
-import type { ObservationInput } from '../core/observation.ts';
+import { MAX_TAGS, type ObservationInput, tagFault } from '../core/observation.ts';
 import { PAYLOAD } from '../urls/wire.ts';
 import {
   type Check,
@@ -43,6 +43,12 @@ const PAYLOAD_CHECKS: Record<string, Check> = Object.fromEntries(
   PAYLOAD_KEYS.map(([name, key]) => [key, PAYLOAD_VALUE_CHECKS[name]]),
 );
 
+const checkTags: Check = (value) => {
+  if (!Array.isArray(value) || !value.every((tag) => typeof tag === 'string')) return 'must be a list of strings';
+  if (value.length > MAX_TAGS) return `at most ${MAX_TAGS} tags`;
+  return value.map(tagFault).find((fault) => fault !== null) ?? null;
+};
+
 /** `normalizeUrl` checks the URL itself; a URL may be longer than other texts. */
 const CHECKS: Record<string, Check> = {
   ts: checkTime,
@@ -52,6 +58,7 @@ const CHECKS: Record<string, Check> = {
   reporter: checkText,
   ip: checkAddresses,
   asn: checkInteger(ASN_MAX),
+  tags: checkTags,
   payload: (value, nowTs) => {
     if (!isObject(value)) return 'must be an object';
     return Object.keys(value).length === 0 ? 'must have at least one key' : keyFault(value, PAYLOAD_CHECKS, nowTs);
@@ -73,9 +80,10 @@ export function parseObservation(line: unknown, nowTs: number): ParsedObservatio
 }
 
 /** One line without a line feed. Absent keys stay absent; the order of keys is fixed. */
-export function printObservation({ ts, url, status, removal, reporter, ip, asn, payload }: ObservationInput): string {
+export function printObservation(input: ObservationInput): string {
+  const { ts, url, status, removal, reporter, ip, asn, tags, payload } = input;
   const printed = payload && Object.fromEntries(PAYLOAD_KEYS.map(([name, key]) => [key, payload[name]]));
-  return JSON.stringify({ ts, url, status, removal, reporter, ip, asn, payload: printed });
+  return JSON.stringify({ ts, url, status, removal, reporter, ip, asn, tags, payload: printed });
 }
 
 /** Checks combinations of keys; the types of the values are already checked. */

@@ -91,7 +91,7 @@ function unavailableFor(ms: number, cause: AppError): AppError {
 
 /** The stores of an import. */
 export type ImportStores = {
-  store: Pick<UrlStore, 'apply' | 'applyFiles' | 'listingEffect' | 'finishListing'> &
+  store: Pick<UrlStore, 'apply' | 'applyFiles' | 'listingEffect' | 'finishListing' | 'familyNames'> &
     Pick<
       ReputationStore,
       'putSources' | 'applyListings' | 'applyDomains' | 'applyLists' | 'finishList' | 'addressLists'
@@ -131,6 +131,7 @@ export function withRetries({ store, control }: ImportStores, retry: Retry, reco
       applyFiles: (files) => write(() => store.applyFiles(files)),
       listingEffect: (listing) => retry(() => store.listingEffect(listing)),
       finishListing: (listing) => finish(() => store.finishListing(listing)),
+      familyNames: () => retry(() => store.familyNames()),
       putSources: (sources) => write(() => store.putSources(sources)),
       applyListings: (evidence) => write(() => store.applyListings(evidence)),
       applyDomains: (evidence, facts) => write(() => store.applyDomains(evidence, facts)),

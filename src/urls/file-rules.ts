@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { FileDetails } from '../core/observation.ts';
+import type { FileDetails, ObservedPayload } from '../core/observation.ts';
 
 /** The details of a file as columns, in the order of the tables. */
 export type DetailColumns = [
@@ -43,6 +43,14 @@ export const MAX_TIES = 1_000;
 /** Whether a payload becomes the last payload of a URL that has `last` until now. */
 export function isNewerPayload(payload: ServedFile, last: ServedFile | null): boolean {
   return last === null || comparePayloads(payload, last) > 0;
+}
+
+/**
+ * A payload with nothing but a family, as tags give it. It says less than a payload with a file and that family, so a URL
+ * does not keep both: the bare one is not added, or it is deleted when the other one comes. Any order gives the same.
+ */
+export function isBare(payload: ObservedPayload): boolean {
+  return payload.sha256 === null && payload.family !== null && detailsOf(payload).every((value) => value === null);
 }
 
 export const SHA256_BYTES = 32;

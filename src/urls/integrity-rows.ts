@@ -159,6 +159,20 @@ export type FamilyRow = [id: number, name: string, folded: string];
 const FAMILIES = (after: string, rows: number) => `
   select id, name, folded from families where id > ${after} order by id limit ${rows}`;
 
+export type TagRow = FamilyRow;
+
+const TAGS = (after: string, rows: number) => `
+  select id, name, folded from tags where id > ${after} order by id limit ${rows}`;
+
+export type UrlTagRow = [urlId: number, tagId: number, foundUrlId: number | null, foundTagId: number | null];
+
+const URL_TAGS = (after: string, rows: number) => `
+  select t.url_id, t.tag_id, urls.id, tags.id
+  from (select * from url_tags where (url_id, tag_id) > (${after}) order by url_id, tag_id limit ${rows}) t
+  left join urls on urls.id = t.url_id
+  left join tags on tags.id = t.tag_id
+  order by t.url_id, t.tag_id`;
+
 export type TableRows = {
   events: EventRow;
   payloads: PayloadRow;
@@ -166,6 +180,8 @@ export type TableRows = {
   listed: ListedRow;
   files: FileRow;
   families: FamilyRow;
+  tags: TagRow;
+  url_tags: UrlTagRow;
 };
 
 /** The statements of all tables except `urls`. */
@@ -176,6 +192,8 @@ export const PAGES: { [Table in keyof TableRows]: (after: string, rows: number) 
   listed: LISTED,
   files: FILES,
   families: FAMILIES,
+  tags: TAGS,
+  url_tags: URL_TAGS,
 };
 
 /** The greatest value of the first column of the primary key. */
@@ -187,6 +205,8 @@ export const LAST_ID: Record<CheckedTable, string> = {
   payloads: 'select max(url_id) from payloads',
   resolutions: 'select max(url_id) from resolutions',
   listed: 'select max(url_id) from listed',
+  tags: 'select max(id) from tags',
+  url_tags: 'select max(url_id) from url_tags',
 };
 
 const MAX_SMALLINT = 2 ** 15 - 1;
@@ -203,6 +223,8 @@ const REST_OF_KEY: Record<CheckedTable, RowKey> = {
   payloads: [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
   resolutions: [AFTER_ADDRESSES, MAX_INTEGER],
   listed: [Number.MAX_SAFE_INTEGER],
+  tags: [],
+  url_tags: [Number.MAX_SAFE_INTEGER],
 };
 
 /** The place after all rows of this id. */

@@ -13,7 +13,9 @@ import {
   type PayloadRow,
   type ResolutionRow,
   type TableRows,
+  type TagRow,
   type UrlRow,
+  type UrlTagRow,
 } from './integrity-rows.ts';
 import { bucketOf, dayOf } from './resolution-rules.ts';
 import type { CheckedTable, Fault, RowKey } from './store.ts';
@@ -32,6 +34,8 @@ export const CHECKED_TABLES = [
   'payloads',
   'resolutions',
   'listed',
+  'tags',
+  'url_tags',
 ] as const satisfies readonly CheckedTable[];
 
 /** A value that follows from other rows. */
@@ -43,7 +47,8 @@ export type Repair =
   | { set: 'host of event'; urlId: number; ts: number; kind: number; hostId: number }
   | { set: 'family of payloads'; fileId: number }
   | { set: 'bucket'; urlId: number; ip: Uint8Array; day: number; bucket: number }
-  | { set: 'folded'; familyId: number; folded: string };
+  | { set: 'folded'; familyId: number; folded: string }
+  | { set: 'folded tag'; tagId: number; folded: string };
 
 export type FoundFault = Omit<Fault, 'isRepairable'> & { repair: Repair | null };
 export type FoundPage = { rows: number; faults: FoundFault[]; next: RowKey | null };
@@ -269,6 +274,21 @@ function familyFaults(row: FamilyRow): FoundFault[] {
   return faultsAt('families', row, folded === right ? [] : [['folded is not the folded name', repair]]);
 }
 
+function tagFaults(row: TagRow): FoundFault[] {
+  const [tagId, name, folded] = row;
+  const right = foldFamily(name);
+  const repair: Repair = { set: 'folded tag', tagId, folded: right };
+  return faultsAt('tags', row, folded === right ? [] : [['folded is not the folded name', repair]]);
+}
+
+function urlTagFaults(row: UrlTagRow): FoundFault[] {
+  const [urlId, tagId, foundUrlId, foundTagId] = row;
+  const found: Found[] = [];
+  if (foundUrlId === null) found.push([`there is no URL ${urlId}`]);
+  if (foundTagId === null) found.push([`there is no tag ${tagId}`]);
+  return faultsAt('url_tags', row, found);
+}
+
 function faultsAt(table: CheckedTable, row: readonly unknown[], found: readonly Found[]): FoundFault[] {
   if (found.length === 0) return [];
   const key = keyOf(table, row).map(keyText).join(' ');
@@ -286,6 +306,8 @@ const ROW_FAULTS = {
   listed: listedFaults,
   files: fileFaults,
   families: familyFaults,
+  tags: tagFaults,
+  url_tags: urlTagFaults,
 };
 
 /** The result of one page, which has at most `limit` rows. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { formatIp } from '../core/ip/address.ts';
-import type { ObservationInput } from '../core/observation.ts';
+import { MAX_TAGS, type ObservationInput } from '../core/observation.ts';
 import { PAGE_ROWS } from '../database/pages.ts';
 import { hostAddress } from './resolution-rules.ts';
 import { comparePayloadRows, type EntryKey, type PayloadKey, type PayloadRow, toPayload } from './rows.ts';
@@ -29,7 +29,8 @@ export const FIRST_PAYLOAD: PayloadKey = [-1, 0];
 type Observations = AsyncGenerator<ObservationInput[], void, void>;
 
 /**
- * For each URL, in order of key: its timeline, its resolutions by address and day, its payloads by time and file key.
+ * For each URL, in order of key: its timeline, its resolutions by address and day, its payloads by time and file key. The
+ * first one has the tags: an observation of its own would need a time, and would add a resolution to a URL at an address.
  * At most the timeline of one URL and its payloads of one second are in memory. `rowsOf` gets the URLs of the next page.
  */
 export function createObservationExport(
@@ -41,7 +42,14 @@ export function createObservationExport(
     for await (const urls of exportUrls(filter, signal)) {
       const rows = await rowsOf(urls, signal);
       for (const exported of urls) {
+        let { tags } = exported;
         for await (const observations of observationsOf(exported, rows)) {
+          const [first] = observations;
+          if (tags.length > 0 && first !== undefined) {
+            page.push(...withTags(first, tags));
+            observations.shift();
+            tags = [];
+          }
           for (const one of observations) page.push(one);
           if (page.length < PAGE_ROWS) continue;
           yield page;
@@ -72,6 +80,13 @@ async function* observationsOf(exported: ExportedUrl, rows: UrlRows): Observatio
   if (last !== null) yield* payloadsOf(exported, rows, hostTs);
   // A URL without any data: the time of the observation does not matter.
   if (!hasData) yield [{ ts: 0, url, status: null }];
+}
+
+/** Repeats the observation if there are more tags than one may have. */
+function withTags(observation: ObservationInput, tags: readonly string[]): ObservationInput[] {
+  const repeated: ObservationInput[] = [];
+  for (let i = 0; i < tags.length; i += MAX_TAGS) repeated.push({ ...observation, tags: tags.slice(i, i + MAX_TAGS) });
+  return repeated;
 }
 
 async function* statusesOf({ id, url }: ExportedUrl, { entries }: UrlRows): Observations {

@@ -1,3 +1,4 @@
+import { foldFamily } from '../core/text.ts';
 import { pageOf, readPages } from '../database/pages.ts';
 import { comparePayloads, sha256OfKey } from './file-rules.ts';
 import type { ExportedUrl, ExportFilter, Payload, StatusEvent, UrlLast, UrlStore } from './store.ts';
@@ -72,15 +73,20 @@ export function toLast([id, url, ts, kind, removal, reporter, ...payload]: LastR
 
 export type ExportedRow = [key: Uint8Array, host: string, ...LastRow];
 
-export function toExported([, host, ...last]: ExportedRow): ExportedUrl {
-  return { ...toLast(last), host };
+/** `tags` are sorted here: the order of texts differs between databases. */
+export function toExported([, host, ...last]: ExportedRow, tags: string[]): ExportedUrl {
+  return { ...toLast(last), host, tags: tags.sort() };
 }
 
-export function matchesFilter({ event, payload }: ExportedUrl, { since, status }: ExportFilter): boolean {
+export function matchesFilter({ event, payload, tags }: ExportedUrl, { since, status, tag }: ExportFilter): boolean {
   const newest = Math.max(event?.ts ?? 0, payload?.ts ?? 0);
   if (since !== undefined && newest < since) return false;
+  if (tag !== undefined && !tags.some((one) => foldFamily(one) === foldFamily(tag))) return false;
   return status === undefined || (event !== null && SHOWN_STATUS[event.kind] === status);
 }
+
+/** Families that are read to recognize tags; Malpedia, the largest public catalogue, has some thousands. */
+export const MAX_FAMILY_NAMES = 50_000;
 
 export type EntryKey = [ts: number, kind: number];
 export type PayloadKey = [ts: number, fileId: number];

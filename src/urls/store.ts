@@ -39,15 +39,27 @@ export type ExportFilter = {
   since?: number | undefined;
   /** URLs with this last status; a removed URL counts as offline. */
   status?: 'online' | 'offline' | undefined;
+  /** URLs with this tag, in any spelling. */
+  tag?: string | undefined;
 };
 
-export type ExportedUrl = UrlLast & { host: string };
+/** `tags` are sorted. */
+export type ExportedUrl = UrlLast & { host: string; tags: readonly string[] };
 
 /** The network of an address; `ip`: sixteen sortable bytes (`core/ip/address.ts`). */
 export type AddressNetwork = { ip: Uint8Array; asn: number };
 
 /** The tables of which `checkRows` compares the rows with each other. */
-export type CheckedTable = 'families' | 'files' | 'urls' | 'events' | 'payloads' | 'resolutions' | 'listed';
+export type CheckedTable =
+  | 'families'
+  | 'files'
+  | 'urls'
+  | 'events'
+  | 'payloads'
+  | 'resolutions'
+  | 'listed'
+  | 'tags'
+  | 'url_tags';
 
 /** The primary key of a row; the first part is an id. `afterId` in integrity-rows.ts begins anywhere. */
 export type RowKey = readonly (number | Uint8Array)[];
@@ -97,6 +109,9 @@ export type UrlStore = {
   exportObservations(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ObservationInput[]>;
   /** URLs with their last status and payload, in the order of `exportObservations`. */
   exportUrls(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]>;
+
+  /** The names of malware families, in the order in which they were stored; of very many, the first. */
+  familyNames(): Promise<string[]>;
 
   /** Addresses that have a resolution without a network. An address may occur more than once. */
   networklessAddresses(signal: AbortSignal): AsyncIterable<Uint8Array[]>;

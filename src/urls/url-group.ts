@@ -11,6 +11,8 @@ export type UrlGroup = {
   statuses: StatusObservation[];
   payloads: ObservedPayload[];
   addresses: [ts: number, ip: ByteText, asn: number | null][];
+  /** May have duplicates. */
+  tags: string[];
 };
 
 /**
@@ -24,7 +26,7 @@ export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
     const { url, host } = observation;
     let group = groups.get(url);
     if (group === undefined) {
-      group = { key: toByteText(urlKey(url)), url, host, statuses: [], payloads: [], addresses: [] };
+      group = { key: toByteText(urlKey(url)), url, host, statuses: [], payloads: [], addresses: [], tags: [] };
       groups.set(url, group);
     }
     addTo(group, observation);
@@ -34,10 +36,11 @@ export function groupByUrl(observations: readonly Observation[]): UrlGroup[] {
 }
 
 /** Skips an address that repeats the last one: a row of a feed with two observations of one time has it twice. */
-function addTo({ statuses, payloads, addresses }: UrlGroup, observation: Observation): void {
+function addTo({ statuses, payloads, addresses, tags }: UrlGroup, observation: Observation): void {
   const { ts, status, removal, reporter, payload } = observation;
   if (status !== null) statuses.push({ ts, status, removal, reporter });
   if (payload !== null) payloads.push(payload);
+  for (const tag of observation.tags) tags.push(tag);
   for (const address of observation.addresses) {
     const [ip, asn] = [toByteText(address.ip), address.asn];
     const last = addresses.at(-1);

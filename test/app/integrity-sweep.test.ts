@@ -8,7 +8,7 @@ import { dataFiles } from '../../src/database/data-folder.ts';
 import { withWriter } from '../../src/database/sqlite/database.ts';
 import { CHECKED_TABLES } from '../../src/urls/integrity-rules.ts';
 import type { Fault } from '../../src/urls/store.ts';
-import { stubStore } from '../http/build.ts';
+import { NO_IDS, stubStore } from '../http/build.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { hashOf, NEW_YEAR, seen } from '../urls/contract/observations.ts';
 
@@ -138,7 +138,7 @@ test('faults are counted once, with examples, and are gone after a round that fi
 test('damage is reported, and both sides of it are checked', async (t) => {
   const tables: string[] = [];
   const store = stubStore({
-    lastIds: async () => ({ families: 9, files: 9, urls: 100, events: 9, payloads: 9, resolutions: 9, listed: 9 }),
+    lastIds: async () => ({ ...NO_IDS, urls: 100 }),
     async checkRows(table, after) {
       tables.push(`${table} ${after[0]}`);
       if (table === 'urls' && Number(after[0]) > 40) throw new AppError('damaged', 'page 7');

@@ -18,6 +18,7 @@ const LINES = [
     reporter: '=cmd()',
     ip: '203.0.113.7',
     asn: 64_500,
+    tags: ['elf', 'Mozi', '=1'],
     payload: { file_name: 'a,"b".sh', sha256_hash: 'a'.repeat(64), 'malware-family': 'Mirai', file_size: 12 },
   },
   { ts: 2_000, url: 'http://b.example/1', status: 'offline', reporter: 'bob' },
@@ -103,9 +104,9 @@ suite('urlwarden export', () => {
     assert.equal(rows.length, 5);
     const hash = 'a'.repeat(64);
     for (const row of [
-      `http://203.0.113.7/a.sh,online,1000,,'=cmd(),1000,${hash},,,,12,"a,""b"".sh",Mirai`,
-      `http://c.example/,offline,4000,taken down,'-1,,,,,,,,`,
-      'http://[2001:db8::2]/x,,,,,5000,,,elf,,,,',
+      `http://203.0.113.7/a.sh,online,1000,,'=cmd(),1000,${hash},,,,12,"a,""b"".sh",Mirai,"'=1,Mozi,elf"`,
+      `http://c.example/,offline,4000,taken down,'-1,,,,,,,,,`,
+      'http://[2001:db8::2]/x,,,,,5000,,,elf,,,,,',
     ]) {
       assert.ok(rows.includes(row), `${row} is not among\n${rows.join('\n')}`);
     }
@@ -121,6 +122,13 @@ suite('urlwarden export', () => {
   test('hosts has each host name once and no IP addresses', async () => {
     assert.deepEqual((await lines('--format', 'hosts')).toSorted(), ['0.0.0.0 b.example', '0.0.0.0 c.example']);
     assert.deepEqual(await lines('--format', 'hosts', '--status', 'online'), ['0.0.0.0 b.example']);
+  });
+
+  test('--tag selects URLs with a tag in any letter case, and no evidence', async () => {
+    assert.deepEqual(await lines('--format', 'url-list', '--tag', 'MOZI'), ['http://203.0.113.7/a.sh']);
+    assert.deepEqual(await lines('--tag', 'moz'), []);
+    const [first] = await lines('--tag', 'mozi');
+    assert.deepEqual(JSON.parse(first ?? '').tags, ['=1', 'Mozi', 'elf']);
   });
 
   test('--status and --since select URLs', async () => {

@@ -11,6 +11,7 @@ import { NO_COUNTS } from '../../src/ingest/store.ts';
 import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { newestEventOf } from '../urls/answers.ts';
+import { find } from '../urls/contract/observations.ts';
 import { PROGRAM, startUrlwarden, urlwarden } from './urlwarden.ts';
 
 const HEADER = 'id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter\n';
@@ -41,6 +42,25 @@ function open(t: TestContext) {
 }
 
 suite('urlwarden import', () => {
+  test('tags that name families are found by family: built-in names, and those of --families', async (t) => {
+    const { run, file, data } = open(t);
+    const csv = csvOf('2026-01-01 00:00:00', 'a').replace('"","","ada"', '"elf,mozi,ownbot","","ada"');
+    const families = file('families.txt', 'OwnBot # ours\n');
+    const wrong = await run('import', 'urlhaus-csv', file('dump.csv', csv), '--families', file('wrong.txt', 'elf\n'));
+    assert.deepEqual([wrong.code, /line 1: "elf": is a type of file/.test(wrong.stderr)], [1, true], wrong.stderr);
+    const done = await run('import', 'urlhaus-csv', file('dump.csv', csv), '--families', families);
+    assert.deepEqual([done.code, /payloads added +(\d+)/.exec(done.stdout)?.[1]], [0, '2'], done.stderr);
+    const store = await openIntelligence({ dataDir: data });
+    t.after(() => store.close());
+    for (const [name, count] of [
+      ['Mozi', 1],
+      ['OWNBOT', 1],
+      ['elf', 0],
+    ] as const) {
+      assert.equal((await find(store, 'malware_family', name)).length, count, name);
+    }
+  });
+
   test('a file is imported; the same rows again, compressed or from standard input, change nothing', async (t) => {
     const { run, pipe, file, statusOf } = open(t);
     const csv = csvOf('2026-01-01 00:00:00', 'a', 'b');

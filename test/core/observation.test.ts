@@ -15,6 +15,7 @@ test('every value is normalized, and missing values get their defaults', () => {
       removal: '',
       reporter: '',
       addresses: [],
+      tags: [],
       payload: {
         ts: 10,
         sha256: 'ab'.repeat(32),
@@ -114,3 +115,18 @@ test('observations are ordered by time, then online, offline, removed', () => {
   const ordered = [at(1, 'removed'), at(2, 'online'), at(2, 'offline'), at(2, 'removed'), at(3, 'online')];
   assert.deepEqual(ordered.toReversed().sort(byTime), ordered);
 });
+
+test('tags are trimmed; empty ones and duplicates are dropped; a spelling of its own stays', () => {
+  const result = toObservation({ ts: 1, url: 'http://a.example/', tags: [' elf', 'elf ', '', '  ', 'Mozi', 'mozi'] });
+  assert.deepEqual(result.ok && result.observation.tags, ['elf', 'Mozi', 'mozi']);
+});
+
+for (const [why, tags, reason] of [
+  ['too many', Array.from({ length: 65 }, (_, i) => `tag${i}`), 'tags: at most 64 tags'],
+  ['too long', ['x'.repeat(129)], 'tags: at most 128 characters each'],
+  ['a control character', ['a\u0000b'], 'tags: control characters and unpaired surrogates are not allowed'],
+] as const) {
+  test(`tags are refused: ${why}`, () => {
+    assert.deepEqual(toObservation({ ts: 1, url: 'http://a.example/', tags }), { ok: false, reason });
+  });
+}

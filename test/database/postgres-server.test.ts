@@ -301,6 +301,7 @@ function varied(i: number) {
     ip: `10.${i % 7}.${i % 250}.${i % 199}`,
     asn: 64_500 + (i % 900),
     payload: { sha256: (i % 5_000).toString(16).padStart(64, '0'), family: `Family ${i % 3_000}` },
+    tags: [`tag ${i % 3_000}`],
   });
 }
 

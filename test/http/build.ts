@@ -18,7 +18,8 @@ import type { Counters } from '../../src/limits/store.ts';
 import { createAddressLists } from '../../src/reputation/address-lists.ts';
 import { createAddressReport } from '../../src/reputation/address-report.ts';
 import type { ReputationServices } from '../../src/reputation/routes.ts';
-import { type Fact, NOTHING_APPLIED } from '../../src/urls/store.ts';
+import { CHECKED_TABLES } from '../../src/urls/integrity-rules.ts';
+import { type CheckedTable, type Fact, NOTHING_APPLIED } from '../../src/urls/store.ts';
 import { temporaryPlace } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
 import { transportOptions } from './transport.ts';
@@ -83,6 +84,9 @@ export function linesOf(facts: Fact[]): string {
   return facts.map((fact) => `${JSON.stringify(fact)}\n`).join('');
 }
 
+/** Of empty tables. */
+export const NO_IDS = Object.fromEntries(CHECKED_TABLES.map((table) => [table, 0])) as Record<CheckedTable, number>;
+
 /** An empty store in which a test replaces single methods. */
 export function stubStore(methods: Partial<Intelligence>): Intelligence {
   return {
@@ -94,7 +98,8 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     exportUrls: async function* () {},
     networklessAddresses: async function* () {},
     setNetworks: async () => 0,
-    lastIds: async () => ({ families: 0, files: 0, urls: 0, events: 0, payloads: 0, resolutions: 0, listed: 0 }),
+    lastIds: async () => NO_IDS,
+    familyNames: async () => [],
     checkRows: async () => ({ rows: 0, faults: [], next: null }),
     repairRows: async () => ({ rows: 0, faults: [], next: null, repaired: [] }),
     putSources: async () => {},

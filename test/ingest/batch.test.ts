@@ -44,7 +44,7 @@ test('rows of every kind are counted, and a time is not a row', () => {
   for (const item of [{ kind: 'time', ts: 5 } as const, row({}, { url: `${URL}b` }), file, rejected]) rows.add(item);
   assert.equal(rows.size(), 4);
   const { observations, files, rejects, ...rest } = rows.take();
-  assert.deepEqual(rest, { ...NO_EVIDENCE, rows: 3, listed: [], newestTs: 10, endsInReject: true });
+  assert.deepEqual(rest, { ...NO_EVIDENCE, fromTags: [], rows: 3, listed: [], newestTs: 10, endsInReject: true });
   assert.deepEqual([observations.length, files.length], [2, 1]);
   assert.deepEqual(rejects, [{ line: 5, reason: 'invalid', text: 'a\ufffd\ufffd' }]);
 });
@@ -55,6 +55,7 @@ test('the time of a source is the newest one unless a row has a later one', () =
     ...NO_EVIDENCE,
     rows: 0,
     observations: [],
+    fromTags: [],
     files: [],
     rejects: [],
     listed: [],

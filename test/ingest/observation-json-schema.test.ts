@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { type TSchema, Type } from 'typebox';
 import Value from 'typebox/value';
 import { ASN_MAX } from '../../src/core/ip/network.ts';
+import { MAX_TAGS, TAG_MAX_LENGTH } from '../../src/core/observation.ts';
 import { TEXT_MAX_LENGTH, TEXT_PATTERN } from '../../src/core/text.ts';
 import { MAX_INTEGER, Timestamp } from '../../src/http/scalars.ts';
 import { parseObservation, SHA256_PATTERN } from '../../src/ingest/observation-json.ts';
@@ -38,6 +39,9 @@ const ObservationLine = Type.Object(
     reporter: Type.Optional(Text),
     ip: Type.Optional(Type.Union([Text, Type.Array(Text)])),
     asn: Type.Optional(Type.Integer({ minimum: 0, maximum: ASN_MAX, description: 'Network of ip.' })),
+    tags: Type.Optional(
+      Type.Array(Type.String({ maxLength: TAG_MAX_LENGTH, pattern: TEXT_PATTERN }), { maxItems: MAX_TAGS }),
+    ),
     payload: Type.Optional(ObservedPayloadJson),
   },
   {

@@ -48,6 +48,7 @@ const LOCKS: Record<(typeof LOCK_ORDER)[number], RegExp> = {
   feed: /from reporters where .* for (share|update)/,
   removals: /insert into removals/,
   families: /insert into families/,
+  tags: /insert into tags/,
   domains: /insert into domains/,
   hosts: /insert into hosts/,
   urls: /insert into urls|from urls .* for update/s,
@@ -61,7 +62,7 @@ test('a batch takes three round trips between begin and commit, four with a list
   const batch = (ts: number) => [
     seen({ ts, url: 'http://192.0.2.1/', reporter: 'ada', payload: { sha256: hashOf('a'), family: 'Mirai' } }),
     seen({ ts, url: 'http://b.example/', status: 'removed', removal: 'abuse' }),
-    seen({ ts, url: 'http://c.example/', ip: '192.0.2.2' }),
+    seen({ ts, url: 'http://c.example/', ip: '192.0.2.2', tags: ['elf'] }),
   ];
   await store.apply(batch(T));
   await store.apply(batch(T + 1), { feed: 'feed', ts: T });
@@ -73,6 +74,7 @@ test('a batch takes three round trips between begin and commit, four with a list
     'reporters',
     'removals',
     'families',
+    'tags',
     'domains',
     'hosts',
     'urls',

@@ -19,6 +19,7 @@ export const accepted: { why: string; line: object; input: ObservationInput }[] 
       reporter: 'nick',
       ip: '203.0.113.7',
       asn: 64500,
+      tags: ['elf', 'Mozi'],
       payload: {
         ts: NOW - 1,
         mime_type: 'text/x-shellscript',
@@ -38,6 +39,7 @@ export const accepted: { why: string; line: object; input: ObservationInput }[] 
       reporter: 'nick',
       ip: '203.0.113.7',
       asn: 64500,
+      tags: ['elf', 'Mozi'],
       payload: {
         ts: NOW - 1,
         mimeType: 'text/x-shellscript',

@@ -1,5 +1,5 @@
 import { formatIp, IP_BYTES, ipv4Key } from '../../src/core/ip/address.ts';
-import type { Observation, ObservedPayload } from '../../src/core/observation.ts';
+import { NO_TAGS, type Observation, type ObservedPayload } from '../../src/core/observation.ts';
 import { dice } from './urlhaus-dump.ts';
 
 // Generated data for the benchmarks, always the same for the same number of URLs: two thirds of the hosts are addresses
@@ -67,6 +67,7 @@ export function observationsAt({ i, urls }: Place): Observation[] {
     reporter: `reporter${skewed(roll, REPORTERS)}`,
     addresses: [{ ip: host.ip, asn: host.asn }],
     payload,
+    tags: NO_TAGS,
   });
   if (!hasLongHistory(i)) {
     const first = seen(firstTs, 'online', roll(4) < 3 ? payloadOf(firstTs, skewed(roll, files)) : null);

@@ -52,12 +52,13 @@ ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
         argument: 'STATUS',
         meaning: 'only URLs that are online, or only those that are offline; no evidence and no facts',
       },
+      tag: { argument: 'TAG', meaning: 'only URLs with this tag, in any letter case; no evidence and no facts' },
     },
     examples: ['urlwarden export --format hosts --status online > hosts'],
   },
   async ({ flags, place }) => {
     const { lines } = readFormat(flags.format ?? 'ndjson');
-    const filter: ExportFilter = { since: readSince(flags.since), status: readStatus(flags.status) };
+    const filter: ExportFilter = { since: readSince(flags.since), status: readStatus(flags.status), tag: flags.tag };
     const store = await openExisting(place);
     try {
       for await (const text of lines(store, filter, new AbortController().signal)) await print(text);
@@ -87,8 +88,8 @@ async function* ndjsonLines(...[store, filter, signal]: Parameters<Lines>): Asyn
   for await (const observations of store.exportObservations(filter, signal)) {
     yield linesOf(observations, printObservation);
   }
-  // A status belongs to a URL, so evidence has none.
-  if (filter.status !== undefined) return;
+  // Only URLs have a status and tags of their own.
+  if (filter.status !== undefined || filter.tag !== undefined) return;
   const isWanted = ({ ts }: { ts: number }) => ts >= (filter.since ?? 0);
   for await (const page of store.exportListings(signal)) yield linesOf(page.filter(isWanted), printListing);
   for await (const page of store.exportDomains(signal)) yield linesOf(page.filter(isWanted), printDomainLine);
@@ -143,6 +144,7 @@ const CSV_COLUMNS: readonly (readonly [heading: string, cellOf: (url: ExportedUr
   ['file_size', ({ payload }) => payload?.fileSize],
   ['file_name', ({ payload }) => payload?.fileName],
   ['malware_family', ({ payload }) => payload?.family],
+  ['tags', ({ tags }) => tags.join()],
 ];
 
 /** A spreadsheet runs a cell that begins like this as a formula (OWASP, "CSV Injection"); the text is untrusted. */

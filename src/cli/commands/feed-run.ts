@@ -5,6 +5,7 @@ import { type FeedRun, runFeedOnce } from '../../ingest/feeds/feed-run.ts';
 import { everyMs } from '../../ingest/feeds/schedule.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { inputLimitsOf } from '../../ingest/sources/format.ts';
+import { readFamilies } from '../../ingest/tag-families.ts';
 import { orAdvice, withAdvice } from '../advice.ts';
 import { EXIT_FAILURE } from '../command.ts';
 import { type DataInput, dataCommand, printResult } from '../data-command.ts';
@@ -49,6 +50,7 @@ running. Nothing is imported if the publisher answers that the feed has not chan
 async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, control: Control): Promise<FeedRun> {
   const settings = readIngestSettings(flags);
   const networks = openNetworks(settings.asnDb);
+  const families = readFamilies(settings.familiesFile);
   const store = await openIntelligence(place);
   const { signal, dispose } = stopSignal();
   const progress = createProgress();
@@ -56,6 +58,7 @@ async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, c
     store,
     control,
     networks,
+    families,
     allowedNetworks: settings.feedsAllowPrivate,
     resolvesHosts: settings.resolvesHosts,
     allowReserved: settings.allowReserved,

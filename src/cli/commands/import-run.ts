@@ -8,6 +8,7 @@ import { openUrl } from '../../ingest/sources/fetch.ts';
 import { createGuard } from '../../ingest/sources/fetch-guard.ts';
 import { inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
 import { openFile, openStdin } from '../../ingest/sources/source.ts';
+import { readFamilies } from '../../ingest/tag-families.ts';
 import { orAdvice } from '../advice.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { dataCommand, printResult } from '../data-command.ts';
@@ -105,6 +106,7 @@ async function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: I
   return {
     format: settings.resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
     lookupAsn: openNetworks(settings.asnDb).asnOf,
+    families: readFamilies(settings.familiesFile),
     feed: flags.feed ?? ((evidence.listKind !== null && listName(sourceName)) || format.name),
     isUnnamed: flags.feed === undefined,
     ...evidence,

@@ -23,11 +23,16 @@ const ADD_REMOVALS = ADD('removals', 'reason');
 const FIND_REMOVALS = FIND('removals', 'reason');
 const FIND_FAMILIES = FIND('families', 'name');
 
-const ADD_FAMILIES = `
-  insert into families (name, folded)
+const FIND_TAGS = FIND('tags', 'name');
+
+const ADD_FOLDED = (table: string) => `
+  insert into ${table} (name, folded)
   select t.name, t.folded from unnest($1::text[], $2::text[]) as t (name, folded)
-  where not exists (select 1 from families d where text_key(d.name) = text_key(t.name))
+  where not exists (select 1 from ${table} d where text_key(d.name) = text_key(t.name))
   order by t.name collate "C" on conflict do nothing`;
+
+const ADD_FAMILIES = ADD_FOLDED('families');
+const ADD_TAGS = ADD_FOLDED('tags');
 
 /** The ids of texts, which are added on first use. Not cached: after a failover, the newest ids may be lost. */
 export function reporterIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
@@ -41,6 +46,11 @@ export function removalIds(session: Session, texts: ReadonlySet<string>): Promis
 export function familyIds(session: Session, texts: ReadonlySet<string>, fold: (name: string) => string): Promise<Ids> {
   const names = [...texts];
   return idsOf(session, ADD_FAMILIES, FIND_FAMILIES, [names, names.map(fold)]);
+}
+
+export function tagIds(session: Session, texts: ReadonlySet<string>, fold: (name: string) => string): Promise<Ids> {
+  const names = [...texts];
+  return idsOf(session, ADD_TAGS, FIND_TAGS, [names, names.map(fold)]);
 }
 
 const ADD_SOURCES = `

@@ -1,7 +1,7 @@
 /**
  * Every transaction locks in this order, and the rows of one kind in order of key, so that no two transactions wait for
- * each other. `feed`: the row of a feed in `reporters`, which must exist by then. `hosts`, `domains`, `removals` and
- * `families` are locked only by adding them. `episodes`: with the lists of networks and, after these, their version.
+ * each other. `feed`: the row of a feed in `reporters`, which must exist by then. `hosts`, `domains`, `removals`,
+ * `families` and `tags` are locked only by adding them. `episodes`: with the lists of networks and, after these, their version.
  * `names`: rows of domains and lists of names, in the order url_sightings, domains, domain_evidence, domain_whois,
  * name_addresses, name_servers, senders, name_lists.
  */
@@ -11,6 +11,7 @@ export const LOCK_ORDER = [
   'feed',
   'removals',
   'families',
+  'tags',
   'domains',
   'hosts',
   'urls',

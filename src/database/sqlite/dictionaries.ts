@@ -12,14 +12,16 @@ export function createDictionaries(db: Database) {
   const reporters = createDictionary(db, 'reporters', 'name');
   const removals = createDictionary(db, 'removals', 'reason');
   const families = createDictionary(db, 'families', 'name', ['folded'], (name) => [foldFamily(name)]);
+  const tags = createDictionary(db, 'tags', 'name', ['folded'], (name) => [foldFamily(name)]);
   const sources = createDictionary(db, 'sources', 'name', ['trust_permille'], () => [DEFAULT_TRUST_PERMILLE]);
-  const all = [domains, hosts, reporters, removals, families, sources];
+  const all = [domains, hosts, reporters, removals, families, tags, sources];
   return {
     domains,
     hosts,
     reporters,
     removals,
     families,
+    tags,
     sources,
 
     /** Every transaction that may add texts must use this one. */

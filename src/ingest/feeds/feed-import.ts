@@ -23,6 +23,8 @@ export type FeedImportOptions = {
   resolvesHosts: boolean;
   /** Accept evidence on reserved networks. */
   allowReserved: boolean;
+  /** Names from `--families`. */
+  families?: readonly string[];
   limits: InputLimits;
   /** For tests: shorter timeouts of the download. */
   fetchLimits?: Partial<FetchLimits>;
@@ -66,6 +68,7 @@ async function fetchAndImport(
     allowedNetworks,
     resolvesHosts,
     allowReserved,
+    families = [],
     limits,
     fetchLimits = {},
     now,
@@ -104,6 +107,7 @@ async function fetchAndImport(
     allowsEmptyList: true,
     adviseFormat: (name) => `Remove the feed and add it again with --format ${name}.`,
     lookupAsn: networks.asnOf,
+    families,
     signal,
     onWaiting,
     ...(onProgress && { onProgress }),

@@ -20,6 +20,7 @@ export const ndjson: Format = {
   name: 'ndjson',
   summary: 'one observation or piece of evidence per line as a JSON object, as `urlwarden export` writes it',
   hasEvidence: true,
+  statesFamilies: true,
   read: (source, limits, { nowTs }) => readLineItems(source, limits, (text) => readJsonLine(text, nowTs)),
 };
 

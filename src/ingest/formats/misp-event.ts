@@ -4,7 +4,7 @@ import { type EvidenceChoices, type Item, reject, truncated } from '../sources/f
 import { isObject, type JsonFind } from '../sources/json.ts';
 import { indicatorItems, NO_TIME } from './misp-evidence.ts';
 import { familiesOf, labelsOf, type MispGroup, type MispUrl, readMispGroup } from './misp-group.ts';
-import { onlyFamily, parseIsoTime, parseSeconds, toText } from './values.ts';
+import { onlyFamily, parseIsoTime, parseSeconds, toTags, toText } from './values.ts';
 
 /** Paths below `Event` that are read. */
 export const MISP_EVENT_PARTS = [
@@ -91,12 +91,18 @@ function urlInputs(
   { url, ts: ownTs, lastTs }: MispUrl,
   group: MispGroup,
   payload: Partial<ObservedPayload> | null,
-  { eventTs, reporter, ipsOf }: Context,
+  { eventTs, reporter, ipsOf, labels }: Context,
 ): ObservationInput[] | null {
   const ts = ownTs ?? eventTs;
   if (ts === null) return null;
   const ip = ipsOf(url, group);
-  const first = { ts, url, reporter, ...(ip.length > 0 && { ip }), ...(payload !== null && { payload }) };
+  const tags = toTags([...group.tags, ...labels]);
+  const first = {
+    ...{ ts, url, reporter },
+    ...(ip.length > 0 && { ip }),
+    ...(payload !== null && { payload }),
+    ...(tags.length > 0 && { tags }),
+  };
   return lastTs !== null && lastTs > ts ? [first, { ts: lastTs, url, reporter }] : [first];
 }
 

@@ -17,6 +17,8 @@ export type MispGroup = {
   families: string[];
   /** Attributes that are evidence: not those with `to_ids: false`. */
   indicators: MispIndicator[];
+  /** Of the object and its attributes. */
+  tags: string[];
   /** Tags and comments, which may say what the indicators are. */
   labels: string[];
   /** Why the group is rejected, or null. */
@@ -48,6 +50,7 @@ export function readMispGroup(element: Attribute, line: number): MispGroup {
     resolutions: [],
     files: [],
     indicators: [],
+    tags: [element, ...(isObject ? attributes : [])].flatMap(tagsOf),
     labels: [element, ...(isObject ? attributes : [])].flatMap(labelsOf),
     families: distinctFamilies([element, ...(isObject ? attributes : [])].flatMap(familiesOf)),
     fault: null,
@@ -141,9 +144,15 @@ function timesOf(attribute: Attribute, owner: Attribute): MispTimes {
 }
 
 /** The names of tags, and the comment. */
-export function labelsOf({ Tag, comment }: Attribute): string[] {
-  const names = [...objectsOf(Tag).map(({ name }) => name), comment];
-  return names.filter((name) => typeof name === 'string');
+export function labelsOf(tagged: Attribute): string[] {
+  const { comment } = tagged;
+  return typeof comment === 'string' ? [...tagsOf(tagged), comment] : tagsOf(tagged);
+}
+
+export function tagsOf({ Tag }: Attribute): string[] {
+  return objectsOf(Tag)
+    .map(({ name }) => name)
+    .filter((name) => typeof name === 'string');
 }
 
 /** MISP galaxies whose clusters are malware families, not actors, techniques or countries. */

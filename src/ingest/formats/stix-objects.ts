@@ -6,7 +6,7 @@ import { parseIsoTime, toSha256, toText } from './values.ts';
 type Position = { id: string; line: number; text: string };
 
 /** A `url` observable, or an `indicator` with the URLs of its pattern. */
-export type StixUrls = Position & { urls: string[]; fromTs: number | null; creator: string };
+export type StixUrls = Position & { urls: string[]; fromTs: number | null; creator: string; labels: unknown };
 /** Addresses and names: an observable, or those in the pattern of an indicator. */
 export type StixHosts = Position & {
   addresses: string[];
@@ -84,7 +84,7 @@ type Add = (objects: StixObjects, value: Record<string, unknown>, position: Posi
 const ADD: Partial<Record<string, Add>> = {
   url(objects, value, position) {
     if (typeof value.value !== 'string') return 'value: missing';
-    objects.urls.push({ ...position, urls: [value.value], fromTs: null, creator: '' });
+    objects.urls.push({ ...position, urls: [value.value], fromTs: null, creator: '', labels: value.labels });
     return null;
   },
   indicator(objects, value, position) {
@@ -101,7 +101,10 @@ const ADD: Partial<Record<string, Add>> = {
     const valuesOf = (...properties: string[]) =>
       values.filter(({ property }) => properties.includes(property)).map((found) => found.value);
     const urls = valuesOf('url:value');
-    if (urls.length > 0) objects.urls.push({ ...position, urls, fromTs, creator: idOf(value.created_by_ref) });
+    if (urls.length > 0) {
+      const creator = idOf(value.created_by_ref);
+      objects.urls.push({ ...position, urls, fromTs, creator, labels: value.labels });
+    }
     const [addresses, names] = [valuesOf('ipv4-addr:value', 'ipv6-addr:value'), valuesOf('domain-name:value')];
     if (addresses.length + names.length > 0 && !labels.includes(BENIGN))
       objects.hosts.push({ ...position, addresses, names, fromTs, confidence: toConfidence(value.confidence), labels });

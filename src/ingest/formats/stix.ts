@@ -5,7 +5,7 @@ import { readJson, wholeDocument } from '../sources/json.ts';
 import { hostItems } from './stix-evidence.ts';
 import { addStixObject, noStixObjects, type StixFile, type StixObjects, type StixUrls } from './stix-objects.ts';
 import { createStixRelations, type StixRelations } from './stix-relations.ts';
-import { onlyFamily } from './values.ts';
+import { onlyFamily, toTags } from './values.ts';
 
 /** Items are created at the end: a relationship may follow the objects that it relates. */
 export const stix: Format = {
@@ -49,9 +49,9 @@ function* toItems(objects: StixObjects, options: ReadOptions): Generator<Item[]>
   }
 }
 
-/** The first observation has the payloads; the last one says that the URL was still online. */
+/** The first observations have the payloads and the tags; the last one says that the URL was still online. */
 function urlInputs(
-  { id, urls, fromTs, creator }: StixUrls,
+  { id, urls, fromTs, creator, labels }: StixUrls,
   objects: StixObjects,
   relations: StixRelations,
   asOfTs: number,
@@ -62,9 +62,11 @@ function urlInputs(
   const family = familyOf(id, objects, relations);
   const served = relations.filesOf(id).map((file) => payloadOf(file, family, objects, relations));
   const payloads = served.length === 0 && family !== null ? [{ family }] : served;
+  const tags = toTags(labels);
+  const tagged = tags.length === 0 ? {} : { tags };
   return urls.flatMap((url) => {
-    const inputs: ObservationInput[] = payloads.map((payload) => ({ ts, url, reporter, payload }));
-    if (inputs.length === 0) inputs.push({ ts, url, reporter });
+    const inputs: ObservationInput[] = payloads.map((payload) => ({ ts, url, reporter, payload, ...tagged }));
+    if (inputs.length === 0) inputs.push({ ts, url, reporter, ...tagged });
     if (seen.lastTs !== null && seen.lastTs > ts) inputs.push({ ts: seen.lastTs, url, reporter });
     return inputs;
   });

@@ -5,7 +5,7 @@ import { type Format, type Item, type ParsedRow, reject, toItem } from '../sourc
 import { isObject, type JsonFind, jsonText, readJson } from '../sources/json.ts';
 import { peekable } from '../sources/source.ts';
 import { readTable, type Table } from './table.ts';
-import { parseUtc, toSha256, toText } from './values.ts';
+import { parseUtc, toSha256, toTags, toText } from './values.ts';
 
 /** Current columns, columns before `is_compromised` was added. */
 const COLUMNS =
@@ -64,7 +64,7 @@ type Indicator = {
   family: string | null;
   confidence: number | undefined;
   isCompromised: boolean | null;
-  tags: string[];
+  tags: readonly string[];
   reporter: string;
 };
 
@@ -140,13 +140,14 @@ function domainEvidence(indicator: Indicator, ts: number): EvidenceInput {
   return { type: 'domain', domain: value, kind, ts, confidence, botname: family, isAbused: isCompromised, tags };
 }
 
-function urlInputs({ value: url, seenTs, family, reporter }: Indicator): ObservationInput[] {
+function urlInputs({ value: url, seenTs, family, reporter, tags }: Indicator): ObservationInput[] {
   return seenTs.map((ts, i) => ({
     ts,
     url,
     status: 'online',
     reporter,
     ...(i === 0 && family !== null && { payload: { family } }),
+    ...(i === 0 && tags.length > 0 && { tags }),
   }));
 }
 
@@ -164,10 +165,4 @@ function toBoolean(value: unknown): boolean | null {
     .toLowerCase();
   if (text === 'true' || text === '1') return true;
   return text === 'false' || text === '0' ? false : null;
-}
-
-/** A list in the API, a text with commas in the exports. */
-function toTags(value: unknown): string[] {
-  const tags = typeof value === 'string' ? value.split(',') : value;
-  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
 }

@@ -2,7 +2,7 @@ import type { ObservationInput } from '../../core/observation.ts';
 import { type Format, type Item, reject } from '../sources/format.ts';
 import { isObject, type JsonFind, jsonText, readJson } from '../sources/json.ts';
 import { readTable, type Table } from './table.ts';
-import { parseUtc, toSha256, toText } from './values.ts';
+import { parseUtc, toSha256, toTags, toText } from './values.ts';
 
 /** Current columns, columns before `last_online` was added, columns before `reporter` was added. */
 const URL_LAYOUTS = [
@@ -20,6 +20,7 @@ const URL_TABLE: Table = {
     const status = columnOf('url_status');
     const last = columnOf('last_online');
     const reporter = columnOf('reporter');
+    const tags = columnOf('tags');
     return (fields) =>
       readUrlRow({
         dateadded: fields[added],
@@ -27,6 +28,7 @@ const URL_TABLE: Table = {
         urlStatus: toText(fields[status]),
         lastOnline: fields[last],
         reporter: toText(fields[reporter]),
+        tags: fields[tags],
       });
   },
 };
@@ -59,6 +61,7 @@ function toItem(record: unknown, line: number): Item {
     urlStatus: toText(record.url_status),
     lastOnline: record.last_online,
     reporter: toText(record.reporter),
+    tags: record.tags,
   });
   if (typeof parsed === 'string') return reject(line, text, parsed);
   return { kind: 'observations', line, text, inputs: parsed.inputs };
@@ -71,6 +74,7 @@ type UrlRow = {
   urlStatus: string | null;
   lastOnline: unknown;
   reporter: string | null;
+  tags: unknown;
 };
 
 /** `unknown`: not checked yet. */
@@ -78,7 +82,7 @@ const STATUSES = ['online', 'offline', 'unknown', null];
 
 /**
  * Converts a row of a URL dump to observations, or returns why it is rejected: online at `dateadded`; online at
- * `last_online` if given; with status offline also offline at `last_online`, or at `dateadded` if that is missing. The result does not depend on the clock or on the date of the file.
+ * `last_online` if given; with status offline also offline at `last_online`, or at `dateadded` if that is missing. The first one has the tags. The result does not depend on the clock or on the date of the file.
  */
 function readUrlRow(row: UrlRow): { inputs: ObservationInput[] } | string {
   const addedTs = parseUtc(row.dateadded);
@@ -88,7 +92,10 @@ function readUrlRow(row: UrlRow): { inputs: ObservationInput[] } | string {
   const { url } = row;
   const reporter = row.reporter ?? '';
   const lastTs = parseUtc(row.lastOnline);
-  const inputs: ObservationInput[] = [{ ts: addedTs, url, status: 'online', reporter }];
+  const tags = toTags(row.tags);
+  const inputs: ObservationInput[] = [
+    { ts: addedTs, url, status: 'online', reporter, ...(tags.length > 0 && { tags }) },
+  ];
   if (lastTs !== null && lastTs !== addedTs) inputs.push({ ts: lastTs, url, status: 'online', reporter });
   if (row.urlStatus === 'offline') inputs.push({ ts: lastTs ?? addedTs, url, status: 'offline', reporter });
   return { inputs };

@@ -1,4 +1,5 @@
 import type { DomainKind } from '../../core/evidence.ts';
+import { distinctTags, MAX_TAGS, NO_TAGS, tagFault } from '../../core/observation.ts';
 import { foldFamily, textFault } from '../../core/text.ts';
 
 /** Texts that mean "unknown" in public dumps. */
@@ -17,6 +18,19 @@ export function toSha256(value: unknown): string | null | undefined {
   const text = toText(value);
   if (text === null) return typeof value === 'string' && !NULLS.has(value.trim()) ? undefined : null;
   return SHA256.test(text) ? text.toLowerCase() : undefined;
+}
+
+/**
+ * A list of texts, or one text with commas. Tags that cannot be stored are left out, as other texts of a row: no row is
+ * rejected because of them.
+ */
+export function toTags(value: unknown): readonly string[] {
+  const given = typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : NO_TAGS;
+  if (given.length === 0) return NO_TAGS;
+  const texts = given.filter((tag) => typeof tag === 'string' && !NULLS.has(tag.trim()));
+  return distinctTags(texts)
+    .filter((tag) => tagFault(tag) === null)
+    .slice(0, MAX_TAGS);
 }
 
 const SPACE = 0x20;

@@ -75,6 +75,8 @@ export type Format = {
   summary: string;
   /** It may contain evidence about addresses or domains. */
   hasEvidence?: true;
+  /** It states families itself, also those that tags gave before an export: its tags give no further ones. */
+  statesFamilies?: true;
   /** Its rows have no times: evidence counts at the time of the import. */
   hasNoTimes?: true;
   choices?: FormatChoices;

@@ -3,7 +3,14 @@ import { hostParts } from '../../core/domain-name.ts';
 import type { Observation } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
-import { addDomains, addHosts, familyIds, removalIds, reporterIds } from '../../database/postgres/dictionaries.ts';
+import {
+  addDomains,
+  addHosts,
+  familyIds,
+  removalIds,
+  reporterIds,
+  tagIds,
+} from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder, type Lock } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import type { ServedFile } from '../file-rules.ts';
@@ -17,6 +24,7 @@ import { type ListedChanges, markListed, putListed } from './listings.ts';
 import { putPayloads, urlPayload } from './payloads.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
 import { putSightings, type Sightings } from './sightings.ts';
+import { putTags } from './tags.ts';
 
 /**
  * Applies batches of observations, each in one transaction. Between begin and commit a batch of any size takes three
@@ -65,6 +73,7 @@ async function applyGroups(
     fillFiles(session, files),
     putStatuses(session, updates, changes, texts),
     resolutions.write(),
+    putTags(session, urls, texts.tags),
     putListed(session, listed.rows),
     lock({ names: () => putSightings(session, sightings) }),
   ]);
@@ -99,16 +108,24 @@ const LOCK_FEED_SHARED = 'select id from reporters where text_key(name) = text_k
 /** Adds what is new, and locks and reads all URLs: the first round trip. */
 async function lockAll(session: Session, lock: Lock, groups: readonly UrlGroup[], listing: Listing | undefined) {
   const texts = textsOf(groups, listing);
-  const { reporters, removals, families, urls } = await lock({
+  const { reporters, removals, families, tags, urls } = await lock({
     reporters: () => reporterIds(session, texts.reporters),
     feed: listing && (() => session.query(LOCK_FEED_SHARED, [listing.feed])),
     removals: () => removalIds(session, texts.removals),
     families: () => familyIds(session, texts.families, foldFamily),
+    tags: () => tagIds(session, texts.tags, foldFamily),
     domains: () => addDomains(session, firstSightings(groups, texts.domains)),
     hosts: () => addHosts(session, texts.hosts),
     urls: () => lockUrls(session, groups),
   });
-  return { ...urls, domains: texts.domains, reporters: new Map(reporters), removals: new Map(removals), families };
+  return {
+    ...urls,
+    domains: texts.domains,
+    reporters: new Map(reporters),
+    removals: new Map(removals),
+    families,
+    tags,
+  };
 }
 
 /** When URLs of each domain were first seen online in the batch; null: never. */
@@ -129,10 +146,11 @@ function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
   // Most entries have no reason.
   const removals = new Set(['']);
   const families = new Set<string>();
+  const tags = new Set<string>();
   const hosts = new Set<string>();
   /** By host. */
   const domains = new Map<string, string | null>();
-  for (const { host, statuses, payloads } of groups) {
+  for (const { host, statuses, payloads, tags: given } of groups) {
     if (!hosts.has(host)) {
       hosts.add(host);
       domains.set(host, hostParts(host).domain);
@@ -142,8 +160,9 @@ function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
       removals.add(removal);
     }
     for (const { family } of payloads) if (family !== null) families.add(family);
+    for (const tag of given) tags.add(tag);
   }
-  return { reporters, removals, families, hosts, domains };
+  return { reporters, removals, families, tags, hosts, domains };
 }
 
 /** A URL of a batch with its stored columns; its row is locked until the end of the transaction. */

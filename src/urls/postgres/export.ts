@@ -13,6 +13,7 @@ import {
   type ExportedRow,
   LAST_COLUMNS,
   LAST_JOINS,
+  MAX_FAMILY_NAMES,
   matchesFilter,
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
@@ -21,6 +22,7 @@ import {
 } from '../rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from '../store.ts';
 import { ENTRY_COLUMNS, type EntryRow } from '../stored-timeline.ts';
+import { tagsOf } from './tags.ts';
 
 const URLS = `
   select u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS} join hosts on hosts.id = u.host_id
@@ -32,7 +34,15 @@ const BEFORE_ALL = new Uint8Array(0);
 export function createExportUrls(query: Query) {
   return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
     readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, async (after) => {
-      const { items, next } = pageOf(await query<ExportedRow>(URLS, [after], signal), toExported, ([key]) => key);
+      const rows = await query<ExportedRow>(URLS, [after], signal);
+      const ids = rows.map(([, , id]) => id);
+      const tags = await tagsOf(query, ids, signal);
+      const exportedOf = (row: ExportedRow) =>
+        toExported(
+          row,
+          (tags.get(row[2]) ?? []).map(([, name]) => name),
+        );
+      const { items, next } = pageOf(rows, exportedOf, ([key]) => key);
       return { items: items.filter((url) => matchesFilter(url, filter)), next };
     });
 }
@@ -106,4 +116,10 @@ function firstPages<Row extends unknown[]>(
 
 function ofOne<Row extends unknown[]>(rows: readonly OfUrl<Row>[]): Row[] {
   return rows.map(([, ...row]) => row);
+}
+
+const FAMILY_NAMES = `select name from families order by id limit ${MAX_FAMILY_NAMES}`;
+
+export function createFamilyNames(query: Query): UrlStore['familyNames'] {
+  return async () => (await query<[string]>(FAMILY_NAMES)).map(([name]) => name);
 }

@@ -5,6 +5,7 @@ import { familyIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile } from '../file-rules.ts';
+import { correctLast, deleteBare } from './bare-payloads.ts';
 
 /** What a batch gives for one file. */
 export type FileUpdate = { key: Uint8Array; given: FileColumns };
@@ -131,11 +132,16 @@ type PayloadPlace = [ts: number, urlId: number];
 const NEXT_FILE = 'select file_id from family_spreads limit 1';
 
 // One transaction per file at a time: two that update the same payloads would wait for each other's rows.
-const LOCK_BACKFILL = 'select 1 from family_spreads where file_id = $1 for update';
+const LOCK_BACKFILL = `
+  select f.family_id from family_spreads s join files f on f.id = s.file_id where s.file_id = $1 for update of s`;
 
 const PAYLOADS_OF_FILE = `
   select p.ts, p.url_id from payloads p
   where p.file_id = $1 and (p.ts, p.url_id) > ($2, $3) order by p.ts, p.url_id limit ${CHUNK_ROWS}`;
+
+// A batch that adds a bare payload to one of them must see the family.
+const LOCK_URLS = `
+  select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key for update) l`;
 
 const SET_FAMILY = `
   update payloads set family_id = (select family_id from files where id = $1)
@@ -167,11 +173,23 @@ async function backfillChunk(
   fileId: number,
   [afterTs, afterUrlId]: PayloadPlace,
 ): Promise<PayloadPlace | null> {
-  const noted = await session.query(LOCK_BACKFILL, [fileId]);
-  if (noted.length === 0) return null;
+  const [noted] = await session.query<[familyId: number]>(LOCK_BACKFILL, [fileId]);
+  if (noted === undefined) return null;
   const payloads = await session.query<PayloadPlace>(PAYLOADS_OF_FILE, [fileId, afterTs, afterUrlId]);
   const last = payloads.at(-1);
-  if (last !== undefined) await session.run(SET_FAMILY, [fileId, afterTs, afterUrlId, ...last]);
+  if (last !== undefined) {
+    const urlIds = [...new Set(payloads.map(([, urlId]) => urlId))];
+    await createLock()({ urls: () => session.query(LOCK_URLS, [urlIds]) });
+    await inOrder([
+      () => session.run(SET_FAMILY, [fileId, afterTs, afterUrlId, ...last]),
+      () =>
+        deleteBare(
+          session,
+          urlIds.map((urlId) => [urlId, noted[0]]),
+        ),
+      () => correctLast(session, urlIds),
+    ]);
+  }
   if (last !== undefined && payloads.length === CHUNK_ROWS) return last;
   await session.run(BACKFILL_DONE, [fileId]);
   return null;

@@ -56,6 +56,8 @@ export const RESOLUTIONS = PAGES.resolutions('$1, $2, $3', PAGE_ROWS);
 export const LISTED = PAGES.listed('$1, $2', PAGE_ROWS);
 export const FILES = PAGES.files('$1', PAGE_ROWS);
 export const FAMILIES = PAGES.families('$1', PAGE_ROWS);
+export const TAGS = PAGES.tags('$1', PAGE_ROWS);
+export const URL_TAGS = PAGES.url_tags('$1, $2', PAGE_ROWS);
 
 const STATEMENTS = {
   events: EVENTS,
@@ -64,6 +66,8 @@ const STATEMENTS = {
   listed: LISTED,
   files: FILES,
   families: FAMILIES,
+  tags: TAGS,
+  url_tags: URL_TAGS,
 };
 
 type NewestColumns = [...EventColumns, ...PayloadOfTime, onlineTs: number | null] | null[];
@@ -180,6 +184,8 @@ const SET_BUCKET = `
   where t.url_id = r.url_id and t.ip = r.ip and t.day = r.day`;
 const SET_FOLDED = `
   update families f set folded = r.folded from unnest($1::bigint[], $2::text[]) as r (id, folded) where f.id = r.id`;
+const SET_FOLDED_TAG = `
+  update tags t set folded = r.folded from unnest($1::bigint[], $2::text[]) as r (id, folded) where t.id = r.id`;
 
 type RepairOf<Set extends Repair['set']> = Extract<Repair, { set: Set }>;
 
@@ -208,6 +214,7 @@ async function applyRepairs(session: Session, repairs: readonly Repair[]): Promi
     [NOTE_BACKFILLS, columns(1, of('family of payloads'), ({ fileId }) => [fileId])],
     [SET_BUCKET, columns(4, of('bucket'), ({ urlId, ip, day, bucket }) => [urlId, ip, day, bucket])],
     [SET_FOLDED, columns(2, of('folded'), ({ familyId, folded }) => [familyId, folded])],
+    [SET_FOLDED_TAG, columns(2, of('folded tag'), ({ tagId, folded }) => [tagId, folded])],
   ];
   await Promise.all(batches.filter(([, [ids]]) => ids?.length).map(([sql, params]) => session.run(sql, params)));
 }

@@ -1,7 +1,7 @@
 import type { Database, Query } from '../../database/postgres/database.ts';
 import type { UrlStore } from '../store.ts';
 import { createApply } from './apply.ts';
-import { createExportObservations, createExportUrls } from './export.ts';
+import { createExportObservations, createExportUrls, createFamilyNames } from './export.ts';
 import { createApplyFiles, createBackfillFamilies } from './files.ts';
 import { createCheckRows, createRepairRows } from './integrity.ts';
 import { createFinishListing, createListingEffect } from './listings.ts';
@@ -21,6 +21,7 @@ export function createUrlStore(primary: Database, read: Query): UrlStore {
     finishListing: createFinishListing(primary),
     exportObservations: createExportObservations(primary.query, exportUrls),
     exportUrls,
+    familyNames: createFamilyNames(primary.query),
     networklessAddresses: createNetworklessAddresses(primary.query),
     setNetworks: createSetNetworks(primary),
     ...createCheckRows(primary),

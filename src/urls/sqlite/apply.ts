@@ -9,6 +9,7 @@ import { createListed } from './listings.ts';
 import { createApplyPayloads } from './payloads.ts';
 import { createApplyAddress } from './resolutions.ts';
 import { createSightings } from './sightings.ts';
+import { createAddTags } from './tags.ts';
 
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
 
@@ -17,9 +18,10 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   const { reporters, families, transaction } = dictionaries;
   const addUrl = createAddUrl(db, dictionaries);
   const applyStatus = createApplyStatus(db, dictionaries);
-  const applyPayloads = createApplyPayloads(db, families);
+  const payloadWrites = createApplyPayloads(db, families);
   const { applyAddress, applyHostAddress } = createApplyAddress(db);
   const listed = createListed(db);
+  const addTags = createAddTags(db, dictionaries.tags);
   const sightings = createSightings(db, dictionaries);
   const findUrl = db.prepare<[id: number, hostId: number]>(FIND_URL);
   // Most batches have almost only new or almost only known URLs, so the last URL decides what is tried first.
@@ -38,7 +40,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   }
 
   function applyUrl(group: UnpackedGroup, listing: Listing | undefined, report: ApplyReport): void {
-    const { url, payloads, addresses } = group;
+    const { url, payloads, addresses, tags } = group;
     const { id: urlId, hostId, added } = findOrAdd(group);
     const isNewUrl = added !== null;
     if (isNewUrl) {
@@ -51,7 +53,8 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     const newestTs = (last ?? added?.findLast(isEvent))?.ts ?? null;
     if (newestTs !== null && newestTs > (report.newestEventTs ?? -1)) report.newestEventTs = newestTs;
     sightings.addOnline(urlId, hostId, onlineSpan(added ?? upserts));
-    report.payloadsAdded += applyPayloads(urlId, payloads, isNewUrl);
+    report.payloadsAdded += payloadWrites.apply(urlId, payloads, isNewUrl);
+    addTags(urlId, tags);
     for (const [ts, ip, asn] of addresses) {
       report.resolutionsChanged += applyAddress(urlId, ts, ip, asn, isNewUrl);
       sightings.addAddress(hostId, ts, ip);
@@ -63,6 +66,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     const report: ApplyReport = { ...NOTHING_APPLIED };
     transaction(() => {
       sightings.begin();
+      payloadWrites.begin();
       for (const group of unpackGroups(packed)) applyUrl(group, listing, report);
       sightings.end();
     });

@@ -6,6 +6,7 @@ import {
   type ExportedRow,
   LAST_COLUMNS,
   LAST_JOINS,
+  MAX_FAMILY_NAMES,
   matchesFilter,
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
@@ -14,6 +15,7 @@ import {
 } from '../rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from '../store.ts';
 import { ENTRY_COLUMNS, type EntryRow } from '../stored-timeline.ts';
+import { createTagsOf } from './tags.ts';
 
 const URLS = `
   select u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS} join hosts on hosts.id = u.host_id
@@ -24,10 +26,12 @@ const BEFORE_ALL = new Uint8Array(0);
 /** All URLs, each with its newest event and payload, in order of key. */
 export function createExportUrls(db: Database) {
   const urls = db.prepare<ExportedRow>(URLS);
+  const tagsOf = createTagsOf(db);
+  const exportedOf = (row: ExportedRow) => toExported(row, tagsOf(row[2]));
 
   return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
     readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, (after) => {
-      const { items, next } = pageOf(urls.all(after), toExported, ([key]) => key);
+      const { items, next } = pageOf(urls.all(after), exportedOf, ([key]) => key);
       return { items: items.filter((url) => matchesFilter(url, filter)), next };
     });
 }
@@ -57,4 +61,11 @@ export function createExportObservations(
     payloads: (id, after) => payloads.all(id, ...after),
   };
   return createObservationExport(exportUrls, () => rows);
+}
+
+const FAMILY_NAMES = `select name from families order by id limit ${MAX_FAMILY_NAMES}`;
+
+export function createFamilyNames(db: Database): UrlStore['familyNames'] {
+  const names = db.prepare<[string]>(FAMILY_NAMES);
+  return async () => names.all().map(([name]) => name);
 }

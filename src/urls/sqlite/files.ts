@@ -2,6 +2,7 @@ import type { FileReport } from '../../core/observation.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile } from '../file-rules.ts';
+import { createBarePayloads } from './bare-payloads.ts';
 
 type FileRow = [id: number, familyId: number | null, ...DetailColumns];
 
@@ -80,10 +81,15 @@ export function createBackfillFamilies(db: Database) {
   const payloadsOf = db.prepare<PayloadPlace>(PAYLOADS_OF_FILE);
   const setFamily = db.prepare(SET_FAMILY);
   const done = db.prepare(BACKFILL_DONE);
+  const bare = createBarePayloads(db);
 
   function backfillChunk(fileId: number, familyId: number, [afterTs, afterUrlId]: PayloadPlace): PayloadPlace | null {
     const payloads = payloadsOf.all(fileId, afterTs, afterUrlId);
-    for (const [ts, urlId, old] of payloads) if (old === null) setFamily.run(familyId, urlId, ts, fileId);
+    for (const [ts, urlId, old] of payloads) {
+      if (old !== null) continue;
+      setFamily.run(familyId, urlId, ts, fileId);
+      bare.drop(urlId, familyId);
+    }
     const last = payloads.length < CHUNK_ROWS ? null : (payloads.at(-1) ?? null);
     if (last === null) done.run(fileId);
     return last;

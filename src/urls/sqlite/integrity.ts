@@ -1,6 +1,5 @@
 import type { Database, Statement } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
-import { MAX_TIES } from '../file-rules.ts';
 import {
   type EventColumns,
   LAST_ID,
@@ -23,6 +22,7 @@ import {
 } from '../integrity-rules.ts';
 import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
+import { NEWEST_PAYLOADS } from './bare-payloads.ts';
 import { NOTE_BACKFILL } from './files.ts';
 
 /** Rows of a page: 0.3 to 0.7 ms (the longer time in an idle process), because requests wait meanwhile. */
@@ -34,19 +34,23 @@ const PAGE_ROWS: Record<CheckedTable, number> = {
   payloads: 200,
   resolutions: 200,
   listed: 100,
+  tags: 200,
+  url_tags: 200,
 };
 
-const PLACEHOLDERS = { events: '?, ?, ?', payloads: '?, ?, ?', resolutions: '?, ?, ?', listed: '?, ?' };
+const PLACEHOLDERS = {
+  events: '?, ?, ?',
+  payloads: '?, ?, ?',
+  resolutions: '?, ?, ?',
+  listed: '?, ?',
+  url_tags: '?, ?',
+};
 
 const URLS = `select ${URL_COLUMNS} from urls u ${URL_JOINS} where u.id > ? order by u.id limit ${PAGE_ROWS.urls}`;
 
 const NEWEST_EVENT = `
   select ts, kind, removal_id, reporter_id from events
   where url_id = ? and kind < ${FIRST_HIDDEN_KIND} order by ts desc, kind desc limit 1`;
-
-const NEWEST_PAYLOADS = `
-  select p.ts, p.file_id, files.file_key from payloads p left join files on files.id = p.file_id
-  where p.url_id = ?1 and p.ts = (select max(ts) from payloads where url_id = ?1) limit ${MAX_TIES}`;
 
 const NEWEST_ONLINE = `
   select confirmed_ts from events
@@ -109,6 +113,7 @@ const PUT_SIGHTING = `
 const DELETE_SIGHTING = 'delete from url_sightings where url_id = ?';
 const SET_BUCKET = 'update resolutions set bucket = ? where url_id = ? and ip = ? and day = ?';
 const SET_FOLDED = 'update families set folded = ? where id = ?';
+const SET_FOLDED_TAG = 'update tags set folded = ? where id = ?';
 
 /** Checks a page again inside the transaction that repairs it. */
 export function createRepairRows(db: Database, dictionaries: Dictionaries, backfillFamilies: () => void) {
@@ -123,6 +128,7 @@ export function createRepairRows(db: Database, dictionaries: Dictionaries, backf
   const noteBackfill = db.prepare(NOTE_BACKFILL);
   const setBucket = db.prepare(SET_BUCKET);
   const setFolded = db.prepare(SET_FOLDED);
+  const setFoldedTag = db.prepare(SET_FOLDED_TAG);
 
   function repairHost(urlId: number, hostId: number): number {
     setHostOfSighting.run(hostId, urlId);
@@ -152,6 +158,8 @@ export function createRepairRows(db: Database, dictionaries: Dictionaries, backf
         return setBucket.run(repair.bucket, repair.urlId, repair.ip, repair.day);
       case 'folded':
         return setFolded.run(repair.folded, repair.familyId);
+      case 'folded tag':
+        return setFoldedTag.run(repair.folded, repair.tagId);
     }
   }
 

@@ -1,7 +1,8 @@
 import type { ObservedPayload } from '../../core/observation.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionary } from '../../database/sqlite/dictionaries.ts';
-import { detailsOf, fileKey, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
+import { detailsOf, fileKey, isBare, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
+import { createBarePayloads } from './bare-payloads.ts';
 import { createUpsertFile } from './files.ts';
 
 // The first details given for a payload stay.
@@ -14,7 +15,7 @@ const LAST = 'select payload_ts, file_key from urls join files on files.id = pay
 
 const SET_LAST = 'update urls set payload_ts = ?, payload_file_id = ? where id = ?';
 
-type AddedPayload = ServedFile & { fileId: number };
+type AddedPayload = ServedFile & { fileId: number; familyId: number | null };
 
 /** Writes the payloads of one URL; returns how many were new. `isNewUrl`: the URL has no payload yet. */
 export function createApplyPayloads(db: Database, families: Dictionary) {
@@ -22,17 +23,33 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
   const addPayload = db.prepare(ADD_PAYLOAD);
   const findLast = db.prepare<[ts: number, key: Uint8Array]>(LAST);
   const setLast = db.prepare(SET_LAST);
+  const bare = createBarePayloads(db);
+  /** By family, in this transaction: all bare payloads of a family have one file, which takes as long as the payload. */
+  const bareFiles = new Map<string, ReturnType<typeof fileOf>>();
 
-  /** Null when the payload was stored before. */
-  function add(urlId: number, payload: ObservedPayload): AddedPayload | null {
-    const { ts, family } = payload;
+  function fileOf(payload: ObservedPayload) {
     const key = fileKey(payload);
-    const details = detailsOf(payload);
-    const familyId = family === null ? null : families.idOf(family);
-    const file = upsertFile(key, { familyId, details });
-    const own = ownDetails(details, file.details);
-    const added = addPayload.run(urlId, ts, file.id, familyId ?? file.familyId, ...own);
-    return added === 0 ? null : { ts, key, fileId: file.id };
+    const familyId = payload.family === null ? null : families.idOf(payload.family);
+    return { key, ...upsertFile(key, { familyId, details: detailsOf(payload) }) };
+  }
+
+  function bareFileOf(payload: ObservedPayload) {
+    const family = payload.family ?? '';
+    const file = bareFiles.get(family) ?? fileOf(payload);
+    bareFiles.set(family, file);
+    return file;
+  }
+
+  /** Null when the payload was stored before, or is bare and not needed. `isFirst`: the URL has no payload yet. */
+  function add(urlId: number, payload: ObservedPayload, isFirst: boolean): AddedPayload | null {
+    const { ts, family } = payload;
+    const file = isBare(payload) ? bareFileOf(payload) : fileOf(payload);
+    const { key } = file;
+    const servedFamilyId = family === null ? file.familyId : families.idOf(family);
+    if (!isFirst && servedFamilyId !== null && isBare(payload) && bare.hasFile(urlId, servedFamilyId)) return null;
+    const own = ownDetails(detailsOf(payload), file.details);
+    const added = addPayload.run(urlId, ts, file.id, servedFamilyId, ...own);
+    return added === 0 ? null : { ts, key, fileId: file.id, familyId: servedFamilyId };
   }
 
   function lastOf(urlId: number): ServedFile | null {
@@ -40,18 +57,34 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
     return row === undefined ? null : { ts: row[0], key: row[1] };
   }
 
-  return (urlId: number, payloads: readonly ObservedPayload[], isNewUrl: boolean): number => {
+  function apply(urlId: number, payloads: readonly ObservedPayload[], isNewUrl: boolean): number {
+    if (payloads.length === 0) return 0;
     let count = 0;
     let newest: AddedPayload | null = null;
-    for (const payload of payloads) {
-      const added = add(urlId, payload);
+    /** Families of payloads with a file. */
+    const withFile = new Set<number>();
+    for (const payload of filesFirst(payloads)) {
+      const added = add(urlId, payload, isNewUrl && count === 0);
       if (added === null) continue;
       count++;
       if (isNewerPayload(added, newest)) newest = added;
+      if (payload.sha256 !== null && added.familyId !== null) withFile.add(added.familyId);
     }
     if (newest !== null && isNewerPayload(newest, isNewUrl ? null : lastOf(urlId))) {
       setLast.run(newest.ts, newest.fileId, urlId);
     }
+    if (!isNewUrl) for (const familyId of withFile) bare.drop(urlId, familyId);
     return count;
+  }
+
+  return {
+    /** To be called at the beginning of a transaction. */
+    begin: () => bareFiles.clear(),
+    apply,
   };
+}
+
+/** Then a new URL has no bare payload to delete. */
+function filesFirst(payloads: readonly ObservedPayload[]): readonly ObservedPayload[] {
+  return payloads.length < 2 ? payloads : [...payloads].sort((a, b) => Number(isBare(a)) - Number(isBare(b)));
 }

@@ -2,7 +2,7 @@ import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import { packGroups } from '../packed-groups.ts';
 import type { UrlStore } from '../store.ts';
 import { groupByUrl } from '../url-group.ts';
-import { createExportObservations, createExportUrls } from './export.ts';
+import { createExportObservations, createExportUrls, createFamilyNames } from './export.ts';
 import { createCheckRows } from './integrity.ts';
 import { createListingEffect } from './listings.ts';
 import { createLookup } from './lookup.ts';
@@ -21,6 +21,7 @@ export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore
     finishListing: (listing) => write('finishListing', listing),
     exportObservations: createExportObservations(db, exportUrls),
     exportUrls,
+    familyNames: createFamilyNames(db),
     networklessAddresses: createNetworklessAddresses(db),
     setNetworks: (networks) => write('setNetworks', networks),
     ...createCheckRows(db),

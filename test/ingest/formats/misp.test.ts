@@ -27,9 +27,17 @@ test('an event has URLs with their addresses, files and families', async () => {
   const items = await readText(misp, EVENT);
   const reporter = 'Example CERT';
   const unknown = { fileType: null, fileExt: null, family: 'Mirai' };
+  const tags = ['tlp:clear', 'misp-galaxy:malpedia="Mirai"'];
+  const payload = { family: 'Mirai' };
   assert.deepEqual(inputsOf(items), [
-    { ts: 1752760000, url: 'http://www.example.com/a', reporter, ip: ['198.51.100.4'], payload: { family: 'Mirai' } },
-    { ts: ts('2025-07-17T08:00:00Z'), url: 'http://files.example.org/b', reporter, payload: { family: 'Emotet' } },
+    { ts: 1752760000, url: 'http://www.example.com/a', reporter, ip: ['198.51.100.4'], payload, tags },
+    {
+      ts: ts('2025-07-17T08:00:00Z'),
+      url: 'http://files.example.org/b',
+      reporter,
+      payload: { family: 'Emotet' },
+      tags: ['misp-galaxy:mitre-malware="Emotet - S0367"', ...tags],
+    },
     { ts: ts('2025-07-17T12:00:00Z'), url: 'http://files.example.org/b', reporter },
     {
       ts: 1752765000,
@@ -43,6 +51,7 @@ test('an event has URLs with their addresses, files and families', async () => {
         fileSize: 1842,
         mimeType: 'text/x-shellscript',
       },
+      tags,
     },
   ]);
   assert.deepEqual(

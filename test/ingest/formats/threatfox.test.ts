@@ -48,7 +48,7 @@ test('threatfox-csv: addresses, domains, URLs and files; everything else is a re
       confidence: 50,
       botname: null,
       isAbused: true,
-      tags: ['None'],
+      tags: [],
     },
   ]);
   const online = { url: 'http://files.example.org/a', status: 'online', reporter: 'nightwatch' };

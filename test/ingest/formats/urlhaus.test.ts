@@ -33,9 +33,15 @@ test('a dump with a banner has a time, rows and rejects', async () => {
   for (const [url, observations] of Object.entries(expected))
     assert.deepEqual(observed(inputs, url), observations, url);
   assert.equal(inputs.length, Object.values(expected).flat().length);
-  assert.ok(
-    inputs.every(({ payload }) => payload === undefined),
-    'tags must not become families',
+  const tagged = inputs.filter(({ tags }) => tags !== undefined);
+  assert.deepEqual(
+    tagged.map(({ ts, url, tags }) => `${ts} ${url} ${tags}`),
+    [
+      `${ts('2025-07-17T17:19:14Z')} http://192.0.2.7:52451/i 32-bit,elf,mips`,
+      `${ts('2025-07-16T10:00:00Z')} http://files.example.com/b.exe exe`,
+      `${ts('2025-07-16T08:00:00Z')} http://files.example.com/d?q="x",y exe`,
+    ],
+    'the first observation of a row has its tags',
   );
   assert.deepEqual(rejectsOf(items), [
     { line: 14, reason: 'dateadded: must be a time such as 2025-07-17 17:19:14' },

@@ -125,6 +125,7 @@ export function exportSuite(open: OpenStore): void {
         host: 'a.example',
         event: { ts: 10, kind: 'added', removal: '', reporter: 'ada' },
         payload: { ts: 10, sha256: hashOf('a'), ...unknown, family: 'Mirai' },
+        tags: [],
       });
     });
 

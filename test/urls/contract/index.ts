@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { Intelligence } from '../../../src/app/stores.ts';
 import { applySuite } from './apply.ts';
+import { barePayloadsSuite } from './bare-payloads.ts';
 import { exportSuite } from './export.ts';
 import { filesSuite } from './files.ts';
 import { listingsSuite } from './listings.ts';
@@ -8,6 +9,7 @@ import { networksSuite } from './networks.ts';
 import { oneUrlSuite } from './one-url.ts';
 import { resolutionsSuite } from './resolutions.ts';
 import { searchSuite } from './search.ts';
+import { tagsSuite } from './tags.ts';
 
 /** Opens an empty store that is closed and deleted after the test. */
 export type OpenStore = (t: TestContext) => Promise<Intelligence>;
@@ -22,4 +24,6 @@ export function storeContract(open: OpenStore): void {
   resolutionsSuite(open);
   networksSuite(open);
   exportSuite(open);
+  tagsSuite(open);
+  barePayloadsSuite(open);
 }

@@ -28,7 +28,7 @@ async function fill(store: Intelligence, name: string): Promise<Observation[]> {
   const rita = { reporter: `rita ${name}` };
   const sha256 = hash('sha256', name);
   const observations = [
-    seen({ ...ada, ts: T, url: a, payload: { sha256, family: `Mirai ${name}` } }),
+    seen({ ...ada, ts: T, url: a, tags: [`Elf ${name}`], payload: { sha256, family: `Mirai ${name}` } }),
     seen({ ...ada, ts: T + 10, url: a, status: 'offline', payload: { sha256: hash('sha256', sha256) } }),
     seen({ ...ada, ts: T + 10, url: a, status: null, payload: { sha256 } }),
     seen({ ...rita, ts: T + 5 * DAY, url: b, asn: 64_500, payload: { fileType: name } }),
@@ -129,9 +129,15 @@ const REPAIRABLE: Broken[] = [
   ],
   [`update resolutions set bucket = 7 where url_id = ${ofUrl(B)}`, Array(3).fill(/^resolutions: the bucket .*, not 7/)],
   [`update families set folded = 'other' where name = 'Mirai ${CASE}'`, [/^families: folded is not the folded name/]],
+  [`update tags set folded = 'other' where name = 'Elf ${CASE}'`, [/^tags: folded is not the folded name/]],
 ];
 
 const LOST: Broken[] = [
+  [`delete from tags where name = 'Elf ${CASE}'`, [/^url_tags: there is no tag \d+$/]],
+  [
+    `insert into url_tags select 999999999, id from tags where name = 'Elf ${CASE}'`,
+    [/^url_tags: there is no URL 999999999$/],
+  ],
   [`update urls set url_key = (select file_key from files limit 1) where url = '${A}'`, [/^urls: url_key is not/]],
   [
     `update urls set url = 'http://A.${CASE}.example/' where url = '${A}'`,
@@ -213,7 +219,7 @@ export function integrityContract(open: OpenTables): void {
       await fill(store, CASE);
       const { rows, faults } = await checkAll(store);
       assert.deepEqual(faults, []);
-      assert.equal(rows, 1 + 3 + 3 + 7 + 4 + 3 + 1);
+      assert.equal(rows, 1 + 3 + 3 + 7 + 4 + 3 + 1 + 1 + 1);
       assert.equal((await store.lastIds()).urls, 3);
     });
 
