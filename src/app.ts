@@ -12,6 +12,7 @@ import { listenOn, openMetricsListener } from './app/listen.ts';
 import { limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
 import { createRoutes } from './app/routes.ts';
 import { type Control, describePlace, type Intelligence, openControl, openIntelligence } from './app/stores.ts';
+import { startUsageCleanup } from './app/usage-cleanup.ts';
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
 import { toTs } from './core/time.ts';
@@ -26,7 +27,7 @@ import { type Networks, openNetworks } from './ingest/networks.ts';
 import { readFamilies } from './ingest/tag-families.ts';
 import { createCharging } from './limits/charge.ts';
 import { createMemoryCounters } from './limits/counters-memory.ts';
-import { createRedisCounters } from './limits/counters-redis.ts';
+import { createCounterDeletion, createRedisCounters } from './limits/counters-redis.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
 import { createAddressLists } from './reputation/address-lists.ts';
@@ -102,7 +103,7 @@ export async function openApp(settings: Settings): Promise<App> {
       warn: (details: object, message: string) => server.log.warn(details, message),
     };
     const outages = createOutages(log, () => performance.now());
-    const onFailure = (task: 'account_poll' | 'usage_write') => (err: unknown) => {
+    const onFailure = (task: 'account_poll' | 'usage_write' | 'usage_cleanup') => (err: unknown) => {
       metrics?.failed(task);
       if (!outages.report(err)) log.error({ err, task }, 'a background task failed; it will be retried');
     };
@@ -175,6 +176,12 @@ export async function openApp(settings: Settings): Promise<App> {
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
       integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));
+      const cleanup = startUsageCleanup({
+        ...{ control, usageMonths: settings.usageMonths, now, every: everyMs, onFailure: onFailure('usage_cleanup') },
+        deleteCounters: redis && createCounterDeletion(redis),
+      });
+      opened(cleanup);
+      void cleanup.runDue();
       const metricsUrl = metricsListener?.url ?? null;
       const started = {
         url,

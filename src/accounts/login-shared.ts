@@ -106,6 +106,12 @@ export function createSharedLoginPenalty(link: RedisLink, { isTestClock = false 
   };
 }
 
+/** Deletes the counted logins of an account. False if Redis did not answer: they may still be there. */
+export function createLoginDeletion(link: RedisLink): (usernameKey: string) => Promise<boolean> {
+  const remove = link.script<number>(CLEAR);
+  return async (usernameKey) => (await remove(keyOf(link, usernameKey))) !== null;
+}
+
 /** A digest, because a username may be long and must not be readable in Redis. */
 function keyOf(link: RedisLink, account: string): string {
   return link.key(hash('sha256', account, 'base64url'), 'logins');

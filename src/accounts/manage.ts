@@ -95,9 +95,10 @@ export async function revokeTokens(store: AccountStore, username: string): Promi
   await requireChanged(username, store.changeAccount(sub, { raisesGeneration: true }));
 }
 
-export async function removeAccount(store: AccountStore, username: string): Promise<void> {
+/** Its usage stays under its sub, until it was reported (`limits/store.ts`). */
+export async function removeAccount(store: AccountStore, username: string, ts: number): Promise<void> {
   const { sub } = await requireAccount(store, username);
-  await requireChanged(username, store.removeAccount(sub));
+  await requireChanged(username, store.removeAccount(sub, ts));
 }
 
 /** Eight digits without a leading zero: some clients parse it as an integer. */

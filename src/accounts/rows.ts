@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
-import type { Account, SigningKey } from './store.ts';
+import type { Account, RemovedAccount, SigningKey } from './store.ts';
 
 // Rows of accounts, tiers and keys, the same on both engines. Booleans are 1 and 0.
 
@@ -27,6 +27,19 @@ export function toAccountRow(account: Account): AccountRow {
   return [sub, username, usernameKey, passwordHash, tier, Number(isEnabled), generation, createdTs];
 }
 
+export type RemovedAccountRow = [sub: string, tier: string, qms: number | null, qmh: number | null, removedTs: number];
+
+export const REMOVED_ACCOUNT_COLUMNS = 'sub, tier, qms, qmh, removed_ts';
+
+export function toRemovedAccount([sub, tier, qms, qmh, removedTs]: RemovedAccountRow): RemovedAccount {
+  return { sub, tier, limits: qms === null || qmh === null ? null : { qms, qmh }, removedTs };
+}
+
+/** `tier` is undefined if the tier of the account does not exist. */
+export function toRemovedAccountRow(account: Account, tier: Tier | undefined, removedTs: number): RemovedAccountRow {
+  return [account.sub, account.tier, tier?.qms ?? null, tier?.qmh ?? null, removedTs];
+}
+
 export type TierRow = [
   name: string,
   trs: string,
@@ -49,8 +62,8 @@ export function toTierRow({ name, trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Tie
 }
 
 /** Built-in tiers are not in the table. */
-export function isBuiltInTier(name: string): boolean {
-  return BUILT_IN_TIERS.some((tier) => tier.name === name);
+export function builtInTier(name: string): Tier | undefined {
+  return BUILT_IN_TIERS.find((tier) => tier.name === name);
 }
 
 export function tierNotFound(name: string): AppError {

@@ -15,6 +15,15 @@ export type Account = {
   createdTs: number;
 };
 
+/** What is kept of a removed account while it has usage that was not reported yet. The limits are those at its removal. */
+export type RemovedAccount = {
+  sub: string;
+  tier: string;
+  /** Null if its tier did not exist. */
+  limits: Pick<Tier, 'qms' | 'qmh'> | null;
+  removedTs: number;
+};
+
 /** The store raises the generation itself: two callers that read it first and then write could raise it only once. */
 export type AccountChange = Partial<Pick<Account, 'tier' | 'isEnabled' | 'passwordHash'>> & { raisesGeneration?: true };
 
@@ -33,12 +42,14 @@ export type AccountStore = {
   accounts(): Promise<Account[]>;
   accountBySub(sub: string): Promise<Account | null>;
   accountByUsername(usernameKey: string): Promise<Account | null>;
-  /** False when the username or the sub is taken. Throws an AppError `not_found` when the tier does not exist. */
+  /** False when the username or the sub is taken, also by a removed account. Throws an AppError `not_found` when the tier does not exist. */
   addAccount(account: Account): Promise<boolean>;
   /** False when the account does not exist. Throws an AppError `not_found` when the tier does not exist. */
   changeAccount(sub: string, change: AccountChange): Promise<boolean>;
-  /** Removes its usage too. False when the account does not exist. */
-  removeAccount(sub: string): Promise<boolean>;
+  /** Its usage stays, under its sub. False when the account does not exist. */
+  removeAccount(sub: string, removedTs: number): Promise<boolean>;
+  /** Sorted by sub. */
+  removedAccounts(): Promise<RemovedAccount[]>;
 
   /** Tiers that an operator has set, sorted by name; the built-in tiers are in `core/tier.ts`. */
   tiers(): Promise<Tier[]>;

@@ -1,6 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify';
+import { createLoginDeletion } from '../accounts/login-shared.ts';
+import type { Account } from '../accounts/store.ts';
 import type { RedisAddress } from '../config/redis-url.ts';
-import type { WhenDown } from '../limits/counters-redis.ts';
+import { createCounterDeletion, type WhenDown } from '../limits/counters-redis.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { RedisLink } from '../redis/link.ts';
 
@@ -22,4 +24,27 @@ export function watchRedis(redis: RedisLink, { log, metrics, whenDown }: RedisPa
     onDown: (reason) => log.warn({ reason }, `Redis is down; ${meanwhile} until it is back`),
     onUp: () => log.warn('Redis is back'),
   });
+}
+
+type KeyDeletion = { isDeleted: true } | { isDeleted: false; reason: string };
+
+/** Deletes what Redis has about an account, for a command. */
+export async function deleteAccountKeys(
+  address: RedisAddress,
+  prefix: string,
+  { sub, usernameKey }: Pick<Account, 'sub' | 'usernameKey'>,
+): Promise<KeyDeletion> {
+  const redis = await openRedis(address, prefix);
+  try {
+    let reason = 'no connection';
+    redis.watch({
+      onDown(cause) {
+        reason = cause;
+      },
+    });
+    const deleted = await Promise.all([createCounterDeletion(redis)(sub), createLoginDeletion(redis)(usernameKey)]);
+    return deleted.every(Boolean) ? { isDeleted: true } : { isDeleted: false, reason };
+  } finally {
+    await redis.close();
+  }
 }

@@ -58,6 +58,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/tier.ts')).tier,
   },
   {
+    name: 'usage',
+    summary: 'Report the counted queries of a month, for billing.',
+    load: async () => (await import('./commands/usage.ts')).usage,
+  },
+  {
     name: 'key',
     summary: 'Replace the key that signs tokens.',
     load: async () => (await import('./commands/key.ts')).key,

@@ -259,6 +259,14 @@ export const SETTINGS = {
     read: readPath,
     accepts: 'the path of a file',
   } satisfies Setting<string | null>,
+  usageMonths: {
+    flag: 'usage-months',
+    argument: 'NUMBER',
+    meaning: 'how many months before the current one the usage of accounts is kept',
+    fallback: 24,
+    read: integerBetween(1, 1_200),
+    accepts: 'a whole number from 1 to 1200',
+  } satisfies Setting<number>,
 };
 
 export type Settings = SettingValues<typeof SETTINGS>;

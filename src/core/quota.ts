@@ -74,6 +74,11 @@ function leftOf({ window, limit }: Policy, counts: Counts): number {
   return Math.max(0, limit - counts[window]);
 }
 
+/** The first day of a month, and the first day after it, in days since 1970. The month is given in months since 1970. */
+export function daysOfMonth(month: number): { firstDay: number; endDay: number } {
+  return { firstDay: monthStart(month) / SECONDS.day, endDay: monthStart(month + 1) / SECONDS.day };
+}
+
 type Month = { index: number; startTs: number; endTs: number };
 
 /** Cached, because every query needs the current month, and computing it took half of the time of a limit check. */

@@ -2,7 +2,7 @@ import { AppError } from '../core/errors.ts';
 import { type Policy, WINDOWS, windowIndex } from '../core/quota.ts';
 import type { RedisLink } from '../redis/link.ts';
 import { createMemoryCounters } from './counters-memory.ts';
-import { KEY_MISSING, RAISE, READ, REFUND, TAKE, TAKE_CALL } from './redis-scripts.ts';
+import { DELETE, KEY_MISSING, RAISE, READ, REFUND, TAKE, TAKE_CALL } from './redis-scripts.ts';
 import type { Admission, Counters, Reading, UsageStore } from './store.ts';
 import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
@@ -19,6 +19,11 @@ export type RedisCountersOptions = UsageWriterOptions & {
 
 /** Redis is probed every second while it is down. */
 const RETRY_AFTER_SECONDS = 1;
+
+/** The keys of an account. */
+const QUERIES = 'queries';
+const CALLS = 'calls';
+const KEY_NAMES = [QUERIES, CALLS];
 
 /** Redis may evict a key right after it was written. If it does so again and again, its memory is too small. */
 const MAX_TRIES = 3;
@@ -109,7 +114,7 @@ function createSharedCounters(
   const raised = new Map<string, Promise<unknown>>();
   link.onReconnect(() => raised.clear());
 
-  const keyOf = (sub: string) => link.key(sub, 'queries');
+  const keyOf = (sub: string) => link.key(sub, QUERIES);
   const second = () => (nowMs === undefined ? '' : Math.floor(nowMs() / 1000));
 
   /**
@@ -169,7 +174,7 @@ function createSharedCounters(
       return admission && { counts: admission.counts, ts: admission.ts };
     },
     async takeCall(sub, limit) {
-      const reply = await scripts.takeCall(link.key(sub, 'calls'), second(), limit);
+      const reply = await scripts.takeCall(link.key(sub, CALLS), second(), limit);
       if (reply === null) return null;
       const [state, ts, count] = reply;
       return { isAdmitted: state === 1, ts, counts: { second: count, minute: 0, hour: 0, day: 0, month: 0 } };
@@ -177,6 +182,15 @@ function createSharedCounters(
     async refund(sub, weight, ts) {
       await scripts.refund(keyOf(sub), windowIndex('day', ts), weight);
     },
+  };
+}
+
+/** Deletes the counters of an account. False if Redis did not answer: they may still be there. */
+export function createCounterDeletion(link: RedisLink): (sub: string) => Promise<boolean> {
+  const remove = link.script<number>(DELETE);
+  return async (sub) => {
+    const replies = await Promise.all(KEY_NAMES.map((name) => remove(link.key(sub, name))));
+    return !replies.includes(null);
   };
 }
 

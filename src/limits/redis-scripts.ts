@@ -8,7 +8,7 @@
 export const KEY_MISSING = -1;
 
 /** Longer than any month, so that no month loses its count. Counts of an expired key are read from the store. */
-const KEY_LIFE_SECONDS = 32 * 86_400;
+export const KEY_LIFE_SECONDS = 32 * 86_400;
 /** Calls are counted in their second only. */
 const CALLS_LIFE_SECONDS = 60;
 
@@ -122,6 +122,8 @@ if month_of(c.dayIndex) == month_of(dayIndex) then c.month = math.max(0, c.month
 save(KEYS[1], c)
 return 1
 `;
+
+export const DELETE = `return redis.call('DEL', KEYS[1])`;
 
 /** Arguments: second or '', limit. */
 export const TAKE_CALL = `${COMMON}

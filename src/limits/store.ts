@@ -1,5 +1,5 @@
 import type { Counts, Policy } from '../core/quota.ts';
-import type { WrongMonth } from './usage-rules.ts';
+import type { MonthUsage, WrongMonth } from './usage-rules.ts';
 
 /** Queries counted for an account in a UTC day (days since 1970) and in its month (months since 1970). */
 export type Usage = { sub: string; day: number; month: number; count: number };
@@ -14,6 +14,21 @@ export type UsageStore = {
   checkUsage(sub: string): Promise<CheckedUsage | null>;
   /** Sets the months of an account to the sums of their days; returns those that were wrong. */
   repairUsage(sub: string): Promise<WrongMonth[]>;
+
+  /** Pages with the usage of all accounts in a month, also of removed ones, sorted by sub. */
+  monthUsage(month: number): AsyncIterable<MonthUsage[]>;
+  /** When the usage of the month was reported for good; null if it was not. */
+  reportedTs(month: number): Promise<number | null>;
+  /** A month that is marked already keeps its time. */
+  markReported(month: number, ts: number): Promise<void>;
+  /** True for one caller on all nodes, once in 24 hours. */
+  startCleanup(nowTs: number): Promise<boolean>;
+  /**
+   * Deletes usage before the month, and usage of removed accounts in reported months: a bounded number of rows, days
+   * together with their month. Then forgets accounts that were removed before `removedTs` and have no usage. Returns the
+   * number of rows of usage; 0 means that nothing is left to delete.
+   */
+  deleteOldUsage(before: { month: number; removedTs: number }): Promise<number>;
 };
 
 export type CheckedUsage = { sub: string; rows: number; wrong: WrongMonth[] };

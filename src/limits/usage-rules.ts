@@ -23,3 +23,26 @@ export function wrongMonths(rows: readonly UsageRow[]): WrongMonth[] {
     .map((month) => ({ month, count: counts.get(month) ?? null, sum: sums.get(month) ?? 0 }))
     .filter(({ count, sum }) => count !== sum);
 }
+
+/** The queries of an account in a month. Days (days since 1970) are in order; those without queries are missing. */
+export type MonthUsage = { sub: string; days: { day: number; count: number }[] };
+
+/** Accounts in a page of a report: 500 rows with 31 days each. */
+export const REPORT_PAGE_ACCOUNTS = 16;
+
+/** A day of an account, sorted by sub and day; without a day if the account has only a month. */
+export type MonthUsageRow = [sub: string, day: number | null, count: number | null];
+
+export function toMonthUsage(rows: readonly MonthUsageRow[]): MonthUsage[] {
+  return [...Map.groupBy(rows, ([sub]) => sub)].map(([sub, ofSub]) => ({
+    sub,
+    days: ofSub.flatMap(([, day, count]) => (day === null || !count ? [] : [{ day, count }])),
+  }));
+}
+
+/** Accounts, or months of accounts, that one transaction deletes: some hundred rows, so that counting does not wait. */
+export const DELETE_BATCH = 20;
+
+export const CLEANUP_TASK = 'usage_cleanup';
+/** A server asks once an hour, so the work is done every 24 to 25 hours. */
+export const CLEANUP_INTERVAL_SECONDS = 86_400;

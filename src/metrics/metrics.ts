@@ -22,7 +22,7 @@ export type Metrics = {
   /** To be called once for each operation. Returns the function that records the duration of a call. */
   storeCall(store: string, operation: string): (seconds: number) => void;
   /** Counts a failed background task, which will be retried. */
-  failed(task: 'usage_write' | 'account_poll' | 'feed_poll'): void;
+  failed(task: 'usage_write' | 'usage_cleanup' | 'account_poll' | 'feed_poll'): void;
   /** Counts a run of a feed in this process. */
   feedRan(feed: string, outcome: string): void;
   /** Counts a query that was counted only on this node, because Redis is down. */

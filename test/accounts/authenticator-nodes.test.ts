@@ -24,7 +24,7 @@ const CHANGES: Change[] = [
     answer: 'forbidden',
     make: (control, { sub }) => control.changeAccount(sub, { isEnabled: false }),
   },
-  { why: 'removal', answer: 'unauthorized', make: (control, { sub }) => control.removeAccount(sub) },
+  { why: 'removal', answer: 'unauthorized', make: (control, { sub }) => control.removeAccount(sub, 1) },
   {
     why: 'immediate key rotation',
     answer: 'unauthorized',

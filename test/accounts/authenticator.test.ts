@@ -80,7 +80,7 @@ const CHANGES: Change[] = [
     code: 'unauthorized',
     make: (control, { sub }) => control.changeAccount(sub, { raisesGeneration: true }),
   },
-  { why: 'removal', code: 'unauthorized', make: (control, { sub }) => control.removeAccount(sub) },
+  { why: 'removal', code: 'unauthorized', make: (control, { sub }) => control.removeAccount(sub, 1) },
   { why: 'disabling', code: 'forbidden', make: (control, { sub }) => control.changeAccount(sub, { isEnabled: false }) },
   { why: 'immediate key rotation', code: 'unauthorized', make: (control) => addKey(control, 'second', START_MS) },
 ];

@@ -87,7 +87,7 @@ test('every operation changes the given account', async (t) => {
   await changePassword(control, 'ada@example', 'new');
   assert.equal((await now())?.generation, 3);
   assert.equal(await verifyPassword('new', (await now())?.passwordHash ?? ''), true);
-  await removeAccount(control, 'ada@example');
+  await removeAccount(control, 'ada@example', TS);
   assert.equal(await now(), null);
 });
 
@@ -98,7 +98,7 @@ test('the error for an unknown account says what to do', async (t) => {
     () => setAccountEnabled(control, 'eve', false),
     () => changePassword(control, 'eve', 'x'),
     () => revokeTokens(control, 'eve'),
-    () => removeAccount(control, 'eve'),
+    () => removeAccount(control, 'eve', TS),
     () => requireAccount(control, 'eve'),
   ];
   for (const operation of operations)

@@ -39,7 +39,7 @@ test('a tier in use is not removed, and the error lists its accounts', async (t)
     await control.addAccount({ ...ADA, sub: `${i}`, username: `u${i}`, usernameKey: `u${i}`, tier: 'gold' });
   }
   await assert.rejects(removeTier(control, 'gold'), { code: 'bad_request', message: /"u0", .*"u4" and 2 more/ });
-  for (let i = 0; i < 7; i++) await control.removeAccount(`${i}`);
+  for (let i = 0; i < 7; i++) await control.removeAccount(`${i}`, 1);
   await removeTier(control, 'gold');
   await assert.rejects(removeTier(control, 'gold'), { code: 'not_found', message: /no tier "gold"/ });
 });

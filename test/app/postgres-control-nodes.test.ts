@@ -87,7 +87,7 @@ test('no account has a removed tier', async (t) => {
     ]);
     const isUsed = changed === true || added === true;
     assert.equal(removed, isUsed ? 'in_use' : 'removed', `${changed}, ${added}`);
-    for (const one of [sub, accountOf(1_000 + i).sub]) await node(0).removeAccount(one);
+    for (const one of [sub, accountOf(1_000 + i).sub]) await node(0).removeAccount(one, 1);
   }
 });
 
@@ -109,18 +109,38 @@ test('the counts of 50 concurrent batches are summed in any order', async (t) =>
   }
 });
 
-test('concurrent counting and removing do not deadlock', async (t) => {
+test('concurrent counting and deleting do not deadlock', async (t) => {
   const { node } = await openNodes(t);
+  const subs = Array.from({ length: 30 }, (_, i) => accountOf(i).sub);
+  for (const [i, sub] of subs.entries()) {
+    await node(0).addAccount(accountOf(i));
+    await node(0).removeAccount(sub, 1);
+  }
+  // Of the months 0 to 9, the first five are old, the others are reported.
+  for (let month = 5; month < 10; month++) await node(0).markReported(month, 1);
   const days = Array.from({ length: 300 }, (_, i) => i);
   const batchOf = (i: number) =>
     shuffled(days, i)
       .slice(0, 20 * (1 + (i % 15)))
-      .map((day) => ({ sub: ADA.sub, day, month: day, count: 1 }));
+      .map((day) => {
+        const month = new Date(day * 86_400_000).getUTCMonth();
+        return { sub: subs[(day + i) % subs.length] ?? '', day, month, count: 1 };
+      });
   for (let round = 0; round < 5; round++) {
     await Promise.all([
       ...Array.from({ length: 30 }, (_, i) => node(i).addUsage(batchOf(31 * round + i))),
-      ...Array.from({ length: 5 }, (_, i) => node(i).removeAccount(ADA.sub)),
+      ...Array.from({ length: 5 }, (_, i) => node(i).deleteOldUsage({ month: 5, removedTs: 0 })),
     ]);
+  }
+  while ((await node(0).deleteOldUsage({ month: 5, removedTs: 0 })) > 0);
+  assert.equal(await node(1).checkUsage(''), null, 'nothing is left');
+});
+
+test('one of 20 concurrent callers on several nodes starts the clean-up', async (t) => {
+  const { node } = await openNodes(t);
+  for (let day = 1; day < 5; day++) {
+    const starts = Array.from({ length: 20 }, (_, i) => node(i).startCleanup(day * 86_400));
+    assert.equal((await Promise.all(starts)).filter(Boolean).length, 1);
   }
 });
 

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { Redis } from 'ioredis';
+import { createSharedLoginFailures, createSharedLoginPenalty } from '../../src/accounts/login-shared.ts';
 import { verifyPassword } from '../../src/accounts/passwords.ts';
 import { windowIndex } from '../../src/core/quota.ts';
+import { createRedisCounters } from '../../src/limits/counters-redis.ts';
+import { temporaryLink, temporaryPrefix } from '../limits/temporary-redis-counters.ts';
+import { freePort } from '../servers/child.ts';
+import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
@@ -140,6 +146,51 @@ describe('urlwarden account', () => {
     assert.notEqual(await state(), null);
     assert.equal((await account(['remove', 'ada', '--yes'])).stdout, 'Removed ada.\n');
     assert.equal(await state(), null);
+  });
+
+  it('remove deletes every key of the account in Redis; other keys expire by themselves', async (t) => {
+    const { control, json } = await open(t);
+    const { sub } = await json(['add', 'ada'], 'pw');
+    const prefix = temporaryPrefix();
+    const link = await temporaryLink(t, { prefix });
+    const counters = createRedisCounters(link, control, { whenDown: 'refuse' });
+    t.after(() => counters.close());
+    await counters.take(sub, [], 1);
+    await counters.takeCall(sub, 1);
+    await counters.read('10000002');
+    await createSharedLoginPenalty(link).take('ada', Date.now());
+    await createSharedLoginFailures(link).count({ address: '192.0.2.1', pair: 'digest', isKnown: false }, Date.now());
+    const redis = new Redis(redisServerUrl());
+    t.after(() => redis.disconnect());
+    const names = async () => (await redis.keys(`${prefix}:*`)).map((key) => key.slice(prefix.length + 1)).sort();
+    assert.equal((await names()).length, 6);
+    for (const key of await redis.keys(`${prefix}:*`)) {
+      const life = await redis.ttl(key);
+      const longest = key.endsWith(':queries') ? 32 * 86_400 : 600;
+      assert.ok(life > 0 && life <= longest, `${key} lives ${life} s`);
+    }
+    const removed = await json(['remove', 'ada', '--yes', '--redis-url', redisServerUrl(), '--redis-prefix', prefix]);
+    assert.deepEqual([removed.sub, removed.redis_keys_deleted], [sub, true]);
+    assert.deepEqual(await names(), ['{10000002}:queries', '{192.0.2.1}:failed-address', '{digest}:failed-pair']);
+  });
+
+  it('remove also works while Redis is away, and says what is left there and for how long', async (t) => {
+    const { control, account } = await open(t);
+    await account(['add', 'ada'], 'pw');
+    const { code, stdout } = await account([
+      'remove',
+      'ada',
+      '--yes',
+      '--redis-url',
+      `redis://127.0.0.1:${await freePort()}`,
+    ]);
+    assert.equal(code, 0);
+    assert.match(
+      stdout,
+      /^Removed ada\.\nRedis did not answer: .*ECONNREFUSED.*\nThe counters of subscription \d{8} are still /,
+    );
+    assert.match(stdout, /expire 32 days after the last query,\nand counted logins after ten minutes\.\n$/);
+    assert.equal(await control.accountByUsername('ada'), null);
   });
 
   it('every command refuses an unknown account', async (t) => {

@@ -59,7 +59,7 @@ test('remove asks for confirmation and accepts only yes', async (t) => {
     onTerminal(['account', 'remove', 'ada', '--data', dataDir], [['Type yes to confirm: ', `${answer}\r`]]);
   const refused = await remove('y');
   assert.equal(refused.code, 1);
-  assert.match(refused.screen, /and its usage permanently\? Type yes to confirm: y\nNothing was changed\.\n$/);
+  assert.match(refused.screen, /\) permanently\? Type yes to confirm: y\nNothing was changed\.\n$/);
   assert.notEqual(await hash(), null);
   assert.equal((await remove('yes')).code, 0);
   assert.equal(await hash(), null);

@@ -58,7 +58,7 @@ const REFUSALS: {
   },
   {
     why: 'account removed',
-    arrange: ({ control }) => removeAccount(control, USERNAME),
+    arrange: ({ control }) => removeAccount(control, USERNAME, 1),
     status: 401,
     challenge: INVALID,
   },

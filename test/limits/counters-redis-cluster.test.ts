@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openControl } from '../../src/app/stores.ts';
 import type { Policy } from '../../src/core/quota.ts';
-import { createRedisCounters } from '../../src/limits/counters-redis.ts';
+import { createCounterDeletion, createRedisCounters } from '../../src/limits/counters-redis.ts';
 import { type RedisCluster, startRedisCluster } from '../servers/redis-cluster.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
@@ -56,6 +56,29 @@ test('accounts are distributed over the nodes, and no month is lost when a node 
     SUBS.map(() => 3),
   );
   assert.deepEqual(changes, ['down', 'up']);
+});
+
+test('the counters of an account are deleted on whichever node they are; while one is down, that is reported', async (t) => {
+  const control = await openControl({ dataDir: temporaryFolder(t) });
+  const link = await temporaryLink(t, { url: cluster.url, probeMs: 50 });
+  const counters = createRedisCounters(link, control, { whenDown: 'refuse', nowMs: () => T * 1000 });
+  t.after(async () => {
+    await counters.close();
+    await control.close();
+  });
+  const remove = createCounterDeletion(link);
+  const exists = link.script<number>(`return redis.call('EXISTS', KEYS[1])`);
+  for (const sub of SUBS) {
+    await counters.take(sub, [], 1);
+    await counters.takeCall(sub, 1);
+    assert.equal(await remove(sub), true);
+    for (const name of ['queries', 'calls']) assert.equal(await exists(link.key(sub, name)), 0);
+  }
+  await cluster.nodes[0]?.stop('SIGKILL');
+  await untilDown(link);
+  assert.equal(await remove(SUBS[0] ?? ''), false);
+  await cluster.startAgain(0);
+  await untilUp(link);
 });
 
 test('an idle link notices that one node is killed or does not respond, and that it is back', async (t) => {

@@ -3,15 +3,19 @@ import type { Database, Session } from '../../database/postgres/database.ts';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
-  isBuiltInTier,
+  builtInTier,
   KEY_COLUMNS,
   type KeyRow,
+  REMOVED_ACCOUNT_COLUMNS,
+  type RemovedAccountRow,
   TIER_COLUMNS,
   type TierRow,
   tierNotFound,
   toAccount,
   toAccountRow,
   toKey,
+  toRemovedAccount,
+  toRemovedAccountRow,
   toTier,
   toTierRow,
 } from '../rows.ts';
@@ -22,6 +26,8 @@ const ACCOUNTS = `select ${ACCOUNT_COLUMNS} from accounts`;
 const TIERS = `select ${TIER_COLUMNS} from tiers order by name`;
 
 const KEYS = `select ${KEY_COLUMNS} from signing_keys order by id desc`;
+
+const REMOVED_ACCOUNTS = `select ${REMOVED_ACCOUNT_COLUMNS} from removed_accounts order by sub`;
 
 /** Accounts, tiers and keys, shared by any number of nodes. */
 export function createAccountStore(db: Database): AccountStore {
@@ -39,6 +45,7 @@ export function createAccountStore(db: Database): AccountStore {
     accounts: async () => (await db.query<AccountRow>(`${ACCOUNTS} order by username_key`)).map(toAccount),
     accountBySub: (sub) => findAccount(`${ACCOUNTS} where sub = $1`, sub),
     accountByUsername: (usernameKey) => findAccount(`${ACCOUNTS} where username_key = $1`, usernameKey),
+    removedAccounts: async () => (await db.query<RemovedAccountRow>(REMOVED_ACCOUNTS)).map(toRemovedAccount),
     tiers: async () => (await db.query<TierRow>(TIERS)).map(toTier),
     keys: async () => (await db.query<KeyRow>(KEYS)).map(toKey),
 
@@ -90,19 +97,28 @@ const CHANGE_ACCOUNT = `
     generation = generation + $5
   where sub = $1`;
 
+const ADD_REMOVED_ACCOUNT = `insert into removed_accounts (${REMOVED_ACCOUNT_COLUMNS}) values ($1, $2, $3, $4, $5)`;
+
 function accountWrites(runChange: RunChange) {
+  async function findTier(session: Session, name: string): Promise<Tier | undefined> {
+    const builtIn = builtInTier(name);
+    if (builtIn !== undefined) return builtIn;
+    const [row] = await session.query<TierRow>(`select ${TIER_COLUMNS} from tiers where name = $1`, [name]);
+    return row && toTier(row);
+  }
+
   async function requireTier(session: Session, name: string): Promise<void> {
-    if (isBuiltInTier(name)) return;
-    const found = await session.query('select 1 from tiers where name = $1', [name]);
-    if (found.length === 0) throw tierNotFound(name);
+    if ((await findTier(session, name)) === undefined) throw tierNotFound(name);
   }
 
   return {
     addAccount(account: Account): Promise<boolean> {
       return runChange(async (session) => {
         await requireTier(session, account.tier);
+        const removed = await session.query('select 1 from removed_accounts where sub = $1', [account.sub]);
+        if (removed.length > 0) return 0;
         const added = await session.run(ADD_ACCOUNT, toAccountRow(account));
-        // A server may write counts of a removed account later; a new account with its sub must not have them.
+        // Counts that a server wrote long after the removal of an account; a new account with its sub must not have them.
         if (added > 0) await removeUsage(session, account.sub);
         return added;
       });
@@ -117,9 +133,13 @@ function accountWrites(runChange: RunChange) {
       });
     },
 
-    removeAccount(sub: string): Promise<boolean> {
+    removeAccount(sub: string, removedTs: number): Promise<boolean> {
       return runChange(async (session) => {
-        await removeUsage(session, sub);
+        const [row] = await session.query<AccountRow>(`${ACCOUNTS} where sub = $1`, [sub]);
+        if (row === undefined) return 0;
+        const account = toAccount(row);
+        const tier = await findTier(session, account.tier);
+        await session.run(ADD_REMOVED_ACCOUNT, toRemovedAccountRow(account, tier, removedTs));
         return session.run('delete from accounts where sub = $1', [sub]);
       });
     },

@@ -4,15 +4,19 @@ import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
-  isBuiltInTier,
+  builtInTier,
   KEY_COLUMNS,
   type KeyRow,
+  REMOVED_ACCOUNT_COLUMNS,
+  type RemovedAccountRow,
   TIER_COLUMNS,
   type TierRow,
   tierNotFound,
   toAccount,
   toAccountRow,
   toKey,
+  toRemovedAccount,
+  toRemovedAccountRow,
   toTier,
   toTierRow,
 } from '../rows.ts';
@@ -24,12 +28,15 @@ const TIERS = `select ${TIER_COLUMNS} from tiers order by name`;
 
 const KEYS = `select ${KEY_COLUMNS} from signing_keys order by id desc`;
 
+const REMOVED_ACCOUNTS = `select ${REMOVED_ACCOUNT_COLUMNS} from removed_accounts order by sub`;
+
 /** Accounts, tiers and keys in `control.db`. */
 export function createAccountStore({ db, write, checkFile }: DatabaseFile<AccountWrites>): AccountStore {
   const version = db.prepare<[number]>('select version from control_version');
   const accounts = db.prepare<AccountRow>(`${ACCOUNTS} order by username_key`);
   const bySub = db.prepare<AccountRow>(`${ACCOUNTS} where sub = ?`);
   const byUsername = db.prepare<AccountRow>(`${ACCOUNTS} where username_key = ?`);
+  const removed = db.prepare<RemovedAccountRow>(REMOVED_ACCOUNTS);
   const tiers = db.prepare<TierRow>(TIERS);
   const keys = db.prepare<KeyRow>(KEYS);
   const toAccountOrNull = (row: AccountRow | undefined) => (row === undefined ? null : toAccount(row));
@@ -45,7 +52,8 @@ export function createAccountStore({ db, write, checkFile }: DatabaseFile<Accoun
     accountByUsername: async (usernameKey) => toAccountOrNull(byUsername.get(usernameKey)),
     addAccount: (account) => write('addAccount', account),
     changeAccount: (sub, change) => write('changeAccount', sub, change),
-    removeAccount: (sub) => write('removeAccount', sub),
+    removeAccount: (sub, removedTs) => write('removeAccount', sub, removedTs),
+    removedAccounts: async () => removed.all().map(toRemovedAccount),
 
     tiers: async () => tiers.all().map(toTier),
     putTier: (tier) => write('putTier', tier),
@@ -94,23 +102,36 @@ const CHANGE_ACCOUNT = `
     generation = generation + ?
   where sub = ?`;
 
+const ADD_REMOVED_ACCOUNT = `insert into removed_accounts (${REMOVED_ACCOUNT_COLUMNS}) values (?, ?, ?, ?, ?)`;
+
 function accountWrites(db: Database, runChange: RunChange) {
   const add = db.prepare(ADD_ACCOUNT);
   const change = db.prepare(CHANGE_ACCOUNT);
+  const bySub = db.prepare<AccountRow>(`${ACCOUNTS} where sub = ?`);
   const remove = db.prepare('delete from accounts where sub = ?');
+  const addRemoved = db.prepare(ADD_REMOVED_ACCOUNT);
+  const findRemoved = db.prepare<[1]>('select 1 from removed_accounts where sub = ?');
   const removeUsage = db.prepare('delete from usage where sub = ?');
-  const findTier = db.prepare<[1]>('select 1 from tiers where name = ?');
+  const tierByName = db.prepare<TierRow>(`select ${TIER_COLUMNS} from tiers where name = ?`);
+
+  function findTier(name: string): Tier | undefined {
+    const builtIn = builtInTier(name);
+    if (builtIn !== undefined) return builtIn;
+    const row = tierByName.get(name);
+    return row && toTier(row);
+  }
 
   function requireTier(name: string): void {
-    if (!isBuiltInTier(name) && findTier.get(name) === undefined) throw tierNotFound(name);
+    if (findTier(name) === undefined) throw tierNotFound(name);
   }
 
   return {
     addAccount(account: Account): boolean {
       return runChange(() => {
         requireTier(account.tier);
+        if (findRemoved.get(account.sub) !== undefined) return 0;
         const added = add.run(...toAccountRow(account));
-        // A server may write counts of a removed account later; a new account with its sub must not have them.
+        // Counts that a server wrote long after the removal of an account; a new account with its sub must not have them.
         if (added > 0) removeUsage.run(account.sub);
         return added;
       });
@@ -124,9 +145,12 @@ function accountWrites(db: Database, runChange: RunChange) {
       });
     },
 
-    removeAccount(sub: string): boolean {
+    removeAccount(sub: string, removedTs: number): boolean {
       return runChange(() => {
-        removeUsage.run(sub);
+        const row = bySub.get(sub);
+        if (row === undefined) return 0;
+        const account = toAccount(row);
+        addRemoved.run(...toRemovedAccountRow(account, findTier(account.tier), removedTs));
         return remove.run(sub);
       });
     },

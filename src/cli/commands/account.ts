@@ -10,15 +10,20 @@ import {
 } from '../../accounts/manage.ts';
 import type { Account } from '../../accounts/store.ts';
 import { requireTier } from '../../accounts/tiers.ts';
+import { deleteAccountKeys } from '../../app/redis.ts';
 import type { Control } from '../../app/stores.ts';
 import { windowIndex } from '../../core/quota.ts';
 import { DEFAULT_TIER, limitsOf } from '../../core/tier.ts';
+import { KEY_LIFE_SECONDS } from '../../limits/redis-scripts.ts';
 import type { Command, CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { fieldList, table, timeText, visible } from '../output.ts';
+import { REDIS_FLAGS, readRedisSettings } from '../redis-settings.ts';
 import { confirm, readNewPassword } from '../terminal.ts';
 import { currentTs } from '../time.ts';
 import { limitsJson } from './tier.ts';
+
+const KEY_LIFE_DAYS = KEY_LIFE_SECONDS / 86_400;
 
 export const account: CommandGroup = {
   entries: [
@@ -30,7 +35,7 @@ export const account: CommandGroup = {
     { name: 'enable', summary: 'Enable a disabled account.', load: async () => accountEnable },
     { name: 'passwd', summary: 'Set a new password and revoke all tokens.', load: async () => accountPasswd },
     { name: 'revoke', summary: 'Revoke all tokens of an account.', load: async () => accountRevoke },
-    { name: 'remove', summary: 'Remove an account and its usage permanently.', load: async () => accountRemove },
+    { name: 'remove', summary: 'Remove an account permanently.', load: async () => accountRemove },
   ],
 };
 
@@ -155,19 +160,31 @@ it can log in again.`,
 const accountRemove = controlCommand(
   {
     synopsis: 'account remove USERNAME',
-    about: `Removes an account, its usage and its tokens permanently. To block it without removing it, use urlwarden
-account disable.`,
+    about: `Removes an account permanently. Its tokens become invalid within five seconds, and its counters in Redis are
+deleted. Its usage is kept without the username until urlwarden usage report --final has reported it, or until it is older than
+the server keeps usage. docs/operating.md lists what is deleted, and when. To block an account without removing it, use urlwarden account disable.`,
     operands: ['USERNAME'],
-    flags: { yes: { meaning: 'do not ask for confirmation' } },
+    flags: { yes: { meaning: 'do not ask for confirmation' }, ...REDIS_FLAGS },
   },
   async (control, { operands: [username = ''], flags }) => {
+    const settings = readRedisSettings(flags);
     const account = await requireAccount(control, username);
     const name = visible(account.username);
-    if (!flags.yes) await confirm(`Remove ${name} (subscription ${account.sub}) and its usage permanently?`);
-    await removeAccount(control, username);
-    return { text: `Removed ${name}.\n`, json: accountJson(account) };
+    if (!flags.yes) await confirm(`Remove ${name} (subscription ${account.sub}) permanently?`);
+    await removeAccount(control, username, currentTs());
+    const redis = settings.redis && (await deleteAccountKeys(settings.redis, settings.redisPrefix, account));
+    const text = `Removed ${name}.\n${redis?.isDeleted === false ? keysLeft(account, redis.reason) : ''}`;
+    return { text, json: { ...accountJson(account), redis_keys_deleted: redis?.isDeleted ?? null } };
   },
 );
+
+function keysLeft({ sub }: Account, reason: string): string {
+  return `Redis did not answer: ${visible(reason)}
+The counters of subscription ${sub} are still there. A running server deletes them
+in its daily clean-up. At the latest they expire ${KEY_LIFE_DAYS} days after the last query,
+and counted logins after ten minutes.
+`;
+}
 
 type AccountChange = {
   name: string;

@@ -6,6 +6,7 @@ import { printObservation } from '../../ingest/observation-json.ts';
 import type { ExportedUrl, ExportFilter } from '../../urls/store.ts';
 import { SHOWN_STATUS } from '../../urls/timeline.ts';
 import { UsageError } from '../command.ts';
+import { type CsvCell, csvRow } from '../csv.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import { print } from '../output.ts';
 import { readTime } from '../time.ts';
@@ -128,9 +129,7 @@ async function* csvLines(...[store, filter, signal]: Parameters<Lines>): AsyncGe
   }
 }
 
-type Cell = string | number | null;
-
-const CSV_COLUMNS: readonly (readonly [heading: string, cellOf: (url: ExportedUrl) => Cell | undefined])[] = [
+const CSV_COLUMNS: readonly (readonly [heading: string, cellOf: (url: ExportedUrl) => CsvCell])[] = [
   ['url', ({ url }) => url],
   ['status', ({ event }) => event && SHOWN_STATUS[event.kind]],
   ['ts', ({ event }) => event?.ts],
@@ -146,19 +145,3 @@ const CSV_COLUMNS: readonly (readonly [heading: string, cellOf: (url: ExportedUr
   ['malware_family', ({ payload }) => payload?.family],
   ['tags', ({ tags }) => tags.join()],
 ];
-
-/** A spreadsheet runs a cell that begins like this as a formula (OWASP, "CSV Injection"); the text is untrusted. */
-const FORMULA_START = /^[=+\-@\t\r\n]/;
-/** RFC 4180 section 2.6 */
-const NEEDS_QUOTES = /[",\r\n]/;
-
-/** One row as in RFC 4180, without cells that a spreadsheet would run. */
-export function csvRow(cells: readonly (Cell | undefined)[]): string {
-  return `${cells.map((cell) => csvCell(cell ?? null)).join(',')}\r\n`;
-}
-
-function csvCell(cell: Cell): string {
-  if (typeof cell !== 'string') return cell === null ? '' : `${cell}`;
-  const text = FORMULA_START.test(cell) ? `'${cell}` : cell;
-  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}

@@ -1,6 +1,16 @@
+import { daysOfMonth } from '../../core/quota.ts';
 import type { Database } from '../../database/postgres/database.ts';
 import type { UsageStore } from '../store.ts';
-import { type UsageRow, wrongMonths } from '../usage-rules.ts';
+import {
+  CLEANUP_INTERVAL_SECONDS,
+  CLEANUP_TASK,
+  DELETE_BATCH,
+  type MonthUsageRow,
+  REPORT_PAGE_ACCOUNTS,
+  toMonthUsage,
+  type UsageRow,
+  wrongMonths,
+} from '../usage-rules.ts';
 
 /**
  * One statement for a batch of any size. Rows are locked in the order of their keys, so that concurrent nodes cannot
@@ -37,6 +47,15 @@ const SET_MONTHS = `
   select $1, 'month', w.number, w.count from unnest($2::bigint[], $3::bigint[]) as w (number, count) order by w.number
   on conflict (sub, period, number) do update set count = excluded.count`;
 
+const MONTH_USAGE = `
+  with page as materialized (
+    select sub from usage where period = 'month' and number = $1 and sub > $2 order by sub limit ${REPORT_PAGE_ACCOUNTS}
+  )
+  select page.sub, days.number, days.count
+  from page left join usage as days
+    on days.sub = page.sub and days.period = 'day' and days.number >= $3 and days.number < $4
+  order by page.sub, days.number`;
+
 /** Counted queries, shared by any number of nodes. */
 export function createUsageStore(db: Database): UsageStore {
   return {
@@ -69,5 +88,100 @@ export function createUsageStore(db: Database): UsageStore {
         if (wrong.length > 0) await session.run(SET_MONTHS, [sub, ...columns]);
         return wrong;
       }),
+
+    async *monthUsage(month) {
+      const { firstDay, endDay } = daysOfMonth(month);
+      for (let after = ''; ; ) {
+        const page = toMonthUsage(await db.query<MonthUsageRow>(MONTH_USAGE, [month, after, firstDay, endDay]));
+        if (page.length > 0) yield page;
+        if (page.length < REPORT_PAGE_ACCOUNTS) return;
+        after = page.at(-1)?.sub ?? '';
+      }
+    },
+
+    async reportedTs(month) {
+      const [row] = await db.query<[number]>('select reported_ts from reported_months where month = $1', [month]);
+      return row?.[0] ?? null;
+    },
+
+    ...cleanupWrites(db),
+  };
+}
+
+const MARK_REPORTED = 'insert into reported_months (month, reported_ts) values ($1, $2) on conflict do nothing';
+
+/** A time in the future is that of a clock that was set back since. */
+const START_CLEANUP = `
+  insert into daily_tasks (name, started_ts) values ('${CLEANUP_TASK}', $1)
+  on conflict (name) do update set started_ts = excluded.started_ts
+  where daily_tasks.started_ts <= excluded.started_ts - ${CLEANUP_INTERVAL_SECONDS}
+    or daily_tasks.started_ts > excluded.started_ts`;
+
+/** Deletes the rows of `locked`, which are locked in the order of `ADD_USAGE`, so that concurrent nodes cannot deadlock. */
+const DELETE_LOCKED = `
+  delete from usage using locked
+  where usage.sub = locked.sub and usage.period = locked.period and usage.number = locked.number`;
+
+/** Days without a month are found too: they may be inserted while the month is deleted. */
+const DELETE_OLD = `
+  with subs as materialized (
+    (select sub from usage where period = 'month' and number < $1 limit ${DELETE_BATCH})
+    union
+    (select sub from usage where period = 'day' and number < $2 limit ${DELETE_BATCH})
+  ), locked as materialized (
+    select sub, period, number from usage
+    where sub in (select sub from subs) and (period = 'month' and number < $1 or period = 'day' and number < $2)
+    order by sub, period, number for update
+  )
+  ${DELETE_LOCKED}`;
+
+const REPORTED_MONTHS = 'select month from reported_months';
+
+const DELETE_REPORTED = `
+  with months as materialized (
+    select removed.sub, reported.month, reported.first_day, reported.end_day
+    from removed_accounts as removed
+      cross join unnest($1::bigint[], $2::bigint[], $3::bigint[]) as reported (month, first_day, end_day)
+  ), found as materialized (
+    (select months.* from months
+      join usage on usage.sub = months.sub and usage.period = 'month' and usage.number = months.month
+      limit ${DELETE_BATCH})
+    union
+    (select months.* from months
+      join usage on usage.sub = months.sub and usage.period = 'day'
+        and usage.number >= months.first_day and usage.number < months.end_day
+      limit ${DELETE_BATCH})
+  ), locked as materialized (
+    select usage.sub, usage.period, usage.number
+    from found join usage on usage.sub = found.sub and (
+      usage.period = 'month' and usage.number = found.month
+      or usage.period = 'day' and usage.number >= found.first_day and usage.number < found.end_day)
+    order by usage.sub, usage.period, usage.number for update of usage
+  )
+  ${DELETE_LOCKED}`;
+
+const FORGET_REMOVED = `
+  delete from removed_accounts as removed
+  where removed_ts < $1 and not exists (select from usage where usage.sub = removed.sub)`;
+
+function cleanupWrites(db: Database) {
+  return {
+    async markReported(month: number, ts: number): Promise<void> {
+      await db.run(MARK_REPORTED, [month, ts]);
+    },
+
+    startCleanup: async (nowTs: number): Promise<boolean> => (await db.run(START_CLEANUP, [nowTs])) > 0,
+
+    /** Each statement is a transaction of its own, so that rows of usage are locked in one order only. */
+    async deleteOldUsage({ month, removedTs }: { month: number; removedTs: number }): Promise<number> {
+      const oldRows = await db.run(DELETE_OLD, [month, daysOfMonth(month).firstDay]);
+      const months = (await db.query<[month: number]>(REPORTED_MONTHS)).map(([one]) => one);
+      const days = months.map(daysOfMonth);
+      const bounds = [days.map(({ firstDay }) => firstDay), days.map(({ endDay }) => endDay)];
+      const reportedRows = await db.run(DELETE_REPORTED, [months, ...bounds]);
+      await db.run(FORGET_REMOVED, [removedTs]);
+      await db.run('delete from reported_months where month < $1', [month]);
+      return oldRows + reportedRows;
+    },
   };
 }

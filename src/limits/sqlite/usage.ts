@@ -1,7 +1,18 @@
+import { daysOfMonth } from '../../core/quota.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { Usage, UsageStore } from '../store.ts';
-import { type UsageRow, type WrongMonth, wrongMonths } from '../usage-rules.ts';
+import {
+  CLEANUP_INTERVAL_SECONDS,
+  CLEANUP_TASK,
+  DELETE_BATCH,
+  type MonthUsageRow,
+  REPORT_PAGE_ACCOUNTS,
+  toMonthUsage,
+  type UsageRow,
+  type WrongMonth,
+  wrongMonths,
+} from '../usage-rules.ts';
 
 const USAGE = `
   select coalesce((select count from usage where sub = :sub and period = 'day' and number = :day), 0),
@@ -11,11 +22,22 @@ const NEXT_SUB = 'select min(sub) from usage where sub > ?';
 
 const USAGE_OF_SUB = 'select period, number, count from usage where sub = ?';
 
+const MONTH_USAGE = `
+  with page as materialized (
+    select sub from usage where period = 'month' and number = :month and sub > :after order by sub limit ${REPORT_PAGE_ACCOUNTS}
+  )
+  select page.sub, days.number, days.count
+  from page left join usage as days
+    on days.sub = page.sub and days.period = 'day' and days.number >= :firstDay and days.number < :endDay
+  order by page.sub, days.number`;
+
 /** Counted queries in `control.db`. */
 export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): UsageStore {
   const read = db.prepare<[day: number, month: number]>(USAGE);
   const nextSub = db.prepare<[string | null]>(NEXT_SUB);
   const ofSub = db.prepare<UsageRow>(USAGE_OF_SUB);
+  const ofMonth = db.prepare<MonthUsageRow>(MONTH_USAGE);
+  const reported = db.prepare<[number]>('select reported_ts from reported_months where month = ?');
 
   return {
     async usage(sub, day, month) {
@@ -30,6 +52,19 @@ export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): Usag
       return { sub, rows: rows.length, wrong: wrongMonths(rows) };
     },
     repairUsage: (sub) => write('repairUsage', sub),
+
+    async *monthUsage(month) {
+      for (let after = ''; ; ) {
+        const page = toMonthUsage(ofMonth.all({ month, after, ...daysOfMonth(month) }));
+        if (page.length > 0) yield page;
+        if (page.length < REPORT_PAGE_ACCOUNTS) return;
+        after = page.at(-1)?.sub ?? '';
+      }
+    },
+    reportedTs: async (month) => reported.get(month)?.[0] ?? null,
+    markReported: (month, ts) => write('markReported', month, ts),
+    startCleanup: (nowTs) => write('startCleanup', nowTs),
+    deleteOldUsage: (before) => write('deleteOldUsage', before),
   };
 }
 
@@ -63,6 +98,72 @@ export function createUsageWrites(db: Database) {
           add.run(sub, 'day', day, count, count);
           add.run(sub, 'month', month, count, count);
         }
+      });
+    },
+
+    ...cleanupWrites(db),
+  };
+}
+
+const MARK_REPORTED = 'insert into reported_months (month, reported_ts) values (?, ?) on conflict do nothing';
+
+/** A time in the future is that of a clock that was set back since. */
+const START_CLEANUP = `
+  insert into daily_tasks (name, started_ts) values ('${CLEANUP_TASK}', :nowTs)
+  on conflict do update set started_ts = excluded.started_ts
+  where started_ts <= :nowTs - ${CLEANUP_INTERVAL_SECONDS} or started_ts > :nowTs`;
+
+/** Days without a month are found too: a damaged file may have lost it. */
+const OLD_SUBS = `
+  select sub from (select sub from usage where period = 'month' and number < :month limit ${DELETE_BATCH})
+  union
+  select sub from (select sub from usage where period = 'day' and number < :firstDay limit ${DELETE_BATCH})`;
+
+const DELETE_OLD = `
+  delete from usage where sub = :sub and (period = 'month' and number < :month or period = 'day' and number < :firstDay)`;
+
+const REPORTED = `
+  select usage.sub, usage.number
+  from removed_accounts as removed join reported_months as reported
+    join usage on usage.sub = removed.sub and usage.period = 'month' and usage.number = reported.month
+  limit ${DELETE_BATCH}`;
+
+const DELETE_MONTH = `
+  delete from usage
+  where sub = :sub and (period = 'month' and number = :month or period = 'day' and number >= :firstDay and number < :endDay)`;
+
+const FORGET_REMOVED = `
+  delete from removed_accounts
+  where removed_ts < ? and not exists (select 1 from usage where usage.sub = removed_accounts.sub)`;
+
+function cleanupWrites(db: Database) {
+  const markReported = db.prepare(MARK_REPORTED);
+  const start = db.prepare(START_CLEANUP);
+  const oldSubs = db.prepare<[sub: string]>(OLD_SUBS);
+  const deleteOld = db.prepare(DELETE_OLD);
+  const reported = db.prepare<[sub: string, month: number]>(REPORTED);
+  const deleteMonth = db.prepare(DELETE_MONTH);
+  const forgetRemoved = db.prepare(FORGET_REMOVED);
+  const forgetReported = db.prepare('delete from reported_months where month < ?');
+
+  return {
+    markReported(month: number, ts: number): void {
+      db.transaction(() => markReported.run(month, ts));
+    },
+
+    startCleanup(nowTs: number): boolean {
+      return db.transaction(() => start.run({ nowTs }) > 0);
+    },
+
+    deleteOldUsage({ month, removedTs }: { month: number; removedTs: number }): number {
+      return db.transaction(() => {
+        let rows = 0;
+        const { firstDay } = daysOfMonth(month);
+        for (const [sub] of oldSubs.all({ month, firstDay })) rows += deleteOld.run({ sub, month, firstDay });
+        for (const [sub, one] of reported.all()) rows += deleteMonth.run({ sub, month: one, ...daysOfMonth(one) });
+        forgetRemoved.run(removedTs);
+        forgetReported.run(month);
+        return rows;
       });
     },
   };

@@ -80,18 +80,27 @@ export function controlAccountsSuite(open: OpenControl): void {
       assert.equal((await control.accountBySub(ADA.sub))?.generation, 11);
     });
 
-    test('an account is removed with its usage, and its username is free again', async (t) => {
+    test('a removed account is known by its sub, with its limits; its usage stays, and its username is free again', async (t) => {
       const control = await open(t);
+      await control.putTier(GOLD);
       await control.addAccount(ADA);
+      await control.addAccount({ ...BOB, tier: 'gold' });
       await control.addUsage([{ sub: ADA.sub, day: 1, month: 1, count: 5 }]);
-      assert.equal(await control.removeAccount(ADA.sub), true);
-      assert.equal(await control.removeAccount(ADA.sub), false);
+      assert.equal(await control.removeAccount(BOB.sub, 6), true);
+      assert.equal(await control.removeAccount(ADA.sub, 7), true);
+      assert.equal(await control.removeAccount(ADA.sub, 8), false);
       assert.equal(await control.accountBySub(ADA.sub), null);
-      assert.deepEqual(await control.usage(ADA.sub, 1, 1), { day: 0, month: 0 });
-      assert.equal(await control.addAccount(ADA), true);
+      assert.deepEqual(await control.usage(ADA.sub, 1, 1), { day: 5, month: 5 });
+      assert.equal(await control.removeTier('gold'), 'removed');
+      assert.deepEqual(await control.removedAccounts(), [
+        { sub: ADA.sub, tier: 'standard', limits: { qms: 100_000, qmh: 150_000 }, removedTs: 7 },
+        { sub: BOB.sub, tier: 'gold', limits: { qms: 10, qmh: 20 }, removedTs: 6 },
+      ]);
+      assert.equal(await control.addAccount(ADA), false, 'its sub is taken');
+      assert.equal(await control.addAccount({ ...ADA, sub: '10000009' }), true);
     });
 
-    test('a new account starts without the usage of a removed account with the same sub', async (t) => {
+    test('a new account starts without usage that is stored for its sub', async (t) => {
       const control = await open(t);
       await control.addUsage([{ sub: ADA.sub, day: 1, month: 1, count: 5 }]);
       await control.addAccount(ADA);
@@ -115,8 +124,8 @@ export function controlAccountsSuite(open: OpenControl): void {
       assert.equal(await raisesVersion(control, () => control.addAccount(ADA)), false);
       assert.equal(await raisesVersion(control, () => control.changeAccount(ADA.sub, { isEnabled: false })), true);
       assert.equal(await raisesVersion(control, () => control.changeAccount('99999999', { isEnabled: false })), false);
-      assert.equal(await raisesVersion(control, () => control.removeAccount(ADA.sub)), true);
-      assert.equal(await raisesVersion(control, () => control.removeAccount(ADA.sub)), false);
+      assert.equal(await raisesVersion(control, () => control.removeAccount(ADA.sub, 7)), true);
+      assert.equal(await raisesVersion(control, () => control.removeAccount(ADA.sub, 7)), false);
     });
   });
 }

@@ -1,10 +1,24 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { Usage } from '../../../src/limits/store.ts';
+import { usageReport } from '../../../src/limits/usage-report.ts';
 import type { OpenControl } from '../../app/control-contract.ts';
-import { raisesVersion } from '../../app/control-records.ts';
+import { ADA, BOB, GOLD, raisesVersion } from '../../app/control-records.ts';
 
 const used = (sub: string, day: number, month: number, count: number): Usage => ({ sub, day, month, count });
+
+/** The results of all calls before the first that returns 0. */
+async function untilNothing(work: () => Promise<number>): Promise<number[]> {
+  const results: number[] = [];
+  for (let result = await work(); result > 0; result = await work()) results.push(result);
+  return results;
+}
+
+async function pagesOf<Page>(stream: AsyncIterable<Page>): Promise<Page[]> {
+  const pages: Page[] = [];
+  for await (const page of stream) pages.push(page);
+  return pages;
+}
 
 export function controlUsageSuite(open: OpenControl): void {
   suite('usage', () => {
@@ -67,6 +81,136 @@ export function controlUsageSuite(open: OpenControl): void {
       assert.deepEqual(await control.repairUsage('1'), []);
       assert.deepEqual((await control.checkUsage(''))?.wrong, []);
       assert.deepEqual(await control.usage('1', 20_001, 657), { day: 4, month: 7 });
+    });
+
+    test('the usage of a month is read in pages by account, with its days in order', async (t) => {
+      const control = await open(t);
+      const subs = Array.from({ length: 40 }, (_, i) => `${10_000_001 + i}`);
+      // Month 681 has the days 20,727 to 20,757.
+      await control.addUsage(
+        subs.flatMap((sub) => [
+          ...[used(sub, 20_757, 681, 3), used(sub, 20_727, 681, 2)],
+          ...[used(sub, 20_726, 680, 9), used(sub, 20_758, 682, 9)],
+        ]),
+      );
+      await control.addUsage([used('1', 20_726, 680, 1), used('2', 20_730, 681, 1), used('2', 20_730, 681, -1)]);
+      const pages = await pagesOf(control.monthUsage(681));
+      assert.ok(pages.length >= 3 && pages.every((page) => page.length <= 16));
+      const days = [
+        { day: 20_727, count: 2 },
+        { day: 20_757, count: 3 },
+      ];
+      assert.deepEqual(pages.flat(), [...subs.map((sub) => ({ sub, days })), { sub: '2', days: [] }]);
+      assert.deepEqual(await pagesOf(control.monthUsage(683)), []);
+    });
+
+    test('a month is marked as reported once', async (t) => {
+      const control = await open(t);
+      assert.equal(await control.reportedTs(681), null);
+      await control.markReported(681, 5);
+      await control.markReported(681, 6);
+      assert.deepEqual([await control.reportedTs(681), await control.reportedTs(680)], [5, null]);
+    });
+
+    test('usage before a month is deleted in batches, days together with their month', async (t) => {
+      const control = await open(t);
+      const subs = Array.from({ length: 50 }, (_, i) => `${10_000_001 + i}`);
+      await control.addUsage(
+        subs.flatMap((sub) => [
+          ...[used(sub, 20_600, 676, 1), used(sub, 20_726, 680, 2)],
+          ...[used(sub, 20_727, 681, 3), used(sub, 20_757, 681, 4)],
+        ]),
+      );
+      const before = { month: 681, removedTs: 0 };
+      const [first, ...others] = await untilNothing(() => control.deleteOldUsage(before));
+      assert.ok(first !== undefined && first > 0 && first < 200, `${first}`);
+      assert.equal(first + others.reduce((sum, rows) => sum + rows, 0), 50 * 4);
+      for (const sub of subs) {
+        assert.deepEqual(await control.usage(sub, 20_726, 680), { day: 0, month: 0 });
+        assert.deepEqual(await control.usage(sub, 20_757, 681), { day: 4, month: 7 });
+      }
+      for (let next = await control.checkUsage(''); next !== null; next = await control.checkUsage(next.sub)) {
+        assert.deepEqual([next.rows, next.wrong], [3, []]);
+      }
+    });
+
+    test('of removed accounts, reported months are deleted; of others, nothing', async (t) => {
+      const control = await open(t);
+      await control.addAccount(ADA);
+      await control.addAccount(BOB);
+      await control.addUsage(
+        [ADA.sub, BOB.sub].flatMap((sub) => [
+          ...[used(sub, 20_726, 680, 1), used(sub, 20_727, 681, 2)],
+          ...[used(sub, 20_757, 681, 3), used(sub, 20_758, 682, 4)],
+        ]),
+      );
+      const before = { month: 600, removedTs: 100 };
+      await control.markReported(681, 5);
+      assert.equal(await control.deleteOldUsage(before), 0);
+      await control.removeAccount(ADA.sub, 50);
+      assert.deepEqual(await untilNothing(() => control.deleteOldUsage(before)), [3]);
+      assert.deepEqual(await control.usage(ADA.sub, 20_726, 680), { day: 1, month: 1 });
+      assert.deepEqual(await control.usage(ADA.sub, 20_727, 681), { day: 0, month: 0 });
+      assert.deepEqual(await control.usage(ADA.sub, 20_758, 682), { day: 4, month: 4 });
+      assert.deepEqual(await control.usage(BOB.sub, 20_727, 681), { day: 2, month: 5 });
+      assert.equal((await control.removedAccounts()).length, 1, 'it still has usage');
+      await control.markReported(680, 6);
+      await control.markReported(682, 6);
+      assert.deepEqual(await untilNothing(() => control.deleteOldUsage({ ...before, removedTs: 50 })), [4]);
+      assert.equal((await control.removedAccounts()).length, 1, 'it was removed too recently');
+      await control.deleteOldUsage(before);
+      assert.deepEqual(await control.removedAccounts(), []);
+      await control.deleteOldUsage({ month: 681, removedTs: 0 });
+      assert.deepEqual([await control.reportedTs(680), await control.reportedTs(681)], [null, 5]);
+    });
+
+    test('the clean-up starts once in 24 hours, and after a clock that was ahead', async (t) => {
+      const control = await open(t);
+      const starts = [];
+      for (const ts of [1_000_000, 1_000_000, 1_086_399, 1_086_400, 1_086_401, 500, 501]) {
+        starts.push(await control.startCleanup(ts));
+      }
+      assert.deepEqual(starts, [true, false, false, true, false, true, false]);
+    });
+
+    test('a report has the limits of each account and whether they were reached', async (t) => {
+      const control = await open(t);
+      await control.putTier({ ...GOLD, qms: 10, qmh: 20 });
+      const names = ['above', 'at-hard', 'at-soft', 'between', 'removed', 'zero'] as const;
+      const counts = { above: 21, 'at-hard': 20, 'at-soft': 10, between: 11, removed: 30, zero: 0 };
+      for (const [i, name] of names.entries()) {
+        await control.addAccount({ ...ADA, sub: `${90_000_000 - i}`, username: name, usernameKey: name, tier: 'gold' });
+        await control.addUsage([
+          used(`${90_000_000 - i}`, 20_727, 681, counts[name] - 5),
+          used(`${90_000_000 - i}`, 20_728, 681, 5),
+        ]);
+      }
+      await control.addUsage([used('89999995', 20_728, 681, -5), used('5', 20_729, 681, 1)]);
+      await control.removeAccount('89999996', 44);
+      await control.putTier({ ...GOLD, qms: 11, qmh: 20 });
+      await control.markReported(681, 99);
+      const octoberEndTs = 20_758 * 86_400;
+      const report = await usageReport(control, 681, octoberEndTs);
+      assert.deepEqual([report.month, report.isComplete, report.reportedTs, report.queries], ['2026-10', true, 99, 93]);
+      assert.deepEqual(
+        report.accounts.map((one) => [
+          ...[one.username, one.sub, one.queries, one.limits?.qms, one.isSoftLimitPassed, one.isHardLimitReached],
+          ...[one.removedTs, one.tier],
+        ]),
+        [
+          ['above', '90000000', 21, 11, true, true, null, 'gold'],
+          ['at-hard', '89999999', 20, 11, true, true, null, 'gold'],
+          ['at-soft', '89999998', 10, 11, false, false, null, 'gold'],
+          ['between', '89999997', 11, 11, false, false, null, 'gold'],
+          [null, '5', 1, undefined, false, false, null, null],
+          [null, '89999996', 30, 10, true, true, 44, 'gold'],
+        ],
+      );
+      assert.deepEqual(report.accounts[0]?.days, [
+        { day: '2026-10-01', queries: 16 },
+        { day: '2026-10-02', queries: 5 },
+      ]);
+      assert.equal((await usageReport(control, 681, octoberEndTs - 1)).isComplete, false);
     });
 
     test('counts may exceed 32 bits', async (t) => {
