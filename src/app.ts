@@ -5,6 +5,7 @@ import { createLogin } from './accounts/login.ts';
 import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/login-shared.ts';
 import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
+import { createServerAudit } from './app/audit.ts';
 import { feedHealth, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
@@ -15,11 +16,12 @@ import { type Control, describePlace, type Intelligence, openControl, openIntell
 import { startUsageCleanup } from './app/usage-cleanup.ts';
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
+import { OPERATOR_TIER } from './core/tier.ts';
 import { toTs } from './core/time.ts';
 import { lastKnown } from './health/last-known.ts';
 import { createOutages } from './health/outages.ts';
 import { buildServer, closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
-import { readTlsPair, type TlsPair } from './http/tls.ts';
+import { expiryOf, readTlsPair, type TlsPair } from './http/tls.ts';
 import { demoObservations } from './ingest/demo.ts';
 import { demoEvidence } from './ingest/demo-evidence.ts';
 import { everyMs } from './ingest/feeds/schedule.ts';
@@ -95,12 +97,13 @@ export async function openApp(settings: Settings): Promise<App> {
       await fillDemo(store, now());
       await fillDemoEvidence(store, now());
     }
-    const control = await withKeys(timed(opened(await openControl(place)), 'control', metrics), settings);
+    const { control, newKid } = await withKeys(timed(opened(await openControl(place)), 'control', metrics), settings);
 
     // These callbacks need the server, which is built last; none of them is called before.
     const log = {
       error: (details: object, message: string) => server.log.error(details, message),
       warn: (details: object, message: string) => server.log.warn(details, message),
+      info: (details: object, message: string) => server.log.info(details, message),
     };
     const outages = createOutages(log, () => performance.now());
     const onFailure = (task: 'account_poll' | 'usage_write' | 'usage_cleanup') => (err: unknown) => {
@@ -131,11 +134,14 @@ export async function openApp(settings: Settings): Promise<App> {
       ...{ store: control, authenticator, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome },
       ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
     });
-    const charging = createCharging(counters);
+    const audit = opened(createServerAudit({ control, settings, log, outages, now }));
+    const charging = createCharging(counters, audit.onAboveSoftLimit);
     metrics?.watchStreams(charging.countStreams);
     const limitsState = redis && (() => (redis.isUp() ? 'shared' : limitsWithoutRedis(whenDown)));
     const { ready } = opened(watchStores({ store, control, outages, metrics }));
     let isStopping = false;
+    let expiry = tls && expiryOf(tls);
+    if (expiry !== undefined) metrics?.watchCertificate(() => Number(expiry) / 1000);
     const networks = opened(
       openNetworks(settings.asnDb, {
         every: everyMs,
@@ -159,6 +165,7 @@ export async function openApp(settings: Settings): Promise<App> {
         logger: { level: logLevel, stream: process.stderr },
         reportFailure: outages.report,
         ...{ queryBudgetMs, tls, metrics, trustedProxies },
+        accessLog: { sample: settings.accessLogSample, hasQuestions: settings.accessLogQuestions },
       },
     );
     let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
@@ -175,6 +182,9 @@ export async function openApp(settings: Settings): Promise<App> {
       feeds = startFeeds({ store, control, metrics, log: server.log, outages, settings, networks, families, now });
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
+      if (newKid !== null) await audit.record('key.add', newKid, {});
+      if (firstAccount !== null) await audit.record('account.add', firstAccount.username, { tier: OPERATOR_TIER });
+      audit.start();
       integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));
       const cleanup = startUsageCleanup({
         ...{ control, usageMonths: settings.usageMonths, now, every: everyMs, onFailure: onFailure('usage_cleanup') },
@@ -208,7 +218,10 @@ export async function openApp(settings: Settings): Promise<App> {
       rereadTls() {
         try {
           const pair = readTls(settings);
-          if (pair !== undefined) setTlsPair(server, pair);
+          if (pair !== undefined) {
+            setTlsPair(server, pair);
+            expiry = expiryOf(pair);
+          }
           server.log.info('certificate and key were read again');
         } catch (err) {
           server.log.error({ err }, 'certificate and key stay as they were');
@@ -245,14 +258,20 @@ function readTls({ tlsCertFile, tlsKeyFile }: Settings): TlsPair | undefined {
   return tlsCertFile === null || tlsKeyFile === null ? undefined : readTlsPair(tlsCertFile, tlsKeyFile);
 }
 
-/** Keys from a file replace those in the store. */
-async function withKeys(control: Control, { signingKeyFile }: Settings): Promise<Control> {
+/** Keys from a file replace those in the store. `newKid` is the id of the key that was created because there was none. */
+async function withKeys(
+  control: Control,
+  { signingKeyFile }: Settings,
+): Promise<{ control: Control; newKid: string | null }> {
   if (signingKeyFile !== null) {
     const keys = readKeyFile(signingKeyFile);
-    return { ...control, keys: async () => keys };
+    return { control: { ...control, keys: async () => keys }, newKid: null };
   }
-  await ensureKey(control, now());
-  return control;
+  let newKid: string | null = null;
+  await ensureKey(control, now(), (kid) => {
+    newKid = kid;
+  });
+  return { control, newKid };
 }
 
 async function fillDemo(store: UrlStore, nowTs: number): Promise<void> {

@@ -12,7 +12,7 @@ const LAYERS = [
   ['config', 'threads'],
   ['database', 'redis', 'metrics'],
   ['http'],
-  ['urls', 'reputation', 'accounts', 'limits', 'ingest', 'health'],
+  ['urls', 'reputation', 'accounts', 'limits', 'ingest', 'audit', 'health'],
   ['app'],
   ['cli'],
 ];
@@ -91,7 +91,7 @@ test('both adapters of a feature have the same files', () => {
     'src/reputation/sqlite/writes.ts',
   ]);
   const files = (engine: string) =>
-    globSync(`src/{urls,reputation,accounts,limits,ingest}/${engine}/*.ts`, { cwd: ROOT });
+    globSync(`src/{urls,reputation,accounts,limits,ingest,audit}/${engine}/*.ts`, { cwd: ROOT });
   const names = (engine: string) =>
     files(engine)
       .filter((file) => !oneEngine.has(file))

@@ -2,6 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
+import { timeText, toTs } from '../core/time.ts';
 import type { Authenticator } from './authenticator.ts';
 import { loginFailed } from './bearer.ts';
 import { createExpiringMap } from './expiring-map.ts';
@@ -75,12 +76,12 @@ export function createLogin(options: LoginOptions): Login {
 
   async function checkFailures(origin: Origin): Promise<void> {
     const waitMs = await failures.waitMs(origin, nowMs());
-    if (waitMs > 0) reject('limited', limitReached('Too many failed logins', waitMs));
+    if (waitMs > 0) reject('limited', limitReached('Too many failed logins', waitMs, nowMs()));
   }
 
   function checkPenalty(refusedMs: number): void {
     if (refusedMs > 0)
-      reject('penalized', limitReached('Too many logins; keep your token until it expires', refusedMs));
+      reject('penalized', limitReached('Too many logins; keep your token until it expires', refusedMs, nowMs()));
   }
 
   async function verifyInQueue(origin: Origin, user: string, request: LoginRequest): Promise<Account | null> {
@@ -141,6 +142,8 @@ function pairKey(user: string, address: string): string {
   return hash('sha256', `${address} ${user}`, 'base64url');
 }
 
-function limitReached(message: string, waitMs: number): AppError {
-  return new AppError('limit_reached', message, { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+function limitReached(reason: string, waitMs: number, nowMs: number): AppError {
+  const retryAfterSeconds = Math.ceil(waitMs / 1000);
+  const message = `${reason}; try again in ${retryAfterSeconds} s, at ${timeText(toTs(nowMs) + retryAfterSeconds)}`;
+  return new AppError('limit_reached', message, { retryAfterSeconds });
 }

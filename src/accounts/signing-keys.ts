@@ -1,5 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
+import { readPrivateFile } from '../config/private-file.ts';
 import { AppError } from '../core/errors.ts';
 import type { AccountStore, SigningKey } from './store.ts';
 
@@ -14,9 +14,16 @@ const KID_BYTES = 6;
  */
 const SUPERSEDED_KEY_SECONDS = 25 * 86_400;
 
-/** The key that signs; creates one when the store has none. */
-export async function ensureKey(store: AccountStore, ts: number): Promise<SigningKey> {
-  return store.ensureKey(newKey(ts));
+/** The key that signs; creates one when the store has none, and then calls `onCreated` with its id. */
+export async function ensureKey(
+  store: AccountStore,
+  ts: number,
+  onCreated: (kid: string) => void = () => {},
+): Promise<SigningKey> {
+  const offered = newKey(ts);
+  const signing = await store.ensureKey(offered);
+  if (signing.kid === offered.kid) onCreated(signing.kid);
+  return signing;
 }
 
 /** Adds a key, which signs from now on. Tokens of older keys stay valid until they expire, unless `isImmediate`. */
@@ -31,9 +38,6 @@ function newKey(createdTs: number): SigningKey {
   return { kid: randomBytes(KID_BYTES).toString('base64url'), secret: randomBytes(SECRET_BYTES), createdTs };
 }
 
-/** Read, write and execute permissions of everyone but the owner. */
-const OTHER_USERS = 0o077;
-
 const HEXADECIMAL = /^(?:[0-9A-Fa-f]{2})+$/;
 const BASE64URL = /^[\w-]+$/;
 
@@ -47,7 +51,7 @@ const BASE64URL = /^[\w-]+$/;
  * Error messages do not contain any text of the file.
  */
 export function readKeyFile(path: string): SigningKey[] {
-  const secrets = readPrivateFile(path)
+  const secrets = readPrivateFile(path, 'signing keys')
     .split('\n')
     .map((line) => line.trim())
     .map((line, i) => (line === '' ? null : secretOf(line, `line ${i + 1} of ${path}`)))
@@ -57,16 +61,6 @@ export function readKeyFile(path: string): SigningKey[] {
 }
 
 const HOW_TO = `a secret is ${SECRET_BYTES} bytes or more in base64url or hexadecimal, for example from \`openssl rand -hex 32\``;
-
-function readPrivateFile(path: string): string {
-  try {
-    const { mode } = statSync(path);
-    if ((mode & OTHER_USERS) === 0) return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new AppError('unavailable', `The signing keys cannot be read: ${(cause as Error).message}`, { cause });
-  }
-  throw new AppError('unavailable', `${path} holds signing keys and is open to other users: run chmod 600 on it`);
-}
 
 /** A hexadecimal text is also base64url; that a random base64url secret looks hexadecimal is too unlikely to matter. */
 function secretOf(text: string, place: string): Buffer {

@@ -11,8 +11,9 @@ export function watchStores({ store, control, outages, metrics }: WatchedParts):
   const check = () => Promise.all([store.ready(), control.version()]);
   const watch = watchDatabase({ check, outages, nowMs: () => performance.now(), every: everyMs });
   metrics?.watchDatabase(watch.isUp, outages.isDamaged);
-  const { pools } = store;
-  if (pools === undefined) metrics?.watchDisk(store.freeBytes);
-  else metrics?.watchPools(() => [...pools(), ...(control.pools?.() ?? [])]);
+  if (store.pools === undefined) {
+    metrics?.watchDisk(store.freeBytes);
+    metrics?.watchFiles(() => [store, control].flatMap(({ sizes }) => sizes?.() ?? []));
+  } else metrics?.watchPools(() => [store, control].flatMap(({ pools }) => pools?.() ?? []));
   return watch;
 }

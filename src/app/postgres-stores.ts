@@ -1,4 +1,6 @@
 import { createAccountStore } from '../accounts/postgres/store.ts';
+import { createAuditStore } from '../audit/postgres/audit.ts';
+import { createSoftLimitStore } from '../audit/postgres/soft-limit.ts';
 import { AppError } from '../core/errors.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
 import { createReads } from '../database/postgres/replicas.ts';
@@ -61,13 +63,15 @@ export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>)
     ...createUsageStore(db),
     ...createFeedStore(db),
     ...createImportStore(db),
+    ...createAuditStore(db),
+    ...createSoftLimitStore(db),
     pools: () => [loadOf('control', CONTROL_CONNECTIONS, db)],
     close: db.close,
   };
 }
 
 function loadOf(pool: string, connections: number, db: Database): PoolLoad {
-  return { pool, connections, inProgress: db.countInProgress() };
+  return { pool, connections, ...db.countConnections() };
 }
 
 /** The server that accepts writes, migrated to the schema of this program. */

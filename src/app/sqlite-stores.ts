@@ -1,4 +1,6 @@
 import { createAccountStore } from '../accounts/sqlite/store.ts';
+import { createAuditStore } from '../audit/sqlite/audit.ts';
+import { createSoftLimitStore } from '../audit/sqlite/soft-limit.ts';
 import type { Part } from '../database/migrations.ts';
 import { openDatabaseFile } from '../database/sqlite/database-file.ts';
 import { createFeedStore } from '../ingest/sqlite/feeds.ts';
@@ -26,6 +28,7 @@ export function openSqliteIntelligence(path: string) {
       file.checkDisk(); // of `control.db` too, which is in the same folder
     },
     freeBytes: file.freeBytes,
+    sizes: file.sizes,
     close: file.close,
   };
 }
@@ -37,6 +40,9 @@ export function openSqliteControl(path: string) {
     ...createUsageStore(file),
     ...createFeedStore(file),
     ...createImportStore(file),
+    ...createAuditStore(file),
+    ...createSoftLimitStore(file),
+    sizes: file.sizes,
     close: file.close,
   };
 }

@@ -1,5 +1,7 @@
 import { workerData } from 'node:worker_threads';
 import { createAccountWrites } from '../accounts/sqlite/store.ts';
+import { createAuditWrites } from '../audit/sqlite/audit.ts';
+import { createSoftLimitWrites } from '../audit/sqlite/soft-limit.ts';
 import type { Part } from '../database/migrations.ts';
 import { type Database, openWriter } from '../database/sqlite/database.ts';
 import type { WriterData } from '../database/sqlite/database-file.ts';
@@ -33,6 +35,8 @@ const WRITES = {
     ...createUsageWrites(db),
     ...createFeedWrites(db),
     ...createImportWrites(db),
+    ...createAuditWrites(db),
+    ...createSoftLimitWrites(db),
   }),
 } satisfies Record<Part, unknown>;
 

@@ -1,9 +1,10 @@
 import type { AccountStore } from '../accounts/store.ts';
+import type { AuditStore, SoftLimitStore } from '../audit/store.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { dataFiles, makeFolder } from '../database/data-folder.ts';
 import type { FeedStore, ImportStore } from '../ingest/store.ts';
 import type { UsageStore } from '../limits/store.ts';
-import type { PoolLoad } from '../metrics/metrics.ts';
+import type { FileSizes, PoolLoad } from '../metrics/metrics.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
 import { openSqliteControl, openSqliteIntelligence } from './sqlite-stores.ts';
@@ -12,6 +13,8 @@ import { openSqliteControl, openSqliteIntelligence } from './sqlite-stores.ts';
 type Opened = {
   /** Only on PostgreSQL. */
   pools?(): PoolLoad[];
+  /** Only on the embedded store. */
+  sizes?(): FileSizes;
   close(): Promise<void>;
 };
 
@@ -26,7 +29,7 @@ export type Intelligence = UrlStore &
   };
 
 /** The stores of all features in the control database. */
-export type Control = AccountStore & UsageStore & FeedStore & ImportStore & Opened;
+export type Control = AccountStore & UsageStore & FeedStore & ImportStore & AuditStore & SoftLimitStore & Opened;
 
 /** Where the data is: in a folder, or in PostgreSQL if a URL is given. The names are those of the settings. */
 export type DataPlace = {

@@ -1,4 +1,5 @@
 import type { Control } from '../app/stores.ts';
+import type { Fields } from '../audit/entry.ts';
 import { AppError } from '../core/errors.ts';
 import { feedState } from '../ingest/feeds/feed-state.ts';
 import { shownUrl } from '../ingest/sources/fetch-url.ts';
@@ -27,6 +28,24 @@ export function feedJson(feed: Feed, nowTs: number) {
     failures: feed.failures,
     rows: feed.rows,
     next_run_ts: feed.isPaused ? null : feed.nextRunTs,
+  };
+}
+
+/** What an operator has set of a feed, for the audit log. */
+export function feedFields(feed: Feed): Fields {
+  return {
+    format: feed.format,
+    url: shownUrl(feed.url),
+    headers: Object.keys(feed.headers),
+    every_seconds: feed.intervalSeconds,
+    paused: feed.isPaused,
+    complete: feed.isComplete,
+    private: feed.allowsPrivate,
+    trust: feed.trustPermille / 1000,
+    life_seconds: feed.lifeSeconds,
+    dataset: feed.dataset,
+    kind: feed.evidenceKind,
+    as: feed.listKind,
   };
 }
 

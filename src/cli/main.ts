@@ -68,6 +68,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/key.ts')).key,
   },
   {
+    name: 'audit',
+    summary: 'Show who changed accounts, tiers, keys, feeds and listings.',
+    load: async () => (await import('./commands/audit.ts')).audit,
+  },
+  {
     name: 'backup',
     summary: 'Write all data to one file, also while the server is running.',
     load: async () => (await import('./commands/backup.ts')).backup,

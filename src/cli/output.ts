@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { Reject } from '../ingest/store.ts';
 
+export { timeText } from '../core/time.ts';
+
 /** Writes to standard output, and waits while its buffer is full. */
 export async function print(text: string): Promise<void> {
   if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain');
@@ -35,11 +37,6 @@ export function table(headings: readonly string[], rows: readonly (readonly Cell
 export function fieldList(fields: readonly (readonly [name: string, value: Cell])[]): string {
   const width = Math.max(...fields.map(([name]) => name.length));
   return fields.map(([name, value]) => `${name.padEnd(width)}  ${visible(`${value}`)}\n`).join('');
-}
-
-/** ISO 8601, in UTC. */
-export function timeText(ts: number): string {
-  return new Date(ts * 1000).toISOString().replace('.000Z', 'Z');
 }
 
 export function rejectText({ line, reason, text }: Reject): string {

@@ -31,6 +31,19 @@ export function readNetworks(text: string): string[] | null {
   return canonical.some((network) => network.endsWith('/0')) ? null : canonical;
 }
 
+/** A password belongs into a file, not into a URL that other users of the machine can read. */
+export function readHttpUrl(text: string): string | null {
+  const url = URL.parse(text);
+  const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';
+  return isHttp && url.username === '' && url.password === '' ? text : null;
+}
+
+/** A decimal number from 0 to 1. */
+export function readShare(text: string): number | null {
+  const value = /^\d(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+  return value <= 1 ? value : null;
+}
+
 export function integerBetween(least: number, greatest: number) {
   return (text: string): number | null => {
     const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;

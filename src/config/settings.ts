@@ -4,10 +4,12 @@ import {
   integerBetween,
   isLoopback,
   readHost,
+  readHttpUrl,
   readNetworks,
   readPath,
   readPostgresUrl,
   readPostgresUrls,
+  readShare,
   readSwitch,
 } from './setting-values.ts';
 
@@ -267,6 +269,54 @@ export const SETTINGS = {
     read: integerBetween(1, 1_200),
     accepts: 'a whole number from 1 to 1200',
   } satisfies Setting<number>,
+  auditMonths: {
+    flag: 'audit-months',
+    argument: 'MONTHS',
+    meaning: 'how long entries of the audit log are kept; older ones are deleted once a day',
+    fallback: 24,
+    read: integerBetween(1, 1_200),
+    accepts: 'a whole number from 1 to 1200',
+  } satisfies Setting<number>,
+  softLimitWebhookUrl: {
+    flag: 'soft-limit-webhook-url',
+    argument: 'URL',
+    meaning: 'where a POST request is sent when an account passes its soft limit; requires a secret to sign it',
+    fallback: null,
+    read: readHttpUrl,
+    accepts: 'an http or https URL without user and password',
+    isSecret: true,
+  } satisfies Setting<string | null>,
+  softLimitWebhookSecretFile: {
+    flag: 'soft-limit-webhook-secret-file',
+    argument: 'FILE',
+    meaning: 'file whose first line is the secret that signs those requests, 32 characters or more',
+    fallback: null,
+    read: readPath,
+    accepts: 'the path of a file',
+  } satisfies Setting<string | null>,
+  softLimitWebhookAllowPrivate: {
+    flag: 'soft-limit-webhook-allow-private',
+    argument: 'CIDR,…',
+    meaning: 'private networks in which the receiver of those requests may be',
+    fallback: [],
+    read: readNetworks,
+    accepts: 'addresses or networks separated by commas, such as 10.0.0.0/8,fd12::/16, without /0',
+  } satisfies Setting<readonly string[]>,
+  accessLogSample: {
+    flag: 'access-log-sample',
+    argument: 'SHARE',
+    meaning: 'share of requests that are logged, one line each, at every log level; 0 logs none',
+    fallback: 0,
+    read: readShare,
+    accepts: 'a number from 0 to 1, such as 0.01',
+  } satisfies Setting<number>,
+  accessLogQuestions: {
+    flag: 'access-log-questions',
+    meaning: 'log with such a request also the URL, host, address or domain that was asked for',
+    fallback: false,
+    read: readSwitch,
+    accepts: 'true or false',
+  } satisfies Setting<boolean>,
 };
 
 export type Settings = SettingValues<typeof SETTINGS>;
@@ -288,6 +338,11 @@ export function conflictsOf(settings: Settings): string[] {
   }
   if (demo && databaseUrl !== null) {
     conflicts.push('--demo stores its data in a folder: use it without --database-url');
+  }
+  if ((settings.softLimitWebhookUrl === null) !== (settings.softLimitWebhookSecretFile === null)) {
+    conflicts.push(
+      '--soft-limit-webhook-url and --soft-limit-webhook-secret-file belong together: set both or neither',
+    );
   }
   if (databaseUrl === null && databaseReadUrls.length > 0) {
     conflicts.push('--database-read-url lists replicas of --database-url: set --database-url too');

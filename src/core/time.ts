@@ -32,3 +32,8 @@ const MAX_DATE_SECONDS = 8.64e12;
 export function dayText(ts: number): string {
   return ts > MAX_DATE_SECONDS ? `second ${ts}` : new Date(ts * 1000).toISOString().slice(0, 10);
 }
+
+/** ISO 8601, in UTC: 2026-01-31T12:00:00Z. For times of our own clock. */
+export function timeText(ts: number): string {
+  return new Date(ts * 1000).toISOString().replace('.000Z', 'Z');
+}

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { TLS_RULES, type TlsPair, trackHandshakes } from './tls.ts';
 
 /**
@@ -45,7 +46,7 @@ type ConnectionOptions = {
   /** If given, the server uses HTTPS, otherwise HTTP. */
   tls?: TlsPair | undefined;
   /** Called for every request that is refused here and does not reach the handler. */
-  onUnreadable?: ((status: number) => void) | undefined;
+  onUnreadable?: ((status: number, requestId: string) => void) | undefined;
   /** Called for every connection that closed before its response was complete. */
   onAborted?: (() => void) | undefined;
 };
@@ -77,19 +78,20 @@ export function createNodeServer(
   const newestOf = new Map<Duplex, RequestAndResponse>();
   const refused = new WeakSet<Duplex>();
   const closing = new WeakSet<Duplex>();
-  const refuseConnection = (socket: Duplex, error: AppError) => {
-    if (!refused.has(socket)) onUnreadable(wireError(error).status);
+  const refuseConnection = (socket: Duplex, error: AppError, requestId: string) => {
+    if (!refused.has(socket)) onUnreadable(wireError(error).status, requestId);
     refused.add(socket);
     const newest = newestOf.get(socket);
-    if (!isInProgress(newest)) closeWithError(socket, newest, error);
+    if (!isInProgress(newest)) closeWithError(socket, newest, error, requestId);
     else if (!closing.has(socket)) {
       closing.add(socket);
-      newest.response.once('finish', () => closeWithError(socket, newestOf.get(socket), error));
+      newest.response.once('finish', () => closeWithError(socket, newestOf.get(socket), error, requestId));
     }
   };
   const refuseRequest = (response: ServerResponse, error: AppError) => {
-    onUnreadable(wireError(error).status);
-    answerError(response, error);
+    const requestId = requestIdOf(response.req);
+    onUnreadable(wireError(error).status, requestId);
+    answerError(response, error, requestId);
   };
   const server = createListener(times, tls);
   const closeHandshakes = tls === undefined ? () => {} : trackHandshakes(server);
@@ -119,10 +121,10 @@ export function createNodeServer(
     newestOf.set(request.socket, { request, response });
     refuseRequest(response, new AppError('expectation_failed', 'The only supported expectation is 100-continue'));
   });
-  server.on('connect', (_request, socket) => refuseConnection(socket, unknownPath()));
+  server.on('connect', (request, socket) => refuseConnection(socket, unknownPath(), requestIdOf(request)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET' || !established.has(socket)) socket.destroy();
-    else refuseConnection(socket, parserRefusal(error));
+    else refuseConnection(socket, parserRefusal(error), idOfFaulty(newestOf.get(socket)));
   });
   const endKeepAlive = () => {
     for (const { response } of newestOf.values()) response.shouldKeepAlive = false; // no effect once its headers are sent
@@ -195,12 +197,17 @@ function hasOneHost(request: IncomingMessage): boolean {
 }
 
 /** Sends an error on a response that Fastify has not seen or could not route. */
-export function answerError(response: ServerResponse, error: unknown): void {
+export function answerError(
+  response: ServerResponse,
+  error: unknown,
+  requestId: string = requestIdOf(response.req),
+): void {
   closeAfterBody(response);
   const { status, headers, body } = wireError(error);
   const json = JSON.stringify(body);
   response.writeHead(status, {
     ...headers,
+    [REQUEST_ID_HEADER]: requestId,
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(json),
   });
@@ -235,16 +242,26 @@ function parserRefusal(error: NodeJS.ErrnoException): AppError {
   }
 }
 
+/** Of a request that did not arrive completely, its own id. Of bytes that are no request, a new one. */
+function idOfFaulty(newest: RequestAndResponse | undefined): string {
+  return requestIdOf(newest?.request.complete === false ? newest.request : { headers: {} });
+}
+
 /** Whether a complete request before the faulty bytes still waits for its response, which must be sent first. */
 function isInProgress(newest: RequestAndResponse | undefined): newest is RequestAndResponse {
   return newest?.request.complete === true && !newest.response.writableFinished;
 }
 
 /** Sends the error if possible, and closes the connection. Node may call it again for each further chunk of bytes. */
-function closeWithError(socket: Duplex, newest: RequestAndResponse | undefined, error: AppError): void {
+function closeWithError(
+  socket: Duplex,
+  newest: RequestAndResponse | undefined,
+  error: AppError,
+  requestId: string,
+): void {
   if (!socket.writable) return;
   socket.on('error', () => {}); // an unfinished response may still write to the closed socket
-  if (maySendError(newest)) socket.end(wireErrorBytes(error));
+  if (maySendError(newest)) socket.end(wireErrorBytes(error, requestId));
   else socket.end();
   socket.resume();
   setTimeout(() => socket.destroy(), LINGER_MS).unref();

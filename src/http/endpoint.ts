@@ -16,6 +16,8 @@ export type AnswerTimes = {
 export type AnswerOptions = AnswerTimes & {
   /** Reports a failure of the server. Returns true if it belongs to an outage, which is logged as a whole. */
   reportFailure(error: unknown): boolean;
+  /** For metrics: how long it took until the first record of a stream was found. */
+  recordFirst?: ((seconds: number) => void) | undefined;
 };
 
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { type Static, Type } from 'typebox';
 import { AppError, type ErrorCode } from '../core/errors.ts';
+import { REQUEST_ID_HEADER } from './request-id.ts';
 
 /** The only place with HTTP status numbers. */
 const STATUS: Record<ErrorCode | 'internal', number> = {
@@ -45,11 +46,12 @@ export function isOurFault(error: unknown): boolean {
 }
 
 /** The bytes of an error response, for a socket without a response object. The connection closes after it. */
-export function wireErrorBytes(error: unknown): string {
+export function wireErrorBytes(error: unknown, requestId: string): string {
   const { status, headers, body } = wireError(error);
   const json = JSON.stringify(body);
   const head = Object.entries({
     ...headers,
+    [REQUEST_ID_HEADER]: requestId,
     Connection: 'close',
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(json),

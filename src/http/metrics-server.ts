@@ -5,6 +5,7 @@ import { AppError } from '../core/errors.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { answerError, createNodeServer, DEFAULT_CONNECTION_TIMES } from './connection.ts';
 import { unknownPath } from './errors.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 
 export const METRICS_PATH = '/metrics';
 
@@ -40,6 +41,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, metric
     return answerError(response, new AppError('method_not_allowed', `This path supports only ${ALLOW}`));
   }
   const text = await metrics.text();
-  response.writeHead(200, { 'Content-Type': metrics.contentType, 'Content-Length': Buffer.byteLength(text) });
+  response.writeHead(200, {
+    [REQUEST_ID_HEADER]: requestIdOf(request),
+    'Content-Type': metrics.contentType,
+    'Content-Length': Buffer.byteLength(text),
+  });
   response.end(text);
 }

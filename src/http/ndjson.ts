@@ -3,6 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { queryTimedOut, unlessAborted } from './budget.ts';
 import type { AnswerOptions, Exchange } from './endpoint.ts';
+import { requestFields } from './request-log.ts';
 import { resetConnection } from './tls.ts';
 
 export const NDJSON = 'application/x-ndjson';
@@ -42,6 +43,7 @@ export async function sendNdjson(
     if (first === null) return reply.type(NDJSON).send();
     reply.hijack();
     reply.type(NDJSON).raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
+    options.recordFirst?.(reply.elapsedTime / 1000);
     if (request.method !== 'HEAD') await pump(reply.raw, first, pages, stop, options.stallMs);
     reply.raw.end();
   } catch (error) {
@@ -69,7 +71,7 @@ function breakOff(
   if (request.raw.httpVersion === '1.0') resetConnection(request.raw.socket);
   else reply.raw.destroy();
   if (error === READER_LEFT || error === READER_STALLED || reportFailure(error)) return;
-  request.log.error({ err: error, route: request.routeOptions.url, reqId: request.id }, 'a stream broke');
+  request.log.error({ err: error, ...requestFields(request, reply.raw.statusCode) }, 'a stream broke');
 }
 
 /** Null when there is no page. */

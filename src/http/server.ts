@@ -9,7 +9,7 @@ import {
   type preHandlerHookHandler,
 } from 'fastify';
 import { AppError } from '../core/errors.ts';
-import type { Metrics, RecordResponse } from '../metrics/metrics.ts';
+import type { Metrics, RecordResponse, RouteMetrics } from '../metrics/metrics.ts';
 import { type Authenticate, authenticateHook } from './authenticate.ts';
 import { MAX_BODY_BYTES, parseJson, prepareBody, validationMessage } from './body.ts';
 import {
@@ -24,8 +24,11 @@ import { type Charging, createHandler } from './dispatch.ts';
 import type { AnswerOptions, AnswerTimes, Endpoint, Route } from './endpoint.ts';
 import { ErrorBody, wireError } from './errors.ts';
 import { allowOf, answerOptions, refuseBadParameters, refuseMethod, refuseUnknownPath } from './methods.ts';
+import { NDJSON } from './ndjson.ts';
 import { openapiRoute } from './openapi.ts';
 import { batchRequests } from './request-batching.ts';
+import { requestIdOf, sendRequestId } from './request-id.ts';
+import { type AccessLogOptions, createAccessLog, requestFields, UNKNOWN_ROUTE } from './request-log.ts';
 import { readableTarget } from './request-target.ts';
 import type { TlsPair } from './tls.ts';
 
@@ -43,7 +46,10 @@ export type ServerOptions = Partial<ConnectionTimes & AnswerTimes> & {
   trustedProxies?: readonly string[];
   /** See `AnswerOptions`. Without it every failure is logged. */
   reportFailure?: AnswerOptions['reportFailure'];
+  accessLog?: AccessLogOptions;
 };
+
+const NO_ACCESS_LOG: AccessLogOptions = { sample: 0, hasQuestions: false };
 
 const DEFAULT_TIMES: ConnectionTimes & AnswerTimes = {
   ...DEFAULT_CONNECTION_TIMES,
@@ -54,17 +60,19 @@ const DEFAULT_TIMES: ConnectionTimes & AnswerTimes = {
 /** Longer than any request line (`connection.ts`): a name or an address that is too long is a bad request, not an unknown path. */
 const MAX_PARAMETER_LENGTH = 32_768;
 
-/** The route label, in metrics, of requests to a path that does not exist. */
-const UNKNOWN_ROUTE = 'unknown';
-
 /** One HTTP server for these routes. Its services are opened and closed elsewhere, so several servers may share them. */
 export function buildServer(
   routes: readonly Route[],
   services: ServerServices,
   options: ServerOptions = {},
 ): FastifyInstance {
-  const { logger = false, tls, metrics, trustedProxies = [], reportFailure = () => false, ...given } = options;
+  const { logger = false, tls, metrics, trustedProxies = [], reportFailure = () => false, ...others } = options;
+  const { accessLog: accessLogOptions = NO_ACCESS_LOG, ...given } = others;
   const times = { ...DEFAULT_TIMES, ...given };
+  const onUnreadable = (status: number, requestId: string) => {
+    metrics?.unreadable(status);
+    accessLog?.refused(status, requestId);
+  };
   let nodeServer: NodeServer | undefined;
   const app = fastify({
     logger,
@@ -72,7 +80,7 @@ export function buildServer(
     serverFactory: (handler) => {
       nodeServer = createNodeServer(batchRequests(handler), times, {
         tls,
-        onUnreadable: metrics?.unreadable,
+        onUnreadable,
         onAborted: metrics?.aborted,
       });
       return nodeServer.server;
@@ -80,21 +88,25 @@ export function buildServer(
     clientErrorHandler: () => {}, // `connection.ts` answers; Fastify's own handler would destroy the socket first
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: MAX_BODY_BYTES,
+    genReqId: requestIdOf,
     rewriteUrl: ({ url = '/' }) => readableTarget(url),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
     return503OnClosing: false, // a request that arrived in time is answered, then its connection is closed
-    frameworkErrors(error, _request, reply) {
-      metrics?.unreadable(wireError(error).status); // the request target is not a valid path
-      answerError(reply.raw, error);
+    frameworkErrors(error, { id }, reply) {
+      onUnreadable(wireError(error).status, id); // the request target is not a valid path
+      answerError(reply.raw, error, id);
     },
   });
+  const accessLog = createAccessLog(app.log, routes, accessLogOptions);
   // Fastify creates a child logger for every request, which costs more than the request id in each line is worth.
   app.log.child = () => app.log;
   answerErrors(app, metrics, reportFailure);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
+  app.addHook('onRequest', sendRequestId);
   app.addHook('onRequest', refuseUnknownPath);
+  if (accessLog !== null) app.addHook('onResponse', accessLog.answered);
   app.addHook('preClose', async () => nodeServer?.closeWhenAnswered());
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
@@ -116,7 +128,8 @@ function addRoute(
 ): void {
   const { access, endpoint } = route;
   const { method, path: url, body } = endpoint;
-  const onResponse = metrics ? [recordAnswer(metrics.route(url))] : [];
+  const measured = metrics && measuredRoute(metrics, endpoint);
+  const onResponse = measured ? [recordAnswer(measured.answered)] : [];
   const checkPath = endpoint.parameters?.some(({ isValid }) => isValid)
     ? [refuseBadParameters(endpoint.parameters)]
     : [];
@@ -131,9 +144,13 @@ function addRoute(
     onRequest,
     preHandler: endpoint.response.schema === undefined ? [setContentType(endpoint.response.contentType)] : [],
     onResponse,
-    handler: createHandler(route, charging, options),
+    handler: createHandler(route, charging, { ...options, recordFirst: measured?.firstRecord }),
   });
   addOtherMethods(app, method, url, checkPath, onResponse);
+}
+
+function measuredRoute(metrics: Metrics, { path, response }: Endpoint): RouteMetrics {
+  return response.contentType === NDJSON ? metrics.streamRoute(path) : metrics.route(path);
 }
 
 /** The schemas for Fastify's serializers. A response without a schema is sent as it is. */
@@ -189,14 +206,13 @@ function answerErrors(
   metrics: Metrics | undefined,
   reportFailure: AnswerOptions['reportFailure'],
 ): void {
-  const recordUnknown = metrics?.route(UNKNOWN_ROUTE);
+  const recordUnknown = metrics?.route(UNKNOWN_ROUTE).answered;
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = wireError(error);
     if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);
     if (request.is404) recordUnknown?.(request.method, status, reply.elapsedTime / 1000);
     if (status >= 500 && !isExpected(error) && !reportFailure(error)) {
-      const { method, routeOptions, id } = request;
-      request.log.error({ err: error, method, route: routeOptions.url, reqId: id }, 'a request failed');
+      request.log.error({ err: error, ...requestFields(request, status) }, 'a request failed');
     }
     // Fastify sets `Connection: close` after a body that it refused. Node discards the rest of the body. If the
     // connection closed before that, the client could lose the response. A `close` that the client wants, or that a

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -23,6 +24,11 @@ export function readTlsPair(certFile: string, keyFile: string): TlsPair {
   checkPair({ key: pair.key }, `${keyFile} contains no private key in PEM format without a passphrase`);
   checkPair(pair, `The key in ${keyFile} does not belong to the certificate in ${certFile}`);
   return pair;
+}
+
+/** When the certificate expires: the first one of its file, which is the one of the server. */
+export function expiryOf({ cert }: TlsPair): Date {
+  return new X509Certificate(cert).validToDate;
 }
 
 function readText(file: string, what: string): string {

@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { type Counts, type Policy, policiesOf, reachedLimit } from '../core/quota.ts';
 import type { Limits } from '../core/tier.ts';
+import { timeText } from '../core/time.ts';
 import { callerOf } from '../http/authenticate.ts';
 import type { Charging } from '../http/dispatch.ts';
 import { createLimitHeaders } from './limit-headers.ts';
@@ -20,8 +21,11 @@ type AccountCharging = Charging & {
   countStreams(): number;
 };
 
+/** The queries of an account in this month are more than its soft limit. Called for each of them; must return at once. */
+type OnAboveSoftLimit = (state: { sub: string; limit: number; count: number; ts: number }) => void;
+
 /** Charges queries, calls and streams to accounts, with these counters. */
-export function createCharging(counters: Counters): AccountCharging {
+export function createCharging(counters: Counters, onAboveSoftLimit: OnAboveSoftLimit = () => {}): AccountCharging {
   const policiesFor = createPolicyCache();
   const limitHeaders = createLimitHeaders();
   const streams = new Map<string, number>();
@@ -39,8 +43,11 @@ export function createCharging(counters: Counters): AccountCharging {
       const { isAdmitted, counts, ts } = await counters.take(account.sub, policies, weight);
       reply.headers(limitHeaders(policies, counts, ts));
       if (!isAdmitted) throw limitReached(policies, counts, ts);
-      if (counts.month > limits.qms && counts.month - weight <= limits.qms) {
-        request.log.warn({ sub: account.sub, qms: limits.qms }, 'an account has passed its soft monthly limit');
+      if (counts.month > limits.qms) {
+        onAboveSoftLimit({ sub: account.sub, limit: limits.qms, count: counts.month, ts });
+        if (counts.month - weight <= limits.qms) {
+          request.log.warn({ sub: account.sub, qms: limits.qms }, 'an account has passed its soft monthly limit');
+        }
       }
       return { sub: account.sub, weight, ts };
     },
@@ -88,7 +95,8 @@ function limitReached(policies: readonly Policy[], counts: Counts, ts: number): 
   if (state === null) throw new Error('a request was refused while every limit had room');
   const { policy, resetsInSeconds } = state;
   const allowed = `${policy.limit} per ${policy.window}`;
-  const message = `The limit ${policy.name} is reached (${allowed}); try again in ${resetsInSeconds} s`;
+  const resetTime = timeText(ts + resetsInSeconds);
+  const message = `The limit ${policy.name} is reached (${allowed}); try again in ${resetsInSeconds} s, at ${resetTime}`;
   return new AppError('limit_reached', message, { retryAfterSeconds: resetsInSeconds, limit: policy.name });
 }
 

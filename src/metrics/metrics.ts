@@ -1,8 +1,15 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { programVersion } from '../config/version.ts';
 import { type Cell, createBuckets, observe, registerCounter, registerHistogram } from './cells.ts';
 
 /** Records a response that was sent completely. */
 export type RecordResponse = (method: string, status: number, seconds: number) => void;
+
+export type RouteMetrics = {
+  answered: RecordResponse;
+  /** Of a stream: records how long it took until the first record was found. */
+  firstRecord?(seconds: number): void;
+};
 
 /**
  * The metrics of this process. Label values are route patterns, names of feeds and fixed words, never URLs, usernames or
@@ -10,7 +17,9 @@ export type RecordResponse = (method: string, status: number, seconds: number) =
  */
 export type Metrics = {
   /** To be called once for each route pattern. */
-  route(pattern: string): RecordResponse;
+  route(pattern: string): RouteMetrics;
+  /** The same for a route that answers with a stream: the time of its reader must not look like a slow answer. */
+  streamRoute(pattern: string): RouteMetrics;
   /** Counts a request that was refused before its path was parsed. */
   unreadable(status: number): void;
   /** Counts a response that was not sent completely: the client disconnected, or a stream failed. */
@@ -22,7 +31,7 @@ export type Metrics = {
   /** To be called once for each operation. Returns the function that records the duration of a call. */
   storeCall(store: string, operation: string): (seconds: number) => void;
   /** Counts a failed background task, which will be retried. */
-  failed(task: 'usage_write' | 'usage_cleanup' | 'account_poll' | 'feed_poll'): void;
+  failed(task: (typeof TASKS)[number]): void;
   /** Counts a run of a feed in this process. */
   feedRan(feed: string, outcome: string): void;
   /** Counts a query that was counted only on this node, because Redis is down. */
@@ -33,6 +42,10 @@ export type Metrics = {
   watchIntegrity(countFaults: () => number): void;
   /** `freeBytes` is called at every scrape; null if it is unknown. */
   watchDisk(freeBytes: () => number | null): void;
+  /** `sizes` is called at every scrape. */
+  watchFiles(sizes: () => FileSizes[]): void;
+  /** `expiryTs` is called at every scrape: when the certificate of the API expires, in Unix seconds. */
+  watchCertificate(expiryTs: () => number): void;
   /** `loads` is called at every scrape. */
   watchPools(loads: () => PoolLoad[]): void;
   /** `isUp` is called at every scrape. */
@@ -46,19 +59,31 @@ export type Metrics = {
   text(): Promise<string>;
 };
 
+const TASKS = ['usage_write', 'usage_cleanup', 'account_poll', 'feed_poll'] as const;
+
+/** The names of limits in the API. */
+const LIMITS = ['rl_qps', 'rl_qpm', 'rl_qph', 'qmh', 'streams', 'calls'];
+
 /** All other methods are counted together. */
 const OTHER_METHODS = 'other';
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS', OTHER_METHODS]);
 
 /** From a lookup in cached pages to the end of the query budget. */
 const RESPONSE_BOUNDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** The fastest stream sends one page, the slowest one feeds a slow reader for an hour. */
+const STREAM_BOUNDS = [0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 1, 2.5, 10, 25, 60, 300, 900, 3600];
 /** A lookup in the embedded store takes 20 µs. */
 const STORE_BOUNDS = [0.00001, 0.000025, 0.00005, 0.0001, ...RESPONSE_BOUNDS];
 
+/** Gauges of prom-client with the suffix of a counter. The gauges without the suffix have the same numbers by type. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const count = (name: string, help: string, label: string) => {
+  /** `known` values are exported as 0 from the start: an increase from no value to 1 is invisible to Prometheus. */
+  const count = (name: string, help: string, label: string, known: readonly string[] = []) => {
     const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
+    for (const value of known) counter.inc({ [label]: value }, 0);
     return (value: string | number) => counter.inc({ [label]: value });
   };
   const aborted = new Counter({
@@ -84,14 +109,16 @@ export function createMetrics(): Metrics {
     new Gauge({ name, help, registers: [registry], collect });
   };
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  registerBuildInfo(registry);
   return {
-    route: createResponses(registry),
+    ...createResponses(registry),
     unreadable: count('urlwarden_http_unreadable_total', 'Requests refused before their path was parsed', 'status'),
     aborted: () => aborted.inc(),
-    refused: count('urlwarden_limit_refusals_total', 'Requests refused because a limit was reached', 'limit'),
+    refused: count('urlwarden_limit_refusals_total', 'Requests refused because a limit was reached', 'limit', LIMITS),
     loginEnded: count('urlwarden_logins_total', 'Logins by outcome', 'outcome'),
     storeCall: createStoreCalls(registry),
-    failed: count('urlwarden_task_failures_total', 'Failed background tasks, which are retried', 'task'),
+    failed: count('urlwarden_task_failures_total', 'Failed background tasks, which are retried', 'task', TASKS),
     feedRan: (feed, outcome) => feedRuns.inc({ feed, outcome }),
     watchFeeds: (feeds) => registerFeedGauges(registry, feeds),
     countedLocally: () => countedLocally.inc(),
@@ -109,6 +136,11 @@ export function createMetrics(): Metrics {
     watchDisk(freeBytes) {
       watch('urlwarden_disk_free_bytes', 'Free space on the disk of the data folder', () => freeBytes() ?? Number.NaN);
     },
+    watchFiles: (sizes) => registerFileGauges(registry, sizes),
+    watchCertificate(expiryTs) {
+      const name = 'urlwarden_tls_certificate_expiry_timestamp_seconds';
+      watch(name, 'Time at which the certificate of the API expires', expiryTs);
+    },
     watchPools: (loads) => registerPoolGauges(registry, loads),
     watchRedis: (isUp) => watch('urlwarden_redis_up', '1 while Redis is up, 0 while it is down', () => Number(isUp())),
     watchStreams: (open) => watch('urlwarden_open_streams', 'Open response streams', open),
@@ -117,38 +149,90 @@ export function createMetrics(): Metrics {
   };
 }
 
-function createResponses(registry: Registry): Metrics['route'] {
+function registerBuildInfo(registry: Registry): void {
+  const help = 'The versions of the program and of Node.js, as labels; the value is always 1';
+  const labelNames = ['version', 'node'];
+  const gauge = new Gauge({ name: 'urlwarden_build_info', help, labelNames, registers: [registry] });
+  gauge.set({ version: programVersion(), node: process.version }, 1);
+}
+
+function createResponses(registry: Registry): Pick<Metrics, 'route' | 'streamRoute'> {
   const counts: Cell<number>[] = [];
   const times = createTimes(
     registry,
-    { name: 'urlwarden_http_request_seconds', help: 'Time from the start of a request to the end of its response' },
+    {
+      name: 'urlwarden_http_request_seconds',
+      help: 'Time from the start of a request to the end of its response, without streams',
+    },
+    RESPONSE_BOUNDS,
+  );
+  const streamTimes = createTimes(
+    registry,
+    { name: 'urlwarden_http_stream_seconds', help: 'Time from the start of a request to the end of its stream' },
+    STREAM_BOUNDS,
+  );
+  const firstTimes = createTimes(
+    registry,
+    {
+      name: 'urlwarden_http_stream_first_record_seconds',
+      help: 'Time from the start of a request until the first record of its stream is found',
+    },
     RESPONSE_BOUNDS,
   );
   const text = { name: 'urlwarden_http_requests_total', help: 'Responses by route pattern, method and status' };
   registerCounter(registry, text, ['route', 'method', 'status'], () => counts);
-  return (route) => {
-    const cellOf = createCellFinder(route, counts);
-    const time = times({ route });
+
+  function answered(route: string, observerOf: (statusClass: string) => ObserveSeconds): RecordResponse {
+    const cellOf = createCellFinder(route, counts, perClass(observerOf));
     return (method, status, seconds) => {
-      cellOf(method, status).value++;
-      time(seconds);
+      const { count, observeSeconds } = cellOf(method, status);
+      count.value++;
+      observeSeconds(seconds);
     };
+  }
+  const ofClass = (route: string) => (statusClass: string) => times({ route, status_class: statusClass });
+  return {
+    route: (route) => ({ answered: answered(route, ofClass(route)) }),
+    streamRoute(route) {
+      // A refused stream is an ordinary response.
+      const observerOf = (statusClass: string) =>
+        statusClass === SUCCESS ? streamTimes({ route }) : ofClass(route)(statusClass);
+      return { answered: answered(route, observerOf), firstRecord: firstTimes({ route }) };
+    },
   };
 }
 
+type ObserveSeconds = (seconds: number) => void;
+
+const SUCCESS = '2xx';
+
+/** The histogram of each class of status, created when it is needed. */
+function perClass(create: (statusClass: string) => ObserveSeconds): (status: number) => ObserveSeconds {
+  const byClass = new Map<string, ObserveSeconds>();
+  return (status) => {
+    const statusClass = `${Math.floor(status / 100)}xx`;
+    const observer = byClass.get(statusClass) ?? create(statusClass);
+    byClass.set(statusClass, observer);
+    return observer;
+  };
+}
+
+type ResponseCell = { count: Cell<number>; observeSeconds: ObserveSeconds };
+
 /** Cells are found by the unchanged method, without building a string. Node's parser accepts about thirty methods. */
-function createCellFinder(route: string, counts: Cell<number>[]) {
-  const byMethod = new Map<string, Map<number, Cell<number>>>();
-  const cellOf = (method: string, status: number): Cell<number> =>
+function createCellFinder(route: string, counts: Cell<number>[], observerOf: (status: number) => ObserveSeconds) {
+  const byMethod = new Map<string, Map<number, ResponseCell>>();
+  const cellOf = (method: string, status: number): ResponseCell =>
     byMethod.get(method)?.get(status) ?? addCell(method, status);
-  const addCell = (method: string, status: number): Cell<number> => {
-    const isCounted = METHODS.has(method);
-    const cell = isCounted
-      ? { labels: { route, method, status: `${status}` }, value: 0 }
-      : cellOf(OTHER_METHODS, status);
-    if (isCounted) counts.push(cell);
+  const addCell = (method: string, status: number): ResponseCell => {
+    const cell = METHODS.has(method) ? createCell(method, status) : cellOf(OTHER_METHODS, status);
     byMethod.set(method, (byMethod.get(method) ?? new Map()).set(status, cell));
     return cell;
+  };
+  const createCell = (method: string, status: number): ResponseCell => {
+    const count = { labels: { route, method, status: `${status}` }, value: 0 };
+    counts.push(count);
+    return { count, observeSeconds: observerOf(status) };
   };
   return cellOf;
 }
@@ -169,27 +253,50 @@ function createTimes(registry: Registry, text: { name: string; help: string }, b
   };
 }
 
-/** A pool of database connections: its limit, and how many statements and transactions wait for one or use one. */
-export type PoolLoad = { pool: string; connections: number; inProgress: number };
+/** A pool of database connections: its limit, its open connections, and how many callers wait for one. */
+export type PoolLoad = { pool: string; connections: number; inUse: number; idle: number; waiting: number };
 
 function registerPoolGauges(registry: Registry, loads: () => PoolLoad[]): void {
-  const register = (name: string, help: string, value: (load: PoolLoad) => number) => {
+  const register = (name: string, help: string, labelNames: string[], set: (gauge: Gauge, load: PoolLoad) => void) => {
     new Gauge({
       name: `urlwarden_database_${name}`,
       help,
-      labelNames: ['pool'],
+      labelNames,
       registers: [registry],
       collect() {
-        for (const load of loads()) this.set({ pool: load.pool }, value(load));
+        for (const load of loads()) set(this, load);
       },
     });
   };
-  register('connections_max', 'Connections to PostgreSQL that the pool may open', ({ connections }) => connections);
-  register(
-    'in_progress',
-    'Statements and transactions that wait for a connection or use one',
-    (load) => load.inProgress,
+  register('connections_max', 'Connections to PostgreSQL that the pool may open', ['pool'], (gauge, load) =>
+    gauge.set({ pool: load.pool }, load.connections),
   );
+  register('connections', 'Open connections to PostgreSQL', ['pool', 'state'], (gauge, { pool, inUse, idle }) => {
+    gauge.set({ pool, state: 'in_use' }, inUse);
+    gauge.set({ pool, state: 'idle' }, idle);
+  });
+  register('waiting', 'Statements and transactions that wait for a connection', ['pool'], (gauge, load) =>
+    gauge.set({ pool: load.pool }, load.waiting),
+  );
+}
+
+/** The sizes of an embedded database and of its write-ahead log. */
+export type FileSizes = { database: string; fileBytes: number; walBytes: number };
+
+function registerFileGauges(registry: Registry, sizes: () => FileSizes[]): void {
+  const register = (name: string, help: string, value: (sizes: FileSizes) => number) => {
+    new Gauge({
+      name: `urlwarden_database_${name}_bytes`,
+      help,
+      labelNames: ['database'],
+      registers: [registry],
+      collect() {
+        for (const one of sizes()) this.set({ database: one.database }, value(one));
+      },
+    });
+  };
+  register('file', 'Size of the database file', ({ fileBytes }) => fileBytes);
+  register('wal', 'Size of the write-ahead log of the database file', ({ walBytes }) => walBytes);
 }
 
 /** The state of a feed. Its name is a label: an operator has only a few feeds and chooses their names. */

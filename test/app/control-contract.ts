@@ -3,6 +3,8 @@ import type { Control } from '../../src/app/stores.ts';
 import { controlAccountsSuite } from '../accounts/contract/accounts.ts';
 import { controlKeysSuite } from '../accounts/contract/keys.ts';
 import { controlTiersSuite } from '../accounts/contract/tiers.ts';
+import { controlAuditSuite } from '../audit/contract/audit.ts';
+import { controlSoftLimitSuite } from '../audit/contract/soft-limit.ts';
 import { controlFeedsSuite } from '../ingest/contract/feeds.ts';
 import { controlImportsSuite } from '../ingest/contract/imports.ts';
 import { controlUsageSuite } from '../limits/contract/usage.ts';
@@ -18,4 +20,6 @@ export function controlContract(open: OpenControl): void {
   controlUsageSuite(open);
   controlFeedsSuite(open);
   controlImportsSuite(open);
+  controlAuditSuite(open);
+  controlSoftLimitSuite(open);
 }

@@ -43,7 +43,7 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
   await becomes('200 ok, up 1');
   const { body } = await withinSecond(metricsUrl);
   assert.match(body, /^urlwarden_database_connections_max\{pool="data"\} 10$/m);
-  assert.match(body, /^urlwarden_database_in_progress\{pool="control"\} \d+$/m);
+  assert.match(body, /^urlwarden_database_connections\{pool="control",state="in_use"\} \d+$/m);
 
   const resume = await hangPostgres(first);
   t.after(resume);

@@ -4,6 +4,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openControl } from '../../src/app/stores.ts';
+import { paths } from '../../src/core/paths.ts';
 import { exampleOf, ROUTES, until } from '../http/build.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { logIn, startServer, tokenOf } from './server.ts';
@@ -75,6 +76,26 @@ test('no secret is logged or printed at the level debug, even when requests fail
   };
   assert.ok((await control.accounts()).every(({ passwordHash }) => passwordHash.includes(secrets.hash)));
   for (const [name, text] of Object.entries(secrets)) assert.ok(text !== '' && !written.includes(text), name);
+});
+
+test('--access-log-sample writes a line for each request at every log level, without secrets', async (t) => {
+  const args = ['--demo', '--data', temporaryFolder(t), '--access-log-sample', '1', '--access-log-questions'];
+  const server = await startServer(t, args);
+  const account = { username: 'demo@example.com', password: 'demo' };
+  const authorization = `Bearer ${await tokenOf(server.url, account)}`;
+  const url = 'http://203.0.113.7/bin.sh';
+  const body = JSON.stringify({ url });
+  const response = await fetch(server.url + paths.urlLast, { method: 'POST', headers: { authorization }, body });
+  const requestId = response.headers.get('x-request-id');
+  await response.arrayBuffer();
+  await server.stop('SIGTERM');
+  const lines = server.stderr().split('\n').filter(Boolean);
+  const [login, last, ...others] = lines.map((line) => JSON.parse(line));
+  assert.deepEqual([login.route, login.status, login.question, others], [paths.login, 200, undefined, []]);
+  const { sub, ms, bytes, question } = last;
+  assert.deepEqual([last.requestId, last.route, question], [requestId, paths.urlLast, { url }]);
+  assert.ok(/^\d{8}$/.test(sub) && ms > 0 && bytes > 0);
+  for (const secret of ['"demo"', 'Bearer', account.username]) assert.ok(!server.stderr().includes(secret), secret);
 });
 
 test('the password of the first account is only in its file', async (t) => {

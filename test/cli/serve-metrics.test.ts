@@ -25,6 +25,11 @@ test('serve has metrics on a separate port', async (t) => {
     assert.ok(text.split('\n').includes(line), line);
   assert.match(text, /^urlwarden_store_seconds_count\{store="control",operation="accountByUsername"\} \d+$/m);
   assert.match(text, /^urlwarden_store_seconds_count\{store="intelligence",operation="apply"\} \d+$/m);
+  assert.match(text, /^urlwarden_build_info\{version="\d+\.\d+\.\d+",node="v\d+\.\d+\.\d+"\} 1$/m);
+  for (const database of ['intelligence', 'control']) {
+    assert.match(text, new RegExp(`^urlwarden_database_file_bytes\\{database="${database}"\\} [1-9]\\d+$`, 'm'));
+    assert.match(text, new RegExp(`^urlwarden_database_wal_bytes\\{database="${database}"\\} \\d+$`, 'm'));
+  }
   assert.ok(!text.includes('demo@example.com'));
   assert.equal((await fetch(`${url}/metrics`)).status, 404);
   assert.equal(await stop('SIGTERM'), 0);

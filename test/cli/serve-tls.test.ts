@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { join } from 'node:path';
@@ -19,6 +20,9 @@ const status = (url: string, { cert }: TlsFiles) =>
     );
   });
 
+/** Unix seconds. */
+const expiryOf = ({ cert }: TlsFiles) => Date.parse(new X509Certificate(cert).validTo) / 1000;
+
 test('serve --tls-cert --tls-key answers over HTTPS, and reloads both files on SIGHUP', async (t) => {
   const folder = temporaryFolder(t);
   const [first, second] = [makeTlsPair(folder, 'first'), makeTlsPair(folder, 'second')];
@@ -29,15 +33,21 @@ test('serve --tls-cert --tls-key answers over HTTPS, and reloads both files on S
   };
   use(first);
   const args = ['--data', join(folder, 'data'), '--tls-cert', cert, '--tls-key', key, '--log-level', 'info'];
-  const { url, child, stderr, stop } = await startServer(t, args);
+  const { url, child, stdout, stderr, stop } = await startServer(t, [...args, '--metrics-port', '0']);
   const logged = (text: string) => until(() => stderr().includes(text));
   assert.match(url, /^https:\/\/127\.0\.0\.1:\d+$/);
   assert.equal(await status(url, first), 200);
+  const expiryTs = async () => {
+    const text = await (await fetch(/^Metrics: (\S+)$/m.exec(stdout())?.[1] ?? '')).text();
+    return Number(/^urlwarden_tls_certificate_expiry_timestamp_seconds (\S+)$/m.exec(text)?.[1]);
+  };
+  assert.equal(await expiryTs(), expiryOf(first));
 
   use(second);
   child.kill('SIGHUP');
   await logged('certificate and key were read again');
   assert.equal(await status(url, second), 200);
+  assert.equal(await expiryTs(), expiryOf(second));
 
   writeFileSync(key, 'no key');
   child.kill('SIGHUP');

@@ -121,6 +121,7 @@ for (const [flag, good, bad] of [
   ['trust-proxy', ['192.0.2.1', '192.0.2.0/24,2001:db8::/32'], ['192.0.2.0/33', 'proxy', '127.1']],
   ['max-unpacked-bytes', ['17179869184'], ['0x10', '99999999999999999']],
   ['log-level', ['error', 'warn', 'info', 'debug'], ['loud', 'WARN']],
+  ['access-log-sample', ['0', '1', '0.01', '1.0'], ['2', '1.01', '-0.5', '.5', '1e-2', '50%', '']],
   ['redis-url', ['redis://127.0.0.1', 'redis+cluster://a:1,b:2'], ['127.0.0.1', 'redis+sentinel://a:1', '']],
   ['redis-prefix', ['urlwarden', 'a.b:c_d-1'], ['', '{x}', 'a b', 'x'.repeat(65)]],
   ['limits-when-redis-is-down', ['local', 'refuse'], ['Local', '']],

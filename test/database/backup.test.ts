@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
 import { backupData, restoreData } from '../../src/database/backup.ts';
 import { ADA, GOLD, key } from '../app/control-records.ts';
+import { ALL_AUDIT, auditEntry } from '../audit/audit-entry.ts';
 import { damagePages, leafPages } from '../damaged-pages.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { lastOf } from '../urls/answers.ts';
@@ -24,6 +25,7 @@ async function openData(t: TestContext) {
   await control.addAccount({ ...ADA, tier: 'gold' });
   await control.addKey(key('a', 1), 0);
   await control.addUsage([{ sub: ADA.sub, day: 1, month: 1, count: 5 }]);
+  await control.addAudit(auditEntry({}));
   return { folder, dataDir, store, control, file: join(folder, 'backup.db') };
 }
 
@@ -39,6 +41,7 @@ test('a restored folder returns the same data and accepts writes', async (t) => 
   assert.deepEqual(await control2.tiers(), [GOLD]);
   assert.deepEqual(await control2.keys(), await control.keys());
   assert.deepEqual(await control2.usage(ADA.sub, 1, 1), { day: 5, month: 5 });
+  assert.deepEqual(await control2.auditEntries(ALL_AUDIT), await control.auditEntries(ALL_AUDIT));
   assert.equal(await control2.version(), await control.version());
 
   assert.equal(await control2.addAccount(ADA), false, 'the unique keys exist');

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { type Control, type Intelligence, openControl, openIntelligence } from '../../src/app/stores.ts';
 import { copyData } from '../../src/database/copy.ts';
 import { demoObservations } from '../../src/ingest/demo.ts';
+import { ALL_AUDIT, auditEntry } from '../audit/audit-entry.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -27,6 +28,7 @@ async function controlData(control: Control) {
     keys: (await control.keys()).map((key) => ({ ...key, secret: Buffer.from(key.secret).toString('hex') })),
     usage: await control.usage('10000001', 20_000, 657),
     feeds: await control.feeds(),
+    audit: await control.auditEntries(ALL_AUDIT),
     imports,
     rejects: await collected(control.rejects(imports[0]?.id ?? 0)),
   };
@@ -53,6 +55,7 @@ async function fill(dataDir: string): Promise<void> {
   await control.addUsage([{ sub: '10000001', day: 20_000, month: 657, count: 12 }]);
   const id = await control.importStarted({ format: 'url-list', feed: 'f', source: '-', startedTs: NOW });
   await control.addRejects(id, 0, [{ line: 3, reason: 'no URL', text: 'a\tb\n\\c\r' }]);
+  await control.addAudit(auditEntry({ ts: NOW }));
   await control.close();
 }
 
@@ -95,11 +98,15 @@ test('a copy beside a running server is not finished, no server starts on it, an
   await assert.rejects(openIntelligence({ dataDir, databaseUrl }), /being moved into this database/);
   const one = demoObservations(NOW).slice(0, 1);
   await running.apply(one.map((of) => ({ ...of, url: 'http://192.0.2.77/meanwhile', host: '192.0.2.77' })));
+  const control = await openControl({ dataDir });
+  await control.addAudit(auditEntry({ ts: NOW + 1 }));
+  await control.close();
   await running.close();
   const second = await copyData({ dataDir, databaseUrl, signal });
   assert.equal(second.isFinished, true);
   assert.ok(second.written > 0);
-  const { store } = await opened(t, { dataDir, databaseUrl });
+  const { store, control: moved } = await opened(t, { dataDir, databaseUrl });
+  assert.equal((await moved.auditEntries(ALL_AUDIT)).length, 2, 'the append-only table can be copied again');
   assert.notEqual(await store.urlId('http://192.0.2.77/meanwhile'), null);
 });
 

@@ -22,11 +22,14 @@ test('a client is used by one at a time; another one is opened only if none is f
   const b = await clients.acquire(1_000);
   assert.deepEqual([a === b, opened()], [false, 2]);
   const [third, fourth] = [clients.acquire(1_000), clients.acquire(1_000)];
+  assert.deepEqual(clients.count(), { inUse: 2, idle: 0, waiting: 2 });
   clients.release(b);
   assert.equal(await third, b, 'the first that waits gets it');
   clients.release(a);
   assert.equal(await fourth, a);
   assert.equal(opened(), 2);
+  clients.release(b);
+  assert.deepEqual(clients.count(), { inUse: 1, idle: 1, waiting: 0 });
 });
 
 test('whoever waits too long, or aborts, is refused and takes no client from the others', async () => {

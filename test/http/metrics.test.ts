@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs';
 import { describe, type TestContext, test } from 'node:test';
 import { openMetricsServer } from '../../src/http/metrics-server.ts';
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts';
+import { everyMetric, labelsByName } from '../metrics/every-metric.ts';
 import { assertError, BASE, build, linesOf, serve, stubStore } from './build.ts';
 import { exchange, parseAnswers } from './raw.ts';
-import { open } from './transport.ts';
+import { open, origin } from './transport.ts';
 import { authorized, LIMITS, QUERIES, withAccounts } from './with-accounts.ts';
 
 /** The lines of one metric, without its name. */
@@ -47,21 +48,55 @@ describe('metrics', () => {
     );
   });
 
-  test('measure the time of responses by route pattern', async (t) => {
+  test('measure the time of responses by route pattern and class of status', async (t) => {
     const metrics = createMetrics();
     const { app } = await build(t, { services: { store: stubStore({}) }, options: { metrics } });
     const startMs = performance.now();
-    await app.inject({ method: 'GET', url: '/healthz' });
+    for (const method of ['GET', 'PUT'] as const) await app.inject({ method, url: '/healthz' });
     const tookSeconds = (performance.now() - startMs) / 1000;
     const times = await rows(metrics, 'urlwarden_http_request_seconds');
     assert.deepEqual(
       times.filter((row) => row.includes('+Inf') || row.startsWith('_count')),
-      ['_bucket{route="/healthz",le="+Inf"} 1', '_count{route="/healthz"} 1'],
+      [
+        '_bucket{route="/healthz",status_class="2xx",le="+Inf"} 1',
+        '_bucket{route="/healthz",status_class="4xx",le="+Inf"} 1',
+        '_count{route="/healthz",status_class="2xx"} 1',
+        '_count{route="/healthz",status_class="4xx"} 1',
+      ],
     );
     const [first, last] = [/le="0\.00025"/, /le="10"/].map((bound) => times.some((row) => bound.test(row)));
     assert.ok(first && last);
     const sum = Number(times.find((row) => row.startsWith('_sum'))?.split(' ')[1]);
     assert.ok(sum > 0 && sum <= tookSeconds, `${sum} of ${tookSeconds} s`);
+  });
+
+  test('measure streams apart: the first record and the whole stream', async (t) => {
+    const metrics = createMetrics();
+    const store = stubStore({
+      hasUrl: async (id) => id === 1,
+      async *search() {
+        yield linesOf([{ ts: 1, id: 1, url: 'http://a.example/' }]);
+        await new Promise((resolve) => setTimeout(resolve, 30));
+        yield linesOf([{ ts: 1, id: 2, url: 'http://b.example/' }]);
+      },
+    });
+    const { port } = await serve(t, { services: { store }, options: { metrics } });
+    const url = `${origin(port)}${BASE}`;
+    await (await fetch(`${url}/search`, { method: 'POST', body: '{"asn":1}' })).text();
+    for (const path of ['1/statuses', '2/statuses']) await (await fetch(`${url}/${path}`)).text(); // empty, and 404
+    const sum = async (name: string) => {
+      const [row] = await rows(metrics, `urlwarden_http_stream_${name}_sum{route="${BASE}/search"}`);
+      return Number(row);
+    };
+    const [whole, first] = [await sum('seconds'), await sum('first_record_seconds')];
+    assert.ok(whole >= 0.029 && first > 0 && first < whole, `${first} of ${whole} s`);
+    const counts = (name: string) => rows(metrics, `urlwarden_http_${name}_count`);
+    assert.deepEqual(await counts('stream_first_record_seconds'), [`{route="${BASE}/search"} 1`]);
+    assert.deepEqual(await counts('stream_seconds'), [
+      `{route="${BASE}/:id/statuses"} 1`,
+      `{route="${BASE}/search"} 1`,
+    ]);
+    assert.deepEqual(await counts('request_seconds'), [`{route="${BASE}/:id/statuses",status_class="4xx"} 1`]);
   });
 
   test('count refusals by limit', async (t) => {
@@ -72,7 +107,11 @@ describe('metrics', () => {
     for (let i = 0; i < 103; i++) await app.inject(authorized(LIMITS, good));
     assert.deepEqual(await rows(metrics, 'urlwarden_limit_refusals_total'), [
       '{limit="calls"} 3',
+      '{limit="qmh"} 0',
+      '{limit="rl_qph"} 0',
+      '{limit="rl_qpm"} 0',
       `{limit="rl_qps"} ${QUERIES.length - 2}`,
+      '{limit="streams"} 0',
     ]);
   });
 
@@ -126,16 +165,16 @@ describe('metrics', () => {
     ]);
   });
 
-  test('are all documented', async () => {
-    const metrics = createMetrics();
-    metrics.watchStreams(() => 0);
+  test('are all documented, with their types and labels', async () => {
     const documentation = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
-    const names = [...(await metrics.text()).matchAll(/^# HELP (urlwarden_\w+)/gm)].map(([, name]) => `${name}`);
-    assert.ok(names.length >= 8);
-    assert.deepEqual(
-      names.filter((name) => !documentation.includes(`\`${name}`)),
-      [],
-    );
+    const rows = [...documentation.matchAll(/^\| `(urlwarden_\w+(?:\{[\w,]+\})?)` \| (\w+) \|/gm)];
+    const text = await everyMetric();
+    const labels = labelsByName(text);
+    const exported = [...text.matchAll(/^# TYPE (urlwarden_\w+) (\w+)/gm)].map(([, name = '', type = '']) => {
+      const names = labels.get(type === 'histogram' ? `${name}_count` : name) ?? assert.fail(`no row of ${name}`);
+      return `${name}${names.length > 0 ? `{${names}}` : ''} ${type}`;
+    });
+    assert.deepEqual(rows.map(([, name, type]) => `${name} ${type}`).sort(), exported.sort());
   });
 
   test('are separate for two servers in one process', async () => {

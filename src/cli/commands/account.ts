@@ -12,9 +12,11 @@ import type { Account } from '../../accounts/store.ts';
 import { requireTier } from '../../accounts/tiers.ts';
 import { deleteAccountKeys } from '../../app/redis.ts';
 import type { Control } from '../../app/stores.ts';
+import type { AuditAction, Fields } from '../../audit/entry.ts';
 import { windowIndex } from '../../core/quota.ts';
 import { DEFAULT_TIER, limitsOf } from '../../core/tier.ts';
 import { KEY_LIFE_SECONDS } from '../../limits/redis-scripts.ts';
+import { recordChange } from '../audit-record.ts';
 import type { Command, CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { fieldList, table, timeText, visible } from '../output.ts';
@@ -51,6 +53,7 @@ first line. Usernames are not case-sensitive.`,
     await checkNewAccount(control, username, tier); // before a person types a password
     const password = await readNewPassword();
     const account = await createAccount(control, { username, tier, password }, currentTs());
+    await recordChange(control, { action: 'account.add', subject: username, after: auditFields(account) });
     const text = `Added ${visible(username)}: subscription ${account.sub}, tier ${account.tier}.\n`;
     return { text, json: accountJson(account) };
   },
@@ -117,9 +120,10 @@ already counted still count.`,
     flags: { tier: { argument: 'NAME', meaning: 'the new tier: see urlwarden tier list', isRequired: true } },
   },
   async (control, { operands: [username = ''], flags: { tier } }) => {
-    await setAccountTier(control, username, tier);
-    const json = accountJson(await requireAccount(control, username));
-    return { text: `${visible(username)} now has the tier ${tier}.\n`, json };
+    const account = await changeAudited(control, username, 'account.set', () =>
+      setAccountTier(control, username, tier),
+    );
+    return { text: `${visible(username)} now has the tier ${tier}.\n`, json: accountJson(account) };
   },
 );
 
@@ -172,6 +176,7 @@ the server keeps usage. docs/operating.md lists what is deleted, and when. To bl
     const name = visible(account.username);
     if (!flags.yes) await confirm(`Remove ${name} (subscription ${account.sub}) permanently?`);
     await removeAccount(control, username, currentTs());
+    await recordChange(control, { action: 'account.remove', subject: account.username, before: auditFields(account) });
     const redis = settings.redis && (await deleteAccountKeys(settings.redis, settings.redisPrefix, account));
     const text = `Removed ${name}.\n${redis?.isDeleted === false ? keysLeft(account, redis.reason) : ''}`;
     return { text, json: { ...accountJson(account), redis_keys_deleted: redis?.isDeleted ?? null } };
@@ -187,7 +192,7 @@ and counted logins after ten minutes.
 }
 
 type AccountChange = {
-  name: string;
+  name: 'disable' | 'enable' | 'passwd' | 'revoke';
   about: string;
   /** The result, which completes the sentence "ada …". */
   outcome: string;
@@ -199,11 +204,30 @@ function changeCommand({ name, about, outcome, apply }: AccountChange): Command 
   return controlCommand(
     { synopsis: `account ${name} USERNAME`, about, operands: ['USERNAME'] },
     async (control, { operands: [username = ''] }) => {
-      await apply(control, username);
-      const json = accountJson(await requireAccount(control, username));
-      return { text: `${visible(username)} ${outcome}.\n`, json };
+      const account = await changeAudited(control, username, `account.${name}`, () => apply(control, username));
+      return { text: `${visible(username)} ${outcome}.\n`, json: accountJson(account) };
     },
   );
+}
+
+/** Makes a change, writes it to the audit log, and returns the changed account. */
+async function changeAudited(
+  control: Control,
+  username: string,
+  action: AuditAction,
+  apply: () => Promise<unknown>,
+): Promise<Account> {
+  const before = await requireAccount(control, username);
+  await apply();
+  const after = await requireAccount(control, username);
+  const change = { action, subject: after.username, before: auditFields(before), after: auditFields(after) };
+  await recordChange(control, change);
+  return after;
+}
+
+/** The audit log has these values. The generation shows that tokens were revoked. */
+function auditFields({ sub, tier, isEnabled, generation }: Account): Fields {
+  return { sub, tier, enabled: isEnabled, generation };
 }
 
 function stateText({ isEnabled }: Account): string {

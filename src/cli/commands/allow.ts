@@ -4,6 +4,7 @@ import { OPERATOR_SOURCE } from '../../core/evidence.ts';
 import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
 import { compareNetworks } from '../../reputation/listing-rows.ts';
 import type { NetworkListEntry } from '../../reputation/store.ts';
+import { recordChangeAt } from '../audit-record.ts';
 import type { CommandGroup } from '../command.ts';
 import { addingCommand, intelligenceCommand } from '../data-command.ts';
 import { isSame } from '../listing-state.ts';
@@ -34,12 +35,15 @@ five seconds. Listings that are already stored stay: they count again after urlw
     flags: { reason: { argument: 'TEXT', meaning: 'why, for other operators' } },
     examples: ['urlwarden allow add 203.0.113.0/24 --reason "our own mail servers"'],
   },
-  async (store, { operands: [text = ''], flags }) => {
+  async (store, { operands: [text = ''], flags, place }) => {
     const network = readNetwork(text);
     const reason = readText('--reason', flags.reason ?? '');
     const ts = currentTs();
+    const known = (await allowed(store)).find((entry) => isSame(entry.network, network) && isOwn(entry));
     await store.applyLists([{ as: 'allow', network, source: OPERATOR_SOURCE, ts, reason }]);
     const json = allowJson({ as: 'allow', network, source: OPERATOR_SOURCE, ts, reason });
+    const before = known === undefined ? {} : { reason: known.reason };
+    await recordChangeAt(place, { action: 'allow.add', subject: json.network, before, after: { reason } });
     return { text: `${json.network} is on the allow list.\n`, json };
   },
 );
@@ -72,13 +76,15 @@ const allowRemove = intelligenceCommand(
 Running servers apply it within five seconds.`,
     operands: ['NETWORK'],
   },
-  async (store, { operands: [text = ''] }) => {
+  async (store, { operands: [text = ''], place }) => {
     const network = readNetwork(text);
     const entries = await allowed(store);
     const removed = entries.filter((entry) => isSame(entry.network, network));
     if (removed.length === 0) throw new AppError('not_found', absence(network, entries));
     await store.removeListEntry('allow', network, null);
-    const imported = removed.map(({ source }) => source).filter((source) => source !== OPERATOR_SOURCE);
+    const before = { sources: removed.map(({ source }) => source) };
+    await recordChangeAt(place, { action: 'allow.remove', subject: formatKeyNetwork(network), before });
+    const imported = removed.filter((entry) => !isOwn(entry)).map(({ source }) => source);
     const note = imported.length === 0 ? '' : ` The next import of ${imported.join(', ')} adds it again.`;
     return {
       text: `${formatKeyNetwork(network)} is no longer on the allow list.${note}\n`,
@@ -91,6 +97,11 @@ Running servers apply it within five seconds.`,
 async function allowed(store: Intelligence): Promise<NetworkListEntry[]> {
   const { entries } = await store.addressLists();
   return entries.filter(({ as }) => as === 'allow').sort(compareEntries);
+}
+
+/** Added by `urlwarden allow add`, not by an import. */
+function isOwn({ source }: NetworkListEntry): boolean {
+  return source === OPERATOR_SOURCE;
 }
 
 function compareEntries(a: NetworkListEntry, b: NetworkListEntry): number {

@@ -1,4 +1,6 @@
+import type { Fields } from '../../audit/entry.ts';
 import type { DomainSettings } from '../../reputation/store.ts';
+import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { addingCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
@@ -34,12 +36,14 @@ A score of -10 or less lists the domain.`,
       'urlwarden domain set files.example --abused yes',
     ],
   },
-  async (store, { operands: [text = ''], flags }) => {
+  async (store, { operands: [text = ''], flags, place }) => {
     const name = readDomain(text);
     const change = readChange(flags);
     const known = (await store.domainState(name))?.settings ?? null;
     const settings = { ...(known ?? { human: 0, isAbused: null, reason: '' }), ...change, setTs: currentTs() };
     await store.setDomain(name, settings);
+    const before = known === null ? {} : auditFields(known);
+    await recordChangeAt(place, { action: 'domain.set', subject: name, before, after: auditFields(settings) });
     return { text: settingsText(name, settings), json: { domain: name, ...settingsJson(settings) } };
   },
 );
@@ -79,6 +83,10 @@ function readAbused(text: string): boolean | null {
 function settingsText(name: string, { human, isAbused }: DomainSettings): string {
   const points = `${human > 0 ? '+' : ''}${human} points by the operator`;
   return `${name} has ${points}; abused: ${isAbused === null ? 'decided by the data' : isAbused ? 'yes' : 'no'}.\n`;
+}
+
+function auditFields({ human, isAbused, reason }: DomainSettings): Fields {
+  return { human, abused: isAbused, reason };
 }
 
 /** What an operator set, for programs; the keys are stable. */

@@ -5,11 +5,12 @@ import { KEY_HEADER, KNOWN_FEEDS, type KnownFeed } from '../../ingest/feeds/know
 import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
 import { parseHeaderLine, readFetchUrl, shownUrl } from '../../ingest/sources/fetch-url.ts';
 import type { Feed } from '../../ingest/store.ts';
+import { recordChange } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
 import { EVIDENCE_FLAGS, readEvidenceFlags, refuseSourceName } from '../evidence-flags.ts';
-import { feedJson } from '../feed-output.ts';
+import { feedFields, feedJson } from '../feed-output.ts';
 import { suggestion } from '../suggestion.ts';
 import { readSecret } from '../terminal.ts';
 import { currentTs, parseSpan, spanText } from '../time.ts';
@@ -70,6 +71,7 @@ from the URLs that abuse.ch documents for users with a key.`,
     const feed = toFeed(draft, headers, currentTs());
     readFetchUrl(feed.url, headers);
     await control.putFeed(feed);
+    await recordChange(control, { action: 'feed.add', subject: name, after: feedFields(feed) });
     const text = `Added ${name}: ${feed.format} from ${shownUrl(feed.url)} every ${spanText(feed.intervalSeconds)}.\n`;
     return { text, json: feedJson(feed, currentTs()) };
   },

@@ -1,8 +1,9 @@
 import { shownUrl } from '../../ingest/sources/fetch-url.ts';
 import type { FeedChange } from '../../ingest/store.ts';
+import { recordChange } from '../audit-record.ts';
 import type { Command, CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
-import { feedJson, requireFeed, stateText } from '../feed-output.ts';
+import { feedFields, feedJson, requireFeed, stateText } from '../feed-output.ts';
 import { fieldList, table, timeText } from '../output.ts';
 import { confirm } from '../terminal.ts';
 import { currentTs, spanText } from '../time.ts';
@@ -117,12 +118,13 @@ urlwarden feed pause.`,
     const feed = await requireFeed(control, name);
     if (!flags.yes) await confirm(`Remove the feed ${feed.name}?`);
     await control.removeFeed(feed.name);
+    await recordChange(control, { action: 'feed.remove', subject: feed.name, before: feedFields(feed) });
     return { text: `Removed ${feed.name}.\n`, json: feedJson(feed, currentTs()) };
   },
 );
 
 type Change = {
-  name: string;
+  name: 'pause' | 'resume';
   about: string;
   /** The result, which completes the sentence "urlhaus …". */
   outcome: string;
@@ -134,10 +136,11 @@ function changeCommand({ name: verb, about, outcome, change }: Change): Command 
   return controlCommand(
     { synopsis: `feed ${verb} NAME`, about, operands: ['NAME'] },
     async (control, { operands: [name = ''] }) => {
-      await requireFeed(control, name);
+      const before = feedFields(await requireFeed(control, name));
       await control.changeFeed(name, change(currentTs()));
-      const json = feedJson(await requireFeed(control, name), currentTs());
-      return { text: `${name} ${outcome}.\n`, json };
+      const feed = await requireFeed(control, name);
+      await recordChange(control, { action: `feed.${verb}`, subject: name, before, after: feedFields(feed) });
+      return { text: `${name} ${outcome}.\n`, json: feedJson(feed, currentTs()) };
     },
   );
 }

@@ -7,6 +7,7 @@ import { createNetworkSet } from '../../core/ip/network-set.ts';
 import { foldFamily } from '../../core/text.ts';
 import { toListing } from '../../ingest/evidence.ts';
 import { PORT_MAX } from '../../ingest/listing-details.ts';
+import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { addingCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
@@ -43,13 +44,16 @@ Datasets:
     flags: FLAGS,
     examples: ['urlwarden listing add 203.0.113.7 --dataset BCL --botname Emotet --port 443'],
   },
-  async (store, { operands: [text = ''], flags }) => {
+  async (store, { operands: [text = ''], flags, place }) => {
     const nowTs = currentTs();
     const evidence = await readEvidence(store, text, flags, nowTs);
     await endOwnRemovals(store, evidence, nowTs);
     await store.applyListings([evidence]);
     const listing = await requireListing(store, evidence, nowTs);
     const json = listingJson(listing);
+    const { dataset, botname, dstport, valid_until } = json;
+    const after = { dataset, botname, dstport, valid_until, reason: flags.reason };
+    await recordChangeAt(place, { action: 'listing.add', subject: json.network, after });
     return { text: `${json.network} is listed in ${json.dataset} until ${timeText(json.valid_until)}.\n`, json };
   },
 );

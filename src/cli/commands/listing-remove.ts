@@ -3,6 +3,7 @@ import { AppError } from '../../core/errors.ts';
 import type { AddressDataset } from '../../core/evidence.ts';
 import { formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
 import type { ListingRemoval } from '../../reputation/store.ts';
+import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { intelligenceCommand } from '../data-command.ts';
 import { type DescribedListing, describeListings, isSame, listingText } from '../listing-state.ts';
@@ -32,7 +33,7 @@ within five seconds.`,
     },
     examples: ['urlwarden listing remove 203.0.113.7 --for 7d --reason "cleaned, ticket 4711"'],
   },
-  async (store, { operands: [text = ''], flags }) => {
+  async (store, { operands: [text = ''], flags, place }) => {
     const network = readNetwork(text);
     const dataset = flags.dataset === undefined ? null : readDataset(flags.dataset);
     const seconds = readFor(flags.for ?? DEFAULT_SPAN);
@@ -43,6 +44,12 @@ within five seconds.`,
     if (own.length === 0) throw new AppError('not_found', await absence(store, network, dataset, nowTs));
     const removals = removalsOf(own, { removedTs: nowTs, untilTs: nowTs + seconds, reason });
     await store.removeListings(removals);
+    await recordChangeAt(place, {
+      action: 'listing.remove',
+      subject: formatKeyNetwork(network),
+      before: { listed: [...new Set(own.map(({ dataset, source }) => `${dataset} by ${source.name}`))] },
+      after: { removed_until: nowTs + seconds, reason },
+    });
     const wider = live.filter((one) => !isSame(one.network, network));
     return {
       text: `${removedText(own, removals)}${wider.map((one) => stillCovered(network, one)).join('')}`,

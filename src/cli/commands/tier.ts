@@ -1,5 +1,8 @@
 import { allTiers, removeTier, setTier } from '../../accounts/tiers.ts';
+import type { Control } from '../../app/stores.ts';
+import type { Fields } from '../../audit/entry.ts';
 import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, type Limits, limitsOf, NO_LIMIT, type Tier } from '../../core/tier.ts';
+import { recordChange } from '../audit-record.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
@@ -54,7 +57,9 @@ seconds. ${NO_LIMIT} means no limit.`,
   },
   async (control, { operands: [name = ''], flags }) => {
     const tier = readTier(name, flags);
+    const before = await tierFields(control, name);
     await setTier(control, tier);
+    await recordChange(control, { action: 'tier.set', subject: name, before, after: limitsJson(limitsOf(tier)) });
     const { qms, qmh, rlQps, rlQpm, rlQph } = limitsOf(tier);
     return {
       text: `The tier ${name} has ${qms} (soft) and ${qmh} (hard) queries a month, ${rlQps} a second, ${rlQpm} a minute, ${rlQph} an hour.\n`,
@@ -70,10 +75,18 @@ const tierRemove = controlCommand(
     operands: ['NAME'],
   },
   async (control, { operands: [name = ''] }) => {
+    const before = await tierFields(control, name);
     await removeTier(control, name);
+    await recordChange(control, { action: 'tier.remove', subject: name, before });
     return { text: `Removed the tier ${name}.\n`, json: { name } };
   },
 );
+
+/** The limits of a tier, for the audit log; empty if there is no such tier. */
+async function tierFields(control: Control, name: string): Promise<Fields> {
+  const tier = (await allTiers(control)).find((candidate) => candidate.name === name);
+  return tier === undefined ? {} : limitsJson(limitsOf(tier));
+}
 
 /** Responses list datasets separated by commas, so a name has no comma. */
 const DATASET = /^[A-Za-z0-9._-]{1,32}$/;

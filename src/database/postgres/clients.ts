@@ -13,9 +13,13 @@ export type Clients = {
    */
   acquire(waitMs: number, signal?: AbortSignal): postgres.Sql | Promise<postgres.Sql>;
   release(client: postgres.Sql): void;
+  count(): ClientCounts;
   /** Running statements have this long to finish. Whoever waits for a client is refused. */
   end(timeoutSeconds: number): Promise<void>;
 };
+
+/** How many clients are used and free, and how many callers wait for one. */
+export type ClientCounts = { inUse: number; idle: number; waiting: number };
 
 type Waiter = { resolve(client: postgres.Sql): void; reject(error: unknown): void };
 
@@ -57,6 +61,8 @@ export function createClients(open: () => postgres.Sql, connections: number, fir
       if (next === undefined) free.push(client);
       else next.resolve(client);
     },
+
+    count: () => ({ inUse: all.length - free.length, idle: free.length, waiting: waiting.length }),
 
     async end(timeoutSeconds) {
       for (const { reject } of waiting.splice(0)) reject(noResponse());

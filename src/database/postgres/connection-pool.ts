@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import postgres from 'postgres';
 import { AppError } from '../../core/errors.ts';
-import { type Clients, createClients } from './clients.ts';
+import { type ClientCounts, type Clients, createClients } from './clients.ts';
 import { explained, noResponse } from './faults.ts';
 
 export type PoolOptions = {
@@ -19,6 +19,8 @@ type ConnectionPool = {
   reportFailure(clients: Clients): void;
   /** Closes the clients of an unresponsive host, whose connections may be dead. Running statements have 5 s to finish. */
   discard(clients: Clients): void;
+  /** Of the current host; no connections while a host is searched. */
+  count(): ClientCounts;
   close(): Promise<void>;
 };
 
@@ -124,6 +126,7 @@ export function openConnectionPool(url: string, { connections, role }: PoolOptio
       if (addresses.length > 1) discard(clients);
     },
     discard,
+    count: () => (current === null || current instanceof Promise ? { inUse: 0, idle: 0, waiting: 0 } : current.count()),
     async close() {
       isClosed = true;
       const clients = await Promise.resolve(current).catch(() => null);

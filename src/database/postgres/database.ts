@@ -1,4 +1,5 @@
 import type postgres from 'postgres';
+import type { ClientCounts } from './clients.ts';
 import { openConnectionPool, type PoolOptions, STATEMENT_TIMEOUT_MS } from './connection-pool.ts';
 import {
   CANCELLED,
@@ -33,8 +34,8 @@ export type Database = Session & {
   transaction<T>(work: (session: Transaction) => Promise<T>): Promise<T>;
   /** Runs a file of statements in a transaction without a statement timeout. */
   script<T>(work: (session: Session & { exec(sql: string): Promise<void> }) => Promise<T>): Promise<T>;
-  /** Statements and transactions that wait for a connection or use one. */
-  countInProgress(): number;
+  /** Connections in use and idle, and how many statements and transactions wait for one. */
+  countConnections(): ClientCounts;
   close(): Promise<void>;
 };
 
@@ -64,12 +65,9 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   const { waitMs = WAIT_MS } = options;
   const connections = openConnectionPool(url, options);
 
-  let inProgress = 0;
-
   async function onClient<T>(work: (client: postgres.Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const clients = await connections.clients();
     let client: postgres.Sql | null = null;
-    inProgress++;
     try {
       client = await clients.acquire(waitMs, signal);
       return await work(client);
@@ -78,7 +76,6 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
       else if (isHostFailure(error)) connections.reportFailure(clients);
       throw error;
     } finally {
-      inProgress--;
       if (client !== null) clients.release(client);
     }
   }
@@ -128,7 +125,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
         }),
       ),
 
-    countInProgress: () => inProgress,
+    countConnections: connections.count,
     close: connections.close,
   };
 }

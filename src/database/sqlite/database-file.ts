@@ -4,7 +4,7 @@ import { type CallTask, createWorkerThread } from '../../threads/worker-thread.t
 import { FILE_MODE } from '../data-folder.ts';
 import { type Migration, type Part, pendingMigrations, readMigrations } from '../migrations.ts';
 import { type Database, openReader, type Reader, withWriter } from './database.ts';
-import { freeBytes, isDiskFull } from './disk-space.ts';
+import { freeBytes, isDiskFull, sizesOf } from './disk-space.ts';
 import { damaged } from './faults.ts';
 
 /** The `workerData` of a writer thread. */
@@ -23,6 +23,8 @@ export type DatabaseFile<Writes> = {
   checkFile(): void;
   /** The free space of its disk; null if the file system does not report it. */
   freeBytes(): number | null;
+  /** For metrics. */
+  sizes(): { database: string; fileBytes: number; walBytes: number };
   /** Throws `not_ready` if nothing can be written because the disk is full. */
   checkDisk(): void;
   close(): Promise<void>;
@@ -46,6 +48,8 @@ export function openDatabaseFile<Writes>(part: Part, path: string, writer: URL):
     },
 
     freeBytes: () => freeBytes(path),
+
+    sizes: () => ({ database: part, ...sizesOf(path) }),
 
     checkDisk() {
       if (isDiskFull(path)) {

@@ -20,6 +20,11 @@ export function freeBytes(path: string): number | null {
   return spaceOf(path)?.free ?? null;
 }
 
+/** The sizes of a database file and of its write-ahead log; 0 for a file that is missing. */
+export function sizesOf(path: string): { fileBytes: number; walBytes: number } {
+  return { fileBytes: sizeOf(path), walBytes: logBytes(path) };
+}
+
 export function isDiskFull(path: string): boolean {
   const free = freeBytes(path);
   return free !== null && free < FULL_BYTES;
@@ -65,5 +70,9 @@ function spaceOf(path: string): { free: number; reserve: number } | null {
 }
 
 function logBytes(path: string): number {
-  return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  return sizeOf(`${path}-wal`);
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -13,6 +13,8 @@ export type Guard = {
   resolve(host: string): Promise<string[]>;
   /** Exceptions that the operator has allowed. */
   allowed: readonly IpRange[];
+  /** What to do if an address is refused; the default is for feeds. */
+  allowHint?: string;
 };
 
 /**
@@ -72,20 +74,20 @@ export function refusedKind(ip: Uint8Array, allowed: readonly IpRange[]): string
 }
 
 /** Node does not call `lookup` for an IP address in a URL, so it is checked before the request. */
-export function checkLiteral(host: string, { allowed }: Guard): void {
-  if (isIP(host) !== 0) check(host, host, allowed);
+export function checkLiteral(host: string, guard: Guard): void {
+  if (isIP(host) !== 0) check(host, host, guard);
 }
 
 /**
  * The `lookup` of `http.request`: the socket connects to the addresses that were checked. A check before Node's own
  * lookup would be unsafe: the second DNS response may differ (DNS rebinding).
  */
-export function guardedLookup({ resolve, allowed }: Guard): LookupFunction {
+export function guardedLookup(guard: Guard): LookupFunction {
   return (host, options, done) => {
-    const found = resolve(host).then((addresses) => {
+    const found = guard.resolve(host).then((addresses) => {
       if (addresses.length === 0)
         throw new AppError('unavailable', `${host} has no address: check the spelling of the host name`);
-      for (const address of addresses) check(host, address, allowed);
+      for (const address of addresses) check(host, address, guard);
       return addresses.map((address) => ({ address, family: isIP(address) }));
     });
     found.then(
@@ -100,15 +102,15 @@ async function resolveBySystem(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
-const ALLOW_HINT = 'To fetch from your own network, allow it with --feeds-allow-private; a feed also needs --private';
+const FEED_HINT = 'To fetch from your own network, allow it with --feeds-allow-private; a feed also needs --private';
 
 /** An address that `parseIp` does not accept, such as one with a zone, is refused. */
-function check(host: string, address: string, allowed: readonly IpRange[]): void {
+function check(host: string, address: string, { allowed, allowHint = FEED_HINT }: Guard): void {
   const ip = parseIp(address);
   const kind = ip === null ? 'unreadable' : refusedKind(ip, allowed);
   if (kind === null) return;
   const which = host === address ? `${host} is` : `${host} is at ${address}, which is`;
-  throw new AppError('forbidden', `${which} a blocked address (${kind}). ${ALLOW_HINT}`);
+  throw new AppError('forbidden', `${which} a blocked address (${kind}). ${allowHint}`);
 }
 
 function embeddedIpv4(ip: Uint8Array): Uint8Array {

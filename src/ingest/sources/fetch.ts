@@ -104,11 +104,39 @@ function conditions(validators: Validators | undefined): FetchHeaders {
   };
 }
 
-/** Sends one request and waits for the response headers. */
-function sendRequest(url: URL, headers: FetchHeaders, { guard, limits, signal }: Hop): Promise<IncomingMessage> {
+type PostOptions = {
+  guard: Guard;
+  headers: FetchHeaders;
+  /** For each of: connecting, and waiting for the response headers. */
+  timeoutMs: number;
+  signal: AbortSignal;
+};
+
+/**
+ * Sends a body by POST. Throws unless the response is 2xx: a redirect is not followed, because another host must not get
+ * the body. The body of the response is not read.
+ */
+export async function postUrl(text: string, body: string, options: PostOptions): Promise<void> {
+  const { guard, headers, timeoutMs, signal } = options;
+  const url = readFetchUrl(text, {});
+  const limits = { ...DEFAULT_FETCH_LIMITS, connectTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs };
+  const response = await sendRequest(url, headers, { guard, headers, limits, signal }, body);
+  response.destroy();
+  const status = response.statusCode ?? 0;
+  if (status < 200 || status > 299) throw new AppError('unavailable', `${url.host} responded with ${status}`);
+}
+
+/** Sends one request, with a body by POST, and waits for the response headers. */
+function sendRequest(
+  url: URL,
+  headers: FetchHeaders,
+  { guard, limits, signal }: Hop,
+  body?: string,
+): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   checkLiteral(url.hostname.replace(/^\[|\]$/g, ''), guard);
   const request = (url.protocol === 'https:' ? https : http).request(url, {
+    method: body === undefined ? 'GET' : 'POST',
     agent: false, // a new connection: a reused one was checked for an earlier request only
     auth: null,
     lookup: guardedLookup(guard),
@@ -130,7 +158,7 @@ function sendRequest(url: URL, headers: FetchHeaders, { guard, limits, signal }:
   request.on('close', () =>
     reject(new AppError('unavailable', `${url.host} closed the connection without a response`)),
   );
-  request.end();
+  request.end(body);
   return promise.finally(() => clearTimeout(timer));
 }
 

@@ -1,0 +1,55 @@
+import type { Database } from '../../database/sqlite/database.ts';
+import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import type { NewAuditEntry } from '../entry.ts';
+import { ENTRY_COLUMNS, type StoredEntryRow, toEntry, toEntryRow } from '../rows.ts';
+import type { AuditStore } from '../store.ts';
+
+const ENTRIES = `
+  select id, ${ENTRY_COLUMNS} from audit
+  where ts >= :sinceTs and ts <= :untilTs and (:subject is null or subject = :subject)
+    and (:action is null or action = :action or substr(action, 1, length(:action) + 1) = :action || '.')
+  order by ts desc, id desc limit :limit`;
+
+/** The audit log in `control.db`. */
+export function createAuditStore({ db, write }: DatabaseFile<AuditWrites>): AuditStore {
+  const entries = db.prepare<StoredEntryRow>(ENTRIES);
+
+  return {
+    addAudit: (entry) => write('addAudit', entry),
+    auditEntries: async (filter) => entries.all(filter).map(toEntry),
+    startAuditCleanUp: (times) => write('startAuditCleanUp', times),
+    removeOldAudit: (limit) => write('removeOldAudit', limit),
+  };
+}
+
+const ADD = `insert into audit (${ENTRY_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)`;
+
+const START_CLEAN_UP = `
+  update audit_retention set keep_since_ts = :keepSinceTs, next_run_ts = :nextRunTs where next_run_ts <= :nowTs`;
+
+const REMOVE_OLD = `
+  delete from audit where id in (
+    select id from audit where ts < (select keep_since_ts from audit_retention) order by ts, id limit ?)`;
+
+type AuditWrites = ReturnType<typeof createAuditWrites>;
+
+/** The writes, which run on the writer thread of `control.db`. */
+export function createAuditWrites(db: Database) {
+  const start = db.prepare(START_CLEAN_UP);
+  const removeOld = db.prepare(REMOVE_OLD);
+
+  return {
+    addAudit: createAddEntry(db),
+    startAuditCleanUp: (times: { keepSinceTs: number; nowTs: number; nextRunTs: number }): boolean =>
+      start.run(times) > 0,
+    removeOldAudit: (limit: number): number => removeOld.run(limit),
+  };
+}
+
+/** For transactions that write more than the entry. */
+export function createAddEntry(db: Database): (entry: NewAuditEntry) => void {
+  const add = db.prepare(ADD);
+  return (entry) => {
+    add.run(...toEntryRow(entry));
+  };
+}

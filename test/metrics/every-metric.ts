@@ -1,0 +1,43 @@
+import { createMetrics } from '../../src/metrics/metrics.ts';
+
+/** The output of `/metrics` of a server that has everything, whatever its engine: each metric with at least one row. */
+export async function everyMetric(): Promise<string> {
+  const metrics = createMetrics();
+  const { answered, firstRecord } = metrics.streamRoute('/stream');
+  metrics.route('/route').answered('GET', 200, 0.001);
+  answered('POST', 200, 1);
+  firstRecord?.(0.001);
+  metrics.unreadable(400);
+  metrics.aborted();
+  metrics.refused('qmh');
+  metrics.loginEnded('ok');
+  metrics.storeCall('control', 'accounts')(0.001);
+  metrics.failed('usage_write');
+  metrics.feedRan('a', 'imported');
+  metrics.countedLocally();
+  metrics.watchDatabase(
+    () => true,
+    () => false,
+  );
+  metrics.watchIntegrity(() => 0);
+  metrics.watchDisk(() => 1e9);
+  metrics.watchFiles(() => [{ database: 'control', fileBytes: 4096, walBytes: 0 }]);
+  metrics.watchCertificate(() => 1_767_225_600);
+  metrics.watchPools(() => [{ pool: 'data', connections: 10, inUse: 1, idle: 2, waiting: 0 }]);
+  metrics.watchRedis(() => true);
+  metrics.watchStreams(() => 0);
+  metrics.watchFeeds(async () => [{ name: 'a', lastSuccessTs: 1, rows: 1, failures: 0, isStale: false }]);
+  return metrics.text();
+}
+
+/** The names of all series in such an output, with the names of their labels in order; of a histogram also `_bucket`, …. */
+export function labelsByName(text: string): Map<string, string[]> {
+  const labels = new Map<string, string[]>();
+  for (const [, name = '', inside = ''] of text.matchAll(/^([a-z]\w*)(?:\{(.*)\})? \S+$/gm)) {
+    labels.set(
+      name,
+      [...inside.matchAll(/(\w+)="/g)].map(([, label]) => `${label}`),
+    );
+  }
+  return labels;
+}
