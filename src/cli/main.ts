@@ -23,6 +23,16 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/export.ts')).exportCommand,
   },
   {
+    name: 'lookup',
+    summary: 'Show what is known about URLs.',
+    load: async () => (await import('./commands/lookup.ts')).lookup,
+  },
+  {
+    name: 'search',
+    summary: 'Find URLs by address, host, network, malware family or file.',
+    load: async () => (await import('./commands/search.ts')).search,
+  },
+  {
     name: 'feed',
     summary: 'Manage the feeds that the server fetches.',
     load: async () => (await import('./commands/feed.ts')).feed,

@@ -2,12 +2,13 @@ import { parseDomainName } from '../core/domain-name.ts';
 import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
 import type { KeyNetwork } from '../core/ip/key-network.ts';
 import { textFault } from '../core/text.ts';
+import { refangHost } from '../core/url/refang.ts';
 import { toNetwork } from '../ingest/evidence.ts';
 import { UsageError } from './command.ts';
 
-/** An operand NETWORK, within the width of networks that can be listed. Host bits are cleared. */
+/** An operand NETWORK, also defanged, within the width of networks that can be listed. Host bits are cleared. */
 export function readNetwork(text: string): KeyNetwork {
-  const network = toNetwork(text);
+  const network = toNetwork(refangHost(text));
   if (typeof network !== 'string') return network;
   throw new UsageError(`NETWORK must be like 203.0.113.7, 203.0.113.0/24 or 2001:db8::/32. ${network}`);
 }
@@ -32,9 +33,9 @@ const NO_DOMAIN = {
   suffix: 'is a public suffix: domains are below it',
 } as const;
 
-/** An operand NAME: a registrable domain. */
+/** An operand NAME, also defanged: a registrable domain. */
 export function readDomain(text: string): string {
-  const parsed = parseDomainName(text);
+  const parsed = parseDomainName(refangHost(text));
   if (!parsed.ok) throw new UsageError(`${JSON.stringify(text)} ${NO_DOMAIN[parsed.reason]}`);
   const { hostname, domain } = parsed.name;
   if (hostname !== domain) throw new UsageError(`${hostname} is a name below ${domain}: give the domain ${domain}`);

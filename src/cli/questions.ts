@@ -10,6 +10,8 @@ type Answering = {
   answerJson(value: unknown): object;
   /** For people: whole lines of text. */
   answerText(question: string): TextAnswer;
+  /** The real form of a defanged operand; JSON from a program is never defanged. */
+  refang(operand: string): string;
 };
 
 export type TextAnswer = { text: string; isRefused: boolean };
@@ -17,7 +19,7 @@ export type TextAnswer = { text: string; isRefused: boolean };
 /** The limit of a request body. The longest URL, each of its 8,192 characters written \uXXXX, takes 49,154 bytes. */
 const LINE_MAX_BYTES = 64 * 1024;
 
-const UNREADABLE = {
+export const UNREADABLE = {
   too_long: 'The line is longer than 64 KiB.',
   invalid_unicode: 'The line is not valid UTF-8.',
 } as const;
@@ -35,7 +37,7 @@ export function questionsCommand(
 
 /** Memory does not grow with the input. The exit code is 1 if a question was refused, but not with `--json`. */
 async function answerAll(answering: Answering, operands: string[], isJson: boolean): Promise<number> {
-  const lines = operands.length > 0 ? [operands.map(operandLine)] : readLines(standardInput(), LINE_MAX_BYTES);
+  const lines = operands.length > 0 ? [operands.map(operandLine)] : inputLines();
   let code = 0;
   for await (const batch of lines) {
     const answers = batch.map((line) => (isJson ? jsonAnswer(answering, line) : textAnswer(answering, line)));
@@ -46,8 +48,13 @@ async function answerAll(answering: Answering, operands: string[], isJson: boole
 
   /** An operand is plain text also with `--json`. */
   function operandLine(text: string): Line {
-    return { ok: true, text: isJson ? JSON.stringify(text) : text };
+    return { ok: true, text: isJson ? JSON.stringify(answering.refang(text)) : text };
   }
+}
+
+/** The lines of standard input, in chunks as they arrive. */
+export function inputLines(): AsyncIterable<Line[]> {
+  return readLines(standardInput(), LINE_MAX_BYTES);
 }
 
 function standardInput(): AsyncIterable<Buffer> {

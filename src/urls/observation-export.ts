@@ -10,9 +10,9 @@ import { type Entry, type Run, runsWithImplied } from './timeline.ts';
 
 export type ResolutionRow = [ip: Uint8Array, day: number, ts: number, asn: number | null];
 
-type ResolutionKey = [ip: Uint8Array, day: number];
+export type ResolutionKey = [ip: Uint8Array, day: number];
 
-type ReadPage<Row, Key> = (urlId: number, after: Key) => Row[] | Promise<Row[]>;
+export type ReadPage<Row, Key> = (urlId: number, after: Key) => Row[] | Promise<Row[]>;
 
 /** The stored rows of one URL, in pages by key: the next `PAGE_ROWS` after `after`. */
 export type UrlRows = {
@@ -116,7 +116,7 @@ async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlRows, host
 }
 
 /** The rows of one URL. Most URLs have less than one page: the event loop runs only between two pages. */
-async function* pagesOf<Row extends unknown[], Key>(
+export async function* pagesOf<Row extends unknown[], Key>(
   read: ReadPage<Row, Key>,
   id: number,
   first: Key,

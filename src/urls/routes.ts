@@ -22,7 +22,6 @@ import {
 import { MAX_INTEGER, UrlId } from '../http/scalars.ts';
 import {
   Event,
-  HISTORY_LIMIT,
   Payload,
   SearchRecord,
   SearchRequest,
@@ -33,7 +32,7 @@ import {
 } from './schemas.ts';
 import { parseSearchKey, type SearchKey, type SearchKeyName, searchCost } from './search-key.ts';
 import type { UrlStore } from './store.ts';
-import { idJson, toWireEvent, toWirePayload } from './wire.ts';
+import { HISTORY_LIMIT, idJson, toWireEvent, toWirePayload } from './wire.ts';
 
 /** `now` is in Unix seconds. */
 export function urlRoutes(store: UrlStore, now: () => number): Route[] {

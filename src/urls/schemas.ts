@@ -1,7 +1,7 @@
 import { type Static, type TProperties, Type } from 'typebox';
 import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
 import { IntegerOrNull, StringOrNull, Timestamp, UrlId } from '../http/scalars.ts';
-import { EVENT, PAYLOAD, SEARCH_RECORD, URL_ANSWER } from './wire.ts';
+import { EVENT, HISTORY_LIMIT, PAYLOAD, SEARCH_RECORD, URL_ANSWER } from './wire.ts';
 
 // All request and response schemas of this feature. The keys of the responses come from `wire.ts`.
 
@@ -33,9 +33,6 @@ export type Event = Static<typeof Event>;
 /** The current status of a URL. */
 export const Status = withStatus(Type.Enum(['online', 'offline']));
 export type Status = Static<typeof Status>;
-
-/** The maximum of events, and of payloads, in a history. */
-export const HISTORY_LIMIT = 100;
 
 export const UrlRequest = Type.Object(
   { url: Type.String({ maxLength: URL_MAX_LENGTH, description: 'Any spelling of the URL.' }) },

@@ -138,6 +138,12 @@ export type UrlStore = {
   /** The newest `limit` events and the newest `limit` payloads, newest first: the response body (`UrlHistoryResponse`). */
   urlHistory(url: string, limit: number): string | null | Promise<string | null>;
 
+  /**
+   * What people want to know about one URL: the newest `limit` events and payloads, newest first, the newest addresses,
+   * and the tags. Null if the URL is unknown. Commands use it; `urlLast` and `urlHistory` are faster.
+   */
+  urlDetails(url: string, limit: number): Promise<UrlDetails | null>;
+
   hasUrl(id: number): Promise<boolean>;
   /** The newest events of a URL inside the window, newest first. */
   statuses(id: number, window: TimeWindow, bounds: Bounds): AsyncIterable<StatusEvent[]>;
@@ -172,6 +178,31 @@ export type UrlLast = {
   /** The newest event; null when no observation of the URL has a status. */
   event: StatusEvent | null;
   payload: Payload | null;
+};
+
+export type ConfirmedEvent = StatusEvent & {
+  /** When the status was last seen, before the next event; null: nobody saw it (an implied offline, or `added` before a first offline). */
+  confirmedTs: number | null;
+};
+
+/** An address that the host of a URL had. */
+export type UrlAddress = {
+  ip: Uint8Array;
+  /** The newest network that is known. */
+  asn: number | null;
+  /** The first sighting on the newest day. */
+  ts: number;
+};
+
+export type UrlDetails = {
+  id: number;
+  url: string;
+  events: ConfirmedEvent[];
+  payloads: Payload[];
+  /** Newest first. */
+  addresses: UrlAddress[];
+  /** In alphabetical order. */
+  tags: string[];
 };
 
 /** One match of a search: the URL, and the time of the resolution, event or payload that matched. A line of the response. */

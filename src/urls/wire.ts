@@ -30,6 +30,9 @@ export const URL_ANSWER = {
   payloads: 'payloads',
 } as const;
 
+/** The maximum of events, and of payloads, in a history. */
+export const HISTORY_LIMIT = 100;
+
 /** The keys of a search record. */
 export const SEARCH_RECORD = { ts: 'ts', id: 'id', url: 'url' } as const;
 

@@ -12,6 +12,13 @@ describe('urlwarden cost', () => {
     );
   });
 
+  it('defanged addresses of people are accepted, but not in JSON of programs', async () => {
+    const { code, stdout } = await urlwarden(['cost', '192[.]0[.]2[.]77/24']);
+    assert.deepEqual([code, stdout], [0, '192[.]0[.]2[.]77/24\n→ 192.0.2.0/24 counts as 9 queries\n']);
+    assert.match((await urlwarden(['cost', '--json', '2001[:]db8[:][:]1'])).stdout, /"canonical":"2001:db8::1"/);
+    assert.match((await urlwarden(['cost', '--json'], '"192[.]0[.]2[.]1"\n')).stdout, /^\{"error":"ip must be /);
+  });
+
   it('a refusal explains the accepted forms', async () => {
     const { code, stdout } = await urlwarden(['cost'], '127.1\n');
     assert.equal(code, 1);

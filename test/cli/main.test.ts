@@ -41,7 +41,7 @@ describe('urlwarden', () => {
 
   for (const { args, message } of [
     { args: ['normalise'], message: 'urlwarden has no command "normalise". Did you mean "normalize"?' },
-    { args: ['lookup'], message: 'urlwarden has no command "lookup".' },
+    { args: ['whois'], message: 'urlwarden has no command "whois".' },
     { args: ['--verison'], message: 'urlwarden has no flag "--verison". Did you mean "--version"?' },
     { args: ['feed', 'start'], message: 'urlwarden feed has no command "start".' },
     { args: ['feed', 'remvoe'], message: 'urlwarden feed has no command "remvoe". Did you mean "remove"?' },

@@ -17,7 +17,7 @@ describe('urlwarden networks', () => {
   it('lookup shows the network of each address', async (t) => {
     const { table } = open(t);
     const lookup = (...args: string[]) => urlwarden(['networks', 'lookup', ...args]);
-    const { stdout } = await lookup('192.0.2.9', '2001:db8::1', '--asn-db', table);
+    const { stdout } = await lookup('192[.]0[.]2[.]9', '2001:db8::1', '--asn-db', table);
     assert.equal(stdout, 'ADDRESS      NETWORK\n192.0.2.9    AS64500\n2001:db8::1  unknown\n');
     const json = await lookup('192.0.2.9', '--asn-db', table, '--json');
     assert.equal(json.stdout, '[{"ip":"192.0.2.9","asn":64500}]\n');

@@ -21,10 +21,20 @@ describe('urlwarden normalize', () => {
   });
 
   it('shows that a URL is unchanged or refused', async () => {
-    const { code, stdout } = await urlwarden(['normalize', 'http://example.com/', 'hxxp://example.com/']);
+    const { code, stdout } = await urlwarden(['normalize', 'http://example.com/', 'mailto:example.com']);
     assert.equal(code, 1);
-    assert.match(stdout, /^http:\/\/example\.com\/\n {2}unchanged\nhxxp:\/\/example\.com\/\n {2}refused: The scheme/);
+    assert.match(stdout, /^http:\/\/example\.com\/\n {2}unchanged\nmailto:example\.com\n {2}refused: The scheme/);
     assert.match(stdout, /\(unsupported_scheme\)\n$/);
+  });
+
+  it('restores defanged URLs of people, but not in JSON of programs', async () => {
+    const restored =
+      'hxxp://a[.]test/b[.]c\n→ http://a.test/b%5B.%5Dc\n  defanged form restored\n  characters not allowed in a path escaped (N12)\n';
+    assert.equal((await urlwarden(['normalize', 'hxxp://a[.]test/b[.]c'])).stdout, restored);
+    assert.equal((await urlwarden(['normalize'], 'hxxp://a[.]test/b[.]c\n')).stdout, restored);
+    assert.equal((await urlwarden(['normalize', '--json', 'hxxp://a[.]test'])).stdout, '{"url":"http://a.test/"}\n');
+    const { stdout } = await urlwarden(['normalize', '--json'], '"hxxp://a.test/"\n"http://a[.]test/"\n');
+    assert.equal(stdout, '{"error":"unsupported_scheme"}\n{"error":"invalid_host"}\n');
   });
 
   it('reads lines with LF or CRLF, skips empty ones, and needs no line break at the end', async () => {

@@ -9,6 +9,7 @@ import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import type { Intelligence } from '../../src/app/stores.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { PLANNING } from '../../src/database/postgres/connection-pool.ts';
+import * as details from '../../src/urls/postgres/details.ts';
 import * as checks from '../../src/urls/postgres/integrity.ts';
 import * as reads from '../../src/urls/postgres/lookup.ts';
 import * as searches from '../../src/urls/postgres/search.ts';
@@ -210,9 +211,11 @@ test('every lookup, search and check reads indexes, in their order', async (t) =
   for (let batch = 0; batch < 4; batch++)
     await store.apply(Array.from({ length: 3_000 }, (_, i) => varied(batch * 3_000 + i)));
   const sql = onDatabase(t, url, PLANNING);
+  await sql`insert into tags (id, name, folded) select i, 'tag ' || i, 'tag ' || i from generate_series(1, 3000) i`;
+  await sql`insert into url_tags select id, 1 + (id + i) % 3000 from urls, generate_series(1, 3) i`;
   await sql`analyze`;
   // The check of URLs sorts, but only the payloads of one second.
-  for (const [name, text] of [reads, streams, searches, checks].flatMap((file) => Object.entries(file))) {
+  for (const [name, text] of [reads, details, streams, searches, checks].flatMap((file) => Object.entries(file))) {
     if (typeof text !== 'string') continue;
     const unwanted = text === checks.URLS ? /Seq Scan|Hash|Bitmap/ : /Seq Scan|Sort|Hash|Bitmap/;
     const plan = (await sql.unsafe(`explain (generic_plan) ${text}`)).map((row) => row['QUERY PLAN']).join('\n');

@@ -102,6 +102,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     familyNames: async () => [],
     checkRows: async () => ({ rows: 0, faults: [], next: null }),
     repairRows: async () => ({ rows: 0, faults: [], next: null, repaired: [] }),
+    urlDetails: async () => null,
     putSources: async () => {},
     applyListings: async () => 0,
     applyDomains: async () => 0,

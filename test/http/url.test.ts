@@ -155,6 +155,21 @@ describe('id, last and history', () => {
     }
   });
 
+  test('defanged values are refused, although commands accept them', async (t) => {
+    const { app } = await build(t, { observations: OBSERVATIONS });
+    for (const path of ['id', 'last', 'history']) {
+      for (const url of ['hxxp://a.example/a.sh', 'http://a[.]example/a.sh', '<http://a.example/a.sh>']) {
+        assertError(await app.inject(post(path, url)), 400, /url/i);
+      }
+    }
+    for (const payload of [{ host: 'a[.]example' }, { ip: '192[.]0[.]2[.]1' }, { ip: '"192.0.2.1"' }]) {
+      assertError(await app.inject({ method: 'POST', url: `${BASE}/search`, payload }), 400, /must be one/);
+    }
+    for (const path of ['v1/byobject/cidr/ALL/listed/live/192[.]0[.]2[.]1', 'v2/byobject/domain/a[.]example']) {
+      assertError(await app.inject(`/api/intel/${path}`), 400);
+    }
+  });
+
   test('texts come out of the store as they went in, escaped once', async (t) => {
     const { app } = await build(t, { observations: ODD_OBSERVATIONS });
     const ask = async (path: string) => {

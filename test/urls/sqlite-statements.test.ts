@@ -5,6 +5,7 @@ import type { Observation } from '../../src/core/observation.ts';
 import { dataFiles } from '../../src/database/data-folder.ts';
 import { PAGE_ROWS } from '../../src/database/pages.ts';
 import { openReader, type Params, type Reader } from '../../src/database/sqlite/database.ts';
+import { createUrlDetails } from '../../src/urls/sqlite/details.ts';
 import { createExportObservations, createExportUrls } from '../../src/urls/sqlite/export.ts';
 import { createLookup } from '../../src/urls/sqlite/lookup.ts';
 import { createSearch } from '../../src/urls/sqlite/search.ts';
@@ -86,6 +87,7 @@ async function recordingReads(t: TestContext) {
   const exportUrls = createExportUrls(db);
   const reads = {
     ...createLookup(db),
+    urlDetails: createUrlDetails(db),
     ...createStreams(db),
     search: createSearch(db),
     exportUrls,

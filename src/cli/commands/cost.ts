@@ -1,4 +1,5 @@
 import { parseNetwork } from '../../core/ip/network.ts';
+import { refangHost } from '../../core/url/refang.ts';
 import { visible } from '../output.ts';
 import { questionsCommand, type TextAnswer } from '../questions.ts';
 
@@ -6,13 +7,14 @@ export const cost = questionsCommand(
   {
     synopsis: 'cost [ADDRESS…]',
     about: `Shows the canonical form of each IPv4 or IPv6 address or network (address/prefix), and how many
-queries a search for it counts as. Without operands it reads one address per line of standard input.
+queries a search for it counts as. Without operands it reads one address per line of standard input. Defanged addresses such as 192[.]0[.]2[.]1 are accepted, except
+in JSON from standard input.
 
 The exit code is 1 if an address was refused, otherwise 0. With --json it is always 0.`,
     jsonOutput: '{"canonical":…,"cost":…} or {"error":…}',
     examples: ['urlwarden cost 192.0.2.77/24 2001:db8::/48'],
   },
-  { answerJson, answerText },
+  { answerJson, answerText, refang: refangHost },
 );
 
 function answerJson(value: unknown): object {
@@ -22,7 +24,7 @@ function answerJson(value: unknown): object {
 }
 
 function answerText(input: string): TextAnswer {
-  const parsed = parseNetwork(input);
+  const parsed = parseNetwork(refangHost(input));
   const question = visible(input);
   if (!parsed.ok) return { text: `${question}\n  refused: ${parsed.reason}\n`, isRefused: true };
   const { canonical, cost } = parsed.network;

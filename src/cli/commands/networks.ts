@@ -1,5 +1,6 @@
 import { openIntelligence } from '../../app/stores.ts';
 import { formatIp, parseIp } from '../../core/ip/address.ts';
+import { refangHost } from '../../core/url/refang.ts';
 import { type Networks, openNetworks, refillNetworks } from '../../ingest/networks.ts';
 import { type CommandGroup, EXIT_FAILURE, UsageError } from '../command.ts';
 import { dataCommand, printResult } from '../data-command.ts';
@@ -71,7 +72,7 @@ function requireNetworks(flags: FlagValues<typeof FLAGS>): Networks {
 }
 
 function readAddress(text: string): Uint8Array {
-  const ip = parseIp(text);
+  const ip = parseIp(refangHost(text));
   if (ip === null) throw new UsageError(`${JSON.stringify(text)} is not an IP address`);
   return ip;
 }

@@ -1,10 +1,10 @@
 import { parseIp } from '../../core/ip/address.ts';
 import { URL_ERRORS } from '../../core/url/errors.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
+import { refangHost, refangUrl } from '../../core/url/refang.ts';
 import type { Format, ParsedRow } from '../sources/format.ts';
 import { readLineItems } from '../sources/lines.ts';
 import { firstColumn } from './ip-list.ts';
-import { refang } from './url-list.ts';
 
 export const domainList: Format = {
   name: 'domain-list',
@@ -28,7 +28,6 @@ const LOCAL_NAMES = /^(?:localhost(?:\..*)?|local|broadcasthost|ip6-.*|0\.0\.0\.
 /** Such names have other addresses too: `fe80::1%lo0 localhost`, `255.255.255.255 broadcasthost`. */
 const LOCAL_LINE = /^[0-9a-f.:]+(?:%\w+)?\s+(.*)$/i;
 const URL_START = /^[a-z][a-z0-9+.-]*(?::|\[:\])\/\/|^[a-z]+\[:\/\/\]/i;
-const DEFANGED_DOT = /\[\.\]|\(\.\)/g;
 /** The end of a host that is followed by a port or a path. */
 const END_OF_HOST = /[/:?].*$/;
 
@@ -44,7 +43,7 @@ function namesOf(line: string): string[] | Extract<ParsedRow, string> | null {
   if (URL_START.test(line)) return hostOf(line);
   const name = firstColumn(line);
   if (name === null) return null;
-  const host = name.replace(DEFANGED_DOT, '.').replace(/^\*?\./, '');
+  const host = refangHost(name).replace(/^\*?\./, '');
   return [parseIp(host) === null ? host.replace(END_OF_HOST, '') : host];
 }
 
@@ -55,6 +54,6 @@ function siteNames(text: string): string[] {
 }
 
 function hostOf(text: string): string[] | string {
-  const url = normalizeUrl(refang(text));
+  const url = normalizeUrl(refangUrl(text));
   return url.ok ? [url.host] : `url: ${URL_ERRORS[url.error]}`;
 }

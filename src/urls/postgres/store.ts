@@ -1,6 +1,7 @@
 import type { Database, Query } from '../../database/postgres/database.ts';
 import type { UrlStore } from '../store.ts';
 import { createApply } from './apply.ts';
+import { createUrlDetails } from './details.ts';
 import { createExportObservations, createExportUrls, createFamilyNames } from './export.ts';
 import { createApplyFiles, createBackfillFamilies } from './files.ts';
 import { createCheckRows, createRepairRows } from './integrity.ts';
@@ -27,6 +28,7 @@ export function createUrlStore(primary: Database, read: Query): UrlStore {
     ...createCheckRows(primary),
     repairRows: createRepairRows(primary, backfillFamilies),
     ...createLookup(read),
+    urlDetails: createUrlDetails(read),
     ...createStreams(read),
     search: createSearch(read),
   };

@@ -2,6 +2,7 @@ import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import { packGroups } from '../packed-groups.ts';
 import type { UrlStore } from '../store.ts';
 import { groupByUrl } from '../url-group.ts';
+import { createUrlDetails } from './details.ts';
 import { createExportObservations, createExportUrls, createFamilyNames } from './export.ts';
 import { createCheckRows } from './integrity.ts';
 import { createListingEffect } from './listings.ts';
@@ -27,6 +28,7 @@ export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore
     ...createCheckRows(db),
     repairRows: (table, after) => write('repairRows', table, after),
     ...createLookup(db),
+    urlDetails: createUrlDetails(db),
     ...createStreams(db),
     search: createSearch(db),
   };

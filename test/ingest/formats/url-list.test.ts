@@ -1,24 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { refang, urlList } from '../../../src/ingest/formats/url-list.ts';
+import { urlList } from '../../../src/ingest/formats/url-list.ts';
 import { AS_OF_TS, inputsOf, readFixture, readText, rejectsOf } from './read-items.ts';
-
-const REFANGED: [text: string, url: string][] = [
-  ['hxxp://example[.]com/a', 'http://example.com/a'],
-  ['hXXps://www[.]example[.]com', 'https://www.example.com'],
-  ['hxxps[:]//example(.)com:8080/', 'https://example.com:8080/'],
-  ['http[://]example.com[:]8080/', 'http://example.com:8080/'],
-  ['fxp://example[.]com/', 'ftp://example.com/'],
-  ['ftp://198[.]51[.]100[.]7/', 'ftp://198.51.100.7/'],
-  ['http://example.com/a[.]b(.)c[:]d?e=[.]#[.]', 'http://example.com/a[.]b(.)c[:]d?e=[.]#[.]'],
-  ['http://example[.]com?a=[.]', 'http://example.com?a=[.]'],
-  ['http://[2001:db8::1]:80/', 'http://[2001:db8::1]:80/'],
-  ['mailto:a[.]b', 'mailto:a[.]b'],
-];
-
-test('defanged URLs are restored; paths are not changed', () => {
-  for (const [text, url] of REFANGED) assert.equal(refang(text), url);
-});
 
 test('comments and blanks are ignored, and --as-of is the time of each URL', async () => {
   const items = await readFixture(urlList, 'urls.txt');

@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test';
 import type { Intelligence } from '../../../src/app/stores.ts';
 import { applySuite } from './apply.ts';
 import { barePayloadsSuite } from './bare-payloads.ts';
+import { detailsSuite } from './details.ts';
 import { exportSuite } from './export.ts';
 import { filesSuite } from './files.ts';
 import { listingsSuite } from './listings.ts';
@@ -18,6 +19,7 @@ export type OpenStore = (t: TestContext) => Promise<Intelligence>;
 export function storeContract(open: OpenStore): void {
   applySuite(open);
   oneUrlSuite(open);
+  detailsSuite(open);
   searchSuite(open);
   listingsSuite(open);
   filesSuite(open);

@@ -1,0 +1,51 @@
+import { stripUrl } from './split.ts';
+
+// Reports write malicious addresses so that nobody opens them by accident: `hxxps://www[.]example[.]com/a`. People paste
+// them into commands and lists as they are. The API never calls this file: rule N4 guesses nothing.
+
+/** `hxxps[:]//`, `fxp://`, `h**p://`, `http[://]`, and the real schemes, whose host may be defanged. */
+const SCHEME = /^(h(?:tt|xx|tx|xt|\*\*)p|f[tx]p)(s?)(?::\/\/|\[:\]\/\/|\(:\)\/\/|\[:\/\/\]|\(:\/\/\))/i;
+const REAL_SCHEME = /^(?:https?|ftp):\/\/$/i;
+const DOT = /\[(?:\.|dot)\]|\((?:\.|dot)\)|\{(?:\.|dot)\}/gi;
+const COLON = /\[:\]|\(:\)/g;
+const END_OF_AUTHORITY = /[/?#\\]/;
+/** What reports put around an address. */
+const WRAPPED = /^(?:<(.*)>|"(.*)"|'(.*)'|`(.*)`)$/s;
+
+/**
+ * The real form of a defanged URL; any other text, and every valid URL, is returned unchanged. Only scheme and host are
+ * restored: in a path, a query and credentials `[.]` may be meant.
+ *
+ *     <hxxps[:]//www[.]example[dot]com/a[.]b>   becomes   https://www.example.com/a[.]b
+ */
+export function refangUrl(text: string): string {
+  const stripped = stripUrl(text);
+  const url = unwrapped(stripped);
+  const scheme = SCHEME.exec(url);
+  if (scheme === null) return text;
+  const [written, name = '', secure = ''] = scheme;
+  const rest = url.slice(written.length);
+  const end = rest.search(END_OF_AUTHORITY);
+  const authority = end === -1 ? rest : rest.slice(0, end);
+  const hostAt = authority.lastIndexOf('@') + 1;
+  const restored = [
+    REAL_SCHEME.test(written) ? written : `${/^f/i.test(name) ? 'ftp' : 'http'}${secure.toLowerCase()}://`,
+    authority.slice(0, hostAt),
+    refanged(authority.slice(hostAt)),
+    rest.slice(authority.length),
+  ].join('');
+  return restored === stripped ? text : restored;
+}
+
+/** The same for a host name, a domain, an address or a network: `198[.]51[.]100[.]0/24`, `2001[:]db8[:][:]1`. */
+export function refangHost(text: string): string {
+  return refanged(unwrapped(text));
+}
+
+function unwrapped(text: string): string {
+  return WRAPPED.exec(text)?.slice(1).join('') ?? text;
+}
+
+function refanged(host: string): string {
+  return host.replace(DOT, '.').replace(COLON, ':');
+}
