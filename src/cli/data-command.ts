@@ -1,10 +1,11 @@
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../app/stores.ts';
-import { readSettings, variableOf } from '../config/read-settings.ts';
+import { variableOf } from '../config/read-settings.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { requireData } from '../database/data-folder.ts';
 import { type Command, UsageError } from './command.ts';
 import { defineCommand, type Input, JSON_FLAG, type NoFlags, type Shape } from './define-command.ts';
 import { print } from './output.ts';
+import { CONFIG_FLAG, readCommandSettings, settingArgs } from './settings.ts';
 import type { Flags } from './usage.ts';
 
 const { dataDir, databaseUrl, databaseReadUrls, databaseConnections } = SETTINGS;
@@ -19,6 +20,7 @@ const PLACE_FLAGS = {
     argument: 'URL',
     meaning: `use PostgreSQL instead of a folder. Prefer the variable ${variableOf(databaseUrl.flag)}: other users of this machine can read flags`,
   },
+  ...CONFIG_FLAG,
 } as const satisfies Flags;
 
 export type DataInput<F extends Flags = NoFlags> = Input<F> & { place: DataPlace };
@@ -35,8 +37,19 @@ export function dataCommand<const F extends Flags = NoFlags>(
   return defineCommand({ ...shape, flags }, (input) => run({ ...(input as Input<F>), place: readPlace(input.flags) }));
 }
 
-/** A command that reads or changes the control database. It also works while a server is running. */
+/**
+ * A command that reads the control database, or changes what is in it. It also works while a server is running. A folder
+ * without data is refused as a mistake.
+ */
 export function controlCommand<const F extends Flags = NoFlags>(
+  shape: Shape<F>,
+  run: (control: Control, input: DataInput<F>) => Promise<Result>,
+): Command {
+  return storeCommand(openExistingControl, shape, run);
+}
+
+/** A command that adds to the control database, and creates it if there is none. */
+export function controlAddingCommand<const F extends Flags = NoFlags>(
   shape: Shape<F>,
   run: (control: Control, input: DataInput<F>) => Promise<Result>,
 ): Command {
@@ -62,6 +75,11 @@ export function addingCommand<const F extends Flags = NoFlags>(
 export function openExisting(place: DataPlace): Promise<Intelligence> {
   if (!place.databaseUrl) requireData(place.dataDir);
   return openIntelligence(place);
+}
+
+export function openExistingControl(place: DataPlace): Promise<Control> {
+  if (!place.databaseUrl) requireData(place.dataDir);
+  return openControl(place);
 }
 
 function storeCommand<S extends { close(): Promise<void> }, const F extends Flags>(
@@ -94,14 +112,9 @@ export function requireFolder({ dataDir, databaseUrl }: DataPlace): string {
   );
 }
 
-/** A folder on the command line has precedence over a database in the environment. */
+/** A folder on the command line has precedence over a database in the environment or in the settings file. */
 function readPlace(flags: { data?: string | undefined; 'database-url'?: string | undefined }): DataPlace {
-  const { data, 'database-url': url } = flags;
-  const args = Object.entries({ data, 'database-url': url }).flatMap(([flag, text]) =>
-    text === undefined ? [] : [`--${flag}=${text}`],
-  );
-  const read = readSettings(PLACE, args, process.env, SETTINGS);
-  if (!read.ok) throw new UsageError(read.faults.join('\n'));
-  const isFolderGiven = data !== undefined && url === undefined;
-  return isFolderGiven ? { dataDir: read.values.dataDir } : read.values;
+  const values = readCommandSettings(PLACE, settingArgs(PLACE, flags));
+  const isFolderGiven = flags.data !== undefined && flags['database-url'] === undefined;
+  return isFolderGiven ? { dataDir: values.dataDir } : values;
 }

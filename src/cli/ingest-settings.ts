@@ -1,6 +1,6 @@
-import { readSettings, type SettingValues } from '../config/read-settings.ts';
+import type { SettingValues } from '../config/read-settings.ts';
 import { SETTINGS } from '../config/settings.ts';
-import { UsageError } from './command.ts';
+import { readCommandSettings, settingArgs } from './settings.ts';
 import type { Flags } from './usage.ts';
 
 const { asnDb, resolvesHosts, allowReserved, feedsAllowPrivate, maxUnpackedBytes, maxUnpackRatio, maxLineBytes } =
@@ -37,12 +37,7 @@ function limitFlag({ argument, meaning, fallback }: { argument: string; meaning:
   return { argument, meaning: `${meaning} (default ${fallback})` };
 }
 
-/** Reports faults in the environment too, as the server does. */
+/** Reports faults in the environment and in the settings file too, as the server does. */
 export function readIngestSettings(flags: Readonly<Record<string, unknown>>): IngestSettings {
-  const args = Object.values(TABLE)
-    .filter(({ flag }) => flags[flag] !== undefined)
-    .map(({ flag }) => `--${flag}=${flags[flag]}`);
-  const read = readSettings(TABLE, args, process.env, SETTINGS);
-  if (!read.ok) throw new UsageError(read.faults.join('\n'));
-  return read.values;
+  return readCommandSettings(TABLE, settingArgs(TABLE, flags));
 }

@@ -108,6 +108,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/normalize.ts')).normalize,
   },
   {
+    name: 'config',
+    summary: 'Show the settings and where they come from.',
+    load: async () => (await import('./commands/config.ts')).config,
+  },
+  {
     name: 'cost',
     summary: 'Show how many queries a search for an address or network counts as.',
     load: async () => (await import('./commands/cost.ts')).cost,

@@ -13,6 +13,8 @@ export type Setting<Value> = {
   accepts: string;
   /** The value may contain a password, so error messages do not show it. */
   isSecret?: true;
+  /** For paths: the value as an absolute path. In a settings file, paths are relative to the folder of the file. */
+  resolveIn?(folder: string, value: NonNullable<Value>): Value;
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: the settings of a table have different types
@@ -26,6 +28,25 @@ type ReadSettings<Table extends SettingTable> =
   | { ok: true; values: SettingValues<Table> }
   | { ok: false; faults: string[] };
 
+/** Where a value comes from: the flag, the variable, the file with its line. Null for the default. */
+export type TracedSetting = {
+  name: string;
+  value: unknown;
+  from: 'flag' | 'variable' | 'file' | 'default';
+  where: string | null;
+};
+
+/** The values of a settings file, by the name of the flag. */
+export type FileSettings = {
+  values: ReadonlyMap<string, { value: unknown; where: string }>;
+  faults: readonly string[];
+};
+
+/** Opens the settings file that was named by a flag or a variable; `path` is undefined if none was. */
+export type OpenFile = (path: string | undefined) => FileSettings;
+
+const NO_FILE: FileSettings = { values: new Map(), faults: [] };
+
 type Environment = Record<string, string | undefined>;
 
 const PREFIX = 'URLWARDEN_';
@@ -37,35 +58,72 @@ export function variableOf(flag: string): string {
   return PREFIX + flag.toUpperCase().replaceAll('-', '_');
 }
 
-/**
- * Reads all settings of a command. A flag takes precedence over its variable, a variable over the default. Reports every
- * fault together, so that an operator can correct them in one edit. An unknown variable with our prefix is a fault too,
- * because it is probably a misspelt name. `all` are the settings of the whole program.
- */
+/** The settings file itself is chosen by a flag or a variable. */
+export const CONFIG = {
+  flag: 'config',
+  argument: 'FILE',
+  meaning: 'settings file, TOML or JSON (default ./urlwarden.toml or ./urlwarden.json, if there is one)',
+  fallback: null,
+  read: (text) => text || null,
+  accepts: 'the path of a file',
+} satisfies Setting<string | null>;
+
+/** See `traceSettings`. */
 export function readSettings<Table extends SettingTable>(
   table: Table,
   args: string[],
   env: Environment,
   all: SettingTable = table,
+  openFile: OpenFile = () => NO_FILE,
 ): ReadSettings<Table> {
-  const { flags, faults } = readFlags(table, args);
-  const variables = new Set(Object.values(all).map(({ flag }) => variableOf(flag)));
+  const { traced, faults } = traceSettings(table, args, env, all, openFile);
+  if (faults.length > 0) return { ok: false, faults };
+  return {
+    ok: true,
+    values: Object.fromEntries(traced.map(({ name, value }) => [name, value])) as SettingValues<Table>,
+  };
+}
+
+/**
+ * Reads all settings of a command. A flag takes precedence over its variable, a variable over the settings file, the file
+ * over the default. Reports every fault together, so that an operator can correct them in one edit. An unknown variable
+ * with our prefix is a fault too, because it is probably a misspelt name. `all` are the settings of the whole program.
+ */
+export function traceSettings(
+  table: SettingTable,
+  args: string[],
+  env: Environment,
+  all: SettingTable = table,
+  openFile: OpenFile = () => NO_FILE,
+): { traced: TracedSetting[]; faults: string[] } {
+  const { flags, faults } = readFlags({ ...table, CONFIG }, args);
+  const variables = new Set([CONFIG, ...Object.values(all)].map(({ flag }) => variableOf(flag)));
   for (const name of Object.keys(env)) {
     if (!name.startsWith(PREFIX) || name.startsWith(TEST_PREFIX) || variables.has(name)) continue;
     faults.push(`${name} is set, but no such setting exists: unset it or correct its name`);
   }
-  const values: Record<string, unknown> = {};
-  for (const [name, setting] of Object.entries(table)) {
+  const file = openFile(flags.get(CONFIG.flag) ?? env[variableOf(CONFIG.flag)]);
+  faults.push(...file.faults);
+  const traced = Object.entries(table).map(([name, setting]): TracedSetting => {
     const variable = variableOf(setting.flag);
     const text = flags.get(setting.flag) ?? env[variable];
-    const value = text === undefined ? setting.fallback : setting.read(text);
-    if (text !== undefined && value === null) {
-      const source = flags.has(setting.flag) ? `--${setting.flag}` : variable;
-      faults.push(`${source} must be ${setting.accepts}${setting.isSecret ? '' : `, not ${JSON.stringify(text)}`}`);
+    if (text === undefined) {
+      const inFile = file.values.get(setting.flag);
+      if (inFile !== undefined) return { name, from: 'file', ...inFile };
+      return { name, value: setting.fallback, from: 'default', where: null };
     }
-    values[name] = value;
-  }
-  return faults.length > 0 ? { ok: false, faults } : { ok: true, values: values as SettingValues<Table> };
+    const from = flags.has(setting.flag) ? 'flag' : 'variable';
+    const where = from === 'flag' ? `--${setting.flag}` : variable;
+    const value = setting.read(text);
+    if (value === null) faults.push(`${where} must be ${setting.accepts}${shownText(setting, text)}`);
+    return { name, value, from, where };
+  });
+  return { traced, faults };
+}
+
+/** `, not "text"` in a message about an invalid value. */
+export function shownText({ isSecret }: Setting<unknown>, value: unknown): string {
+  return isSecret ? '' : `, not ${JSON.stringify(value)}`;
 }
 
 function readFlags(table: SettingTable, args: string[]): { flags: Map<string, string>; faults: string[] } {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Setting, SettingValues } from './read-settings.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 import {
@@ -49,6 +50,7 @@ export const SETTINGS = {
     meaning: 'folder of the embedded database, created if missing',
     fallback: './data',
     read: readPath,
+    resolveIn: resolve,
     accepts: 'the path of a folder',
   } satisfies Setting<string>,
   databaseUrl: {
@@ -115,6 +117,7 @@ export const SETTINGS = {
     meaning: 'certificate chain (PEM); enables HTTPS, requires --tls-key',
     fallback: null,
     read: readPath,
+    resolveIn: resolve,
     accepts: 'the path of a file',
   } satisfies Setting<string | null>,
   tlsKeyFile: {
@@ -123,6 +126,7 @@ export const SETTINGS = {
     meaning: 'private key of the certificate (PEM)',
     fallback: null,
     read: readPath,
+    resolveIn: resolve,
     accepts: 'the path of a file',
   } satisfies Setting<string | null>,
   trustedProxies: {
@@ -140,6 +144,7 @@ export const SETTINGS = {
       'secrets for signing tokens, one per line, the first for new tokens; without it the server creates its own',
     fallback: null,
     read: readPath,
+    resolveIn: resolve,
     accepts: 'the path of a file',
   } satisfies Setting<string | null>,
   metricsHost: {
@@ -189,6 +194,7 @@ export const SETTINGS = {
     meaning: 'table that maps IP addresses to networks (ASN): an MMDB file, or npm for the package @ip-location-db/asn',
     fallback: null,
     read: readPath,
+    resolveIn: (folder, path) => (path === 'npm' ? path : resolve(folder, path)),
     accepts: 'the path of a file or folder, or npm',
   } satisfies Setting<string | null>,
   listedExact: {

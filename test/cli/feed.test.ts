@@ -34,7 +34,8 @@ async function publish(t: TestContext, respond: RequestListener): Promise<string
 
 describe('urlwarden feed', () => {
   it('add needs only the name of a well-known feed', async (t) => {
-    const { run, json } = open(t);
+    const { dataDir, run, json } = open(t);
+    await temporaryControl(t, dataDir);
     assert.match((await run(['list'])).stdout, /^There are no feeds.*urlwarden feed add urlhaus$/m);
     const { url, format, every_seconds, complete, state } = await json(['add', 'urlhaus']);
     const expected = ['https://urlhaus.abuse.ch/downloads/csv_online/', 'urlhaus-csv', 300, true, 'new'];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startServer } from '../../tools/shared/server-process.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
+import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
 
@@ -99,5 +100,7 @@ test('an unreachable database is reported in one line, without the password', as
   assert.equal(code, 1);
   assert.equal(stderr.split('\n').length, 2, stderr);
   assert.ok(!stderr.includes('secret'));
-  assert.ok(!(await urlwarden(['account', 'list', '--data', temporaryFolder(t)])).code);
+  const dataDir = temporaryFolder(t);
+  await temporaryControl(t, dataDir);
+  assert.ok(!(await urlwarden(['account', 'list', '--data', dataDir])).code);
 });

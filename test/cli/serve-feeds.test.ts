@@ -67,7 +67,7 @@ test('serve reports a missing table of networks, and has not created the first a
   const { code, stderr } = await urlwarden(['serve', ...flags, '--asn-db', '/nowhere.mmdb']);
   assert.equal(code, 1);
   assert.match(stderr, /^The ASN table \/nowhere\.mmdb does not exist: check --asn-db$/m);
-  assert.deepEqual(JSON.parse((await urlwarden(['account', 'list', '--json', '--data', dataDir])).stdout), []);
+  assert.deepEqual(await (await temporaryControl(t, dataDir)).accounts(), []);
 });
 
 async function linesUntil(stream: AsyncIterable<Buffer>, wanted: RegExp): Promise<string> {

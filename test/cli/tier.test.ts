@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { DATASETS } from '../../src/core/tier.ts';
+import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { urlwarden } from './urlwarden.ts';
 
 function open(t: TestContext) {
   const dataDir = temporaryFolder(t);
   const run = (args: string[], stdin = '') => urlwarden([...args, '--data', dataDir], stdin);
-  return { run, tier: (...args: string[]) => run(['tier', ...args]) };
+  return { dataDir, run, tier: (...args: string[]) => run(['tier', ...args]) };
 }
 
 describe('urlwarden tier', () => {
   it('list shows the built-in tiers with their rates', async (t) => {
-    const { tier } = open(t);
+    const { dataDir, tier } = open(t);
+    await temporaryControl(t, dataDir);
     const { code, stdout } = await tier('list');
     assert.equal(code, 0);
     assert.match(stdout, /^standard +100000 +150000 +625 +5000 +20000 {2}URL,XBL,CSS,BCL,DROP,DOMAIN +base$/m);

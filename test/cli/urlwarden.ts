@@ -5,9 +5,13 @@ export const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.me
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };
 
-/** Runs the program with these arguments. */
-export async function urlwarden(args: string[], stdin: string | Buffer = ''): Promise<Outcome> {
-  const child = spawn(process.execPath, [PROGRAM, ...args]);
+/** Runs the program with these arguments, in a folder and with variables of its own if they are given. */
+export async function urlwarden(
+  args: string[],
+  stdin: string | Buffer = '',
+  { cwd, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env: { ...process.env, ...env } });
   child.stdin.on('error', () => {}); // the program may exit before it reads its input
   child.stdin.end(stdin);
   const [code, stdout, stderr] = await Promise.all([

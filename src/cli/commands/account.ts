@@ -18,7 +18,7 @@ import { DEFAULT_TIER, limitsOf } from '../../core/tier.ts';
 import { KEY_LIFE_SECONDS } from '../../limits/redis-scripts.ts';
 import { recordChange } from '../audit-record.ts';
 import type { Command, CommandGroup } from '../command.ts';
-import { controlCommand } from '../data-command.ts';
+import { controlAddingCommand, controlCommand } from '../data-command.ts';
 import { fieldList, table, timeText, visible } from '../output.ts';
 import { REDIS_FLAGS, readRedisSettings } from '../redis-settings.ts';
 import { confirm, readNewPassword } from '../terminal.ts';
@@ -41,7 +41,7 @@ export const account: CommandGroup = {
   ],
 };
 
-const accountAdd = controlCommand(
+const accountAdd = controlAddingCommand(
   {
     synopsis: 'account add USERNAME',
     about: `Adds an account. Asks twice for its password; if standard input is not a terminal, the password is its

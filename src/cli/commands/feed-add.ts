@@ -7,10 +7,12 @@ import { parseHeaderLine, readFetchUrl, shownUrl } from '../../ingest/sources/fe
 import type { Feed } from '../../ingest/store.ts';
 import { recordChange } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
-import { controlCommand } from '../data-command.ts';
+import { controlAddingCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
 import { EVIDENCE_FLAGS, readEvidenceFlags, refuseSourceName } from '../evidence-flags.ts';
 import { feedFields, feedJson } from '../feed-output.ts';
+import { readIngestSettings } from '../ingest-settings.ts';
+import { checkFeedHost } from '../private-feed.ts';
 import { suggestion } from '../suggestion.ts';
 import { readSecret } from '../terminal.ts';
 import { currentTs, parseSpan, spanText } from '../time.ts';
@@ -39,7 +41,7 @@ const FLAGS = {
   ...EVIDENCE_FLAGS,
 } as const satisfies Flags;
 
-export const feedAdd = controlCommand(
+export const feedAdd = controlAddingCommand(
   {
     synopsis: 'feed add NAME [--format FORMAT --url URL]',
     about: `Adds a feed. A running server fetches it within seconds, and then at its interval. These well-known feeds
@@ -67,13 +69,18 @@ from the URLs that abuse.ch documents for users with a key.`,
         `There is already a feed ${name}. Remove it first: urlwarden feed remove ${name}`,
       );
     }
+    const { feedsAllowPrivate } = readIngestSettings(flags);
+    // Before a person types a key. Well-known feeds are public.
+    const note =
+      flags.url === undefined ? null : await checkFeedHost(flags.url, draft.allowsPrivate, feedsAllowPrivate);
     const headers = await readHeaders(flags);
     const feed = toFeed(draft, headers, currentTs());
     readFetchUrl(feed.url, headers);
     await control.putFeed(feed);
     await recordChange(control, { action: 'feed.add', subject: name, after: feedFields(feed) });
     const text = `Added ${name}: ${feed.format} from ${shownUrl(feed.url)} every ${spanText(feed.intervalSeconds)}.\n`;
-    return { text, json: feedJson(feed, currentTs()) };
+    const json = feedJson(feed, currentTs());
+    return note === null ? { text, json } : { text: `${text}Note: ${note}\n`, json: { ...json, note } };
   },
 );
 

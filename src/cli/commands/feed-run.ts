@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Control, openControl, openIntelligence } from '../../app/stores.ts';
+import { type Control, openIntelligence } from '../../app/stores.ts';
 import { createImportFeed } from '../../ingest/feeds/feed-import.ts';
 import { type FeedRun, runFeedOnce } from '../../ingest/feeds/feed-run.ts';
 import { everyMs } from '../../ingest/feeds/schedule.ts';
@@ -8,7 +8,7 @@ import { inputLimitsOf } from '../../ingest/sources/format.ts';
 import { readFamilies } from '../../ingest/tag-families.ts';
 import { orAdvice, withAdvice } from '../advice.ts';
 import { EXIT_FAILURE } from '../command.ts';
-import { type DataInput, dataCommand, printResult } from '../data-command.ts';
+import { type DataInput, dataCommand, openExistingControl, printResult } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
 import { feedJson, requireFeed } from '../feed-output.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
@@ -32,7 +32,7 @@ running. Nothing is imported if the publisher answers that the feed has not chan
     flags: FLAGS,
   },
   async (input) => {
-    const control = await openControl(input.place);
+    const control = await openExistingControl(input.place);
     try {
       const name = input.operands[0] ?? '';
       await requireFeed(control, name);

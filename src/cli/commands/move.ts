@@ -7,6 +7,7 @@ import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { defineCommand, JSON_FLAG } from '../define-command.ts';
 import { print } from '../output.ts';
 import { countText, createProgress } from '../progress.ts';
+import { CONFIG_FLAG, readCommandSettings, settingArgs } from '../settings.ts';
 import { stopSignal } from '../stop-signal.ts';
 
 const { databaseUrl: TARGET } = SETTINGS;
@@ -32,12 +33,13 @@ Exit codes: 0 when the move is finished, ${EXIT_UNFINISHED} when another process
         argument: 'URL',
         meaning: `the database: postgres://USER:PASSWORD@HOST:PORT/DATABASE. Prefer the variable ${TARGET_VARIABLE}: other users of this machine can read flags`,
       },
+      ...CONFIG_FLAG,
       json: JSON_FLAG,
     },
   },
   async ({ flags }) => {
     const dataDir = flags.from;
-    const databaseUrl = readTarget(flags.to ?? process.env[TARGET_VARIABLE]);
+    const databaseUrl = readTarget(flags);
     const { signal, dispose } = stopSignal();
     const progress = createProgress();
     try {
@@ -68,9 +70,12 @@ Exit codes: 0 when the move is finished, ${EXIT_UNFINISHED} when another process
   },
 );
 
-function readTarget(text: string | undefined): string {
-  if (text === undefined) throw new UsageError(`--to URL is missing, and ${TARGET_VARIABLE} is not set`);
-  const url = TARGET.read(text);
+/** The settings file and the environment have the database that servers will use. */
+function readTarget(flags: { to?: string | undefined; config?: string | undefined }): string {
+  const { databaseUrl } = readCommandSettings({ databaseUrl: TARGET }, settingArgs({}, flags));
+  if (flags.to === undefined && databaseUrl !== null) return databaseUrl;
+  if (flags.to === undefined) throw new UsageError(`--to URL is missing, and ${TARGET_VARIABLE} is not set`);
+  const url = TARGET.read(flags.to);
   if (url === null) throw new UsageError(`--to must be ${TARGET.accepts}`);
   return url;
 }

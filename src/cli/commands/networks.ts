@@ -1,13 +1,13 @@
-import { openIntelligence } from '../../app/stores.ts';
 import { formatIp, parseIp } from '../../core/ip/address.ts';
 import { refangHost } from '../../core/url/refang.ts';
 import { type Networks, openNetworks, refillNetworks } from '../../ingest/networks.ts';
 import { type CommandGroup, EXIT_FAILURE, UsageError } from '../command.ts';
-import { dataCommand, printResult } from '../data-command.ts';
+import { dataCommand, openExisting, printResult } from '../data-command.ts';
 import { defineCommand, type FlagValues, JSON_FLAG } from '../define-command.ts';
 import { ASN_DB_FLAG, readIngestSettings } from '../ingest-settings.ts';
 import { table } from '../output.ts';
 import { countText } from '../progress.ts';
+import { CONFIG_FLAG } from '../settings.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Flags } from '../usage.ts';
 
@@ -18,7 +18,7 @@ export const networks: CommandGroup = {
   ],
 };
 
-const FLAGS = { ...ASN_DB_FLAG, json: JSON_FLAG } as const satisfies Flags;
+const FLAGS = { ...ASN_DB_FLAG, json: JSON_FLAG, ...CONFIG_FLAG } as const satisfies Flags;
 
 const networksRefill = dataCommand(
   {
@@ -30,7 +30,7 @@ and it also works while a server is running.`,
   },
   async ({ flags, place }) => {
     const networks = requireNetworks(flags);
-    const store = await openIntelligence(place);
+    const store = await openExisting(place);
     const { signal, dispose } = stopSignal();
     try {
       const report = await refillNetworks(store, networks, signal);
@@ -64,10 +64,10 @@ const networksLookup = defineCommand(
   },
 );
 
-/** The table may also be given in the environment. */
+/** The table may also be given in the environment or in the settings file. */
 function requireNetworks(flags: FlagValues<typeof FLAGS>): Networks {
   const { asnDb } = readIngestSettings(flags);
-  if (asnDb === null) throw new UsageError('--asn-db FILE is missing');
+  if (asnDb === null) throw new UsageError('--asn-db FILE is missing; it can also stand in a settings file, as asn-db');
   return openNetworks(asnDb);
 }
 

@@ -3,13 +3,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEMO_ACCOUNT, type FirstAccount } from '../../accounts/first-account.ts';
 import { type App, type Listening, openApp } from '../../app.ts';
-import { readSettings, type Setting, type SettingTable, variableOf } from '../../config/read-settings.ts';
 import { conflictsOf, SETTINGS } from '../../config/settings.ts';
 import { makeFolder } from '../../database/data-folder.ts';
 import { type Command, UsageError } from '../command.ts';
 import { print } from '../output.ts';
+import { readCommandSettings, settingFlags } from '../settings.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { type Flag, usageText } from '../usage.ts';
+import { usageText } from '../usage.ts';
 
 export const serve: Command = {
   usage: usageText({
@@ -18,21 +18,21 @@ export const serve: Command = {
 --stop-grace-seconds, with /readyz 503, so that no request is lost; a second signal ends that time. With --tls-cert,
 SIGHUP reloads the certificate and the key.
 
-Each flag can also be given as the environment variable below it; the flag has precedence.`,
-    flags: flagsOf(SETTINGS),
+Each flag can also be given as the environment variable below it, or in a settings file under its name. A flag has
+precedence over a variable, a variable over the file.`,
+    flags: settingFlags(SETTINGS),
     examples: ['urlwarden serve --demo'],
   }),
   async run(args) {
-    const read = readSettings(SETTINGS, args, process.env);
-    if (!read.ok) throw new UsageError(read.faults.join('\n'));
-    const conflicts = conflictsOf(read.values);
+    const settings = readCommandSettings(SETTINGS, args);
+    const conflicts = conflictsOf(settings);
     if (conflicts.length > 0) throw new UsageError(conflicts.join('\n'));
-    const { announced, signal } = stopSignal(read.values.stopGraceSeconds * 1000);
-    const app = await openApp(read.values);
+    const { announced, signal } = stopSignal(settings.stopGraceSeconds * 1000);
+    const app = await openApp(settings);
     // Without TLS there is nothing to reload, and SIGHUP keeps its default: the terminal was closed, the process ends.
-    if (read.values.tlsCertFile !== null) process.on('SIGHUP', () => app.rereadTls());
+    if (settings.tlsCertFile !== null) process.on('SIGHUP', () => app.rereadTls());
     const listening = await app.listen();
-    await print(greeting(app, listening, read.values.demo));
+    await print(greeting(app, listening, settings.demo));
     if (!announced.aborted) await once(announced, 'abort');
     app.announceStop();
     if (!signal.aborted) await once(signal, 'abort');
@@ -40,16 +40,6 @@ Each flag can also be given as the environment variable below it; the flag has p
     return 0;
   },
 };
-
-function flagsOf(table: SettingTable): Record<string, Flag> {
-  return Object.fromEntries(Object.values(table).map((setting) => [setting.flag, flagOf(setting)]));
-}
-
-function flagOf({ flag, argument, meaning, fallback }: Setting<unknown>): Flag {
-  if (argument === undefined) return { meaning: `${meaning}\n${variableOf(flag)}` };
-  const isNone = fallback === null || (Array.isArray(fallback) && fallback.length === 0);
-  return { argument, meaning: `${meaning} (default ${isNone ? 'none' : fallback})\n${variableOf(flag)}` };
-}
 
 function greeting({ dataDir, place }: App, { url, metricsUrl, firstAccount }: Listening, isDemo: boolean): string {
   const account = isDemo ? DEMO_ACCOUNT : firstAccount;

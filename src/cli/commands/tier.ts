@@ -4,7 +4,7 @@ import type { Fields } from '../../audit/entry.ts';
 import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, type Limits, limitsOf, NO_LIMIT, type Tier } from '../../core/tier.ts';
 import { recordChange } from '../audit-record.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
-import { controlCommand } from '../data-command.ts';
+import { controlAddingCommand, controlCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
 import { table } from '../output.ts';
 import type { Flags } from '../usage.ts';
@@ -46,7 +46,7 @@ const TIER_FLAGS = {
   trs: { argument: 'NAME', meaning: `access level (default ${DEFAULT_TRS})` },
 } as const satisfies Flags;
 
-const tierSet = controlCommand(
+const tierSet = controlAddingCommand(
   {
     synopsis: 'tier set NAME --qms N --qmh N',
     about: `Creates a tier, or replaces all limits of one. Running servers apply the new limits to its accounts within

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../../core/errors.ts';
 import { ipv4Key, isIpv4, parseIp } from '../../core/ip/address.ts';
 import { type IpRange, isInRanges, parseNetwork } from '../../core/ip/network.ts';
@@ -97,6 +98,30 @@ export function guardedLookup(guard: Guard): LookupFunction {
   };
 }
 
+/**
+ * Whether downloads from the host would be refused: its first blocked address and the kind of it. Null if none is blocked,
+ * `unknown` if the name cannot be resolved in time.
+ */
+export async function findBlocked(
+  host: string,
+  { resolve, allowed }: Guard,
+  waitMs: number,
+): Promise<{ address: string; kind: string } | 'unknown' | null> {
+  const addresses = await addressesOf(host, resolve, waitMs).catch(() => []);
+  for (const address of addresses) {
+    const kind = kindOf(address, allowed);
+    if (kind !== null) return { address, kind };
+  }
+  return addresses.length === 0 ? 'unknown' : null;
+}
+
+/** localhost and names below it are loopback without a lookup (RFC 6761 section 6.3). */
+function addressesOf(host: string, resolve: Guard['resolve'], waitMs: number): Promise<string[]> {
+  if (isIP(host) !== 0) return Promise.resolve([host]);
+  if (/(?:^|\.)localhost\.?$/i.test(host)) return Promise.resolve(['127.0.0.1']);
+  return Promise.race([resolve(host), setTimeout(waitMs, [], { ref: false })]);
+}
+
 /** Like other programs on this machine, including the hosts file. */
 async function resolveBySystem(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
@@ -104,13 +129,17 @@ async function resolveBySystem(host: string): Promise<string[]> {
 
 const FEED_HINT = 'To fetch from your own network, allow it with --feeds-allow-private; a feed also needs --private';
 
-/** An address that `parseIp` does not accept, such as one with a zone, is refused. */
 function check(host: string, address: string, { allowed, allowHint = FEED_HINT }: Guard): void {
-  const ip = parseIp(address);
-  const kind = ip === null ? 'unreadable' : refusedKind(ip, allowed);
+  const kind = kindOf(address, allowed);
   if (kind === null) return;
   const which = host === address ? `${host} is` : `${host} is at ${address}, which is`;
   throw new AppError('forbidden', `${which} a blocked address (${kind}). ${allowHint}`);
+}
+
+/** An address that `parseIp` does not accept, such as one with a zone, is refused. */
+function kindOf(address: string, allowed: readonly IpRange[]): string | null {
+  const ip = parseIp(address);
+  return ip === null ? 'unreadable' : refusedKind(ip, allowed);
 }
 
 function embeddedIpv4(ip: Uint8Array): Uint8Array {

@@ -1,0 +1,33 @@
+import { AppError } from '../core/errors.ts';
+import { createGuard, findBlocked } from '../ingest/sources/fetch-guard.ts';
+
+/** A person waits for it. A name that takes longer is checked by the server when it fetches the feed. */
+const RESOLVE_WAIT_MS = 2_000;
+
+/**
+ * Refuses a feed that no server would fetch, because it is in a private network and was added without --private. Returns
+ * what is still missing, or could not be checked, as a sentence; null if nothing is. `allowed` are the networks of
+ * feeds-allow-private in the settings of this command; those of the server may differ. An invalid URL is not reported here.
+ */
+export async function checkFeedHost(
+  url: string,
+  isPrivate: boolean,
+  allowed: readonly string[],
+): Promise<string | null> {
+  const host = URL.parse(url)?.hostname.replace(/^\[|\]$/g, '');
+  if (!host) return null;
+  const blocked = await findBlocked(host, createGuard(isPrivate ? allowed : []), RESOLVE_WAIT_MS);
+  if (blocked === null) return null;
+  if (blocked === 'unknown') return `${host} cannot be resolved from here: check the spelling of the host name.`;
+  const { address, kind } = blocked;
+  const which = host === address ? `${host} is` : `${host} is at ${address}, which is`;
+  if (!isPrivate) {
+    throw new AppError(
+      'bad_request',
+      `${which} a blocked address (${kind}). To fetch a feed from your own network, add it with --private, and let the server allow it: ${exampleOf(address)} in its settings file, or --feeds-allow-private`,
+    );
+  }
+  return `${which} not in feeds-allow-private in the settings of this command. If the server has the same settings, it will not fetch the feed: put ${exampleOf(address)} into its settings file, or start it with --feeds-allow-private ${address}.`;
+}
+
+const exampleOf = (address: string): string => `feeds-allow-private = ["${address}"]`;
