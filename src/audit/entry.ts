@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   'key.add',
   'key.rotate',
   'feed.add',
+  'feed.set',
   'feed.pause',
   'feed.resume',
   'feed.remove',

@@ -2,8 +2,19 @@
 export type Command = {
   /** The text that `urlwarden NAME --help` prints. It ends in a line break. */
   usage: string;
+  /** What shells complete. */
+  completes: Completes;
   /** Runs the command with the arguments after its name and returns the exit code. */
   run(args: string[]): Promise<number>;
+};
+
+export type Completes = {
+  /** By the name of the flag, without the dashes. */
+  flags: Readonly<Record<string, { argument?: string; meaning: string; values?: readonly string[] }>>;
+  /** Values of the first operand; none if any text is one. */
+  operandValues?: readonly string[];
+  /** Commands that begin with the name of this one: `import list` beside `import FORMAT`. */
+  entries?: readonly Entry[];
 };
 
 /** A command or a group of commands. It is loaded when it is called: `cost` needs no HTTP server. */

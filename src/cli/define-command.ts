@@ -22,6 +22,8 @@ export type Shape<F extends Flags> = Omit<Usage, 'flags'> & {
   operands?: readonly string[];
   /** Names of the operands that may follow them. */
   optional?: readonly string[];
+  /** Values of the first operand, for the completion of shells. */
+  operandValues?: readonly string[];
   /** Any number of operands may follow. */
   isRepeated?: true;
 };
@@ -35,6 +37,7 @@ export function defineCommand<const F extends Flags = NoFlags>(
 ): Command {
   return {
     usage: usageText({ ...shape, flags: shape.flags ?? {} }),
+    completes: { flags: shape.flags ?? {}, operandValues: shape.operandValues ?? [] },
     run: async (args) => run(parseInput(shape, args)),
   };
 }

@@ -14,9 +14,13 @@ export const EVIDENCE_FLAGS = {
     argument: 'TIME',
     meaning: 'how long a listing lives without new evidence, from 1h to 366d (default: that of its dataset)',
   },
-  dataset: { argument: 'NAME', meaning: `dataset of the addresses: ${ADDRESS_DATASETS.join(', ')}` },
-  kind: { argument: 'KIND', meaning: `what the domains are: ${DOMAIN_KINDS.join(', ')}` },
-  as: { argument: 'KIND', meaning: `what the list is: ${LIST_KINDS.join(', ')}` },
+  dataset: {
+    argument: 'NAME',
+    meaning: `dataset of the addresses: ${ADDRESS_DATASETS.join(', ')}`,
+    values: ADDRESS_DATASETS,
+  },
+  kind: { argument: 'KIND', meaning: `what the domains are: ${DOMAIN_KINDS.join(', ')}`, values: DOMAIN_KINDS },
+  as: { argument: 'KIND', meaning: `what the list is: ${LIST_KINDS.join(', ')}`, values: LIST_KINDS },
 } as const satisfies Flags;
 
 type Given = FlagValues<typeof EVIDENCE_FLAGS>;

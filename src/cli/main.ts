@@ -74,7 +74,7 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'key',
-    summary: 'Replace the key that signs tokens.',
+    summary: 'List the keys that sign tokens, and replace them.',
     load: async () => (await import('./commands/key.ts')).key,
   },
   {
@@ -101,6 +101,11 @@ const COMMANDS: readonly Entry[] = [
     name: 'move',
     summary: 'Copy all data from a folder to PostgreSQL.',
     load: async () => (await import('./commands/move.ts')).move,
+  },
+  {
+    name: 'completion',
+    summary: 'Print a script that completes commands and flags in a shell.',
+    load: async () => (await import('./commands/completion.ts')).completionOf(COMMANDS),
   },
   {
     name: 'normalize',

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Reject } from '../ingest/store.ts';
+import { wrap } from './usage.ts';
 
 export { timeText } from '../core/time.ts';
 
@@ -23,15 +24,80 @@ export function visible(text: string): string {
 
 type Cell = string | number;
 
+type TableOptions = {
+  /** Headings of the columns that may be shortened so that a line fits. */
+  shortened?: readonly string[];
+  /** More lines for each row, below it. */
+  notes?: readonly (readonly string[])[];
+};
+
 /** Columns with headings, separated by two spaces. Numbers are aligned to the right. */
-export function table(headings: readonly string[], rows: readonly (readonly Cell[])[]): string {
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  { shortened = [], notes = [] }: TableOptions = {},
+): string {
   const texts = rows.map((row) => row.map((cell) => visible(`${cell}`)));
-  const widths = headings.map((heading, i) => Math.max(heading.length, ...texts.map((row) => row[i]?.length ?? 0)));
+  const natural = headings.map((heading, i) => Math.max(heading.length, ...texts.map((row) => row[i]?.length ?? 0)));
+  const isFlexible = headings.map((heading) => shortened.includes(heading));
+  const widths = fitColumns(natural, headings, isFlexible, lineColumns());
   const isNumber = headings.map((_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number'));
-  const line = (cells: readonly string[]) =>
-    cells.map((cell, i) => (isNumber[i] ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0))).join('  ');
-  return [headings, ...texts].map((row) => `${line(row).trimEnd()}\n`).join('');
+  const cellText = (cell: string, i: number) => {
+    const width = widths[i] ?? 0;
+    return isNumber[i] ? cell.padStart(width) : shorten(cell, width).padEnd(width);
+  };
+  const line = (cells: readonly string[]) => `${cells.map(cellText).join('  ').trimEnd()}\n`;
+  return line(headings) + texts.map((row, i) => line(row) + noteLines(notes[i] ?? [])).join('');
 }
+
+const DEFAULT_LINE_COLUMNS = 80;
+/** With less, nothing readable is left of a name. */
+const MIN_LINE_COLUMNS = 40;
+
+/** COLUMNS, if it is exported; the width of the terminal; 80 for a pipe or a file. */
+function lineColumns(): number {
+  const exported = Number(process.env.COLUMNS);
+  const columns = Number.isInteger(exported) && exported > 0 ? exported : process.stdout.columns;
+  return Math.max(columns || DEFAULT_LINE_COLUMNS, MIN_LINE_COLUMNS);
+}
+
+/** Narrows the widest of the flexible columns until the line fits, but none below its heading. */
+function fitColumns(
+  natural: readonly number[],
+  headings: readonly string[],
+  isFlexible: readonly boolean[],
+  columns: number,
+): number[] {
+  const widths = [...natural];
+  let excess = widths.reduce((sum, width) => sum + width + 2, -2) - columns;
+  for (; excess > 0; excess--) {
+    const candidates = widths.map((width, i) => (isFlexible[i] && width > (headings[i]?.length ?? 0) ? width : 0));
+    const widest = candidates.indexOf(Math.max(...candidates));
+    if (candidates[widest] === 0) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+  }
+  return widths;
+}
+
+/** Sentences lose their end. Names, paths and URLs lose their middle: both of their ends tell them apart. */
+export function shorten(text: string, columns: number): string {
+  const characters = [...text];
+  if (characters.length <= columns) return text;
+  const end = text.includes(' ') ? 0 : Math.floor((columns - 1) / 2);
+  const start = characters.slice(0, columns - 1 - end).join('');
+  return `${start}…${characters.slice(characters.length - end).join('')}`;
+}
+
+/** Wrapped between words; a word that is longer than a line is shortened. */
+function noteLines(notes: readonly string[]): string {
+  const columns = lineColumns() - NOTE_INDENT.length;
+  return notes
+    .flatMap((note) => wrap(visible(note), columns))
+    .map((line) => `${NOTE_INDENT}${shorten(line, columns)}\n`)
+    .join('');
+}
+
+const NOTE_INDENT = '  ';
 
 /** One line per field: its name and its value. */
 export function fieldList(fields: readonly (readonly [name: string, value: Cell])[]): string {

@@ -1,6 +1,6 @@
-import { readSettings, type SettingValues, variableOf } from '../config/read-settings.ts';
+import { type SettingValues, variableOf } from '../config/read-settings.ts';
 import { SETTINGS } from '../config/settings.ts';
-import { UsageError } from './command.ts';
+import { readCommandSettings, settingArgs } from './settings.ts';
 import type { Flags } from './usage.ts';
 
 const { redis, redisPrefix } = SETTINGS;
@@ -19,10 +19,5 @@ export const REDIS_FLAGS = {
 } as const satisfies Flags;
 
 export function readRedisSettings(flags: Readonly<Record<string, unknown>>): SettingValues<typeof TABLE> {
-  const args = Object.values(TABLE)
-    .filter(({ flag }) => flags[flag] !== undefined)
-    .map(({ flag }) => `--${flag}=${flags[flag]}`);
-  const read = readSettings(TABLE, args, process.env, SETTINGS);
-  if (!read.ok) throw new UsageError(read.faults.join('\n'));
-  return read.values;
+  return readCommandSettings(TABLE, settingArgs(TABLE, flags));
 }

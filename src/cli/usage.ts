@@ -3,8 +3,8 @@ const COLUMNS = 100;
 /** A longer name gets a line to itself, with its meaning below. */
 const NAME_MAX_COLUMNS = 26;
 
-/** A flag of a command. One without an argument is a switch. */
-export type Flag = { argument?: string; meaning: string; isRequired?: true };
+/** A flag of a command. One without an argument is a switch. `values` are those that shells complete. */
+export type Flag = { argument?: string; meaning: string; isRequired?: true; values?: readonly string[] };
 
 /** By the name of the flag, without the dashes. `--help` lists them in this order. */
 export type Flags = Readonly<Record<string, Flag>>;
@@ -50,7 +50,7 @@ export function definitions(pairs: readonly (readonly [name: string, meaning: st
 }
 
 /** A word that is longer than a line is not broken. */
-function wrap(text: string, columns: number): string[] {
+export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {

@@ -265,6 +265,7 @@ export const SETTINGS = {
       'names of malware families, one per line, in addition to the built-in and stored ones: a tag with such a name is a family',
     fallback: null,
     read: readPath,
+    resolveIn: resolve,
     accepts: 'the path of a file',
   } satisfies Setting<string | null>,
   usageMonths: {
@@ -298,6 +299,7 @@ export const SETTINGS = {
     meaning: 'file whose first line is the secret that signs those requests, 32 characters or more',
     fallback: null,
     read: readPath,
+    resolveIn: resolve,
     accepts: 'the path of a file',
   } satisfies Setting<string | null>,
   softLimitWebhookAllowPrivate: {

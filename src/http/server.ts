@@ -27,7 +27,7 @@ import { allowOf, answerOptions, refuseBadParameters, refuseMethod, refuseUnknow
 import { NDJSON } from './ndjson.ts';
 import { openapiRoute } from './openapi.ts';
 import { batchRequests } from './request-batching.ts';
-import { requestIdOf, sendRequestId } from './request-id.ts';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { type AccessLogOptions, createAccessLog, requestFields, UNKNOWN_ROUTE } from './request-log.ts';
 import { readableTarget } from './request-target.ts';
 import type { TlsPair } from './tls.ts';
@@ -104,8 +104,11 @@ export function buildServer(
   answerErrors(app, metrics, reportFailure);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
-  app.addHook('onRequest', sendRequestId);
-  app.addHook('onRequest', refuseUnknownPath);
+  // One hook, because each costs half a microsecond. First the id, so that every response has it.
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header(REQUEST_ID_HEADER, request.id);
+    refuseUnknownPath(request, reply, done);
+  });
   if (accessLog !== null) app.addHook('onResponse', accessLog.answered);
   app.addHook('preClose', async () => nodeServer?.closeWhenAnswered());
   for (const method of METHODS) {

@@ -46,7 +46,8 @@ export function createCharging(counters: Counters, onAboveSoftLimit: OnAboveSoft
       if (counts.month > limits.qms) {
         onAboveSoftLimit({ sub: account.sub, limit: limits.qms, count: counts.month, ts });
         if (counts.month - weight <= limits.qms) {
-          request.log.warn({ sub: account.sub, qms: limits.qms }, 'an account has passed its soft monthly limit');
+          const fields = { requestId: request.id, sub: account.sub, qms: limits.qms };
+          request.log.warn(fields, 'an account has passed its soft monthly limit');
         }
       }
       return { sub: account.sub, weight, ts };

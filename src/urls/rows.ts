@@ -1,3 +1,4 @@
+import { formatIp } from '../core/ip/address.ts';
 import { foldFamily } from '../core/text.ts';
 import { pageOf, readPages } from '../database/pages.ts';
 import { comparePayloads, sha256OfKey } from './file-rules.ts';
@@ -75,7 +76,20 @@ export type ExportedRow = [key: Uint8Array, host: string, ...LastRow];
 
 /** `tags` are sorted here: the order of texts differs between databases. */
 export function toExported([, host, ...last]: ExportedRow, tags: string[]): ExportedUrl {
-  return { ...toLast(last), host, tags: tags.sort() };
+  return { ...toLast(last), host, tags: tags.sort(), details: null };
+}
+
+export type DetailedRow = [confirmedTs: number | null, ip: Uint8Array | null, asn: number | null, ...ExportedRow];
+
+/** The entries after the newest event are confirmations of its status. An implied offline has no sighting of its own. */
+export const CONFIRMED_COLUMN = `
+  (select max(confirmed_ts) from events where url_id = u.id and (ts, kind) >= (u.event_ts, u.event_kind))`;
+
+export function toDetailed([confirmedTs, ip, asn, ...row]: DetailedRow, tags: string[]): ExportedUrl {
+  return {
+    ...toExported(row, tags),
+    details: { confirmedTs, address: ip === null ? null : { ip: formatIp(ip), asn } },
+  };
 }
 
 export function matchesFilter({ event, payload, tags }: ExportedUrl, { since, status, tag }: ExportFilter): boolean {

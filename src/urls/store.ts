@@ -43,8 +43,20 @@ export type ExportFilter = {
   tag?: string | undefined;
 };
 
-/** `tags` are sorted. */
-export type ExportedUrl = UrlLast & { host: string; tags: readonly string[] };
+export type ExportedUrl = UrlLast & {
+  host: string;
+  /** Sorted. */
+  tags: readonly string[];
+  /** Null unless `isDetailed`. */
+  details: ExportDetails | null;
+};
+
+export type ExportDetails = {
+  /** The newest sighting in the status of `event`; null if nobody saw it: a URL without status, an implied offline. */
+  confirmedTs: number | null;
+  /** Of the newest resolution; of several at that time the smallest address. */
+  address: { ip: string; asn: number | null } | null;
+};
 
 /** The network of an address; `ip`: sixteen sortable bytes (`core/ip/address.ts`). */
 export type AddressNetwork = { ip: Uint8Array; asn: number };
@@ -107,8 +119,8 @@ export type UrlStore = {
    * data alone, not on ids or on the order of arrival.
    */
   exportObservations(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ObservationInput[]>;
-  /** URLs with their last status and payload, in the order of `exportObservations`. */
-  exportUrls(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]>;
+  /** URLs with their last status and payload, in the order of `exportObservations`. Details take more time. */
+  exportUrls(filter: ExportFilter, signal: AbortSignal, isDetailed?: boolean): AsyncIterable<ExportedUrl[]>;
 
   /** The names of malware families, in the order in which they were stored; of very many, the first. */
   familyNames(): Promise<string[]>;

@@ -33,7 +33,7 @@ describe('urlwarden allow', { concurrency: 2 }, () => {
       ['2001:db8::1', 'operator', ''],
     ]);
     const { stdout } = await run('list');
-    assert.match(stdout, /^NETWORK +SOURCE +SINCE +REASON\n192\.0\.2\.1 +operator +20\S+Z +again\n/);
+    assert.match(stdout, /^NETWORK +SOURCE +SINCE\n192\.0\.2\.1 +operator +20\S+Z\n {2}again\n/);
     const removed = await run('remove', '203.0.113.0/24');
     assert.deepEqual(removed, { code: 0, stdout: '203.0.113.0/24 is no longer on the allow list.\n', stderr: '' });
     assert.deepEqual(

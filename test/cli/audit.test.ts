@@ -90,8 +90,8 @@ test('the audit log names the caller of sudo, the new key, and is filtered', asy
   t.after(() => {
     delete process.env.SUDO_USER;
   });
-  const { kid } = JSON.parse((await urlwarden(['key', 'rotate', '--json', ...place])).stdout);
   await urlwarden(['allow', 'add', NETWORK, ...place]);
+  const { kid } = JSON.parse((await urlwarden(['key', 'rotate', '--json', ...place])).stdout);
   const list = async (...flags: string[]) =>
     JSON.parse((await urlwarden(['audit', '--json', ...flags, ...place])).stdout) as Shown[];
   const [entry] = await list('--action', 'key');
@@ -99,9 +99,9 @@ test('the audit log names the caller of sudo, the new key, and is filtered', asy
   assert.deepEqual([entry?.subject, entry?.changes], [kid, { keys: { old: [], new: [kid] } }]);
   const actions = async (...flags: string[]) => (await list(...flags)).map(({ action }) => action);
   assert.deepEqual(await actions('--subject', NETWORK), ['allow.add']);
-  assert.deepEqual(await actions('--limit', '1'), ['allow.add']);
+  assert.deepEqual(await actions('--limit', '1'), ['key.rotate']);
   assert.deepEqual(await actions('--until', '2026-01-01'), []);
-  assert.deepEqual(await actions('--since', '2026-01-01'), ['allow.add', 'key.rotate']);
+  assert.deepEqual(await actions('--since', '2026-01-01'), ['key.rotate', 'allow.add']);
   for (const [flags, message] of [
     [['--action', 'acount'], /Did you mean "account"/],
     [['--limit', '0'], /--limit must be a whole number from 1 to 10000/],

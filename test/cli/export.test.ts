@@ -112,6 +112,22 @@ suite('urlwarden export', () => {
     }
   });
 
+  test('--columns selects and orders columns, --time iso writes dates', async () => {
+    const rows = await lines('--format', 'csv', '--time', 'iso', '--columns', 'asn,ip, confirmed,payload_ts,ts,url');
+    assert.deepEqual(rows.toSorted(), [
+      ',,1970-01-01T00:33:20Z,,1970-01-01T00:33:20Z,http://b.example/1',
+      ',,1970-01-01T01:06:40Z,,1970-01-01T01:06:40Z,http://c.example/',
+      ',198.51.100.1,1970-01-01T00:50:00Z,,1970-01-01T00:50:00Z,http://b.example/2',
+      ',2001:db8::2,,1970-01-01T01:23:20Z,,http://[2001:db8::2]/x',
+      '64500,203.0.113.7,1970-01-01T00:16:40Z,1970-01-01T00:16:40Z,1970-01-01T00:16:40Z,http://203.0.113.7/a.sh',
+      'asn,ip,confirmed,payload_ts,ts,url',
+    ]);
+    assert.deepEqual(
+      (await lines('--format', 'csv', '--time', 'unix', '--status', 'online', '--columns', 'confirmed')).toSorted(),
+      ['1000', '3000', 'confirmed'],
+    );
+  });
+
   test('url-list has each URL once', async () => {
     assert.deepEqual(
       (await lines('--format', 'url-list')).toSorted(),
@@ -142,6 +158,19 @@ suite('urlwarden export', () => {
   const mistakes: [string[], number, RegExp][] = [
     [['--format', 'xml'], 2, /^--format must be one of ndjson, csv, url-list, hosts, not "xml"\n/],
     [['--status', 'removed'], 2, /^--status must be online or offline, not "removed"\n/],
+    [['--time', 'iso'], 2, /^--time has no meaning for the format ndjson: add --format csv\n/],
+    [
+      ['--format', 'hosts', '--columns', 'url'],
+      2,
+      /^--columns has no meaning for the format hosts: add --format csv\n/,
+    ],
+    [['--format', 'csv', '--time', 'local'], 2, /^--time must be one of iso, unix, not "local"\n/],
+    [
+      ['--format', 'csv', '--columns', 'url,staus'],
+      2,
+      /^--columns: there is no column "staus"\. Did you mean "status"\? Columns: url, status, ts, .*, ip, asn, confirmed\n/,
+    ],
+    [['--format', 'csv', '--columns', ''], 2, /^--columns: there is no column ""\. Columns: url,/],
     [['--since', 'yesterday'], 2, /^--since must be Unix seconds or a time such as/],
   ];
   for (const [args, code, message] of mistakes) {

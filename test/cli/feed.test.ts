@@ -42,7 +42,7 @@ describe('urlwarden feed', () => {
     assert.deepEqual([url, format, every_seconds, complete, state], expected);
     const again = await run(['add', 'urlhaus']);
     assert.equal(again.code, 1);
-    assert.match(again.stderr, /^There is already a feed urlhaus\. Remove it first: urlwarden feed remove urlhaus\n$/);
+    assert.match(again.stderr, /^There is already a feed urlhaus\. To change it: urlwarden feed set urlhaus\n$/);
     const slower = await json(['add', 'malwarebazaar', '--every', '7d']);
     assert.equal(slower.every_seconds, 604_800);
   });
@@ -202,6 +202,81 @@ describe('urlwarden feed', () => {
     assert.deepEqual(await json(['list']), []);
   });
 
+  it('set changes only what its flags name', async (t) => {
+    const { dataDir, run, json } = open(t);
+    const own = ['--format', 'ip-list', '--dataset', 'CSS', '--life', '14d', '--trust', '0.25'];
+    const before = await json(
+      ['add', 'own', ...own, '--url', 'https://feeds.example/list', '--header', 'X-Key'],
+      SECRET,
+    );
+    const control = await temporaryControl(t, dataDir);
+    await control.changeFeed('own', { lastRunTs: 1_000, nextRunTs: 4_600, etag: '"1"', lastModified: 'x', rows: 7 });
+    const every = await json(['set', 'own', '--every', '2h']);
+    assert.deepEqual([every.every_seconds, every.next_run_ts, every.rows, every.trust], [7_200, 8_200, 7, 0.25]);
+    assert.equal((await control.feed('own'))?.etag, '"1"', 'the response is the same');
+
+    const flags = ['--trust', '0.5', '--life', 'default', '--as', 'shared', '--complete', '--private'];
+    const after = await json(
+      ['set', 'own', ...flags, '--url', 'https://feeds.example/new', '--header', 'x-key'],
+      'second',
+    );
+    const { trust, life_seconds, dataset, as, complete, private: isPrivate, url, rows } = after;
+    assert.deepEqual(
+      [trust, life_seconds, dataset, as, complete, isPrivate, url, rows],
+      [0.5, null, null, 'shared', true, true, 'https://feeds.example/new', 7],
+    );
+    assert.ok(after.next_run_ts > before.next_run_ts - 60);
+    const stored = await control.feed('own');
+    assert.deepEqual([stored?.headers, stored?.etag, stored?.lastModified], [{ 'x-key': 'second' }, null, null]);
+
+    const off = await json(['set', 'own', '--no-complete', '--no-private', '--no-headers']);
+    assert.deepEqual([off.complete, off.private, off.headers, off.as], [false, false, [], 'shared']);
+    assert.match((await run(['set', 'own', '--every', '1d'])).stdout, /^Changed own: ip-list from \S+ every 1 d\.\n$/);
+  });
+
+  it('set gives a well-known feed the URL for users with a key, and takes it back', async (t) => {
+    const { json } = open(t);
+    await json(['add', 'urlhaus-recent']);
+    const keyed = await json(['set', 'urlhaus-recent', '--header', 'Auth-Key'], SECRET);
+    assert.match(keyed.url, /\{Auth-Key\}/);
+    assert.doesNotMatch((await json(['set', 'urlhaus-recent', '--no-headers'])).url, /Auth-Key/);
+  });
+
+  it('set refuses what makes no sense, and changes nothing', async (t) => {
+    const { dataDir, run, json } = open(t);
+    await json(['add', 'own', ...OWN, '--header', 'X-Key'], SECRET);
+    const before = await json(['show', 'own']);
+    const refusals = [
+      [['own'], 2, /^There is nothing to change: give at least one of --format,/],
+      [['own', '--complete', '--no-complete'], 2, /^--complete and --no-complete contradict each other\n/],
+      [['own', '--trust', '0.5'], 2, /^--trust has no meaning for the format url-list/],
+      [['own', '--format', 'ip-list'], 2, /^The format ip-list needs exactly one of/],
+      [['own', '--every', '1s'], 2, /^--every must be a time from 1m to 30d/],
+      [['own', '--url', 'ftp://a.example/'], 1, /is not an http or https URL/],
+      [
+        ['own', '--url', 'https://other.example/list'],
+        1,
+        /^The new URL is on https:\/\/other\.example, to which the value of X-Key would be sent\. Give it again/,
+      ],
+      [['other', '--every', '1h'], 1, /^There is no feed "other"/],
+    ] as const;
+    for (const [args, expected, reason] of refusals) {
+      const { code, stdout, stderr } = await run(['set', ...args]);
+      assert.deepEqual([code, stdout], [expected, ''], `${args.join(' ')}: ${stderr}`);
+      assert.match(stderr, reason);
+    }
+    const control = await temporaryControl(t, dataDir);
+    const nowTs = Math.floor(Date.now() / 1000);
+    await control.leaseFeed('own', 'a server', { nowTs, untilTs: nowTs + 60 });
+    assert.match(
+      (await run(['set', 'own', '--every', '2h'])).stderr,
+      /^own is being fetched now\. Nothing was changed/,
+    );
+    await control.releaseFeed('own', 'a server');
+    assert.deepEqual(await json(['show', 'own']), before);
+    assert.equal((await json(['set', 'own', '--every', '2h'])).every_seconds, 7_200);
+  });
+
   it('run fetches a feed now, and list shows the result', async (t) => {
     const { dataDir, run, json } = open(t);
     let seen: string | undefined;
@@ -216,7 +291,7 @@ describe('urlwarden feed', () => {
     assert.match(refused.stderr, /^127\.0\.0\.1 is a blocked address \(loopback\)/);
     assert.equal(seen, undefined);
     const failing = await run(['list']);
-    assert.match(failing.stdout, /^own +failing +url-list +1 h +never +127\.0\.0\.1 is a blocked address/m);
+    assert.match(failing.stdout, /^own +failing +url-list +1 h +never\n {2}127\.0\.0\.1 is a blocked address/m);
     const allow = ['--feeds-allow-private', '127.0.0.0/8'];
     const first = await run(['run', 'own', ...allow]);
     assert.deepEqual(

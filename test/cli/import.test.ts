@@ -109,7 +109,10 @@ suite('urlwarden import', () => {
     const { rejects: rows } = JSON.parse((await run('import', 'rejects', '1', '--json')).stdout);
     assert.deepEqual([rows.length, rows[0].line], [1, 3]);
     const list = await run('import', 'list');
-    assert.match(list.stdout, /^ID +FEED .*\n +1 +urlhaus-csv +urlhaus-csv +\S+ +done +2 +1 +1 .*dump\.csv\n$/);
+    assert.match(
+      list.stdout,
+      /^ID +FEED .*\n +1 +urlhaus-csv +\S+ +done +2 +1 +1\n {2}urlhaus-csv from .*dump\.csv\n$/,
+    );
     for (const [number, code, message] of [
       ['7', 1, /no import 7/],
       ['x', 2, /^IMPORT must be the number of an import, not "x"\n/],
@@ -244,9 +247,9 @@ suite('urlwarden import', () => {
     await control.importFinished(finished, { finishedTs: now - 300, outcome: 'failed', counts, error: 'x' });
     await control.close();
     const { stdout } = await run('import', 'list');
-    const rows = stdout.trim().split('\n').slice(1).toReversed();
+    const rows = (stdout.match(/^ *\d+ .*$/gm) ?? []).toReversed();
     assert.deepEqual(
-      rows.map((text) => text.split(/ +/).slice(5, 7)),
+      rows.map((text) => text.trim().split(/ +/).slice(3, 5)),
       [
         ['interrupted', '0'],
         ['interrupted', '17'],

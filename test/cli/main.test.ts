@@ -17,7 +17,7 @@ describe('urlwarden', () => {
       const { code, stdout } = await urlwarden([flag]);
       assert.equal(code, 0);
       assert.match(stdout, /^Usage: urlwarden COMMAND \[FLAGS\]\n/);
-      for (const name of ['normalize {3}', 'cost {8}', '--help {6}', '--version {3}']) {
+      for (const name of ['normalize +', 'cost +', '--help {6}', '--version {3}']) {
         assert.match(stdout, new RegExp(`^ {2}${name}\\S`, 'm'));
       }
     }

@@ -17,8 +17,11 @@ describe('urlwarden tier', () => {
     await temporaryControl(t, dataDir);
     const { code, stdout } = await tier('list');
     assert.equal(code, 0);
-    assert.match(stdout, /^standard +100000 +150000 +625 +5000 +20000 {2}URL,XBL,CSS,BCL,DROP,DOMAIN +base$/m);
-    assert.match(stdout, /^operator +(2147483647 +){5}URL,XBL,CSS,BCL,DROP,DOMAIN +base$/m);
+    assert.match(
+      stdout,
+      /^standard +100000 +150000 +625 +5000 +20000\n {2}datasets URL, XBL, CSS, BCL, DROP, DOMAIN; access level base$/m,
+    );
+    assert.match(stdout, /^operator( +2147483647){5}$/m);
     const list = JSON.parse((await tier('list', '--json')).stdout);
     const rates = { rl_qps: 21, rl_qpm: 166, rl_qph: 664 };
     assert.deepEqual(list[0], {

@@ -140,6 +140,7 @@ function accountWrites(runChange: RunChange) {
         const account = toAccount(row);
         const tier = await findTier(session, account.tier);
         await session.run(ADD_REMOVED_ACCOUNT, toRemovedAccountRow(account, tier, removedTs));
+        await session.run('delete from soft_limit_events where sub = $1', [sub]);
         return session.run('delete from accounts where sub = $1', [sub]);
       });
     },

@@ -109,6 +109,7 @@ function accountWrites(db: Database, runChange: RunChange) {
   const change = db.prepare(CHANGE_ACCOUNT);
   const bySub = db.prepare<AccountRow>(`${ACCOUNTS} where sub = ?`);
   const remove = db.prepare('delete from accounts where sub = ?');
+  const removeEvents = db.prepare('delete from soft_limit_events where sub = ?');
   const addRemoved = db.prepare(ADD_REMOVED_ACCOUNT);
   const findRemoved = db.prepare<[1]>('select 1 from removed_accounts where sub = ?');
   const removeUsage = db.prepare('delete from usage where sub = ?');
@@ -151,6 +152,7 @@ function accountWrites(db: Database, runChange: RunChange) {
         if (row === undefined) return 0;
         const account = toAccount(row);
         addRemoved.run(...toRemovedAccountRow(account, findTier(account.tier), removedTs));
+        removeEvents.run(sub);
         return remove.run(sub);
       });
     },

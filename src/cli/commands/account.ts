@@ -73,7 +73,8 @@ const accountList = controlCommand(
       stateText(account),
       timeText(account.createdTs),
     ]);
-    const text = rows.length > 0 ? table(['USERNAME', 'SUB', 'TIER', 'STATE', 'CREATED'], rows) : NO_ACCOUNTS;
+    const headings = ['USERNAME', 'SUB', 'TIER', 'STATE', 'CREATED'];
+    const text = rows.length > 0 ? table(headings, rows, { shortened: ['USERNAME', 'TIER'] }) : NO_ACCOUNTS;
     return { text, json: accounts.map(accountJson) };
   },
 );

@@ -52,18 +52,14 @@ const allowList = intelligenceCommand(
   {
     synopsis: 'allow list',
     about: `Lists all networks on allow lists, with the source of each: ${OPERATOR_SOURCE} for those added by urlwarden allow add,
-otherwise the name of the imported list.`,
+otherwise the name of the imported list. A reason is below its network.`,
   },
   async (store) => {
     const entries = await allowed(store);
-    const rows = entries.map(({ network, source, ts, reason }) => [
-      formatKeyNetwork(network),
-      source,
-      timeText(ts),
-      reason,
-    ]);
-    const text = rows.length > 0 ? table(['NETWORK', 'SOURCE', 'SINCE', 'REASON'], rows) : NO_ENTRIES;
-    return { text, json: entries.map(allowJson) };
+    const rows = entries.map(({ network, source, ts }) => [formatKeyNetwork(network), source, timeText(ts)]);
+    const notes = entries.map(({ reason }) => (reason === '' ? [] : [reason]));
+    const text = table(['NETWORK', 'SOURCE', 'SINCE'], rows, { shortened: ['SOURCE'], notes });
+    return { text: rows.length > 0 ? text : NO_ENTRIES, json: entries.map(allowJson) };
   },
 );
 

@@ -27,8 +27,12 @@ const KEYED_NAMES = KNOWN_FEEDS.filter(({ keyedUrl }) => keyedUrl !== undefined)
   .map(({ name }) => name)
   .join(' and ');
 
-const FLAGS = {
-  format: { argument: 'FORMAT', meaning: 'format of the feed: see urlwarden import --help' },
+export const FEED_FLAGS = {
+  format: {
+    argument: 'FORMAT',
+    meaning: 'format of the feed: see urlwarden import --help',
+    values: FORMATS.map(({ name }) => name),
+  },
   url: { argument: 'URL', meaning: 'http or https URL to fetch' },
   every: {
     argument: 'TIME',
@@ -53,7 +57,8 @@ the value of the header; if standard input is not a terminal, the value is its f
 URL is replaced with the value of the header NAME. With --header ${KEY_HEADER}, ${KEYED_NAMES} are fetched
 from the URLs that abuse.ch documents for users with a key.`,
     operands: ['NAME'],
-    flags: FLAGS,
+    operandValues: KNOWN_FEEDS.map(({ name }) => name),
+    flags: FEED_FLAGS,
     examples: [
       'urlwarden feed add urlhaus',
       `urlwarden feed add urlhaus-recent --header ${KEY_HEADER}`,
@@ -64,10 +69,7 @@ from the URLs that abuse.ch documents for users with a key.`,
   async (control, { operands: [name = ''], flags }) => {
     const draft = readDraft(name, flags);
     if ((await control.feed(name)) !== null) {
-      throw new AppError(
-        'bad_request',
-        `There is already a feed ${name}. Remove it first: urlwarden feed remove ${name}`,
-      );
+      throw new AppError('bad_request', `There is already a feed ${name}. To change it: urlwarden feed set ${name}`);
     }
     const { feedsAllowPrivate } = readIngestSettings(flags);
     // Before a person types a key. Well-known feeds are public.
@@ -84,7 +86,8 @@ from the URLs that abuse.ch documents for users with a key.`,
   },
 );
 
-type Given = FlagValues<typeof FLAGS>;
+type Given = FlagValues<typeof FEED_FLAGS>;
+type HeaderFlags = Pick<Given, 'header' | 'header-file'>;
 type Draft = Pick<Feed, 'dataset' | 'evidenceKind' | 'listKind' | 'trustPermille' | 'lifeSeconds'> &
   Pick<KnownFeed, 'name' | 'format' | 'url' | 'keyedUrl' | 'intervalSeconds' | 'isComplete'> & {
     allowsPrivate: boolean;
@@ -132,19 +135,19 @@ function unknownFeed(name: string, { format, url }: Given): string {
   ].join(' ');
 }
 
-function unknownFormat(format: string): string {
+export function unknownFormat(format: string): string {
   const names = FORMATS.map(({ name }) => name);
   return `--format must be one of ${names.join(', ')}, not ${JSON.stringify(format)}`;
 }
 
-function readEvery(text: string | undefined): number | null {
+export function readEvery(text: string | undefined): number | null {
   if (text === undefined) return null;
   const seconds = parseSpan(text);
   if (seconds !== null && seconds >= EVERY_MIN_SECONDS && seconds <= EVERY_MAX_SECONDS) return seconds;
   throw new UsageError(`--every must be a time from 1m to 30d, such as 5m, 1h or 7d, not ${JSON.stringify(text)}`);
 }
 
-async function readHeaders({ header, 'header-file': file }: Given): Promise<Record<string, string>> {
+export async function readHeaders({ header, 'header-file': file }: HeaderFlags): Promise<Record<string, string>> {
   if (file !== undefined) return Object.fromEntries(readHeaderFile(file).map(parseHeaderLine));
   if (header === undefined) return {};
   if (header.includes(':')) {
@@ -164,14 +167,17 @@ function readHeaderFile(file: string): string[] {
 
 function toFeed(draft: Draft, headers: Record<string, string>, nowTs: number): Feed {
   const { keyedUrl, url, ...values } = draft;
-  const hasKey = Object.keys(headers).some((header) => header.toLowerCase() === KEY_HEADER.toLowerCase());
   return {
     ...values,
-    url: (hasKey && keyedUrl) || url,
+    url: (hasKey(headers) && keyedUrl) || url,
     headers,
     ...NEVER_RUN,
     nextRunTs: nowTs,
   };
+}
+
+export function hasKey(headers: Record<string, string>): boolean {
+  return Object.keys(headers).some((header) => header.toLowerCase() === KEY_HEADER.toLowerCase());
 }
 
 const NEVER_RUN = {

@@ -1,3 +1,4 @@
+import { feedState } from '../../ingest/feeds/feed-state.ts';
 import { shownUrl } from '../../ingest/sources/fetch-url.ts';
 import type { FeedChange } from '../../ingest/store.ts';
 import { recordChange } from '../audit-record.ts';
@@ -17,6 +18,11 @@ export const feed: CommandGroup = {
     },
     { name: 'list', summary: 'List all feeds and their states.', load: async () => feedList },
     { name: 'show', summary: 'Show a feed, its last error and its next run.', load: async () => feedShow },
+    {
+      name: 'set',
+      summary: 'Change a feed: its URL, interval, headers, trust and others.',
+      load: async () => (await import('./feed-set.ts')).feedSet,
+    },
     { name: 'pause', summary: 'Stop fetching a feed until it is resumed.', load: async () => feedPause },
     { name: 'resume', summary: 'Fetch a paused feed again.', load: async () => feedResume },
     {
@@ -31,7 +37,7 @@ export const feed: CommandGroup = {
 const feedList = controlCommand(
   {
     synopsis: 'feed list',
-    about: `Lists all feeds and their states:
+    about: `Lists all feeds and their states. The error of the last run is below its feed.
 
   ok        the last run succeeded
   new       not fetched yet
@@ -44,15 +50,15 @@ const feedList = controlCommand(
     const feeds = await control.feeds();
     const rows = feeds.map((feed) => [
       feed.name,
-      stateText(feed, nowTs),
+      feedState(feed, nowTs),
       feed.format,
       spanText(feed.intervalSeconds),
       timeOrNever(feed.lastSuccessTs),
       feed.rows ?? '',
-      feed.lastError ?? '',
     ]);
-    const headings = ['NAME', 'STATE', 'FORMAT', 'EVERY', 'LAST SUCCESS', 'ROWS', 'LAST ERROR'];
-    const text = rows.length > 0 ? table(headings, rows) : NO_FEEDS;
+    const headings = ['NAME', 'STATE', 'FORMAT', 'EVERY', 'LAST SUCCESS', 'ROWS'];
+    const notes = feeds.map(({ lastError }) => (lastError === null ? [] : [lastError]));
+    const text = rows.length > 0 ? table(headings, rows, { shortened: ['NAME', 'FORMAT'], notes }) : NO_FEEDS;
     return { text, json: feeds.map((feed) => feedJson(feed, nowTs)) };
   },
 );

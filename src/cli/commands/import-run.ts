@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path';
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../../app/stores.ts';
-import { findFormat } from '../../ingest/formats/formats.ts';
+import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
 import { type ImportOptions, type ImportReport, runImport } from '../../ingest/import.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { createDnsResolver, resolvingFormat } from '../../ingest/resolve.ts';
@@ -61,6 +61,7 @@ continue an interrupted import, run the same command again.
 Formats:
 ${FORMAT_LIST}`,
     operands: ['FORMAT'],
+    operandValues: FORMATS.map(({ name }) => name),
     optional: ['FILE, URL or -'],
     flags: FLAGS,
     examples: [

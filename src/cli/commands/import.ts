@@ -16,7 +16,8 @@ const ENTRIES: readonly Entry[] = [
 /** `urlwarden import FORMAT …` is a command, `import list` and `import rejects` are in a group. No format has these names. */
 export async function importFor([name]: string[]): Promise<Command | CommandGroup> {
   if (ENTRIES.some((entry) => entry.name === name)) return { entries: ENTRIES };
-  return (await import('./import-run.ts')).importRun;
+  const { importRun } = await import('./import-run.ts');
+  return { ...importRun, completes: { ...importRun.completes, entries: ENTRIES } };
 }
 
 const LIST_MAX = 50;
@@ -33,8 +34,10 @@ interrupted import can be repeated: run the same command again.`,
     const imports = await control.imports(feed === undefined ? { limit: LIST_MAX } : { feed, limit: LIST_MAX });
     const nowTs = currentTs();
     const listed = imports.map((one) => ({ ...one, state: importState(one, nowTs) }));
-    const headings = ['ID', 'FEED', 'FORMAT', 'STARTED', 'OUTCOME', 'READ', 'NEW URLS', 'REJECTED', 'SOURCE'];
-    return { text: listed.length > 0 ? table(headings, listed.map(toRow)) : NO_IMPORTS, json: listed };
+    const headings = ['ID', 'FEED', 'STARTED', 'OUTCOME', 'READ', 'NEW URLS', 'REJECTED'];
+    const notes = listed.map(({ format, source }) => [`${format} from ${source}`]);
+    const text = table(headings, listed.map(toRow), { shortened: ['FEED'], notes });
+    return { text: listed.length > 0 ? text : NO_IMPORTS, json: listed };
   },
 );
 
@@ -104,8 +107,8 @@ function examplesText(rejects: readonly Reject[], limit: number): string {
   return shown === '' && more === '' ? '' : `\n${shown}${more}`;
 }
 
-function toRow({ id, feed, format, startedTs, state, counts, source }: ImportRecord & { state: string }) {
-  return [id, feed, format, timeText(startedTs), state, counts.read, counts.urlsAdded, counts.rejected, source];
+function toRow({ id, feed, startedTs, state, counts }: ImportRecord & { state: string }) {
+  return [id, feed, timeText(startedTs), state, counts.read, counts.urlsAdded, counts.rejected];
 }
 
 async function findImport(control: Control, id: string | undefined): Promise<ImportRecord> {

@@ -1,14 +1,52 @@
-import { rotateKey } from '../../accounts/signing-keys.ts';
+import { readKeyFile, rotateKey } from '../../accounts/signing-keys.ts';
 import type { Control } from '../../app/stores.ts';
 import type { Fields } from '../../audit/entry.ts';
+import { variableOf } from '../../config/read-settings.ts';
+import { SETTINGS } from '../../config/settings.ts';
 import { recordChange } from '../audit-record.ts';
 import type { CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
+import { table, timeText } from '../output.ts';
+import { readCommandSettings, settingArgs } from '../settings.ts';
 import { currentTs } from '../time.ts';
 
 export const key: CommandGroup = {
-  entries: [{ name: 'rotate', summary: 'Sign new tokens with a new key.', load: async () => keyRotate }],
+  entries: [
+    { name: 'list', summary: 'List the keys and show which one signs.', load: async () => keyList },
+    { name: 'rotate', summary: 'Sign new tokens with a new key.', load: async () => keyRotate },
+  ],
 };
+
+const { signingKeyFile } = SETTINGS;
+const TABLE = { signingKeyFile };
+
+const keyList = controlCommand(
+  {
+    synopsis: 'key list',
+    about: `Lists the ids of the keys (kid), the newest first, and shows which one signs new tokens. The others only verify
+older tokens. The secrets are never shown. With --signing-key-file, or its variable
+${variableOf(signingKeyFile.flag)}, it lists the keys of that file, which a server with this setting uses.`,
+    flags: { 'signing-key-file': { argument: signingKeyFile.argument, meaning: signingKeyFile.meaning } },
+  },
+  async (control, { flags }) => {
+    const { signingKeyFile: file } = readCommandSettings(TABLE, settingArgs(TABLE, flags));
+    const keys = file === null ? await control.keys() : readKeyFile(file);
+    // A file has no times.
+    const listed = keys.map(({ kid, createdTs }, i) => ({
+      kid,
+      created_ts: file === null ? createdTs : null,
+      signs: i === 0,
+    }));
+    const rows = listed.map(({ kid, created_ts, signs }) => [
+      kid,
+      created_ts === null ? 'unknown' : timeText(created_ts),
+      signs ? 'signs and verifies' : 'verifies',
+    ]);
+    return { text: rows.length > 0 ? table(['KID', 'CREATED', 'USE'], rows) : NO_KEYS, json: listed };
+  },
+);
+
+const NO_KEYS = 'There are no keys. The server creates one when it starts for the first time.\n';
 
 const keyRotate = controlCommand(
   {

@@ -1,7 +1,7 @@
 import type { Intelligence } from '../../app/stores.ts';
 import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
 import { isReserved } from '../../core/ip/reserved.ts';
-import { type NetworkListEntry, URL_SOURCE } from '../../reputation/store.ts';
+import { type ListingRemoval, type NetworkListEntry, URL_SOURCE } from '../../reputation/store.ts';
 import { parseSearchKey } from '../../urls/search-key.ts';
 import { intelligenceCommand } from '../data-command.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
@@ -75,10 +75,9 @@ async function newestUrls(store: Intelligence, network: KeyNetwork): Promise<Url
 
 function urlsText(urls: readonly UrlFact[]): string {
   if (urls.length === 0) return '';
-  return `\n${table(
-    ['SEEN', `URL (the newest ${URLS_SHOWN} at most)`],
-    urls.map(({ ts, url }) => [timeText(ts), url]),
-  )}`;
+  const heading = `URL (the newest ${URLS_SHOWN} at most)`;
+  const rows = urls.map(({ ts, url }) => [timeText(ts), url]);
+  return `\n${table(['SEEN', heading], rows, { shortened: [heading] })}`;
 }
 
 /** Why no answer about the network itself contains a listing, not even a wider one. */
@@ -91,38 +90,37 @@ function exceptionText(network: KeyNetwork, entries: readonly NetworkListEntry[]
   return `\n${name} is reserved, so no answer about it contains a listing, unless --allow-reserved is set.\n`;
 }
 
-const HEADINGS = ['NETWORK', 'DATASET', 'SOURCE', 'FAMILY', 'PORT', 'LISTED', 'SEEN', 'VALID UNTIL', 'STATE'];
-
 function listingsText(name: string, listings: readonly DescribedListing[]): string {
   if (listings.length === 0) return `${name} is not listed, and was not.\n`;
-  const rows = listings.map((listing) => [
-    formatKeyNetwork(listing.network),
-    listing.dataset,
-    listing.source.name,
-    listing.family ?? '',
-    listing.port ?? '',
-    timeText(listing.listedTs),
-    timeText(listing.seenTs),
-    timeText(listing.validUntilTs),
-    stateText(listing),
+  const rows = listings.map(({ network, dataset, source, state }) => [
+    formatKeyNetwork(network),
+    dataset,
+    source.name,
+    state,
   ]);
-  return table(HEADINGS, rows);
+  const notes = listings.map(listingNotes);
+  return table(['NETWORK', 'DATASET', 'SOURCE', 'STATE'], rows, { shortened: ['SOURCE'], notes });
 }
 
-function stateText({ state, removal, details }: DescribedListing): string {
-  const reason = removal === null || removal.reason === '' ? '' : `: ${removal.reason}`;
-  const removed = removal === null ? '' : ` ${timeText(removal.removedTs)} until ${timeText(removal.untilTs)}${reason}`;
-  return `${state}${removed}${details === '' ? '' : ` ${details}`}`;
+function listingNotes({ family, port, listedTs, seenTs, validUntilTs, removal, details }: DescribedListing): string[] {
+  const target = [...(family === null ? [] : [family]), ...(port === null ? [] : [`port ${port}`])];
+  return [
+    ...(target.length === 0 ? [] : [target.join(', ')]),
+    `listed ${timeText(listedTs)}, seen ${timeText(seenTs)}`,
+    `valid until ${timeText(validUntilTs)}`,
+    ...(removal === null ? [] : [removalText(removal)]),
+    ...(details === '' ? [] : [details]),
+  ];
+}
+
+function removalText({ removedTs, untilTs, reason }: ListingRemoval): string {
+  const why = reason === '' ? '' : `: ${reason}`;
+  return `removed ${timeText(removedTs)} until ${timeText(untilTs)}${why}`;
 }
 
 function entriesText(entries: readonly NetworkListEntry[]): string {
   if (entries.length === 0) return '';
-  const rows = entries.map(({ as, network, source, ts, reason }) => [
-    as,
-    formatKeyNetwork(network),
-    source,
-    timeText(ts),
-    reason,
-  ]);
-  return `\n${table(['LIST', 'NETWORK', 'SOURCE', 'SINCE', 'REASON'], rows)}`;
+  const rows = entries.map(({ as, network, source }) => [as, formatKeyNetwork(network), source]);
+  const notes = entries.map(({ ts, reason }) => [`since ${timeText(ts)}${reason === '' ? '' : `: ${reason}`}`]);
+  return `\n${table(['LIST', 'NETWORK', 'SOURCE'], rows, { shortened: ['SOURCE'], notes })}`;
 }

@@ -11,7 +11,10 @@ import { readCommandSettings, settingFlags } from '../settings.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { usageText } from '../usage.ts';
 
+const FLAGS = settingFlags(SETTINGS);
+
 export const serve: Command = {
+  completes: { flags: FLAGS },
   usage: usageText({
     synopsis: 'serve',
     about: `Starts the HTTP server. Ctrl-C stops it after the running requests. After SIGTERM it still answers for
@@ -20,7 +23,7 @@ SIGHUP reloads the certificate and the key.
 
 Each flag can also be given as the environment variable below it, or in a settings file under its name. A flag has
 precedence over a variable, a variable over the file.`,
-    flags: settingFlags(SETTINGS),
+    flags: FLAGS,
     examples: ['urlwarden serve --demo'],
   }),
   async run(args) {

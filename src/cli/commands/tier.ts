@@ -25,11 +25,15 @@ const tierList = controlCommand(
   async (control) => {
     const tiers = await allTiers(control);
     const rows = tiers.map((tier) => {
-      const { trs, ads, qms, qmh, rlQps, rlQpm, rlQph } = limitsOf(tier);
-      return [tier.name, qms, qmh, rlQps, rlQpm, rlQph, ads.join(','), trs];
+      const { qms, qmh, rlQps, rlQpm, rlQph } = limitsOf(tier);
+      return [tier.name, qms, qmh, rlQps, rlQpm, rlQph];
     });
-    const headings = ['NAME', 'SOFT/MONTH', 'HARD/MONTH', 'PER SECOND', 'PER MINUTE', 'PER HOUR', 'DATASETS', 'ACCESS'];
-    return { text: table(headings, rows), json: tiers.map((tier) => tierJson(tier, BUILT_IN_TIERS.includes(tier))) };
+    const notes = tiers.map(({ ads, trs }) => [`datasets ${ads.join(', ') || 'none'}; access level ${trs}`]);
+    const headings = ['NAME', 'SOFT/MONTH', 'HARD/MONTH', 'PER SECOND', 'PER MINUTE', 'PER HOUR'];
+    return {
+      text: table(headings, rows, { shortened: ['NAME'], notes }),
+      json: tiers.map((tier) => tierJson(tier, BUILT_IN_TIERS.includes(tier))),
+    };
   },
 );
 

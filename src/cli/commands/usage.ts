@@ -1,4 +1,3 @@
-import { openControl } from '../../app/stores.ts';
 import { windowIndex } from '../../core/quota.ts';
 import {
   type AccountUsage,
@@ -10,7 +9,7 @@ import {
 } from '../../limits/usage-report.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
 import { csvRow } from '../csv.ts';
-import { dataCommand } from '../data-command.ts';
+import { dataCommand, openExistingControl } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
 import { print, table, timeText, visible } from '../output.ts';
 import { currentTs } from '../time.ts';
@@ -49,7 +48,7 @@ day. Keep the output: a later report does not have these accounts.`,
     if (flags.csv && flags.json) throw new UsageError('--csv and --json exclude each other: give one of them');
     const nowTs = currentTs();
     const month = readMonth(flags.month, windowIndex('month', nowTs));
-    const control = await openControl(place);
+    const control = await openExistingControl(place);
     try {
       const stored = await usageReport(control, month, nowTs);
       if (flags.final && !stored.isComplete) {

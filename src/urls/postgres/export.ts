@@ -9,6 +9,8 @@ import {
   type UrlRows,
 } from '../observation-export.ts';
 import {
+  CONFIRMED_COLUMN,
+  type DetailedRow,
   EVENT_JOINS,
   type ExportedRow,
   LAST_COLUMNS,
@@ -18,6 +20,7 @@ import {
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
   type PayloadRow,
+  toDetailed,
   toExported,
 } from '../rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from '../store.ts';
@@ -28,21 +31,33 @@ const URLS = `
   select u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS} join hosts on hosts.id = u.host_id
   where u.url_key > $1 order by u.url_key limit ${PAGE_ROWS}`;
 
+const DETAILED_URLS = `
+  select ${CONFIRMED_COLUMN}, r.ip, r.asn, u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS}
+  join hosts on hosts.id = u.host_id
+  left join lateral (
+    select ip, asn from resolutions where url_id = u.id order by ts desc, ip limit 1) r on true
+  where u.url_key > $1 order by u.url_key limit ${PAGE_ROWS}`;
+
 const BEFORE_ALL = new Uint8Array(0);
 
 /** All URLs, each with its newest event and payload, in order of key. */
-export function createExportUrls(query: Query) {
-  return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
+export function createExportUrls(query: Query): UrlStore['exportUrls'] {
+  return (filter: ExportFilter, signal: AbortSignal, isDetailed = false): AsyncIterable<ExportedUrl[]> =>
     readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, async (after) => {
-      const rows = await query<ExportedRow>(URLS, [after], signal);
-      const ids = rows.map(([, , id]) => id);
-      const tags = await tagsOf(query, ids, signal);
-      const exportedOf = (row: ExportedRow) =>
-        toExported(
-          row,
-          (tags.get(row[2]) ?? []).map(([, name]) => name),
-        );
-      const { items, next } = pageOf(rows, exportedOf, ([key]) => key);
+      const rows = isDetailed
+        ? await query<DetailedRow>(DETAILED_URLS, [after], signal)
+        : (await query<ExportedRow>(URLS, [after], signal)).map((row): DetailedRow => [null, null, null, ...row]);
+      const tags = await tagsOf(
+        query,
+        rows.map(([, , , , , id]) => id),
+        signal,
+      );
+      const namesOf = (id: number) => (tags.get(id) ?? []).map(([, name]) => name);
+      const exportedOf = (row: DetailedRow) => {
+        const [, , , ...last] = row;
+        return isDetailed ? toDetailed(row, namesOf(row[5])) : toExported(last, namesOf(row[5]));
+      };
+      const { items, next } = pageOf(rows, exportedOf, ([, , , key]) => key);
       return { items: items.filter((url) => matchesFilter(url, filter)), next };
     });
 }

@@ -2,6 +2,8 @@ import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import { createObservationExport, type ResolutionRow, type UrlRows } from '../observation-export.ts';
 import {
+  CONFIRMED_COLUMN,
+  type DetailedRow,
   EVENT_JOINS,
   type ExportedRow,
   LAST_COLUMNS,
@@ -11,6 +13,7 @@ import {
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
   type PayloadRow,
+  toDetailed,
   toExported,
 } from '../rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from '../store.ts';
@@ -21,17 +24,37 @@ const URLS = `
   select u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS} join hosts on hosts.id = u.host_id
   where u.url_key > ? order by u.url_key limit ${PAGE_ROWS}`;
 
+const NEWEST_TS = '(select max(ts) from resolutions where url_id = u.id)';
+
+/** Two aggregates, because no statement of this store sorts (`sqlite-statements.test.ts`). */
+const DETAILED_URLS = `
+  select ${CONFIRMED_COLUMN}, r.ip, r.asn, u.url_key, hosts.host, ${LAST_COLUMNS} from urls u ${LAST_JOINS}
+  join hosts on hosts.id = u.host_id
+  left join resolutions r on r.url_id = u.id and r.ts = ${NEWEST_TS}
+    and r.ip = (select min(ip) from resolutions where url_id = u.id and ts = ${NEWEST_TS})
+  where u.url_key > ? order by u.url_key limit ${PAGE_ROWS}`;
+
 const BEFORE_ALL = new Uint8Array(0);
 
 /** All URLs, each with its newest event and payload, in order of key. */
-export function createExportUrls(db: Database) {
+export function createExportUrls(db: Database): UrlStore['exportUrls'] {
   const urls = db.prepare<ExportedRow>(URLS);
+  const detailedUrls = db.prepare<DetailedRow>(DETAILED_URLS);
   const tagsOf = createTagsOf(db);
-  const exportedOf = (row: ExportedRow) => toExported(row, tagsOf(row[2]));
 
-  return (filter: ExportFilter, signal: AbortSignal): AsyncIterable<ExportedUrl[]> =>
+  return (filter: ExportFilter, signal: AbortSignal, isDetailed = false): AsyncIterable<ExportedUrl[]> =>
     readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, (after) => {
-      const { items, next } = pageOf(urls.all(after), exportedOf, ([key]) => key);
+      const { items, next } = isDetailed
+        ? pageOf(
+            detailedUrls.all(after),
+            (row) => toDetailed(row, tagsOf(row[5])),
+            ([, , , key]) => key,
+          )
+        : pageOf(
+            urls.all(after),
+            (row) => toExported(row, tagsOf(row[2])),
+            ([key]) => key,
+          );
       return { items: items.filter((url) => matchesFilter(url, filter)), next };
     });
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { describe, type TestContext, test } from 'node:test';
 import type { Control } from '../../../src/app/stores.ts';
 import { AppError } from '../../../src/core/errors.ts';
@@ -280,8 +281,11 @@ describe('the schedule of feeds', () => {
   });
 });
 
-const untilAborted: ImportFeed = (_feed, signal) =>
-  new Promise((resolve) => signal.addEventListener('abort', () => resolve({ outcome: 'stopped' })));
+/** The run may begin after the abort. */
+const untilAborted: ImportFeed = async (_feed, signal) => {
+  if (!signal.aborted) await once(signal, 'abort');
+  return { outcome: 'stopped' };
+};
 
 async function started(ran: readonly string[]): Promise<void> {
   for (const startMs = performance.now(); ran.length === 0; ) {

@@ -126,6 +126,36 @@ export function exportSuite(open: OpenStore): void {
         event: { ts: 10, kind: 'added', removal: '', reporter: 'ada' },
         payload: { ts: 10, sha256: hashOf('a'), ...unknown, family: 'Mirai' },
         tags: [],
+        details: null,
+      });
+    });
+
+    test('details are the newest address and the newest sighting in the last status', async (t) => {
+      const store = await open(t);
+      const at = (ts: number, host: string, more: Partial<ObservationInput> = {}) =>
+        seen({ ts, url: `http://${host}.example/`, ...more });
+      const listed = [at(10, 'implied'), at(10, 'again')];
+      await store.apply(listed, { feed: 'list', ts: 10 });
+      await store.finishListing({ feed: 'list', ts: 20 });
+      await store.apply([
+        at(10, 'confirmed', { ip: '198.51.100.9' }),
+        at(200_000, 'confirmed', { ip: '198.51.100.7' }),
+        at(200_000, 'confirmed', { ip: '198.51.100.6' }),
+        at(100_000, 'confirmed', { ip: '198.51.100.1' }),
+        at(10, 'removed'),
+        at(20, 'removed', { status: 'removed' }),
+        at(30, 'removed', { status: 'offline' }),
+        at(40, 'again', { status: 'offline' }),
+        at(50, 'facts', { status: null }),
+      ]);
+      const all = await collect(store.exportUrls({}, never(), true));
+      const found = Object.fromEntries(all.map(({ host, details }) => [host.replace('.example', ''), details]));
+      assert.deepEqual(found, {
+        confirmed: { confirmedTs: 200_000, address: { ip: '198.51.100.6', asn: null } },
+        removed: { confirmedTs: 30, address: null },
+        implied: { confirmedTs: null, address: null },
+        again: { confirmedTs: 40, address: null },
+        facts: { confirmedTs: null, address: null },
       });
     });
 
