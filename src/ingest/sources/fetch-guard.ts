@@ -115,10 +115,11 @@ export async function findBlocked(
   return addresses.length === 0 ? 'unknown' : null;
 }
 
-/** localhost and names below it are loopback without a lookup (RFC 6761 section 6.3). */
+/** Without a lookup (RFC 6761 section 6): localhost and names below it are loopback, reserved names have no address. */
 function addressesOf(host: string, resolve: Guard['resolve'], waitMs: number): Promise<string[]> {
   if (isIP(host) !== 0) return Promise.resolve([host]);
   if (/(?:^|\.)localhost\.?$/i.test(host)) return Promise.resolve(['127.0.0.1']);
+  if (/\.(?:example|invalid)\.?$/i.test(host)) return Promise.resolve([]);
   return Promise.race([resolve(host), setTimeout(waitMs, [], { ref: false })]);
 }
 
