@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
-import { flatText } from '../core/flat-text.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { formatKeyNetwork } from '../core/ip/key-network.ts';
+import { flatText } from '../core/text.ts';
 import type { AddressRecord } from './address-report.ts';
 import { addressScore, type DomainReport, isHostListed, type ListedAddresses, serverScore } from './domain-report.ts';
 import { reasonsOf } from './explain.ts';

@@ -29,6 +29,7 @@ const CHANGES: [args: string[], stdin: string, entry: [action: string, subject: 
     HEADER,
     ['feed.add', 'urlhaus', { headers: [null, ['Auth-Key']] }],
   ],
+  [['feed', 'set', 'urlhaus', '--every', '15m'], '', ['feed.set', 'urlhaus', { every_seconds: [300, 900] }]],
   [['feed', 'pause', 'urlhaus'], '', ['feed.pause', 'urlhaus', { paused: [false, true] }]],
   [['feed', 'resume', 'urlhaus'], '', ['feed.resume', 'urlhaus', { paused: [true, false] }]],
   [['feed', 'remove', 'urlhaus', '--yes'], '', ['feed.remove', 'urlhaus', { format: ['urlhaus-csv', null] }]],

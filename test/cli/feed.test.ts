@@ -258,6 +258,7 @@ describe('urlwarden feed', () => {
         1,
         /^The new URL is on https:\/\/other\.example, to which the value of X-Key would be sent\. Give it again/,
       ],
+      [['own', '--url', 'http://10.0.0.1/list'], 1, /^10\.0\.0\.1 is a blocked address \(private\).*--private/],
       [['other', '--every', '1h'], 1, /^There is no feed "other"/],
     ] as const;
     for (const [args, expected, reason] of refusals) {

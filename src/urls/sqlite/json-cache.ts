@@ -1,4 +1,4 @@
-import { flatText } from '../../core/flat-text.ts';
+import { flatText } from '../../core/text.ts';
 import type { Database, Reader } from '../../database/sqlite/database.ts';
 import type { DetailColumns } from '../file-rules.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';

@@ -88,6 +88,15 @@ export function controlSoftLimitSuite(open: OpenControl): void {
       assert.equal(await control.claimSoftLimitEvent(TS, TS), null);
     });
 
+    test('the events of an account are removed with it', async (t) => {
+      const control = await open(t);
+      await control.putTier(GOLD);
+      await control.addAccount(ADA);
+      await control.addSoftLimitEvent(eventOf(), TS, auditEntry({}));
+      await control.removeAccount(ADA.sub, TS);
+      assert.equal(await control.claimSoftLimitEvent(TS, TS), null);
+    });
+
     test('queries above the limit make one event a month, on any number of nodes and after a restart', async (t) => {
       const control = await open(t);
       await control.putTier(GOLD);
