@@ -9,7 +9,9 @@ const ENTRIES = `
     and ($4::text is null or action = $4 or starts_with(action, $4 || '.'))
   order by ts desc, id desc limit $5`;
 
-const START_CLEAN_UP = 'update audit_retention set keep_since_ts = $1, next_run_ts = $2 where next_run_ts <= $3';
+/** A time more than a day ahead is that of a clock that was set back since. */
+const START_CLEAN_UP = `
+  update audit_retention set keep_since_ts = $1, next_run_ts = $2 where next_run_ts <= $3 or next_run_ts > $2`;
 
 const REMOVE_OLD = `
   delete from audit where id in (

@@ -24,8 +24,10 @@ export function createAuditStore({ db, write }: DatabaseFile<AuditWrites>): Audi
 
 const ADD = `insert into audit (${ENTRY_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)`;
 
+/** A time more than a day ahead is that of a clock that was set back since. */
 const START_CLEAN_UP = `
-  update audit_retention set keep_since_ts = :keepSinceTs, next_run_ts = :nextRunTs where next_run_ts <= :nowTs`;
+  update audit_retention set keep_since_ts = :keepSinceTs, next_run_ts = :nextRunTs
+  where next_run_ts <= :nowTs or next_run_ts > :nextRunTs`;
 
 const REMOVE_OLD = `
   delete from audit where id in (

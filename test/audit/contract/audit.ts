@@ -75,5 +75,11 @@ export function controlAuditSuite(open: OpenControl): void {
       assert.equal(await cleanUp(NOW + DAY - 1, 1), 0, 'not yet due');
       assert.equal(await cleanUp(NOW + DAY, 1), 1);
     });
+
+    test('a clock that was set back does not stop the clean-up', async (t) => {
+      const control = await open(t);
+      const start = (nowTs: number) => control.startAuditCleanUp({ keepSinceTs: 0, nowTs, nextRunTs: nowTs + DAY });
+      assert.deepEqual([await start(NOW + 365 * DAY), await start(NOW), await start(NOW)], [true, true, false]);
+    });
   });
 }
