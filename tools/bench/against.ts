@@ -61,23 +61,31 @@ const SERVED: Record<string, () => Measure> = {
   stream: () => stream,
 };
 
+/**
+ * Each round starts both programs anew, in turns which of them first: two processes of one program differ by up to
+ * eight percent for as long as they run, so a comparison of one process with one other would measure that.
+ */
 async function served(name: string, measure: Measure): Promise<Figure> {
   const dataDir = dataDirOf(values.data, URLS, (text) => process.stderr.write(`${text}\n`));
-  const other = await startServer(dataDir, { metricsPort: 0, program: OTHER });
-  const ours = await startServer(dataDir, { metricsPort: 0 });
-  try {
-    const authorization = await logIn(ours.url, operatorOf(dataDir));
-    const run = (server: ServerProcess) => (forSeconds: number) => measure(server, authorization, forSeconds);
-    await warmUp(run(other), run(ours));
-    const results = await alternate(
-      rounds,
-      () => run(other)(seconds),
-      () => run(ours)(seconds),
-    );
-    return { name, unit: '/s', ours: results.ours, yardstick: results.yardstick, mark: MARK };
-  } finally {
-    await Promise.all([other.stop(), ours.stop()]);
+  const results: Record<'ours' | 'yardstick', number[]> = { ours: [], yardstick: [] };
+  for (let round = 0; round < rounds; round++) {
+    const sides = [
+      { result: results.yardstick, program: OTHER },
+      { result: results.ours, program: PROGRAM },
+    ];
+    for (const { result, program } of round % 2 === 0 ? sides : sides.toReversed()) {
+      const server = await startServer(dataDir, { metricsPort: 0, program });
+      try {
+        const authorization = await logIn(server.url, operatorOf(dataDir));
+        const run = (forSeconds: number) => measure(server, authorization, forSeconds);
+        await warmUp(run);
+        result.push(await run(seconds));
+      } finally {
+        await server.stop();
+      }
+    }
   }
+  return { name, unit: '/s', ...results, mark: MARK };
 }
 
 async function imported(): Promise<Figure> {
