@@ -22,7 +22,7 @@ export async function ensureFirstAccount(
   if ((await store.accounts()).length > 0) return null;
   const account = isDemo ? DEMO_ACCOUNT : { username: OPERATOR_USERNAME, password: randomPassword() };
   try {
-    await createAccount(store, { ...account, tier: OPERATOR_TIER }, ts);
+    await createAccount(store, { ...account, tier: OPERATOR_TIER, isAdmin: true }, ts);
     return account;
   } catch (error) {
     // Another node that started at the same time may have created it.

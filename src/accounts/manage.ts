@@ -7,7 +7,7 @@ import { requireTier } from './tiers.ts';
 
 // Operators' changes of accounts. Running servers apply a change within five seconds.
 
-type NewAccount = { username: string; tier: string; password: string };
+type NewAccount = { username: string; tier: string; password: string; isAdmin?: boolean };
 
 const USERNAME_MAX_LENGTH = 254;
 
@@ -29,7 +29,7 @@ const SUB_ATTEMPTS = 20;
 /** `drawSub` returns a random sub; tests pass their own. */
 export async function createAccount(
   store: AccountStore,
-  { username, tier, password }: NewAccount,
+  { username, tier, password, isAdmin = false }: NewAccount,
   ts: number,
   drawSub: () => string = randomSub,
 ): Promise<Account> {
@@ -43,6 +43,7 @@ export async function createAccount(
       passwordHash,
       tier,
       isEnabled: true,
+      isAdmin,
       generation: 1,
       createdTs: ts,
     };
@@ -74,6 +75,11 @@ export async function setAccountTier(store: AccountStore, username: string, tier
   const tier = await requireTier(store, tierName);
   await requireChanged(username, store.changeAccount(sub, { tier: tier.name }));
   return tier;
+}
+
+export async function setAccountAdmin(store: AccountStore, username: string, isAdmin: boolean): Promise<void> {
+  const { sub } = await requireAccount(store, username);
+  await requireChanged(username, store.changeAccount(sub, { isAdmin }));
 }
 
 /** Tokens that have not expired are valid again when the account is enabled again. */

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
-import type { Account, RemovedAccount, SigningKey } from './store.ts';
+import type { Account, AccountChange, RemovedAccount, SigningKey } from './store.ts';
 
 // Rows of accounts, tiers and keys, the same on both engines. Booleans are 1 and 0.
 
@@ -13,18 +13,32 @@ export type AccountRow = [
   isEnabled: number,
   generation: number,
   createdTs: number,
+  isAdmin: number,
 ];
 
-export const ACCOUNT_COLUMNS = 'sub, username, username_key, password_hash, tier, is_enabled, generation, created_ts';
+export const ACCOUNT_COLUMNS =
+  'sub, username, username_key, password_hash, tier, is_enabled, generation, created_ts, is_admin';
 
 export function toAccount(row: AccountRow): Account {
-  const [sub, username, usernameKey, passwordHash, tier, isEnabled, generation, createdTs] = row;
-  return { sub, username, usernameKey, passwordHash, tier, isEnabled: isEnabled === 1, generation, createdTs };
+  const [sub, username, usernameKey, passwordHash, tier, isEnabled, generation, createdTs, isAdmin] = row;
+  const flags = { isEnabled: isEnabled === 1, isAdmin: isAdmin === 1 };
+  return { sub, username, usernameKey, passwordHash, tier, ...flags, generation, createdTs };
 }
 
 export function toAccountRow(account: Account): AccountRow {
-  const { sub, username, usernameKey, passwordHash, tier, isEnabled, generation, createdTs } = account;
-  return [sub, username, usernameKey, passwordHash, tier, Number(isEnabled), generation, createdTs];
+  const { sub, username, usernameKey, passwordHash, tier, isEnabled, isAdmin, generation, createdTs } = account;
+  return [sub, username, usernameKey, passwordHash, tier, Number(isEnabled), generation, createdTs, Number(isAdmin)];
+}
+
+/** Null does not change a column. */
+export function toChangeRow({ tier, isEnabled, isAdmin, passwordHash, raisesGeneration }: AccountChange) {
+  return {
+    tier: tier ?? null,
+    isEnabled: isEnabled === undefined ? null : Number(isEnabled),
+    isAdmin: isAdmin === undefined ? null : Number(isAdmin),
+    passwordHash: passwordHash ?? null,
+    raise: Number(raisesGeneration ?? false),
+  };
 }
 
 export type RemovedAccountRow = [sub: string, tier: string, qms: number | null, qmh: number | null, removedTs: number];

@@ -10,6 +10,8 @@ export type Account = {
   passwordHash: string;
   tier: string;
   isEnabled: boolean;
+  /** May change accounts, tiers, feeds and the rest by page and API (`access: 'administrator'`). */
+  isAdmin: boolean;
   /** Raised by a new password and by revocation; tokens of an older generation are invalid. */
   generation: number;
   createdTs: number;
@@ -25,7 +27,9 @@ export type RemovedAccount = {
 };
 
 /** The store raises the generation itself: two callers that read it first and then write could raise it only once. */
-export type AccountChange = Partial<Pick<Account, 'tier' | 'isEnabled' | 'passwordHash'>> & { raisesGeneration?: true };
+export type AccountChange = Partial<Pick<Account, 'tier' | 'isEnabled' | 'isAdmin' | 'passwordHash'>> & {
+  raisesGeneration?: true;
+};
 
 /** A key that signs tokens. The newest key signs; the older keys only verify. */
 export type SigningKey = { kid: string; secret: Uint8Array; createdTs: number };

@@ -17,11 +17,9 @@ export function authenticateHook(
   authenticate: Authenticate,
   access: Exclude<Route['access'], 'open'>,
 ): onRequestHookHandler {
-  const dataset = access === 'account' ? null : access.dataset;
+  const refuse = refusalOf(access);
   const admit = (request: FastifyRequest, caller: Caller) => {
-    if (dataset !== null && !caller.limits.ads.includes(dataset)) {
-      throw new AppError('forbidden', `The dataset ${dataset} is not part of this subscription`);
-    }
+    refuse(caller);
     request.caller = caller;
   };
   return (request, _reply, done) => {
@@ -33,6 +31,21 @@ export function authenticateHook(
       return done(error as Error);
     }
     done();
+  };
+}
+
+/** Throws `forbidden` unless the caller may use the route. */
+function refusalOf(access: Exclude<Route['access'], 'open'>): (caller: Caller) => void {
+  if (access === 'account') return () => {};
+  if (access === 'administrator') {
+    return ({ account }) => {
+      if (!account.isAdmin) throw new AppError('forbidden', 'This needs an administrator; ask one, or the operator');
+    };
+  }
+  const { dataset } = access;
+  return ({ limits }) => {
+    if (limits.ads.includes(dataset)) return;
+    throw new AppError('forbidden', `The dataset ${dataset} is not part of this subscription`);
   };
 }
 

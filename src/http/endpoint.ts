@@ -23,7 +23,7 @@ export type AnswerOptions = AnswerTimes & {
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 /** Who sent a request, and what that account may do. */
-export type Caller = { account: { sub: string; username: string }; limits: Limits };
+export type Caller = { account: { sub: string; username: string; isAdmin: boolean }; limits: Limits };
 
 export type Parameter = {
   in: 'path' | 'query';
@@ -61,8 +61,11 @@ export type Endpoint<Question = unknown> = {
 
 export type Route = {
   endpoint: Endpoint;
-  /** Who may send requests: `open` everyone, `account` every token, or accounts whose tier has this dataset. */
-  access: 'open' | 'account' | { dataset: string };
+  /**
+   * Who may send requests: `open` everyone, `account` every account, `administrator` those who are one, or accounts whose
+   * tier has this dataset.
+   */
+  access: 'open' | 'account' | 'administrator' | { dataset: string };
   /** `query`: counts against the limits of the account. `call`: limited per second, not a query. `none`: free. */
   charge: 'query' | 'call' | 'none';
 };

@@ -26,6 +26,7 @@ test('a new account has a sub of eight digits and a hashed password', async (t) 
     usernameKey: 'ada@example',
     tier: 'standard',
     isEnabled: true,
+    isAdmin: false,
     generation: 1,
     createdTs: TS,
   });

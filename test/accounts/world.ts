@@ -60,6 +60,7 @@ export async function addAccount(control: Control, options: Partial<Account> = {
     passwordHash: QUICK_HASH,
     tier: DEFAULT_TIER,
     isEnabled: true,
+    isAdmin: false,
     generation: 1,
     createdTs: START_MS / 1000,
     ...options,

@@ -9,6 +9,7 @@ export const ADA: Account = {
   passwordHash: '$hash',
   tier: 'standard',
   isEnabled: true,
+  isAdmin: false,
   generation: 1,
   createdTs: 1_700_000_000,
 };

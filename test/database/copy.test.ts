@@ -48,6 +48,7 @@ async function fill(dataDir: string): Promise<void> {
     passwordHash: '$argon2id$x',
     tier: 'standard',
     isEnabled: true,
+    isAdmin: false,
     generation: 3,
     createdTs: NOW,
   });

@@ -12,6 +12,7 @@ export const OPERATOR = {
     passwordHash: '',
     tier: OPERATOR_TIER,
     isEnabled: true,
+    isAdmin: false,
     generation: 1,
     createdTs: 0,
   },

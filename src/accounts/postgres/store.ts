@@ -13,6 +13,7 @@ import {
   tierNotFound,
   toAccount,
   toAccountRow,
+  toChangeRow,
   toKey,
   toRemovedAccount,
   toRemovedAccountRow,
@@ -89,12 +90,12 @@ type RunChange = (work: (session: Session) => Promise<number>) => Promise<boolea
 
 const ADD_ACCOUNT = `
   insert into accounts (${ACCOUNT_COLUMNS})
-  values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`;
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`;
 
 const CHANGE_ACCOUNT = `
   update accounts set
-    tier = coalesce($2, tier), is_enabled = coalesce($3, is_enabled), password_hash = coalesce($4, password_hash),
-    generation = generation + $5
+    tier = coalesce($2, tier), is_enabled = coalesce($3, is_enabled), is_admin = coalesce($4, is_admin),
+    password_hash = coalesce($5, password_hash), generation = generation + $6
   where sub = $1`;
 
 const ADD_REMOVED_ACCOUNT = `insert into removed_accounts (${REMOVED_ACCOUNT_COLUMNS}) values ($1, $2, $3, $4, $5)`;
@@ -124,12 +125,11 @@ function accountWrites(runChange: RunChange) {
       });
     },
 
-    changeAccount(sub: string, { tier, isEnabled, passwordHash, raisesGeneration }: AccountChange): Promise<boolean> {
+    changeAccount(sub: string, change: AccountChange): Promise<boolean> {
       return runChange(async (session) => {
-        if (tier !== undefined) await requireTier(session, tier);
-        const enabled = isEnabled === undefined ? null : Number(isEnabled);
-        const raise = Number(raisesGeneration ?? false);
-        return session.run(CHANGE_ACCOUNT, [sub, tier ?? null, enabled, passwordHash ?? null, raise]);
+        if (change.tier !== undefined) await requireTier(session, change.tier);
+        const { tier, isEnabled, isAdmin, passwordHash, raise } = toChangeRow(change);
+        return session.run(CHANGE_ACCOUNT, [sub, tier, isEnabled, isAdmin, passwordHash, raise]);
       });
     },
 

@@ -14,6 +14,7 @@ import {
   tierNotFound,
   toAccount,
   toAccountRow,
+  toChangeRow,
   toKey,
   toRemovedAccount,
   toRemovedAccountRow,
@@ -94,13 +95,13 @@ type RunChange = (work: () => number) => boolean;
 
 const ADD_ACCOUNT = `
   insert into accounts (${ACCOUNT_COLUMNS})
-  values (?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 
 const CHANGE_ACCOUNT = `
   update accounts set
-    tier = coalesce(?, tier), is_enabled = coalesce(?, is_enabled), password_hash = coalesce(?, password_hash),
-    generation = generation + ?
-  where sub = ?`;
+    tier = coalesce(:tier, tier), is_enabled = coalesce(:isEnabled, is_enabled), is_admin = coalesce(:isAdmin, is_admin),
+    password_hash = coalesce(:passwordHash, password_hash), generation = generation + :raise
+  where sub = :sub`;
 
 const ADD_REMOVED_ACCOUNT = `insert into removed_accounts (${REMOVED_ACCOUNT_COLUMNS}) values (?, ?, ?, ?, ?)`;
 
@@ -138,11 +139,10 @@ function accountWrites(db: Database, runChange: RunChange) {
       });
     },
 
-    changeAccount(sub: string, { tier, isEnabled, passwordHash, raisesGeneration }: AccountChange): boolean {
+    changeAccount(sub: string, accountChange: AccountChange): boolean {
       return runChange(() => {
-        if (tier !== undefined) requireTier(tier);
-        const enabled = isEnabled === undefined ? null : Number(isEnabled);
-        return change.run(tier ?? null, enabled, passwordHash ?? null, Number(raisesGeneration ?? false), sub);
+        if (accountChange.tier !== undefined) requireTier(accountChange.tier);
+        return change.run({ sub, ...toChangeRow(accountChange) });
       });
     },
 
