@@ -10,6 +10,7 @@ import { feedHealth, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
+import { openPortalFiles } from './app/portal-files.ts';
 import { limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
 import { createRoutes } from './app/routes.ts';
 import { type Control, describePlace, type Intelligence, openControl, openIntelligence } from './app/stores.ts';
@@ -158,8 +159,10 @@ export async function openApp(settings: Settings): Promise<App> {
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };
+    const pages = settings.noPortal ? [] : await openPortalFiles();
+    const reputation = openReputation(store, networks, settings);
     const server = buildServer(
-      createRoutes({ store, now, counters, login, health, reputation: openReputation(store, networks, settings) }),
+      [...createRoutes({ store, now, counters, login, health, reputation }), ...pages],
       { authenticate: authenticator.authenticate, charging },
       {
         logger: { level: logLevel, stream: process.stderr },

@@ -86,6 +86,13 @@ export const SETTINGS = {
     read: readSwitch,
     accepts: 'true or false',
   } satisfies Setting<boolean>,
+  noPortal: {
+    flag: 'no-portal',
+    meaning: 'serve the API only, without pages for people',
+    fallback: false,
+    read: readSwitch,
+    accepts: 'true or false',
+  } satisfies Setting<boolean>,
   tokenLifeSeconds: {
     flag: 'token-life-seconds',
     argument: 'SECONDS',

@@ -68,4 +68,6 @@ export type Route = {
   access: 'open' | 'account' | 'administrator' | { dataset: string };
   /** `query`: counts against the limits of the account. `call`: limited per second, not a query. `none`: free. */
   charge: 'query' | 'call' | 'none';
+  /** A page for people, which OpenAPI does not describe. */
+  isHidden?: true;
 };

@@ -23,7 +23,9 @@ export function openapiDocument(routes: readonly Route[]) {
         'addresses and domains.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    paths: Object.fromEntries(routes.map((route) => [templateOf(route.endpoint.path), pathItem(route)])),
+    paths: Object.fromEntries(
+      routes.filter(({ isHidden }) => !isHidden).map((route) => [templateOf(route.endpoint.path), pathItem(route)]),
+    ),
     components: {
       schemas: { Error: ErrorBody },
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },

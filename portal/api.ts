@@ -1,0 +1,104 @@
+import { signal } from '@preact/signals';
+
+// All requests of the pages. The session is a cookie that scripts cannot read.
+
+export class ApiError extends Error {
+  readonly status: number;
+  readonly retryAfterSeconds: number | null;
+  constructor(status: number, message: string, retryAfterSeconds: number | null = null) {
+    super(message);
+    this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** Status 0: no response at all. */
+export const SERVER_AWAY = 0;
+export const UNAUTHORIZED = 401;
+export const LIMIT_REACHED = 429;
+
+/** What the newest charged response said about the tightest limit; null before the first. */
+export type TightestLimit = { name: string; left: number; resetsInSeconds: number };
+export const tightestLimit = signal<TightestLimit | null>(null);
+
+/** Requests in progress, for the line at the top of the page. */
+export const pendingRequests = signal(0);
+
+/** Called with every 401: the session is over. */
+let onSessionOver: () => void = () => {};
+export function setOnSessionOver(listener: () => void): void {
+  onSessionOver = listener;
+}
+
+export function get<T>(path: string, abort?: AbortSignal): Promise<T> {
+  return request(path, { method: 'GET' }, abort);
+}
+
+export function post<T>(path: string, body: unknown, abort?: AbortSignal): Promise<T> {
+  const headers = { 'content-type': 'application/json' };
+  return request(path, { method: 'POST', headers, body: JSON.stringify(body) }, abort);
+}
+
+async function request<T>(path: string, init: RequestInit, abort?: AbortSignal): Promise<T> {
+  const response = await send(path, init, abort);
+  return (await response.json()) as T;
+}
+
+/** A response with a status below 400; any other one is thrown as an ApiError. */
+export async function send(path: string, init: RequestInit, abort?: AbortSignal): Promise<Response> {
+  pendingRequests.value++;
+  try {
+    const response = await fetch(path, { ...init, ...(abort && { signal: abort }) }).catch(explainAway);
+    noteLimit(response.headers.get('ratelimit'));
+    if (response.ok) return response;
+    throw await errorOf(response);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === UNAUTHORIZED) onSessionOver();
+    throw error;
+  } finally {
+    pendingRequests.value--;
+  }
+}
+
+function explainAway(error: unknown): never {
+  if (error instanceof DOMException && error.name === 'AbortError') throw error;
+  throw new ApiError(SERVER_AWAY, 'The server does not answer. Check that it runs and that you are connected.');
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const message = await response.json().then(
+    (body: { message?: string }) => body.message ?? response.statusText,
+    () => response.statusText,
+  );
+  return new ApiError(response.status, message, Number.isFinite(retryAfter) ? retryAfter : null);
+}
+
+/** `"rl_qps";r=4;t=1` */
+const RATE_LIMIT = /^"([^"]+)";r=(\d+);t=(\d+)/;
+
+function noteLimit(header: string | null): void {
+  const [, name, left, resets] = RATE_LIMIT.exec(header ?? '') ?? [];
+  if (name !== undefined) tightestLimit.value = { name, left: Number(left), resetsInSeconds: Number(resets) };
+}
+
+/** The records of an NDJSON response, in the groups in which they arrive. A response that was cut off throws. */
+export async function* records<T>(path: string, body: unknown, abort: AbortSignal): AsyncGenerator<T[]> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await send(path, { method: 'POST', headers, body: JSON.stringify(body) }, abort);
+  const reader = response.body?.getReader();
+  if (reader === undefined) return;
+  const decoder = new TextDecoder();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      if (lines.length > 0) yield lines.map((line) => JSON.parse(line) as T);
+    }
+  } finally {
+    void reader.cancel().catch(() => {});
+  }
+}

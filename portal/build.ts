@@ -1,0 +1,67 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type OutputFile } from 'esbuild';
+
+// Builds the pages into dist/portal: `npm run build`, and `urlwarden serve` in a clone when a source is newer.
+
+const SOURCES = fileURLToPath(new URL('./', import.meta.url));
+/** The browser code uses rules of the server, such as the recognition of addresses. */
+const SHARED = fileURLToPath(new URL('../src/core/', import.meta.url));
+const OUTPUT = fileURLToPath(new URL('../dist/portal/', import.meta.url));
+/** Written last: if it is there, all other files are. */
+const INDEX = join(OUTPUT, 'index.html');
+
+/** Chromium, Firefox and Safari of 2024: `light-dark()` needs them. */
+const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
+
+export async function buildPortal(): Promise<void> {
+  const { outputFiles } = await build({
+    entryPoints: [join(SOURCES, 'main.tsx'), join(SOURCES, 'style.css'), join(SOURCES, 'icon.svg')],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: TARGET,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    loader: { '.svg': 'copy' },
+    entryNames: '[name]-[hash]',
+    legalComments: 'none',
+    outdir: OUTPUT,
+    write: false,
+    logLevel: 'error',
+  });
+  mkdirSync(OUTPUT, { recursive: true });
+  for (const { path, contents } of outputFiles) writeWhole(path, contents);
+  writeWhole(INDEX, indexPage(outputFiles));
+  const current = new Set([basename(INDEX), ...outputFiles.map(({ path }) => basename(path))]);
+  for (const name of readdirSync(OUTPUT)) if (!current.has(name)) rmSync(join(OUTPUT, name), { force: true });
+}
+
+/** True if there is no build, or a source is newer. */
+export function isStale(): boolean {
+  const builtMs = statSync(INDEX, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return [SOURCES, SHARED].some((folder) => newestMs(folder) > builtMs);
+}
+
+function newestMs(folder: string): number {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return Math.max(...entries.map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs));
+}
+
+/** Several servers may build at the same time: each file is complete, whoever renames it last. */
+function writeWhole(path: string, contents: string | Uint8Array): void {
+  const temporary = `${path}.${process.pid}`;
+  writeFileSync(temporary, contents);
+  renameSync(temporary, path);
+}
+
+function indexPage(files: readonly OutputFile[]): string {
+  const nameOf = (extension: string) => basename(files.find(({ path }) => path.endsWith(extension))?.path ?? '');
+  return readFileSync(join(SOURCES, 'index.html'), 'utf8').replaceAll(
+    /\{(js|css|svg)\}/g,
+    (_, extension) => `/assets/${nameOf(`.${extension}`)}`,
+  );
+}
+
+if (import.meta.main) await buildPortal();

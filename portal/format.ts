@@ -1,0 +1,91 @@
+// Texts for people. Times are shown in UTC: two analysts who compare notes must see the same time.
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+export const nowTs = (): number => Math.floor(Date.now() / 1000);
+
+/** 2026-11-10 08:14 */
+export function timeText(ts: number): string {
+  return new Date(ts * 1000).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** 10 Nov 2026 */
+export function dateText(ts: number): string {
+  const date = new Date(ts * 1000);
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+}
+
+/** 2026-11-10 */
+export const dayText = (ts: number): string => new Date(ts * 1000).toISOString().slice(0, 10);
+
+export const monthName = (month: number): string => MONTHS[month] ?? '';
+
+/** `12 minutes`: one unit, rounded down. */
+export function spanText(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < MINUTE) return counted(whole, 'second');
+  if (whole < HOUR) return counted(Math.floor(whole / MINUTE), 'minute');
+  if (whole < 2 * DAY) return counted(Math.floor(whole / HOUR), 'hour');
+  return counted(Math.floor(whole / DAY), 'day');
+}
+
+/** `12 minutes ago`, `in 3 hours`, `now`. */
+export function agoText(ts: number, now: number = nowTs()): string {
+  const seconds = now - ts;
+  if (Math.abs(seconds) < 5) return 'now';
+  return seconds > 0 ? `${spanText(seconds)} ago` : `in ${spanText(-seconds)}`;
+}
+
+/** `1 URL`, `2 URLs`, `1,234 URLs`. */
+export function counted(count: number, noun: string): string {
+  return `${numberText(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+export const numberText = (value: number): string => value.toLocaleString('en-US');
+
+/** 1.2 MB; a byte count below 1,000 as it is. */
+export function bytesText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = -1;
+  do {
+    value /= 1_000;
+    unit++;
+  } while (value >= 1_000 && unit < units.length - 1);
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/** A limit of 2,147,483,647 stands for none. */
+export const NO_LIMIT = 2_147_483_647;
+
+/** `hxxp://203[.]0[.]113[.]7/bin.sh`: nobody opens it by accident. */
+export function defang(url: string): string {
+  const [, scheme = '', host = '', rest = ''] = /^([a-z]+:\/\/)?([^/?#]*)(.*)$/is.exec(url) ?? [];
+  return scheme.replace(/^http/i, 'hxxp').replace(/^ftp/i, 'fxp') + host.replaceAll('.', '[.]') + rest;
+}
+
+/** Control and format characters, half surrogates, and separators of lines. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Characters that cannot be seen, or that turn the direction of the text, are shown by their code: `\u202e`. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (found) => `\\u${(found.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`);
+}
+
+/** `4fdf895cdcc4…0622` */
+export const shortHash = (hash: string): string => (hash.length > 20 ? `${hash.slice(0, 12)}…${hash.slice(-4)}` : hash);
+
+/** A cell that a spreadsheet does not run as a formula, quoted for CSV. */
+export function csvCell(value: string | number | null): string {
+  if (value === null) return '';
+  const text = String(value);
+  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** For a POSIX shell: nothing inside single quotes is special. */
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

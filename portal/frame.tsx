@@ -1,0 +1,179 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { get, pendingRequests, tightestLimit } from './api.ts';
+import { NO_LIMIT, numberText, spanText, visible } from './format.ts';
+import { message } from './parts/basics.tsx';
+import { QuestionBox } from './parts/box.tsx';
+import { Dialog } from './parts/forms.tsx';
+import { followLinks, place } from './router.ts';
+import { logOut, session } from './session.ts';
+import { nextTheme, theme } from './theme.ts';
+
+type FrameProps = { question: string; children: ComponentChildren };
+
+/** What every page has around it: the box, the navigation, the tightest limit, the theme, the account. */
+export function Frame({ question, children }: FrameProps) {
+  const [hasHelp, setHelp] = useState(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => onShortcut(event, () => setHelp(true));
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: it only follows links, which the keyboard clicks as well
+    // biome-ignore lint/a11y/noStaticElementInteractions: the same
+    <div class="frame" onClick={followLinks}>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <div class={`progress ${pendingRequests.value > 0 ? 'busy' : ''}`} aria-hidden="true" />
+      <Header question={question} onHelp={() => setHelp(true)} />
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+      <footer class="footer">
+        <a href="/api">API</a>
+        {session.value && <span>Urlwarden {session.value.version}</span>}
+        <span>All times are UTC</span>
+      </footer>
+      <div
+        class={`toast ${message.value ? 'shown' : ''} ${message.value?.isError ? 'error' : ''}`}
+        role="status"
+        aria-live="polite"
+      >
+        {message.value?.text}
+      </div>
+      {hasHelp && <Shortcuts onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function Header({ question, onHelp }: { question: string; onHelp(): void }) {
+  const who = session.value;
+  return (
+    <header class="header">
+      <a class="brand" href="/" aria-label="Urlwarden, start page">
+        <span class="brand-mark" aria-hidden="true" />
+        <span>Urlwarden</span>
+      </a>
+      {who && <QuestionBox text={question} />}
+      <nav aria-label="Pages">
+        {who && <NavLink href="/" text="Start" />}
+        {who && <NavLink href="/search" text="Search" />}
+        {who?.admin && <NavLink href="/admin" text="Admin" />}
+      </nav>
+      <div class="header-end">
+        {who && <LimitPill />}
+        <button
+          type="button"
+          class="button quiet"
+          aria-label={`Theme: ${theme.value}. Change it`}
+          title={`Theme: ${theme.value}`}
+          onClick={nextTheme}
+        >
+          {{ system: '◐', light: '☀', dark: '☾' }[theme.value]}
+        </button>
+        <button
+          type="button"
+          class="button quiet"
+          aria-label="Keyboard shortcuts"
+          title="Keyboard shortcuts (?)"
+          onClick={onHelp}
+        >
+          ?
+        </button>
+        {who && (
+          <>
+            <a class="pill" href="/account" title="Your account">
+              {visible(who.username)}
+            </a>
+            <button type="button" class="button quiet" onClick={logOut}>
+              Log out
+            </button>
+          </>
+        )}
+      </div>
+    </header>
+  );
+}
+
+function NavLink({ href, text }: { href: string; text: string }) {
+  const { path } = place.value;
+  const isHere = href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`);
+  return (
+    <a href={href} {...(isHere && { 'aria-current': 'page' as const })}>
+      {text}
+    </a>
+  );
+}
+
+const LIMIT_WORDS: Record<string, string> = {
+  qmh: 'this month',
+  rl_qph: 'this hour',
+  rl_qpm: 'this minute',
+  rl_qps: 'this second',
+  calls: 'this second',
+};
+
+/** What is left of the tightest limit. Asked for once, then told by every charged response. */
+function LimitPill() {
+  useEffect(() => {
+    if (tightestLimit.value === null) void readLimits();
+  }, []);
+  const limit = tightestLimit.value;
+  if (limit === null) return null;
+  if (limit.left > NO_LIMIT / 2) return <span class="pill dim">No limit</span>;
+  return (
+    <span class={`pill ${limit.left === 0 ? 'danger' : ''}`} title={`New room in ${spanText(limit.resetsInSeconds)}`}>
+      {numberText(limit.left)} left {LIMIT_WORDS[limit.name] ?? ''}
+    </span>
+  );
+}
+
+/** The answer of the public API: month, hour, minute and second with their limits. */
+type Limits = { limits: { qmh: number }; current: { qpm: number } };
+
+async function readLimits(): Promise<void> {
+  const { limits, current } = await get<Limits>('/api/intel/v1/limits').catch(() => ({ limits: null, current: null }));
+  if (limits === null || tightestLimit.value !== null) return;
+  const now = new Date();
+  const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+  const resetsInSeconds = Math.ceil((endMs - now.getTime()) / 1_000);
+  tightestLimit.value = { name: 'qmh', left: Math.max(0, limits.qmh - current.qpm), resetsInSeconds };
+}
+
+function onShortcut(event: KeyboardEvent, showHelp: () => void): void {
+  const target = event.target instanceof HTMLElement ? event.target : null;
+  if (target?.closest('input, textarea, select, dialog') || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === '/') {
+    event.preventDefault();
+    const box = document.querySelector<HTMLInputElement>('.box.large input, .box input');
+    box?.focus();
+    box?.select();
+  } else if (event.key === '?') showHelp();
+}
+
+const SHORTCUTS: [keys: string, meaning: string][] = [
+  ['/', 'go to the box'],
+  ['?', 'show this list'],
+  ['↑ ↓', 'choose what the text in the box means'],
+  ['Enter', 'look it up'],
+  ['Esc', 'close a list or a window'],
+];
+
+function Shortcuts({ onClose }: { onClose(): void }) {
+  return (
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
+      <dl class="facts">
+        {SHORTCUTS.map(([keys, meaning]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{meaning}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

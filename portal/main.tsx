@@ -1,0 +1,93 @@
+import { type ComponentType, render } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Frame } from './frame.tsx';
+import { AccountPage } from './pages/account.tsx';
+import { AddressPage, NetworkPage } from './pages/address.tsx';
+import { AdminPage } from './pages/admin.tsx';
+import { ApiPage } from './pages/api.tsx';
+import { DomainPage } from './pages/domain.tsx';
+import { SearchPage } from './pages/search.tsx';
+import { StartPage } from './pages/start.tsx';
+import { UrlPage } from './pages/url.tsx';
+import { Loading, Problem } from './parts/basics.tsx';
+import { LogIn } from './parts/login.tsx';
+import { matchPath, place } from './router.ts';
+import { readSession, session, sessionProblem } from './session.ts';
+
+/** The values of the path, and the part after the question mark. */
+export type PageProps = { values: Record<string, string>; query: URLSearchParams };
+
+type Page = {
+  pattern: string;
+  title(props: PageProps): string;
+  component: ComponentType<PageProps>;
+  /** The text in the box of the frame. */
+  question?(props: PageProps): string;
+  isOpen?: true;
+};
+
+/** Every page. The server has the same list of paths (src/app/portal-files.ts). */
+const PAGES: Page[] = [
+  { pattern: '/', title: () => 'Start', component: StartPage },
+  {
+    pattern: '/url',
+    title: ({ query }) => query.get('u') ?? 'URL',
+    component: UrlPage,
+    question: ({ query }) => query.get('u') ?? '',
+  },
+  {
+    pattern: '/address/:ip',
+    title: ({ values }) => values.ip ?? '',
+    component: AddressPage,
+    question: ({ values }) => values.ip ?? '',
+  },
+  {
+    pattern: '/network/:ip/:mask',
+    title: ({ values }) => `${values.ip}/${values.mask}`,
+    component: NetworkPage,
+    question: ({ values }) => `${values.ip}/${values.mask}`,
+  },
+  {
+    pattern: '/domain/:name',
+    title: ({ values }) => values.name ?? '',
+    component: DomainPage,
+    question: ({ values }) => values.name ?? '',
+  },
+  { pattern: '/search', title: () => 'Search', component: SearchPage },
+  { pattern: '/account', title: () => 'Account', component: AccountPage },
+  { pattern: '/api', title: () => 'API', component: ApiPage, isOpen: true },
+  { pattern: '/admin', title: () => 'Administration', component: AdminPage },
+  { pattern: '/admin/:page', title: ({ values }) => `Administration: ${values.page}`, component: AdminPage },
+];
+
+function App() {
+  const { path, query } = place.value;
+  const shown = useRef<string | null>(null);
+  const found = PAGES.map((page) => ({ page, values: matchPath(page.pattern, path) })).find(
+    ({ values }) => values !== null,
+  );
+  const props: PageProps = { values: found?.values ?? {}, query };
+  const title = found?.page.title(props) ?? 'Unknown page';
+  useEffect(() => {
+    document.title = `${title} · Urlwarden`;
+    // A new page is read from its beginning, as after a normal link.
+    if (shown.current !== null && shown.current !== path) document.getElementById('main')?.focus();
+    shown.current = path;
+  });
+  return (
+    <Frame question={session.value ? (found?.page.question?.(props) ?? '') : ''}>{content(found?.page, props)}</Frame>
+  );
+}
+
+function content(page: Page | undefined, props: PageProps) {
+  if (page === undefined) return <h1>This page does not exist</h1>;
+  const Component = page.component;
+  if (page.isOpen) return <Component {...props} />;
+  if (sessionProblem.value) return <Problem error={sessionProblem.value} retry={readSession} />;
+  if (session.value === undefined) return <Loading />;
+  return session.value === null ? <LogIn /> : <Component {...props} />;
+}
+
+const root = document.getElementById('page');
+if (root) render(<App />, root);
+void readSession();

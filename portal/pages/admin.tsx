@@ -1,0 +1,5 @@
+import type { PageProps } from '../main.tsx';
+
+export function AdminPage(_: PageProps) {
+  return <h1>AdminPage</h1>;
+}

@@ -1,0 +1,153 @@
+import { get } from '../api.ts';
+import { numberText, visible } from '../format.ts';
+import { useLoad } from '../load.ts';
+import type { PageProps } from '../main.tsx';
+import { Ago, Badge, Card, Empty, Facts, Show, Status, type Tone } from '../parts/basics.tsx';
+import { QuestionBox } from '../parts/box.tsx';
+import { Table } from '../parts/table.tsx';
+import { searchPath, urlPath } from '../question.ts';
+import { forgetRecent, recent } from '../recent.ts';
+
+type FeedState = 'healthy' | 'late' | 'failing' | 'paused' | 'new';
+
+type Overview = {
+  counted_ts: number | null;
+  totals: Record<'urls' | 'online' | 'listings' | 'domains', number | null>;
+  newest_event_ts: number | null;
+  confirmed_ts: number | null;
+  feeds: { name: string; format: string; state: FeedState; last_success_ts: number | null; rows: number | null }[];
+  newest: { id: number; url: string; status: string | null; ts: number; family: string | null; reporter: string }[];
+};
+
+const TONES: Record<FeedState, Tone> = { healthy: 'ok', late: 'late', failing: 'danger', paused: 'off', new: 'info' };
+
+export function StartPage(_: PageProps) {
+  const loaded = useLoad('overview', (abort) => get<Overview>('/api/portal/v1/overview', abort));
+  return (
+    <>
+      <section class="hero">
+        <h1>Is it dangerous?</h1>
+        <p class="dim">
+          Paste a URL, an address, a network, a host name, an AS number, a SHA-256 or a malware family. Defanged forms
+          work too.
+        </p>
+        <QuestionBox isLarge />
+      </section>
+      <Show loaded={loaded}>{(overview) => <Knowledge overview={overview} />}</Show>
+    </>
+  );
+}
+
+function Knowledge({ overview }: { overview: Overview }) {
+  const { totals, newest_event_ts: newestTs, confirmed_ts: confirmedTs, counted_ts: countedTs } = overview;
+  const total = (count: number | null) => (count === null ? <span class="dim">being counted</span> : numberText(count));
+  return (
+    <div class="columns">
+      <div>
+        <Card title="Newest URLs">
+          <NewestUrls urls={overview.newest} />
+        </Card>
+        <RecentQuestions />
+      </div>
+      <div>
+        <Card
+          title="Data"
+          aside={
+            countedTs !== null && (
+              <span class="dim">
+                counted <Ago ts={countedTs} />
+              </span>
+            )
+          }
+        >
+          <Facts
+            facts={[
+              ['URLs', total(totals.urls)],
+              ['Online now', total(totals.online)],
+              ['Listed addresses and networks', total(totals.listings)],
+              ['Domains', total(totals.domains)],
+              ['Newest change', <Ago key="n" ts={newestTs} />],
+              ['Newest confirmation', <Ago key="c" ts={confirmedTs} />],
+            ]}
+          />
+        </Card>
+        <Card title="Feeds">
+          <Feeds feeds={overview.feeds} />
+        </Card>
+      </div>
+    </div>
+  );
+}
+
+function NewestUrls({ urls }: { urls: Overview['newest'] }) {
+  return (
+    <Table
+      caption="The newest URLs"
+      rows={urls}
+      keyOf={({ id }) => id}
+      empty="There are no URLs yet. An administrator can add a feed, or import a file."
+      columns={[
+        {
+          title: 'URL',
+          cell: ({ url }) => (
+            <a class="mono cut" href={urlPath(url)}>
+              {visible(url)}
+            </a>
+          ),
+        },
+        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
+        {
+          title: 'Family',
+          isWide: true,
+          cell: ({ family }) => family && <a href={searchPath('malware_family', family)}>{visible(family)}</a>,
+        },
+        { title: 'Seen', cell: ({ ts }) => <Ago ts={ts} /> },
+      ]}
+    />
+  );
+}
+
+function Feeds({ feeds }: { feeds: Overview['feeds'] }) {
+  if (feeds.length === 0) return <Empty>No feed is fetched. An administrator can add one under Admin, Feeds.</Empty>;
+  return (
+    <ul class="plain-list">
+      {feeds.map(({ name, state, last_success_ts: ts }) => (
+        <li key={name}>
+          <span>{visible(name)}</span>
+          <span class="row">
+            <span class="dim">
+              <Ago ts={ts} />
+            </span>
+            <Badge tone={TONES[state]}>{state}</Badge>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function RecentQuestions() {
+  if (recent.value.length === 0) return null;
+  const forget = (
+    <button type="button" class="button quiet" onClick={forgetRecent}>
+      Forget them
+    </button>
+  );
+  return (
+    <Card title="Your last questions" aside={forget}>
+      <ul class="plain-list">
+        {recent.value.map(({ kind, text, path, ts }) => (
+          <li key={path}>
+            <a class="mono cut" href={path}>
+              {visible(text)}
+            </a>
+            <span class="dim">
+              {kind}, <Ago ts={ts} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p class="dim small">Kept in this browser only.</p>
+    </Card>
+  );
+}

@@ -1,0 +1,195 @@
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { type ApiError, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
+import { agoText, defang, shortHash, spanText, timeText, visible } from '../format.ts';
+import type { Loaded } from '../load.ts';
+
+// Small parts that every page uses.
+
+/** Announced to screen readers, and shown for some seconds. */
+export const message = signal<{ text: string; isError: boolean } | null>(null);
+let messageTimer: ReturnType<typeof setTimeout> | undefined;
+const MESSAGE_MS = 4_000;
+
+export function say(text: string, isError = false): void {
+  message.value = { text, isError };
+  clearTimeout(messageTimer);
+  messageTimer = setTimeout(
+    () => {
+      message.value = null;
+    },
+    isError ? 2 * MESSAGE_MS : MESSAGE_MS,
+  );
+}
+
+export type Tone = 'danger' | 'ok' | 'late' | 'off' | 'info';
+
+export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+export function StatusBadge({ status }: { status: string | null }) {
+  if (status === 'online') return <Badge tone="danger">Online</Badge>;
+  return <Badge tone="off">{status === null ? 'No status' : 'Offline'}</Badge>;
+}
+
+/** A dot and a word, for tables. */
+export function Status({ status }: { status: string | null }) {
+  return <span class={`status ${status === 'online' ? 'danger' : 'off'}`}>{status ?? 'no status'}</span>;
+}
+
+type CardProps = { title?: string; aside?: ComponentChildren; class?: string; children: ComponentChildren };
+
+export function Card({ title, aside, class: more = '', children }: CardProps) {
+  return (
+    <section class={`card ${more}`}>
+      {(title || aside) && (
+        <header class="card-head">
+          {title && <h2>{title}</h2>}
+          {aside && <div class="card-aside">{aside}</div>}
+        </header>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** Name and value in two columns. */
+export function Facts({ facts }: { facts: [name: string, value: ComponentChildren][] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** `12 minutes ago`, with the exact time as a tooltip. */
+export function Ago({ ts }: { ts: number | null }) {
+  if (ts === null) return <span class="dim">never</span>;
+  return (
+    <time dateTime={new Date(ts * 1000).toISOString()} title={`${timeText(ts)} UTC`}>
+      {agoText(ts)}
+    </time>
+  );
+}
+
+export function Time({ ts }: { ts: number }) {
+  return <time dateTime={new Date(ts * 1000).toISOString()}>{timeText(ts)}</time>;
+}
+
+export async function copy(text: string, what = 'Copied'): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(`${what}.`);
+  } catch {
+    say('The browser did not allow to copy. Select the text and copy it yourself.', true);
+  }
+}
+
+export function CopyButton({ text, children, what }: { text: string; children: ComponentChildren; what: string }) {
+  return (
+    <button type="button" class="button" onClick={() => copy(text, what)}>
+      {children}
+    </button>
+  );
+}
+
+/** Hostile text: shown, never linked. A click copies it defanged. */
+export function UrlText({ url }: { url: string }) {
+  return (
+    <button
+      type="button"
+      class="copy-text mono"
+      title="Copy the defanged URL"
+      onClick={() => copy(defang(url), 'Defanged URL copied')}
+    >
+      {visible(url)}
+    </button>
+  );
+}
+
+export function Hash({ hash }: { hash: string }) {
+  return (
+    <button type="button" class="copy-text mono" title={`${hash}: copy`} onClick={() => copy(hash, 'Hash copied')}>
+      {shortHash(hash)}
+    </button>
+  );
+}
+
+/** Stays invisible for a moment: most answers come sooner. */
+export function Loading({ what = 'Loading' }: { what?: string }) {
+  return (
+    <p class="loading" role="status">
+      {what} …
+    </p>
+  );
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>;
+}
+
+/** Why something could not be loaded, and what to do. */
+export function Problem({ error, retry }: { error: ApiError; retry?: () => void }) {
+  if (error.status === UNAUTHORIZED) return null; // the page asks for the log-in
+  if (error.status === LIMIT_REACHED) return <LimitReached error={error} retry={retry} />;
+  const title =
+    error.status === SERVER_AWAY
+      ? 'The server does not answer'
+      : error.status === 403
+        ? 'Not allowed'
+        : 'That did not work';
+  return (
+    <div class="problem" role="alert">
+      <strong>{title}</strong>
+      <p>{visible(error.message)}</p>
+      {retry && (
+        <button type="button" class="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Counts down, then offers to ask again. */
+function LimitReached({ error, retry }: { error: ApiError; retry: (() => void) | undefined }) {
+  const [left, setLeft] = useState(error.retryAfterSeconds ?? 0);
+  useEffect(() => {
+    const endMs = Date.now() + (error.retryAfterSeconds ?? 0) * 1_000;
+    const timer = setInterval(() => setLeft(Math.max(0, Math.ceil((endMs - Date.now()) / 1_000))), 1_000);
+    return () => clearInterval(timer);
+  }, [error]);
+  return (
+    <div class="problem late" role="alert">
+      <strong>Limit reached</strong>
+      <p>{visible(error.message)}</p>
+      <p>{left > 0 ? `Room again in ${spanText(left)}.` : 'There is room again.'}</p>
+      {retry && (
+        <button type="button" class="button" disabled={left > 0} onClick={retry}>
+          Ask again
+        </button>
+      )}
+    </div>
+  );
+}
+
+type LoadProps<T> = { loaded: Loaded<T> & { reload(): void }; what?: string; children: (data: T) => ComponentChildren };
+
+/** Loading, a problem, or the data. */
+export function Show<T>({ loaded, what, children }: LoadProps<T>) {
+  if (loaded.state === 'done') return <>{children(loaded.data)}</>;
+  if (loaded.state === 'failed') return <Problem error={loaded.error} retry={loaded.reload} />;
+  return <Loading {...(what && { what })} />;
+}
+
+/** `costs 9 queries`; nothing for one. */
+export function Cost({ queries }: { queries: number }) {
+  return queries > 1 ? <span class="cost">{queries} queries</span> : null;
+}

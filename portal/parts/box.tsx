@@ -1,0 +1,112 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { visible } from '../format.ts';
+import { type Answer, KIND_NAMES, readQuestion } from '../question.ts';
+import { go } from '../router.ts';
+import { Cost, say } from './basics.tsx';
+
+const HINT = 'URL, address, network, host, AS number, SHA-256 or family';
+
+/** The box that takes any question. It shows what it recognized, and the other pages that the text could mean. */
+export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean; text?: string }) {
+  const [typed, setTyped] = useState(text);
+  const [chosen, setChosen] = useState(0);
+  const [isOpen, setOpen] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => setTyped(text), [text]);
+  const answers = readQuestion(typed);
+  const isShown = isOpen && typed.trim() !== '';
+  const id = isLarge ? 'large-box' : 'box';
+
+  function follow(answer: Answer | undefined): void {
+    if (answer === undefined) {
+      say(typed.trim() === '' ? `Type a ${HINT}.` : 'This is none of the things that can be looked up.', true);
+      return;
+    }
+    setOpen(false);
+    input.current?.blur();
+    go(answer.path);
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && answers.length > 0) {
+      event.preventDefault();
+      setOpen(true);
+      setChosen((chosen + step + answers.length) % answers.length);
+    } else if (event.key === 'Escape') {
+      setOpen(false);
+    }
+  }
+
+  return (
+    <search class={`box ${isLarge ? 'large' : ''}`}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          follow(answers[chosen] ?? answers[0]);
+        }}
+      >
+        <input
+          ref={input}
+          id={id}
+          type="text"
+          class="mono"
+          aria-label={`Look up a ${HINT}`}
+          placeholder={HINT}
+          value={typed}
+          spellcheck={false}
+          autoComplete="off"
+          autoCapitalize="off"
+          role="combobox"
+          aria-expanded={isShown && answers.length > 0}
+          aria-controls={`${id}-answers`}
+          aria-autocomplete="list"
+          {...(isShown && answers.length > 0 && { 'aria-activedescendant': `${id}-${chosen}` })}
+          onInput={(event) => {
+            setTyped(event.currentTarget.value);
+            setChosen(0);
+            setOpen(true);
+          }}
+          onFocus={() => setOpen(true)}
+          onBlur={() => setOpen(false)}
+          onKeyDown={onKeyDown}
+        />
+        {!isLarge && (
+          <span class="box-key key" aria-hidden="true">
+            /
+          </span>
+        )}
+        {isLarge && (
+          <button type="submit" class="button primary">
+            Look up
+          </button>
+        )}
+        <div
+          id={`${id}-answers`}
+          class="answers"
+          role="listbox"
+          aria-label="What it could mean"
+          hidden={!isShown || answers.length === 0}
+        >
+          {answers.map((answer, i) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the text field handles the keys
+            <div
+              key={answer.path}
+              id={`${id}-${i}`}
+              class="answer"
+              role="option"
+              tabIndex={-1}
+              aria-selected={i === chosen}
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => follow(answer)}
+            >
+              <span class="answer-kind">{KIND_NAMES[answer.kind]}</span>
+              <span class="mono">{visible(answer.text)}</span>
+              <Cost queries={answer.cost} />
+            </div>
+          ))}
+        </div>
+      </form>
+    </search>
+  );
+}

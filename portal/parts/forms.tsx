@@ -1,0 +1,124 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiError } from '../api.ts';
+import { toApiError } from '../load.ts';
+import { Problem } from './basics.tsx';
+
+type FieldProps = {
+  label: string;
+  name: string;
+  type?: 'text' | 'password';
+  value?: string;
+  hint?: string;
+  isRequired?: boolean;
+  autoComplete?: string;
+};
+
+export function Field({
+  label,
+  name,
+  type = 'text',
+  value = '',
+  hint,
+  isRequired = false,
+  autoComplete = 'off',
+}: FieldProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        type={type as 'text'}
+        name={name}
+        defaultValue={value}
+        required={isRequired}
+        autoComplete={autoComplete}
+        spellcheck={false}
+      />
+      {hint && <small>{hint}</small>}
+    </label>
+  );
+}
+
+type SelectProps = { label: string; name: string; value?: string; options: readonly { value: string; text: string }[] };
+
+export function Select({ label, name, value, options }: SelectProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select name={name} defaultValue={value}>
+        {options.map((option) => (
+          <option key={option.value} value={option.value} selected={option.value === value}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+export function Check({ label, name, isChecked = false }: { label: string; name: string; isChecked?: boolean }) {
+  return (
+    <label class="check">
+      <input type="checkbox" name={name} defaultChecked={isChecked} />
+      <span>{label}</span>
+    </label>
+  );
+}
+
+/** The texts of the fields; an empty field is missing. */
+export type FormTexts = Record<string, string>;
+
+type FormProps = {
+  submit: string;
+  onSubmit(texts: FormTexts): Promise<void>;
+  children: ComponentChildren;
+  isDangerous?: boolean;
+};
+
+/** Shows what went wrong below the fields, and keeps what was typed. */
+export function Form({ submit, onSubmit, children, isDangerous = false }: FormProps) {
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  async function send(event: SubmitEvent): Promise<void> {
+    event.preventDefault();
+    if (isBusy) return;
+    const texts = [...new FormData(event.currentTarget as HTMLFormElement)].filter(([, value]) => value !== '');
+    setBusy(true);
+    setError(null);
+    try {
+      await onSubmit(Object.fromEntries(texts) as FormTexts);
+    } catch (thrown) {
+      setError(toApiError(thrown));
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <form class="form" onSubmit={send}>
+      {children}
+      {error && <Problem error={error} />}
+      <button type="submit" class={`button ${isDangerous ? 'danger' : 'primary'}`} aria-disabled={isBusy}>
+        {isBusy ? `${submit} …` : submit}
+      </button>
+    </form>
+  );
+}
+
+/** A dialog of the browser: Escape closes it, and the focus returns to where it was. */
+export function Dialog({ title, onClose, children }: { title: string; onClose(): void; children: ComponentChildren }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return (
+    <dialog ref={dialog} class="dialog" aria-label={title} onClose={onClose}>
+      <header class="card-head">
+        <h2>{title}</h2>
+        <button type="button" class="button quiet" aria-label="Close" onClick={() => dialog.current?.close()}>
+          ✕
+        </button>
+      </header>
+      {children}
+    </dialog>
+  );
+}

@@ -1,0 +1,30 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { logIn, wasLoggedIn } from '../session.ts';
+import { Field, Form } from './forms.tsx';
+
+/** Shown in place of any page that needs an account. The address, and so the question, stays as it is. */
+export function LogIn() {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.querySelector('input')?.focus(), []);
+  const isSafe = window.isSecureContext;
+  return (
+    <section class="card login" ref={box}>
+      <h1>Log in</h1>
+      {wasLoggedIn.value ? (
+        <p role="status">Your session is over. Log in again: your question is kept.</p>
+      ) : (
+        <p class="dim">Which URLs distribute malware, since when, from where.</p>
+      )}
+      {!isSafe && (
+        <p class="problem late" role="alert">
+          This page came over plain HTTP, and browsers keep the session only over HTTPS. Start the server with{' '}
+          <code>--tls-cert-file</code> and <code>--tls-key-file</code>, or put a proxy with TLS in front of it.
+        </p>
+      )}
+      <Form submit="Log in" onSubmit={({ username = '', password = '' }) => logIn(username, password)}>
+        <Field label="Username" name="username" isRequired autoComplete="username" />
+        <Field label="Password" name="password" type="password" isRequired autoComplete="current-password" />
+      </Form>
+    </section>
+  );
+}

@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { Empty } from './basics.tsx';
+
+export type Column<T> = {
+  title: string;
+  cell(row: T): ComponentChildren;
+  /** Makes the column sortable. */
+  sort?(row: T): string | number | null;
+  isNumber?: true;
+  /** Left out on a phone. */
+  isWide?: true;
+};
+
+type TableProps<T> = {
+  /** What the rows are, for screen readers. */
+  caption: string;
+  columns: Column<T>[];
+  rows: readonly T[];
+  keyOf(row: T): string | number;
+  empty: ComponentChildren;
+};
+
+type Order = { column: number; isDown: boolean };
+
+export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+  const [order, setOrder] = useState<Order | null>(null);
+  if (rows.length === 0) return <Empty>{empty}</Empty>;
+  const sorted = order === null ? rows : sortRows(rows, columns[order.column]?.sort, order.isDown);
+  const classOf = ({ isNumber, isWide }: Column<T>) => `${isNumber ? 'number ' : ''}${isWide ? 'wide' : ''}`;
+  return (
+    // Focusable, so that the keyboard can scroll it.
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable
+    <section class="table" tabIndex={0} aria-label={caption}>
+      <table>
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column, i) => (
+              <th key={column.title} scope="col" class={classOf(column)} aria-sort={ariaSort(order, i)}>
+                {column.sort ? (
+                  <button type="button" class="sort" onClick={() => setOrder(nextOrder(order, i))}>
+                    {column.title}
+                  </button>
+                ) : (
+                  column.title
+                )}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column) => (
+                <td key={column.title} class={classOf(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function nextOrder(order: Order | null, column: number): Order {
+  return { column, isDown: order?.column === column ? !order.isDown : true };
+}
+
+function ariaSort(order: Order | null, column: number): 'ascending' | 'descending' | 'none' {
+  if (order?.column !== column) return 'none';
+  return order.isDown ? 'descending' : 'ascending';
+}
+
+/** Rows without a value are last in both directions. */
+export function sortRows<T>(rows: readonly T[], sort: Column<T>['sort'], isDown: boolean): T[] {
+  if (sort === undefined) return [...rows];
+  const sign = isDown ? -1 : 1;
+  return rows.toSorted((a, b) => {
+    const [x, y] = [sort(a), sort(b)];
+    if (x === null || y === null) return Number(x === null) - Number(y === null);
+    return x < y ? -sign : Number(x > y) * sign;
+  });
+}

@@ -1,0 +1,85 @@
+import { parseNetwork } from '../src/core/ip/network.ts';
+import { refangHost, refangUrl } from '../src/core/url/refang.ts';
+
+// What a person typed into the box: where it leads, and the other pages that it could mean.
+
+export type Answer = {
+  kind: 'url' | 'address' | 'network' | 'domain' | 'host' | 'asn' | 'sha256' | 'family';
+  /** What is looked up, in its real form. */
+  text: string;
+  path: string;
+  /** How many queries the page costs. */
+  cost: number;
+};
+
+export const KIND_NAMES: Record<Answer['kind'], string> = {
+  url: 'URL',
+  address: 'Address',
+  network: 'Network',
+  domain: 'Domain',
+  host: 'URLs on the host',
+  asn: 'URLs in the network',
+  sha256: 'URLs with the file',
+  family: 'URLs with the family',
+};
+
+const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
+const ASN = /^as(\d{1,10})$/i;
+const SHA256 = /^[0-9a-f]{64}$/i;
+/** Labels separated by dots, letters of any script; the last one is no number. */
+const HOST =
+  /^(?=.{1,253}$)(?:[\p{L}\p{N}_](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}_])?\.)+(?!\d+\.?$)[\p{L}\p{N}\p{M}-]{2,63}\.?$/u;
+const FAMILY = /^[\p{L}\p{N}][\p{L}\p{N} ._+-]{0,127}$/u;
+
+/** The best answer first; empty for a text that means nothing to us. */
+export function readQuestion(input: string): Answer[] {
+  const text = input.trim();
+  if (text === '') return [];
+  const url = refangUrl(text);
+  if (SCHEME.test(url)) return [urlAnswer(url)];
+  const host = refangHost(text);
+  const network = parseNetwork(host.replace(/^\[(.*)\]$/, '$1'));
+  if (network.ok) return networkAnswers(network.network.canonical, network.network.cost);
+  const asn = ASN.exec(text)?.[1];
+  if (asn !== undefined) return [searchAnswer('asn', asn, `AS${asn}`)];
+  if (SHA256.test(text)) return [searchAnswer('sha256', text.toLowerCase())];
+  if (HOST.test(host)) return hostAnswers(host.toLowerCase());
+  const slash = host.indexOf('/');
+  if (slash > 0 && isHostWithPort(host.slice(0, slash)))
+    return [urlAnswer(`http://${host}`), urlAnswer(`https://${host}`)];
+  if (isHostWithPort(host)) return [urlAnswer(`http://${host}/`)];
+  return FAMILY.test(text) ? [searchAnswer('family', text)] : [];
+}
+
+/** `example.com:8080`, `203.0.113.7:80`, `203.0.113.7` before a path. */
+function isHostWithPort(text: string): boolean {
+  const host = text.replace(/:\d{1,5}$/, '');
+  return HOST.test(host) || (host.includes('.') && parseNetwork(host).ok);
+}
+
+export const urlPath = (url: string): string => `/url?u=${encodeURIComponent(url)}`;
+export const addressPath = (ip: string): string => `/address/${ip}`;
+export const networkPath = (cidr: string): string => `/network/${cidr}`;
+export const domainPath = (name: string): string => `/domain/${encodeURIComponent(name)}`;
+
+export type SearchName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
+export const searchPath = (name: SearchName, value: string): string => `/search?${name}=${encodeURIComponent(value)}`;
+
+const urlAnswer = (url: string): Answer => ({ kind: 'url', text: url, path: urlPath(url), cost: 1 });
+
+function networkAnswers(cidr: string, cost: number): Answer[] {
+  if (!cidr.includes('/')) return [{ kind: 'address', text: cidr, path: addressPath(cidr), cost }];
+  return [{ kind: 'network', text: cidr, path: networkPath(cidr), cost }];
+}
+
+function hostAnswers(host: string): Answer[] {
+  return [
+    { kind: 'domain', text: host, path: domainPath(host), cost: 1 },
+    { kind: 'host', text: host, path: searchPath('host', host), cost: 1 },
+    searchAnswer('family', host),
+  ];
+}
+
+function searchAnswer(kind: 'asn' | 'sha256' | 'family', value: string, text = value): Answer {
+  return { kind, text, path: searchPath(kind === 'family' ? 'malware_family' : kind, value), cost: 1 };
+}

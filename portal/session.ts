@@ -1,0 +1,60 @@
+import { signal } from '@preact/signals';
+import { ApiError, get, post, setOnSessionOver, tightestLimit, UNAUTHORIZED } from './api.ts';
+
+/** Who is logged in. */
+export type Session = {
+  username: string;
+  sub: string;
+  tier: string;
+  admin: boolean;
+  version: string;
+  secure: boolean;
+  created_ts: number | null;
+  expires_ts: number | null;
+};
+
+/** Undefined until the server has answered; null: nobody is logged in. */
+export const session = signal<Session | null | undefined>(undefined);
+/** A session that ended while the page was open: the page says so and keeps the question. */
+export const wasLoggedIn = signal(false);
+/** The server could not be asked who is logged in. */
+export const sessionProblem = signal<ApiError | null>(null);
+
+setOnSessionOver(() => {
+  wasLoggedIn.value = Boolean(session.value);
+  session.value = null;
+  tightestLimit.value = null;
+});
+
+export async function readSession(): Promise<void> {
+  sessionProblem.value = null;
+  try {
+    session.value = await get<Session>('/api/portal/v1/session');
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.status !== UNAUTHORIZED) sessionProblem.value = error;
+  }
+}
+
+/** Throws an ApiError. A browser that dropped the cookie is noticed at once: the next request has no session. */
+export async function logIn(username: string, password: string): Promise<void> {
+  await post<Session>('/api/portal/v1/login', { username, password });
+  try {
+    session.value = await get<Session>('/api/portal/v1/session');
+    wasLoggedIn.value = false;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === UNAUTHORIZED) throw new ApiError(UNAUTHORIZED, COOKIE_DROPPED);
+    throw error;
+  }
+}
+
+export const COOKIE_DROPPED =
+  'The password was right, but the browser did not keep the session: it accepts the cookie only over HTTPS or on this ' +
+  'machine. Start the server with --tls-cert-file and --tls-key-file, or put a proxy with TLS in front of it.';
+
+export async function logOut(): Promise<void> {
+  await post('/api/portal/v1/logout', {}).catch(() => {});
+  session.value = null;
+  wasLoggedIn.value = false;
+  tightestLimit.value = null;
+}

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { AxeBuilder } from '@axe-core/playwright';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { openApp } from '../../src/app.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.ts';
+import { needs } from '../needs.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+// A real Chromium on a real server with demo data.
+
+export const DEMO = { username: 'demo@example.com', password: 'demo' };
+export const WIDTHS = { desktop: 1440, phone: 390 } as const;
+
+export type Portal = {
+  url: string;
+  /** A new browser profile; logged in as the demo account unless said otherwise. */
+  visit(options?: VisitOptions): Promise<Visit>;
+};
+
+export type VisitOptions = { theme?: 'light' | 'dark'; width?: number; isLoggedIn?: boolean };
+
+export type Visit = {
+  page: Page;
+  context: BrowserContext;
+  /** Opens a path and waits until nothing is loading. */
+  open(path: string): Promise<void>;
+  /** What the console printed, and errors of scripts: a good page has none. */
+  messages: string[];
+};
+
+/** Starts server and browser for the tests of a file. */
+export async function openPortal(t: TestContext, settings: Partial<Settings> = {}): Promise<Portal> {
+  needs('chromium');
+  const dataDir = temporaryFolder(t);
+  const app = await openApp({
+    ...DEFAULT_SETTINGS,
+    dataDir,
+    demo: true,
+    port: 0,
+    metricsPort: 'off',
+    logLevel: 'error',
+    ...settings,
+  });
+  const { url } = await app.listen();
+  t.after(() => app.close());
+  const browser = await chromium.launch({
+    executablePath: 'chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+  t.after(() => browser.close());
+  return {
+    url,
+    async visit({ theme = 'light', width = WIDTHS.desktop, isLoggedIn = true } = {}) {
+      const context = await browser.newContext({ baseURL: url, colorScheme: theme, viewport: { width, height: 900 } });
+      t.after(() => context.close());
+      const page = await context.newPage();
+      const messages: string[] = [];
+      page.on('console', (message) => messages.push(message.text()));
+      page.on('pageerror', (error) => messages.push(String(error)));
+      const open = async (path: string) => {
+        await page.goto(path);
+        await settled(page);
+      };
+      if (isLoggedIn) await logIn(context, url);
+      return { page, context, open, messages };
+    },
+  };
+}
+
+/** As a page does it, but without a page. */
+async function logIn(context: BrowserContext, url: string): Promise<void> {
+  const headers = { origin: url, 'sec-fetch-site': 'same-origin' };
+  const response = await context.request.post('/api/portal/v1/login', { data: DEMO, headers });
+  assert.equal(response.status(), 200, await response.text());
+}
+
+/** No request is in progress, and no part of the page says that it is loading. */
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(`!document.querySelector('.progress.busy, .loading') && document.querySelector('h1')`);
+}
+
+/** WCAG 2.2 AA. The message names every fault and its element. */
+export async function assertAccessible(page: Page): Promise<void> {
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze();
+  const faults = violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html}`));
+  assert.deepEqual(faults, []);
+}
+
+/** Nothing is wider than the window. */
+export async function assertFits(page: Page): Promise<void> {
+  const [wide, window] = await page.evaluate<number[]>('[document.documentElement.scrollWidth, innerWidth]');
+  assert.ok((wide ?? 0) <= (window ?? 0), `the page is ${wide} pixels wide in a window of ${window}`);
+}
+
+/** For people who look at the pages: with URLWARDEN_SCREENSHOTS=folder each call keeps a picture. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  const folder = process.env.URLWARDEN_SCREENSHOTS;
+  if (folder === undefined) return;
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+}

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { openApp } from '../../src/app.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+const PAGES = [
+  '/',
+  '/url?u=http://203.0.113.7/',
+  '/address/203.0.113.7',
+  '/address/2001:db8::1',
+  '/network/198.51.100.0/24',
+  '/domain/example.com',
+  '/search?host=example.com',
+  '/account',
+  '/api',
+  '/admin',
+  '/admin/feeds',
+];
+
+const JSON_PATHS = [
+  '/nothing',
+  '/address/x',
+  '/network/203.0.113.0/x',
+  '/admin/nothing',
+  '/assets/nothing.js',
+  '/assets/index.html',
+  '/urls',
+];
+
+/** Portal.md sets it. */
+const MAX_SCRIPT_BYTES = 60_000;
+
+test('pages', async (t) => {
+  const serve = async (settings: Partial<Settings>) => {
+    const app = await openApp({
+      ...DEFAULT_SETTINGS,
+      port: 0,
+      metricsPort: 'off',
+      dataDir: temporaryFolder(t),
+      demo: true,
+      logLevel: 'error',
+      ...settings,
+    });
+    t.after(() => app.close());
+    return (await app.listen()).url;
+  };
+  const url = await serve({});
+
+  await t.test('every page path is HTML with the security headers, without a session too', async () => {
+    for (const path of PAGES) {
+      const response = await fetch(url + path);
+      assert.equal(response.status, 200, path);
+      assert.equal(response.headers.get('content-type'), 'text/html; charset=utf-8');
+      assert.match(
+        response.headers.get('content-security-policy') ?? '',
+        /^default-src 'none'; script-src 'self'; .*trusted-types 'none'$/,
+      );
+      assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
+      assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+      assert.equal(response.headers.get('cross-origin-opener-policy'), 'same-origin');
+      assert.match(await response.text(), /<html lang="en">[^]*name="viewport"/);
+    }
+  });
+
+  await t.test('every other path stays a JSON 404, and a POST to a page a JSON 405', async () => {
+    for (const path of JSON_PATHS) {
+      const response = await fetch(url + path);
+      assert.equal(response.status, 404, path);
+      assert.equal(((await response.json()) as { code: number }).code, 404);
+    }
+    assert.equal((await fetch(`${url}/account`, { method: 'POST' })).status, 405);
+  });
+
+  await t.test('assets are cached forever, and the script is within its budget', async () => {
+    const html = await (await fetch(url)).text();
+    const names = [...html.matchAll(/\/assets\/[\w-]+\.\w+/g)].map(([name]) => name);
+    assert.equal(names.length, 3);
+    for (const name of names) {
+      const response = await fetch(url + name);
+      assert.equal(response.status, 200, name);
+      assert.equal(response.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+      const bytes = gzipSync(await response.text(), { level: 9 }).length;
+      if (name.endsWith('.js')) t.diagnostic(`script: ${bytes} bytes gzipped`);
+      assert.ok(bytes < MAX_SCRIPT_BYTES, `${name}: ${bytes} bytes`);
+    }
+  });
+
+  await t.test('without the portal there are no pages', async () => {
+    const plain = await serve({ noPortal: true });
+    for (const path of ['/', '/account']) assert.equal((await fetch(plain + path)).status, 404);
+  });
+});
