@@ -60,7 +60,7 @@ test('pages', async (t) => {
       assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
       assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
       assert.equal(response.headers.get('cross-origin-opener-policy'), 'same-origin');
-      assert.match(await response.text(), /<html lang="en">[^]*name="viewport"/);
+      assert.match(await response.text(), /<html lang="en">[\s\S]*name="viewport"/);
     }
   });
 
