@@ -1,5 +1,270 @@
+import { useState } from 'preact/hooks';
+import type { UsageResponse } from '../../src/portal/schemas.ts';
+import { get, post } from '../api.ts';
+import { counted, dateText, NO_LIMIT, nowTs, numberText, shellQuoted, spanText, visible } from '../format.ts';
+import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
+import { Ago, Badge, Card, CopyButton, Facts, Show, say } from '../parts/basics.tsx';
+import { Bars, dayBars, Meter } from '../parts/charts.tsx';
+import { Field, Form } from '../parts/forms.tsx';
+import { Table } from '../parts/table.tsx';
+import { type Session, session } from '../session.ts';
+
+/** The answer of the public API. */
+type Limits = {
+  limits: { ads: string; qms: number; qmh: number; rl_qph: number; rl_qpm: number; rl_qps: number };
+  current: { qpm: number; qpd: number; rl_qph: number; rl_qpm: number; rl_qps: number };
+};
 
 export function AccountPage(_: PageProps) {
-  return <h1>AccountPage</h1>;
+  const who = session.value;
+  const limits = useLoad('limits', (abort) => get<Limits>('/api/intel/v1/limits', abort));
+  const usage = useLoad('usage', (abort) => get<UsageResponse>('/api/portal/v1/usage?days=90', abort));
+  if (!who) return null;
+  return (
+    <>
+      <div class="page-head">
+        <h1>{visible(who.username)}</h1>
+        <span class="row dim">
+          subscription {who.sub}, tier {visible(who.tier)} {who.admin && <Badge tone="info">administrator</Badge>}
+        </span>
+      </div>
+      <div class="columns">
+        <div>
+          <Card title="What is left">
+            <Show loaded={limits}>{(answer) => <LimitBars {...answer} />}</Show>
+          </Card>
+          <Card title="Queries by day, last 90 days">
+            <Show loaded={usage}>{(answer) => <UsageChart usage={answer} />}</Show>
+          </Card>
+          <Sessions />
+        </div>
+        <div>
+          <Card title="Call the API">
+            <ApiHelp username={who.username} />
+          </Card>
+          <Show loaded={limits}>
+            {({ limits: { ads } }) => (
+              <Card title="Your datasets">
+                <div class="chips">
+                  {ads.split(',').map((name) => (
+                    <span key={name} class="chip">
+                      {name}
+                    </span>
+                  ))}
+                </div>
+              </Card>
+            )}
+          </Show>
+          <Card title="Change the password">
+            <PasswordForm />
+          </Card>
+        </div>
+      </div>
+    </>
+  );
+}
+
+type Limit = { label: string; used: number; limit: number; soft?: number; resets: string };
+
+function LimitBars({ limits, current }: Limits) {
+  const now = new Date();
+  const monthEndTs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1) / 1_000;
+  const inDays = `starts again on ${dateText(monthEndTs)}, in ${spanText(monthEndTs - nowTs())}`;
+  const minutesLeft = 60 - now.getUTCMinutes();
+  const rows: Limit[] = [
+    { label: 'This month', used: current.qpm, limit: limits.qmh, soft: limits.qms, resets: inDays },
+    {
+      label: 'This hour',
+      used: current.rl_qph,
+      limit: limits.rl_qph,
+      resets: `starts again in ${counted(minutesLeft, 'minute')}`,
+    },
+    {
+      label: 'This minute',
+      used: current.rl_qpm,
+      limit: limits.rl_qpm,
+      resets: `starts again in ${counted(60 - now.getUTCSeconds(), 'second')}`,
+    },
+    { label: 'This second', used: current.rl_qps, limit: limits.rl_qps, resets: 'starts again with the next second' },
+  ];
+  return (
+    <div class="limits">
+      {rows.map((row) => (
+        <LimitRow key={row.label} {...row} />
+      ))}
+      <p class="dim small">
+        Today (UTC): {counted(current.qpd, 'query').replace('querys', 'queries')}. A day has no limit of its own.
+      </p>
+    </div>
+  );
+}
+
+function LimitRow({ label, used, limit, soft, resets }: Limit) {
+  if (limit >= NO_LIMIT) {
+    return (
+      <div class="limit">
+        <span>{label}</span>
+        <strong>{numberText(used)}</strong>
+        <span class="dim">no limit</span>
+      </div>
+    );
+  }
+  const softText = soft !== undefined && soft < limit ? `, soft limit ${numberText(soft)}` : '';
+  return (
+    <div class="limit">
+      <span>{label}</span>
+      <strong>
+        {numberText(used)}{' '}
+        <span class="dim">
+          of {numberText(limit)}
+          {softText}
+        </span>
+      </strong>
+      <span class="dim">{resets}</span>
+      <Meter
+        value={used}
+        max={limit}
+        soft={soft ?? null}
+        label={`${label}: ${numberText(used)} of ${numberText(limit)} queries`}
+      />
+    </div>
+  );
+}
+
+export function UsageChart({ usage }: { usage: UsageResponse }) {
+  const bars = dayBars(usage.days, usage.from_day, usage.to_day);
+  const sum = bars.reduce((total, { value }) => total + value, 0);
+  const most = bars.reduce((best, bar) => (bar.value > best.value ? bar : best), { label: '', value: 0 });
+  if (sum === 0) return <p class="empty">No query in these 90 days.</p>;
+  return (
+    <>
+      <Bars bars={bars} caption={`${numberText(sum)} queries from ${usage.from_day} to ${usage.to_day}`} />
+      <p class="axis dim small">
+        <span>{usage.from_day}</span>
+        <span>
+          {numberText(sum)} in all; most on {most.label}: {numberText(most.value)}
+        </span>
+        <span>{usage.to_day}</span>
+      </p>
+    </>
+  );
+}
+
+type SessionRow = { id: string; created_ts: number; used_ts: number; address: string; agent: string; current: boolean };
+
+function Sessions() {
+  const loaded = useLoad('sessions', (abort) => get<{ items: SessionRow[] }>('/api/portal/v1/sessions', abort));
+  const end = async (body: { id: string } | { others: true }) => {
+    const { ended } = await post<{ ended: number }>('/api/portal/v1/sessions/end', body);
+    say(`${counted(ended, 'session')} ended.`);
+    loaded.reload();
+  };
+  const endOthers = (
+    <button type="button" class="button" onClick={() => end({ others: true })}>
+      End all others
+    </button>
+  );
+  return (
+    <Card title="Where you are logged in" aside={(loaded.data?.items.length ?? 0) > 1 && endOthers}>
+      <Show loaded={loaded}>
+        {({ items }) => (
+          <Table
+            caption="Sessions of this account"
+            rows={items}
+            keyOf={({ id }) => id}
+            empty="No session: you use a token."
+            columns={[
+              { title: 'Browser', cell: ({ agent }) => browserName(agent) },
+              { title: 'From', cell: ({ address }) => <span class="mono">{visible(address)}</span> },
+              { title: 'Logged in', isWide: true, cell: ({ created_ts: ts }) => <Ago ts={ts} /> },
+              { title: 'Last used', cell: ({ used_ts: ts }) => <Ago ts={ts} /> },
+              {
+                title: '',
+                cell: ({ id, current }) =>
+                  current ? (
+                    <Badge tone="ok">this one</Badge>
+                  ) : (
+                    <button type="button" class="button" onClick={() => end({ id })}>
+                      End
+                    </button>
+                  ),
+              },
+            ]}
+          />
+        )}
+      </Show>
+    </Card>
+  );
+}
+
+const BROWSERS: [pattern: RegExp, name: string][] = [
+  [/Edg\//, 'Edge'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrom(e|ium)\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+];
+const SYSTEMS: [pattern: RegExp, name: string][] = [
+  [/Android/, 'Android'],
+  [/iPhone|iPad/, 'iOS'],
+  [/Windows/, 'Windows'],
+  [/Mac OS/, 'macOS'],
+  [/Linux/, 'Linux'],
+];
+
+/** `Firefox on Linux`; another program by its first word. */
+export function browserName(agent: string): string {
+  const find = (list: [RegExp, string][]) => list.find(([pattern]) => pattern.test(agent))?.[1];
+  const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
+  if (browser === undefined) return visible(agent.split(' ')[0] ?? '') || 'unknown';
+  return system === undefined ? browser : `${browser} on ${system}`;
+}
+
+function PasswordForm() {
+  const [round, setRound] = useState(0);
+  return (
+    <Form
+      key={round}
+      submit="Change the password"
+      onSubmit={async ({ current = '', new: chosen = '' }) => {
+        session.value = await post<Session>('/api/portal/v1/password', { current, new: chosen });
+        say('The password is changed. All other sessions and all tokens are over.');
+        setRound(round + 1);
+      }}
+    >
+      <Field label="Current password" name="current" type="password" isRequired autoComplete="current-password" />
+      <Field label="New password" name="new" type="password" isRequired autoComplete="new-password" />
+      <p class="dim small">All your other sessions and all tokens become invalid.</p>
+    </Form>
+  );
+}
+
+function ApiHelp({ username }: { username: string }) {
+  const { origin } = location;
+  const login = `TOKEN=$(curl -s --json ${shellQuoted(JSON.stringify({ username, password: '…', realm: 'intel' }))} ${origin}/api/v1/login | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`;
+  const ask = `curl -H "Authorization: Bearer $TOKEN" --json '{"url":"http://203.0.113.7/bin.sh"}' ${origin}/api/intel/v2/byobject/url/last`;
+  return (
+    <div class="stack">
+      <Facts
+        facts={[
+          [
+            'Base address',
+            <span key="b" class="mono">
+              {origin}
+            </span>,
+          ],
+        ]}
+      />
+      <p class="dim small">Log in once, the token is valid for a day. Put your password in place of …</p>
+      <pre>{login}</pre>
+      <CopyButton text={login} what="Log-in command copied">
+        Copy the log-in
+      </CopyButton>
+      <pre>{ask}</pre>
+      <CopyButton text={ask} what="Question copied">
+        Copy the question
+      </CopyButton>
+      <a href="/api">All operations</a>
+    </div>
+  );
 }

@@ -1,5 +1,452 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { refangUrl } from '../../src/core/url/refang.ts';
+import type { UrlPageResponse } from '../../src/portal/schemas.ts';
+import type { ApiError } from '../api.ts';
+import { post, records } from '../api.ts';
+import { agoText, bytesText, defang, nowTs, shellQuoted, visible } from '../format.ts';
+import { dotsOf, lengthText, sinceText, spansOf, timesBack, windowOf } from '../life.ts';
+import { toApiError, useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
+import {
+  Ago,
+  Badge,
+  Card,
+  CopyButton,
+  Cost,
+  Empty,
+  Facts,
+  Hash,
+  Loading,
+  Problem,
+  Show,
+  Status,
+  StatusBadge,
+  Time,
+} from '../parts/basics.tsx';
+import { Timeline } from '../parts/charts.tsx';
+import { Table } from '../parts/table.tsx';
+import { addressPath, domainPath, type SearchName, searchPath, urlPath } from '../question.ts';
+import { remember } from '../recent.ts';
+import { type Related, relatedOf } from '../related.ts';
 
-export function UrlPage(_: PageProps) {
-  return <h1>UrlPage</h1>;
+export function UrlPage({ query }: PageProps) {
+  const asked = query.get('u') ?? '';
+  const url = refangUrl(asked);
+  const loaded = useLoad(url, (abort) => post<UrlPageResponse>('/api/portal/v1/url', { url }, abort));
+  useEffect(() => {
+    if (loaded.state === 'done') remember({ kind: 'URL', text: loaded.data.url, path: urlPath(asked), ts: nowTs() });
+  }, [loaded.state, asked]);
+  return (
+    <>
+      {loaded.state !== 'done' && <h1 class="mono">{visible(asked) || 'No URL'}</h1>}
+      <Show loaded={loaded} what="Looking it up">
+        {(report) => (
+          <Report report={report} steps={[...(url === asked ? [] : ['defanged form restored']), ...report.steps]} />
+        )}
+      </Show>
+    </>
+  );
 }
+
+function Report({ report, steps }: { report: UrlPageResponse; steps: string[] }) {
+  return (
+    <>
+      <Verdict report={report} steps={steps} />
+      {report.id !== null && <Life report={report} />}
+      <div class="columns">
+        <div>
+          {report.id === null ? <OnHost report={report} /> : <Payloads payloads={report.payloads} />}
+          {report.id !== null && <Events events={report.events} />}
+        </div>
+        <div>
+          <Where report={report} />
+        </div>
+      </div>
+      <RelatedUrls key={report.url} report={report} />
+      <Raw report={report} />
+    </>
+  );
+}
+
+function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }) {
+  const { url, status, since_ts: sinceTs, confirmed_ts: confirmedTs, reporter, removal, tags } = report;
+  const now = nowTs();
+  const curl = `curl -H "Authorization: Bearer $TOKEN" --json ${shellQuoted(JSON.stringify({ url }))} ${location.origin}/api/intel/v2/byobject/url/last`;
+  return (
+    <Card>
+      <p class="verdict">
+        {report.id === null ? <Badge tone="info">Unknown</Badge> : <StatusBadge status={status} />}
+        {report.id === null && <span>Nobody has reported this URL. That does not make it safe.</span>}
+        {sinceTs !== null && <span>{sinceText(sinceTs, now)}</span>}
+        {confirmedTs !== null && <span>confirmed {agoText(confirmedTs, now)}</span>}
+        {reporter && (
+          <span>
+            reported by <strong>{visible(reporter)}</strong>
+          </span>
+        )}
+        {removal && (
+          <span>
+            removed: <strong>{visible(removal)}</strong>
+          </span>
+        )}
+      </p>
+      <div class="page-head">
+        <h1 class="mono">{visible(url)}</h1>
+        <div class="chips">
+          <CopyButton text={url} what="URL copied">
+            Copy
+          </CopyButton>
+          <CopyButton text={defang(url)} what="Defanged URL copied">
+            Defanged
+          </CopyButton>
+          <CopyButton text={curl} what="curl command copied">
+            curl
+          </CopyButton>
+          <CopyButton text={JSON.stringify(report, null, 2)} what="JSON copied">
+            JSON
+          </CopyButton>
+        </div>
+      </div>
+      {(steps.length > 0 || tags.length > 0) && (
+        <div class="chips below">
+          {steps.length > 0 && <span class="dim">Normalized:</span>}
+          {steps.map((step) => (
+            <span key={step} class="chip">
+              {visible(step)}
+            </span>
+          ))}
+          {tags.length > 0 && <span class="dim">Tags:</span>}
+          {tags.map((tag) => (
+            <span key={tag} class="chip">
+              {visible(tag)}
+            </span>
+          ))}
+        </div>
+      )}
+    </Card>
+  );
+}
+
+function Life({ report }: { report: UrlPageResponse }) {
+  const now = nowTs();
+  const spans = spansOf(report.events, now);
+  const dots = dotsOf(report.payloads);
+  const window = windowOf(spans, dots, now);
+  const families = [...new Set(dots.map(({ group }) => group))];
+  if (spans.length === 0 && dots.length === 0) return null;
+  const legend = (
+    <span class="legend">
+      <span class="key-online">online</span>
+      <span class="key-offline">offline</span>
+      {families.slice(0, 6).map((family, i) => (
+        <span key={family} class={`key-dot group-${i}`}>
+          {visible(family)}
+        </span>
+      ))}
+    </span>
+  );
+  const caption = `${spans.length} spans of online and offline, ${dots.length} payloads; the tables below have the same`;
+  return (
+    <Card title={`Life, last ${lengthText(window.fromTs, window.toTs)}`} aside={legend}>
+      <Timeline spans={spans} dots={dots} {...window} caption={caption} />
+    </Card>
+  );
+}
+
+function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
+  return (
+    <Card title="Payloads">
+      <Table
+        caption="Payloads, newest first"
+        rows={payloads}
+        keyOf={(payload) => `${payload.ts} ${payload.sha256_hash} ${payload['malware-family']}`}
+        empty="Nobody has seen what this URL serves."
+        columns={[
+          { title: 'Seen (UTC)', cell: ({ ts }) => <Time ts={ts} /> },
+          { title: 'Family', cell: (payload) => <Family family={payload['malware-family']} /> },
+          { title: 'Type', isWide: true, cell: ({ file_type: type }) => type && visible(type) },
+          {
+            title: 'Size',
+            isWide: true,
+            isNumber: true,
+            cell: ({ file_size: size }) => size !== null && bytesText(size),
+          },
+          { title: 'SHA-256', cell: ({ sha256_hash: hash }) => hash && <Hash hash={hash} /> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+const Family = ({ family }: { family: string | null }) =>
+  family === null ? (
+    <span class="dim">unknown</span>
+  ) : (
+    <a href={searchPath('malware_family', family)}>{visible(family)}</a>
+  );
+
+const EVENT_WORDS: Record<string, string> = {
+  added: 'first seen online',
+  online: 'back online',
+  offline: 'offline',
+  removed: 'removed',
+};
+
+function Events({ events }: { events: UrlPageResponse['events'] }) {
+  return (
+    <Card title="History">
+      <Table
+        caption="Changes of the status, newest first"
+        rows={events.toReversed()}
+        keyOf={({ ts, status }) => `${ts} ${status}`}
+        empty="No observation of this URL has a status."
+        columns={[
+          { title: 'From (UTC)', cell: ({ ts }) => <Time ts={ts} /> },
+          {
+            title: 'Change',
+            cell: ({ status, removal }) => `${EVENT_WORDS[status] ?? status}${removal ? `: ${visible(removal)}` : ''}`,
+          },
+          {
+            title: 'Last confirmed',
+            isWide: true,
+            cell: ({ confirmed_ts: ts }) => (ts === null ? <span class="dim">implied</span> : <Ago ts={ts} />),
+          },
+          { title: 'Reported by', cell: ({ reporter }) => visible(reporter) },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Where({ report }: { report: UrlPageResponse }) {
+  const {
+    host,
+    domain,
+    addresses,
+    events,
+    payloads,
+    first_seen_ts: firstTs,
+    address_listed: listed,
+    domain_listed: isDomainListed,
+  } = report;
+  const back = timesBack(spansOf(events, nowTs()));
+  const files = new Set(payloads.flatMap(({ sha256_hash: hash }) => hash ?? [])).size;
+  const facts: [string, ComponentChildren][] = [
+    [
+      'Host',
+      <a key="h" class="mono" href={searchPath('host', host)}>
+        {visible(host)}
+      </a>,
+    ],
+    ...(domain === null
+      ? []
+      : [
+          [
+            'Domain',
+            <a key="d" class="mono" href={domainPath(domain)}>
+              {visible(domain)}
+            </a>,
+          ] as [string, ComponentChildren],
+        ]),
+    [
+      'Address listed',
+      listed.length > 0 ? (
+        <span class="row">
+          {listed.map((name) => (
+            <Badge key={name} tone="danger">
+              {name}
+            </Badge>
+          ))}
+        </span>
+      ) : (
+        'no'
+      ),
+    ],
+  ];
+  if (isDomainListed !== null)
+    facts.push([
+      'Domain listed',
+      isDomainListed ? (
+        <Badge key="l" tone="danger">
+          Listed
+        </Badge>
+      ) : (
+        'no'
+      ),
+    ]);
+  if (firstTs !== null) facts.push(['First seen', <Ago key="f" ts={firstTs} />]);
+  if (report.id !== null) facts.push(['Times back online', back], ['Different files', files], ['URL id', report.id]);
+  return (
+    <>
+      <Card title="Where it lives">
+        <Facts facts={facts} />
+      </Card>
+      <Card title="Addresses">
+        {addresses.length === 0 ? (
+          <Empty>No address of this host was seen.</Empty>
+        ) : (
+          <ul class="plain-list">
+            {addresses.map(({ ip, asn, network, ts }) => (
+              <li key={ip}>
+                <span>
+                  <a class="mono" href={addressPath(ip)}>
+                    {ip}
+                  </a>
+                  <br />
+                  <span class="dim small">
+                    {asn === null ? 'network unknown' : <a href={searchPath('asn', String(asn))}>AS{asn}</a>}{' '}
+                    {network && visible(network)}
+                  </span>
+                </span>
+                <span class="dim">
+                  <Ago ts={ts} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Card>
+    </>
+  );
+}
+
+function OnHost({ report }: { report: UrlPageResponse }) {
+  const { host, on_host: onHost } = report;
+  return (
+    <Card title={`Other URLs on ${visible(host)}`}>
+      <UrlTable
+        caption={`URLs on ${visible(host)}`}
+        rows={onHost.urls}
+        empty="Nothing is known about this host either."
+      />
+      {onHost.truncated && (
+        <p>
+          <a href={searchPath('host', host)}>All URLs on this host</a>
+        </p>
+      )}
+    </Card>
+  );
+}
+
+type UrlRow = { id: number; url: string; status: string | null; ts: number; family: string | null };
+
+function UrlTable({ caption, rows, empty }: { caption: string; rows: UrlRow[]; empty: string }) {
+  return (
+    <Table
+      caption={caption}
+      rows={rows}
+      keyOf={({ id }) => id}
+      empty={empty}
+      columns={[
+        {
+          title: 'URL',
+          cell: ({ url }) => (
+            <a class="mono cut" href={urlPath(url)}>
+              {visible(url)}
+            </a>
+          ),
+        },
+        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
+        { title: 'Family', isWide: true, cell: ({ family }) => <Family family={family} /> },
+        { title: 'Newest', cell: ({ ts }) => <Ago ts={ts} /> },
+      ]}
+    />
+  );
+}
+
+const RELATED_SHOWN = 50;
+
+type Found = { rows: UrlRow[]; isMore: boolean };
+
+/** Each kind is loaded when somebody asks for it, because it costs queries. */
+function RelatedUrls({ report }: { report: UrlPageResponse }) {
+  const kinds = relatedOf(report);
+  const [chosen, setChosen] = useState<Related | null>(null);
+  return (
+    <Card title="Related URLs">
+      <div class="chips">
+        {kinds.map((kind) => (
+          <button
+            key={kind.label}
+            type="button"
+            class="button round"
+            aria-pressed={kind.label === chosen?.label}
+            onClick={() => setChosen(kind)}
+          >
+            {visible(kind.label)} <Cost queries={kind.cost} />
+          </button>
+        ))}
+      </div>
+      {chosen === null ? (
+        <Empty>Choose what to look for. Each counts as one query unless it says more.</Empty>
+      ) : (
+        <RelatedRows key={chosen.label} kind={chosen} ownUrl={report.url} />
+      )}
+    </Card>
+  );
+}
+
+function RelatedRows({ kind, ownUrl }: { kind: Related; ownUrl: string }) {
+  const [found, setFound] = useState<Found | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  useEffect(() => {
+    const abort = new AbortController();
+    readRelated(kind, ownUrl, abort.signal).then(
+      setFound,
+      (thrown) => abort.signal.aborted || setError(toApiError(thrown)),
+    );
+    return () => abort.abort();
+  }, [kind.label]);
+  if (error?.status === 404) return <Empty>No other URL in the last twelve months.</Empty>;
+  if (error) return <Problem error={error} />;
+  if (found === null) return <Loading what="Searching" />;
+  return (
+    <>
+      <UrlTable
+        caption={`Related URLs: ${visible(kind.label)}`}
+        rows={found.rows}
+        empty="No other URL in the last twelve months."
+      />
+      {found.isMore && (
+        <p>
+          <a href={searchPath(kind.name, kind.value)}>All of them, with filters and downloads</a>{' '}
+          <Cost queries={kind.cost} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The first URLs that the search finds, each once. */
+async function readRelated(
+  { name, value }: { name: SearchName; value: string },
+  ownUrl: string,
+  abort: AbortSignal,
+): Promise<Found> {
+  const rows = new Map<number, UrlRow>();
+  const limit = RELATED_SHOWN * 4; // a URL has a record for every fact that matches
+  let count = 0;
+  for await (const page of records<UrlRow>(`/api/portal/v1/search?limit=${limit}`, { [name]: value }, abort)) {
+    count += page.length;
+    for (const row of page) {
+      const known = rows.get(row.id);
+      if (row.url !== ownUrl && (known === undefined || known.ts < row.ts)) rows.set(row.id, row);
+    }
+  }
+  const sorted = [...rows.values()].sort((a, b) => b.ts - a.ts);
+  return { rows: sorted.slice(0, RELATED_SHOWN), isMore: count >= limit || sorted.length > RELATED_SHOWN };
+}
+
+function Raw({ report }: { report: UrlPageResponse }) {
+  return (
+    <details class="card">
+      <summary>Raw JSON</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable */}
+      <pre tabIndex={0}>{visibleLines(JSON.stringify(report, null, 2))}</pre>
+    </details>
+  );
+}
+
+/** Keeps the lines. */
+const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n');

@@ -1,0 +1,61 @@
+import { counted, DAY, dateText, spanText } from './format.ts';
+import type { Dot, Span } from './parts/charts.tsx';
+
+// The life of a URL, from its events: what the verdict says, and what the chart draws.
+
+export type LifeEvent = { ts: number; status: 'added' | 'online' | 'offline' | 'removed'; confirmed_ts: number | null };
+export type LifePayload = {
+  ts: number;
+  'malware-family': string | null;
+  file_type: string | null;
+  file_name: string | null;
+};
+
+const isOnline = (status: LifeEvent['status']): boolean => status === 'online' || status === 'added';
+
+/** Spans of one status each, oldest first; two events of the same status make one span. The last one lasts until now. */
+export function spansOf(events: readonly LifeEvent[], now: number): Span[] {
+  const spans: Span[] = [];
+  for (const { ts, status } of events) {
+    const shown = isOnline(status) ? 'online' : 'offline';
+    const last = spans.at(-1);
+    if (last?.status === shown) continue;
+    if (last) last.toTs = ts;
+    spans.push({ fromTs: ts, toTs: now, status: shown });
+  }
+  return spans;
+}
+
+/** How often it came back after it was offline. */
+export function timesBack(spans: readonly Span[]): number {
+  return spans.filter(({ status }, i) => status === 'online' && i > 0).length;
+}
+
+export function dotsOf(payloads: readonly LifePayload[]): Dot[] {
+  return payloads.map((payload) => {
+    const group = payload['malware-family'] ?? 'unknown family';
+    const file = payload.file_name ?? payload.file_type ?? 'a file';
+    return { ts: payload.ts, group, label: `${dateText(payload.ts)}: ${group}, ${file}` };
+  });
+}
+
+const SHORTEST = 7 * DAY;
+const MARGIN = 0.03;
+
+/** From shortly before the first event or payload until now. */
+export function windowOf(spans: readonly Span[], dots: readonly Dot[], now: number): { fromTs: number; toTs: number } {
+  const first = Math.min(now, ...spans.map(({ fromTs }) => fromTs), ...dots.map(({ ts }) => ts));
+  const length = Math.max(SHORTEST, now - first);
+  return { fromTs: Math.floor(now - length * (1 + MARGIN)), toTs: now };
+}
+
+/** `since 14 Aug 2026 (94 days)` */
+export function sinceText(ts: number, now: number): string {
+  return `since ${dateText(ts)} (${spanText(now - ts)})`;
+}
+
+/** `12 months`, for the heading of the chart. */
+export function lengthText(fromTs: number, toTs: number): string {
+  const days = Math.round((toTs - fromTs) / DAY);
+  return days > 90 ? counted(Math.round(days / 30), 'month') : counted(days, 'day');
+}

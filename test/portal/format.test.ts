@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  agoText,
+  bytesText,
+  csvCell,
+  dateText,
+  defang,
+  shellQuoted,
+  spanText,
+  timeText,
+  visible,
+} from '../../portal/format.ts';
+
+const TS = Date.UTC(2026, 10, 10, 8, 14) / 1_000;
+
+test('times', () => {
+  assert.equal(timeText(TS), '2026-11-10 08:14');
+  assert.equal(dateText(TS), '10 Nov 2026');
+  assert.deepEqual([0, 1, 61, 3_600, 86_400, 172_800].map(spanText), [
+    '0 seconds',
+    '1 second',
+    '1 minute',
+    '1 hour',
+    '24 hours',
+    '2 days',
+  ]);
+  assert.equal(agoText(TS, TS + 720), '12 minutes ago');
+  assert.equal(agoText(TS, TS - 7_200), 'in 2 hours');
+  assert.equal(agoText(TS, TS + 1), 'now');
+});
+
+test('sizes', () => {
+  assert.deepEqual([0, 999, 1_842, 102_440, 1_249_280, 3_500_000_000].map(bytesText), [
+    '0 B',
+    '999 B',
+    '1.8 kB',
+    '102 kB',
+    '1.2 MB',
+    '3.5 GB',
+  ]);
+});
+
+test('a URL is defanged in scheme and host only', () => {
+  assert.equal(defang('http://203.0.113.7/bin.sh'), 'hxxp://203[.]0[.]113[.]7/bin.sh');
+  assert.equal(defang('https://www.example.com/a.b?c=d.e'), 'hxxps://www[.]example[.]com/a.b?c=d.e');
+  assert.equal(defang('ftp://example.com'), 'fxp://example[.]com');
+});
+
+test('characters that cannot be seen are shown by their code', () => {
+  assert.equal(visible('a\u202eb\u0000c\u200b\ud800'), 'a\\u202eb\\u0000c\\u200b\\ud800');
+  assert.equal(visible('<img src=x> ü 漢 😀'), '<img src=x> ü 漢 😀');
+});
+
+test('cells are safe for spreadsheets', () => {
+  assert.deepEqual(['=1+1', '+1', '-1', '@a', 'a,b', 'a"b', 'a\nb', 'http://a/', null, -5].map(csvCell), [
+    "'=1+1",
+    "'+1",
+    "'-1",
+    "'@a",
+    '"a,b"',
+    '"a""b"',
+    '"a\nb"',
+    'http://a/',
+    '',
+    '-5',
+  ]);
+});
+
+test('a text in a shell command stays one text', () => {
+  assert.equal(shellQuoted("it's $(x)"), "'it'\\''s $(x)'");
+});

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readQuestion } from '../../portal/question.ts';
+
+/** What is typed, and where Enter leads. */
+const VECTORS: [typed: string, path: string | null, cost?: number][] = [
+  ['http://203.0.113.7/bin.sh', '/url?u=http%3A%2F%2F203.0.113.7%2Fbin.sh'],
+  ['  hxxp://203[.]0[.]113[.]7/bin.sh ', '/url?u=http%3A%2F%2F203.0.113.7%2Fbin.sh'],
+  ['hxxps[:]//www[.]example[dot]com/a', '/url?u=https%3A%2F%2Fwww.example.com%2Fa'],
+  ['203.0.113.7/bin.sh', '/url?u=http%3A%2F%2F203.0.113.7%2Fbin.sh'],
+  ['203.0.113.7:8080/bin.sh', '/url?u=http%3A%2F%2F203.0.113.7%3A8080%2Fbin.sh'],
+  ['www.example.com:8080', '/url?u=http%3A%2F%2Fwww.example.com%3A8080%2F'],
+  ['www[.]example[.]com/a', '/url?u=http%3A%2F%2Fwww.example.com%2Fa'],
+  ['203.0.113.7', '/address/203.0.113.7'],
+  ['203[.]0[.]113[.]7', '/address/203.0.113.7'],
+  ['2001:db8::1', '/address/2001:db8::1'],
+  ['[2001:db8::1]', '/address/2001:db8::1'],
+  ['198.51.100.77/24', '/network/198.51.100.0/24', 9],
+  ['2001:db8::/56', '/network/2001:db8::/56', 9],
+  ['example.com', '/domain/example.com'],
+  ['WWW.Example[.]com', '/domain/www.example.com'],
+  ['bücher.example', '/domain/b%C3%BCcher.example'],
+  ['AS64500', '/search?asn=64500'],
+  ['a'.repeat(64), `/search?sha256=${'a'.repeat(64)}`],
+  ['Mirai', '/search?malware_family=Mirai'],
+  ['Agent Tesla', '/search?malware_family=Agent%20Tesla'],
+  ['999.1.1.1', '/search?malware_family=999.1.1.1'],
+  ['', null],
+  ['<img src=x onerror=alert(1)>', null],
+  ['javascript:alert(1)', null],
+  ['\u202eevil', null],
+];
+
+test('the box recognizes what was typed', () => {
+  for (const [typed, path, cost = 1] of VECTORS) {
+    const [first] = readQuestion(typed);
+    assert.equal(first?.path ?? null, path, typed);
+    if (first) assert.equal(first.cost, cost, typed);
+  }
+});
+
+test('a host name can mean its domain, the URLs on it, or a family', () => {
+  assert.deepEqual(
+    readQuestion('www.example.com').map(({ kind }) => kind),
+    ['domain', 'host', 'family'],
+  );
+});
