@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { openAuthenticator } from './accounts/authenticator.ts';
 import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.ts';
-import { createLogin } from './accounts/login.ts';
+import { createLogin, createPasswordCheck } from './accounts/login.ts';
 import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/login-shared.ts';
 import { createPasswordVerifier } from './accounts/password-verifier.ts';
+import { createSessions } from './accounts/sessions.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { createServerAudit } from './app/audit.ts';
 import { feedHealth, startFeeds } from './app/feeds.ts';
@@ -107,7 +108,7 @@ export async function openApp(settings: Settings): Promise<App> {
       info: (details: object, message: string) => server.log.info(details, message),
     };
     const outages = createOutages(log, () => performance.now());
-    const onFailure = (task: 'account_poll' | 'usage_write' | 'usage_cleanup') => (err: unknown) => {
+    const onFailure = (task: 'account_poll' | 'session_write' | 'usage_write' | 'usage_cleanup') => (err: unknown) => {
       metrics?.failed(task);
       if (!outages.report(err)) log.error({ err, task }, 'a background task failed; it will be retried');
     };
@@ -131,10 +132,15 @@ export async function openApp(settings: Settings): Promise<App> {
           }),
     );
     const { verify } = opened(createPasswordVerifier());
-    const login = createLogin({
-      ...{ store: control, authenticator, nowMs: Date.now, verify, tokenLifeSeconds, onOutcome },
+    const checkPassword = createPasswordCheck({
+      ...{ store: control, nowMs: Date.now, verify, onOutcome },
       ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
     });
+    const login = createLogin({ checkPassword, authenticator, nowMs: Date.now, tokenLifeSeconds });
+    const sessions = createSessions({
+      ...{ store: control, authenticator, nowMs: Date.now, onFailure: onFailure('session_write') },
+    });
+    const pages = { checkPassword, sessions, store: control, now, version: programVersion() };
     const audit = opened(createServerAudit({ control, settings, log, outages, now }));
     const charging = createCharging(counters, audit.onAboveSoftLimit);
     metrics?.watchStreams(charging.countStreams);
@@ -159,11 +165,11 @@ export async function openApp(settings: Settings): Promise<App> {
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };
-    const pages = settings.noPortal ? [] : await openPortalFiles();
+    const pageFiles = settings.noPortal ? [] : await openPortalFiles();
     const reputation = openReputation(store, networks, settings);
     const server = buildServer(
-      [...createRoutes({ store, now, counters, login, health, reputation }), ...pages],
-      { authenticate: authenticator.authenticate, charging },
+      [...createRoutes({ store, now, counters, login, pages, health, reputation }), ...pageFiles],
+      { authenticate: authenticator.authenticate, authenticateSession: sessions.authenticate, charging },
       {
         logger: { level: logLevel, stream: process.stderr },
         reportFailure: outages.report,

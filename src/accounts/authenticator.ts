@@ -17,6 +17,11 @@ export type Authenticator = {
    * or `unavailable`.
    */
   authenticate(authorization: string | undefined): AccountCaller | Promise<AccountCaller>;
+  /**
+   * The caller whose session was started at this generation of the account; null if the account has another one or does
+   * not exist. Throws `forbidden` or `unavailable`.
+   */
+  callerAt(sub: string, generation: number): Promise<AccountCaller | null>;
   /** Refreshes first, so that the newest key signs. */
   tokens(): Promise<Tokens>;
   /** Compares the snapshot with the store now instead of with the next poll. */
@@ -74,16 +79,21 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
   }
 
   async function authenticateToken(token: string): Promise<AccountCaller> {
-    const current = await freshSnapshot();
-    const caller = (await verifyToken(token, current, nowMs())) ?? (await verifyAfterRefresh(token, current));
+    const caller = await verifyFresh((current) => verifyToken(token, current, nowMs()));
     if (caller === null) throw tokenInvalid();
     return caller;
   }
 
-  /** Another node may have issued the token after a change that `older` does not have: a new password or a new key. */
-  async function verifyAfterRefresh(token: string, older: Snapshot): Promise<AccountCaller | null> {
+  /**
+   * Verifies again after a refresh if the first result is null: another node may have issued the token, or started the
+   * session, after a change that the snapshot does not have: a new password or a new key.
+   */
+  async function verifyFresh(verify: (current: Snapshot) => Promise<AccountCaller | null>) {
+    const current = await freshSnapshot();
+    const caller = await verify(current);
+    if (caller !== null) return caller;
     if (nowMs() - checkedMs >= MIN_REFRESH_INTERVAL_MS) await refresh().catch(onFailure);
-    return snapshot === older ? null : verifyToken(token, snapshot, nowMs());
+    return snapshot === current ? null : verify(snapshot);
   }
 
   const timer = setInterval(() => void refresh().catch(onFailure), pollMs).unref();
@@ -93,6 +103,8 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
       const cached = isFresh(now) ? snapshot.verifiedHeaders.get(authorization, now) : null;
       return cached ?? authenticateToken(bearerToken(authorization));
     },
+    callerAt: (sub, generation) =>
+      verifyFresh(async (current) => (await findCaller(sub, generation, current))?.caller ?? null),
     async tokens() {
       await refresh();
       return snapshot.tokens;
@@ -106,11 +118,16 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
 async function verifyToken(token: string, snapshot: Snapshot, nowMs: number): Promise<AccountCaller | null> {
   const claims = snapshot.tokens.verify(token, Math.floor(nowMs / 1000));
   if (claims === null) return null;
-  const { account, isKept } = await snapshot.account(claims.sub);
-  if (account === null || account.generation !== claims.ver) return null;
-  const caller = toCaller(account, snapshot);
-  if (isKept) snapshot.verifiedHeaders.add(token, caller, claims.exp * 1000);
-  return caller;
+  const found = await findCaller(claims.sub, claims.ver, snapshot);
+  if (found?.isKept) snapshot.verifiedHeaders.add(token, found.caller, claims.exp * 1000);
+  return found?.caller ?? null;
+}
+
+/** Null when the account does not exist, or has another generation. */
+async function findCaller(sub: string, generation: number, snapshot: Snapshot) {
+  const { account, isKept } = await snapshot.account(sub);
+  if (account === null || account.generation !== generation) return null;
+  return { caller: toCaller(account, snapshot), isKept };
 }
 
 /** Throws `forbidden` when the account is disabled or its tier does not exist. */

@@ -13,13 +13,14 @@ import { usernameKey } from './manage.ts';
 import { DUMMY_HASH, isUsablePassword, verifyPassword } from './passwords.ts';
 import type { Account, AccountStore } from './store.ts';
 
-export type LoginRequest = {
+export type Credentials = {
   username: string;
   password: string;
-  realm: string;
   /** The IP address of the client. */
   address: string;
 };
+
+export type LoginRequest = Credentials & { realm: string };
 
 type IssuedToken = { token: string; expires: number };
 
@@ -29,22 +30,26 @@ type IssuedToken = { token: string; expires: number };
  */
 export type LoginOutcome = 'ok' | 'penalized' | 'failed' | 'limited' | 'busy';
 
-export type LoginOptions = {
+export type PasswordCheckOptions = {
   store: AccountStore;
-  authenticator: Authenticator;
   nowMs: () => number;
   sleep?: (ms: number) => Promise<unknown>;
   cores?: number;
   /** The default is `verifyPassword`; the server verifies on another thread. */
   verify?: (password: string, hash: string) => Promise<boolean>;
-  tokenLifeSeconds?: number;
   /** The defaults count in the memory of this process. */
   failures?: LoginFailures;
   penalty?: LoginPenalty;
   onOutcome?: (outcome: LoginOutcome) => void;
 };
 
-/** Throws `unauthorized`, `limit_reached`, `overloaded` or `unavailable`. */
+/**
+ * The enabled account of these credentials, for a log-in with a token or a session. Throws `unauthorized`,
+ * `limit_reached`, `overloaded` or `unavailable`. Another realm than the API's is refused like a wrong password.
+ */
+export type CheckPassword = (credentials: Credentials & { realm?: string }) => Promise<Account>;
+
+/** Throws as `CheckPassword`. */
 export type Login = (request: LoginRequest) => Promise<IssuedToken>;
 
 const TOKEN_LIFE_SECONDS = 86_400;
@@ -58,7 +63,8 @@ const BUSY_RETRY_SECONDS = 2;
 const KNOWN_LIFE_MS = 30 * 86_400_000;
 const MAX_KNOWN = 100_000;
 
-export function createLogin(options: LoginOptions): Login {
+/** Every log-in of the process must use the same one: it counts failures, and limits concurrent hashes. */
+export function createPasswordCheck(options: PasswordCheckOptions): CheckPassword {
   const { nowMs, sleep = wait, cores = availableParallelism(), onOutcome = () => {} } = options;
   const { failures = createLoginFailures(), penalty = createLoginPenalty() } = options;
   const hashQueue = createHashQueue(cores);
@@ -84,7 +90,7 @@ export function createLogin(options: LoginOptions): Login {
       reject('penalized', limitReached('Too many logins; keep your token until it expires', refusedMs, nowMs()));
   }
 
-  async function verifyInQueue(origin: Origin, user: string, request: LoginRequest): Promise<Account | null> {
+  async function verifyInQueue(origin: Origin, user: string, request: CheckedRequest): Promise<Account | null> {
     // Known users behind one address can wait at the same time; of other logins, one per address waits.
     const queued = { key: origin.isKnown ? origin.pair : origin.address, isKnown: origin.isKnown };
     const verified = hashQueue.run(queued, () => verifyCredentials(options, user, request));
@@ -110,17 +116,18 @@ export function createLogin(options: LoginOptions): Login {
     const { refusedMs, delayMs } = await penalty.take(user, nowMs());
     checkPenalty(refusedMs);
     if (delayMs > 0) await sleep(delayMs);
-    const issued = await issueToken(account, options);
     onOutcome(delayMs > 0 ? 'penalized' : 'ok');
-    return issued;
+    return account;
   };
 }
 
+type CheckedRequest = Parameters<CheckPassword>[0];
+
 /** Null unless everything is right. Whatever is wrong, the work is the same: one read of the store and one hash. */
 async function verifyCredentials(
-  { store, verify = verifyPassword }: LoginOptions,
+  { store, verify = verifyPassword }: PasswordCheckOptions,
   user: string,
-  { password, realm }: LoginRequest,
+  { password, realm = REALM }: CheckedRequest,
 ): Promise<Account | null> {
   const account = await store.accountByUsername(user);
   const isUsable = isUsablePassword(password);
@@ -128,13 +135,22 @@ async function verifyCredentials(
   return isMatch && isUsable && realm === REALM && account?.isEnabled ? account : null;
 }
 
-async function issueToken(account: Account, options: LoginOptions): Promise<IssuedToken> {
-  const { authenticator, nowMs, tokenLifeSeconds = TOKEN_LIFE_SECONDS } = options;
-  const tokens = await authenticator.tokens();
-  const iat = Math.floor(nowMs() / 1000);
-  const expires = iat + tokenLifeSeconds;
-  const { sub, username: usr, generation: ver } = account;
-  return { token: tokens.sign({ iat, exp: expires, sub, usr, ver, jti: randomUUID() }), expires };
+export type LoginOptions = {
+  checkPassword: CheckPassword;
+  authenticator: Authenticator;
+  nowMs: () => number;
+  tokenLifeSeconds?: number;
+};
+
+export function createLogin(options: LoginOptions): Login {
+  const { checkPassword, authenticator, nowMs, tokenLifeSeconds = TOKEN_LIFE_SECONDS } = options;
+  return async (request) => {
+    const { sub, username: usr, generation: ver } = await checkPassword(request);
+    const tokens = await authenticator.tokens();
+    const iat = toTs(nowMs());
+    const expires = iat + tokenLifeSeconds;
+    return { token: tokens.sign({ iat, exp: expires, sub, usr, ver, jti: randomUUID() }), expires };
+  };
 }
 
 /** A digest: a folded username may be 18 times as long, and memory dumps must not contain usernames. */

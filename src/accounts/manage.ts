@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
-import type { Tier } from '../core/tier.ts';
 import { hashPassword } from './passwords.ts';
 import type { Account, AccountStore } from './store.ts';
 import { requireTier } from './tiers.ts';
@@ -70,16 +69,23 @@ export async function requireAccount(store: AccountStore, username: string): Pro
   );
 }
 
-export async function setAccountTier(store: AccountStore, username: string, tierName: string): Promise<Tier> {
+/** Both in one change, so that a refusal changes nothing. The store refuses to leave no enabled administrator. */
+export async function setAccount(
+  store: AccountStore,
+  username: string,
+  change: { tier?: string; isAdmin?: boolean },
+): Promise<void> {
   const { sub } = await requireAccount(store, username);
-  const tier = await requireTier(store, tierName);
-  await requireChanged(username, store.changeAccount(sub, { tier: tier.name }));
-  return tier;
+  if (change.tier !== undefined) await requireTier(store, change.tier);
+  await requireChanged(username, store.changeAccount(sub, change));
+}
+
+export async function setAccountTier(store: AccountStore, username: string, tier: string): Promise<void> {
+  await setAccount(store, username, { tier });
 }
 
 export async function setAccountAdmin(store: AccountStore, username: string, isAdmin: boolean): Promise<void> {
-  const { sub } = await requireAccount(store, username);
-  await requireChanged(username, store.changeAccount(sub, { isAdmin }));
+  await setAccount(store, username, { isAdmin });
 }
 
 /** Tokens that have not expired are valid again when the account is enabled again. */

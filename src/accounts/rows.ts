@@ -1,8 +1,8 @@
 import { AppError } from '../core/errors.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
-import type { Account, AccountChange, RemovedAccount, SigningKey } from './store.ts';
+import type { Account, AccountChange, RemovedAccount, Session, SigningKey } from './store.ts';
 
-// Rows of accounts, tiers and keys, the same on both engines. Booleans are 1 and 0.
+// Rows of accounts, tiers, keys and sessions, the same on both engines. Booleans are 1 and 0.
 
 export type AccountRow = [
   sub: string,
@@ -39,6 +39,18 @@ export function toChangeRow({ tier, isEnabled, isAdmin, passwordHash, raisesGene
     passwordHash: passwordHash ?? null,
     raise: Number(raisesGeneration ?? false),
   };
+}
+
+/** Whether it can take the role of an administrator from an account. */
+export function mayEndAdministrator({ isEnabled, isAdmin }: AccountChange): boolean {
+  return isEnabled === false || isAdmin === false;
+}
+
+export function lastAdministrator(): AppError {
+  return new AppError(
+    'bad_request',
+    'This is the last enabled administrator: make another account one first (urlwarden account set USERNAME --admin yes).',
+  );
 }
 
 export type RemovedAccountRow = [sub: string, tier: string, qms: number | null, qmh: number | null, removedTs: number];
@@ -90,4 +102,22 @@ export const KEY_COLUMNS = 'kid, secret, created_ts';
 
 export function toKey([kid, secret, createdTs]: KeyRow): SigningKey {
   return { kid, secret, createdTs };
+}
+
+export type SessionRow = [
+  id: string,
+  sub: string,
+  generation: number,
+  createdTs: number,
+  usedTs: number,
+  address: string,
+  agent: string,
+];
+
+export function toSession([id, sub, generation, createdTs, usedTs, address, agent]: SessionRow): Session {
+  return { id, sub, generation, createdTs, usedTs, address, agent };
+}
+
+export function toSessionRow({ id, sub, generation, createdTs, usedTs, address, agent }: Session): SessionRow {
+  return [id, sub, generation, createdTs, usedTs, address, agent];
 }

@@ -48,9 +48,15 @@ export type AccountStore = {
   accountByUsername(usernameKey: string): Promise<Account | null>;
   /** False when the username or the sub is taken, also by a removed account. Throws an AppError `not_found` when the tier does not exist. */
   addAccount(account: Account): Promise<boolean>;
-  /** False when the account does not exist. Throws an AppError `not_found` when the tier does not exist. */
+  /**
+   * False when the account does not exist. Throws an AppError: `not_found` when the tier does not exist, `bad_request`
+   * when no enabled administrator would be left. A change that raises the generation deletes the sessions of the account.
+   */
   changeAccount(sub: string, change: AccountChange): Promise<boolean>;
-  /** Its usage stays, under its sub. False when the account does not exist. */
+  /**
+   * Its usage stays, under its sub. False when the account does not exist. Throws an AppError `bad_request` when no
+   * enabled administrator would be left.
+   */
   removeAccount(sub: string, removedTs: number): Promise<boolean>;
   /** Sorted by sub. */
   removedAccounts(): Promise<RemovedAccount[]>;
@@ -70,4 +76,36 @@ export type AccountStore = {
   addKey(key: SigningKey, keepSince: number): Promise<void>;
   /** Adds the key when the store has none; returns the key that signs. Nodes that start together get the same key. */
   ensureKey(key: SigningKey): Promise<SigningKey>;
+};
+
+/** A log-in by page. */
+export type Session = {
+  /** SHA-256 of the cookie, 64 hexadecimal digits. */
+  id: string;
+  sub: string;
+  /** That of the account at the log-in; another one ends the session. */
+  generation: number;
+  createdTs: number;
+  /** Up to five minutes behind the last use. */
+  usedTs: number;
+  /** The address of the browser at the log-in, and its User-Agent header. */
+  address: string;
+  agent: string;
+};
+
+/** Bounds of `addSession`. Sessions used before `keepSince` have ended. */
+export type SessionBounds = { keepSince: number; maxPerAccount: number; maxDeleted: number };
+
+/** Sessions of pages. Writes to them do not raise `version`: every log-in would make all nodes read accounts again. */
+export type SessionStore = {
+  /** Those of these ids that exist, in any order. */
+  findSessions(ids: readonly string[]): Promise<Session[]>;
+  /** The last used first. */
+  sessions(sub: string): Promise<Session[]>;
+  /** Deletes sessions that have ended, and the longest unused of the account above its maximum. */
+  addSession(session: Session, bounds: SessionBounds): Promise<void>;
+  /** Has no effect if the session was used later, or does not exist. */
+  touchSession(id: string, usedTs: number): Promise<void>;
+  /** Deletes this session of the account, or with `others` all but this one; returns how many. */
+  endSessions(sub: string, id: string, which: 'this' | 'others'): Promise<number>;
 };

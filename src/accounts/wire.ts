@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox';
-import { Timestamp } from '../http/scalars.ts';
+import { IntegerOrNull, Timestamp } from '../http/scalars.ts';
+
+const Username = Type.String({ description: 'The username of the account, usually an e-mail address.' });
 
 /** Unlike the URL endpoints, login ignores unknown keys. */
 export const LoginRequest = Type.Object({
-  username: Type.String({ description: 'The username of the account, usually an e-mail address.' }),
+  username: Username,
   password: Type.String(),
   realm: Type.String({ description: 'Always "intel".' }),
 });
@@ -15,3 +17,53 @@ export const LoginResponse = Type.Object({
   expires: Timestamp,
 });
 export type LoginResponse = Static<typeof LoginResponse>;
+
+export const SessionLoginRequest = Type.Object({ username: Username, password: Type.String() });
+export type SessionLoginRequest = Static<typeof SessionLoginRequest>;
+
+export const SessionResponse = Type.Object({
+  username: Type.String(),
+  sub: Type.String({ description: 'Subscription number.' }),
+  tier: Type.String(),
+  admin: Type.Boolean({ description: 'Whether the account is an administrator.' }),
+  version: Type.String({ description: 'The version of the server.' }),
+  secure: Type.Boolean({
+    description: 'Whether the request came by TLS or to a loopback name. Otherwise browsers drop the session cookie.',
+  }),
+  created_ts: IntegerOrNull,
+  expires_ts: IntegerOrNull,
+});
+export type SessionResponse = Static<typeof SessionResponse>;
+
+const SessionId = Type.String({ pattern: '^[0-9a-f]{64}$' });
+
+export const SessionsResponse = Type.Object({
+  items: Type.Array(
+    Type.Object({
+      id: SessionId,
+      created_ts: Timestamp,
+      used_ts: Timestamp,
+      address: Type.String({ description: 'The address of the browser at the log-in.' }),
+      agent: Type.String({ description: 'The User-Agent header of the browser at the log-in.' }),
+      current: Type.Boolean({ description: 'Whether this request uses the session.' }),
+    }),
+  ),
+});
+export type SessionsResponse = Static<typeof SessionsResponse>;
+
+export const EndSessionsRequest = Type.Object(
+  { id: Type.Optional(SessionId), others: Type.Optional(Type.Literal(true)) },
+  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+);
+export type EndSessionsRequest = Static<typeof EndSessionsRequest>;
+
+export const EndSessionsResponse = Type.Object({ ended: Type.Integer({ minimum: 0 }) });
+export type EndSessionsResponse = Static<typeof EndSessionsResponse>;
+
+export const PasswordRequest = Type.Object(
+  { current: Type.String(), new: Type.String() },
+  { additionalProperties: false },
+);
+export type PasswordRequest = Static<typeof PasswordRequest>;
+
+export const Empty = Type.Object({}, { additionalProperties: false });

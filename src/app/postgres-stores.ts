@@ -1,3 +1,4 @@
+import { createSessionStore } from '../accounts/postgres/sessions.ts';
 import { createAccountStore } from '../accounts/postgres/store.ts';
 import { createAuditStore } from '../audit/postgres/audit.ts';
 import { createSoftLimitStore } from '../audit/postgres/soft-limit.ts';
@@ -60,6 +61,7 @@ export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>)
   const db = await openPrimary(url, CONTROL_CONNECTIONS);
   return {
     ...createAccountStore(db),
+    ...createSessionStore(db),
     ...createUsageStore(db),
     ...createFeedStore(db),
     ...createImportStore(db),

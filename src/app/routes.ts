@@ -1,5 +1,6 @@
 import type { Login } from '../accounts/login.ts';
 import { accountRoutes } from '../accounts/routes.ts';
+import { type SessionServices, sessionRoutes } from '../accounts/session-routes.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import { limitsRoutes } from '../limits/routes.ts';
@@ -15,14 +16,17 @@ type RouteServices = {
   now(): number;
   counters: Counters;
   login: Login;
+  pages: SessionServices;
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
 };
 
 /** All routes of this server except `/openapi.json`, which describes them. */
-export function createRoutes({ store, now, counters, login, health, reputation }: RouteServices): Route[] {
+export function createRoutes(services: RouteServices): Route[] {
+  const { store, now, counters, login, pages, health, reputation } = services;
   return [
     ...accountRoutes(login),
+    ...sessionRoutes(pages),
     ...limitsRoutes(counters),
     ...urlRoutes(store, now),
     ...reputationRoutes({ store, now, ...reputation }),

@@ -1,3 +1,4 @@
+import { createSessionStore } from '../accounts/sqlite/sessions.ts';
 import { createAccountStore } from '../accounts/sqlite/store.ts';
 import { createAuditStore } from '../audit/sqlite/audit.ts';
 import { createSoftLimitStore } from '../audit/sqlite/soft-limit.ts';
@@ -37,6 +38,7 @@ export function openSqliteControl(path: string) {
   const file = openFile('control', path);
   return {
     ...createAccountStore(file),
+    ...createSessionStore(file),
     ...createUsageStore(file),
     ...createFeedStore(file),
     ...createImportStore(file),

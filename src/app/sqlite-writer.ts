@@ -1,4 +1,5 @@
 import { workerData } from 'node:worker_threads';
+import { createSessionWrites } from '../accounts/sqlite/sessions.ts';
 import { createAccountWrites } from '../accounts/sqlite/store.ts';
 import { createAuditWrites } from '../audit/sqlite/audit.ts';
 import { createSoftLimitWrites } from '../audit/sqlite/soft-limit.ts';
@@ -32,6 +33,7 @@ const WRITES = {
   },
   control: (db: Database) => ({
     ...createAccountWrites(db),
+    ...createSessionWrites(db),
     ...createUsageWrites(db),
     ...createFeedWrites(db),
     ...createImportWrites(db),

@@ -1,4 +1,4 @@
-import type { AccountStore } from '../accounts/store.ts';
+import type { AccountStore, SessionStore } from '../accounts/store.ts';
 import type { AuditStore, SoftLimitStore } from '../audit/store.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { dataFiles, makeFolder } from '../database/data-folder.ts';
@@ -29,7 +29,14 @@ export type Intelligence = UrlStore &
   };
 
 /** The stores of all features in the control database. */
-export type Control = AccountStore & UsageStore & FeedStore & ImportStore & AuditStore & SoftLimitStore & Opened;
+export type Control = AccountStore &
+  SessionStore &
+  UsageStore &
+  FeedStore &
+  ImportStore &
+  AuditStore &
+  SoftLimitStore &
+  Opened;
 
 /** Where the data is: in a folder, or in PostgreSQL if a URL is given. The names are those of the settings. */
 export type DataPlace = {

@@ -7,6 +7,7 @@ export const AUDIT_ACTIONS = [
   'account.passwd',
   'account.revoke',
   'account.remove',
+  'account.sign-out',
   'account.soft-limit',
   'tier.set',
   'tier.remove',

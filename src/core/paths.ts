@@ -2,6 +2,7 @@ const URL_OBJECT = '/api/intel/v2/byobject/url';
 const CIDR_OBJECT = '/api/intel/v1/byobject/cidr/:dataset/:mode/:type/:ip';
 const DOMAIN_OBJECT = '/api/intel/v2/byobject/domain/:domain';
 const DOMAINS = '/api/intel/v2/domains';
+const PORTAL = '/api/portal/v1';
 
 /** Every path of the API. `:id` stands for a URLID. */
 export const paths = {
@@ -32,6 +33,12 @@ export const paths = {
   contexts: `${DOMAINS}/contexts`,
   contextsAlias: '/api/intel/v2/context',
   dimensions: `${DOMAINS}/dimensions`,
+  portalLogin: `${PORTAL}/login`,
+  portalLogout: `${PORTAL}/logout`,
+  portalSession: `${PORTAL}/session`,
+  portalSessions: `${PORTAL}/sessions`,
+  portalSessionsEnd: `${PORTAL}/sessions/end`,
+  portalPassword: `${PORTAL}/password`,
   healthz: '/healthz',
   readyz: '/readyz',
   openapi: '/openapi.json',

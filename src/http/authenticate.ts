@@ -1,6 +1,7 @@
 import type { FastifyRequest, onRequestHookHandler } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import type { Caller, Route } from './endpoint.ts';
+import { requireSameOrigin, sessionCookie } from './session-cookie.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -12,11 +13,26 @@ declare module 'fastify' {
 /** Finds the caller of an Authorization header, or throws `unauthorized`, `forbidden` or `unavailable`. */
 export type Authenticate = (authorization: string | undefined) => Caller | Promise<Caller>;
 
-/** Runs in `onRequest`, before the body is read. Stays synchronous for a token that was seen before. */
+/** The same for the value of the session cookie. */
+export type AuthenticateSession = (cookie: string) => Promise<Caller>;
+
+/**
+ * Runs in `onRequest`, before the body is read. Stays synchronous for a token that was seen before. An Authorization
+ * header is used also if there is a cookie.
+ */
 export function authenticateHook(
   authenticate: Authenticate,
+  authenticateSession: AuthenticateSession,
   access: Exclude<Route['access'], 'open'>,
 ): onRequestHookHandler {
+  function findCaller(request: FastifyRequest): Caller | Promise<Caller> {
+    const { authorization, cookie } = request.headers;
+    if (authorization !== undefined || cookie === undefined) return authenticate(authorization);
+    const session = sessionCookie(cookie);
+    if (session === null) return authenticate(undefined);
+    requireSameOrigin(request);
+    return authenticateSession(session);
+  }
   const refuse = refusalOf(access);
   const admit = (request: FastifyRequest, caller: Caller) => {
     refuse(caller);
@@ -24,7 +40,7 @@ export function authenticateHook(
   };
   return (request, _reply, done) => {
     try {
-      const caller = authenticate(request.headers.authorization);
+      const caller = findCaller(request);
       if (!(caller instanceof Promise)) admit(request, caller);
       else return void caller.then((found) => admit(request, found)).then(() => done(), done);
     } catch (error) {

@@ -23,7 +23,15 @@ export type AnswerOptions = AnswerTimes & {
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
 /** Who sent a request, and what that account may do. */
-export type Caller = { account: { sub: string; username: string; isAdmin: boolean }; limits: Limits };
+export type Caller = {
+  account: { sub: string; username: string; tier: string; isAdmin: boolean };
+  limits: Limits;
+  /** Absent if the caller sent a token. */
+  session?: CallerSession;
+};
+
+/** `expiresTs`: if it is not used before. */
+export type CallerSession = { id: string; createdTs: number; expiresTs: number };
 
 export type Parameter = {
   in: 'path' | 'query';

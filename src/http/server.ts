@@ -10,7 +10,7 @@ import {
 } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordResponse, RouteMetrics } from '../metrics/metrics.ts';
-import { type Authenticate, authenticateHook } from './authenticate.ts';
+import { type Authenticate, type AuthenticateSession, authenticateHook } from './authenticate.ts';
 import { MAX_BODY_BYTES, parseJson, prepareBody, validationMessage } from './body.ts';
 import {
   answerError,
@@ -34,6 +34,7 @@ import type { TlsPair } from './tls.ts';
 
 export type ServerServices = {
   authenticate: Authenticate;
+  authenticateSession: AuthenticateSession;
   charging: Charging;
 };
 
@@ -125,7 +126,7 @@ export function buildServer(
 function addRoute(
   app: FastifyInstance,
   route: Route,
-  { authenticate, charging }: ServerServices,
+  { authenticate, authenticateSession, charging }: ServerServices,
   options: AnswerOptions,
   metrics: Metrics | undefined,
 ): void {
@@ -137,7 +138,7 @@ function addRoute(
     ? [refuseBadParameters(endpoint.parameters)]
     : [];
   const onRequest: onRequestHookHandler[] = [...checkPath];
-  if (access !== 'open') onRequest.push(authenticateHook(authenticate, access));
+  if (access !== 'open') onRequest.push(authenticateHook(authenticate, authenticateSession, access));
   if (body) onRequest.push(prepareBody);
   app.route({
     method,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setInterval } from 'node:timers/promises';
-import { createLogin, type LoginOutcome, type LoginRequest } from '../../src/accounts/login.ts';
+import type { LoginOutcome, LoginRequest } from '../../src/accounts/login.ts';
 import { hashPassword } from '../../src/accounts/passwords.ts';
-import { addAccount, authenticatorOf, openWorld, PASSWORD } from './world.ts';
+import { addAccount, authenticatorOf, loginOf, openWorld, PASSWORD } from './world.ts';
 
 const ADA: LoginRequest = { username: 'ada@example', password: PASSWORD, realm: 'intel', address: '192.0.2.1' };
 
@@ -18,7 +18,7 @@ test('an unknown user and a wrong password take the same time', async (t) => {
   const authenticator = await authenticatorOf(t, control);
   // A new `Login` for every attempt, so that no limit applies.
   const timed = async (request: Partial<LoginRequest>) => {
-    const login = createLogin({ store: control, authenticator, nowMs: Date.now });
+    const login = loginOf({ store: control, authenticator, nowMs: Date.now });
     const startMs = performance.now();
     await assert.rejects(login({ ...ADA, ...request }), { message: 'Authentication failed' });
     return performance.now() - startMs;
@@ -44,7 +44,7 @@ test('a known customer can log in during fifty wrong logins a second from fifty 
   await addAccount(control, { passwordHash: await hashPassword(PASSWORD) });
   const authenticator = await authenticatorOf(t, control, { nowMs: Date.now });
   const outcomes: LoginOutcome[] = [];
-  const login = createLogin({
+  const login = loginOf({
     store: control,
     authenticator,
     nowMs: Date.now,

@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createLogin, type LoginOptions, type LoginOutcome, type LoginRequest } from '../../src/accounts/login.ts';
+import type { LoginOutcome, LoginRequest } from '../../src/accounts/login.ts';
 import { hashPassword, verifyPassword } from '../../src/accounts/passwords.ts';
-import { addAccount, addKey, authenticatorOf, createClock, openWorld, PASSWORD, refusal, START_MS } from './world.ts';
+import {
+  addAccount,
+  addKey,
+  authenticatorOf,
+  createClock,
+  loginOf,
+  openWorld,
+  PASSWORD,
+  refusal,
+  START_MS,
+  type WholeLoginOptions,
+} from './world.ts';
 
 const GOOD: LoginRequest = { username: 'ada@example', password: PASSWORD, realm: 'intel', address: '192.0.2.1' };
 const FAILED = refusal('unauthorized', { message: 'Authentication failed', challenge: 'Bearer' });
@@ -47,7 +58,7 @@ const WRONG: [string, Partial<LoginRequest>][] = [
 
 test('every failed login has the same error, after one hash', async (t) => {
   let hashes = 0;
-  const verify: LoginOptions['verify'] = (password, hash) => {
+  const verify: WholeLoginOptions['verify'] = (password, hash) => {
     hashes++;
     return verifyPassword(password, hash);
   };
@@ -177,7 +188,7 @@ test('one login waits per address, except for known users', async (t) => {
 test('a store that is down does not count as a failed login', async (t) => {
   const { control, authenticator, clock } = await open(t);
   const accountByUsername = () => Promise.reject(new Error('down'));
-  const login = createLogin({
+  const login = loginOf({
     store: { ...control, accountByUsername },
     authenticator,
     nowMs: clock.nowMs,
@@ -185,14 +196,14 @@ test('a store that is down does not count as a failed login', async (t) => {
   for (let i = 0; i < 11; i++) await assert.rejects(login(GOOD), /down/);
 });
 
-async function open(t: TestContext, options: Partial<LoginOptions> = {}) {
+async function open(t: TestContext, options: Partial<WholeLoginOptions> = {}) {
   const clock = createClock();
   const control = await openWorld(t);
   const account = await addAccount(control);
   const authenticator = await authenticatorOf(t, control, { nowMs: clock.nowMs });
   const outcomes: LoginOutcome[] = [];
   const sleeps: number[] = [];
-  const login = createLogin({
+  const login = loginOf({
     store: control,
     authenticator,
     nowMs: clock.nowMs,

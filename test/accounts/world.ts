@@ -2,6 +2,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { type AuthenticatorOptions, openAuthenticator } from '../../src/accounts/authenticator.ts';
+import {
+  createLogin,
+  createPasswordCheck,
+  type LoginOptions,
+  type PasswordCheckOptions,
+} from '../../src/accounts/login.ts';
 import { usernameKey } from '../../src/accounts/manage.ts';
 import type { Account } from '../../src/accounts/store.ts';
 import { type Control, openControl } from '../../src/app/stores.ts';
@@ -47,6 +53,12 @@ export async function authenticatorOf(t: TestContext, control: Control, options:
   t.after(() => authenticator.close());
   return authenticator;
 }
+
+export type WholeLoginOptions = PasswordCheckOptions & Omit<LoginOptions, 'checkPassword'>;
+
+/** A login with a password check of its own. */
+export const loginOf = (options: WholeLoginOptions) =>
+  createLogin({ ...options, checkPassword: createPasswordCheck(options) });
 
 /** A hash of `PASSWORD` with a low cost, so that tests with many logins stay fast. */
 const QUICK_HASH = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4';

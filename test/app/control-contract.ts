@@ -2,6 +2,7 @@ import type { TestContext } from 'node:test';
 import type { Control } from '../../src/app/stores.ts';
 import { controlAccountsSuite } from '../accounts/contract/accounts.ts';
 import { controlKeysSuite } from '../accounts/contract/keys.ts';
+import { controlSessionsSuite } from '../accounts/contract/sessions.ts';
 import { controlTiersSuite } from '../accounts/contract/tiers.ts';
 import { controlAuditSuite } from '../audit/contract/audit.ts';
 import { controlSoftLimitSuite } from '../audit/contract/soft-limit.ts';
@@ -15,6 +16,7 @@ export type OpenControl = (t: TestContext) => Promise<Control>;
 /** The tests for every engine of the control store. */
 export function controlContract(open: OpenControl): void {
   controlAccountsSuite(open);
+  controlSessionsSuite(open);
   controlTiersSuite(open);
   controlKeysSuite(open);
   controlUsageSuite(open);

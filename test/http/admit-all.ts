@@ -1,3 +1,4 @@
+import type { SessionServices } from '../../src/accounts/session-routes.ts';
 import { BUILT_IN_TIERS, limitsOf, OPERATOR_TIER } from '../../src/core/tier.ts';
 import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
 import type { Services } from './build.ts';
@@ -25,8 +26,21 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
   return {
     now,
     authenticate: () => OPERATOR,
+    authenticateSession: async () => OPERATOR,
     counters: createMemoryCounters(usage, { nowMs: () => now() * 1000 }),
     login: async () => unexpectedCall(),
+    pages: {
+      checkPassword: async () => unexpectedCall(),
+      sessions: {
+        authenticate: async () => unexpectedCall(),
+        start: async () => unexpectedCall(),
+        list: async () => [],
+        end: async () => 0,
+      },
+      store: {} as SessionServices['store'],
+      now,
+      version: '0.0.0',
+    },
     isStopping: () => false,
     hasFaults: () => false,
     freshness: async () => ({ newestEventTs: null, confirmedTs: null }),

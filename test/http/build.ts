@@ -3,13 +3,14 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { Login } from '../../src/accounts/login.ts';
+import type { SessionServices } from '../../src/accounts/session-routes.ts';
 import { createRoutes } from '../../src/app/routes.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
 import { watchDatabase } from '../../src/health/database-watch.ts';
 import type { Outages } from '../../src/health/outages.ts';
 import type { HealthServices } from '../../src/health/routes.ts';
-import type { Authenticate } from '../../src/http/authenticate.ts';
+import type { Authenticate, AuthenticateSession } from '../../src/http/authenticate.ts';
 import type { Route } from '../../src/http/endpoint.ts';
 import { openapiRoute } from '../../src/http/openapi.ts';
 import { buildServer, closeServer, type ServerOptions } from '../../src/http/server.ts';
@@ -36,8 +37,10 @@ export type Services = {
   /** Unix seconds. */
   now(): number;
   authenticate: Authenticate;
+  authenticateSession: AuthenticateSession;
   counters: Counters;
   login: Login;
+  pages: SessionServices;
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
 } & Pick<HealthServices, 'isStopping' | 'feeds' | 'freshness' | 'limitsState' | 'hasFaults'>;
 
@@ -171,13 +174,15 @@ const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, updat
 
 /** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
-  const { store, counters, authenticate, isStopping, limitsState, hasFaults, freshness, feeds } = services;
+  const { store, counters, authenticate, authenticateSession, isStopping, limitsState, hasFaults, freshness, feeds } =
+    services;
   const reputation = { ...reputationOf(store, services.now), ...services.reputation };
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
   const health = { isStopping, ready, hasFaults, freshness, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
-  return buildServer(createRoutes({ ...services, health, reputation }), { authenticate, charging }, options);
+  const routes = createRoutes({ ...services, health, reputation });
+  return buildServer(routes, { authenticate, authenticateSession, charging }, options);
 }
 
 /** Answers also for documentation addresses. */

@@ -34,8 +34,8 @@ export async function serverWith(
   route: Route,
   services: Partial<ServerServices> = {},
 ): Promise<FastifyInstance> {
-  const { authenticate, counters } = admitAll(() => NOW);
-  const app = buildServer([route], { authenticate, charging: createCharging(counters), ...services });
+  const { counters, ...admit } = admitAll(() => NOW);
+  const app = buildServer([route], { ...admit, charging: createCharging(counters), ...services });
   t.after(() => closeServer(app, 0));
   await app.ready();
   return app;

@@ -1,8 +1,9 @@
 import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { openAuthenticator } from '../../src/accounts/authenticator.ts';
-import { createLogin } from '../../src/accounts/login.ts';
+import { createLogin, createPasswordCheck } from '../../src/accounts/login.ts';
 import { createAccount } from '../../src/accounts/manage.ts';
+import { createSessions } from '../../src/accounts/sessions.ts';
 import { ensureKey } from '../../src/accounts/signing-keys.ts';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import { paths } from '../../src/core/paths.ts';
@@ -55,7 +56,10 @@ export async function withAccounts(
   const authenticator = await openAuthenticator(control, { nowMs: () => nowMs, issuer: ISSUER });
   t.after(() => authenticator.close());
   const counters = await temporaryCounters(t, control, () => nowMs);
-  const login = createLogin({ store: control, authenticator, nowMs: () => nowMs, sleep: async () => {} });
+  const clock = { nowMs: () => nowMs };
+  const now = () => Math.floor(nowMs / 1000);
+  const checkPassword = createPasswordCheck({ store: control, ...clock, sleep: async () => {} });
+  const sessions = createSessions({ store: control, authenticator, ...clock });
   const { app } = await build(t, {
     observations: [
       { ts: NOW - 10, url: 'http://192.0.2.1/x', asn: 64500, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } },
@@ -64,9 +68,11 @@ export async function withAccounts(
     ...overrides,
     services: {
       authenticate: authenticator.authenticate,
+      authenticateSession: sessions.authenticate,
       counters,
-      login,
-      now: () => Math.floor(nowMs / 1000),
+      login: createLogin({ checkPassword, authenticator, ...clock }),
+      pages: { checkPassword, sessions, store: control, now, version: '1.2.3' },
+      now,
       ...overrides.services,
     },
   });

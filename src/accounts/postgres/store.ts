@@ -6,6 +6,8 @@ import {
   builtInTier,
   KEY_COLUMNS,
   type KeyRow,
+  lastAdministrator,
+  mayEndAdministrator,
   REMOVED_ACCOUNT_COLUMNS,
   type RemovedAccountRow,
   TIER_COLUMNS,
@@ -98,6 +100,10 @@ const CHANGE_ACCOUNT = `
     password_hash = coalesce($5, password_hash), generation = generation + $6
   where sub = $1`;
 
+const IS_LAST_ADMINISTRATOR = `
+  select 1 from accounts where sub = $1 and is_admin = 1 and is_enabled = 1
+  and not exists (select 1 from accounts where sub <> $1 and is_admin = 1 and is_enabled = 1)`;
+
 const ADD_REMOVED_ACCOUNT = `insert into removed_accounts (${REMOVED_ACCOUNT_COLUMNS}) values ($1, $2, $3, $4, $5)`;
 
 function accountWrites(runChange: RunChange) {
@@ -110,6 +116,10 @@ function accountWrites(runChange: RunChange) {
 
   async function requireTier(session: Session, name: string): Promise<void> {
     if ((await findTier(session, name)) === undefined) throw tierNotFound(name);
+  }
+
+  async function requireOtherAdministrator(session: Session, sub: string): Promise<void> {
+    if ((await session.query(IS_LAST_ADMINISTRATOR, [sub])).length > 0) throw lastAdministrator();
   }
 
   return {
@@ -128,6 +138,8 @@ function accountWrites(runChange: RunChange) {
     changeAccount(sub: string, change: AccountChange): Promise<boolean> {
       return runChange(async (session) => {
         if (change.tier !== undefined) await requireTier(session, change.tier);
+        if (mayEndAdministrator(change)) await requireOtherAdministrator(session, sub);
+        if (change.raisesGeneration) await session.run('delete from sessions where sub = $1', [sub]);
         const { tier, isEnabled, isAdmin, passwordHash, raise } = toChangeRow(change);
         return session.run(CHANGE_ACCOUNT, [sub, tier, isEnabled, isAdmin, passwordHash, raise]);
       });
@@ -137,10 +149,12 @@ function accountWrites(runChange: RunChange) {
       return runChange(async (session) => {
         const [row] = await session.query<AccountRow>(`${ACCOUNTS} where sub = $1`, [sub]);
         if (row === undefined) return 0;
+        await requireOtherAdministrator(session, sub);
         const account = toAccount(row);
         const tier = await findTier(session, account.tier);
         await session.run(ADD_REMOVED_ACCOUNT, toRemovedAccountRow(account, tier, removedTs));
         await session.run('delete from soft_limit_events where sub = $1', [sub]);
+        await session.run('delete from sessions where sub = $1', [sub]);
         return session.run('delete from accounts where sub = $1', [sub]);
       });
     },

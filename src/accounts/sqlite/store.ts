@@ -7,6 +7,8 @@ import {
   builtInTier,
   KEY_COLUMNS,
   type KeyRow,
+  lastAdministrator,
+  mayEndAdministrator,
   REMOVED_ACCOUNT_COLUMNS,
   type RemovedAccountRow,
   TIER_COLUMNS,
@@ -103,12 +105,18 @@ const CHANGE_ACCOUNT = `
     password_hash = coalesce(:passwordHash, password_hash), generation = generation + :raise
   where sub = :sub`;
 
+const IS_LAST_ADMINISTRATOR = `
+  select 1 from accounts where sub = :sub and is_admin = 1 and is_enabled = 1
+  and not exists (select 1 from accounts where sub <> :sub and is_admin = 1 and is_enabled = 1)`;
+
 const ADD_REMOVED_ACCOUNT = `insert into removed_accounts (${REMOVED_ACCOUNT_COLUMNS}) values (?, ?, ?, ?, ?)`;
 
 function accountWrites(db: Database, runChange: RunChange) {
   const add = db.prepare(ADD_ACCOUNT);
   const change = db.prepare(CHANGE_ACCOUNT);
   const bySub = db.prepare<AccountRow>(`${ACCOUNTS} where sub = ?`);
+  const isLastAdministrator = db.prepare<[1]>(IS_LAST_ADMINISTRATOR);
+  const removeSessions = db.prepare('delete from sessions where sub = ?');
   const remove = db.prepare('delete from accounts where sub = ?');
   const removeEvents = db.prepare('delete from soft_limit_events where sub = ?');
   const addRemoved = db.prepare(ADD_REMOVED_ACCOUNT);
@@ -127,6 +135,10 @@ function accountWrites(db: Database, runChange: RunChange) {
     if (findTier(name) === undefined) throw tierNotFound(name);
   }
 
+  function requireOtherAdministrator(sub: string): void {
+    if (isLastAdministrator.get({ sub }) !== undefined) throw lastAdministrator();
+  }
+
   return {
     addAccount(account: Account): boolean {
       return runChange(() => {
@@ -142,6 +154,8 @@ function accountWrites(db: Database, runChange: RunChange) {
     changeAccount(sub: string, accountChange: AccountChange): boolean {
       return runChange(() => {
         if (accountChange.tier !== undefined) requireTier(accountChange.tier);
+        if (mayEndAdministrator(accountChange)) requireOtherAdministrator(sub);
+        if (accountChange.raisesGeneration) removeSessions.run(sub);
         return change.run({ sub, ...toChangeRow(accountChange) });
       });
     },
@@ -150,9 +164,11 @@ function accountWrites(db: Database, runChange: RunChange) {
       return runChange(() => {
         const row = bySub.get(sub);
         if (row === undefined) return 0;
+        requireOtherAdministrator(sub);
         const account = toAccount(row);
         addRemoved.run(...toRemovedAccountRow(account, findTier(account.tier), removedTs));
         removeEvents.run(sub);
+        removeSessions.run(sub);
         return remove.run(sub);
       });
     },

@@ -5,8 +5,8 @@ import {
   removeAccount,
   requireAccount,
   revokeTokens,
+  setAccount,
   setAccountEnabled,
-  setAccountTier,
 } from '../../accounts/manage.ts';
 import type { Account } from '../../accounts/store.ts';
 import { requireTier } from '../../accounts/tiers.ts';
@@ -17,7 +17,7 @@ import { windowIndex } from '../../core/quota.ts';
 import { DEFAULT_TIER, limitsOf } from '../../core/tier.ts';
 import { KEY_LIFE_SECONDS } from '../../limits/redis-scripts.ts';
 import { recordChange } from '../audit-record.ts';
-import type { Command, CommandGroup } from '../command.ts';
+import { type Command, type CommandGroup, UsageError } from '../command.ts';
 import { controlAddingCommand, controlCommand } from '../data-command.ts';
 import { fieldList, table, timeText, visible } from '../output.ts';
 import { REDIS_FLAGS, readRedisSettings } from '../redis-settings.ts';
@@ -32,7 +32,11 @@ export const account: CommandGroup = {
     { name: 'add', summary: 'Add an account; asks for its password.', load: async () => accountAdd },
     { name: 'list', summary: 'List all accounts.', load: async () => accountList },
     { name: 'show', summary: 'Show the limits and the usage of an account.', load: async () => accountShow },
-    { name: 'set', summary: 'Change the tier of an account.', load: async () => accountSet },
+    {
+      name: 'set',
+      summary: 'Change the tier of an account, or make it an administrator.',
+      load: async () => accountSet,
+    },
     { name: 'disable', summary: 'Block an account until it is enabled again.', load: async () => accountDisable },
     { name: 'enable', summary: 'Enable a disabled account.', load: async () => accountEnable },
     { name: 'passwd', summary: 'Set a new password and revoke all tokens.', load: async () => accountPasswd },
@@ -47,14 +51,17 @@ const accountAdd = controlAddingCommand(
     about: `Adds an account. Asks twice for its password; if standard input is not a terminal, the password is its
 first line. Usernames are not case-sensitive.`,
     operands: ['USERNAME'],
-    flags: { tier: { argument: 'NAME', meaning: `its limits: see urlwarden tier list (default ${DEFAULT_TIER})` } },
+    flags: {
+      tier: { argument: 'NAME', meaning: `its limits: see urlwarden tier list (default ${DEFAULT_TIER})` },
+      admin: { meaning: 'an administrator: may change accounts, feeds and the rest by page and API' },
+    },
   },
-  async (control, { operands: [username = ''], flags: { tier = DEFAULT_TIER } }) => {
+  async (control, { operands: [username = ''], flags: { tier = DEFAULT_TIER, admin: isAdmin = false } }) => {
     await checkNewAccount(control, username, tier); // before a person types a password
     const password = await readNewPassword();
-    const account = await createAccount(control, { username, tier, password }, currentTs());
+    const account = await createAccount(control, { username, tier, password, isAdmin }, currentTs());
     await recordChange(control, { action: 'account.add', subject: username, after: auditFields(account) });
-    const text = `Added ${visible(username)}: subscription ${account.sub}, tier ${account.tier}.\n`;
+    const text = `Added ${visible(username)}: subscription ${account.sub}, tier ${account.tier}${isAdmin ? ', administrator' : ''}.\n`;
     return { text, json: accountJson(account) };
   },
 );
@@ -70,10 +77,11 @@ const accountList = controlCommand(
       account.username,
       account.sub,
       account.tier,
+      roleText(account),
       stateText(account),
       timeText(account.createdTs),
     ]);
-    const headings = ['USERNAME', 'SUB', 'TIER', 'STATE', 'CREATED'];
+    const headings = ['USERNAME', 'SUB', 'TIER', 'ROLE', 'STATE', 'CREATED'];
     const text = rows.length > 0 ? table(headings, rows, { shortened: ['USERNAME', 'TIER'] }) : NO_ACCOUNTS;
     return { text, json: accounts.map(accountJson) };
   },
@@ -98,6 +106,7 @@ server stores its counts twice a second.`,
       ['username', account.username],
       ['subscription', account.sub],
       ['tier', account.tier],
+      ['administrator', account.isAdmin ? 'yes' : 'no'],
       ['state', stateText(account)],
       ['created', timeText(account.createdTs)],
       ['access level', limits.trs],
@@ -114,19 +123,37 @@ server stores its counts twice a second.`,
 
 const accountSet = controlCommand(
   {
-    synopsis: 'account set USERNAME --tier NAME',
-    about: `Changes the tier of an account. Running servers apply the new limits within seconds. Queries that were
-already counted still count.`,
+    synopsis: 'account set USERNAME [--tier NAME] [--admin yes|no]',
+    about: `Changes the tier of an account, or makes it an administrator. Running servers apply the change within seconds.
+Queries that were already counted still count. One enabled administrator must be left.`,
     operands: ['USERNAME'],
-    flags: { tier: { argument: 'NAME', meaning: 'the new tier: see urlwarden tier list', isRequired: true } },
+    flags: {
+      tier: { argument: 'NAME', meaning: 'the new tier: see urlwarden tier list' },
+      admin: {
+        argument: 'yes|no',
+        meaning: 'whether it may change accounts, feeds and the rest by page and API',
+        values: ['yes', 'no'],
+      },
+    },
   },
-  async (control, { operands: [username = ''], flags: { tier } }) => {
+  async (control, { operands: [username = ''], flags: { tier, admin } }) => {
+    const isAdmin = readAdmin(admin);
+    if (tier === undefined && isAdmin === undefined) throw new UsageError('--tier NAME or --admin yes|no is missing');
     const account = await changeAudited(control, username, 'account.set', () =>
-      setAccountTier(control, username, tier),
+      setAccount(control, username, { ...(tier !== undefined && { tier }), ...(isAdmin !== undefined && { isAdmin }) }),
     );
-    return { text: `${visible(username)} now has the tier ${tier}.\n`, json: accountJson(account) };
+    const tierText = tier === undefined ? '' : `${visible(username)} now has the tier ${tier}.\n`;
+    const roleText =
+      isAdmin === undefined ? '' : `${visible(username)} is ${isAdmin ? 'now' : 'not'} an administrator.\n`;
+    return { text: tierText + roleText, json: accountJson(account) };
   },
 );
+
+function readAdmin(text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  if (text === 'yes' || text === 'no') return text === 'yes';
+  throw new UsageError(`--admin must be yes or no, not ${JSON.stringify(text)}`);
+}
 
 const accountDisable = changeCommand({
   name: 'disable',
@@ -227,15 +254,19 @@ async function changeAudited(
 }
 
 /** The audit log has these values. The generation shows that tokens were revoked. */
-function auditFields({ sub, tier, isEnabled, generation }: Account): Fields {
-  return { sub, tier, enabled: isEnabled, generation };
+function auditFields({ sub, tier, isEnabled, isAdmin, generation }: Account): Fields {
+  return { sub, tier, enabled: isEnabled, admin: isAdmin, generation };
 }
 
 function stateText({ isEnabled }: Account): string {
   return isEnabled ? 'enabled' : 'disabled';
 }
 
+function roleText({ isAdmin }: Account): string {
+  return isAdmin ? 'admin' : 'user';
+}
+
 /** An account for programs; the keys are stable. */
-function accountJson({ sub, username, tier, isEnabled, createdTs }: Account) {
-  return { sub, username, tier, enabled: isEnabled, created_ts: createdTs };
+function accountJson({ sub, username, tier, isEnabled, isAdmin, createdTs }: Account) {
+  return { sub, username, tier, enabled: isEnabled, admin: isAdmin, created_ts: createdTs };
 }
