@@ -6,7 +6,7 @@ import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/
 import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { createServerAudit } from './app/audit.ts';
-import { feedHealth, startFeeds } from './app/feeds.ts';
+import { feedHealth, feedsOnPage, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
@@ -32,6 +32,7 @@ import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createCounterDeletion, createRedisCounters } from './limits/counters-redis.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
+import { createTotals } from './portal/totals.ts';
 import { createAddressLists } from './reputation/address-lists.ts';
 import { createAddressReport } from './reputation/address-report.ts';
 import type { ReputationStore } from './reputation/store.ts';
@@ -106,7 +107,7 @@ export async function openApp(settings: Settings): Promise<App> {
       info: (details: object, message: string) => server.log.info(details, message),
     };
     const outages = createOutages(log, () => performance.now());
-    const onFailure = (task: 'account_poll' | 'usage_write' | 'usage_cleanup') => (err: unknown) => {
+    const onFailure = (task: 'account_poll' | 'usage_write' | 'usage_cleanup' | 'totals_count') => (err: unknown) => {
       metrics?.failed(task);
       if (!outages.report(err)) log.error({ err, task }, 'a background task failed; it will be retried');
     };
@@ -158,8 +159,21 @@ export async function openApp(settings: Settings): Promise<App> {
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };
+    const totals = opened(
+      createTotals({
+        ...{ store, now },
+        changes: async () =>
+          JSON.stringify([await control.imports({ limit: 1 }), await store.lastIds(), await store.listVersion()]),
+        onFailure: onFailure('totals_count'),
+      }),
+    );
+    const portal = {
+      ...{ totals, usageByDay: control.usageByDay, networkOf: networks.networkOf, nameOf: networks.nameOf },
+      feeds: lastKnown(() => feedsOnPage(control, now()), []),
+    };
+    const reputation = openReputation(store, networks, settings);
     const server = buildServer(
-      createRoutes({ store, now, counters, login, health, reputation: openReputation(store, networks, settings) }),
+      createRoutes({ store, now, counters, login, health, reputation, portal }),
       { authenticate: authenticator.authenticate, charging },
       {
         logger: { level: logLevel, stream: process.stderr },

@@ -2,6 +2,7 @@ const URL_OBJECT = '/api/intel/v2/byobject/url';
 const CIDR_OBJECT = '/api/intel/v1/byobject/cidr/:dataset/:mode/:type/:ip';
 const DOMAIN_OBJECT = '/api/intel/v2/byobject/domain/:domain';
 const DOMAINS = '/api/intel/v2/domains';
+const PORTAL = '/api/portal/v1';
 
 /** Every path of the API. `:id` stands for a URLID. */
 export const paths = {
@@ -32,6 +33,13 @@ export const paths = {
   contexts: `${DOMAINS}/contexts`,
   contextsAlias: '/api/intel/v2/context',
   dimensions: `${DOMAINS}/dimensions`,
+  portalOverview: `${PORTAL}/overview`,
+  portalUsage: `${PORTAL}/usage`,
+  portalUrl: `${PORTAL}/url`,
+  portalAddress: `${PORTAL}/address/:ip`,
+  portalNetwork: `${PORTAL}/network/:ip/:mask`,
+  portalDomain: `${PORTAL}/domain/:name`,
+  portalSearch: `${PORTAL}/search`,
   healthz: '/healthz',
   readyz: '/readyz',
   openapi: '/openapi.json',

@@ -239,7 +239,7 @@ export type UrlSummary = {
   /** Of the newest payload. */
   family: string | null;
   /** Of the newest resolution; of several at that time the smallest address. */
-  address: { ip: Uint8Array; asn: number | null } | null;
+  address: UrlAddress | null;
 };
 
 /** Where the next page of a count begins; null after the last one. */

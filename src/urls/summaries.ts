@@ -45,6 +45,6 @@ function toSummary([id, url, kind, eventTs, payloadTs, reporter, family, ip, asn
     ...{ id, url, reporter, family },
     status: kind === null ? null : isOnline(kind) ? 'online' : 'offline',
     ts: eventTs ?? payloadTs ?? resolvedTs ?? 0,
-    address: ip === null ? null : { ip: new Uint8Array(ip), asn },
+    address: ip === null || resolvedTs === null ? null : { ip: new Uint8Array(ip), asn, ts: resolvedTs },
   };
 }

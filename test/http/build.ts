@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { Login } from '../../src/accounts/login.ts';
-import { createRoutes } from '../../src/app/routes.ts';
+import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
 import { watchDatabase } from '../../src/health/database-watch.ts';
@@ -39,6 +39,7 @@ export type Services = {
   counters: Counters;
   login: Login;
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
+  portal?: Partial<PortalParts>;
 } & Pick<HealthServices, 'isStopping' | 'feeds' | 'freshness' | 'limitsState' | 'hasFaults'>;
 
 export type Overrides = {
@@ -179,12 +180,21 @@ const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, updat
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
   const { store, counters, authenticate, isStopping, limitsState, hasFaults, freshness, feeds } = services;
   const reputation = { ...reputationOf(store, services.now), ...services.reputation };
+  const portal = { ...NO_PORTAL, ...services.portal };
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
   const health = { isStopping, ready, hasFaults, freshness, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
-  return buildServer(createRoutes({ ...services, health, reputation }), { authenticate, charging }, options);
+  return buildServer(createRoutes({ ...services, health, reputation, portal }), { authenticate, charging }, options);
 }
+
+const NO_PORTAL: PortalParts = {
+  usageByDay: async () => [],
+  totals: { current: () => ({ countedTs: null, urls: null, online: null, listings: null, domains: null }) },
+  feeds: async () => [],
+  networkOf: () => null,
+  nameOf: () => null,
+};
 
 /** Answers also for documentation addresses. */
 function reputationOf(store: Intelligence, now: () => number) {
@@ -201,6 +211,7 @@ const EXAMPLES: Record<string, string> = {
   ip: '192.0.2.1',
   mask: '32',
   domain: 'site.example',
+  name: 'site.example',
 };
 
 /** A path that exists, from the path of an endpoint. */
@@ -215,5 +226,6 @@ export const ROUTES = tableOf(
     ...admitAll(() => NOW),
     reputation: reputationOf(stubStore({}), () => NOW),
     health: { ...admitAll(() => NOW), ready: async () => {} },
+    portal: NO_PORTAL,
   }),
 );
