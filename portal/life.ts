@@ -1,7 +1,9 @@
 import { counted, DAY, dateText, spanText } from './format.ts';
-import type { Dot, Span } from './parts/charts.tsx';
 
 // The life of a URL, from its events: what the verdict says, and what the chart draws.
+
+export type Span = { fromTs: number; toTs: number; status: 'online' | 'offline' };
+export type Dot = { ts: number; label: string; group: string };
 
 export type LifeEvent = { ts: number; status: 'added' | 'online' | 'offline' | 'removed'; confirmed_ts: number | null };
 export type LifePayload = {

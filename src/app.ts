@@ -7,7 +7,7 @@ import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { createSessions } from './accounts/sessions.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { createServerAudit } from './app/audit.ts';
-import { feedHealth, startFeeds } from './app/feeds.ts';
+import { feedHealth, feedsOnPage, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
@@ -34,6 +34,7 @@ import { createMemoryCounters } from './limits/counters-memory.ts';
 import { createCounterDeletion, createRedisCounters } from './limits/counters-redis.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { timedPort } from './metrics/timed-port.ts';
+import { createTotals } from './portal/totals.ts';
 import { createAddressLists } from './reputation/address-lists.ts';
 import { createAddressReport } from './reputation/address-report.ts';
 import type { ReputationStore } from './reputation/store.ts';
@@ -108,7 +109,8 @@ export async function openApp(settings: Settings): Promise<App> {
       info: (details: object, message: string) => server.log.info(details, message),
     };
     const outages = createOutages(log, () => performance.now());
-    const onFailure = (task: 'account_poll' | 'session_write' | 'usage_write' | 'usage_cleanup') => (err: unknown) => {
+    type Task = 'account_poll' | 'session_write' | 'usage_write' | 'usage_cleanup' | 'totals_count';
+    const onFailure = (task: Task) => (err: unknown) => {
       metrics?.failed(task);
       if (!outages.report(err)) log.error({ err, task }, 'a background task failed; it will be retried');
     };
@@ -166,9 +168,21 @@ export async function openApp(settings: Settings): Promise<App> {
       ...(limitsState && { limitsState }),
     };
     const pageFiles = settings.noPortal ? [] : await openPortalFiles();
+    const totals = opened(
+      createTotals({
+        ...{ store, now },
+        changes: async () =>
+          JSON.stringify([await control.imports({ limit: 1 }), await store.lastIds(), await store.listVersion()]),
+        onFailure: onFailure('totals_count'),
+      }),
+    );
+    const portal = {
+      ...{ totals, usageByDay: control.usageByDay, networkOf: networks.networkOf, nameOf: networks.nameOf },
+      feeds: lastKnown(() => feedsOnPage(control, now()), []),
+    };
     const reputation = openReputation(store, networks, settings);
     const server = buildServer(
-      [...createRoutes({ store, now, counters, login, pages, health, reputation }), ...pageFiles],
+      [...createRoutes({ store, now, counters, login, pages, health, reputation, portal }), ...pageFiles],
       { authenticate: authenticator.authenticate, authenticateSession: sessions.authenticate, charging },
       {
         logger: { level: logLevel, stream: process.stderr },

@@ -12,7 +12,7 @@ const LAYERS = [
   ['config', 'threads'],
   ['database', 'redis', 'metrics'],
   ['http'],
-  ['urls', 'reputation', 'accounts', 'limits', 'ingest', 'audit', 'health'],
+  ['urls', 'reputation', 'accounts', 'limits', 'ingest', 'audit', 'health', 'portal'],
   ['app'],
   ['cli'],
 ];

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { UsageResponse } from '../../src/portal/schemas.ts';
+import type { UsageByDayResponse } from '../../src/limits/wire.ts';
 import { get, post } from '../api.ts';
 import { counted, dateText, NO_LIMIT, nowTs, numberText, shellQuoted, spanText, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
@@ -19,7 +19,7 @@ type Limits = {
 export function AccountPage(_: PageProps) {
   const who = session.value;
   const limits = useLoad('limits', (abort) => get<Limits>('/api/intel/v1/limits', abort));
-  const usage = useLoad('usage', (abort) => get<UsageResponse>('/api/portal/v1/usage?days=90', abort));
+  const usage = useLoad('usage', (abort) => get<UsageByDayResponse>('/api/portal/v1/usage?days=90', abort));
   if (!who) return null;
   return (
     <>
@@ -132,7 +132,7 @@ function LimitRow({ label, used, limit, soft, resets }: Limit) {
   );
 }
 
-export function UsageChart({ usage }: { usage: UsageResponse }) {
+export function UsageChart({ usage }: { usage: UsageByDayResponse }) {
   const bars = dayBars(usage.days, usage.from_day, usage.to_day);
   const sum = bars.reduce((total, { value }) => total + value, 0);
   const most = bars.reduce((best, bar) => (bar.value > best.value ? bar : best), { label: '', value: 0 });

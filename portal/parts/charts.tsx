@@ -1,4 +1,5 @@
 import { DAY, dateText, dayText, monthName, numberText } from '../format.ts';
+import type { Dot, Span } from '../life.ts';
 
 // Charts are drawn by hand as SVG: some hundred bytes each, and every value is also in a table or a text.
 
@@ -68,9 +69,6 @@ export function Meter({ value, max, soft = null, label }: MeterProps) {
     </div>
   );
 }
-
-export type Span = { fromTs: number; toTs: number; status: 'online' | 'offline' };
-export type Dot = { ts: number; label: string; group: string };
 
 type TimelineProps = { spans: readonly Span[]; dots: readonly Dot[]; fromTs: number; toTs: number; caption: string };
 

@@ -91,3 +91,17 @@ export async function feedHealth(control: Pick<FeedStore, 'feeds'>, nowTs: numbe
     last_success_ts: feed.lastSuccessTs,
   }));
 }
+
+/** The states in the words of the pages. */
+const PAGE_STATES = { ok: 'healthy', stale: 'late', failing: 'failing', paused: 'paused', new: 'new' } as const;
+
+/** For the first page, which every account sees. Neither errors nor URLs: both may contain secrets. */
+export async function feedsOnPage(control: Pick<FeedStore, 'feeds'>, nowTs: number) {
+  return (await control.feeds()).map((feed) => ({
+    name: feed.name,
+    format: feed.format,
+    state: PAGE_STATES[feedState(feed, nowTs)],
+    last_success_ts: feed.lastSuccessTs,
+    rows: feed.rows,
+  }));
+}

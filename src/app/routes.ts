@@ -5,9 +5,15 @@ import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import { limitsRoutes } from '../limits/routes.ts';
 import type { Counters } from '../limits/store.ts';
+import { portalRoutes } from '../portal/routes.ts';
+import type { PortalServices } from '../portal/services.ts';
+import { createDomainPages } from '../reputation/domain-page.ts';
+import { parseQueriedNetwork } from '../reputation/queried-network.ts';
 import { type ReputationServices, reputationRoutes } from '../reputation/routes.ts';
 import type { ReputationStore } from '../reputation/store.ts';
-import { urlRoutes } from '../urls/routes.ts';
+import { noMatch, readSearchKey, urlRoutes } from '../urls/routes.ts';
+import { SearchRequest } from '../urls/schemas.ts';
+import { searchCost } from '../urls/search-key.ts';
 import type { UrlStore } from '../urls/store.ts';
 
 type RouteServices = {
@@ -19,17 +25,33 @@ type RouteServices = {
   pages: SessionServices;
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
+  portal: PortalParts;
 };
+
+/** What the pages need beside the other services. */
+export type PortalParts = Pick<PortalServices, 'usageByDay' | 'totals' | 'feeds' | 'networkOf' | 'nameOf'>;
 
 /** All routes of this server except `/openapi.json`, which describes them. */
 export function createRoutes(services: RouteServices): Route[] {
-  const { store, now, counters, login, pages, health, reputation } = services;
+  const { store, now, counters, login, pages, health, reputation, portal } = services;
+  const { addresses } = reputation;
   return [
     ...accountRoutes(login),
     ...sessionRoutes(pages),
     ...limitsRoutes(counters),
     ...urlRoutes(store, now),
     ...reputationRoutes({ store, now, ...reputation }),
+    ...portalRoutes({
+      ...{ store, now, counters, addresses, freshness: health.freshness, ...portal },
+      ...createDomainPages({ store, addresses, now }),
+      parseNetwork: parseQueriedNetwork,
+      search: {
+        body: SearchRequest,
+        read: (body) => readSearchKey(body as SearchRequest),
+        cost: searchCost,
+        refuse: noMatch,
+      },
+    }),
     ...healthRoutes(health),
   ];
 }

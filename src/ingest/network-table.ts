@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../core/errors.ts';
 import { IP_BYTES, isIpv4 } from '../core/ip/address.ts';
+import type { NameCollector } from './network-names.ts';
 
 /**
  * Address ranges sorted by start. An address belongs to the last range that starts at or before it, or to none.
@@ -20,7 +21,7 @@ const ZERO = 0x30;
 const UNREADABLE = -1;
 
 /** Reads lines `start,end,asn,name` with addresses as decimal numbers. */
-export function readNetworkTable(file: string, words: 1 | 4): NetworkTable {
+export function readNetworkTable(file: string, words: 1 | 4, names?: NameCollector): NetworkTable {
   const bytes = readTable(file);
   const count = countLines(bytes);
   const starts = new Uint32Array(count * words);
@@ -33,7 +34,9 @@ export function readNetworkTable(file: string, words: 1 | 4): NetworkTable {
     at = readDecimal(bytes, at, asns, line, 1);
     if (at === UNREADABLE) throw unreadable(file, line);
     if (!isInOrder(starts, ends, line, words)) throw unsorted(file, line);
-    at = bytes.indexOf(LINE_FEED, at) + 1;
+    const end = bytes.indexOf(LINE_FEED, at);
+    names?.add(asns[line] as number, bytes.subarray(at, end === -1 ? bytes.length : end));
+    at = end + 1;
   }
   return { words, starts, ends, asns };
 }

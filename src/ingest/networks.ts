@@ -5,11 +5,16 @@ import { type AsnResponse, Reader, type Response } from 'mmdb-lib';
 import { AppError } from '../core/errors.ts';
 import { formatIp, isIpv4 } from '../core/ip/address.ts';
 import type { AddressNetwork, UrlStore } from '../urls/store.ts';
-import { keyWords, type NetworkTable, readNetworkTable, tableAsn } from './network-table.ts';
+import { collectNames, nameIn } from './network-names.ts';
+import { keyWords, readNetworkTable, tableAsn } from './network-table.ts';
 
-/** Maps addresses to AS numbers. */
+/** Maps addresses to AS numbers and their names. */
 export type Networks = {
   asnOf(ip: Uint8Array): number | null;
+  /** Null if the table does not have the address. `name` is null if the table has no names. */
+  networkOf(ip: Uint8Array): { asn: number; name: string | null } | null;
+  /** The name of an AS number. An MMDB file is indexed by address: it knows the names of networks that were asked for. */
+  nameOf(asn: number): string | null;
   /** Reloads the table if its files have changed. */
   refresh(): void;
   close(): void;
@@ -28,28 +33,36 @@ const NPM_FILES = ['asn-ipv4-num.csv', 'asn-ipv6-num.csv'] as const;
 
 const REFRESH_MS = 30_000;
 
-type AsnOf = (ip: Uint8Array) => number | null;
-type Table = { files: readonly string[]; load(): AsnOf };
+type Loaded = Pick<Networks, 'asnOf' | 'networkOf' | 'nameOf'>;
+type Table = { files: readonly string[]; load(): Loaded };
+
+const NO_TABLE: Loaded = { asnOf: () => null, networkOf: () => null, nameOf: () => null };
 
 /** `where` is an MMDB file, the folder of the npm data set, `npm` for the installed one, or null for no table. */
 export function openNetworks(where: string | null, options: NetworksOptions = {}): Networks {
-  if (where === null) return { asnOf: () => null, refresh: () => {}, close: () => {} };
+  if (where === null) return { ...NO_TABLE, refresh: () => {}, close: () => {} };
   const table = tableAt(where === 'npm' ? installedFolder() : where);
   let version = versionOf(table.files);
-  let asnOf = table.load();
+  let loaded = table.load();
 
   function refresh(): void {
     try {
       const current = versionOf(table.files);
       if (current === version) return;
       version = current; // do not reload a damaged file until it changes again
-      asnOf = table.load();
+      loaded = table.load();
     } catch (error) {
       options.onFailure?.(error);
     }
   }
   const stop = options.every?.(REFRESH_MS, refresh);
-  return { asnOf: (ip) => asnOf(ip), refresh, close: () => stop?.() };
+  return {
+    asnOf: (ip) => loaded.asnOf(ip),
+    networkOf: (ip) => loaded.networkOf(ip),
+    nameOf: (asn) => loaded.nameOf(asn),
+    refresh,
+    close: () => stop?.(),
+  };
 }
 
 function tableAt(path: string): Table {
@@ -85,17 +98,35 @@ function versionOf(files: readonly string[]): string {
     .join();
 }
 
-/** MaxMind, DB-IP and ip-location-db use `autonomous_system_number`; IPinfo uses `asn: "AS64500"`. */
-type MmdbRecord = Partial<AsnResponse> & { asn?: string };
+/** MaxMind, DB-IP and ip-location-db use `autonomous_system_…`; IPinfo uses `asn: "AS64500"` and `as_name`. */
+type MmdbRecord = Partial<AsnResponse> & { asn?: string; as_name?: string };
 
-function loadMmdb(path: string): AsnOf {
+function loadMmdb(path: string): Loaded {
   const reader = readMmdb(path);
-  return (ip) => {
+  const names = new Map<number, string>();
+
+  function recordOf(ip: Uint8Array): MmdbRecord | null {
     if (!isIpv4(ip) && reader.metadata.ipVersion === 4) return null;
-    const record = readRecord(reader, formatIp(ip), path);
-    const asn = record?.autonomous_system_number ?? Number(/^AS(\d+)$/.exec(record?.asn ?? '')?.[1]);
-    return asn > 0 ? asn : null;
+    return readRecord(reader, formatIp(ip), path);
+  }
+
+  return {
+    asnOf: (ip) => recordAsn(recordOf(ip)),
+    networkOf(ip) {
+      const record = recordOf(ip);
+      const asn = recordAsn(record);
+      if (asn === null) return null;
+      const name = record?.autonomous_system_organization || record?.as_name || null;
+      if (name !== null) names.set(asn, name);
+      return { asn, name };
+    },
+    nameOf: (asn) => names.get(asn) ?? null,
   };
+}
+
+function recordAsn(record: MmdbRecord | null): number | null {
+  const asn = record?.autonomous_system_number ?? Number(/^AS(\d+)$/.exec(record?.asn ?? '')?.[1]);
+  return asn > 0 ? asn : null;
 }
 
 function readRecord(reader: Reader<Response>, address: string, path: string): MmdbRecord | null {
@@ -115,9 +146,21 @@ function readMmdb(path: string): Reader<Response> {
   }
 }
 
-function loadCsv(ipv4File: string, ipv6File: string): AsnOf {
-  const [ipv4, ipv6]: NetworkTable[] = [readNetworkTable(ipv4File, 1), readNetworkTable(ipv6File, 4)];
-  return (ip) => tableAsn((isIpv4(ip) ? ipv4 : ipv6) as NetworkTable, keyWords(ip));
+function loadCsv(ipv4File: string, ipv6File: string): Loaded {
+  const collector = collectNames();
+  const ipv4 = readNetworkTable(ipv4File, 1, collector);
+  const ipv6 = readNetworkTable(ipv6File, 4, collector);
+  const names = collector.finish();
+  const nameOf = (asn: number) => nameIn(names, asn);
+  const asnOf = (ip: Uint8Array) => tableAsn(isIpv4(ip) ? ipv4 : ipv6, keyWords(ip));
+  return {
+    asnOf,
+    nameOf,
+    networkOf(ip) {
+      const asn = asnOf(ip);
+      return asn === null ? null : { asn, name: nameOf(asn) };
+    },
+  };
 }
 
 type RefillReport = {

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
-import type { Counts } from '../core/quota.ts';
+import { type Counts, windowEnd, windowIndex, windowSeconds } from '../core/quota.ts';
+import { dayText } from '../core/time.ts';
 import type { Caller } from '../http/endpoint.ts';
-import { MAX_INTEGER } from '../http/scalars.ts';
+import { MAX_INTEGER, Timestamp } from '../http/scalars.ts';
+import type { DayUsage, Reading } from './store.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description });
 
@@ -53,5 +55,48 @@ export function toLimitsResponse({ account, limits }: Caller, counts: Counts): L
       rl_qpm: counts.minute,
       rl_qps: counts.second,
     },
+  };
+}
+
+const Day = Type.String({ description: 'A UTC day, such as 2026-10-31.' });
+
+export const UsageByDayResponse = Type.Object({
+  from_day: Day,
+  to_day: Day,
+  days: Type.Array(Type.Object({ day: Day, queries: count('Queries of that day.') }), {
+    description: 'In their order. Days without queries are left out.',
+  }),
+  month: Type.Object({
+    queries: count('Queries this month.'),
+    soft: count('The soft limit of a month.'),
+    hard: count('The hard limit of a month.'),
+    resets_ts: Timestamp,
+  }),
+});
+export type UsageByDayResponse = Static<typeof UsageByDayResponse>;
+
+const DAY_SECONDS = windowSeconds('day', 0);
+
+/** The days that a question of `days` up to `ts` is about, in days since 1970. */
+export function usageDays(ts: number, days: number): { fromDay: number; toDay: number } {
+  const toDay = windowIndex('day', ts);
+  return { fromDay: toDay - days + 1, toDay };
+}
+
+/** The count of today is that of the counters, which are ahead of the stored days. */
+export function toUsageByDay(
+  stored: readonly DayUsage[],
+  { counts, ts }: Reading,
+  { qms, qmh }: Pick<Caller['limits'], 'qms' | 'qmh'>,
+  days: number,
+): UsageByDayResponse {
+  const { fromDay, toDay } = usageDays(ts, days);
+  const text = (day: number) => dayText(day * DAY_SECONDS);
+  const known = [...stored.filter(({ day }) => day !== toDay), { day: toDay, count: counts.day }];
+  return {
+    from_day: text(fromDay),
+    to_day: text(toDay),
+    days: known.filter((day) => day.count > 0).map((day) => ({ day: text(day.day), queries: day.count })),
+    month: { queries: counts.month, soft: qms, hard: qmh, resets_ts: windowEnd('month', ts) },
   };
 }

@@ -143,6 +143,21 @@ export type SeenHostname = {
 export type MalwareUrl = { url: string; family: string | null; lastTs: number };
 export type MalwareFile = { sha256: string; family: string | null; lastTs: number };
 
+/** `isComplete`: there are no further rows. */
+export type NamesAt = { names: { domain: string; hostname: string; lastTs: number }[]; isComplete: boolean };
+
+/** The primary key of an episode. `FIRST_LISTING` is before all of them. */
+export type ListingKey = [
+  ip: Uint8Array,
+  prefix: number,
+  dataset: number,
+  sourceId: number,
+  familyId: number,
+  port: number,
+  listedTs: number,
+];
+export const FIRST_LISTING: ListingKey = [new Uint8Array(0), -1, 0, 0, 0, 0, 0];
+
 /** The number of changes by a batch; all zero when the batch was applied before. */
 export type EvidenceReport = { listingsChanged: number; domainsChanged: number; listsChanged: number };
 
@@ -180,6 +195,15 @@ export type ReputationStore = {
   domainUrls(id: number, limit: number): Promise<MalwareUrl[]>;
   domainFiles(id: number, limit: number): Promise<MalwareFile[]>;
   domainAddresses(id: number, limit: number): Promise<SeenAddress[]>;
+  /**
+   * The names that facts give for the addresses of a network, of very many the newest of the highest addresses. Names of
+   * URLs are found by a search for the network.
+   */
+  namesAt(network: KeyNetwork): Promise<NamesAt>;
+  /** Counts the live ones among the next listings of sources, few enough to be counted beside requests. */
+  countListings(after: ListingKey, nowTs: number): Promise<{ live: number; next: ListingKey | null }>;
+  /** Counts the domains of the next ids. */
+  countDomains(after: number): Promise<{ domains: number; next: number | null }>;
   /** Adds the domain if it is unknown. */
   setDomain(name: string, settings: DomainSettings): Promise<void>;
 

@@ -9,6 +9,8 @@ import { reasonsOf } from './explain.ts';
 import { listedUntil } from './score.ts';
 import { type MalwareFile, type MalwareUrl, type SeenAddress, type SeenHostname, URL_SOURCE } from './store.ts';
 
+export type { AddressRecord, AddressReport } from './address-report.ts';
+
 // The JSON of this feature. `schemas.ts`, which commands without a server do not need to load, describes it. A key whose
 // value is unknown is absent, never null: a client in use fails at null.
 
@@ -116,6 +118,11 @@ function detailMembers({ details }: AddressRecord): string {
   return members;
 }
 
+/** What the evidence of a record says, under the names of the API. */
+export function shownDetails({ details }: AddressRecord): AddressRecord['details'] {
+  return Object.fromEntries(Object.entries(details).filter(([key]) => DETAIL_KEYS.has(key)));
+}
+
 function sharedMember({ dataset, isShared, details }: AddressRecord): string {
   if (dataset === 'BCL') return `,"shared":${isShared || details.shared === true}`;
   return details.shared === undefined ? '' : `,"shared":${details.shared}`;
@@ -200,3 +207,53 @@ export function toWireExplanation(report: DomainReport) {
   const { state, score, dimensions, isListed } = report;
   return { domain: state.name, score, dimensions, 'is-listed': isListed, reasons: reasonsOf(report) };
 }
+
+/** In the shapes of their endpoints. */
+export type DomainLists = {
+  hostnames: ReturnType<typeof toWireHostname>[];
+  addresses: ReturnType<typeof toWireAddress>[];
+  urls: ReturnType<typeof toWireUrl>[];
+  files: ReturnType<typeof toWireFile>[];
+};
+
+/**
+ * Everything about a domain for one page: of each list the first `limit` records, and whether there are more. Absent values are null, as in all
+ * answers for pages.
+ */
+export function toWireDomainPage(report: DomainReport, lists: DomainLists, limit: number) {
+  const { state, isListed, input, nowTs, evidenceTs, lastSeenTs, abused, tags, whois, score, dimensions } = report;
+  const records = { ...lists, name_servers: toWireServers(report), senders: toWireSenders(report) };
+  return {
+    domain: state.name,
+    ...{ score, dimensions: { ...dimensions } as Record<string, number>, listed: isListed },
+    listed_until_ts: isListed ? listedUntil(input, nowTs) : null,
+    evidence_ts: evidenceTs,
+    last_seen_ts: lastSeenTs,
+    abused: input.isAbused,
+    abused_reason: abused?.text ?? null,
+    tags,
+    whois: {
+      created_ts: whois?.createdTs ?? null,
+      expires_ts: whois?.expiresTs ?? null,
+      registrar: whois?.registrar ?? null,
+    },
+    reasons: reasonsOf(report),
+    contexts: toWireContexts(report),
+    hostnames: records.hostnames.slice(0, limit),
+    addresses: records.addresses.slice(0, limit),
+    name_servers: records.name_servers.slice(0, limit),
+    senders: records.senders.slice(0, limit),
+    urls: records.urls.slice(0, limit),
+    files: records.files.slice(0, limit),
+    truncated: Object.fromEntries(
+      Object.entries(records).map(([name, found]) => [name, found.length > limit]),
+    ) as Record<keyof typeof records, boolean>,
+    settings: state.settings && {
+      human: state.settings.human,
+      abused: state.settings.isAbused,
+      reason: state.settings.reason,
+      set_ts: state.settings.setTs,
+    },
+  };
+}
+export type DomainPage = ReturnType<typeof toWireDomainPage>;

@@ -195,7 +195,7 @@ const urlSearch = (store: UrlStore, now: () => number): Endpoint<SearchQuery> =>
 });
 
 /** The schema allows exactly one key. */
-function readSearchKey(body: SearchRequest): SearchKey {
+export function readSearchKey(body: SearchRequest): SearchKey {
   const [[name, value] = []] = Object.entries(body);
   if (name === undefined || value === undefined) throw new Error('a search without a key passed the schema');
   const parsed = parseSearchKey(name as SearchKeyName, value);
@@ -203,6 +203,6 @@ function readSearchKey(body: SearchRequest): SearchKey {
   return parsed.key;
 }
 
-async function noMatch(): Promise<void> {
+export async function noMatch(): Promise<void> {
   throw new AppError('not_found', 'Nothing matches in this time window');
 }

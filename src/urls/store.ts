@@ -4,6 +4,8 @@ import type { Bounds } from '../database/pages.ts';
 import type { SearchKey } from './search-key.ts';
 import type { EventKind } from './timeline.ts';
 
+export type { SearchKey };
+
 /** The number of changes by a batch; all zero or null when the batch was applied before. */
 export type ApplyReport = {
   urlsAdded: number;
@@ -156,6 +158,13 @@ export type UrlStore = {
    */
   urlDetails(url: string, limit: number): Promise<UrlDetails | null>;
 
+  /** The URLs that were added last, newest first. */
+  newestUrls(limit: number): Promise<UrlSummary[]>;
+  /** In the order of the ids; unknown ones are left out. */
+  urlSummaries(ids: readonly number[]): Promise<UrlSummary[]>;
+  /** Counts the URLs of the next ids after `after`, few enough to be counted beside requests. */
+  countUrls(after: number): Promise<{ urls: number; online: number } & NextPage>;
+
   hasUrl(id: number): Promise<boolean>;
   /** The newest events of a URL inside the window, newest first. */
   statuses(id: number, window: TimeWindow, bounds: Bounds): AsyncIterable<StatusEvent[]>;
@@ -216,6 +225,25 @@ export type UrlDetails = {
   /** In alphabetical order. */
   tags: string[];
 };
+
+/** A URL in a list that people read. */
+export type UrlSummary = {
+  id: number;
+  url: string;
+  /** Null when no observation of the URL has a status. */
+  status: 'online' | 'offline' | null;
+  /** Of the newest event; without any, of the newest payload or address. */
+  ts: number;
+  /** Of the newest event. */
+  reporter: string | null;
+  /** Of the newest payload. */
+  family: string | null;
+  /** Of the newest resolution; of several at that time the smallest address. */
+  address: UrlAddress | null;
+};
+
+/** Where the next page of a count begins; null after the last one. */
+export type NextPage = { next: number | null };
 
 /** One match of a search: the URL, and the time of the resolution, event or payload that matched. A line of the response. */
 export type Fact = {

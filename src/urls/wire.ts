@@ -2,6 +2,8 @@ import type { StatusEvent, Payload as StoredPayload } from './store.ts';
 import { ENTRY_KINDS } from './stored-timeline.ts';
 import { type EventKind, SHOWN_STATUS } from './timeline.ts';
 
+export { SHOWN_STATUS };
+
 // The JSON of this feature. Its keys are spelled in this file only: here, and in the templates below. The schemas, which
 // commands without a server do not need to load, take them from here (`schemas.ts`).
 

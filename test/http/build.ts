@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { Login } from '../../src/accounts/login.ts';
 import type { SessionServices } from '../../src/accounts/session-routes.ts';
-import { createRoutes } from '../../src/app/routes.ts';
+import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
 import { watchDatabase } from '../../src/health/database-watch.ts';
@@ -42,6 +42,7 @@ export type Services = {
   login: Login;
   pages: SessionServices;
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
+  portal?: Partial<PortalParts>;
 } & Pick<HealthServices, 'isStopping' | 'feeds' | 'freshness' | 'limitsState' | 'hasFaults'>;
 
 export type Overrides = {
@@ -106,6 +107,12 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     checkRows: async () => ({ rows: 0, faults: [], next: null }),
     repairRows: async () => ({ rows: 0, faults: [], next: null, repaired: [] }),
     urlDetails: async () => null,
+    newestUrls: async () => [],
+    urlSummaries: async () => [],
+    countUrls: async () => ({ urls: 0, online: 0, next: null }),
+    namesAt: async () => ({ names: [], isComplete: true }),
+    countListings: async () => ({ live: 0, next: null }),
+    countDomains: async () => ({ domains: 0, next: null }),
     putSources: async () => {},
     applyListings: async () => 0,
     applyDomains: async () => 0,
@@ -177,13 +184,22 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
   const { store, counters, authenticate, authenticateSession, isStopping, limitsState, hasFaults, freshness, feeds } =
     services;
   const reputation = { ...reputationOf(store, services.now), ...services.reputation };
+  const portal = { ...NO_PORTAL, ...services.portal };
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
   const health = { isStopping, ready, hasFaults, freshness, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
-  const routes = createRoutes({ ...services, health, reputation });
+  const routes = createRoutes({ ...services, health, reputation, portal });
   return buildServer(routes, { authenticate, authenticateSession, charging }, options);
 }
+
+const NO_PORTAL: PortalParts = {
+  usageByDay: async () => [],
+  totals: { current: () => ({ countedTs: null, urls: null, online: null, listings: null, domains: null }) },
+  feeds: async () => [],
+  networkOf: () => null,
+  nameOf: () => null,
+};
 
 /** Answers also for documentation addresses. */
 function reputationOf(store: Intelligence, now: () => number) {
@@ -200,6 +216,7 @@ const EXAMPLES: Record<string, string> = {
   ip: '192.0.2.1',
   mask: '32',
   domain: 'site.example',
+  name: 'site.example',
 };
 
 /** A path that exists, from the path of an endpoint. */
@@ -214,5 +231,6 @@ export const ROUTES = tableOf(
     ...admitAll(() => NOW),
     reputation: reputationOf(stubStore({}), () => NOW),
     health: { ...admitAll(() => NOW), ready: async () => {} },
+    portal: NO_PORTAL,
   }),
 );

@@ -59,9 +59,16 @@ function bitsOf(cidr: string): string {
   return bits.slice(0, isIpv4(from) ? 96 + length : length);
 }
 
-/** All sizes are below 29, so that the size fits into the first byte. */
+/** A size below 29 fits into the first byte; 29 there means that the rest of the size is in the next byte. */
+const LONG = 29;
+
+/** No text is longer than 284 characters. */
 function encode(value: string | number | Record<string, string | number>): Buffer {
-  if (typeof value === 'string') return Buffer.concat([uint((STRING << 5) | value.length, 1), Buffer.from(value)]);
+  if (typeof value === 'string') {
+    const isLong = value.length >= LONG;
+    const size = isLong ? [(STRING << 5) | LONG, value.length - LONG] : [(STRING << 5) | value.length];
+    return Buffer.concat([Buffer.from(size), Buffer.from(value)]);
+  }
   if (typeof value === 'number') return Buffer.concat([uint((UINT32 << 5) | 4, 1), uint(value, 4)]);
   const entries = Object.entries(value);
   const pairs = entries.flatMap(([name, inner]) => [encode(name), encode(inner)]);

@@ -85,6 +85,47 @@ for (const [kind, make] of [
   });
 }
 
+describe('names of networks', () => {
+  const networkOf = (networks: Networks, address: string) => networks.networkOf(parseIp(address) ?? assert.fail());
+
+  test('of the npm data set, by address and by AS number', (t) => {
+    const ipv6 =
+      row('2001:db8::', '2001:db8::ff', 64510, '"Ein ""Netz"" für Ümläute"\r') + row('3fff::', '3fff::1', 7, '');
+    const networks = openNetworks(csvFolder(t, IPV4, ipv6.trimEnd()));
+    assert.deepEqual(networkOf(networks, '192.0.2.1'), { asn: 64500, name: 'Name, with comma' });
+    assert.deepEqual(networkOf(networks, '192.0.2.200'), { asn: 64501, name: 'plain' });
+    assert.deepEqual(networkOf(networks, '2001:db8::1'), { asn: 64510, name: 'Ein "Netz" für Ümläute' });
+    assert.deepEqual(networkOf(networks, '3fff::'), { asn: 7, name: null });
+    assert.equal(networkOf(networks, '198.51.100.1'), null);
+    const names = [64500, 64501, 4_294_967_295, 7, 0, 64502].map((asn) => networks.nameOf(asn));
+    assert.deepEqual(names, ['Name, with comma', 'plain', 'Name, with comma', null, null, null]);
+  });
+
+  test('of an MMDB file, by address, and then by AS number', (t) => {
+    const networks = openNetworks(
+      mmdbFile(t, {
+        ...MMDB,
+        '192.0.2.0/25': { autonomous_system_number: 64500, autonomous_system_organization: 'Example Net' },
+        '192.0.2.128/25': { asn: 'AS64501', as_name: 'Other' },
+      } as unknown as typeof MMDB),
+    );
+    assert.equal(networks.nameOf(64500), null);
+    assert.deepEqual(networkOf(networks, '192.0.2.1'), { asn: 64500, name: 'Example Net' });
+    assert.deepEqual(networkOf(networks, '192.0.2.128'), { asn: 64501, name: 'Other' });
+    assert.deepEqual(networkOf(networks, '2001:db8::'), { asn: 64510, name: null });
+    assert.equal(networkOf(networks, '198.51.100.1'), null);
+    assert.deepEqual(
+      [64500, 64501, 64510].map((asn) => networks.nameOf(asn)),
+      ['Example Net', 'Other', null],
+    );
+  });
+
+  test('without a table there are none', () => {
+    assert.equal(networkOf(openNetworks(null), '192.0.2.1'), null);
+    assert.equal(openNetworks(null).nameOf(64500), null);
+  });
+});
+
 describe('networks', () => {
   test('without a table every AS number is unknown', () => assert.equal(asnOf(openNetworks(null), '192.0.2.1'), null));
 

@@ -1,3 +1,4 @@
+import { escapePath } from './escape.ts';
 import { asciiName, decodeName, withoutTrailingDot } from './host.ts';
 import type { NormalizedUrl } from './normalize.ts';
 import { type AuthorityParts, splitAuthority, splitUrl, stripUrl, type UrlParts } from './split.ts';
@@ -52,8 +53,17 @@ function explainTail(parts: UrlParts, normal: NormalizedUrl): UrlChange[] {
   return [
     ...change(isPathEmpty, 'N12', 'empty path written as /'),
     ...change(!isPathEmpty && parts.path !== normal.path, 'N12', 'characters not allowed in a path escaped'),
-    ...change(parts.query !== normal.query, 'N13', 'escapes in the query normalized'),
+    ...explainQuery(parts.query ?? '', normal.query ?? ''),
     ...change(parts.fragment !== null, 'N14', 'fragment removed'),
+  ];
+}
+
+/** The characters that are not allowed are the same in a path and in a query. */
+function explainQuery(raw: string, query: string): UrlChange[] {
+  const escaped = escapePath(raw);
+  return [
+    ...change(escaped !== raw, 'N13', 'characters not allowed in a query escaped'),
+    ...change(query !== escaped, 'N13', 'escapes in the query normalized'),
   ];
 }
 

@@ -36,6 +36,10 @@ const USAGE = `
   select coalesce((select count from usage where sub = $1 and period = 'day' and number = $2), 0),
          coalesce((select count from usage where sub = $1 and period = 'month' and number = $3), 0)`;
 
+const BY_DAY = `
+  select number, count from usage where sub = $1 and period = 'day' and number >= $2 and number <= $3 and count > 0
+  order by number`;
+
 const NEXT_SUB = 'select min(sub) from usage where sub > $1';
 
 const USAGE_OF_SUB = 'select period, number, count from usage where sub = $1';
@@ -62,6 +66,11 @@ export function createUsageStore(db: Database): UsageStore {
     async usage(sub, day, month) {
       const [counts = [0, 0]] = await db.query<[day: number, month: number]>(USAGE, [sub, day, month]);
       return { day: counts[0], month: counts[1] };
+    },
+
+    async usageByDay(...question) {
+      const rows = await db.query<[day: number, count: number]>(BY_DAY, question);
+      return rows.map(([day, count]) => ({ day, count }));
     },
 
     async addUsage(usage) {

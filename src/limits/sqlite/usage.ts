@@ -18,6 +18,10 @@ const USAGE = `
   select coalesce((select count from usage where sub = :sub and period = 'day' and number = :day), 0),
          coalesce((select count from usage where sub = :sub and period = 'month' and number = :month), 0)`;
 
+const BY_DAY = `
+  select number, count from usage where sub = ? and period = 'day' and number >= ? and number <= ? and count > 0
+  order by number`;
+
 const NEXT_SUB = 'select min(sub) from usage where sub > ?';
 
 const USAGE_OF_SUB = 'select period, number, count from usage where sub = ?';
@@ -34,6 +38,7 @@ const MONTH_USAGE = `
 /** Counted queries in `control.db`. */
 export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): UsageStore {
   const read = db.prepare<[day: number, month: number]>(USAGE);
+  const byDay = db.prepare<[day: number, count: number]>(BY_DAY);
   const nextSub = db.prepare<[string | null]>(NEXT_SUB);
   const ofSub = db.prepare<UsageRow>(USAGE_OF_SUB);
   const ofMonth = db.prepare<MonthUsageRow>(MONTH_USAGE);
@@ -44,6 +49,7 @@ export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): Usag
       const counts = read.get({ sub, day, month }) ?? [0, 0];
       return { day: counts[0], month: counts[1] };
     },
+    usageByDay: async (...question) => byDay.all(...question).map(([day, count]) => ({ day, count })),
     addUsage: (usage) => write('addUsage', usage),
     async checkUsage(after) {
       const sub = nextSub.get(after)?.[0] ?? null;

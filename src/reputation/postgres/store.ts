@@ -1,11 +1,13 @@
 import type { Database, Query } from '../../database/postgres/database.ts';
 import type { ReputationStore } from '../store.ts';
 import { createAddressLists } from './address-lists.ts';
+import { createCounts } from './counts.ts';
 import { createExportDomains } from './domain-export.ts';
 import { createReadDomains } from './domain-reads.ts';
 import { createDomainState } from './domain-state.ts';
 import { createWriteDomains } from './domain-writes.ts';
 import { createListings } from './listings.ts';
+import { createNamesAt } from './names-at.ts';
 import { createRebuild } from './rebuild.ts';
 import { createSources } from './sources.ts';
 
@@ -18,6 +20,8 @@ export function createReputationStore(primary: Database, read: Query): Reputatio
     ...createWriteDomains(primary),
     domainState: createDomainState(read),
     ...createReadDomains(read),
+    namesAt: createNamesAt(read),
+    ...createCounts(read),
     exportDomains: createExportDomains(primary.query),
     ...createRebuild(primary),
   };

@@ -10,6 +10,7 @@ import { createLookup } from './lookup.ts';
 import { createNetworklessAddresses, createSetNetworks } from './networks.ts';
 import { createSearch } from './search.ts';
 import { createStreams } from './streams.ts';
+import { createSummaries } from './summaries.ts';
 
 /** URLs on PostgreSQL. `read` may use a replica; everything else uses the primary. */
 export function createUrlStore(primary: Database, read: Query): UrlStore {
@@ -29,6 +30,7 @@ export function createUrlStore(primary: Database, read: Query): UrlStore {
     repairRows: createRepairRows(primary, backfillFamilies),
     ...createLookup(read),
     urlDetails: createUrlDetails(read),
+    ...createSummaries(read),
     ...createStreams(read),
     search: createSearch(read),
   };

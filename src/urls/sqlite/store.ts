@@ -10,6 +10,7 @@ import { createLookup } from './lookup.ts';
 import { createNetworklessAddresses } from './networks.ts';
 import { createSearch } from './search.ts';
 import { createStreams } from './streams.ts';
+import { createSummaries } from './summaries.ts';
 import type { UrlWrites } from './writes.ts';
 
 /** URLs in `intelligence.db`: reads on the calling thread, writes on the writer thread. */
@@ -29,6 +30,7 @@ export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore
     repairRows: (table, after) => write('repairRows', table, after),
     ...createLookup(db),
     urlDetails: createUrlDetails(db),
+    ...createSummaries(db),
     ...createStreams(db),
     search: createSearch(db),
   };

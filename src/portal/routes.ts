@@ -1,0 +1,294 @@
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { parseDomainName } from '../core/domain-name.ts';
+import { AppError } from '../core/errors.ts';
+import { parseIp } from '../core/ip/address.ts';
+import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
+import { paths } from '../core/paths.ts';
+import { DOMAIN_DATASET, URL_DATASET } from '../core/tier.ts';
+import type { TimeWindow } from '../core/time.ts';
+import { URL_ERRORS } from '../core/url/errors.ts';
+import { type NormalizedUrl, normalizeUrl } from '../core/url/normalize.ts';
+import { callerOf } from '../http/authenticate.ts';
+import { withinBudget } from '../http/budget.ts';
+import type { Caller, Endpoint, Parameter, Route } from '../http/endpoint.ts';
+import { JSON_TYPE } from '../http/errors.ts';
+import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
+import {
+  integerParameter,
+  limitParameter,
+  queryString,
+  readLimit,
+  readWindow,
+  sinceParameter,
+  untilParameter,
+} from '../http/query.ts';
+import { MAX_INTEGER } from '../http/scalars.ts';
+import { toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
+import type { SearchKey } from '../urls/store.ts';
+import { addressPage } from './address-page.ts';
+import {
+  AddressPageResponse,
+  DomainPageResponse,
+  OverviewResponse,
+  SearchLine,
+  UrlPageResponse,
+  UrlQuestion,
+} from './schemas.ts';
+import { factsIn } from './seen-urls.ts';
+import type { PortalServices } from './services.ts';
+import { urlPage } from './url-page.ts';
+import { networkFields, toWireNewest, unknownDomain } from './wire.ts';
+
+/** What the pages need beside the public API. */
+export function portalRoutes(services: PortalServices): Route[] {
+  const routes: Route[] = [
+    { endpoint: overview(services), access: 'account', charge: 'call' },
+    { endpoint: usage(services), access: 'account', charge: 'call' },
+    { endpoint: url(services), access: { dataset: URL_DATASET }, charge: 'query' },
+    // The answer has what the datasets of the account allow.
+    { endpoint: address(services), access: 'account', charge: 'query' },
+    { endpoint: network(services), access: 'account', charge: 'query' },
+    { endpoint: domain(services), access: { dataset: DOMAIN_DATASET }, charge: 'query' },
+    { endpoint: search(services), access: { dataset: URL_DATASET }, charge: 'query' },
+  ];
+  return routes.map((route) => ({ ...route, endpoint: notStored(route.endpoint) }));
+}
+
+/** Answers belong to one account and change: no cache on the way and no browser keeps them. */
+function notStored(endpoint: Endpoint): Endpoint {
+  return {
+    ...endpoint,
+    answer(question, exchange, options) {
+      exchange.reply.header('cache-control', 'no-store');
+      return endpoint.answer(question, exchange, options);
+    },
+  };
+}
+
+type Page<Question> = Pick<
+  Endpoint<Question>,
+  'method' | 'path' | 'operationId' | 'summary' | 'parameters' | 'body' | 'read' | 'weight'
+> & {
+  schema: NonNullable<Endpoint['response']['schema']>;
+  find(question: Question): Promise<object>;
+};
+
+/** An endpoint whose answer is one JSON object. */
+function pageEndpoint<Question>({ schema, find, ...page }: Page<Question>): Endpoint {
+  const endpoint: Endpoint<Question> = {
+    ...page,
+    response: { contentType: 'application/json', schema },
+    refusals: [],
+    async answer(question, { reply }, { queryBudgetMs }) {
+      const body = await withinBudget(find(question), queryBudgetMs);
+      reply.type(JSON_TYPE);
+      return JSON.stringify(body);
+    },
+  };
+  return endpoint as Endpoint;
+}
+
+/** URLs on the first page. */
+const NEWEST_MAX = 10;
+
+const overview = ({ store, totals, freshness, feeds }: PortalServices) =>
+  pageEndpoint<Caller>({
+    method: 'GET',
+    path: paths.portalOverview,
+    operationId: 'portalOverview',
+    summary: 'For the first page: totals, how fresh the data is, and the newest URLs; does not count as a query',
+    schema: OverviewResponse,
+    read: callerOf,
+    async find({ limits }): Promise<OverviewResponse> {
+      const [fresh, states, newest] = await Promise.all([
+        freshness(),
+        feeds(),
+        limits.ads.includes(URL_DATASET) ? store.newestUrls(NEWEST_MAX) : [],
+      ]);
+      const { countedTs, urls, online, listings, domains } = totals.current();
+      return {
+        counted_ts: countedTs,
+        totals: { urls, online, listings, domains },
+        newest_event_ts: fresh.newestEventTs,
+        confirmed_ts: fresh.confirmedTs,
+        feeds: states,
+        newest: newest.map(toWireNewest),
+      };
+    },
+  });
+
+const DEFAULT_DAYS = 90;
+/** Older usage is deleted by default. */
+const MAX_DAYS = 400;
+
+const daysParameter: Parameter = {
+  in: 'query',
+  name: 'days',
+  schema: Type.Integer({ minimum: 1, maximum: MAX_DAYS, default: DEFAULT_DAYS }),
+  description: 'Days up to today.',
+};
+
+const usage = ({ counters, usageByDay }: PortalServices) =>
+  pageEndpoint<Caller & { days: number }>({
+    method: 'GET',
+    path: paths.portalUsage,
+    operationId: 'portalUsage',
+    summary: 'The queries of the account by day, and of this month; does not count as a query',
+    parameters: [daysParameter],
+    schema: UsageByDayResponse,
+    read: (request) => ({
+      ...callerOf(request),
+      days: integerParameter(queryString(request), 'days', 1, MAX_DAYS) ?? DEFAULT_DAYS,
+    }),
+    async find({ account, limits, days }): Promise<UsageByDayResponse> {
+      const reading = await counters.read(account.sub);
+      const { fromDay, toDay } = usageDays(reading.ts, days);
+      return toUsageByDay(await usageByDay(account.sub, fromDay, toDay), reading, limits, days);
+    },
+  });
+
+type WithDatasets = { datasets: readonly string[] };
+
+const datasetsOf = (request: FastifyRequest) => callerOf(request).limits.ads;
+
+const url = (services: PortalServices) =>
+  pageEndpoint<WithDatasets & { input: string; normal: NormalizedUrl }>({
+    method: 'POST',
+    path: paths.portalUrl,
+    operationId: 'portalUrl',
+    summary: 'Everything about one URL for one page; an unknown URL is answered with what is known of its host',
+    body: UrlQuestion,
+    schema: UrlPageResponse,
+    read(request) {
+      const { url: input } = request.body as UrlQuestion;
+      const normal = normalizeUrl(input);
+      if (!normal.ok) throw new AppError('bad_request', `url: ${URL_ERRORS[normal.error]}`);
+      return { input, normal, datasets: datasetsOf(request) };
+    },
+    find: ({ input, normal, datasets }) => urlPage(services, input, normal, datasets),
+  });
+
+type NetworkQuestion = WithDatasets & { network: KeyNetwork; cost: number };
+
+const ipParameter: Parameter = { in: 'path', name: 'ip', schema: Type.String(), description: 'IPv4 or IPv6 address.' };
+
+const maskParameter: Parameter = {
+  in: 'path',
+  name: 'mask',
+  schema: Type.Integer({ minimum: 0, maximum: 128 }),
+  description: '24 to 32 for IPv4, 56 to 128 for IPv6.',
+};
+
+const address = (services: PortalServices) =>
+  pageEndpoint<NetworkQuestion>({
+    method: 'GET',
+    path: paths.portalAddress,
+    operationId: 'portalAddress',
+    summary: 'Everything about one address for one page, in the datasets of the account',
+    parameters: [ipParameter],
+    schema: AddressPageResponse,
+    read(request) {
+      const ip = parseIp((request.params as { ip: string }).ip);
+      if (ip === null) throw new AppError('bad_request', 'The address must be IPv4 or IPv6, such as 192.0.2.1');
+      return { network: { ip, prefix: KEY_BITS }, cost: 1, datasets: datasetsOf(request) };
+    },
+    find: ({ network, datasets }) => addressPage(services, network, datasets),
+  });
+
+const network = (services: PortalServices) =>
+  pageEndpoint<NetworkQuestion>({
+    method: 'GET',
+    path: paths.portalNetwork,
+    operationId: 'portalNetwork',
+    summary: 'Everything about a small network for one page, in the datasets of the account; counts as a search for it',
+    parameters: [ipParameter, maskParameter],
+    schema: AddressPageResponse,
+    read(request) {
+      const { ip, mask } = request.params as { ip: string; mask: string };
+      const parsed = services.parseNetwork(ip, mask);
+      if (!parsed.ok) throw new AppError('bad_request', parsed.reason);
+      return { network: parsed.network, cost: parsed.cost, datasets: datasetsOf(request) };
+    },
+    weight: ({ cost }) => cost,
+    find: ({ network, datasets }) => addressPage(services, network, datasets),
+  });
+
+const nameParameter: Parameter = {
+  in: 'path',
+  name: 'name',
+  schema: Type.String(),
+  description: 'A domain, or a name below it. Unicode or xn--, in any case.',
+};
+
+const REFUSALS = {
+  not_a_name: 'The domain must be a DNS name such as example.com',
+  address: 'The domain must be a name, not an address',
+  suffix: 'This is a public suffix; ask for a domain one label below it',
+} as const;
+
+const domain = (services: PortalServices) =>
+  pageEndpoint<string>({
+    method: 'GET',
+    path: paths.portalDomain,
+    operationId: 'portalDomain',
+    summary: 'Everything about one domain for one page; an unknown domain is an answer too',
+    parameters: [nameParameter],
+    schema: DomainPageResponse,
+    read(request) {
+      const parsed = parseDomainName((request.params as { name: string }).name);
+      if (!parsed.ok) throw new AppError('bad_request', REFUSALS[parsed.reason]);
+      return parsed.name.domain;
+    },
+    async find(name): Promise<DomainPageResponse> {
+      const page = await services.domainPage(name);
+      if (page === null) return unknownDomain(name);
+      const addresses = page.addresses.map((one) => {
+        const ip = parseIp(one.ip);
+        return { ...one, ...(ip === null ? { asn: null, network: null } : networkFields({ ip, asn: null }, services)) };
+      });
+      return { ...page, known: true, addresses };
+    },
+  });
+
+type SearchQuestion = { key: SearchKey; window: TimeWindow; limit: number };
+
+const search = (services: PortalServices): Endpoint =>
+  ({
+    method: 'POST',
+    path: paths.portalSearch,
+    operationId: 'portalSearch',
+    summary: 'The search for URLs, with the last status, the last family and the newest network of each URL',
+    parameters: [sinceParameter, untilParameter, limitParameter()],
+    body: services.search.body,
+    response: { contentType: NDJSON, schema: SearchLine },
+    refusals: ['not_found'],
+    read: (request) => ({
+      key: services.search.read(request.body),
+      window: readWindow(queryString(request), services.now()),
+      limit: readLimit(queryString(request)) ?? MAX_INTEGER,
+    }),
+    weight: ({ key }) => services.search.cost(key),
+    answer({ key, window, limit }, exchange, options) {
+      const lines = (signal: AbortSignal) =>
+        linesOf(
+          exchange.reply,
+          searchPages(services, services.store.search(key, window, { limit, signal })),
+          (line) => line,
+        );
+      return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), services.search.refuse), options);
+    },
+  }) satisfies Endpoint<SearchQuestion> as Endpoint;
+
+async function* searchPages(services: PortalServices, pages: AsyncIterable<string>): AsyncGenerator<SearchLine[]> {
+  for await (const page of pages) {
+    const facts = factsIn(page);
+    const ids = [...new Set(facts.map(({ id }) => id))];
+    const byId = new Map((await services.store.urlSummaries(ids)).map((summary) => [summary.id, summary]));
+    yield facts.map(({ ts, id, url: found }) => {
+      const { status = null, family = null, address: seen = null } = byId.get(id) ?? {};
+      const fields = seen === null ? { asn: null, network: null } : networkFields(seen, services);
+      return { ts, id, url: found, status, family, ...fields };
+    });
+  }
+}

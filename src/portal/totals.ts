@@ -1,0 +1,117 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { FIRST_LISTING, type ListingKey, type ReputationStore } from '../reputation/store.ts';
+import type { UrlStore } from '../urls/store.ts';
+
+/** Each null while it was never counted. */
+export type Counted = {
+  countedTs: number | null;
+  urls: number | null;
+  online: number | null;
+  listings: number | null;
+  domains: number | null;
+};
+
+export type Totals = {
+  /** The last counts; counts again in the background if they are old and data changed. */
+  current(): Counted;
+  /** Resolves when no count is in progress. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+};
+
+type TotalsOptions = {
+  store: Pick<UrlStore, 'countUrls'> & Pick<ReputationStore, 'countListings' | 'countDomains'>;
+  /** Another text after each change of the data. */
+  changes(): Promise<string>;
+  now(): number;
+  onFailure(error: unknown): void;
+};
+
+/** Totals are for people, and four million URLs are read in eight thousand pages. */
+const MIN_AGE_SECONDS = 600;
+/** Listings expire without a change of the data. */
+const MAX_AGE_SECONDS = 86_400;
+/** Between two pages, so that a count takes little of the time of requests. */
+const PAUSE_MS = 2;
+
+const NOT_COUNTED: Counted = { countedTs: null, urls: null, online: null, listings: null, domains: null };
+
+/** Counts what is stored, once at the start and then at most every ten minutes, page by page. */
+export function createTotals({ store, changes, now, onFailure }: TotalsOptions): Totals {
+  const stop = new AbortController();
+  let counted = NOT_COUNTED;
+  let countedChanges = '';
+  let checkedTs = 0;
+  let running: Promise<void> | null = null;
+
+  async function count(): Promise<void> {
+    const version = await changes();
+    const age = now() - (counted.countedTs ?? 0);
+    if (version === countedChanges && age < MAX_AGE_SECONDS) return;
+    const startedTs = now();
+    const { urls, online } = await countUrls();
+    const listings = await countListings(startedTs);
+    const domains = await countDomains();
+    counted = { countedTs: startedTs, urls, online, listings, domains };
+    countedChanges = version;
+  }
+
+  async function countUrls() {
+    let [urls, online] = [0, 0];
+    for (let after: number | null = 0; after !== null; await breathe()) {
+      const page = await store.countUrls(after);
+      urls += page.urls;
+      online += page.online;
+      after = page.next;
+    }
+    return { urls, online };
+  }
+
+  async function countListings(nowTs: number): Promise<number> {
+    let live = 0;
+    for (let after: ListingKey | null = FIRST_LISTING; after !== null; await breathe()) {
+      const page: { live: number; next: ListingKey | null } = await store.countListings(after, nowTs);
+      live += page.live;
+      after = page.next;
+    }
+    return live;
+  }
+
+  async function countDomains(): Promise<number> {
+    let domains = 0;
+    for (let after: number | null = 0; after !== null; await breathe()) {
+      const page = await store.countDomains(after);
+      domains += page.domains;
+      after = page.next;
+    }
+    return domains;
+  }
+
+  const breathe = () => pause(PAUSE_MS, undefined, { signal: stop.signal, ref: false });
+
+  function start(): void {
+    checkedTs = now();
+    running = count()
+      .catch((error) => {
+        if (!stop.signal.aborted) onFailure(error);
+      })
+      .finally(() => {
+        running = null;
+      });
+  }
+
+  start();
+  return {
+    current() {
+      const age = now() - checkedTs;
+      // A clock that was set back makes the age negative.
+      if (running === null && !stop.signal.aborted && (age >= MIN_AGE_SECONDS || age < 0)) start();
+      return counted;
+    },
+    settled: async () => void (await running),
+    async close() {
+      stop.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { lifeOf, type SourceLife } from './episode-rules.ts';
+import { datasetOf } from './listing-rows.ts';
+import type { ListingKey } from './store.ts';
+
+/** The key of an episode, when it was last seen, and the life that its source sets. */
+export type CountedRow = [
+  ip: Uint8Array,
+  prefix: number,
+  dataset: number,
+  sourceId: number,
+  familyId: number,
+  port: number,
+  listedTs: number,
+  seenTs: number,
+  lifeSeconds: number | null,
+  intervalSeconds: number | null,
+];
+
+const KEY_COLUMNS = 7;
+
+/** `next` is null unless the page is full. */
+export function countLive(rows: readonly CountedRow[], pageRows: number, nowTs: number) {
+  const live = rows.filter(([, , dataset, , , , , seenTs, lifeSeconds, intervalSeconds]) => {
+    const life: SourceLife = { lifeSeconds, intervalSeconds };
+    return nowTs < seenTs + lifeOf(life, datasetOf(dataset));
+  });
+  const last = rows.length < pageRows ? undefined : rows.at(-1);
+  return { live: live.length, next: last === undefined ? null : (last.slice(0, KEY_COLUMNS) as ListingKey) };
+}
