@@ -50,11 +50,7 @@ function csvLine({ ts, id, url, status, family, asn, network }: SearchRecord): s
   return `${[ts, isoTime(ts), id, url, status, family, asn, network].map(csvCell).join(',')}\r\n`;
 }
 
-/** The greatest time that a Date can hold. */
-const MAX_DATE_SECONDS = 8.64e12;
-
-const isoTime = (ts: number): string | null =>
-  ts > MAX_DATE_SECONDS ? null : new Date(ts * 1_000).toISOString().replace('.000Z', 'Z');
+const isoTime = (ts: number): string => new Date(ts * 1_000).toISOString().replace('.000Z', 'Z');
 
 function* joined(parts: Iterable<string>, count: number): Generator<string> {
   let group: string[] = [];

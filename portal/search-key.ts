@@ -23,7 +23,7 @@ export const SEARCH_NAMES: Record<SearchName, { title: string; example: string; 
 };
 
 const NAMES = Object.keys(SEARCH_NAMES) as SearchName[];
-/** As many digits as a date of the browser can have. */
+/** Twelve digits are a date of the browser, whatever they are. */
 const TS = /^\d{1,12}$/;
 const ASN = /^(?:as)?(\d{1,10})$/i;
 const SHA256 = /^[0-9a-f]{64}$/i;
@@ -132,14 +132,9 @@ export function windowText(since: number | null, until: number | null, now: numb
     case 'all':
       return 'at any time';
     case 'custom':
-      return `${since === null ? 'from 12 months ago' : `from ${safeDate(since)}`} to ${until === null ? 'now' : safeDate(until)}`;
+      return `${since === null ? 'from 12 months ago' : `from ${dateText(since)}`} to ${until === null ? 'now' : dateText(until)}`;
   }
 }
-
-/** The greatest time that a Date can hold. */
-const MAX_DATE_SECONDS = 8.64e12;
-
-const safeDate = (ts: number): string => (ts > MAX_DATE_SECONDS ? `second ${ts}` : dateText(ts));
 
 /** `2026-11-10` of a date field as its first or last second; null for an empty field. */
 export function dayStart(day: string): number | null {

@@ -1,16 +1,9 @@
+import type { SearchLine } from '../src/portal/schemas.ts';
 import { DAY } from './format.ts';
 
 // The result of a search: one row per URL, from a stream with one record per fact.
 
-export type SearchRecord = {
-  ts: number;
-  id: number;
-  url: string;
-  status: string | null;
-  family: string | null;
-  asn: number | null;
-  network: string | null;
-};
+export type SearchRecord = SearchLine;
 
 /** Properties of a URL that are counted and that filter. */
 export const FACETS = ['host', 'network', 'status', 'family'] as const;
