@@ -4,6 +4,7 @@ import type { ErrorCode } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import type { Endpoint, Parameter, Route } from './endpoint.ts';
 import { ErrorBody, statusOf } from './errors.ts';
+import { SESSION_COOKIE } from './session-cookie.ts';
 
 /** The version of the API, not of the program. The URL endpoints are its second version. */
 const API_VERSION = '2.0.0';
@@ -26,7 +27,10 @@ export function openapiDocument(routes: readonly Route[]) {
     paths: Object.fromEntries(routes.map((route) => [templateOf(route.endpoint.path), pathItem(route)])),
     components: {
       schemas: { Error: ErrorBody },
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'For the pages of this server.' },
+      },
     },
   };
 }
@@ -39,7 +43,7 @@ function pathItem({ access, endpoint }: Route) {
   const operation = {
     operationId,
     summary,
-    security: access === 'open' ? [] : [{ token: [] }],
+    security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {

@@ -36,16 +36,25 @@ export function controlSessionsSuite(open: OpenControl): void {
       const control = await open(t);
       for (let n = 1; n <= 5; n++) await control.addSession(session(n), BOUNDS);
       await control.addSession(session(6), { ...BOUNDS, keepSince: 1_004, maxDeleted: 2 });
-      assert.deepEqual(await idsOf(control), [6, 5, 4, 3].map((n) => session(n).id));
+      assert.deepEqual(
+        await idsOf(control),
+        [6, 5, 4, 3].map((n) => session(n).id),
+      );
       await control.addSession(session(7), { ...BOUNDS, keepSince: 1_004 });
-      assert.deepEqual(await idsOf(control), [7, 6, 5, 4].map((n) => session(n).id));
+      assert.deepEqual(
+        await idsOf(control),
+        [7, 6, 5, 4].map((n) => session(n).id),
+      );
     });
 
     test('an addition deletes the longest unused sessions of the account above its maximum', async (t) => {
       const control = await open(t);
       await control.addSession(session(9, { sub: BOB.sub, usedTs: 1 }), BOUNDS);
       for (let n = 1; n <= 5; n++) await control.addSession(session(n), { ...BOUNDS, maxPerAccount: 3 });
-      assert.deepEqual(await idsOf(control), [5, 4, 3].map((n) => session(n).id));
+      assert.deepEqual(
+        await idsOf(control),
+        [5, 4, 3].map((n) => session(n).id),
+      );
       assert.equal((await idsOf(control, BOB.sub)).length, 1);
     });
 
