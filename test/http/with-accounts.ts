@@ -119,6 +119,14 @@ export const CATALOGUES: InjectOptions[] = [
   '/api/intel/v2/context',
 ].map((url) => ({ method: 'GET', url }));
 
+/** The routes of the pages that every account may call as often as it likes. */
+export const PAGES: InjectOptions[] = [
+  { method: 'GET', url: paths.portalSession },
+  { method: 'GET', url: paths.portalSessions },
+  { method: 'POST', url: paths.portalSessionsEnd, payload: { others: true } },
+  { method: 'POST', url: paths.portalLogout, payload: {} },
+];
+
 export const authorized = (request: InjectOptions, authorization: string): InjectOptions => ({
   ...request,
   headers: { authorization },
