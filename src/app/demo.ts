@@ -1,5 +1,5 @@
 import { DEMO_ACCOUNT } from '../accounts/first-account.ts';
-import { createAccount, setAccountEnabled } from '../accounts/manage.ts';
+import type { Account } from '../accounts/store.ts';
 import { type AuditAction, changesOf, type Fields } from '../audit/entry.ts';
 import { dice } from '../core/dice.ts';
 import { detailsText, OPERATOR_SOURCE } from '../core/evidence.ts';
@@ -27,7 +27,9 @@ const FRESH_SECONDS = 90 * DAY;
 export async function fillDemo(store: UrlStore & ReputationStore, nowTs: number): Promise<void> {
   const observations = demoObservations(nowTs);
   if (!(await isFresh(store, observations[0]?.url ?? '', nowTs))) await store.apply(observations);
-  if (!(await isFresh(store, DEMO_BULK_FIRST, nowTs))) await store.apply(demoBulk(nowTs));
+  if (!(await isFresh(store, DEMO_BULK_FIRST, nowTs))) {
+    for (const page of demoBulk(nowTs)) await store.apply(page);
+  }
   const { sources, listings, domains, facts, lists } = demoEvidence(nowTs);
   await store.putSources(sources);
   await store.applyLists(lists);
@@ -44,10 +46,11 @@ async function isFresh(store: UrlStore, url: string, nowTs: number): Promise<boo
 /** Feeds, accounts and usage. To be called when the account of the demo exists. */
 export async function fillDemoControl(control: Control, store: Intelligence, nowTs: number): Promise<void> {
   await fillFeeds(control, nowTs);
-  const hasCustomer = (await control.accountByUsername(CUSTOMER)) !== null;
+  const demo = await control.accountByUsername(DEMO_ACCOUNT.username);
+  const customer = await control.accountByUsername(CUSTOMER);
   const [entry] = await control.auditEntries({ sinceTs: 0, untilTs: nowTs, subject: CUSTOMER, action: null, limit: 1 });
-  if (!hasCustomer && entry === undefined) {
-    await addAccounts(control, nowTs);
+  if (demo !== null && customer === null && entry === undefined) {
+    await addAccounts(control, demo, nowTs);
     await setByHand(store, nowTs);
     await addAudit(control, nowTs);
   }
@@ -82,16 +85,18 @@ const FORMER = 'former@example.com';
 const PARTNER_TIER = 'partner';
 const PARTNER_LIMITS = { qms: 200_000, qmh: 250_000 };
 
-/** The customer has the password of the demo, so that a visitor sees what a customer sees. */
-async function addAccounts(control: Control, nowTs: number): Promise<void> {
+/**
+ * They have the password of the demo, so that a visitor can see what a customer sees: its hash is copied, because a hash takes
+ * 46 ms and 19 MiB.
+ */
+async function addAccounts(control: Control, demo: Account, nowTs: number): Promise<void> {
   const rates = { rlQps: null, rlQpm: null, rlQph: null };
   await control.putTier({ name: PARTNER_TIER, trs: DEFAULT_TRS, ads: DATASETS, ...PARTNER_LIMITS, ...rates });
-  const { password } = DEMO_ACCOUNT;
-  await Promise.all([
-    createAccount(control, { username: CUSTOMER, tier: 'developer', password }, nowTs - 210 * DAY),
-    createAccount(control, { username: FORMER, tier: PARTNER_TIER, password }, nowTs - 180 * DAY),
-  ]);
-  await setAccountEnabled(control, FORMER, false);
+  const base = { passwordHash: demo.passwordHash, isAdmin: false, generation: 1 };
+  const customer = { sub: '10000001', username: CUSTOMER, usernameKey: CUSTOMER, tier: 'developer' };
+  const former = { sub: '10000002', username: FORMER, usernameKey: FORMER, tier: PARTNER_TIER };
+  await control.addAccount({ ...base, ...customer, isEnabled: true, createdTs: nowTs - 210 * DAY });
+  await control.addAccount({ ...base, ...former, isEnabled: false, createdTs: nowTs - 180 * DAY });
 }
 
 const HAND_DOMAIN = 'filedrop.example';

@@ -1,19 +1,27 @@
 import { dice } from '../core/dice.ts';
 import type { Observation, ObservationInput } from '../core/observation.ts';
+import { normalizeUrl } from '../core/url/normalize.ts';
 import { demoFile, requireObservation } from './demo.ts';
 
 /**
  * Many more invented URLs beside those of `demo.ts`, so that every page and chart has something to show: a /24 with hundreds
  * of URLs, a host with hundreds, histories of every shape. Everything is reserved for documentation, as there. The same
- * `now` gives the same data.
+ * `now` gives the same data, in pages that are applied one after the other: all of it at once would need 40 MB.
  *
  * Documents and tests compare answers about the URLs of `demo.ts`. So nothing here is in 198.51.100.0/25, at 203.0.113.7, 192.0.2.1 or
  * on example.org, and nothing serves Gafgyt.
  */
-export function demoBulk(now: number): Observation[] {
+export function* demoBulk(now: number): Generator<Observation[]> {
   const roll = dice(15);
   const fileOf = createFiles();
-  return demoBulkUrls(roll).flatMap((site) => sightingsOf(site, { now, roll, fileOf }).map(requireObservation));
+  const sites = sitesOf(roll);
+  for (let from = 0; from < sites.length; from += PAGE_URLS) {
+    const page = sites.slice(from, from + PAGE_URLS);
+    yield page.flatMap((site) => {
+      const url = normalizeUrl(site.url);
+      return sightingsOf(site, { now, roll, fileOf }).map((input) => requireObservation(input, url));
+    });
+  }
 }
 
 /** One of the URLs that are online, and seen within the last hours. */
@@ -38,6 +46,9 @@ const OLDEST_DAYS = 350;
 const RECENT_DAYS = 30;
 /** Days before now on which campaigns began: peaks in the charts. */
 const CAMPAIGNS = [4, 12, 13, 47, 160];
+
+/** Some hundred observations. */
+const PAGE_URLS = 200;
 
 const IN_NETWORK = 520;
 const ON_HOST = 300;
@@ -110,7 +121,7 @@ const WORDS = [
 ];
 const ENDINGS = ['example', 'example', 'example', 'test', 'invalid', 'example.com', 'example.net'];
 
-function demoBulkUrls(roll: Roll): DemoSite[] {
+function sitesOf(roll: Roll): DemoSite[] {
   const names = Array.from({ length: NAMES }, (_, i) => nameOf(i, roll));
   const sites = [
     site(DEMO_BULK_FIRST, 'device', 64500),
@@ -199,7 +210,7 @@ function sightingsOf({ url, kind, ips, asn }: DemoSite, { now, roll, fileOf }: M
     const served = status === 'online' && roll(5) > 0 ? { payload: fileOf(kind, family, roll(FILES_PER_FAMILY)) } : {};
     const removal = status === 'removed' ? { removal: pick(REMOVALS, roll) } : {};
     const network = ips.length === 0 ? { asn } : {};
-    const seen = i === 0 ? ips : ips.slice(roll(2), 2);
+    const seen = i === 0 ? ips : roll(3) === 0 ? ips.slice(-1) : [];
     const addresses = seen.map((ip) => ({ ...base, status: null, ip, asn }));
     return [{ ...base, status, ...network, ...served, ...removal, ...(i === 0 && { tags }) }, ...addresses];
   });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type FileDetails, type Observation, type ObservationInput, toObservation } from '../core/observation.ts';
+import { normalizeUrl } from '../core/url/normalize.ts';
 
 /**
  * Invented sample data: every kind of event, several payloads, IPv4 and IPv6. All host names (RFC 2606, 6761), addresses
@@ -10,7 +11,7 @@ import { type FileDetails, type Observation, type ObservationInput, toObservatio
  */
 export function demoObservations(now: number): Observation[] {
   const today = now - (now % DAY);
-  return DEMO_URLS.flatMap((demoUrl) => toInputs(demoUrl, today)).map(requireObservation);
+  return DEMO_URLS.flatMap((demoUrl) => toInputs(demoUrl, today)).map((input) => requireObservation(input));
 }
 
 type DemoUrl = {
@@ -212,8 +213,8 @@ function statusAndDetail([, status, detail]: Sighting): Partial<ObservationInput
   return status === 'removed' ? { status, removal: detail } : { status, payload: FILES[detail] };
 }
 
-export function requireObservation(input: ObservationInput): Observation {
-  const result = toObservation(input);
+export function requireObservation(input: ObservationInput, url = normalizeUrl(input.url)): Observation {
+  const result = toObservation(input, url);
   if (!result.ok) throw new Error(`demo data: ${input.url}: ${result.reason}`);
   return result.observation;
 }
