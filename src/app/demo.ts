@@ -9,7 +9,7 @@ import { DATASETS, DEFAULT_TRS } from '../core/tier.ts';
 import { demoObservations } from '../ingest/demo.ts';
 import { DEMO_BULK_FIRST, demoBulk } from '../ingest/demo-bulk.ts';
 import { demoEvidence } from '../ingest/demo-evidence.ts';
-import { demoFeeds } from '../ingest/demo-feeds.ts';
+import { type DemoRun, demoFeeds } from '../ingest/demo-feeds.ts';
 import type { Usage } from '../limits/store.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlLastResponse } from '../urls/schemas.ts';
@@ -59,25 +59,33 @@ export async function fillDemoControl(control: Control, store: Intelligence, now
 
 async function fillFeeds(control: Control, nowTs: number): Promise<void> {
   const { feeds, runs } = demoFeeds(nowTs);
-  const known = new Set((await control.feeds()).map(({ name }) => name));
   const isFirst = (await control.imports({ limit: 1 })).length === 0;
+  const removed = new Set<string>();
   for (const feed of feeds) {
     const { lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows } = feed;
-    if (known.has(feed.name)) {
-      await control.changeFeed(feed.name, { lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows });
-    } else if (isFirst) await control.putFeed(feed);
+    const state = { lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows };
+    const isKnown = await control.changeFeed(feed.name, state);
+    if (isFirst && !isKnown) await control.putFeed(feed);
+    else if (!isKnown) removed.add(feed.name);
   }
   const stored = new Map<string, ReadonlySet<number>>();
   for (const feed of new Set(runs.map(({ start }) => start.feed))) {
-    const imports = await control.imports({ feed, limit: 100 });
+    const imports = await control.imports({ feed, limit: IMPORTS_READ });
     stored.set(feed, new Set(imports.map(({ startedTs }) => startedTs)));
   }
-  for (const { start, end, rejects } of runs) {
-    if (stored.get(start.feed)?.has(start.startedTs)) continue;
-    const id = await control.importStarted(start);
-    if (rejects.length > 0) await control.addRejects(id, 0, rejects);
-    await control.importFinished(id, end);
+  for (const run of runs) {
+    const { feed, startedTs } = run.start;
+    if (!removed.has(feed) && !stored.get(feed)?.has(startedTs)) await addRun(control, run);
   }
+}
+
+/** More than a feed of the demo has in the two weeks that are filled. */
+const IMPORTS_READ = 100;
+
+async function addRun(control: Control, { start, end, rejects }: DemoRun): Promise<void> {
+  const id = await control.importStarted(start);
+  if (rejects.length > 0) await control.addRejects(id, 0, rejects);
+  await control.importFinished(id, end);
 }
 
 const CUSTOMER = 'customer@example.com';
