@@ -1,5 +1,7 @@
 import type { Login } from '../accounts/login.ts';
 import { accountRoutes } from '../accounts/routes.ts';
+import { adminRoutes } from '../admin/routes.ts';
+import type { AdminServices } from '../admin/services.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import { limitsRoutes } from '../limits/routes.ts';
@@ -17,15 +19,17 @@ type RouteServices = {
   login: Login;
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
+  admin: Omit<AdminServices, 'now'>;
 };
 
 /** All routes of this server except `/openapi.json`, which describes them. */
-export function createRoutes({ store, now, counters, login, health, reputation }: RouteServices): Route[] {
+export function createRoutes({ store, now, counters, login, health, reputation, admin }: RouteServices): Route[] {
   return [
     ...accountRoutes(login),
     ...limitsRoutes(counters),
     ...urlRoutes(store, now),
     ...reputationRoutes({ store, now, ...reputation }),
+    ...adminRoutes({ ...admin, now }),
     ...healthRoutes(health),
   ];
 }

@@ -23,7 +23,12 @@ export function openapiDocument(routes: readonly Route[]) {
         'addresses and domains.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    paths: Object.fromEntries(routes.map((route) => [templateOf(route.endpoint.path), pathItem(route)])),
+    paths: Object.fromEntries(
+      [...Map.groupBy(routes, ({ endpoint }) => endpoint.path)].map(([path, ofPath]) => [
+        templateOf(path),
+        Object.fromEntries(ofPath.map((route) => [route.endpoint.method.toLowerCase(), operationOf(route)])),
+      ]),
+    ),
     components: {
       schemas: { Error: ErrorBody },
       securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
@@ -34,9 +39,9 @@ export function openapiDocument(routes: readonly Route[]) {
 /** `/url/:id/statuses` is `/url/{id}/statuses` in OpenAPI. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-function pathItem({ access, endpoint }: Route) {
+function operationOf({ access, endpoint }: Route) {
   const { operationId, summary, body, response } = endpoint;
-  const operation = {
+  return {
     operationId,
     summary,
     security: access === 'open' ? [] : [{ token: [] }],
@@ -51,7 +56,6 @@ function pathItem({ access, endpoint }: Route) {
       ...errorResponses(access, endpoint),
     },
   };
-  return { [endpoint.method.toLowerCase()]: operation };
 }
 
 const parameterOf = ({ isValid: _isValid, ...parameter }: Parameter) => ({

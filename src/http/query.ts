@@ -47,7 +47,7 @@ export function readSwitch(query: Query, name: string): boolean {
   throw new AppError('bad_request', `"${name}" must be sent once, without a value or with true or false`);
 }
 
-function integerParameter(query: Query, name: string, min: number, max = MAX_INTEGER): number | undefined {
+export function integerParameter(query: Query, name: string, min: number, max = MAX_INTEGER): number | undefined {
   const sent = query[name];
   if (sent === undefined) return undefined;
   if (typeof sent !== 'string') throw new AppError('bad_request', `"${name}" must be sent once`);

@@ -8,6 +8,8 @@ export type Usage = { sub: string; day: number; month: number; count: number };
 export type UsageStore = {
   /** The counts of the given day and of the given month. */
   usage(sub: string, day: number, month: number): Promise<{ day: number; month: number }>;
+  /** The days with queries of an account, from the first to the last day (days since 1970), in order. */
+  usageDays(sub: string, firstDay: number, lastDay: number): Promise<{ day: number; count: number }[]>;
   /** Adds the counts, all of them or none. A count may be negative (a refund); a sum never is. */
   addUsage(usage: readonly Usage[]): Promise<void>;
   /** Checks the counts of the next account after `sub`: a month must be the sum of its days. Null after the last one. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { Counts } from '../core/quota.ts';
 import type { Caller } from '../http/endpoint.ts';
-import { MAX_INTEGER } from '../http/scalars.ts';
+import { IntegerOrNull, MAX_INTEGER, Timestamp } from '../http/scalars.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description });
 
@@ -55,3 +55,18 @@ export function toLimitsResponse({ account, limits }: Caller, counts: Counts): L
     },
   };
 }
+
+export const UsageDaysResponse = Type.Object({
+  from_day: Type.String({ description: 'The first day, such as 2026-01-31 (UTC).' }),
+  to_day: Type.String({ description: 'Today.' }),
+  days: Type.Array(Type.Object({ day: Type.String(), queries: count('Queries of this day.') }), {
+    description: 'Days with queries, in order.',
+  }),
+  month: Type.Object({
+    queries: count('Queries this month.'),
+    soft: IntegerOrNull,
+    hard: IntegerOrNull,
+    resets_ts: Timestamp,
+  }),
+});
+export type UsageDaysResponse = Static<typeof UsageDaysResponse>;

@@ -59,7 +59,7 @@ export type Metrics = {
   text(): Promise<string>;
 };
 
-const TASKS = ['usage_write', 'usage_cleanup', 'account_poll', 'feed_poll'] as const;
+const TASKS = ['usage_write', 'usage_cleanup', 'account_poll', 'feed_poll', 'node_write'] as const;
 
 /** The names of limits in the API. */
 const LIMITS = ['rl_qps', 'rl_qpm', 'rl_qph', 'qmh', 'streams', 'calls'];

@@ -27,12 +27,16 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     authenticate: () => OPERATOR,
     counters: createMemoryCounters(usage, { nowMs: () => now() * 1000 }),
     login: async () => unexpectedCall(),
+    control: NO_CONTROL,
     isStopping: () => false,
     hasFaults: () => false,
     freshness: async () => ({ newestEventTs: null, confirmedTs: null }),
     feeds: async () => [],
   };
 }
+
+/** Only administrators reach it, and no caller of these tests is one. */
+const NO_CONTROL = new Proxy({} as Services['control'], { get: () => unexpectedCall });
 
 function unexpectedCall(): never {
   throw new Error('not part of this test');

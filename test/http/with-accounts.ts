@@ -66,6 +66,7 @@ export async function withAccounts(
       authenticate: authenticator.authenticate,
       counters,
       login,
+      control,
       now: () => Math.floor(nowMs / 1000),
       ...overrides.services,
     },

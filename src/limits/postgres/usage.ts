@@ -36,6 +36,10 @@ const USAGE = `
   select coalesce((select count from usage where sub = $1 and period = 'day' and number = $2), 0),
          coalesce((select count from usage where sub = $1 and period = 'month' and number = $3), 0)`;
 
+const USAGE_DAYS = `
+  select number, count from usage
+  where sub = $1 and period = 'day' and number between $2 and $3 and count > 0 order by number`;
+
 const NEXT_SUB = 'select min(sub) from usage where sub > $1';
 
 const USAGE_OF_SUB = 'select period, number, count from usage where sub = $1';
@@ -62,6 +66,11 @@ export function createUsageStore(db: Database): UsageStore {
     async usage(sub, day, month) {
       const [counts = [0, 0]] = await db.query<[day: number, month: number]>(USAGE, [sub, day, month]);
       return { day: counts[0], month: counts[1] };
+    },
+
+    async usageDays(sub, firstDay, lastDay) {
+      const rows = await db.query<[day: number, count: number]>(USAGE_DAYS, [sub, firstDay, lastDay]);
+      return rows.map(([day, count]) => ({ day, count }));
     },
 
     async addUsage(usage) {

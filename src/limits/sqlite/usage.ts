@@ -18,6 +18,10 @@ const USAGE = `
   select coalesce((select count from usage where sub = :sub and period = 'day' and number = :day), 0),
          coalesce((select count from usage where sub = :sub and period = 'month' and number = :month), 0)`;
 
+const USAGE_DAYS = `
+  select number, count from usage
+  where sub = :sub and period = 'day' and number between :firstDay and :lastDay and count > 0 order by number`;
+
 const NEXT_SUB = 'select min(sub) from usage where sub > ?';
 
 const USAGE_OF_SUB = 'select period, number, count from usage where sub = ?';
@@ -34,6 +38,7 @@ const MONTH_USAGE = `
 /** Counted queries in `control.db`. */
 export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): UsageStore {
   const read = db.prepare<[day: number, month: number]>(USAGE);
+  const ofDays = db.prepare<[day: number, count: number]>(USAGE_DAYS);
   const nextSub = db.prepare<[string | null]>(NEXT_SUB);
   const ofSub = db.prepare<UsageRow>(USAGE_OF_SUB);
   const ofMonth = db.prepare<MonthUsageRow>(MONTH_USAGE);
@@ -44,6 +49,8 @@ export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): Usag
       const counts = read.get({ sub, day, month }) ?? [0, 0];
       return { day: counts[0], month: counts[1] };
     },
+    usageDays: async (sub, firstDay, lastDay) =>
+      ofDays.all({ sub, firstDay, lastDay }).map(([day, count]) => ({ day, count })),
     addUsage: (usage) => write('addUsage', usage),
     async checkUsage(after) {
       const sub = nextSub.get(after)?.[0] ?? null;
