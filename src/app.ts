@@ -173,7 +173,7 @@ export async function openApp(settings: Settings): Promise<App> {
         sizeBytes: () => sizeOf([store, control]),
         freeBytes: store.freeBytes,
         hasFaults: health.hasFaults,
-        isRedisUp: redis && redis.isUp,
+        isRedisUp: redis?.isUp ?? null,
         limitsState: limitsState ?? (() => 'local' as const),
         node,
         hasNetworkTable: settings.asnDb !== null,
