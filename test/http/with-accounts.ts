@@ -117,6 +117,8 @@ export const LIMITS: InjectOptions = { method: 'GET', url: '/api/intel/v1/limits
 export const CATALOGUES: InjectOptions[] = [
   ...['tld', 'tags', 'contexts', 'dimensions'].map((name) => `/api/intel/v2/domains/${name}`),
   '/api/intel/v2/context',
+  paths.portalOverview,
+  paths.portalUsage,
 ].map((url) => ({ method: 'GET', url }));
 
 export const authorized = (request: InjectOptions, authorization: string): InjectOptions => ({
