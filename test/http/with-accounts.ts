@@ -120,6 +120,13 @@ export const QUERIES: InjectOptions[] = [
 
 export const LIMITS: InjectOptions = { method: 'GET', url: '/api/intel/v1/limits' };
 
+/** Routes that need a token, but no dataset, and count no query. */
+export const CALLS: InjectOptions[] = [
+  LIMITS,
+  { method: 'GET', url: paths.portalOverview },
+  { method: 'GET', url: paths.portalUsage },
+];
+
 /** The other routes that need a token and count no query. */
 export const CATALOGUES: InjectOptions[] = [
   ...['tld', 'tags', 'contexts', 'dimensions'].map((name) => `/api/intel/v2/domains/${name}`),
