@@ -6,7 +6,7 @@ import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/
 import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { createServerAudit } from './app/audit.ts';
-import { feedHealth, startFeeds } from './app/feeds.ts';
+import { feedHealth, openUploads, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
@@ -158,8 +158,15 @@ export async function openApp(settings: Settings): Promise<App> {
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };
+    const uploads = openUploads({ store, control, networks, families, settings, now, log });
+    const dataAdmin = {
+      ...{ control, uploads, feedsAllowPrivate: settings.feedsAllowPrivate },
+      allowReserved: settings.allowReserved || settings.demo,
+      wakeFeeds: () => void feeds?.runDue(),
+    };
+    const reputation = openReputation(store, networks, settings);
     const server = buildServer(
-      createRoutes({ store, now, counters, login, health, reputation: openReputation(store, networks, settings) }),
+      createRoutes({ store, now, counters, login, health, reputation, dataAdmin }),
       { authenticate: authenticator.authenticate, charging },
       {
         logger: { level: logLevel, stream: process.stderr },
@@ -171,8 +178,8 @@ export async function openApp(settings: Settings): Promise<App> {
     let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
     opened({ close: () => metricsListener?.close() }); // closes after the server, so that metrics can be read until then
     let feeds: ReturnType<typeof startFeeds> | undefined;
-    // Together, because a feed waits for its batch, and PostgreSQL may hang.
-    opened({ close: () => Promise.all([closeServer(server, CLOSE_GRACE_MS), feeds?.close()]) });
+    // Together, because an import waits for its batch, and PostgreSQL may hang.
+    opened({ close: () => Promise.all([closeServer(server, CLOSE_GRACE_MS), feeds?.close(), uploads.close()]) });
     if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
 
     let integrity: ReturnType<typeof startIntegrityChecks> | undefined;
@@ -230,7 +237,8 @@ export async function openApp(settings: Settings): Promise<App> {
       announceStop() {
         isStopping = true;
         endKeepAlive(server);
-        void feeds?.close(); // `close` waits for it
+        void feeds?.close(); // `close` waits for them
+        void uploads.close();
         server.log.info('stopping');
       },
       async close() {

@@ -13,6 +13,7 @@ const LAYERS = [
   ['database', 'redis', 'metrics'],
   ['http'],
   ['urls', 'reputation', 'accounts', 'limits', 'ingest', 'audit', 'health'],
+  ['admin'], // uses the management functions of the features
   ['app'],
   ['cli'],
 ];

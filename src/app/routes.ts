@@ -1,5 +1,6 @@
 import type { Login } from '../accounts/login.ts';
 import { accountRoutes } from '../accounts/routes.ts';
+import { type DataAdminServices, dataAdminRoutes } from '../admin/data-routes.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import { limitsRoutes } from '../limits/routes.ts';
@@ -17,15 +18,17 @@ type RouteServices = {
   login: Login;
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
+  dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
 };
 
 /** All routes of this server except `/openapi.json`, which describes them. */
-export function createRoutes({ store, now, counters, login, health, reputation }: RouteServices): Route[] {
+export function createRoutes({ store, now, counters, login, health, reputation, dataAdmin }: RouteServices): Route[] {
   return [
     ...accountRoutes(login),
     ...limitsRoutes(counters),
     ...urlRoutes(store, now),
     ...reputationRoutes({ store, now, ...reputation }),
+    ...dataAdminRoutes({ store, now, ...dataAdmin }),
     ...healthRoutes(health),
   ];
 }

@@ -2,6 +2,7 @@ const URL_OBJECT = '/api/intel/v2/byobject/url';
 const CIDR_OBJECT = '/api/intel/v1/byobject/cidr/:dataset/:mode/:type/:ip';
 const DOMAIN_OBJECT = '/api/intel/v2/byobject/domain/:domain';
 const DOMAINS = '/api/intel/v2/domains';
+const ADMIN = '/api/admin/v1';
 
 /** Every path of the API. `:id` stands for a URLID. */
 export const paths = {
@@ -32,6 +33,19 @@ export const paths = {
   contexts: `${DOMAINS}/contexts`,
   contextsAlias: '/api/intel/v2/context',
   dimensions: `${DOMAINS}/dimensions`,
+  adminFeeds: `${ADMIN}/feeds`,
+  adminKnownFeeds: `${ADMIN}/feeds/known`,
+  adminFeed: `${ADMIN}/feeds/:name`,
+  adminFeedRun: `${ADMIN}/feeds/:name/run`,
+  adminFeedRemove: `${ADMIN}/feeds/:name/remove`,
+  adminImports: `${ADMIN}/imports`,
+  adminImport: `${ADMIN}/imports/:id`,
+  adminImportRejects: `${ADMIN}/imports/:id/rejects`,
+  adminDomains: `${ADMIN}/domains`,
+  adminListings: `${ADMIN}/listings`,
+  adminListingsRemove: `${ADMIN}/listings/remove`,
+  adminAllow: `${ADMIN}/allow`,
+  adminAllowRemove: `${ADMIN}/allow/remove`,
   healthz: '/healthz',
   readyz: '/readyz',
   openapi: '/openapi.json',

@@ -31,8 +31,18 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     hasFaults: () => false,
     freshness: async () => ({ newestEventTs: null, confirmedTs: null }),
     feeds: async () => [],
+    dataAdmin: {
+      control: NO_CONTROL,
+      uploads: { receive: async () => unexpectedCall() },
+      feedsAllowPrivate: [],
+      allowReserved: true,
+      wakeFeeds: () => {},
+    },
   };
 }
+
+/** Administration endpoints are tested with a real one. */
+const NO_CONTROL = new Proxy({} as Services['dataAdmin']['control'], { get: () => unexpectedCall });
 
 function unexpectedCall(): never {
   throw new Error('not part of this test');

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { Login } from '../../src/accounts/login.ts';
+import type { DataAdminServices } from '../../src/admin/data-routes.ts';
 import { createRoutes } from '../../src/app/routes.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
@@ -39,6 +40,7 @@ export type Services = {
   counters: Counters;
   login: Login;
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
+  dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
 } & Pick<HealthServices, 'isStopping' | 'feeds' | 'freshness' | 'limitsState' | 'hasFaults'>;
 
 export type Overrides = {
@@ -104,6 +106,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     repairRows: async () => ({ rows: 0, faults: [], next: null, repaired: [] }),
     urlDetails: async () => null,
     putSources: async () => {},
+    sourceNames: async () => new Map(),
     applyListings: async () => 0,
     applyDomains: async () => 0,
     applyLists: async () => 0,
@@ -119,6 +122,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     domainFiles: async () => [],
     domainAddresses: async () => [],
     setDomain: async () => {},
+    setDomains: async () => [],
     exportListings: async function* () {},
     exportDomains: async function* () {},
     rebuildHosts: async () => ({ isDone: true, share: 1, hostsChanged: 0, urlsChanged: 0 }),
@@ -195,6 +199,7 @@ const EXAMPLES: Record<string, string> = {
   ip: '192.0.2.1',
   mask: '32',
   domain: 'site.example',
+  name: 'urlhaus',
 };
 
 /** A path that exists, from the path of an endpoint. */
