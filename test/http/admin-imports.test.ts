@@ -9,10 +9,10 @@ import { assertError } from './build.ts';
 const LIST = 'http://192.0.2.1/a\nnowhere at all\nhttp://192.0.2.1/b\n';
 
 async function ended(world: Administration, id: number) {
-  for (let tries = 0; tries < 1000; tries++) {
+  for (let tries = 0; tries < 250; tries++) {
     const one = (await world.get(`/imports/${id}`)).json();
     if (one.state !== 'running') return one;
-    await sleep(5);
+    await sleep(20);
   }
   assert.fail('the import did not end');
 }
@@ -89,7 +89,10 @@ describe('imports of administrators', () => {
     const head = `POST ${ADMIN}/imports?format=url-list HTTP/1.1\r\nHost: x\r\nAuthorization: ${world.authorization}\r\n`;
     socket.write(`${head}Content-Length: 100000\r\n\r\nhttp://192.0.2.1/broken\n`);
     let items: { id: number; state: string }[] = [];
-    while (items.length === 0) items = (await world.get('/imports')).json().items;
+    for (let tries = 0; items.length === 0 && tries < 100; tries++) {
+      await sleep(20);
+      items = (await world.get('/imports')).json().items;
+    }
     assert.equal(items[0]?.state, 'running');
     assertError(await upload(world, 'format=url-list', LIST), 429, /Another uploaded file/);
     socket.destroy();
