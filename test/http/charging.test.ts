@@ -30,6 +30,8 @@ const DOMAIN_VIEWS = [
   '/explain',
 ];
 
+const isAdministration = ({ access }: (typeof ROUTES)[number]) => access === 'administrator';
+
 test('each route has its kind of charge', () => {
   const byPath = Object.fromEntries(ROUTES.map(({ endpoint, charge }) => [endpoint.path, charge]));
   assert.deepEqual(byPath, {
@@ -48,6 +50,7 @@ test('each route has its kind of charge', () => {
       ['tld', 'tags', 'contexts', 'dimensions'].map((name) => [`/api/intel/v2/domains/${name}`, 'call']),
     ),
     '/api/intel/v2/context': 'call',
+    ...Object.fromEntries(ROUTES.filter(isAdministration).map(({ endpoint }) => [endpoint.path, 'call'])),
     '/healthz': 'none',
     '/readyz': 'none',
     '/openapi.json': 'none',
