@@ -1,7 +1,8 @@
-import { basename, extname } from 'node:path';
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../../app/stores.ts';
+import { refuseSourceName } from '../../ingest/evidence-choices.ts';
 import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
 import { type ImportOptions, type ImportReport, runImport } from '../../ingest/import.ts';
+import { defaultFeedName } from '../../ingest/import-sources.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { createDnsResolver, resolvingFormat } from '../../ingest/resolve.ts';
 import { openUrl } from '../../ingest/sources/fetch.ts';
@@ -13,7 +14,7 @@ import { orAdvice } from '../advice.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { dataCommand, printResult } from '../data-command.ts';
 import { type Input, JSON_FLAG } from '../define-command.ts';
-import { EVIDENCE_FLAGS, readEvidenceFlags, refuseSourceName } from '../evidence-flags.ts';
+import { asUsage, EVIDENCE_FLAGS, readEvidenceFlags } from '../evidence-flags.ts';
 import { FORMAT_LIST, importCommand, noFormat, URL_START } from '../import-advice.ts';
 import { INGEST_FLAGS, type IngestSettings, readIngestSettings } from '../ingest-settings.ts';
 import { fieldList, rejectText, timeText, visible } from '../output.ts';
@@ -101,14 +102,14 @@ async function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: I
   const limits = inputLimitsOf(settings);
   const format = findFormat(formatName);
   if (format === null) throw await noFormat(operands, limits);
-  if (flags.feed !== undefined) refuseSourceName('--feed', flags.feed);
+  asUsage(() => refuseSourceName('--feed', flags.feed ?? ''));
   const evidence = readEvidenceFlags(format, flags);
   const asOf = flags['as-of'];
   return {
     format: settings.resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
     lookupAsn: openNetworks(settings.asnDb).asnOf,
     families: readFamilies(settings.familiesFile),
-    feed: flags.feed ?? ((evidence.listKind !== null && listName(sourceName)) || format.name),
+    feed: flags.feed ?? defaultFeedName(format.name, evidence.listKind, sourceName),
     isUnnamed: flags.feed === undefined,
     ...evidence,
     allowReserved: settings.allowReserved,
@@ -120,11 +121,6 @@ async function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: I
     isStrict: flags.strict === true,
     adviseFormat: (name) => `Try: ${importCommand(name, sourceName)}`,
   };
-}
-
-/** Two lists must not be versions of each other: `office.txt` and `partner.txt` are different allow lists. */
-function listName(path: string): string {
-  return URL_START.test(path) || path === '-' ? '' : basename(path, extname(path));
 }
 
 async function openSource(name: string | undefined, settings: IngestSettings, signal: AbortSignal): Promise<Source> {

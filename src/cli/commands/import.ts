@@ -1,6 +1,7 @@
 import type { Control } from '../../app/stores.ts';
 import { AppError } from '../../core/errors.ts';
 import { importState } from '../../ingest/import-state.ts';
+import { createReasons } from '../../ingest/reject-reasons.ts';
 import type { ImportRecord, Reject } from '../../ingest/store.ts';
 import { type Command, type CommandGroup, type Entry, UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
@@ -79,16 +80,10 @@ function readLimit(text: string): number {
 
 type ReasonCount = { reason: string; rows: number };
 
-const QUOTED_VALUE = /"(?:[^"\\]|\\.)*"/g;
-
-/** Reasons that differ only in a quoted value are one. */
 function reasonsOf(rejects: readonly Reject[]): ReasonCount[] {
-  const counts = new Map<string, number>();
-  for (const { reason } of rejects) {
-    const common = reason.replace(QUOTED_VALUE, '"…"');
-    counts.set(common, (counts.get(common) ?? 0) + 1);
-  }
-  return [...counts].map(([reason, rows]) => ({ reason, rows })).sort((a, b) => b.rows - a.rows);
+  const reasons = createReasons(0);
+  for (const reject of rejects) reasons.add(reject);
+  return reasons.all().map(({ reason, rows }) => ({ reason, rows }));
 }
 
 function reasonsText(reasons: readonly ReasonCount[]): string {
