@@ -99,6 +99,8 @@ export type View = { rows: readonly Row[]; facets: FacetView[]; histogram: Histo
 const TOP_VALUES = 8;
 /** Two pixels for each on a wide screen. A year has a bar per day. */
 const MAX_BARS = 370;
+/** Bars of a few days would be as wide as a hand. */
+const MIN_BARS = 30;
 const WEEK_DAYS = 7;
 
 export const dayOf = (ts: number): number => Math.floor(ts / DAY);
@@ -154,9 +156,10 @@ function topValues(counts: ReadonlyMap<string, number>, chosen: ReadonlySet<stri
   return [...top, ...missing.map((value) => ({ value, count: counts.get(value) ?? 0 }))];
 }
 
-/** Bars without gaps from the first to the last day of the whole result, so that they stay where they are. */
-function histogramOf(dayCounts: ReadonlyMap<number, number>, first: number, last: number): HistogramView {
-  if (last < first) return { firstDay: 0, daysPerBar: 1, counts: [] };
+/** Bars without gaps up to the last day of the whole result, whatever is chosen, so that they stay where they are. */
+function histogramOf(dayCounts: ReadonlyMap<number, number>, earliest: number, last: number): HistogramView {
+  if (last < earliest) return { firstDay: 0, daysPerBar: 1, counts: [] };
+  const first = Math.min(earliest, last - MIN_BARS + 1);
   const days = last - first + 1;
   const daysPerBar = days <= MAX_BARS ? 1 : Math.max(WEEK_DAYS, Math.ceil(days / MAX_BARS / WEEK_DAYS) * WEEK_DAYS);
   const counts = new Array<number>(Math.ceil(days / daysPerBar)).fill(0);

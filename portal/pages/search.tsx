@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
-import { counted, nowTs, numberText, visible } from '../format.ts';
+import { counted, nowTs, numberText, timeText, visible } from '../format.ts';
 import type { PageProps } from '../main.tsx';
-import { Ago, Card, Cost, Empty, Loading, Problem, Status, Time } from '../parts/basics.tsx';
+import { Ago, Card, Cost, Empty, Loading, Problem, Status } from '../parts/basics.tsx';
 import { daysText, Histogram } from '../parts/histogram.tsx';
 import { type LongColumn, LongTable } from '../parts/long-table.tsx';
 import { SearchForm } from '../parts/search-form.tsx';
@@ -185,7 +185,7 @@ function Progress({ current, cost, again }: { current: Run; cost: number; again(
         <p class="verdict">
           {end === null && <span class="busy-dot" aria-hidden="true" />}
           <strong class="figures">{counts}</strong>
-          <span role="status">{end === null ? 'Searching …' : incomplete === null ? 'Complete' : ''}</span>
+          <span role="status">{end === null ? 'Searching …' : incomplete === null ? 'Complete' : 'Incomplete'}</span>
           {end !== null && (
             <span>
               asked <Ago ts={startedTs} />
@@ -355,10 +355,25 @@ const COLUMNS: LongColumn<Row>[] = [
     size: 'medium',
     isWide: true,
     cell: ({ asn, network }) =>
-      asn !== null && <a href={searchPath('asn', String(asn))}>{visible(networkText(asn, network))}</a>,
+      asn !== null && (
+        <a href={searchPath('asn', String(asn))} title={visible(networkText(asn, network))}>
+          {visible(network ?? `AS${asn}`)}
+        </a>
+      ),
   },
-  { title: 'Seen', size: 'time', sort: 'ts', cell: ({ ts }) => <Time ts={ts} /> },
+  { title: 'Seen', size: 'time', sort: 'ts', cell: ({ ts }) => <Seen ts={ts} /> },
 ];
+
+/** On a phone only the day. */
+function Seen({ ts }: { ts: number }) {
+  const [day, time] = timeText(ts).split(' ');
+  return (
+    <time dateTime={new Date(ts * 1_000).toISOString()}>
+      {day}
+      <span class="wide"> {time}</span>
+    </time>
+  );
+}
 
 const FACET_TITLES: Record<(typeof FACETS)[number], string> = {
   host: 'Host',

@@ -109,7 +109,7 @@ describe('facets', () => {
       view.facets[3]?.top.map(({ value }) => value),
       ['Gafgyt', ''],
     );
-    assert.deepEqual(view.histogram.counts, [1, 1]);
+    assert.deepEqual(view.histogram.counts.slice(-2), [1, 1]);
     assert.deepEqual(viewOf(rows, toggled(choice, 2, 'offline')), viewOf(rows, NO_CHOICE));
   });
 
@@ -136,8 +136,13 @@ describe('facets', () => {
 describe('the histogram', () => {
   const rows = rowsOf(record(1, 100), record(2, 100), record(3, 103));
 
-  it('has a bar for every day from the first to the last', () => {
-    assert.deepEqual(viewOf(rows, NO_CHOICE).histogram, { firstDay: 100, daysPerBar: 1, counts: [2, 0, 0, 1] });
+  it('has a bar for every day up to the last', () => {
+    const { firstDay, daysPerBar, counts } = viewOf(rows, NO_CHOICE).histogram;
+    assert.deepEqual(
+      [firstDay, daysPerBar, counts.length, counts.slice(-5)],
+      [74, 1, 30, [0, 2, 0, 0, 1]],
+      'thirty days at least',
+    );
     assert.deepEqual(viewOf([], NO_CHOICE).histogram.counts, []);
   });
 
@@ -147,7 +152,7 @@ describe('the histogram', () => {
       view.rows.map(({ id }) => id),
       [3],
     );
-    assert.deepEqual(view.histogram.counts, [2, 0, 0, 1]);
+    assert.deepEqual(view.histogram.counts.slice(-4), [2, 0, 0, 1]);
     assert.equal(view.facets[0]?.distinct, 1);
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertAccessible, assertFits, openPortal, screenshot, settled, type Visit, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, openPortal, screenshot, type Visit, WIDTHS } from './browser.ts';
 
 const NETWORK = '/search?ip=203.0.113.0%2F24';
 const ENDPOINT = '**/api/portal/v1/search*';
@@ -45,6 +45,11 @@ const ownStream = (page: Page) =>
 
 const feed = (page: Page, text: string | null) => page.evaluate(`window.feed(${JSON.stringify(text)})`);
 
+/** Not waitForFunction: the policy of the page forbids its way to repeat a text. */
+async function until(page: Page, condition: string): Promise<void> {
+  while (!(await page.evaluate<boolean>(condition))) await page.waitForTimeout(20);
+}
+
 const counts = (page: Page) => page.locator('.figures').innerText();
 const shownUrls = (page: Page) => page.locator('.long tbody a[href^="/url"]').allInnerTexts();
 
@@ -81,7 +86,7 @@ const PARTS: Record<string, Part> = {
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByText('Complete', { exact: true }).waitFor();
     assert.equal(new URL(page.url()).search, '?ip=203.0.113.0%2F24');
-    assert.match(await counts(page), /^\d+ URLs from \d+ facts$/);
+    assert.match(await counts(page), /^[\d,]+ URLs from [\d,]+ facts$/);
 
     await page.getByText('Change the search').click();
     await page.getByLabel('Host').check();
@@ -104,8 +109,8 @@ const PARTS: Record<string, Part> = {
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByText('Complete', { exact: true }).waitFor();
     const urls = await shownUrls(page);
-    assert.ok(urls.includes('http://203.0.113.7/bin.sh'), urls.join());
-    const [urlCount = 0, factCount = 0] = (await counts(page)).match(/\d+/g)?.map(Number) ?? [];
+    assert.ok(urls.length > 10 && urls.every((url) => url.startsWith('http://203.0.113.')), urls.join());
+    const [urlCount = 0, factCount = 0] = (await counts(page)).replaceAll(',', '').match(/\d+/g)?.map(Number) ?? [];
     assert.ok(factCount > urlCount, 'some URLs have several facts');
 
     const csv = (await downloaded(page, 'CSV')).trimEnd().split('\r\n');
@@ -135,7 +140,7 @@ const PARTS: Record<string, Part> = {
     for (const theme of ['light', 'dark'] as const) {
       for (const [name, width] of Object.entries(WIDTHS)) {
         const visit = await portal.visit({ theme, width });
-        await searched(visit, '/search?malware_family=Mirai');
+        await searched(visit, `/search?malware_family=Mirai&since=${TODAY - 40 * DAY}`);
         await assertFits(visit.page);
         await assertAccessible(visit.page);
         await screenshot(visit.page, `search-${theme}-${name}`);
@@ -195,7 +200,8 @@ const PARTS: Record<string, Part> = {
     await searched(visit, '/search?asn=64500');
     const chart = page.getByRole('slider');
     const box = (await chart.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
-    const at = (bar: number) => [box.x + ((bar + 0.5) / 10) * box.width, box.y + 20] as const;
+    // The last ten of thirty bars have a URL each.
+    const at = (bar: number) => [box.x + ((bar + 20.5) / 30) * box.width, box.y + 20] as const;
     const number = async () => (await shownUrls(page)).length;
     await page.mouse.click(...at(2));
     assert.equal(await number(), 1, 'a click selects a day');
@@ -227,7 +233,7 @@ const PARTS: Record<string, Part> = {
     const { page } = visit;
     await ownStream(page);
     await page.goto('/search?asn=64500');
-    await page.waitForFunction('window.feed');
+    await until(page, 'window.feed !== undefined');
     await feed(page, `${line(1)}\n${line(2)}\n${line(2, { ts: TODAY - 3 * DAY })}\n${line(3).slice(0, 20)}`);
     await page.getByText('2 URLs from 3 facts').waitFor();
     await page.getByText('Searching …').waitFor();
@@ -248,7 +254,7 @@ const PARTS: Record<string, Part> = {
     const { page } = visit;
     await ownStream(page);
     await page.goto('/search?asn=64500');
-    await page.waitForFunction('window.feed');
+    await until(page, 'window.feed !== undefined');
     await feed(page, `${line(1)}\n${line(2)}\n{"ts":`);
     await page.getByText('2 URLs from 2 facts').waitFor();
     await feed(page, null);
@@ -311,7 +317,7 @@ const PARTS: Record<string, Part> = {
       );
       await page.goto(`/search?asn=64500&since=${total}`);
       await page.getByText('Complete', { exact: true }).waitFor();
-      await page.waitForFunction('window.doneMs');
+      await until(page, 'window.doneMs !== undefined');
       const ms = await page.evaluate<number>('window.doneMs - window.lastByteMs');
       t.diagnostic(`${total} rows are shown ${Math.round(ms)} ms after the last byte`);
       if (total === 10_000) assert.ok(ms < SHOWN_MS, `${ms} ms`);
@@ -326,7 +332,7 @@ const PARTS: Record<string, Part> = {
       t.diagnostic(`${total} rows are sorted by URL in ${Math.round(performance.now() - startMs)} ms`);
       await page.locator('.table.long').focus();
       await page.keyboard.press('End');
-      await page.waitForFunction(`document.querySelector('[aria-rowindex="${total + 1}"]')`);
+      await page.waitForSelector(`[aria-rowindex="${total + 1}"]`);
       const [rowPx, left] = await page.evaluate<number[]>(`(() => {
         const list = document.querySelector('.table.long');
         return [list.querySelector('tr[aria-rowindex="${total}"]').offsetHeight, list.scrollHeight - list.scrollTop - list.clientHeight];
@@ -349,11 +355,11 @@ const PARTS: Record<string, Part> = {
       line(4, { url: 'http://c.example/\ud800', family: '\udc00' }),
     ]);
     await searched(visit, `/search?malware_family=${encodeURIComponent(`${image}\u202e`)}`);
-    await settled(page);
+    await page.locator('.long tbody a').first().waitFor();
     assert.equal(await page.locator('main img').count(), 0);
     const text = (await page.locator('main').textContent()) ?? '';
     for (const part of [image, '\\u202egpj.exe', '\\u202eevil', '\\u0000', '\\ud800', '\\udc00'])
-      assert.ok(text.includes(part), part);
+      assert.ok(text.includes(part), `${part} in ${text.replaceAll(/a{99,}/g, 'a…')}`);
     assert.doesNotMatch(text, /[\u202e\0]/u);
     await assertFits(page);
     await assertAccessible(page);
