@@ -45,6 +45,47 @@ const ownStream = (page: Page) =>
 
 const feed = (page: Page, text: string | null) => page.evaluate(`window.feed(${JSON.stringify(text)})`);
 
+/** A stream of many records, made inside of the page: a fulfilled route of this size takes half a minute. */
+const madeStream = (page: Page, total: number) =>
+  page.addInitScript(`
+    const original = window.fetch;
+    window.fetch = async (path, init) => {
+      if (!String(path).startsWith('/api/portal/v1/search')) return original(path, init);
+      let id = 0;
+      return new Response(new ReadableStream({
+        pull(controller) {
+          if (id === ${total}) return controller.close();
+          let text = '';
+          for (let i = 0; i < 500; i++) {
+            id++;
+            text += JSON.stringify({ ts: ${TODAY} - (id % 300) * ${DAY}, id, url: 'http://192.0.2.' + (id % 250) + '/' + id, status: 'online', family: 'Mirai', asn: 64500, network: null }) + '\\n';
+          }
+          controller.enqueue(new TextEncoder().encode(text));
+        },
+      }));
+    };`);
+
+/** Keeps the times of the last byte and of the end, and the longest time without a frame. */
+const watchTimes = (page: Page) =>
+  page.addInitScript(`
+    const inner = window.fetch;
+    window.fetch = async (path, init) => {
+      const response = await inner(path, init);
+      if (!String(path).startsWith('/api/portal/v1/search')) return response;
+      window.gapMs = 0;
+      let lastMs = performance.now();
+      const frame = (nowMs) => {
+        window.gapMs = Math.max(window.gapMs, nowMs - lastMs);
+        lastMs = nowMs;
+        const status = document.querySelector('.search-progress [role=status]');
+        if (status?.textContent === 'Complete') window.doneMs = nowMs;
+        else requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+      const watch = new TransformStream({ flush() { window.lastByteMs = performance.now(); } });
+      return new Response(response.body.pipeThrough(watch), response);
+    };`);
+
 /** Not waitForFunction: the policy of the page forbids its way to repeat a text. */
 async function until(page: Page, condition: string): Promise<void> {
   while (!(await page.evaluate<boolean>(condition))) await page.waitForTimeout(20);
@@ -89,9 +130,9 @@ const PARTS: Record<string, Part> = {
     assert.match(await counts(page), /^[\d,]+ URLs from [\d,]+ facts$/);
 
     await page.getByText('Change the search').click();
-    await page.getByLabel('Host').check();
+    await page.getByRole('radio', { name: 'Host' }).check();
     await page.locator('input[name=value]').fill('files.example[.]com');
-    await page.getByLabel('Seen').selectOption('custom');
+    await page.locator('select[name=window]').selectOption('custom');
     await page.getByLabel('First day').fill('2020-01-01');
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByRole('heading', { name: 'URLs on files.example.com' }).waitFor();
@@ -140,10 +181,12 @@ const PARTS: Record<string, Part> = {
     for (const theme of ['light', 'dark'] as const) {
       for (const [name, width] of Object.entries(WIDTHS)) {
         const visit = await portal.visit({ theme, width });
-        await searched(visit, `/search?malware_family=Mirai&since=${TODAY - 40 * DAY}`);
+        await searched(visit, '/search?malware_family=Mirai');
+        await assertFits(visit.page);
+        await screenshot(visit.page, `search-${theme}-${name}`);
+        await searched(visit, '/search?host=files.example.com'); // a few rows: the check takes long for many
         await assertFits(visit.page);
         await assertAccessible(visit.page);
-        await screenshot(visit.page, `search-${theme}-${name}`);
         assert.deepEqual(visit.messages, []);
       }
     }
@@ -295,53 +338,42 @@ const PARTS: Record<string, Part> = {
   },
 
   async '10,000 and 200,000 rows'(t, portal) {
-    const visit = await portal.visit();
-    const { page } = visit;
-    // The time from the last byte to the last row: the test ends the stream itself.
-    await page.addInitScript(`
-      const original = window.fetch;
-      window.fetch = async (path, init) => {
-        const response = await original(path, init);
-        if (!String(path).startsWith('/api/portal/v1/search')) return response;
-        const watch = new TransformStream({ flush() { window.lastByteMs = performance.now(); } });
-        return new Response(response.body.pipeThrough(watch), response);
-      };
-      new MutationObserver(() => {
-        if (window.doneMs === undefined && document.body?.innerText.includes('Complete')) requestAnimationFrame(() => { window.doneMs ??= performance.now(); });
-      }).observe(document, { subtree: true, childList: true, characterData: true });`);
     for (const total of [10_000, 200_000]) {
-      await page.unroute(ENDPOINT);
-      await answer(
-        page,
-        Array.from({ length: total }, (_, i) => line(i + 1)),
-      );
-      await page.goto(`/search?asn=64500&since=${total}`);
-      await page.getByText('Complete', { exact: true }).waitFor();
+      const visit = await portal.visit();
+      const { page } = visit;
+      if (total === 10_000)
+        await answer(
+          page,
+          Array.from({ length: total }, (_, i) => line(i + 1)),
+        );
+      else await madeStream(page, total);
+      await watchTimes(page);
+      await page.goto('/search?asn=64500');
       await until(page, 'window.doneMs !== undefined');
-      const ms = await page.evaluate<number>('window.doneMs - window.lastByteMs');
-      t.diagnostic(`${total} rows are shown ${Math.round(ms)} ms after the last byte`);
-      if (total === 10_000) assert.ok(ms < SHOWN_MS, `${ms} ms`);
-      assert.equal(
-        await counts(page),
-        `${total.toLocaleString('en-US')} URLs from ${total.toLocaleString('en-US')} facts`,
+      const [ms = 0, gapMs = 0] = await page.evaluate<number[]>('[window.doneMs - window.lastByteMs, window.gapMs]');
+      t.diagnostic(
+        `${total} rows: shown ${Math.round(ms)} ms after the last byte, longest pause ${Math.round(gapMs)} ms`,
       );
+      if (total === 10_000) assert.ok(ms < SHOWN_MS, `${ms} ms`);
+      const text = total.toLocaleString('en-US');
+      assert.equal(await counts(page), `${text} URLs from ${text} facts`);
       assert.ok((await page.locator('.long tbody tr').count()) < 80, 'only visible rows are in the document');
       const startMs = performance.now();
       await page.getByRole('button', { name: 'URL', exact: true }).click();
-      await page.locator('.long tbody a', { hasText: 'http://192.0.2.0/100' }).first().waitFor();
-      t.diagnostic(`${total} rows are sorted by URL in ${Math.round(performance.now() - startMs)} ms`);
+      await page.locator('th[aria-sort=ascending]').waitFor();
+      t.diagnostic(`${total} rows: sorted by URL in ${Math.round(performance.now() - startMs)} ms`);
       await page.locator('.table.long').focus();
       await page.keyboard.press('End');
       await page.waitForSelector(`[aria-rowindex="${total + 1}"]`);
-      const [rowPx, left] = await page.evaluate<number[]>(`(() => {
+      const [rowPx, left = 99] = await page.evaluate<number[]>(`(() => {
         const list = document.querySelector('.table.long');
-        return [list.querySelector('tr[aria-rowindex="${total}"]').offsetHeight, list.scrollHeight - list.scrollTop - list.clientHeight];
+        const row = list.querySelector('tr[aria-rowindex="${total}"]');
+        return [row.offsetHeight, list.scrollHeight - list.scrollTop - list.clientHeight];
       })()`);
       assert.equal(rowPx, 37);
-      assert.ok((left ?? 99) < 2, 'the end of the list is reached');
+      assert.ok(left < 2, 'the end of the list is reached');
+      assert.deepEqual(visit.messages, []);
     }
-    await screenshot(page, 'search-many');
-    assert.deepEqual(visit.messages, []);
   },
 
   async 'hostile texts are texts'(_, portal) {
