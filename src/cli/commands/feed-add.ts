@@ -81,11 +81,13 @@ from the URLs that abuse.ch documents for users with a key.`,
     const feed = toNewFeed(draft, await readHeaders(flags), currentTs());
     await addFeed(control, feed);
     await recordChange(control, { action: 'feed.add', subject: name, after: feedFields(feed) });
-    const text = `Added ${name}: ${feed.format} from ${shownUrl(feed.url)} every ${spanText(feed.intervalSeconds)}.\n`;
+    const text = `Added ${name}: ${feed.format} from ${shownUrl(feed.url)} every ${spanText(feed.intervalSeconds)}.\n${WHO_FETCHES}${name}\n`;
     const json = feedJson(feed, currentTs());
     return note === null ? { text, json } : { text: `${text}Note: ${note}\n`, json: { ...json, note } };
   },
 );
+
+const WHO_FETCHES = 'A running server fetches it within seconds. Without a server: urlwarden feed run ';
 
 type Given = FlagValues<typeof FEED_FLAGS>;
 type HeaderFlags = Pick<Given, 'header' | 'header-file'>;

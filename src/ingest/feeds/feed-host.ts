@@ -20,7 +20,8 @@ export async function checkFeedHost(
   if (!host) return null;
   const blocked = await findBlocked(host, createGuard(isPrivate ? allowed : []), RESOLVE_WAIT_MS);
   if (blocked === null) return null;
-  if (blocked === 'unknown') return `${host} cannot be resolved from here: check the spelling of the host name.`;
+  if (blocked === 'unknown')
+    return `${host} cannot be resolved from here: check the spelling of the host name, and the network and DNS of this machine.`;
   const { address, kind } = blocked;
   const which = host === address ? `${host} is` : `${host} is at ${address}, which is`;
   if (of === 'server' || !isPrivate) {
