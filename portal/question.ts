@@ -57,13 +57,16 @@ function isHostWithPort(text: string): boolean {
   return HOST.test(host) || (host.includes('.') && parseNetwork(host).ok);
 }
 
-export const urlPath = (url: string): string => `/url?u=${encodeURIComponent(url)}`;
+/** A half surrogate has no UTF-8: encodeURIComponent alone throws. */
+export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+export const urlPath = (url: string): string => `/url?u=${encoded(url)}`;
 export const addressPath = (ip: string): string => `/address/${ip}`;
 export const networkPath = (cidr: string): string => `/network/${cidr}`;
-export const domainPath = (name: string): string => `/domain/${encodeURIComponent(name)}`;
+export const domainPath = (name: string): string => `/domain/${encoded(name)}`;
 
 export type SearchName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
-export const searchPath = (name: SearchName, value: string): string => `/search?${name}=${encodeURIComponent(value)}`;
+export const searchPath = (name: SearchName, value: string): string => `/search?${name}=${encoded(value)}`;
 
 const urlAnswer = (url: string): Answer => ({ kind: 'url', text: url, path: urlPath(url), cost: 1 });
 

@@ -1,7 +1,7 @@
 import { parseNetwork } from '../src/core/ip/network.ts';
 import { refangHost } from '../src/core/url/refang.ts';
 import { DAY, dateText } from './format.ts';
-import type { SearchName } from './question.ts';
+import { encoded, type SearchName } from './question.ts';
 
 // A search as the address of its page has it: one key and a window.
 
@@ -81,7 +81,7 @@ const NOT_A_NETWORK =
 
 /** The address of the page, which can be shared. */
 export function pathOf(search: Search): string {
-  return `/search?${search.name}=${encodeURIComponent(search.value)}${windowQuery(search)}`;
+  return `/search?${search.name}=${encoded(search.value)}${windowQuery(search)}`;
 }
 
 /** `&since=1762732800&until=1762819199`; a side that the server chooses is missing. */

@@ -346,7 +346,7 @@ const COLUMNS: LongColumn<Row>[] = [
   { title: 'Status', size: 'short', sort: 'status', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Family',
-    size: 'medium',
+    size: 'short',
     isWide: true,
     cell: ({ family }) => family && <a href={searchPath('malware_family', family)}>{visible(family)}</a>,
   },
@@ -392,7 +392,13 @@ function Facet({ title, view, chosen, onToggle }: FacetProps) {
       <ul>
         {view.top.map(({ value, count }) => (
           <li key={value}>
-            <button type="button" class="facet" aria-pressed={chosen.has(value)} onClick={() => onToggle(value)}>
+            <button
+              type="button"
+              class="facet"
+              aria-pressed={chosen.has(value)}
+              title={visible(value)}
+              onClick={() => onToggle(value)}
+            >
               <span class={value === '' ? 'dim' : ''}>{value === '' ? 'unknown' : visible(value)}</span>
               <span class="number">{numberText(count)}</span>
             </button>
