@@ -78,7 +78,7 @@ const watchTimes = (page: Page) =>
         window.gapMs = Math.max(window.gapMs, nowMs - lastMs);
         lastMs = nowMs;
         const status = document.querySelector('.search-progress [role=status]');
-        if (status?.textContent === 'Complete') window.doneMs = nowMs;
+        if (status?.textContent === 'Complete') window.doneMs = performance.now();
         else requestAnimationFrame(frame);
       };
       requestAnimationFrame(frame);
@@ -149,6 +149,7 @@ const PARTS: Record<string, Part> = {
     await assertAccessible(page);
     await page.getByRole('button', { name: 'Search', exact: true }).click();
     await page.getByText('Complete', { exact: true }).waitFor();
+    await screenshot(page, 'search-network');
     const urls = await shownUrls(page);
     assert.ok(urls.length > 10 && urls.every((url) => url.startsWith('http://203.0.113.')), urls.join());
     const [urlCount = 0, factCount = 0] = (await counts(page)).replaceAll(',', '').match(/\d+/g)?.map(Number) ?? [];
@@ -181,12 +182,10 @@ const PARTS: Record<string, Part> = {
     for (const theme of ['light', 'dark'] as const) {
       for (const [name, width] of Object.entries(WIDTHS)) {
         const visit = await portal.visit({ theme, width });
-        await searched(visit, '/search?malware_family=Mirai');
-        await assertFits(visit.page);
-        await screenshot(visit.page, `search-${theme}-${name}`);
         await searched(visit, '/search?host=files.example.com'); // a few rows: the check takes long for many
         await assertFits(visit.page);
         await assertAccessible(visit.page);
+        await screenshot(visit.page, `search-${theme}-${name}`);
         assert.deepEqual(visit.messages, []);
       }
     }
