@@ -17,6 +17,7 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['[2001:db8::1]', '/address/2001:db8::1'],
   ['198.51.100.77/24', '/network/198.51.100.0/24', 9],
   ['2001:db8::/56', '/network/2001:db8::/56', 9],
+  ['198.51.0.0/16', '/search?ip=198.51.0.0%2F16', 17],
   ['example.com', '/domain/example.com'],
   ['WWW.Example[.]com', '/domain/www.example.com'],
   ['bücher.example', '/domain/b%C3%BCcher.example'],

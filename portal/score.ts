@@ -1,0 +1,68 @@
+import type { DomainPageResponse } from '../src/portal/schemas.ts';
+import { agoText, dateText, nowTs } from './format.ts';
+
+// The score of a domain in words and lengths.
+
+/** In the order of how much they can take away. */
+export const DIMENSIONS: readonly { name: string; title: string; meaning: string }[] = [
+  { name: 'malware', title: 'Malware', meaning: 'malware URLs, and sources that name the domain' },
+  { name: 'infra', title: 'Infrastructure', meaning: 'phishing, and listed addresses or name servers' },
+  { name: 'smtp', title: 'Mail', meaning: 'listed senders of mail' },
+  { name: 'identity', title: 'Identity', meaning: 'age and popularity' },
+  { name: 'human', title: 'By hand', meaning: 'set by an administrator' },
+];
+
+/** Evidence of malware takes at most 40 points away, so this is the usual length of half a bar. */
+const USUAL_POINTS = 40;
+
+/** A domain is listed at this score or lower. */
+export const LISTED_SCORE = -10;
+
+export type DimensionBar = { title: string; meaning: string; points: number; share: number };
+
+/** `share` is of half the bar, 0 to 1. All bars have the same scale. */
+export function dimensionBars(dimensions: Readonly<Record<string, number>>): DimensionBar[] {
+  const most = Math.max(USUAL_POINTS, ...Object.values(dimensions).map(Math.abs));
+  return DIMENSIONS.map(({ name, title, meaning }) => {
+    const points = dimensions[name] ?? 0;
+    return { title, meaning, points, share: Math.abs(points) / most };
+  });
+}
+
+export const dimensionTitle = (name: string): string => DIMENSIONS.find((one) => one.name === name)?.title ?? name;
+
+/** `−18.1`, `+3.8`, `0.0`: with a minus sign that is as wide as the plus sign. */
+export function pointsText(points: number): string {
+  const text = Math.abs(points).toFixed(1);
+  if (text === '0.0') return text;
+  return `${points < 0 ? '−' : '+'}${text}`;
+}
+
+export type DomainVerdict = { state: 'listed' | 'abused' | 'known' | 'unknown'; text: string };
+
+type Judged = Pick<DomainPageResponse, 'known' | 'listed' | 'abused' | 'listed_until_ts' | 'evidence_ts'>;
+
+export function domainVerdict(report: Judged, now = nowTs()): DomainVerdict {
+  const { listed_until_ts: untilTs, evidence_ts: evidenceTs } = report;
+  if (!report.known)
+    return { state: 'unknown', text: 'Nothing is known about this domain. That does not make it safe.' };
+  const newest = evidenceTs === null ? '' : `newest evidence ${agoText(evidenceTs, now)}`;
+  if (report.listed) {
+    const until = untilTs === null ? '' : `until ${dateText(untilTs)} unless it is seen again`;
+    return { state: 'listed', text: [until, newest].filter(Boolean).join(', ') };
+  }
+  if (report.abused)
+    return {
+      state: 'abused',
+      text: ['a good site that somebody misused: block its bad host names and URLs, not the domain', newest]
+        .filter(Boolean)
+        .join('; '),
+    };
+  return { state: 'known', text: newest || 'no evidence against it' };
+}
+
+/** Descriptions of what a source says in front of itself are repeated by the column of the source. */
+export function reasonText(text: string, source: string): string {
+  const rest = text.startsWith(`${source}: `) ? text.slice(source.length + 2) : text;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
+}
