@@ -56,7 +56,7 @@ function Header({ question, onHelp }: { question: string; onHelp(): void }) {
         <span class="brand-mark" aria-hidden="true" />
         <span>Urlwarden</span>
       </a>
-      {who && <QuestionBox text={question} />}
+      {who && place.value.path !== '/' && <QuestionBox text={question} />}
       <nav aria-label="Pages">
         {who && <NavLink href="/" text="Start" />}
         {who && <NavLink href="/search" text="Search" />}
@@ -87,7 +87,7 @@ function Header({ question, onHelp }: { question: string; onHelp(): void }) {
             <a class="pill" href="/account" title="Your account">
               {visible(who.username)}
             </a>
-            <button type="button" class="button quiet" onClick={logOut}>
+            <button type="button" class="button quiet wide" onClick={logOut}>
               Log out
             </button>
           </>

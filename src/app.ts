@@ -7,6 +7,7 @@ import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { createSessions } from './accounts/sessions.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { createServerAudit } from './app/audit.ts';
+import { fillDemo, fillDemoControl } from './app/demo.ts';
 import { feedHealth, feedsOnPage, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
@@ -24,8 +25,7 @@ import { lastKnown } from './health/last-known.ts';
 import { createOutages } from './health/outages.ts';
 import { buildServer, closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
 import { expiryOf, readTlsPair, type TlsPair } from './http/tls.ts';
-import { demoObservations } from './ingest/demo.ts';
-import { demoEvidence } from './ingest/demo-evidence.ts';
+import { DEMO_NETWORKS } from './ingest/demo.ts';
 import { everyMs } from './ingest/feeds/schedule.ts';
 import { type Networks, openNetworks } from './ingest/networks.ts';
 import { readFamilies } from './ingest/tag-families.ts';
@@ -37,9 +37,6 @@ import { timedPort } from './metrics/timed-port.ts';
 import { createTotals } from './portal/totals.ts';
 import { createAddressLists } from './reputation/address-lists.ts';
 import { createAddressReport } from './reputation/address-report.ts';
-import type { ReputationStore } from './reputation/store.ts';
-import type { UrlLastResponse } from './urls/schemas.ts';
-import type { UrlStore } from './urls/store.ts';
 
 /** Everything is open, but nothing listens yet. */
 export type App = {
@@ -74,9 +71,6 @@ const ISSUER = 'urlwarden';
 /** Responses that take longer than this to finish are aborted when the server closes. */
 const CLOSE_GRACE_MS = 8_000;
 
-/** Demo data older than this is written again with times up to today: a search looks back twelve months by default. */
-const DEMO_FRESH_SECONDS = 90 * 86_400;
-
 /** Unix seconds. */
 const now = () => toTs(Date.now());
 
@@ -96,10 +90,7 @@ export async function openApp(settings: Settings): Promise<App> {
   try {
     const place = { ...settings, dataDir };
     const store = timed(opened(await openIntelligence(place)), 'intelligence', metrics);
-    if (settings.demo) {
-      await fillDemo(store, now());
-      await fillDemoEvidence(store, now());
-    }
+    if (settings.demo) await fillDemo(store, now());
     const { control, newKid } = await withKeys(timed(opened(await openControl(place)), 'control', metrics), settings);
 
     // These callbacks need the server, which is built last; none of them is called before.
@@ -177,7 +168,12 @@ export async function openApp(settings: Settings): Promise<App> {
       }),
     );
     const portal = {
-      ...{ totals, usageByDay: control.usageByDay, networkOf: networks.networkOf, nameOf: networks.nameOf },
+      ...{
+        totals,
+        usageByDay: control.usageByDay,
+        networkOf: networks.networkOf,
+        nameOf: networkNames(networks, settings),
+      },
       feeds: lastKnown(() => feedsOnPage(control, now()), []),
     };
     const reputation = openReputation(store, networks, settings);
@@ -207,6 +203,7 @@ export async function openApp(settings: Settings): Promise<App> {
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
       if (newKid !== null) await audit.record('key.add', newKid, {});
       if (firstAccount !== null) await audit.record('account.add', firstAccount.username, { tier: OPERATOR_TIER });
+      if (settings.demo) await fillDemoControl(control, store, now());
       audit.start();
       integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));
       const cleanup = startUsageCleanup({
@@ -277,6 +274,12 @@ function openReputation(store: Intelligence, { asnOf }: Networks, { allowReserve
   return { addresses: createAddressReport(options), asnOf };
 }
 
+/** The AS numbers of the demo data are reserved for documentation, so no table has their names. */
+function networkNames({ nameOf }: Networks, { demo }: Settings): Networks['nameOf'] {
+  if (!demo) return nameOf;
+  return (asn) => nameOf(asn) ?? DEMO_NETWORKS.find((network) => network.asn === asn)?.name ?? null;
+}
+
 function readTls({ tlsCertFile, tlsKeyFile }: Settings): TlsPair | undefined {
   return tlsCertFile === null || tlsKeyFile === null ? undefined : readTlsPair(tlsCertFile, tlsKeyFile);
 }
@@ -295,20 +298,4 @@ async function withKeys(
     newKid = kid;
   });
   return { control, newKid };
-}
-
-async function fillDemo(store: UrlStore, nowTs: number): Promise<void> {
-  const observations = demoObservations(nowTs);
-  const last = await store.urlLast(observations[0]?.url ?? '');
-  const status = last === null ? null : (JSON.parse(last) as UrlLastResponse).status;
-  if (status !== null && status.ts > nowTs - DEMO_FRESH_SECONDS) return;
-  await store.apply(observations);
-}
-
-async function fillDemoEvidence(store: ReputationStore, nowTs: number): Promise<void> {
-  const { sources, listings, domains, facts, lists } = demoEvidence(nowTs);
-  await store.putSources(sources);
-  await store.applyLists(lists);
-  await store.applyListings(listings);
-  await store.applyDomains(domains, facts);
 }

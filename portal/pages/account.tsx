@@ -8,7 +8,7 @@ import { Ago, Badge, Card, CopyButton, Facts, Show, say } from '../parts/basics.
 import { Bars, dayBars, Meter } from '../parts/charts.tsx';
 import { Field, Form } from '../parts/forms.tsx';
 import { Table } from '../parts/table.tsx';
-import { type Session, session } from '../session.ts';
+import { logOut, type Session, session } from '../session.ts';
 
 /** The answer of the public API. */
 type Limits = {
@@ -27,6 +27,9 @@ export function AccountPage(_: PageProps) {
         <h1>{visible(who.username)}</h1>
         <span class="row dim">
           subscription {who.sub}, tier {visible(who.tier)} {who.admin && <Badge tone="info">administrator</Badge>}
+          <button type="button" class="button" onClick={logOut}>
+            Log out
+          </button>
         </span>
       </div>
       <div class="columns">
@@ -103,7 +106,7 @@ function LimitBars({ limits, current }: Limits) {
 function LimitRow({ label, used, limit, soft, resets }: Limit) {
   if (limit >= NO_LIMIT) {
     return (
-      <div class="limit">
+      <div class="limit free">
         <span>{label}</span>
         <strong>{numberText(used)}</strong>
         <span class="dim">no limit</span>
@@ -176,7 +179,7 @@ function Sessions() {
             empty="No session: you use a token."
             columns={[
               { title: 'Browser', cell: ({ agent }) => browserName(agent) },
-              { title: 'From', cell: ({ address }) => <span class="mono">{visible(address)}</span> },
+              { title: 'From', isWide: true, cell: ({ address }) => <span class="mono">{visible(address)}</span> },
               { title: 'Logged in', isWide: true, cell: ({ created_ts: ts }) => <Ago ts={ts} /> },
               { title: 'Last used', cell: ({ used_ts: ts }) => <Ago ts={ts} /> },
               {
@@ -232,6 +235,14 @@ function PasswordForm() {
         setRound(round + 1);
       }}
     >
+      <input
+        type="text"
+        name="username"
+        autoComplete="username"
+        value={session.value?.username ?? ''}
+        hidden
+        readOnly
+      />
       <Field label="Current password" name="current" type="password" isRequired autoComplete="current-password" />
       <Field label="New password" name="new" type="password" isRequired autoComplete="new-password" />
       <p class="dim small">All your other sessions and all tokens become invalid.</p>

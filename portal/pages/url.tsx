@@ -166,14 +166,16 @@ function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
   );
 }
 
-const EVENT_WORDS: Record<string, string> = {
-  added: 'first seen online',
-  online: 'back online',
-  offline: 'offline',
-  removed: 'removed',
-};
+const EVENT_WORDS: Record<string, string> = { online: 'back online', offline: 'offline', removed: 'removed' };
+
+/** An event `added` that is not the first one follows a removal. */
+function changeText({ ts, status, removal }: UrlPageResponse['events'][number], firstTs: number | undefined): string {
+  if (status === 'added') return ts === firstTs ? 'first seen online' : 'back after its removal';
+  return `${EVENT_WORDS[status] ?? status}${removal ? `: ${visible(removal)}` : ''}`;
+}
 
 function Events({ events }: { events: UrlPageResponse['events'] }) {
+  const firstTs = events[0]?.ts;
   return (
     <Card title="History">
       <Table
@@ -185,7 +187,7 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
           { title: 'From (UTC)', cell: ({ ts }) => <Time ts={ts} /> },
           {
             title: 'Change',
-            cell: ({ status, removal }) => `${EVENT_WORDS[status] ?? status}${removal ? `: ${visible(removal)}` : ''}`,
+            cell: (event) => changeText(event, firstTs),
           },
           {
             title: 'Last confirmed',

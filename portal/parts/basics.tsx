@@ -137,7 +137,6 @@ export function Empty({ children }: { children: ComponentChildren }) {
 
 /** Why something could not be loaded, and what to do. */
 export function Problem({ error, retry }: { error: ApiError; retry?: () => void }) {
-  if (error.status === UNAUTHORIZED) return null; // the page asks for the log-in
   if (error.status === LIMIT_REACHED) return <LimitReached error={error} retry={retry} />;
   const title =
     error.status === SERVER_AWAY
@@ -185,6 +184,7 @@ type LoadProps<T> = { loaded: Loaded<T> & { reload(): void }; what?: string; chi
 /** Loading, a problem, or the data. */
 export function Show<T>({ loaded, what, children }: LoadProps<T>) {
   if (loaded.state === 'done') return <>{children(loaded.data)}</>;
+  if (loaded.error?.status === UNAUTHORIZED) return null; // the frame asks for the log-in
   if (loaded.state === 'failed') return <Problem error={loaded.error} retry={loaded.reload} />;
   return <Loading {...(what && { what })} />;
 }

@@ -73,6 +73,7 @@ export function Meter({ value, max, soft = null, label }: MeterProps) {
 type TimelineProps = { spans: readonly Span[]; dots: readonly Dot[]; fromTs: number; toTs: number; caption: string };
 
 const WIDTH = 1_000;
+const LABEL_WIDTH = 45;
 const COLOURS = 6;
 
 /** Spans of online and offline, and below them a dot for every payload, coloured by family. */
@@ -84,9 +85,11 @@ export function Timeline({ spans, dots, fromTs, toTs, caption }: TimelineProps) 
       {ticks(fromTs, toTs).map(({ ts, label }) => (
         <g key={ts}>
           <line class="grid" x1={x(ts)} x2={x(ts)} y1={0} y2={72} />
-          <text x={x(ts) + 3} y={86}>
-            {label}
-          </text>
+          {x(ts) < WIDTH - LABEL_WIDTH && (
+            <text x={x(ts) + 3} y={86}>
+              {label}
+            </text>
+          )}
         </g>
       ))}
       {spans.map(({ fromTs: from, toTs: to, status }) => (

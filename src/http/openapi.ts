@@ -4,6 +4,7 @@ import type { ErrorCode } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import type { Endpoint, Parameter, Route } from './endpoint.ts';
 import { ErrorBody, statusOf } from './errors.ts';
+import { SESSION_COOKIE } from './session-cookie.ts';
 
 /** The version of the API, not of the program. The URL endpoints are its second version. */
 const API_VERSION = '2.0.0';
@@ -28,7 +29,10 @@ export function openapiDocument(routes: readonly Route[]) {
     ),
     components: {
       schemas: { Error: ErrorBody },
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        session: { type: 'apiKey', in: 'cookie', name: SESSION_COOKIE, description: 'For the pages of this server.' },
+      },
     },
   };
 }
@@ -41,7 +45,7 @@ function pathItem({ access, endpoint }: Route) {
   const operation = {
     operationId,
     summary,
-    security: access === 'open' ? [] : [{ token: [] }],
+    security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
     ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
     responses: {

@@ -5,10 +5,10 @@ import { AppError } from '../core/errors.ts';
  * Browsers accept a cookie with the prefix `__Host-` only with these attributes and without a domain, so no other host,
  * and nobody on a connection without TLS, can set it (RFC 6265bis §4.1.3.2).
  */
-const NAME = '__Host-urlwarden';
+export const SESSION_COOKIE = '__Host-urlwarden';
 const ATTRIBUTES = 'Path=/; Secure; HttpOnly; SameSite=Strict';
 
-const COOKIE = new RegExp(`(?:^|; *)${NAME}=([^;]*)`);
+const COOKIE = new RegExp(`(?:^|; *)${SESSION_COOKIE}=([^;]*)`);
 
 /** The value of the session cookie in a Cookie header, valid or not. */
 export function sessionCookie(header: string): string | null {
@@ -16,7 +16,7 @@ export function sessionCookie(header: string): string | null {
 }
 
 export function setSessionCookie(reply: FastifyReply, value: string, lifeSeconds: number): void {
-  reply.header('set-cookie', `${NAME}=${value}; ${ATTRIBUTES}; Max-Age=${lifeSeconds}`);
+  reply.header('set-cookie', `${SESSION_COOKIE}=${value}; ${ATTRIBUTES}; Max-Age=${lifeSeconds}`);
 }
 
 export function clearSessionCookie(reply: FastifyReply): void {

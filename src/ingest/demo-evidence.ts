@@ -98,7 +98,15 @@ const LISTINGS: DemoListing[] = [
     details: { helo: 'mail.controller.example', subject: 'Your invoice' },
   },
   { source: 'demo-spam', dataset: 'CSS', network: '2001:db8:25::/64', seen: [2, 0] },
+  // Devices in the subnet with many URLs (demo-bulk.ts): some attack now, some have stopped.
+  ...[20, 23, 27, 31, 38, 44, 52, 58].map((host, i) => attacker(`203.0.113.${host}`, [9 + 5 * i, 0])),
+  ...[21, 25, 33, 47].map((host, i) => attacker(`203.0.113.${host}`, [80 + 20 * i, 40 + 20 * i])),
+  { source: 'demo-spam', dataset: 'CSS', network: '203.0.113.31', seen: [3, 0], details: { subject: 'Your parcel' } },
 ];
+
+function attacker(network: string, seen: DemoListing['seen']): DemoListing {
+  return { source: 'demo-attackers', dataset: 'XBL', network, family: 'Mirai', seen, details: { heuristic: 'TELNET' } };
+}
 
 type DemoDomain = Omit<DomainEvidence, 'name' | 'ts'> & { name: string; daysAgo: number };
 
@@ -126,6 +134,7 @@ const DOMAINS: DemoDomain[] = [
     tags: ['compromised'],
     daysAgo: 1,
   },
+  { ...SAYS_NOTHING_ELSE, source: 'demo-scanner', name: 'cdn.filedrop.example', kind: 'malware', daysAgo: 0 },
   { ...SAYS_NOTHING_ELSE, source: 'demo-phishing', name: 'login-bank.test', kind: 'phishing', daysAgo: 0 },
 ];
 
@@ -165,6 +174,16 @@ const FACTS: DemoSite[] = [
     whois: { ageSeconds: 25 * YEAR, registrar: 'Example Registrar' },
     rank: 250,
   },
+  // The host with many URLs (demo-bulk.ts), and others at one address of the subnet with many URLs.
+  {
+    name: 'filedrop.example',
+    a: ['192.0.2.150', '203.0.113.44'],
+    ns: ['ns.hideout.test', 'ns1.hoster.test'],
+    sender: { ip: '203.0.113.31', helo: 'mail.filedrop.example' },
+    whois: { ageSeconds: 75 * DAY, registrar: 'Sample Names' },
+  },
+  ...['cdn', 'img', 'get', 'mirror'].map((label) => ({ name: `${label}.filedrop.example`, a: ['192.0.2.151'] })),
+  ...['parcel-track.test', 'free-player.example', 'codec-update.test'].map((name) => ({ name, a: ['203.0.113.44'] })),
   { name: 'portal.example', a: ['192.0.2.82'] },
   { name: 'short.test', a: ['192.0.2.83'] },
   { name: 'dyn.test', a: ['192.0.2.84'] },

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type FileDetails, type Observation, type ObservationInput, toObservation } from '../core/observation.ts';
+import { normalizeUrl } from '../core/url/normalize.ts';
 
 /**
  * Invented sample data: every kind of event, several payloads, IPv4 and IPv6. All host names (RFC 2606, 6761), addresses
@@ -10,7 +11,7 @@ import { type FileDetails, type Observation, type ObservationInput, toObservatio
  */
 export function demoObservations(now: number): Observation[] {
   const today = now - (now % DAY);
-  return DEMO_URLS.flatMap((demoUrl) => toInputs(demoUrl, today)).map(requireObservation);
+  return DEMO_URLS.flatMap((demoUrl) => toInputs(demoUrl, today)).map((input) => requireObservation(input));
 }
 
 type DemoUrl = {
@@ -30,15 +31,29 @@ type Sighting =
 
 const DAY = 86_400;
 
+/** Names for the AS numbers of the demo data, which no table of networks has: RFC 5398 reserves them for documentation. */
+export const DEMO_NETWORKS: readonly { asn: number; name: string }[] = [
+  { asn: 64496, name: 'Example Web Hosting' },
+  { asn: 64497, name: 'Example Cloud' },
+  { asn: 64498, name: 'Sample Servers' },
+  { asn: 64500, name: 'Example Hosting' },
+  { asn: 64501, name: 'Example Broadband' },
+  { asn: 64511, name: 'Documentation Mobile' },
+  { asn: 65536, name: 'Example Fibre' },
+  { asn: 65537, name: 'Sample Data Centers' },
+  { asn: 65538, name: 'Documentation Networks' },
+  { asn: 65551, name: 'Example University' },
+];
+
 const FILES = {
-  loader: file('loader', 'text/x-shellscript', 'sh', 1_842, 'bin.sh', null),
-  miraiArm: file('mirai arm', 'application/x-executable', 'elf', 97_312, 'arm7', 'Mirai'),
-  miraiMips: file('mirai mips', 'application/x-executable', 'elf', 102_440, 'mips', 'Mirai'),
-  gafgyt: file('gafgyt', 'application/x-executable', 'elf', 130_988, 'x86_64', 'Gafgyt'),
-  invoice: file('invoice', 'application/vnd.ms-excel', 'xls', 233_472, 'invoice-4711.xls', 'Emotet'),
-  stealer: file('stealer', 'application/x-dosexec', 'exe', 1_249_280, 'setup.exe', 'AgentTesla'),
-  script: file('script', 'application/javascript', 'js', 48_211, 'update.js', 'GootLoader'),
-  unknown: file('unknown', null, 'unknown', null, null, null),
+  loader: demoFile('loader', 'text/x-shellscript', 'sh', 1_842, 'bin.sh', null),
+  miraiArm: demoFile('mirai arm', 'application/x-executable', 'elf', 97_312, 'arm7', 'Mirai'),
+  miraiMips: demoFile('mirai mips', 'application/x-executable', 'elf', 102_440, 'mips', 'Mirai'),
+  gafgyt: demoFile('gafgyt', 'application/x-executable', 'elf', 130_988, 'x86_64', 'Gafgyt'),
+  invoice: demoFile('invoice', 'application/vnd.ms-excel', 'xls', 233_472, 'invoice-4711.xls', 'Emotet'),
+  stealer: demoFile('stealer', 'application/x-dosexec', 'exe', 1_249_280, 'setup.exe', 'AgentTesla'),
+  script: demoFile('script', 'application/javascript', 'js', 48_211, 'update.js', 'GootLoader'),
+  unknown: demoFile('unknown', null, 'unknown', null, null, null),
 };
 
 const DEMO_URLS: DemoUrl[] = [
@@ -164,7 +179,7 @@ const DEMO_URLS: DemoUrl[] = [
   },
 ];
 
-function file(
+export function demoFile(
   label: string,
   mimeType: string | null,
   fileType: string | null,
@@ -198,8 +213,8 @@ function statusAndDetail([, status, detail]: Sighting): Partial<ObservationInput
   return status === 'removed' ? { status, removal: detail } : { status, payload: FILES[detail] };
 }
 
-function requireObservation(input: ObservationInput): Observation {
-  const result = toObservation(input);
+export function requireObservation(input: ObservationInput, url = normalizeUrl(input.url)): Observation {
+  const result = toObservation(input, url);
   if (!result.ok) throw new Error(`demo data: ${input.url}: ${result.reason}`);
   return result.observation;
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { parseDomainName } from '../core/domain-name.ts';
 import { AppError } from '../core/errors.ts';
+import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { parseIp } from '../core/ip/address.ts';
 import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { paths } from '../core/paths.ts';
@@ -171,6 +172,15 @@ const url = (services: PortalServices) =>
 
 type NetworkQuestion = WithDatasets & { network: KeyNetwork; cost: number };
 
+const PAGE_DATASETS = [...ADDRESS_DATASETS, URL_DATASET, DOMAIN_DATASET];
+
+/** An account without any of them would pay for an empty answer. */
+function readPageDatasets(request: FastifyRequest): readonly string[] {
+  const datasets = datasetsOf(request);
+  if (PAGE_DATASETS.some((dataset) => datasets.includes(dataset))) return datasets;
+  throw new AppError('forbidden', `None of the datasets ${PAGE_DATASETS.join(', ')} is part of this subscription`);
+}
+
 const ipParameter: Parameter = { in: 'path', name: 'ip', schema: Type.String(), description: 'IPv4 or IPv6 address.' };
 
 const maskParameter: Parameter = {
@@ -191,7 +201,7 @@ const address = (services: PortalServices) =>
     read(request) {
       const ip = parseIp((request.params as { ip: string }).ip);
       if (ip === null) throw new AppError('bad_request', 'The address must be IPv4 or IPv6, such as 192.0.2.1');
-      return { network: { ip, prefix: KEY_BITS }, cost: 1, datasets: datasetsOf(request) };
+      return { network: { ip, prefix: KEY_BITS }, cost: 1, datasets: readPageDatasets(request) };
     },
     find: ({ network, datasets }) => addressPage(services, network, datasets),
   });
@@ -208,7 +218,7 @@ const network = (services: PortalServices) =>
       const { ip, mask } = request.params as { ip: string; mask: string };
       const parsed = services.parseNetwork(ip, mask);
       if (!parsed.ok) throw new AppError('bad_request', parsed.reason);
-      return { network: parsed.network, cost: parsed.cost, datasets: datasetsOf(request) };
+      return { network: parsed.network, cost: parsed.cost, datasets: readPageDatasets(request) };
     },
     weight: ({ cost }) => cost,
     find: ({ network, datasets }) => addressPage(services, network, datasets),

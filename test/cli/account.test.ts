@@ -38,7 +38,7 @@ describe('urlwarden account', () => {
     const { json, control } = await open(t);
     const result = await json(['add', 'bob', '--tier', 'enterprise'], 'pw');
     const added = await control.accountByUsername('bob');
-    const expected = { username: 'bob', tier: 'enterprise', enabled: true, created_ts: added?.createdTs };
+    const expected = { username: 'bob', tier: 'enterprise', enabled: true, admin: false, created_ts: added?.createdTs };
     assert.deepEqual(result, { sub: added?.sub, ...expected });
   });
 
@@ -69,8 +69,8 @@ describe('urlwarden account', () => {
     await account(['disable', 'ada']);
     const { stdout } = await account(['list']);
     const [heading, ada, bob, ...rest] = stdout.split('\n');
-    assert.match(heading ?? '', /^USERNAME +SUB +TIER +STATE +CREATED$/);
-    assert.match(ada ?? '', /^ada {11}[1-9]\d{7} {2}operator {2}disabled {2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    assert.match(heading ?? '', /^USERNAME +SUB +TIER +ROLE +STATE +CREATED$/);
+    assert.match(ada ?? '', /^ada {11}[1-9]\d{7} {2}operator {2}user {2}disabled {2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     assert.match(bob ?? '', /^bob\\u\{1b\}\[2J {2}/, 'no control characters');
     assert.deepEqual(rest, ['']);
     assert.deepEqual(
@@ -96,6 +96,7 @@ describe('urlwarden account', () => {
       username: 'ada',
       tier: 'developer',
       enabled: true,
+      admin: false,
       created_ts,
       limits: {
         trs: 'base',
@@ -109,8 +110,8 @@ describe('urlwarden account', () => {
       usage: { month: 5_040, day: 40 },
     });
     const { stdout } = await account(['show', 'ada']);
-    assert.match(stdout, /^this month {4}5040 of 5000 queries \(above the soft limit\)$/m);
-    assert.match(stdout, /^rates {9}21 a second, 166 a minute, 664 an hour$/m);
+    assert.match(stdout, /^this month {5}5040 of 5000 queries \(above the soft limit\)$/m);
+    assert.match(stdout, /^rates {10}21 a second, 166 a minute, 664 an hour$/m);
   });
 
   it('set, disable, enable, passwd, revoke and remove change the account', async (t) => {
@@ -146,6 +147,32 @@ describe('urlwarden account', () => {
     assert.notEqual(await state(), null);
     assert.equal((await account(['remove', 'ada', '--yes'])).stdout, 'Removed ada.\n');
     assert.equal(await state(), null);
+  });
+
+  it('the role of an administrator is given, shown and taken, but not from the last one', async (t) => {
+    const { account, json } = await open(t);
+    const added = await account(['add', 'ada', '--admin'], 'pw');
+    assert.match(added.stdout, /^Added ada: subscription \d{8}, tier standard, administrator\.\n$/);
+    await account(['add', 'bob'], 'pw');
+    assert.match(
+      (await account(['list'])).stdout,
+      /^ada +\d+ +standard +admin +enabled .*\nbob +\d+ +standard +user /m,
+    );
+    assert.match((await account(['show', 'ada'])).stdout, /^administrator {2}yes$/m);
+    for (const args of [
+      ['set', 'ada', '--admin', 'no', '--tier', 'enterprise'],
+      ['disable', 'ada'],
+      ['remove', 'ada', '--yes'],
+    ]) {
+      const { code, stderr } = await account(args);
+      assert.deepEqual([code, stderr.includes('This is the last enabled administrator')], [1, true], stderr);
+    }
+    const { admin, enabled, tier } = await json(['show', 'ada']);
+    assert.deepEqual([admin, enabled, tier], [true, true, 'standard']);
+    const given = await account(['set', 'bob', '--admin', 'yes', '--tier', 'enterprise']);
+    assert.equal(given.stdout, 'bob now has the tier enterprise.\nbob is now an administrator.\n');
+    assert.equal((await account(['set', 'ada', '--admin', 'no'])).stdout, 'ada is not an administrator.\n');
+    assert.equal((await account(['disable', 'ada'])).code, 0);
   });
 
   it('remove deletes every key of the account in Redis; other keys expire by themselves', async (t) => {
@@ -220,7 +247,8 @@ describe('urlwarden account', () => {
       [['add', 'a', '--tier', '--json'], /^--tier needs a value: --tier NAME\n/],
       [['list', '--json=x'], /^--json takes no value\n/],
       [['list', '--jsno'], /^--jsno is not a flag of this command\. Did you mean "--json"\?\n/],
-      [['set', 'a'], /^--tier NAME is missing\n/],
+      [['set', 'a'], /^--tier NAME or --admin yes\|no is missing\n/],
+      [['set', 'a', '--admin', 'maybe'], /^--admin must be yes or no, not "maybe"\n/],
       [['ad'], /^urlwarden account has no command "ad"\. Did you mean "add"\?\n\nUsage: .*\n\nCommands:\n {2}add /],
     ] as const;
     for (const [args, reason] of faults) {

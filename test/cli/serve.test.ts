@@ -27,7 +27,7 @@ test('a second start of serve --demo keeps the data', async (t) => {
   const results: unknown[] = [];
   for (const _ of [1, 2]) {
     const { url, stdout, stop } = await startServer(t, ['--demo', '--data', dataDir]);
-    assert.match(stdout(), /^Account: demo@example\.com\nPassword: demo$/m);
+    assert.match(stdout(), /^Pages: http:\S+\/ {3}log in as demo@example\.com with the password demo$/m);
     results.push(await (await query(url, DEMO, 'search', { ip: '0.0.0.0/0' })).text());
     await stop('SIGINT');
   }

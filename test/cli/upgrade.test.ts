@@ -18,9 +18,18 @@ function firstVersionFolder(dataDir: string): void {
   }
 }
 
+/** Its subscription number is lower than that of the account in the fixture. */
+function addYoungerAccount(dataDir: string): void {
+  const db = new DatabaseSync(dataFiles(dataDir).control);
+  db.exec(`insert into accounts (sub, username, username_key, password_hash, tier, is_enabled, generation, created_ts)
+    select '10000000', 'eve', 'eve', password_hash, tier, is_enabled, generation, created_ts + 1 from accounts`);
+  db.close();
+}
+
 test('a data folder of the first version opens, with all that is in it', async (t) => {
   const dataDir = temporaryFolder(t);
   firstVersionFolder(dataDir);
+  addYoungerAccount(dataDir);
   const run = async (...args: string[]) => {
     const { code, stdout, stderr } = await urlwarden([...args, '--data', dataDir]);
     assert.equal(code, 0, stderr);
@@ -43,7 +52,14 @@ test('a data folder of the first version opens, with all that is in it', async (
 
   const exported = readFileSync(new URL('export.ndjson', FIXTURE), 'utf8');
   assert.equal(await run('export'), exported);
-  assert.match(await run('account', 'list'), /ada/);
+  assert.deepEqual(
+    JSON.parse(await run('account', 'list', '--json')).map((one: Record<string, unknown>) => [one.username, one.admin]),
+    [
+      ['ada', true],
+      ['eve', false],
+    ],
+    'the oldest account is administrator',
+  );
   assert.match(await run('tier', 'list'), /partner/);
   assert.deepEqual(
     JSON.parse(await run('feed', 'list', '--json')).map(({ name }: { name: string }) => name),

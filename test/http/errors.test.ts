@@ -4,19 +4,26 @@ import { describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { loginFailed } from '../../src/accounts/bearer.ts';
 import { AppError } from '../../src/core/errors.ts';
+import { paths } from '../../src/core/paths.ts';
 import { ipOf, sourceOf, stateOf } from '../reputation/domain-state.ts';
+import { admitAll } from './admit-all.ts';
 import { assertError, BASE, build, exampleOf, NOW, ROUTES, stubStore } from './build.ts';
 
 type Method = NonNullable<InjectOptions['method']>;
 
 const endpoints = ROUTES.map(({ endpoint }) => ({ ...endpoint, url: exampleOf(endpoint.path) }));
 const posts = endpoints.filter(({ method }) => method === 'POST');
-/** A valid body, for which an empty store finds nothing. */
-const goodBody = (path: string) => {
-  if (path.endsWith('login')) return '{"username":"unknown","password":"x","realm":"intel"}';
-  return path.endsWith('search') ? '{"asn":1}' : '{"url":"http://a.example/"}';
+const LOGIN = '{"username":"unknown","password":"x","realm":"intel"}';
+/** Valid bodies, for which an empty store finds nothing, and the expected status. */
+const GOOD_BODIES: Record<string, [body: string, status: number]> = {
+  [paths.login]: [LOGIN, 401],
+  [paths.portalLogin]: [LOGIN, 401],
+  [paths.portalLogout]: ['{}', 200],
+  [paths.portalSessionsEnd]: ['{"others":true}', 200],
+  [paths.portalPassword]: ['{"current":"x","new":"y"}', 403],
+  [paths.urlSearch]: ['{"asn":1}', 404],
 };
-const refusalOf = (path: string) => (path.endsWith('login') ? 401 : 404);
+const goodBody = (path: string) => GOOD_BODIES[path] ?? (['{"url":"http://a.example/"}', 404] as const);
 /** Everything that a GET asks for is known. */
 const knowing = stubStore({
   hasUrl: async () => true,
@@ -28,7 +35,8 @@ const knowing = stubStore({
     },
   ],
 });
-const failed = { login: async () => Promise.reject(loginFailed()) };
+const fail = async () => Promise.reject(loginFailed());
+const failed = { login: fail, pages: { ...admitAll(() => NOW).pages, checkPassword: fail } };
 
 describe('every route', () => {
   test('refuses every other method with 405 and Allow, whatever the body', async (t) => {
@@ -96,8 +104,8 @@ describe('every route', () => {
     ['UTF-16', Buffer.from('{"url":"http://a.example/"}', 'utf16le'), /JSON/],
     ['deep nesting', '['.repeat(60_000), /JSON/],
     ['deep, but complete', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /object/],
-    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"(url|username)" is missing/],
-    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username)" is missing/],
+    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"(url|username|current)" is missing/],
+    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username|current)" is missing/],
   ];
   test('POST refuses an invalid body with 400', async (t) => {
     const { app } = await build(t);
@@ -123,8 +131,10 @@ describe('every route', () => {
     for (const { url, path } of posts) {
       for (const type of [...types, undefined]) {
         const headers = type === undefined ? {} : { 'content-type': type };
-        const answer = await app.inject({ method: 'POST', url, payload: Buffer.from(goodBody(path)), headers });
-        assertError(answer, refusalOf(path), /known|match|failed/);
+        const [body, status] = goodBody(path);
+        const answer = await app.inject({ method: 'POST', url, payload: Buffer.from(body), headers });
+        if (status === 200) assert.equal(answer.statusCode, status);
+        else assertError(answer, status, /known|match|failed|wrong/);
       }
     }
   });
@@ -132,8 +142,9 @@ describe('every route', () => {
   test('a body of 64 KiB is accepted, one byte more gets 413', async (t) => {
     const { app } = await build(t, { services: failed });
     for (const { url, path } of posts) {
-      const padded = (length: number) => goodBody(path).padEnd(length, ' ');
-      assertError(await app.inject({ method: 'POST', url, payload: padded(65_536) }), refusalOf(path));
+      const [body, status] = goodBody(path);
+      const padded = (length: number) => body.padEnd(length, ' ');
+      assert.equal((await app.inject({ method: 'POST', url, payload: padded(65_536) })).statusCode, status);
       assertError(await app.inject({ method: 'POST', url, payload: padded(65_537) }), 413, /64 KiB/);
     }
   });
@@ -211,7 +222,7 @@ describe('when the store fails', () => {
       for (const { method, url, path } of queries) {
         log.length = 0;
         const headers = { authorization: 'Bearer hidden' };
-        const payload = method === 'POST' ? { payload: goodBody(path) } : {};
+        const payload = method === 'POST' ? { payload: goodBody(path)[0] } : {};
         const answer = await app.inject({ method, url, headers, ...payload });
         assertError(answer, 500);
         assert.doesNotMatch(answer.body, /secret/);
@@ -230,7 +241,7 @@ describe('when the store fails', () => {
       const store = fail(new AppError('unavailable', 'disk /secret is gone', options));
       const { app } = await build(t, { services: { store } });
       for (const { method, url, path } of queries) {
-        const answer = await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path) }) });
+        const answer = await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path)[0] }) });
         assertError(answer, 503);
         assert.equal(answer.headers['retry-after'], retryAfter);
         assert.doesNotMatch(answer.body, /secret/);
@@ -251,7 +262,7 @@ describe('when the store fails', () => {
     });
     const { app } = await build(t, { services: { store }, options: { queryBudgetMs: 5 } });
     for (const { method, url, path } of queries) {
-      const payload = method === 'POST' ? { payload: goodBody(path) } : {};
+      const payload = method === 'POST' ? { payload: goodBody(path)[0] } : {};
       assertError(await app.inject({ method, url, ...payload }), 408);
     }
   });
@@ -264,7 +275,7 @@ describe('when the store fails', () => {
       await app.inject('/healthz');
       const before = timers();
       for (const { method, url, path } of queries) {
-        await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path) }) });
+        await app.inject({ method, url, ...(method === 'POST' && { payload: goodBody(path)[0] }) });
       }
       assert.equal(timers(), before);
     }

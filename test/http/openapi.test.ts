@@ -43,8 +43,8 @@ describe('openapi.json', () => {
     for (const { access, endpoint } of ROUTES) {
       const operation = document.paths[templateOf(endpoint.path)]?.[endpoint.method.toLowerCase()];
       assert.ok(operation);
-      assert.deepEqual(operation.security, access === 'open' ? [] : [{ token: [] }]);
-      assert.equal('401' in operation.responses, access !== 'open' || endpoint.operationId === 'login');
+      assert.deepEqual(operation.security, access === 'open' ? [] : [{ token: [] }, { session: [] }]);
+      assert.equal('401' in operation.responses, access !== 'open' || /login$/.test(endpoint.path));
       assert.equal('413' in operation.responses, endpoint.method === 'POST');
       assert.equal(operation.requestBody !== undefined, endpoint.method === 'POST');
       const inPath = operation.parameters?.filter((parameter) => parameter.in === 'path').map(({ name }) => name) ?? [];

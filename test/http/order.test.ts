@@ -51,7 +51,7 @@ describe('the order of checks', () => {
 });
 
 describe('the list of routes', () => {
-  const OPEN = ['/api/v1/login', '/healthz', '/readyz', '/openapi.json'];
+  const OPEN = ['/api/v1/login', '/api/portal/v1/login', '/healthz', '/readyz', '/openapi.json'];
 
   test('has exactly these open routes', () => {
     const open = ROUTES.filter(({ access }) => access === 'open').map(({ endpoint }) => endpoint.path);

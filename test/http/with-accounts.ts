@@ -73,6 +73,7 @@ export async function withAccounts(
       login: createLogin({ checkPassword, authenticator, ...clock }),
       pages: { checkPassword, sessions, store: control, now, version: '1.2.3' },
       now,
+      portal: { usageByDay: control.usageByDay },
       ...overrides.services,
     },
   });
@@ -109,6 +110,11 @@ export const QUERIES: InjectOptions[] = [
   ...ROUTES.map(({ endpoint }) => endpoint.path)
     .filter((path) => path.includes(':domain'))
     .map((path) => ({ method: 'GET' as const, url: path.replace(':domain', 'site.example') })),
+  { method: 'POST', url: paths.portalUrl, payload: { url: 'http://192.0.2.1/x' } },
+  { method: 'GET', url: paths.portalAddress.replace(':ip', '192.0.2.1') },
+  { method: 'GET', url: paths.portalNetwork.replace(':ip', '192.0.2.1').replace(':mask', '32') },
+  { method: 'GET', url: paths.portalDomain.replace(':name', 'site.example') },
+  { method: 'POST', url: paths.portalSearch, payload: { asn: 64500 } },
 ];
 
 export const LIMITS: InjectOptions = { method: 'GET', url: '/api/intel/v1/limits' };
@@ -118,6 +124,14 @@ export const CATALOGUES: InjectOptions[] = [
   ...['tld', 'tags', 'contexts', 'dimensions'].map((name) => `/api/intel/v2/domains/${name}`),
   '/api/intel/v2/context',
 ].map((url) => ({ method: 'GET', url }));
+
+/** The routes of the pages that every account may call as often as it likes. */
+export const PAGES: InjectOptions[] = [
+  { method: 'GET', url: paths.portalSession },
+  { method: 'GET', url: paths.portalSessions },
+  { method: 'POST', url: paths.portalSessionsEnd, payload: { others: true } },
+  { method: 'POST', url: paths.portalLogout, payload: {} },
+];
 
 export const authorized = (request: InjectOptions, authorization: string): InjectOptions => ({
   ...request,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -47,7 +48,7 @@ export async function openPortal(t: TestContext, settings: Partial<Settings> = {
   const { url } = await app.listen();
   t.after(() => app.close());
   const browser = await chromium.launch({
-    executablePath: 'chromium',
+    executablePath: execFileSync('bash', ['-c', 'command -v chromium']).toString().trim(),
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
   t.after(() => browser.close());
@@ -79,7 +80,7 @@ async function logIn(context: BrowserContext, url: string): Promise<void> {
 
 /** No request is in progress, and no part of the page says that it is loading. */
 export async function settled(page: Page): Promise<void> {
-  await page.waitForFunction(`!document.querySelector('.progress.busy, .loading') && document.querySelector('h1')`);
+  await page.waitForSelector('.frame:not(:has(.progress.busy, .loading)) h1');
 }
 
 /** WCAG 2.2 AA. The message names every fault and its element. */

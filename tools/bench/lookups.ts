@@ -1,8 +1,8 @@
+import { dice } from '../../src/core/dice.ts';
 import { paths } from '../../src/core/paths.ts';
 import { ErrorBody } from '../../src/http/errors.ts';
 import { UrlHistoryResponse, UrlLastResponse, UrlRequest } from '../../src/urls/schemas.ts';
 import { unknownUrlAt, urlAt, urlsWithLongHistory } from '../shared/observations.ts';
-import { dice } from '../shared/urlhaus-dump.ts';
 import { alternate, type Bench, type Figure, type Mark, type Row } from './harness/figure.ts';
 import { load, type Requests } from './harness/load.ts';
 import { startUrlwarden, startYardstick, type Urlwarden } from './harness/servers.ts';

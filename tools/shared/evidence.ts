@@ -1,8 +1,8 @@
+import { dice } from '../../src/core/dice.ts';
 import type { ListingEvidence, Source } from '../../src/core/evidence.ts';
 import { formatIp, ipv4Key } from '../../src/core/ip/address.ts';
 import { KEY_BITS, networkAt } from '../../src/core/ip/key-network.ts';
 import { type Observation, toObservation } from '../../src/core/observation.ts';
-import { dice } from './urlhaus-dump.ts';
 
 // Generated listings and domains for the benchmarks, always the same: addresses in 10.0.0.0/8, names below .example.
 

@@ -1,6 +1,6 @@
+import { dice } from '../../src/core/dice.ts';
 import { formatIp, IP_BYTES, ipv4Key } from '../../src/core/ip/address.ts';
 import { NO_TAGS, type Observation, type ObservedPayload } from '../../src/core/observation.ts';
-import { dice } from './urlhaus-dump.ts';
 
 // Generated data for the benchmarks, always the same for the same number of URLs: two thirds of the hosts are addresses
 // with high ports, few hosts have very many URLs, one family has a third of the payloads, and one URL in a thousand has

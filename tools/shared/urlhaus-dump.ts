@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
+import { dice } from '../../src/core/dice.ts';
 
 // Writes a generated URLhaus dump of any size to standard output:
 // npx node tools/shared/urlhaus-dump.ts --rows 4000000 > dump.csv
@@ -14,17 +15,6 @@ const ROWS_PER_WRITE = 1_000;
 const FILES = ['i', 'bin.sh', 'Mozi.m', '.i', 'mips', 'arm7', 'bins/sora.x86'];
 const TAGS = ['32-bit,elf,mips,Mozi', 'elf,mirai', 'hajime', 'None', 'exe,RedLineStealer', 'SocGholish', 'doc,emotet'];
 const WORDS = ['update', 'invoice', 'cdn', 'shop', 'mail', 'files', 'login', 'photo', 'news', 'secure'];
-
-/** Pseudo-random integers in [0, n), reproducible by the seed (mulberry32). */
-export function dice(seed: number): (n: number) => number {
-  let state = seed >>> 0;
-  return (n) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * n);
-  };
-}
 
 type DumpOptions = { rows: number; seed: number };
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEMO_ACCOUNT, type FirstAccount } from '../../accounts/first-account.ts';
 import { type App, type Listening, openApp } from '../../app.ts';
-import { conflictsOf, SETTINGS } from '../../config/settings.ts';
+import { conflictsOf, SETTINGS, type Settings } from '../../config/settings.ts';
 import { makeFolder } from '../../database/data-folder.ts';
 import { type Command, UsageError } from '../command.ts';
 import { print } from '../output.ts';
@@ -35,7 +35,7 @@ precedence over a variable, a variable over the file.`,
     // Without TLS there is nothing to reload, and SIGHUP keeps its default: the terminal was closed, the process ends.
     if (settings.tlsCertFile !== null) process.on('SIGHUP', () => app.rereadTls());
     const listening = await app.listen();
-    await print(greeting(app, listening, settings.demo));
+    await print(greeting(app, listening, settings));
     if (!announced.aborted) await once(announced, 'abort');
     app.announceStop();
     if (!signal.aborted) await once(signal, 'abort');
@@ -44,13 +44,20 @@ precedence over a variable, a variable over the file.`,
   },
 };
 
-function greeting({ dataDir, place }: App, { url, metricsUrl, firstAccount }: Listening, isDemo: boolean): string {
+function greeting(
+  { dataDir, place }: App,
+  { url, metricsUrl, firstAccount }: Listening,
+  { demo: isDemo, noPortal }: Settings,
+): string {
   const account = isDemo ? DEMO_ACCOUNT : firstAccount;
+  const { username, password } = DEMO_ACCOUNT;
+  const logIn = isDemo ? `   log in as ${username} with the password ${password}` : '';
   return [
     `Urlwarden answers on ${url}`,
+    ...(noPortal ? [] : [`Pages: ${url}/${logIn}`]),
     `Data: ${place}${isDemo ? ' (demo data)' : ''}`,
     ...(metricsUrl === null ? [] : [`Metrics: ${metricsUrl}`]),
-    ...(account === null
+    ...(account === null || (isDemo && !noPortal)
       ? []
       : [`Account: ${account.username}`, `Password: ${passwordText(account, dataDir, isDemo)}`]),
     ...(process.stdout.isTTY ? ['Stop with Ctrl-C.'] : []),

@@ -1,8 +1,8 @@
+import { dice } from '../../../src/core/dice.ts';
 import { formatIp, isIpv4 } from '../../../src/core/ip/address.ts';
 import type { Observation } from '../../../src/core/observation.ts';
 import { paths } from '../../../src/core/paths.ts';
 import { LARGEST_FAMILY, observationsAt, unknownUrlAt } from '../../shared/observations.ts';
-import { dice } from '../../shared/urlhaus-dump.ts';
 import type { Answer } from './connection.ts';
 
 /** A request with everything that is known about its answer. */
