@@ -57,13 +57,16 @@ function isHostWithPort(text: string): boolean {
   return HOST.test(host) || (host.includes('.') && parseNetwork(host).ok);
 }
 
-export const urlPath = (url: string): string => `/url?u=${encodeURIComponent(url)}`;
+/** Half a surrogate pair has no encoding: it becomes U+FFFD instead of an error. */
+const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+export const urlPath = (url: string): string => `/url?u=${encoded(url)}`;
 export const addressPath = (ip: string): string => `/address/${ip}`;
 export const networkPath = (cidr: string): string => `/network/${cidr}`;
-export const domainPath = (name: string): string => `/domain/${encodeURIComponent(name)}`;
+export const domainPath = (name: string): string => `/domain/${encoded(name)}`;
 
 export type SearchName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
-export const searchPath = (name: SearchName, value: string): string => `/search?${name}=${encodeURIComponent(value)}`;
+export const searchPath = (name: SearchName, value: string): string => `/search?${name}=${encoded(value)}`;
 
 /** The widest network with a page of its own, by version: the server refuses wider ones. */
 const WIDEST_PAGE = { 4: 24, 6: 56 } as const;

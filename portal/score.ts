@@ -40,29 +40,35 @@ export function pointsText(points: number): string {
 
 export type DomainVerdict = { state: 'listed' | 'abused' | 'known' | 'unknown'; text: string };
 
-type Judged = Pick<DomainPageResponse, 'known' | 'listed' | 'abused' | 'listed_until_ts' | 'evidence_ts'>;
+type Judged = Pick<DomainPageResponse, 'known' | 'listed' | 'abused' | 'listed_until_ts' | 'evidence_ts' | 'reasons'>;
 
+/** The dimensions that follow from evidence. */
+const EVIDENCE = ['malware', 'infra', 'smtp'];
+
+const MISUSED = 'a good site that somebody misused: block its bad host names and URLs, not the domain';
+
+/** A popular site counts as abused before anything happened there. Without evidence this is nothing to report. */
 export function domainVerdict(report: Judged, now = nowTs()): DomainVerdict {
-  const { listed_until_ts: untilTs, evidence_ts: evidenceTs } = report;
-  if (!report.known)
-    return { state: 'unknown', text: 'Nothing is known about this domain. That does not make it safe.' };
-  const newest = evidenceTs === null ? '' : `newest evidence ${agoText(evidenceTs, now)}`;
-  if (report.listed) {
-    const until = untilTs === null ? '' : `until ${dateText(untilTs)} unless it is seen again`;
-    return { state: 'listed', text: [until, newest].filter(Boolean).join(', ') };
+  const { known, listed, abused, listed_until_ts: untilTs, evidence_ts: evidenceTs, reasons } = report;
+  if (!known) return { state: 'unknown', text: 'Nothing is known about this domain. That does not make it safe.' };
+  const hasEvidence = evidenceTs !== null && reasons.some(({ dimension }) => EVIDENCE.includes(dimension));
+  const newest = hasEvidence ? [`newest evidence ${agoText(evidenceTs, now)}`] : [];
+  if (listed) {
+    const until = untilTs === null ? [] : [`until ${dateText(untilTs)} unless it is seen again`];
+    return { state: 'listed', text: [...until, ...newest].join(', ') };
   }
-  if (report.abused)
-    return {
-      state: 'abused',
-      text: ['a good site that somebody misused: block its bad host names and URLs, not the domain', newest]
-        .filter(Boolean)
-        .join('; '),
-    };
-  return { state: 'known', text: newest || 'no evidence against it' };
+  if (!hasEvidence) return { state: 'known', text: 'no evidence against it' };
+  return abused
+    ? { state: 'abused', text: [MISUSED, ...newest].join('; ') }
+    : { state: 'known', text: newest.join('') };
 }
 
-/** Descriptions of what a source says in front of itself are repeated by the column of the source. */
-export function reasonText(text: string, source: string): string {
-  const rest = text.startsWith(`${source}: `) ? text.slice(source.length + 2) : text;
-  return rest.charAt(0).toUpperCase() + rest.slice(1);
+/** How much it counts stands at the end of the text. */
+const WEIGHT = /^(.*)\. (Weight [^.]*\.?\d* after its age, trust \S+)$/s;
+
+/** Without the name of the source, which is shown beside it, and with the weight by itself. */
+export function reasonParts(text: string, source: string): { text: string; weight: string | null } {
+  const own = text.startsWith(`${source}: `) ? text.slice(source.length + 2) : text;
+  const [, words = own, weight] = WEIGHT.exec(own) ?? [];
+  return { text: words.charAt(0).toUpperCase() + words.slice(1), weight: weight?.toLowerCase() ?? null };
 }

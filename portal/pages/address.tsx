@@ -168,7 +168,8 @@ function Head({ report }: { report: AddressPageResponse }) {
         <span>{verdict.text}</span>
         {online > 0 && (
           <Badge tone="danger">
-            {counted(online, 'malware URL')} online{report.urls_truncated ? ' or more' : ''}
+            {report.urls_truncated ? 'At least ' : ''}
+            {counted(online, 'malware URL')} online
           </Badge>
         )}
       </p>
@@ -182,42 +183,63 @@ function Head({ report }: { report: AddressPageResponse }) {
 
 type ListingsProps = { dataset: Dataset; listings: Listing[]; cidr: string };
 
+/** A network can have hundreds. */
+const LISTINGS_SHOWN = 10;
+
 function Listings({ dataset, listings, cidr }: ListingsProps) {
+  const [hasAll, setAll] = useState(false);
   const { name, meaning } = DATASETS[dataset];
   const live = listings.filter(({ state }) => state === 'live').length;
-  const aside = (
-    <span class="dim">{live === 0 ? `${listings.length} past` : `${live} live, ${listings.length - live} past`}</span>
-  );
+  const past = listings.length - live;
+  const counts = [...(live > 0 ? [`${live} live`] : []), ...(past > 0 ? [`${past} past`] : [])];
   return (
-    <Card title={`${name.charAt(0).toUpperCase()}${name.slice(1)} (${dataset})`} aside={aside}>
+    <Card
+      title={`${name.charAt(0).toUpperCase()}${name.slice(1)} (${dataset})`}
+      aside={<span class="dim">{counts.join(', ')}</span>}
+    >
       <p class="dim small under-head">{meaning}</p>
       <ul class="listings">
-        {listings.map((listing) => (
-          <li
+        {listings.slice(0, hasAll ? listings.length : LISTINGS_SHOWN).map((listing) => (
+          <Evidence
             key={`${listing.cidr} ${listing.source} ${listing.listed_ts} ${listing.botname} ${listing.details.dstport}`}
-          >
-            <span class="row">
-              <span class={`status ${listing.state === 'live' ? 'danger' : 'off'}`}>{listing.state}</span>
-              {listing.cidr !== cidr && <NetworkLink cidr={listing.cidr} />}
-              {listing.botname && <Family family={listing.botname} />}
-              {detailTexts(listing.details).map((text) => (
-                <span key={text} class="chip">
-                  {visible(text)}
-                </span>
-              ))}
-            </span>
-            <span class="meta">
-              <span>reported by {visible(listing.source)}</span>
-              <span>since {dateText(listing.listed_ts)}</span>
-              <span>
-                last seen <Ago ts={listing.seen_ts} />
-              </span>
-              <span>{endText(listing)}</span>
-            </span>
-          </li>
+            listing={listing}
+            cidr={cidr}
+          />
         ))}
       </ul>
+      {!hasAll && listings.length > LISTINGS_SHOWN && (
+        <p class="below">
+          <button type="button" class="button" onClick={() => setAll(true)}>
+            Show all {listings.length}
+          </button>
+        </p>
+      )}
     </Card>
+  );
+}
+
+function Evidence({ listing, cidr }: { listing: Listing; cidr: string }) {
+  return (
+    <li>
+      <span class="row">
+        <span class={`status ${listing.state === 'live' ? 'danger' : 'off'}`}>{listing.state}</span>
+        {listing.cidr !== cidr && <NetworkLink cidr={listing.cidr} />}
+        {listing.botname && <Family family={listing.botname} />}
+        {detailTexts(listing.details).map((text) => (
+          <span key={text} class="chip">
+            {visible(text)}
+          </span>
+        ))}
+      </span>
+      <span class="meta">
+        <span>reported by {visible(listing.source)}</span>
+        <span>since {dateText(listing.listed_ts)}</span>
+        <span>
+          last seen <Ago ts={listing.seen_ts} />
+        </span>
+        <span>{endText(listing)}</span>
+      </span>
+    </li>
   );
 }
 
@@ -297,7 +319,10 @@ function Where({ report }: { report: AddressPageResponse }) {
       <Card title="Facts">
         <Facts
           facts={[
-            ['Network', <NetworkName key="n" asn={asn} network={network} />],
+            [
+              'Network',
+              asn === null ? <span class="dim">unknown</span> : <NetworkName key="n" asn={asn} network={network} />,
+            ],
             ...(cidr === ip
               ? []
               : [['First address', <NetworkLink key="f" cidr={ip} />] as [string, ComponentChildren]]),

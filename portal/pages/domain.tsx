@@ -19,14 +19,12 @@ import {
   domainVerdict,
   LISTED_SCORE,
   pointsText,
-  reasonText,
+  reasonParts,
 } from '../score.ts';
 
 export function DomainPage({ values }: PageProps) {
   const asked = refangHost(values.name ?? '');
-  const loaded = useLoad(asked, (abort) =>
-    get<DomainPageResponse>(`/api/portal/v1/domain/${encodeURIComponent(asked)}`, abort),
-  );
+  const loaded = useLoad(asked, (abort) => get<DomainPageResponse>(`/api/portal/v1${domainPath(asked)}`, abort));
   useEffect(() => {
     if (loaded.state === 'done') remember({ kind: 'domain', text: asked, path: domainPath(asked), ts: nowTs() });
   }, [loaded.state, asked]);
@@ -154,23 +152,33 @@ function Score({ report: { score, dimensions, reasons } }: { report: DomainPageR
         <Empty>Nothing speaks for or against this domain.</Empty>
       ) : (
         <ul class="listings reasons">
-          {reasons.map(({ dimension, points, text, feed, ts }) => (
-            <li key={`${dimension} ${feed} ${text}`}>
-              <span class={`points mono ${toneOf(points)}`}>{pointsText(points)}</span>
-              <span>{visible(reasonText(text, feed))}</span>
-              <span class="meta">
-                <span>{dimensionTitle(dimension)}</span>
-                <span>by {visible(feed)}</span>
-                <Ago ts={ts} />
-              </span>
-            </li>
-          ))}
+          {reasons
+            .toSorted((a, b) => Math.abs(b.points) - Math.abs(a.points))
+            .map((reason) => (
+              <Reason key={`${reason.dimension} ${reason.feed} ${reason.text}`} {...reason} />
+            ))}
         </ul>
       )}
       <p class="dim small below">
         The points add up to the score. A domain is listed at {pointsText(LISTED_SCORE)} or lower.
       </p>
     </Card>
+  );
+}
+
+function Reason({ dimension, points, text, feed, ts }: DomainPageResponse['reasons'][number]) {
+  const { text: words, weight } = reasonParts(text, feed);
+  return (
+    <li>
+      <span class={`points mono ${toneOf(points)}`}>{pointsText(points)}</span>
+      <span>{visible(words)}</span>
+      <span class="meta">
+        <span>{visible(dimensionTitle(dimension))}</span>
+        <span>by {visible(feed)}</span>
+        {weight && <span>{visible(weight)}</span>}
+        <Ago ts={ts} />
+      </span>
+    </li>
   );
 }
 
@@ -185,7 +193,7 @@ function About({ report }: { report: DomainPageResponse }) {
       </span>
     </>
   );
-  const facts: [string, ComponentChildren][] = [['Abused site', report.abused ? 'yes' : 'no']];
+  const facts: [string, ComponentChildren][] = [['Counts as abused', report.abused ? 'yes' : 'no']];
   if (report.abused_reason !== null) facts.push(['Because', visible(report.abused_reason)]);
   if (whois.created_ts !== null) facts.push(['Registered', date(whois.created_ts)]);
   if (whois.expires_ts !== null) facts.push(['Expires', dateText(whois.expires_ts)]);
@@ -203,6 +211,8 @@ function About({ report }: { report: DomainPageResponse }) {
     ['URLs', count('urls')],
     ['Files', count('files')],
     ['Addresses', count('addresses')],
+    ['Name servers', count('name_servers')],
+    ['Senders of mail', count('senders')],
   );
   return (
     <Card title="Facts">
@@ -231,13 +241,14 @@ function ByHand({ settings }: { settings: DomainPageResponse['settings'] }) {
 type PartProps = { report: DomainPageResponse };
 
 function Hostnames({ report: { hostnames, truncated } }: PartProps) {
+  if (hostnames.length === 0) return null;
   return (
     <Card title="Host names" aside={<Shown count={hostnames.length} isTruncated={truncated.hostnames} />}>
       <Table
         caption="Host names below the domain, newest first"
         rows={hostnames}
         keyOf={({ hostname }) => hostname}
-        empty="No host name below this domain was seen."
+        empty="None"
         columns={[
           {
             title: 'Name',
@@ -248,7 +259,7 @@ function Hostnames({ report: { hostnames, truncated } }: PartProps) {
             ),
           },
           { title: 'State', cell: (host) => <HostState host={host} /> },
-          { title: 'Last seen', cell: (host) => <Ago ts={host['last-seen']} /> },
+          { title: 'Last seen', isWide: true, cell: (host) => <Ago ts={host['last-seen']} /> },
         ]}
       />
     </Card>
@@ -277,13 +288,14 @@ function Urls({ report: { urls, truncated, domain } }: PartProps) {
 }
 
 function Files({ report: { files, truncated } }: PartProps) {
+  if (files.length === 0) return null;
   return (
     <Card title="Files" aside={<Shown count={files.length} isTruncated={truncated.files} />}>
       <Table
         caption="Files that its URLs served, newest first"
         rows={files}
         keyOf={({ hash, botname }) => `${hash} ${botname}`}
-        empty="No file was seen."
+        empty="None"
         columns={[
           { title: 'SHA-256', cell: ({ hash }) => <Hash hash={hash} /> },
           { title: 'Family', cell: ({ botname }) => <Family family={familyOf(botname)} /> },
@@ -304,19 +316,16 @@ const Listed = ({ score }: { score: number }) => (score < 0 ? <span class="statu
 
 function Addresses({ report: { addresses, truncated } }: PartProps) {
   return (
-    <SmallList
-      title="Addresses"
-      empty="No address of this domain is known."
-      isTruncated={truncated.addresses}
-      rows={addresses}
-    >
+    <SmallList title="Addresses" isTruncated={truncated.addresses} rows={addresses}>
       {({ ip, asn, network, score, 'last-seen': ts }) => (
         <li key={ip}>
           <span>
-            <a class="mono" href={addressPath(ip)}>
-              {ip}
-            </a>{' '}
-            <Listed score={score} />
+            <span class="row">
+              <a class="mono" href={addressPath(ip)}>
+                {ip}
+              </a>
+              <Listed score={score} />
+            </span>
             <br />
             <span class="dim small">
               <NetworkName asn={asn} network={network} />
@@ -333,19 +342,16 @@ function Addresses({ report: { addresses, truncated } }: PartProps) {
 
 function NameServers({ report: { name_servers: servers, truncated } }: PartProps) {
   return (
-    <SmallList
-      title="Name servers"
-      empty="No name server is known."
-      isTruncated={truncated.name_servers}
-      rows={servers}
-    >
+    <SmallList title="Name servers" isTruncated={truncated.name_servers} rows={servers}>
       {({ ns, score, 'last-seen': ts }) => (
         <li key={ns}>
           <span>
-            <a class="mono" href={domainPath(ns)}>
-              {visible(ns)}
-            </a>{' '}
-            <Listed score={score} />
+            <span class="row">
+              <a class="mono" href={domainPath(ns)}>
+                {visible(ns)}
+              </a>
+              <Listed score={score} />
+            </span>
           </span>
           <span class="dim">
             <Ago ts={ts} />
@@ -358,19 +364,16 @@ function NameServers({ report: { name_servers: servers, truncated } }: PartProps
 
 function Senders({ report: { senders, truncated } }: PartProps) {
   return (
-    <SmallList
-      title="Senders of mail"
-      empty="No sender of mail is known."
-      isTruncated={truncated.senders}
-      rows={senders}
-    >
+    <SmallList title="Senders of mail" isTruncated={truncated.senders} rows={senders}>
       {({ ip, helo, score, 'last-seen': ts }) => (
         <li key={`${ip} ${helo}`}>
           <span>
-            <a class="mono" href={addressPath(ip)}>
-              {ip}
-            </a>{' '}
-            <Listed score={score} />
+            <span class="row">
+              <a class="mono" href={addressPath(ip)}>
+                {ip}
+              </a>
+              <Listed score={score} />
+            </span>
             <br />
             <span class="dim small mono">{visible(helo)}</span>
           </span>
@@ -385,16 +388,17 @@ function Senders({ report: { senders, truncated } }: PartProps) {
 
 type SmallListProps<T> = {
   title: string;
-  empty: string;
   isTruncated: boolean;
   rows: readonly T[];
   children: (row: T) => ComponentChildren;
 };
 
-function SmallList<T>({ title, empty, isTruncated, rows, children }: SmallListProps<T>) {
+/** Nothing without rows: the facts have the counts. */
+function SmallList<T>({ title, isTruncated, rows, children }: SmallListProps<T>) {
+  if (rows.length === 0) return null;
   return (
     <Card title={title} aside={<Shown count={rows.length} isTruncated={isTruncated} />}>
-      {rows.length === 0 ? <Empty>{empty}</Empty> : <ul class="plain-list">{rows.map(children)}</ul>}
+      <ul class="plain-list">{rows.map(children)}</ul>
     </Card>
   );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readQuestion } from '../../portal/question.ts';
+import { readQuestion, urlPath } from '../../portal/question.ts';
 
 /** What is typed, and where Enter leads. */
 const VECTORS: [typed: string, path: string | null, cost?: number][] = [
@@ -45,4 +45,8 @@ test('a host name can mean its domain, the URLs on it, or a family', () => {
     readQuestion('www.example.com').map(({ kind }) => kind),
     ['domain', 'host', 'family'],
   );
+});
+
+test('half a surrogate pair has a path too', () => {
+  assert.equal(urlPath('http://x.example/\ud800'), '/url?u=http%3A%2F%2Fx.example%2F%EF%BF%BD');
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dimensionBars, domainVerdict, pointsText, reasonText } from '../../portal/score.ts';
+import { dimensionBars, domainVerdict, pointsText, reasonParts } from '../../portal/score.ts';
 
 const NOW = Date.UTC(2026, 10, 10) / 1_000;
 
@@ -15,8 +15,9 @@ test('all bars have one scale, and the longest fits', () => {
 });
 
 test('the verdict of a domain', () => {
-  const nothing = { known: true, listed: false, abused: false, listed_until_ts: null, evidence_ts: null };
-  const evidence = { evidence_ts: NOW - 2_400 };
+  const reason = { dimension: 'malware', points: -12, text: '', feed: 'abuse', ts: NOW };
+  const nothing = { known: true, listed: false, abused: false, listed_until_ts: null, evidence_ts: NOW, reasons: [] };
+  const evidence = { evidence_ts: NOW - 2_400, reasons: [reason] };
   assert.equal(domainVerdict({ ...nothing, known: false }, NOW).state, 'unknown');
   assert.deepEqual(domainVerdict(nothing, NOW), { state: 'known', text: 'no evidence against it' });
   assert.deepEqual(domainVerdict({ ...nothing, ...evidence, listed: true, listed_until_ts: NOW + 86_400 }, NOW), {
@@ -26,9 +27,17 @@ test('the verdict of a domain', () => {
   // The operator can list an abused site.
   assert.equal(domainVerdict({ ...nothing, listed: true, abused: true }, NOW).state, 'listed');
   assert.match(domainVerdict({ ...nothing, ...evidence, abused: true }, NOW).text, /misused.*40 minutes ago/);
+  // A popular site that nobody misused.
+  assert.equal(domainVerdict({ ...nothing, abused: true }, NOW).state, 'known');
 });
 
-test('a reason does not repeat its source', () => {
-  assert.equal(reasonText('abuse: names a.example', 'abuse'), 'Names a.example');
-  assert.equal(reasonText('Rank 7 in the list', 'abuse'), 'Rank 7 in the list');
+test('a reason without its source and its weight', () => {
+  assert.deepEqual(
+    reasonParts('abuse: names a.example, last on 2026-11-01. Weight 1.12 after its age, trust 0.9', 'abuse'),
+    {
+      text: 'Names a.example, last on 2026-11-01',
+      weight: 'weight 1.12 after its age, trust 0.9',
+    },
+  );
+  assert.deepEqual(reasonParts('Rank 7 in the list', 'abuse'), { text: 'Rank 7 in the list', weight: null });
 });
