@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
+import { STREAM_TYPE } from './body.ts';
 import type { Endpoint, Parameter, Route } from './endpoint.ts';
 import { ErrorBody, statusOf } from './errors.ts';
 import { SESSION_COOKIE } from './session-cookie.ts';
@@ -14,6 +15,7 @@ const TOKEN_REFUSALS = ['unauthorized', 'forbidden', 'limit_reached'] as const;
 
 /** OpenAPI 3.1 uses JSON Schema, so the TypeBox values are used unchanged. */
 export function openapiDocument(routes: readonly Route[]) {
+  const shown = routes.filter(({ isHidden }) => !isHidden);
   return {
     openapi: '3.1.0',
     info: {
@@ -25,7 +27,10 @@ export function openapiDocument(routes: readonly Route[]) {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     paths: Object.fromEntries(
-      routes.filter(({ isHidden }) => !isHidden).map((route) => [templateOf(route.endpoint.path), pathItem(route)]),
+      [...Map.groupBy(shown, ({ endpoint }) => endpoint.path)].map(([path, ofPath]) => [
+        templateOf(path),
+        Object.fromEntries(ofPath.map((route) => [route.endpoint.method.toLowerCase(), operationOf(route)])),
+      ]),
     ),
     components: {
       schemas: { Error: ErrorBody },
@@ -40,14 +45,14 @@ export function openapiDocument(routes: readonly Route[]) {
 /** `/url/:id/statuses` is `/url/{id}/statuses` in OpenAPI. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-function pathItem({ access, endpoint }: Route) {
+function operationOf({ access, endpoint }: Route) {
   const { operationId, summary, body, response } = endpoint;
-  const operation = {
+  return {
     operationId,
     summary,
     security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(body && { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
       200: {
         description: 'Found',
@@ -57,7 +62,10 @@ function pathItem({ access, endpoint }: Route) {
       ...errorResponses(access, endpoint),
     },
   };
-  return { [endpoint.method.toLowerCase()]: operation };
+}
+
+function contentOf(body: TSchema | 'stream') {
+  return body === 'stream' ? { [STREAM_TYPE]: {} } : { 'application/json': { schema: body } };
 }
 
 const parameterOf = ({ isValid: _isValid, ...parameter }: Parameter) => ({
