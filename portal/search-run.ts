@@ -168,17 +168,3 @@ export function incompleteText({ end, store }: Pick<Run, 'end' | 'store'>): stri
       return null;
   }
 }
-
-/** The search whose cost a control of another page has shown: it starts without a question, once. */
-let accepted: string | null = null;
-
-/** For a link to a search that shows its cost, to be called when it is clicked. */
-export function acceptCost(path: string): void {
-  accepted = path;
-}
-
-export function takeAccepted(path: string): boolean {
-  const isAccepted = accepted === path;
-  accepted = null;
-  return isAccepted;
-}

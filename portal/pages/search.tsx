@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { acceptCost, takeAccepted } from '../cost.ts';
 import { counted, nowTs, numberText, timeText, visible } from '../format.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Card, Cost, Empty, Loading, Problem, Status } from '../parts/basics.tsx';
@@ -11,7 +12,6 @@ import { FILE_TYPES, type FileFormat, fileName, fileParts } from '../search-down
 import { pathOf, readSearch, type Search, titleOf, windowName, windowOf, windowText } from '../search-key.ts';
 import { FACETS, type FacetView, isChosen, NO_CHOICE, networkText, type Row, toggled } from '../search-rows.ts';
 import {
-  acceptCost,
   choose,
   forgetSearch,
   incompleteText,
@@ -21,7 +21,6 @@ import {
   sortBy,
   startSearch,
   stopSearch,
-  takeAccepted,
 } from '../search-run.ts';
 import { session } from '../session.ts';
 
