@@ -27,6 +27,7 @@ import {
   typeText,
 } from '../openapi.ts';
 import { Card, CopyButton, Empty, Show } from '../parts/basics.tsx';
+import { place } from '../router.ts';
 import { session } from '../session.ts';
 
 export function ApiPage(_: PageProps) {
@@ -52,7 +53,10 @@ const callerOf = (): Caller => ({
 });
 
 /** The operation that the address names, such as `/api#urlLast`. */
-const namedOperation = (): string => decodeURIComponent(location.hash.slice(1));
+function namedOperation(): string {
+  void place.value; // who asks is shown again when the address changes
+  return location.hash.slice(1);
+}
 
 function Operations({ document }: { document: Document }) {
   const [filter, setFilter] = useState('');
@@ -68,12 +72,6 @@ function Operations({ document }: { document: Document }) {
             This sets <code>TOKEN</code> for the commands below. It is valid for a day. Put your password in place of …
           </p>
           <Command line={loginLine(callerOf())} what="Log-in" />
-        </div>
-      </Card>
-      <Card title="Errors">
-        <div class="stack">
-          <p>Every operation may answer {statusList(shared)}. An error is JSON:</p>
-          <Rows rows={rowsOf({ $ref: '#/components/schemas/Error' }, document)} caption="Fields of an error" />
         </div>
       </Card>
       <div class="api-filter">
@@ -105,6 +103,12 @@ function Operations({ document }: { document: Document }) {
           ))}
         </Card>
       ))}
+      <Card title="Errors">
+        <div class="stack">
+          <p>Every operation may answer {statusList(shared)}. An error is JSON:</p>
+          <Rows rows={rowsOf({ $ref: '#/components/schemas/Error' }, document)} caption="Fields of an error" />
+        </div>
+      </Card>
     </>
   );
 }
