@@ -21,7 +21,7 @@ import type { PageProps } from '../main.tsx';
 import { networksAround } from '../networks.ts';
 import { Ago, Badge, Card, Cost, Empty, Facts, Show, type Tone } from '../parts/basics.tsx';
 import { CopyButtons, NetworkName, Raw, Shown } from '../parts/subject.tsx';
-import { Table } from '../parts/table.tsx';
+import { FOLDED, Table } from '../parts/table.tsx';
 import { Family, UrlTable } from '../parts/urls.tsx';
 import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchPath } from '../question.ts';
 import { remember } from '../recent.ts';
@@ -281,6 +281,7 @@ function Domains({ report }: { report: AddressPageResponse }) {
   return (
     <Card title="Names that had an address here" aside={<Shown count={domains.length} isTruncated={isTruncated} />}>
       <Table
+        most={FOLDED}
         caption="Names, newest first"
         rows={domains}
         keyOf={({ hostname }) => hostname}

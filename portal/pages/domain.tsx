@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { refangHost } from '../../src/core/url/refang.ts';
 import type { DomainPageResponse } from '../../src/portal/schemas.ts';
 import { get } from '../api.ts';
@@ -8,7 +8,7 @@ import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Badge, Card, Empty, Facts, Hash, Show, type Tone } from '../parts/basics.tsx';
 import { CopyButtons, NetworkName, Raw, Shown } from '../parts/subject.tsx';
-import { Table } from '../parts/table.tsx';
+import { FOLDED, Rest, Table } from '../parts/table.tsx';
 import { Family, UrlLink } from '../parts/urls.tsx';
 import { addressPath, domainPath, searchPath } from '../question.ts';
 import { remember } from '../recent.ts';
@@ -245,6 +245,7 @@ function Hostnames({ report: { hostnames, truncated } }: PartProps) {
   return (
     <Card title="Host names" aside={<Shown count={hostnames.length} isTruncated={truncated.hostnames} />}>
       <Table
+        most={FOLDED}
         caption="Host names below the domain, newest first"
         rows={hostnames}
         keyOf={({ hostname }) => hostname}
@@ -273,6 +274,7 @@ function Urls({ report: { urls, truncated, domain } }: PartProps) {
   return (
     <Card title="Malware URLs" aside={<Shown count={urls.length} isTruncated={truncated.urls} />}>
       <Table
+        most={FOLDED}
         caption="Malware URLs, newest first"
         rows={urls}
         keyOf={({ url, botname }) => `${url} ${botname}`}
@@ -292,6 +294,7 @@ function Files({ report: { files, truncated } }: PartProps) {
   return (
     <Card title="Files" aside={<Shown count={files.length} isTruncated={truncated.files} />}>
       <Table
+        most={FOLDED}
         caption="Files that its URLs served, newest first"
         rows={files}
         keyOf={({ hash, botname }) => `${hash} ${botname}`}
@@ -395,10 +398,13 @@ type SmallListProps<T> = {
 
 /** Nothing without rows: the facts have the counts. */
 function SmallList<T>({ title, isTruncated, rows, children }: SmallListProps<T>) {
+  const [isOpen, setOpen] = useState(false);
   if (rows.length === 0) return null;
+  const shown = isOpen ? rows : rows.slice(0, FOLDED);
   return (
     <Card title={title} aside={<Shown count={rows.length} isTruncated={isTruncated} />}>
-      <ul class="plain-list">{rows.map(children)}</ul>
+      <ul class="plain-list">{shown.map(children)}</ul>
+      <Rest hidden={rows.length - shown.length} onShow={() => setOpen(true)} />
     </Card>
   );
 }

@@ -1,7 +1,7 @@
 import { visible } from '../format.ts';
 import { searchPath, urlPath } from '../question.ts';
 import { Ago, Status } from './basics.tsx';
-import { Table } from './table.tsx';
+import { FOLDED, Table } from './table.tsx';
 
 export type UrlRow = { id: number; url: string; status: string | null; ts: number; family: string | null };
 
@@ -9,6 +9,7 @@ export type UrlRow = { id: number; url: string; status: string | null; ts: numbe
 export function UrlTable({ caption, rows, empty }: { caption: string; rows: UrlRow[]; empty: string }) {
   return (
     <Table
+      most={FOLDED}
       caption={caption}
       rows={rows}
       keyOf={({ id }) => id}
