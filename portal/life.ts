@@ -1,4 +1,4 @@
-import { counted, DAY, dateText, spanText } from './format.ts';
+import { counted, DAY, dateText, spanText, visible } from './format.ts';
 
 // The life of a URL, from its events: what the verdict says, and what the chart draws.
 
@@ -37,7 +37,7 @@ export function dotsOf(payloads: readonly LifePayload[]): Dot[] {
   return payloads.map((payload) => {
     const group = payload['malware-family'] ?? 'unknown family';
     const file = payload.file_name ?? payload.file_type ?? 'a file';
-    return { ts: payload.ts, group, label: `${dateText(payload.ts)}: ${group}, ${file}` };
+    return { ts: payload.ts, group, label: visible(`${dateText(payload.ts)}: ${group}, ${file}`) };
   });
 }
 

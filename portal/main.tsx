@@ -1,5 +1,6 @@
 import { type ComponentType, render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { visible } from './format.ts';
 import { Frame } from './frame.tsx';
 import { AccountPage } from './pages/account.tsx';
 import { AddressPage, NetworkPage } from './pages/address.tsx';
@@ -69,7 +70,7 @@ function App() {
   const props: PageProps = { values: found?.values ?? {}, query };
   const title = found?.page.title(props) ?? 'Unknown page';
   useEffect(() => {
-    document.title = `${title} · Urlwarden`;
+    document.title = `${visible(title)} · Urlwarden`;
     // A new page is read from its beginning, as after a normal link.
     if (shown.current !== null && shown.current !== path) document.getElementById('main')?.focus();
     shown.current = path;

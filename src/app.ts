@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { openAuthenticator } from './accounts/authenticator.ts';
 import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.ts';
@@ -12,8 +14,9 @@ import { feedHealth, feedsOnPage, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
+import { announceNode } from './app/nodes.ts';
 import { openPortalFiles } from './app/portal-files.ts';
-import { limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
+import { createAccountDeletion, limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
 import { createRoutes } from './app/routes.ts';
 import { type Control, describePlace, type Intelligence, openControl, openIntelligence } from './app/stores.ts';
 import { startUsageCleanup } from './app/usage-cleanup.ts';
@@ -100,7 +103,7 @@ export async function openApp(settings: Settings): Promise<App> {
       info: (details: object, message: string) => server.log.info(details, message),
     };
     const outages = createOutages(log, () => performance.now());
-    type Task = 'account_poll' | 'session_write' | 'usage_write' | 'usage_cleanup' | 'totals_count';
+    type Task = 'account_poll' | 'session_write' | 'usage_write' | 'usage_cleanup' | 'totals_count' | 'node_write';
     const onFailure = (task: Task) => (err: unknown) => {
       metrics?.failed(task);
       if (!outages.report(err)) log.error({ err, task }, 'a background task failed; it will be retried');
@@ -158,6 +161,24 @@ export async function openApp(settings: Settings): Promise<App> {
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };
+    const node = randomUUID();
+    const admin = {
+      control,
+      hasKeyFile: settings.signingKeyFile !== null,
+      deleteAccountKeys: redis && createAccountDeletion(redis),
+      system: {
+        engine: settings.databaseUrl === null ? ('sqlite' as const) : ('postgres' as const),
+        place: describePlace(place),
+        ready,
+        sizeBytes: () => sizeOf([store, control]),
+        freeBytes: store.freeBytes,
+        hasFaults: health.hasFaults,
+        isRedisUp: redis?.isUp ?? null,
+        limitsState: limitsState ?? (() => 'local' as const),
+        node,
+        hasNetworkTable: settings.asnDb !== null,
+      },
+    };
     const pageFiles = settings.noPortal ? [] : await openPortalFiles();
     const totals = opened(
       createTotals({
@@ -178,7 +199,7 @@ export async function openApp(settings: Settings): Promise<App> {
     };
     const reputation = openReputation(store, networks, settings);
     const server = buildServer(
-      [...createRoutes({ store, now, counters, login, pages, health, reputation, portal }), ...pageFiles],
+      [...createRoutes({ store, now, counters, login, pages, health, reputation, portal, admin }), ...pageFiles],
       { authenticate: authenticator.authenticate, authenticateSession: sessions.authenticate, charging },
       {
         logger: { level: logLevel, stream: process.stderr },
@@ -212,12 +233,19 @@ export async function openApp(settings: Settings): Promise<App> {
       });
       opened(cleanup);
       void cleanup.runDue();
+      const version = programVersion();
+      const name = `${hostname()}:${url.slice(url.lastIndexOf(':') + 1)}`;
+      opened(
+        announceNode({
+          ...{ control, node: { node, name, version }, now, every: everyMs, onFailure: onFailure('node_write') },
+        }),
+      );
       const metricsUrl = metricsListener?.url ?? null;
       const started = {
         url,
         metricsUrl,
         place: describePlace(place),
-        version: programVersion(),
+        version,
         node: process.version,
       };
       server.log.info(started, 'started');
@@ -278,6 +306,12 @@ function openReputation(store: Intelligence, { asnOf }: Networks, { allowReserve
 function networkNames({ nameOf }: Networks, { demo }: Settings): Networks['nameOf'] {
   if (!demo) return nameOf;
   return (asn) => nameOf(asn) ?? DEMO_NETWORKS.find((network) => network.asn === asn)?.name ?? null;
+}
+
+/** The files of the embedded store; null for PostgreSQL. */
+function sizeOf(databases: readonly Pick<Control, 'sizes'>[]): number | null {
+  const sizes = databases.flatMap((database) => database.sizes?.() ?? []);
+  return sizes.length === 0 ? null : sizes.reduce((sum, { fileBytes, walBytes }) => sum + fileBytes + walBytes, 0);
 }
 
 function readTls({ tlsCertFile, tlsKeyFile }: Settings): TlsPair | undefined {

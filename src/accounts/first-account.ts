@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { OPERATOR_TIER } from '../core/tier.ts';
 import { createAccount } from './manage.ts';
+import { randomPassword } from './passwords.ts';
 import type { AccountStore } from './store.ts';
 
 export type FirstAccount = { username: string; password: string };
@@ -9,9 +9,6 @@ const OPERATOR_USERNAME = 'operator';
 
 /** The password is public, so a demo server listens on loopback only. */
 export const DEMO_ACCOUNT: FirstAccount = { username: 'demo@example.com', password: 'demo' };
-
-/** 144 bits, 24 characters: impossible to guess, short enough to type. */
-const PASSWORD_BYTES = 18;
 
 /** Creates an account when the store has none, so that somebody can log in. Null when the store has accounts. */
 export async function ensureFirstAccount(
@@ -29,8 +26,4 @@ export async function ensureFirstAccount(
     if ((await store.accounts()).length > 0) return null;
     throw error;
   }
-}
-
-function randomPassword(): string {
-  return randomBytes(PASSWORD_BYTES).toString('base64url');
 }

@@ -25,15 +25,25 @@ const derive = promisify(argon2);
  */
 export const DUMMY_HASH = format({ cost: COST, salt: Buffer.alloc(SALT_BYTES), tag: Buffer.alloc(TAG_BYTES) });
 
+/** 144 bits, 24 characters: impossible to guess, short enough to type. */
+const RANDOM_PASSWORD_BYTES = 18;
+
+export function randomPassword(): string {
+  return randomBytes(RANDOM_PASSWORD_BYTES).toString('base64url');
+}
+
 export function isUsablePassword(password: string): boolean {
   return password !== '' && Buffer.byteLength(password) <= PASSWORD_MAX_BYTES;
 }
 
+export function requireUsablePassword(password: string): void {
+  if (isUsablePassword(password)) return;
+  throw new AppError('bad_request', `A password has 1 to ${PASSWORD_MAX_BYTES} bytes: choose another one.`);
+}
+
 /** `$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$…`: the PHC string includes algorithm, cost and salt. */
 export async function hashPassword(password: string): Promise<string> {
-  if (!isUsablePassword(password)) {
-    throw new AppError('bad_request', `A password has 1 to ${PASSWORD_MAX_BYTES} bytes: choose another one.`);
-  }
+  requireUsablePassword(password);
   const salt = randomBytes(SALT_BYTES);
   return format({ cost: COST, salt, tag: await derive('argon2id', parameters(password, COST, salt, TAG_BYTES)) });
 }

@@ -44,6 +44,8 @@ export type AccountStore = {
 
   /** Sorted by `usernameKey`. */
   accounts(): Promise<Account[]>;
+  /** The same in pages: a server must not read all of them at once. */
+  accountPages(): AsyncIterable<Account[]>;
   accountBySub(sub: string): Promise<Account | null>;
   accountByUsername(usernameKey: string): Promise<Account | null>;
   /** False when the username or the sub is taken, also by a removed account. Throws an AppError `not_found` when the tier does not exist. */

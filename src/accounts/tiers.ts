@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
+import { BUILT_IN_TIERS, type Limits, NO_LIMIT, type Tier } from '../core/tier.ts';
 import type { AccountStore } from './store.ts';
 
 /** Needs no quotes in a shell and no escaping in a table. */
@@ -18,6 +18,27 @@ export async function requireTier(store: AccountStore, name: string): Promise<Ti
   throw new AppError('not_found', `There is no tier ${JSON.stringify(name)}. There are: ${names}.`);
 }
 
+/** Responses list datasets separated by commas, so a name has no comma. */
+const DATASET = /^[A-Za-z0-9._-]{1,32}$/;
+const ACCESS_LEVEL = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** A field that has an impossible value, and what it must be. */
+export type TierFault = { field: 'ads' | 'trs' | 'qms' | 'qmh' | 'rl_qps' | 'rl_qpm' | 'rl_qph'; rule: string };
+
+/** The first impossible value of a tier, or null. A rate of 0 looks like "no limit" but would refuse every query. */
+export function tierFault({ ads, trs, qms, qmh, rlQps, rlQpm, rlQph }: Tier): TierFault | null {
+  if (!ads.every((dataset) => DATASET.test(dataset))) return { field: 'ads', rule: 'names' };
+  if (!ACCESS_LEVEL.test(trs)) return { field: 'trs', rule: 'one word of letters and digits' };
+  const rates = { rl_qps: rlQps ?? 1, rl_qpm: rlQpm ?? 1, rl_qph: rlQph ?? 1 };
+  const numbers = Object.entries({ qms, qmh, ...rates }) as [TierFault['field'], number][];
+  for (const [field, value] of numbers) {
+    const min = field in rates ? 1 : 0;
+    const isPossible = Number.isInteger(value) && value >= min && value <= NO_LIMIT;
+    if (!isPossible) return { field, rule: `a whole number from ${min} to ${NO_LIMIT} (no limit)` };
+  }
+  return null;
+}
+
 /** Creates a tier or replaces all of its values. Running servers apply it within five seconds. */
 export async function setTier(store: AccountStore, tier: Tier): Promise<void> {
   refuseBuiltIn(tier.name);
@@ -25,6 +46,8 @@ export async function setTier(store: AccountStore, tier: Tier): Promise<void> {
     const rule = 'up to 64 letters, digits, dots, dashes and underscores, a letter or digit first';
     throw new AppError('bad_request', `${JSON.stringify(tier.name)} is not a valid tier name: use ${rule}.`);
   }
+  const fault = tierFault(tier);
+  if (fault !== null) throw new AppError('bad_request', `"${fault.field}" must be ${fault.rule}.`);
   await store.putTier(tier);
 }
 
@@ -38,6 +61,11 @@ export async function removeTier(store: AccountStore, name: string): Promise<voi
     'bad_request',
     `The tier ${name} is in use by ${shortList(users)}: assign another tier to them first (urlwarden account set USERNAME --tier NAME).`,
   );
+}
+
+/** Limits for programs; the keys are stable. */
+export function limitsJson({ trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Limits) {
+  return { trs, ads, qms, qmh, rl_qps: rlQps, rl_qpm: rlQpm, rl_qph: rlQph };
 }
 
 /** In any letter case, because `Standard` and `standard` are easily confused. */

@@ -6,6 +6,7 @@ import { AppError } from '../core/errors.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
 import { createReads } from '../database/postgres/replicas.ts';
 import { migrate, refuseHalfMoved } from '../database/postgres/schema.ts';
+import { createNodeStore } from '../health/postgres/nodes.ts';
 import { createFeedStore } from '../ingest/postgres/feeds.ts';
 import { createImportStore } from '../ingest/postgres/imports.ts';
 import { createUsageStore } from '../limits/postgres/usage.ts';
@@ -67,6 +68,7 @@ export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>)
     ...createImportStore(db),
     ...createAuditStore(db),
     ...createSoftLimitStore(db),
+    ...createNodeStore(db),
     pools: () => [loadOf('control', CONTROL_CONNECTIONS, db)],
     close: db.close,
   };

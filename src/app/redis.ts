@@ -26,13 +26,23 @@ export function watchRedis(redis: RedisLink, { log, metrics, whenDown }: RedisPa
   });
 }
 
+/** Deletes what Redis has about an account. False if it did not answer. */
+export function createAccountDeletion(redis: RedisLink) {
+  const deleteCounters = createCounterDeletion(redis);
+  const deleteLogins = createLoginDeletion(redis);
+  return async ({ sub, usernameKey }: Pick<Account, 'sub' | 'usernameKey'>): Promise<boolean> => {
+    const deleted = await Promise.all([deleteCounters(sub), deleteLogins(usernameKey)]);
+    return deleted.every(Boolean);
+  };
+}
+
 type KeyDeletion = { isDeleted: true } | { isDeleted: false; reason: string };
 
-/** Deletes what Redis has about an account, for a command. */
+/** The same for a command, which has no connection yet. */
 export async function deleteAccountKeys(
   address: RedisAddress,
   prefix: string,
-  { sub, usernameKey }: Pick<Account, 'sub' | 'usernameKey'>,
+  account: Pick<Account, 'sub' | 'usernameKey'>,
 ): Promise<KeyDeletion> {
   const redis = await openRedis(address, prefix);
   try {
@@ -42,8 +52,7 @@ export async function deleteAccountKeys(
         reason = cause;
       },
     });
-    const deleted = await Promise.all([createCounterDeletion(redis)(sub), createLoginDeletion(redis)(usernameKey)]);
-    return deleted.every(Boolean) ? { isDeleted: true } : { isDeleted: false, reason };
+    return (await createAccountDeletion(redis)(account)) ? { isDeleted: true } : { isDeleted: false, reason };
   } finally {
     await redis.close();
   }

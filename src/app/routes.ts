@@ -1,6 +1,8 @@
 import type { Login } from '../accounts/login.ts';
 import { accountRoutes } from '../accounts/routes.ts';
 import { type SessionServices, sessionRoutes } from '../accounts/session-routes.ts';
+import { adminRoutes } from '../admin/routes.ts';
+import type { AdminServices } from '../admin/services.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import { limitsRoutes } from '../limits/routes.ts';
@@ -26,6 +28,7 @@ type RouteServices = {
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
   portal: PortalParts;
+  admin: Omit<AdminServices, 'now'>;
 };
 
 /** What the pages need beside the other services. */
@@ -33,7 +36,7 @@ export type PortalParts = Pick<PortalServices, 'usageByDay' | 'totals' | 'feeds'
 
 /** All routes of this server except `/openapi.json`, which describes them. */
 export function createRoutes(services: RouteServices): Route[] {
-  const { store, now, counters, login, pages, health, reputation, portal } = services;
+  const { store, now, counters, login, pages, health, reputation, portal, admin } = services;
   const { addresses } = reputation;
   return [
     ...accountRoutes(login),
@@ -52,6 +55,7 @@ export function createRoutes(services: RouteServices): Route[] {
         refuse: noMatch,
       },
     }),
+    ...adminRoutes({ ...admin, now }),
     ...healthRoutes(health),
   ];
 }

@@ -4,6 +4,7 @@ import { createAuditStore } from '../audit/sqlite/audit.ts';
 import { createSoftLimitStore } from '../audit/sqlite/soft-limit.ts';
 import type { Part } from '../database/migrations.ts';
 import { openDatabaseFile } from '../database/sqlite/database-file.ts';
+import { createNodeStore } from '../health/sqlite/nodes.ts';
 import { createFeedStore } from '../ingest/sqlite/feeds.ts';
 import { createImportStore } from '../ingest/sqlite/imports.ts';
 import { createUsageStore } from '../limits/sqlite/usage.ts';
@@ -44,6 +45,7 @@ export function openSqliteControl(path: string) {
     ...createImportStore(file),
     ...createAuditStore(file),
     ...createSoftLimitStore(file),
+    ...createNodeStore(file),
     sizes: file.sizes,
     close: file.close,
   };

@@ -6,6 +6,7 @@ import { createSoftLimitWrites } from '../audit/sqlite/soft-limit.ts';
 import type { Part } from '../database/migrations.ts';
 import { type Database, openWriter } from '../database/sqlite/database.ts';
 import type { WriterData } from '../database/sqlite/database-file.ts';
+import { createNodeWrites } from '../health/sqlite/nodes.ts';
 import { createFeedWrites } from '../ingest/sqlite/feeds.ts';
 import { createImportWrites } from '../ingest/sqlite/imports.ts';
 import { createUsageWrites } from '../limits/sqlite/usage.ts';
@@ -39,6 +40,7 @@ const WRITES = {
     ...createImportWrites(db),
     ...createAuditWrites(db),
     ...createSoftLimitWrites(db),
+    ...createNodeWrites(db),
   }),
 } satisfies Record<Part, unknown>;
 

@@ -27,13 +27,16 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
+/** The words before the dots, each once. */
+export const AUDIT_KINDS = [...new Set(AUDIT_ACTIONS.map((action) => action.replace(/\..*/, '')))];
+
 /** Who made a change, and from where. */
 export type Actor = {
-  /** `cli`: a command. `server`: the server itself. `page`: a person in a browser. */
-  source: 'cli' | 'server' | 'page';
+  /** `cli`: a command. `server`: the server itself. `page`: a person in a browser. `api`: a request with a token. */
+  source: 'cli' | 'server' | 'page' | 'api';
   /** The user of the operating system, the account, or `server`. */
   name: string;
-  /** The name of the machine; for a page, the address of the client. */
+  /** The name of the machine; for a page and the API, the address of the client. */
   origin: string;
 };
 

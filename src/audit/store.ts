@@ -1,4 +1,6 @@
-import type { Changes, NewAuditEntry } from './entry.ts';
+import type { Changes, Fields, NewAuditEntry } from './entry.ts';
+
+export type { Fields };
 
 export type AuditEntry = {
   id: number;

@@ -1,27 +1,13 @@
 import { hostname, userInfo } from 'node:os';
 import { type DataPlace, openControl } from '../app/stores.ts';
-import { type Actor, type AuditAction, changesOf, type Fields } from '../audit/entry.ts';
+import type { Actor } from '../audit/entry.ts';
+import { addChange, type Change, notRecorded } from '../audit/record.ts';
 import type { AuditStore } from '../audit/store.ts';
-import { AppError } from '../core/errors.ts';
 import { currentTs } from './time.ts';
 
-/** A change that a command has made. Fields that are equal before and after are left out of the audit log. */
-type Change = { action: AuditAction; subject: string; before?: Fields; after?: Fields };
-
-/**
- * Writes a change to the audit log. Commands call it after the change, which may be in another database. If it cannot be
- * written, the command fails and says that the change was made.
- */
-export async function recordChange(
-  control: Pick<AuditStore, 'addAudit'>,
-  { action, subject, before = {}, after = {} }: Change,
-): Promise<void> {
-  try {
-    const changes = changesOf(before, after);
-    await control.addAudit({ ts: currentTs(), actor: commandActor(), action, subject, changes });
-  } catch (cause) {
-    throw notRecorded(cause);
-  }
+/** Writes a change that a command has made to the audit log. */
+export function recordChange(control: Pick<AuditStore, 'addAudit'>, change: Change): Promise<void> {
+  return addChange(control, commandActor(), change, currentTs());
 }
 
 /** For commands that have not opened the control database. */
@@ -34,15 +20,6 @@ export async function recordChangeAt(place: DataPlace, change: Change): Promise<
   } finally {
     await control.close();
   }
-}
-
-function notRecorded(cause: unknown): AppError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new AppError(
-    'unavailable',
-    `The change was made, but it is not in the audit log, because that could not be written: ${reason}. Do not repeat the command; note the change elsewhere.`,
-    { cause },
-  );
 }
 
 /** The user of the operating system. After sudo also who called it: `root (sudo by ada)`. */

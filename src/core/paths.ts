@@ -3,6 +3,7 @@ const CIDR_OBJECT = '/api/intel/v1/byobject/cidr/:dataset/:mode/:type/:ip';
 const DOMAIN_OBJECT = '/api/intel/v2/byobject/domain/:domain';
 const DOMAINS = '/api/intel/v2/domains';
 const PORTAL = '/api/portal/v1';
+const ADMIN = '/api/admin/v1';
 
 /** Every path of the API. `:id` stands for a URLID. */
 export const paths = {
@@ -46,6 +47,18 @@ export const paths = {
   portalNetwork: `${PORTAL}/network/:ip/:mask`,
   portalDomain: `${PORTAL}/domain/:name`,
   portalSearch: `${PORTAL}/search`,
+  adminAccounts: `${ADMIN}/accounts`,
+  adminAccount: `${ADMIN}/accounts/:username`,
+  adminAccountRevoke: `${ADMIN}/accounts/:username/revoke`,
+  adminAccountRemove: `${ADMIN}/accounts/:username/remove`,
+  adminAccountUsage: `${ADMIN}/accounts/:username/usage`,
+  adminTiers: `${ADMIN}/tiers`,
+  adminTierRemove: `${ADMIN}/tiers/:name/remove`,
+  adminKeys: `${ADMIN}/keys`,
+  adminKeyRotate: `${ADMIN}/keys/rotate`,
+  adminAudit: `${ADMIN}/audit`,
+  adminUsage: `${ADMIN}/usage`,
+  adminHealth: `${ADMIN}/health`,
   healthz: '/healthz',
   readyz: '/readyz',
   openapi: '/openapi.json',

@@ -5,8 +5,12 @@ import { unknownPath } from './errors.ts';
 
 const ALLOW_ANY = 'GET, HEAD, POST, OPTIONS';
 
-/** The `Allow` header of a path with this method. RFC 9110 §9.1: HEAD is supported wherever GET is. */
-export const allowOf = (method: 'GET' | 'POST'): string => (method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS');
+/** The `Allow` header of a path with these methods. RFC 9110 §9.1: HEAD is supported wherever GET is. */
+export function allowOf(methods: readonly ('GET' | 'POST')[]): string {
+  const read = methods.includes('GET') ? ['GET', 'HEAD'] : [];
+  const change = methods.includes('POST') ? ['POST'] : [];
+  return [...read, ...change, 'OPTIONS'].join(', ');
+}
 
 export function answerOptions(allow: string) {
   return (_request: FastifyRequest, reply: FastifyReply): void => {

@@ -14,6 +14,7 @@ const TOKEN_REFUSALS = ['unauthorized', 'forbidden', 'limit_reached'] as const;
 
 /** OpenAPI 3.1 uses JSON Schema, so the TypeBox values are used unchanged. */
 export function openapiDocument(routes: readonly Route[]) {
+  const shown = routes.filter(({ isHidden }) => !isHidden);
   return {
     openapi: '3.1.0',
     info: {
@@ -25,7 +26,10 @@ export function openapiDocument(routes: readonly Route[]) {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     paths: Object.fromEntries(
-      routes.filter(({ isHidden }) => !isHidden).map((route) => [templateOf(route.endpoint.path), pathItem(route)]),
+      [...Map.groupBy(shown, ({ endpoint }) => endpoint.path)].map(([path, ofPath]) => [
+        templateOf(path),
+        Object.fromEntries(ofPath.map((route) => [route.endpoint.method.toLowerCase(), operationOf(route)])),
+      ]),
     ),
     components: {
       schemas: { Error: ErrorBody },
@@ -40,9 +44,9 @@ export function openapiDocument(routes: readonly Route[]) {
 /** `/url/:id/statuses` is `/url/{id}/statuses` in OpenAPI. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-function pathItem({ access, endpoint }: Route) {
+function operationOf({ access, endpoint }: Route) {
   const { operationId, summary, body, response } = endpoint;
-  const operation = {
+  return {
     operationId,
     summary,
     security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
@@ -57,7 +61,6 @@ function pathItem({ access, endpoint }: Route) {
       ...errorResponses(access, endpoint),
     },
   };
-  return { [endpoint.method.toLowerCase()]: operation };
 }
 
 const parameterOf = ({ isValid: _isValid, ...parameter }: Parameter) => ({

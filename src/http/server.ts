@@ -117,10 +117,32 @@ export function buildServer(
   }
   if (nodeServer !== undefined) nodeServers.set(app, nodeServer);
   app.decorateRequest('caller', null);
-  for (const route of [...routes, openapiRoute(routes)]) {
-    addRoute(app, route, services, { ...times, reportFailure }, metrics);
+  for (const [path, ofPath] of Map.groupBy([...routes, openapiRoute(routes)], ({ endpoint }) => endpoint.path)) {
+    addPath(app, path, ofPath, services, { ...times, reportFailure }, metrics);
   }
   return app;
+}
+
+/** A path has one endpoint, or two: one to read and one to change. */
+function addPath(
+  app: FastifyInstance,
+  path: string,
+  routes: readonly Route[],
+  services: ServerServices,
+  options: AnswerOptions,
+  metrics: Metrics | undefined,
+): void {
+  const measured = metrics && measuredPath(metrics, path, routes);
+  const onResponse = measured ? [recordAnswer(measured.answered)] : [];
+  for (const route of routes) {
+    addRoute(app, route, services, { ...options, recordFirst: measured?.firstRecord }, onResponse);
+  }
+  const methods = routes.map(({ endpoint }) => endpoint.method);
+  addOtherMethods(app, allowOf(methods), path, pathChecks(routes[0]?.endpoint.parameters), onResponse);
+}
+
+function pathChecks(parameters: Endpoint['parameters']): onRequestHookHandler[] {
+  return parameters?.some(({ isValid }) => isValid) ? [refuseBadParameters(parameters)] : [];
 }
 
 function addRoute(
@@ -128,16 +150,11 @@ function addRoute(
   route: Route,
   { authenticate, authenticateSession, charging }: ServerServices,
   options: AnswerOptions,
-  metrics: Metrics | undefined,
+  onResponse: onResponseHookHandler[],
 ): void {
   const { access, endpoint } = route;
   const { method, path: url, body } = endpoint;
-  const measured = metrics && measuredRoute(metrics, endpoint);
-  const onResponse = measured ? [recordAnswer(measured.answered)] : [];
-  const checkPath = endpoint.parameters?.some(({ isValid }) => isValid)
-    ? [refuseBadParameters(endpoint.parameters)]
-    : [];
-  const onRequest: onRequestHookHandler[] = [...checkPath];
+  const onRequest = pathChecks(endpoint.parameters);
   if (access !== 'open') onRequest.push(authenticateHook(authenticate, authenticateSession, access));
   if (body) onRequest.push(prepareBody);
   app.route({
@@ -148,13 +165,13 @@ function addRoute(
     onRequest,
     preHandler: endpoint.response.schema === undefined ? [setContentType(endpoint.response.contentType)] : [],
     onResponse,
-    handler: createHandler(route, charging, { ...options, recordFirst: measured?.firstRecord }),
+    handler: createHandler(route, charging, options),
   });
-  addOtherMethods(app, method, url, checkPath, onResponse);
 }
 
-function measuredRoute(metrics: Metrics, { path, response }: Endpoint): RouteMetrics {
-  return response.contentType === NDJSON ? metrics.streamRoute(path) : metrics.route(path);
+function measuredPath(metrics: Metrics, path: string, routes: readonly Route[]): RouteMetrics {
+  const isStream = routes.some(({ endpoint }) => endpoint.response.contentType === NDJSON);
+  return isStream ? metrics.streamRoute(path) : metrics.route(path);
 }
 
 /** The schemas for Fastify's serializers. A response without a schema is sent as it is. */
@@ -183,12 +200,11 @@ function recordAnswer(record: RecordResponse): onResponseHookHandler {
 /** Adds all other methods of the path, so that they get 405 and not 404. */
 function addOtherMethods(
   app: FastifyInstance,
-  method: 'GET' | 'POST',
+  allow: string,
   url: string,
   checkPath: onRequestHookHandler[],
   onResponse: onResponseHookHandler[],
 ): void {
-  const allow = allowOf(method);
   const handler = () => {
     throw new Error('unreachable: the onRequest hook sends the response');
   };

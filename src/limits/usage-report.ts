@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { AccountStore } from '../accounts/store.ts';
+import type { Account, AccountStore } from '../accounts/store.ts';
 import { windowIndex, windowSeconds } from '../core/quota.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
 import { dayText } from '../core/time.ts';
@@ -36,7 +36,7 @@ export type AccountUsage = {
 };
 
 type Stores = Pick<UsageStore, 'monthUsage' | 'reportedTs'> &
-  Pick<AccountStore, 'accounts' | 'removedAccounts' | 'tiers'>;
+  Pick<AccountStore, 'accountPages' | 'removedAccounts' | 'tiers'>;
 
 type Owner = Pick<AccountUsage, 'username' | 'tier' | 'removedTs' | 'limits'>;
 
@@ -67,7 +67,8 @@ export async function usageReport(stores: Stores, month: number, nowTs: number):
 /** By sub. Removed accounts are read last: one that is removed meanwhile is in both lists. */
 async function readOwners(stores: Stores): Promise<Map<string, Owner>> {
   const tiers = new Map([...BUILT_IN_TIERS, ...(await stores.tiers())].map((tier) => [tier.name, tier]));
-  const accounts = await stores.accounts();
+  const accounts: Account[] = [];
+  for await (const page of stores.accountPages()) accounts.push(...page);
   const removed = await stores.removedAccounts();
   return new Map<string, Owner>([
     ...removed.map(({ sub, ...others }) => [sub, { ...others, username: null }] as const),

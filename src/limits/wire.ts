@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { type Counts, windowEnd, windowIndex, windowSeconds } from '../core/quota.ts';
 import { dayText } from '../core/time.ts';
-import type { Caller } from '../http/endpoint.ts';
-import { MAX_INTEGER, Timestamp } from '../http/scalars.ts';
-import type { DayUsage, Reading } from './store.ts';
+import type { Caller, Parameter } from '../http/endpoint.ts';
+import { integerParameter, queryString } from '../http/query.ts';
+import { IntegerOrNull, MAX_INTEGER, Timestamp } from '../http/scalars.ts';
+import type { DayUsage } from './store.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description });
 
@@ -68,12 +70,28 @@ export const UsageByDayResponse = Type.Object({
   }),
   month: Type.Object({
     queries: count('Queries this month.'),
-    soft: count('The soft limit of a month.'),
-    hard: count('The hard limit of a month.'),
+    soft: IntegerOrNull,
+    hard: IntegerOrNull,
     resets_ts: Timestamp,
   }),
 });
 export type UsageByDayResponse = Static<typeof UsageByDayResponse>;
+
+/** Days that are shown unless the request has another number: three months. */
+const DAYS_DEFAULT = 90;
+/** One statement reads them: a row per day. Usage is kept for 24 months by default. */
+const DAYS_MAX = 800;
+
+export const daysParameter: Parameter = {
+  in: 'query',
+  name: 'days',
+  schema: Type.Integer({ minimum: 1, maximum: DAYS_MAX, default: DAYS_DEFAULT }),
+  description: 'How many days, up to today.',
+};
+
+export function readDays(request: FastifyRequest): number {
+  return integerParameter(queryString(request), 'days', 1, DAYS_MAX) ?? DAYS_DEFAULT;
+}
 
 const DAY_SECONDS = windowSeconds('day', 0);
 
@@ -86,8 +104,8 @@ export function usageDays(ts: number, days: number): { fromDay: number; toDay: n
 /** The count of today is that of the counters, which are ahead of the stored days. */
 export function toUsageByDay(
   stored: readonly DayUsage[],
-  { counts, ts }: Reading,
-  { qms, qmh }: Pick<Caller['limits'], 'qms' | 'qmh'>,
+  { counts, ts }: { counts: Pick<Counts, 'day' | 'month'>; ts: number },
+  limits: Pick<Caller['limits'], 'qms' | 'qmh'> | null,
   days: number,
 ): UsageByDayResponse {
   const { fromDay, toDay } = usageDays(ts, days);
@@ -97,6 +115,11 @@ export function toUsageByDay(
     from_day: text(fromDay),
     to_day: text(toDay),
     days: known.filter((day) => day.count > 0).map((day) => ({ day: text(day.day), queries: day.count })),
-    month: { queries: counts.month, soft: qms, hard: qmh, resets_ts: windowEnd('month', ts) },
+    month: {
+      queries: counts.month,
+      soft: limits?.qms ?? null,
+      hard: limits?.qmh ?? null,
+      resets_ts: windowEnd('month', ts),
+    },
   };
 }

@@ -59,7 +59,15 @@ export type Metrics = {
   text(): Promise<string>;
 };
 
-const TASKS = ['usage_write', 'usage_cleanup', 'account_poll', 'session_write', 'feed_poll', 'totals_count'] as const;
+const TASKS = [
+  'usage_write',
+  'usage_cleanup',
+  'account_poll',
+  'session_write',
+  'feed_poll',
+  'totals_count',
+  'node_write',
+] as const;
 
 /** The names of limits in the API. */
 const LIMITS = ['rl_qps', 'rl_qpm', 'rl_qph', 'qmh', 'streams', 'calls'];

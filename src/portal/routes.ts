@@ -15,17 +15,9 @@ import { withinBudget } from '../http/budget.ts';
 import type { Caller, Endpoint, Parameter, Route } from '../http/endpoint.ts';
 import { JSON_TYPE } from '../http/errors.ts';
 import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
-import {
-  integerParameter,
-  limitParameter,
-  queryString,
-  readLimit,
-  readWindow,
-  sinceParameter,
-  untilParameter,
-} from '../http/query.ts';
+import { limitParameter, queryString, readLimit, readWindow, sinceParameter, untilParameter } from '../http/query.ts';
 import { MAX_INTEGER } from '../http/scalars.ts';
-import { toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
+import { daysParameter, readDays, toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
 import type { SearchKey } from '../urls/store.ts';
 import { addressPage } from './address-page.ts';
 import {
@@ -119,17 +111,6 @@ const overview = ({ store, totals, freshness, feeds }: PortalServices) =>
     },
   });
 
-const DEFAULT_DAYS = 90;
-/** Older usage is deleted by default. */
-const MAX_DAYS = 400;
-
-const daysParameter: Parameter = {
-  in: 'query',
-  name: 'days',
-  schema: Type.Integer({ minimum: 1, maximum: MAX_DAYS, default: DEFAULT_DAYS }),
-  description: 'Days up to today.',
-};
-
 const usage = ({ counters, usageByDay }: PortalServices) =>
   pageEndpoint<Caller & { days: number }>({
     method: 'GET',
@@ -140,7 +121,7 @@ const usage = ({ counters, usageByDay }: PortalServices) =>
     schema: UsageByDayResponse,
     read: (request) => ({
       ...callerOf(request),
-      days: integerParameter(queryString(request), 'days', 1, MAX_DAYS) ?? DEFAULT_DAYS,
+      days: readDays(request),
     }),
     async find({ account, limits, days }): Promise<UsageByDayResponse> {
       const reading = await counters.read(account.sub);

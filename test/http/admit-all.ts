@@ -41,12 +41,16 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
       now,
       version: '0.0.0',
     },
+    control: NO_CONTROL,
     isStopping: () => false,
     hasFaults: () => false,
     freshness: async () => ({ newestEventTs: null, confirmedTs: null }),
     feeds: async () => [],
   };
 }
+
+/** Only administrators reach it, and no caller of these tests is one. */
+const NO_CONTROL = new Proxy({} as Services['control'], { get: () => unexpectedCall });
 
 function unexpectedCall(): never {
   throw new Error('not part of this test');

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { Login } from '../../src/accounts/login.ts';
 import type { SessionServices } from '../../src/accounts/session-routes.ts';
+import type { AdminServices } from '../../src/admin/services.ts';
 import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
@@ -43,6 +44,8 @@ export type Services = {
   pages: SessionServices;
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
   portal?: Partial<PortalParts>;
+  control: AdminServices['control'];
+  admin?: Partial<Omit<AdminServices, 'control' | 'now'>>;
 } & Pick<HealthServices, 'isStopping' | 'feeds' | 'freshness' | 'limitsState' | 'hasFaults'>;
 
 export type Overrides = {
@@ -189,8 +192,16 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
   const health = { isStopping, ready, hasFaults, freshness, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(charging.countStreams);
-  const routes = createRoutes({ ...services, health, reputation, portal });
+  const admin = adminOf({ ...services, ready });
+  const routes = createRoutes({ ...services, health, reputation, portal, admin });
   return buildServer(routes, { authenticate, authenticateSession, charging }, options);
+}
+
+function adminOf({ store, control, hasFaults, ready, admin }: Services & { ready(): Promise<void> }) {
+  const state = { ready, hasFaults, freeBytes: store.freeBytes, sizeBytes: () => null, isRedisUp: null };
+  const fixed = { engine: 'sqlite' as const, place: 'data', node: 'this-node', hasNetworkTable: false };
+  const system = { ...fixed, ...state, limitsState: () => 'local' as const };
+  return { control, hasKeyFile: false, deleteAccountKeys: null, system, ...admin };
 }
 
 const NO_PORTAL: PortalParts = {
@@ -216,6 +227,7 @@ const EXAMPLES: Record<string, string> = {
   ip: '192.0.2.1',
   mask: '32',
   domain: 'site.example',
+  username: 'ada',
   name: 'site.example',
 };
 
@@ -225,12 +237,16 @@ export const exampleOf = (path: string): string => path.replace(/:(\w+)/g, (_all
 const tableOf = (routes: Route[]): Route[] => [...routes, openapiRoute(routes)];
 
 /** All routes, for tests that check each of them. Their store is empty. */
-export const ROUTES = tableOf(
-  createRoutes({
-    store: stubStore({}),
-    ...admitAll(() => NOW),
-    reputation: reputationOf(stubStore({}), () => NOW),
-    health: { ...admitAll(() => NOW), ready: async () => {} },
+export const ROUTES = tableOf(routesOfStub({ store: stubStore({}), ...admitAll(() => NOW) }));
+
+function routesOfStub(services: Services): Route[] {
+  const ready = async () => {};
+  const reputation = reputationOf(services.store, services.now);
+  return createRoutes({
+    ...services,
+    reputation,
     portal: NO_PORTAL,
-  }),
-);
+    health: { ...services, ready },
+    admin: adminOf({ ...services, ready }),
+  });
+}

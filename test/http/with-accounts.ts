@@ -74,6 +74,7 @@ export async function withAccounts(
       pages: { checkPassword, sessions, store: control, now, version: '1.2.3' },
       now,
       portal: { usageByDay: control.usageByDay },
+      control,
       ...overrides.services,
     },
   });

@@ -1,4 +1,5 @@
 import type { Tier } from '../../core/tier.ts';
+import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import {
   ACCOUNT_COLUMNS,
@@ -8,6 +9,7 @@ import {
   type KeyRow,
   lastAdministrator,
   mayEndAdministrator,
+  pagesByUsername,
   REMOVED_ACCOUNT_COLUMNS,
   type RemovedAccountRow,
   TIER_COLUMNS,
@@ -25,6 +27,8 @@ import {
 import type { Account, AccountChange, AccountStore, SigningKey } from '../store.ts';
 
 const ACCOUNTS = `select ${ACCOUNT_COLUMNS} from accounts`;
+
+const ACCOUNTS_PAGE = `${ACCOUNTS} where username_key > $1 order by username_key limit ${PAGE_ROWS}`;
 
 const TIERS = `select ${TIER_COLUMNS} from tiers order by name`;
 
@@ -46,6 +50,8 @@ export function createAccountStore(db: Database): AccountStore {
     },
 
     accounts: async () => (await db.query<AccountRow>(`${ACCOUNTS} order by username_key`)).map(toAccount),
+    accountPages: () =>
+      pagesByUsername(async (after) => (await db.query<AccountRow>(ACCOUNTS_PAGE, [after])).map(toAccount)),
     accountBySub: (sub) => findAccount(`${ACCOUNTS} where sub = $1`, sub),
     accountByUsername: (usernameKey) => findAccount(`${ACCOUNTS} where username_key = $1`, usernameKey),
     removedAccounts: async () => (await db.query<RemovedAccountRow>(REMOVED_ACCOUNTS)).map(toRemovedAccount),

@@ -1,4 +1,5 @@
 import type { Tier } from '../../core/tier.ts';
+import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type KeyRow,
   lastAdministrator,
   mayEndAdministrator,
+  pagesByUsername,
   REMOVED_ACCOUNT_COLUMNS,
   type RemovedAccountRow,
   TIER_COLUMNS,
@@ -27,6 +29,8 @@ import type { Account, AccountChange, AccountStore, SigningKey } from '../store.
 
 const ACCOUNTS = `select ${ACCOUNT_COLUMNS} from accounts`;
 
+const ACCOUNTS_PAGE = `${ACCOUNTS} where username_key > ? order by username_key limit ${PAGE_ROWS}`;
+
 const TIERS = `select ${TIER_COLUMNS} from tiers order by name`;
 
 const KEYS = `select ${KEY_COLUMNS} from signing_keys order by id desc`;
@@ -37,6 +41,7 @@ const REMOVED_ACCOUNTS = `select ${REMOVED_ACCOUNT_COLUMNS} from removed_account
 export function createAccountStore({ db, write, checkFile }: DatabaseFile<AccountWrites>): AccountStore {
   const version = db.prepare<[number]>('select version from control_version');
   const accounts = db.prepare<AccountRow>(`${ACCOUNTS} order by username_key`);
+  const page = db.prepare<AccountRow>(ACCOUNTS_PAGE);
   const bySub = db.prepare<AccountRow>(`${ACCOUNTS} where sub = ?`);
   const byUsername = db.prepare<AccountRow>(`${ACCOUNTS} where username_key = ?`);
   const removed = db.prepare<RemovedAccountRow>(REMOVED_ACCOUNTS);
@@ -51,6 +56,7 @@ export function createAccountStore({ db, write, checkFile }: DatabaseFile<Accoun
     },
 
     accounts: async () => accounts.all().map(toAccount),
+    accountPages: () => pagesByUsername(async (after) => page.all(after).map(toAccount)),
     accountBySub: async (sub) => toAccountOrNull(bySub.get(sub)),
     accountByUsername: async (usernameKey) => toAccountOrNull(byUsername.get(usernameKey)),
     addAccount: (account) => write('addAccount', account),

@@ -1,14 +1,16 @@
+import { setImmediate } from 'node:timers/promises';
+import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { NewAuditEntry } from '../entry.ts';
 import { ENTRY_COLUMNS, type StoredEntryRow, toEntry, toEntryRow } from '../rows.ts';
-import type { AuditStore } from '../store.ts';
+import type { AuditEntry, AuditStore } from '../store.ts';
 
+/** Filtered here, not by SQLite: a rare subject would make one statement read the whole log. */
 const ENTRIES = `
   select id, ${ENTRY_COLUMNS} from audit
-  where ts >= :sinceTs and ts <= :untilTs and (:subject is null or subject = :subject)
-    and (:action is null or action = :action or substr(action, 1, length(:action) + 1) = :action || '.')
-  order by ts desc, id desc limit :limit`;
+  where ts >= :sinceTs and (ts, id) < (:ts, :id)
+  order by ts desc, id desc limit ${PAGE_ROWS}`;
 
 /** The audit log in `control.db`. */
 export function createAuditStore({ db, write }: DatabaseFile<AuditWrites>): AuditStore {
@@ -16,7 +18,19 @@ export function createAuditStore({ db, write }: DatabaseFile<AuditWrites>): Audi
 
   return {
     addAudit: (entry) => write('addAudit', entry),
-    auditEntries: async (filter) => entries.all(filter).map(toEntry),
+    async auditEntries({ sinceTs, untilTs, subject, action, limit }) {
+      const found: AuditEntry[] = [];
+      const isWanted = (entry: AuditEntry) =>
+        (subject === null || entry.subject === subject) &&
+        (action === null || entry.action === action || entry.action.startsWith(`${action}.`));
+      for (let before = { ts: untilTs, id: Number.MAX_SAFE_INTEGER }; ; await setImmediate()) {
+        const page = entries.all({ sinceTs, ...before }).map(toEntry);
+        found.push(...page.filter(isWanted));
+        const last = page.at(-1);
+        if (last === undefined || page.length < PAGE_ROWS || found.length >= limit) return found.slice(0, limit);
+        before = { ts: last.ts, id: last.id };
+      }
+    },
     startAuditCleanUp: (times) => write('startAuditCleanUp', times),
     removeOldAudit: (limit) => write('removeOldAudit', limit),
   };

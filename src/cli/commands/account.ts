@@ -1,3 +1,4 @@
+import { accountFields } from '../../accounts/audit-fields.ts';
 import {
   changePassword,
   checkNewAccount,
@@ -9,10 +10,10 @@ import {
   setAccountEnabled,
 } from '../../accounts/manage.ts';
 import type { Account } from '../../accounts/store.ts';
-import { requireTier } from '../../accounts/tiers.ts';
+import { limitsJson, requireTier } from '../../accounts/tiers.ts';
 import { deleteAccountKeys } from '../../app/redis.ts';
 import type { Control } from '../../app/stores.ts';
-import type { AuditAction, Fields } from '../../audit/entry.ts';
+import type { AuditAction } from '../../audit/entry.ts';
 import { windowIndex } from '../../core/quota.ts';
 import { DEFAULT_TIER, limitsOf } from '../../core/tier.ts';
 import { KEY_LIFE_SECONDS } from '../../limits/redis-scripts.ts';
@@ -23,7 +24,6 @@ import { fieldList, table, timeText, visible } from '../output.ts';
 import { REDIS_FLAGS, readRedisSettings } from '../redis-settings.ts';
 import { confirm, readNewPassword } from '../terminal.ts';
 import { currentTs } from '../time.ts';
-import { limitsJson } from './tier.ts';
 
 const KEY_LIFE_DAYS = KEY_LIFE_SECONDS / 86_400;
 
@@ -60,7 +60,7 @@ first line. Usernames are not case-sensitive.`,
     await checkNewAccount(control, username, tier); // before a person types a password
     const password = await readNewPassword();
     const account = await createAccount(control, { username, tier, password, isAdmin }, currentTs());
-    await recordChange(control, { action: 'account.add', subject: username, after: auditFields(account) });
+    await recordChange(control, { action: 'account.add', subject: username, after: accountFields(account) });
     const text = `Added ${visible(username)}: subscription ${account.sub}, tier ${account.tier}${isAdmin ? ', administrator' : ''}.\n`;
     return { text, json: accountJson(account) };
   },
@@ -204,7 +204,11 @@ the server keeps usage. docs/operating.md lists what is deleted, and when. To bl
     const name = visible(account.username);
     if (!flags.yes) await confirm(`Remove ${name} (subscription ${account.sub}) permanently?`);
     await removeAccount(control, username, currentTs());
-    await recordChange(control, { action: 'account.remove', subject: account.username, before: auditFields(account) });
+    await recordChange(control, {
+      action: 'account.remove',
+      subject: account.username,
+      before: accountFields(account),
+    });
     const redis = settings.redis && (await deleteAccountKeys(settings.redis, settings.redisPrefix, account));
     const text = `Removed ${name}.\n${redis?.isDeleted === false ? keysLeft(account, redis.reason) : ''}`;
     return { text, json: { ...accountJson(account), redis_keys_deleted: redis?.isDeleted ?? null } };
@@ -248,14 +252,9 @@ async function changeAudited(
   const before = await requireAccount(control, username);
   await apply();
   const after = await requireAccount(control, username);
-  const change = { action, subject: after.username, before: auditFields(before), after: auditFields(after) };
+  const change = { action, subject: after.username, before: accountFields(before), after: accountFields(after) };
   await recordChange(control, change);
   return after;
-}
-
-/** The audit log has these values. The generation shows that tokens were revoked. */
-function auditFields({ sub, tier, isEnabled, isAdmin, generation }: Account): Fields {
-  return { sub, tier, enabled: isEnabled, admin: isAdmin, generation };
 }
 
 function stateText({ isEnabled }: Account): string {

@@ -1,4 +1,4 @@
-import { AUDIT_ACTIONS } from '../../audit/entry.ts';
+import { AUDIT_ACTIONS, AUDIT_KINDS } from '../../audit/entry.ts';
 import type { AuditEntry } from '../../audit/store.ts';
 import { UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
@@ -11,9 +11,6 @@ const LIMIT_DEFAULT = 50;
 /** They are read and printed together. */
 const LIMIT_MAX = 10_000;
 
-/** The words before the dots, each once. */
-const KINDS = [...new Set(AUDIT_ACTIONS.map((action) => action.replace(/\..*/, '')))];
-
 export const audit = controlCommand(
   {
     synopsis: 'audit',
@@ -22,7 +19,7 @@ time, what was done, by whom and on which machine, and the old and new values. P
 recorded. Imports are not changes of this kind: see urlwarden import list.
 
 Actions:
-${definitions(KINDS.map((kind) => [kind, verbsOf(kind).join(', ')]))}`,
+${definitions(AUDIT_KINDS.map((kind) => [kind, verbsOf(kind).join(', ')]))}`,
     flags: {
       since: { argument: 'TIME', meaning: 'only changes from this time on, such as 2026-01-31 or Unix seconds' },
       until: { argument: 'TIME', meaning: 'only changes up to this time' },
@@ -51,10 +48,10 @@ function verbsOf(kind: string): string[] {
 }
 
 function readAction(text: string): string {
-  const known = [...AUDIT_ACTIONS, ...KINDS];
+  const known = [...AUDIT_ACTIONS, ...AUDIT_KINDS];
   if (known.some((name) => name === text)) return text;
   const hint = suggestion(text, known);
-  throw new UsageError(`--action must be an action such as account.set, or ${KINDS.join(', ')}.${hint}`);
+  throw new UsageError(`--action must be an action such as account.set, or ${AUDIT_KINDS.join(', ')}.${hint}`);
 }
 
 function readLimit(text: string | undefined): number {

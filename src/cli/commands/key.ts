@@ -1,6 +1,5 @@
+import { keyFields } from '../../accounts/audit-fields.ts';
 import { readKeyFile, rotateKey } from '../../accounts/signing-keys.ts';
-import type { Control } from '../../app/stores.ts';
-import type { Fields } from '../../audit/entry.ts';
 import { variableOf } from '../../config/read-settings.ts';
 import { SETTINGS } from '../../config/settings.ts';
 import { recordChange } from '../audit-record.ts';
@@ -66,8 +65,3 @@ use the new key within five seconds.`,
     return { text: `New tokens are signed with the key ${kid}. ${older}\n`, json: { kid, keys } };
   },
 );
-
-/** The ids of all keys, for the audit log. */
-async function keyFields(control: Control): Promise<Fields> {
-  return { keys: (await control.keys()).map(({ kid }) => kid) };
-}

@@ -1,7 +1,6 @@
-import { allTiers, removeTier, setTier } from '../../accounts/tiers.ts';
-import type { Control } from '../../app/stores.ts';
-import type { Fields } from '../../audit/entry.ts';
-import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, type Limits, limitsOf, NO_LIMIT, type Tier } from '../../core/tier.ts';
+import { tierFields } from '../../accounts/audit-fields.ts';
+import { allTiers, limitsJson, removeTier, setTier, tierFault } from '../../accounts/tiers.ts';
+import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, limitsOf, NO_LIMIT, type Tier } from '../../core/tier.ts';
 import { recordChange } from '../audit-record.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
 import { controlAddingCommand, controlCommand } from '../data-command.ts';
@@ -86,50 +85,34 @@ const tierRemove = controlCommand(
   },
 );
 
-/** The limits of a tier, for the audit log; empty if there is no such tier. */
-async function tierFields(control: Control, name: string): Promise<Fields> {
-  const tier = (await allTiers(control)).find((candidate) => candidate.name === name);
-  return tier === undefined ? {} : limitsJson(limitsOf(tier));
-}
-
-/** Responses list datasets separated by commas, so a name has no comma. */
-const DATASET = /^[A-Za-z0-9._-]{1,32}$/;
-const ACCESS_LEVEL = /^[A-Za-z0-9._-]{1,64}$/;
-
 function readTier(name: string, flags: FlagValues<typeof TIER_FLAGS>): Tier {
-  const ads = (flags.ads ?? DATASETS.join()).split(',').filter((dataset) => dataset !== '');
-  if (!ads.every((dataset) => DATASET.test(dataset))) throw new UsageError('--ads must be names separated by commas');
-  const trs = flags.trs ?? DEFAULT_TRS;
-  if (!ACCESS_LEVEL.test(trs)) throw new UsageError('--trs must be one word of letters and digits');
-  return {
+  const tier = {
     name,
-    trs,
-    ads,
-    qms: readNumber('qms', flags.qms, 0),
-    qmh: readNumber('qmh', flags.qmh, 0),
-    rlQps: readRate('rl-qps', flags['rl-qps']),
-    rlQpm: readRate('rl-qpm', flags['rl-qpm']),
-    rlQph: readRate('rl-qph', flags['rl-qph']),
+    trs: flags.trs ?? DEFAULT_TRS,
+    ads: (flags.ads ?? DATASETS.join()).split(',').filter((dataset) => dataset !== ''),
+    qms: wholeNumber(flags.qms),
+    qmh: wholeNumber(flags.qmh),
+    rlQps: readRate(flags['rl-qps']),
+    rlQpm: readRate(flags['rl-qpm']),
+    rlQph: readRate(flags['rl-qph']),
   };
+  const fault = tierFault(tier);
+  if (fault === null) return tier;
+  const flag = fault.field.replace('_', '-') as keyof typeof TIER_FLAGS;
+  const given = flag === 'ads' ? ' separated by commas' : `, not ${JSON.stringify(flags[flag])}`;
+  throw new UsageError(`--${flag} must be ${fault.rule}${given}`);
 }
 
-/** A rate of 0 is refused: it looks like "no limit" but would refuse every query. */
-function readRate(flag: string, text: string | undefined): number | null {
-  return text === undefined ? null : readNumber(flag, text, 1);
+function readRate(text: string | undefined): number | null {
+  return text === undefined ? null : wholeNumber(text);
 }
 
-function readNumber(flag: string, text: string, min: number): number {
-  const number = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
-  if (number >= min && number <= NO_LIMIT) return number;
-  const rule = `a whole number from ${min} to ${NO_LIMIT} (no limit)`;
-  throw new UsageError(`--${flag} must be ${rule}, not ${JSON.stringify(text)}`);
+/** NaN for any other text. */
+function wholeNumber(text: string): number {
+  return /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /** A tier for programs; the keys are stable. Rates that were not set have their default. */
 function tierJson(tier: Tier, isBuiltIn: boolean) {
   return { name: tier.name, built_in: isBuiltIn, ...limitsJson(limitsOf(tier)) };
-}
-
-export function limitsJson({ trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Limits) {
-  return { trs, ads, qms, qmh, rl_qps: rlQps, rl_qpm: rlQpm, rl_qph: rlQph };
 }

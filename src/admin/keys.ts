@@ -1,0 +1,61 @@
+import { keyFields } from '../accounts/audit-fields.ts';
+import { rotateKey } from '../accounts/signing-keys.ts';
+import { AppError } from '../core/errors.ts';
+import { paths } from '../core/paths.ts';
+import type { Endpoint, Route } from '../http/endpoint.ts';
+import { recordChange } from './record.ts';
+import { adminRoute } from './route.ts';
+import type { AdminServices } from './services.ts';
+import { KeysResponse, RotateKeyRequest } from './wire.ts';
+
+export function keyAdminRoutes(services: AdminServices): Route[] {
+  return [adminRoute(listKeys(services)), adminRoute(rotate(services))];
+}
+
+/** The newest first, which signs. The secrets are never shown. A file has no times. */
+async function keysOf({ control, hasKeyFile }: AdminServices): Promise<KeysResponse> {
+  const items = (await control.keys()).map(({ kid, createdTs }, i) => ({
+    kid,
+    created_ts: hasKeyFile ? null : createdTs,
+    signs: i === 0,
+  }));
+  return { from_file: hasKeyFile, items };
+}
+
+const listKeys = (services: AdminServices): Endpoint => ({
+  method: 'GET',
+  path: paths.adminKeys,
+  operationId: 'adminKeys',
+  summary: 'The ids of the signing keys, the newest first',
+  response: { contentType: 'application/json', schema: KeysResponse },
+  refusals: [],
+  read: () => undefined,
+  answer: () => keysOf(services),
+});
+
+const rotate = (services: AdminServices): Endpoint<RotateKeyRequest> => ({
+  method: 'POST',
+  path: paths.adminKeyRotate,
+  operationId: 'adminRotateKey',
+  summary: 'Sign new tokens with a new key; the answer is the list of keys',
+  body: RotateKeyRequest,
+  response: { contentType: 'application/json', schema: KeysResponse },
+  refusals: [],
+  read: (request) => request.body as RotateKeyRequest,
+  async answer({ now: isImmediate = false }, { request }) {
+    const { control, now, hasKeyFile } = services;
+    if (hasKeyFile) {
+      const hint = 'add a key as the first line of that file and restart the servers';
+      throw new AppError('bad_request', `The signing keys are in a file (--signing-key-file): ${hint}`);
+    }
+    const before = await keyFields(control);
+    const { kid } = await rotateKey(control, now(), isImmediate);
+    await recordChange(control, request, {
+      action: 'key.rotate',
+      subject: kid,
+      before,
+      after: await keyFields(control),
+    });
+    return keysOf(services);
+  },
+});

@@ -1,0 +1,101 @@
+import { Type } from 'typebox';
+import { AUDIT_ACTIONS, AUDIT_KINDS } from '../audit/entry.ts';
+import type { AuditFilter } from '../audit/store.ts';
+import { AppError } from '../core/errors.ts';
+import { paths } from '../core/paths.ts';
+import { windowIndex } from '../core/quota.ts';
+import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
+import {
+  limitParameter,
+  queryString,
+  readLimit,
+  readOpenWindow,
+  sinceParameter,
+  untilParameter,
+} from '../http/query.ts';
+import { monthText, parseMonth, usageReport, usageReportJson } from '../limits/usage-report.ts';
+import { adminRoute, textParameter } from './route.ts';
+import type { AdminServices } from './services.ts';
+import { AuditItem, ListOf, UsageReportResponse } from './wire.ts';
+
+export function reportAdminRoutes(services: AdminServices): Route[] {
+  return [adminRoute(auditLog(services)), adminRoute(usageOfMonth(services))];
+}
+
+const AUDIT_LIMIT_DEFAULT = 100;
+/** They are read and answered together. */
+const AUDIT_LIMIT_MAX = 1000;
+
+const subjectParameter: Parameter = {
+  in: 'query',
+  name: 'subject',
+  schema: Type.String(),
+  description: 'Only changes of this account, tier, key, feed, network or domain.',
+};
+
+const actionParameter: Parameter = {
+  in: 'query',
+  name: 'action',
+  schema: Type.Enum([...AUDIT_ACTIONS, ...AUDIT_KINDS]),
+  description: 'Only these changes, such as account.set, or account for all of them.',
+};
+
+const auditLog = ({ control }: AdminServices): Endpoint<AuditFilter> => ({
+  method: 'GET',
+  path: paths.adminAudit,
+  operationId: 'adminAudit',
+  summary: 'Who changed what, the newest change first',
+  parameters: [
+    { ...sinceParameter, description: 'Only changes from this time on.' },
+    { ...untilParameter, description: 'Only changes up to this time.' },
+    subjectParameter,
+    actionParameter,
+    limitParameter(AUDIT_LIMIT_DEFAULT, AUDIT_LIMIT_MAX),
+  ],
+  response: { contentType: 'application/json', schema: ListOf(AuditItem) },
+  refusals: [],
+  read(request) {
+    const query = queryString(request);
+    const { since, until } = readOpenWindow(query);
+    const action = textParameter(request, 'action');
+    if (action !== null && ![...AUDIT_ACTIONS, ...AUDIT_KINDS].includes(action)) {
+      throw new AppError('bad_request', `"action" must be an action such as account.set, or ${AUDIT_KINDS.join(', ')}`);
+    }
+    const limit = readLimit(query, AUDIT_LIMIT_MAX) ?? AUDIT_LIMIT_DEFAULT;
+    return { sinceTs: since, untilTs: until, subject: subjectOf(textParameter(request, 'subject')), action, limit };
+  },
+  answer: async (filter) => ({ items: await control.auditEntries(filter) }),
+});
+
+/** A PostgreSQL text cannot contain a zero character; no subject has one. */
+function subjectOf(subject: string | null): string | null {
+  if (subject?.includes('\0')) throw new AppError('bad_request', '"subject" must not contain a zero character');
+  return subject;
+}
+
+const monthParameter: Parameter = {
+  in: 'query',
+  name: 'month',
+  schema: Type.String(),
+  description: 'Such as 2026-10. Default: the last month that is over.',
+};
+
+const usageOfMonth = ({ control, now }: AdminServices): Endpoint<number> => ({
+  method: 'GET',
+  path: paths.adminUsage,
+  operationId: 'adminUsage',
+  summary: 'The queries of a month by account and day: the basis of a bill',
+  parameters: [monthParameter],
+  response: { contentType: 'application/json', schema: UsageReportResponse },
+  refusals: [],
+  read: (request) => readMonth(textParameter(request, 'month'), windowIndex('month', now())),
+  answer: async (month): Promise<UsageReportResponse> => usageReportJson(await usageReport(control, month, now())),
+});
+
+function readMonth(text: string | null, current: number): number {
+  if (text === null) return current - 1;
+  const month = parseMonth(text);
+  if (month === null) throw new AppError('bad_request', '"month" must be like 2026-10');
+  if (month <= current) return month;
+  throw new AppError('bad_request', `"month" is in the future: this month is ${monthText(current)}`);
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertAccessible, assertFits, DEMO, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+
+test('account page', async (t) => {
+  const portal = await openPortal(t);
+
+  await t.test('limits, usage, sessions and API help in both themes and widths', async () => {
+    for (const theme of ['light', 'dark'] as const) {
+      for (const [name, width] of Object.entries(WIDTHS)) {
+        const { page, open, messages } = await portal.visit({ theme, width });
+        await open('/account');
+        assert.equal(await page.textContent('h1'), DEMO.username);
+        assert.equal(await page.locator('.bars .bar').count(), 90);
+        await assertAccessible(page);
+        await assertFits(page);
+        await screenshot(page, `account-${theme}-${name}`);
+        assert.deepEqual(messages, []);
+      }
+    }
+  });
+
+  await t.test('a limited account sees bars with the soft limit and the time of the reset', async () => {
+    const { page, open } = await portal.visit();
+    const limits = { ads: 'URL,DOMAIN', trs: 'base', qms: 4_000, qmh: 5_000, rl_qph: 664, rl_qpm: 166, rl_qps: 21 };
+    const current = { qpm: 4_800, qpd: 12, rl_qph: 700, rl_qpm: 3, rl_qps: 0 };
+    await page.route('**/api/intel/v1/limits', (route) => route.fulfill({ json: { limits, current } }));
+    await open('/account');
+    const meters = await page
+      .locator('[role=meter]')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')));
+    assert.deepEqual(meters, [
+      'This month: 4,800 of 5,000 queries',
+      'This hour: 700 of 664 queries',
+      'This minute: 3 of 166 queries',
+      'This second: 0 of 21 queries',
+    ]);
+    await page.waitForSelector('text=/starts again on 1 \\w+ 20\\d\\d/');
+    await assertAccessible(page);
+    await screenshot(page, 'account-limited');
+  });
+
+  await t.test('other sessions can be ended', async () => {
+    const { page, open } = await portal.visit();
+    const other = await portal.visit();
+    await other.open('/account');
+    await open('/account');
+    await page.click('text=End all others');
+    await page.waitForSelector('.toast:has-text("ended")');
+    assert.equal(await page.locator('section[aria-label="Sessions of this account"] tbody tr').count(), 1);
+    await other.page.waitForTimeout(2_100); // a node may use what it read of a session for two seconds
+    await other.page.reload();
+    await other.page.waitForSelector('h1:has-text("Log in")');
+  });
+
+  await t.test('the password is changed, and this browser stays logged in', async () => {
+    const { page, open } = await portal.visit();
+    await open('/account');
+    await page.fill('input[name=current]', 'wrong');
+    await page.fill('input[name=new]', 'correct horse battery');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('form [role=alert]');
+    await page.fill('input[name=current]', DEMO.password);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.toast:has-text("The password is changed")');
+    await page.reload();
+    await settled(page);
+    assert.equal(await page.textContent('h1'), DEMO.username);
+    const login = (password: string) =>
+      fetch(`${portal.url}/api/v1/login`, {
+        method: 'POST',
+        body: JSON.stringify({ username: DEMO.username, password, realm: 'intel' }),
+      });
+    assert.equal((await login(DEMO.password)).status, 401);
+    assert.equal((await login('correct horse battery')).status, 200);
+  });
+});

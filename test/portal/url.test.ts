@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { assertAccessible, assertFits, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+
+const KNOWN = '/url?u=hxxp://user:pw@203[.]0[.]113[.]7:80/bin.sh%23top';
+const HOSTILE = '<img src=x onerror=alert(1)>\u202e';
+
+test('page of a URL', async (t) => {
+  const portal = await openPortal(t);
+
+  await t.test('a known URL: verdict, steps, life, payloads, addresses, in both themes and widths', async () => {
+    for (const theme of ['light', 'dark'] as const) {
+      for (const [name, width] of Object.entries(WIDTHS)) {
+        const { page, open, messages } = await portal.visit({ theme, width });
+        await open(KNOWN);
+        assert.equal(await page.textContent('h1'), 'http://203.0.113.7/bin.sh');
+        assert.match((await page.textContent('.verdict')) ?? '', /^Onlinesince .*confirmed .*reported by nightwatch$/);
+        const steps = await page.locator('.chip').allTextContents();
+        assert.equal(steps[0], 'defanged form restored');
+        assert.ok(steps.length >= 4, `only ${steps}`);
+        assert.equal(await page.locator('.timeline rect').count(), 5);
+        await assertAccessible(page);
+        await assertFits(page);
+        await screenshot(page, `url-${theme}-${name}`);
+        assert.deepEqual(messages, []);
+      }
+    }
+  });
+
+  await t.test('related URLs show their cost, and are loaded on demand', async () => {
+    const { page, open, messages } = await portal.visit();
+    await open(KNOWN);
+    const network = page.locator('button', { hasText: '203.0.113.0/24' });
+    assert.match((await network.textContent()) ?? '', /9 queries/);
+    await network.click();
+    await page.waitForSelector('section[aria-label^="Related URLs"] tbody tr');
+    await assertAccessible(page);
+    await page.click('summary');
+    assert.match((await page.textContent('details pre')) ?? '', /"url": "http:\/\/203\.0\.113\.7\/bin\.sh"/);
+    assert.deepEqual(messages, []);
+  });
+
+  await t.test('an unknown URL is an answer: what is known about its host', async () => {
+    const { page, open, messages } = await portal.visit();
+    await open('/url?u=https://files.example.com/never-seen');
+    assert.match((await page.textContent('.verdict')) ?? '', /Unknown.*does not make it safe/);
+    await page.waitForSelector('h2:has-text("Other URLs on files.example.com")');
+    assert.ok((await page.locator('section[aria-label="URLs on files.example.com"] tbody tr').count()) > 0);
+    await assertAccessible(page);
+    await screenshot(page, 'url-unknown');
+    assert.deepEqual(messages, []);
+  });
+
+  await t.test('what is no URL is refused in words', async () => {
+    const { page, open } = await portal.visit();
+    await open('/url?u=http://');
+    await page.waitForSelector('[role=alert]:has-text("url:")');
+  });
+
+  await t.test('a reached limit counts down', async () => {
+    const { page, open } = await portal.visit();
+    const body = { code: 429, message: 'The limit rl_qpm is reached' };
+    await page.route('**/api/portal/v1/url', (route) =>
+      route.fulfill({ status: 429, headers: { 'retry-after': '2', ratelimit: '"rl_qpm";r=0;t=2' }, json: body }),
+    );
+    await open(KNOWN);
+    await page.waitForSelector('text=Limit reached');
+    assert.match((await page.textContent('.pill.danger')) ?? '', /0 left this minute/);
+    await assertAccessible(page);
+    await page.unroute('**/api/portal/v1/url');
+    await page.click('text=Ask again'); // waits until the button is enabled
+    await page.waitForSelector('.verdict');
+  });
+
+  await t.test('hostile texts are shown as text', async () => {
+    const { page, open, messages } = await portal.visit({ width: WIDTHS.phone });
+    const url = `http://203.0.113.7/${'a'.repeat(8_000)}`;
+    const payload = {
+      ts: 1,
+      mime_type: HOSTILE,
+      file_type: HOSTILE,
+      file_ext: HOSTILE,
+      file_size: 1,
+      file_name: HOSTILE,
+    };
+    const event = { ts: 1, status: 'added', removal: HOSTILE, reporter: HOSTILE, confirmed_ts: 1 };
+    const json = {
+      ...{ input: url, url, steps: [HOSTILE], id: 1, status: 'online', since_ts: 1, confirmed_ts: 1, first_seen_ts: 1 },
+      ...{ reporter: HOSTILE, removal: HOSTILE, tags: [HOSTILE, '\ud800'], events: [event] },
+      payloads: [{ ...payload, sha256_hash: 'a'.repeat(64), 'malware-family': HOSTILE }],
+      addresses: [{ ip: '203.0.113.7', asn: 64500, network: HOSTILE, ts: 1 }],
+      ...{ host: HOSTILE, domain: HOSTILE, on_host: { urls: [], truncated: false } },
+      ...{ domain_listed: true, address_listed: ['XBL'] },
+    };
+    await page.route('**/api/portal/v1/url', (route) => route.fulfill({ json }));
+    await open(`/url?u=${encodeURIComponent(url)}`);
+    await settled(page);
+    assert.ok(!(await page.content()).includes('\u202e'), 'a character that turns the direction is on the page');
+    assert.equal(await page.locator('img').count(), 0);
+    assert.match((await page.textContent('.verdict')) ?? '', /<img src=x onerror=alert\(1\)>\\u202e/);
+    await assertFits(page);
+    await assertAccessible(page);
+    assert.deepEqual(messages, []);
+  });
+});
