@@ -168,7 +168,7 @@ export function NewestChanges({ subject = '' }: { subject?: string }) {
                   <span>{actionText(entry.action)}</span>
                   {subject === '' && <Subject entry={entry} />}
                 </span>
-                <span class="dim small">
+                <span class="dim small end">
                   {visible(entry.actor)}, <Ago ts={entry.ts} />
                 </span>
               </li>
