@@ -72,7 +72,8 @@ function pageEndpoint<Question>({ schema, find, ...page }: Page<Question>): Endp
   const endpoint: Endpoint<Question> = {
     ...page,
     response: { contentType: 'application/json', schema },
-    refusals: [],
+    // A path whose parameter is empty does not exist.
+    refusals: page.path.includes(':') ? ['not_found'] : [],
     async answer(question, { reply }, { queryBudgetMs }) {
       const body = await withinBudget(find(question), queryBudgetMs);
       reply.type(JSON_TYPE);
