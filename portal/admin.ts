@@ -130,10 +130,22 @@ export function actionOptions(): { value: string; text: string }[] {
 
 export type ChangeText = { field: string; old: string | null; new: string | null };
 
+/** Names that the pages call otherwise. */
+const FIELD_WORDS: Record<string, string> = {
+  qms: 'soft limit',
+  qmh: 'hard limit',
+  rl_qph: 'per hour',
+  rl_qpm: 'per minute',
+  rl_qps: 'per second',
+  ads: 'datasets',
+  trs: 'access level',
+  admin: 'administrator',
+};
+
 /** Old and new value of each field as texts; null for a value that did not exist. */
 export function changeTexts(changes: Changes): ChangeText[] {
   return Object.entries(changes).map(([field, { old, new: value }]) => ({
-    field: visible(field.replaceAll('_', ' ')),
+    field: Object.hasOwn(FIELD_WORDS, field) ? (FIELD_WORDS[field] ?? '') : visible(field.replaceAll('_', ' ')),
     old: valueText(old),
     new: valueText(value),
   }));
@@ -142,7 +154,7 @@ export function changeTexts(changes: Changes): ChangeText[] {
 function valueText(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'number') return value >= NO_LIMIT ? 'no limit' : String(value);
+  if (typeof value === 'number') return value >= NO_LIMIT ? 'no limit' : numberText(value);
   if (Array.isArray(value)) return visible(value.join(', '));
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -85,13 +85,15 @@ test('changes as texts', () => {
     tier: { old: 'developer', new: 'a\u202eb' },
     enabled: { old: true, new: false },
     qmh: { old: null, new: NO_LIMIT },
+    interval_seconds: { old: 3_600, new: 86_400 },
     ads: { old: ['URL', 'XBL'], new: null },
   };
   assert.deepEqual(changeTexts(changes), [
     { field: 'tier', old: 'developer', new: 'a\\u202eb' },
     { field: 'enabled', old: 'yes', new: 'no' },
-    { field: 'qmh', old: null, new: 'no limit' },
-    { field: 'ads', old: 'URL, XBL', new: null },
+    { field: 'hard limit', old: null, new: 'no limit' },
+    { field: 'interval seconds', old: '3,600', new: '86,400' },
+    { field: 'datasets', old: 'URL, XBL', new: null },
   ]);
 });
 
