@@ -68,7 +68,7 @@ function explainAway(error: unknown): never {
 async function errorOf(response: Response): Promise<ApiError> {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const message = await response.json().then(
-    (body: { message?: string }) => body.message ?? response.statusText,
+    (body: unknown) => (body as { message?: string }).message ?? response.statusText,
     () => response.statusText,
   );
   return new ApiError(response.status, message, Number.isFinite(retryAfter) ? retryAfter : null);
