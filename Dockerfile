@@ -8,6 +8,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
+COPY portal portal
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 
 FROM node:24-alpine

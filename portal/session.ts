@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { ApiError, get, post, setOnSessionOver, tightestLimit, UNAUTHORIZED } from './api.ts';
+import { forgetRecent } from './recent.ts';
 
 /** Who is logged in. */
 export type Session = {
@@ -57,4 +58,5 @@ export async function logOut(): Promise<void> {
   session.value = null;
   wasLoggedIn.value = false;
   tightestLimit.value = null;
+  forgetRecent(); // others may use this browser
 }

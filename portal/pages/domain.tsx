@@ -329,10 +329,11 @@ function Addresses({ report: { addresses, truncated } }: PartProps) {
               </a>
               <Listed score={score} />
             </span>
-            <br />
-            <span class="dim small">
-              <NetworkName asn={asn} network={network} />
-            </span>
+            {asn !== null && (
+              <span class="dim small block">
+                <NetworkName asn={asn} network={network} />
+              </span>
+            )}
           </span>
           <span class="dim">
             <Ago ts={ts} />

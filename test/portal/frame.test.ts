@@ -108,6 +108,7 @@ test('frame, log-in and start page', async (t) => {
     const [cookie] = await context.cookies();
     await page.click('text=Log out');
     await page.waitForSelector('h1:has-text("Log in")');
+    assert.equal(await page.evaluate("localStorage.getItem('urlwarden-recent')"), '[]');
     const headers = { cookie: `${cookie?.name}=${cookie?.value}`, 'sec-fetch-site': 'same-origin' };
     assert.equal((await fetch(`${portal.url}/api/portal/v1/session`, { headers })).status, 401);
   });
