@@ -1,0 +1,181 @@
+import type { AuditEntry } from '../../../src/audit/store.ts';
+import {
+  AUDIT_LIMIT,
+  AUDIT_LIMIT_MAX,
+  type AuditFilter,
+  accountPath,
+  actionOptions,
+  actionText,
+  auditApi,
+  auditPath,
+  changeTexts,
+  NO_FILTER,
+  readAuditFilter,
+} from '../../admin.ts';
+import { get } from '../../api.ts';
+import { numberText, visible } from '../../format.ts';
+import { useLoad } from '../../load.ts';
+import type { PageProps } from '../../main.tsx';
+import { Ago, Card, Empty, Show, Time } from '../../parts/basics.tsx';
+import { Field, Form, Select } from '../../parts/forms.tsx';
+import { Table } from '../../parts/table.tsx';
+import { go } from '../../router.ts';
+
+const readEntries = (filter: AuditFilter, abort: AbortSignal) => get<{ items: AuditEntry[] }>(auditApi(filter), abort);
+
+export function AuditAdmin({ query }: PageProps) {
+  const filter = readAuditFilter(query);
+  const loaded = useLoad(auditApi(filter), (abort) => readEntries(filter, abort));
+  return (
+    <>
+      <h1>Audit log</h1>
+      <Card title="Who changed what, from where">
+        <Filter key={auditPath(filter)} filter={filter} />
+      </Card>
+      <Card>
+        <Show loaded={loaded}>{({ items }) => <Entries entries={items} filter={filter} />}</Show>
+      </Card>
+    </>
+  );
+}
+
+/** The filter is in the address, so that it can be shared. */
+function Filter({ filter: { action, subject, from, until } }: { filter: AuditFilter }) {
+  const isSet = action !== '' || subject !== '' || from !== '' || until !== '';
+  return (
+    <div class="filter">
+      <Form
+        submit="Show"
+        onSubmit={async (texts) => {
+          go(auditPath({ ...NO_FILTER, ...texts }));
+        }}
+      >
+        <Select label="Change" name="action" value={action} options={actionOptions()} />
+        <Field label="Of what" name="subject" value={subject} />
+        <Day label="From" name="from" value={from} />
+        <Day label="Until" name="until" value={until} />
+      </Form>
+      <p class="dim small">
+        “Of what” is the whole name of an account, tier, key, feed, network or domain. Days are UTC.{' '}
+        {isSet && <a href="/admin/audit">Show all changes</a>}
+      </p>
+    </div>
+  );
+}
+
+function Day({ label, name, value }: { label: string; name: string; value: string }) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input type="date" name={name} defaultValue={value} />
+    </label>
+  );
+}
+
+function Entries({ entries, filter }: { entries: AuditEntry[]; filter: AuditFilter }) {
+  const isCut = entries.length === filter.limit;
+  return (
+    <>
+      <Table
+        caption="Changes, the newest first"
+        rows={entries}
+        keyOf={({ id }) => id}
+        empty="No change fits this filter."
+        columns={[
+          { title: 'When', cell: ({ ts }) => <Time ts={ts} /> },
+          { title: 'What', cell: ({ action }) => actionText(action) },
+          { title: 'Of what', cell: (entry) => <Subject entry={entry} /> },
+          { title: 'Old → new', cell: ({ changes }) => <ChangeList changes={changes} /> },
+          { title: 'By', isWide: true, cell: (entry) => <Actor entry={entry} /> },
+        ]}
+      />
+      {isCut && (
+        <p class="dim small below">
+          The newest {numberText(entries.length)} are shown.{' '}
+          {filter.limit === AUDIT_LIMIT ? (
+            <a href={auditPath({ ...filter, limit: AUDIT_LIMIT_MAX })}>Show up to {numberText(AUDIT_LIMIT_MAX)}</a>
+          ) : (
+            'Choose days to see older ones.'
+          )}
+        </p>
+      )}
+    </>
+  );
+}
+
+function Subject({ entry: { action, subject } }: { entry: AuditEntry }) {
+  const text = visible(subject);
+  if (action.startsWith('account.') && action !== 'account.remove') {
+    return (
+      <a class="cut" href={accountPath(subject)}>
+        {text}
+      </a>
+    );
+  }
+  return <span class="cut">{text}</span>;
+}
+
+const SOURCES: Record<AuditEntry['source'], string> = {
+  cli: 'by command on',
+  server: 'the server itself,',
+  page: 'on a page, from',
+  api: 'with a token, from',
+};
+
+function Actor({ entry: { source, actor, origin } }: { entry: AuditEntry }) {
+  return (
+    <>
+      <span class="cut">{visible(actor)}</span>
+      <div class="dim small">
+        {SOURCES[source] ?? visible(source)} <span class="cut">{visible(origin)}</span>
+      </div>
+    </>
+  );
+}
+
+/** `tier: developer → standard`; a value that did not exist is left out. */
+function ChangeList({ changes }: Pick<AuditEntry, 'changes'>) {
+  const list = changeTexts(changes);
+  if (list.length === 0) return <span class="dim">no value shown</span>;
+  return (
+    <ul class="changes">
+      {list.map(({ field, old, new: value }) => (
+        <li key={field}>
+          <span class="dim">{field}:</span> {old !== null && <del>{old}</del>} {old !== null && '→ '}
+          {value === null ? <span class="dim">none</span> : <ins>{value}</ins>}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const NEWEST = 8;
+
+/** A short list for other pages. */
+export function NewestChanges({ subject = '' }: { subject?: string }) {
+  const filter = { ...NO_FILTER, subject, limit: NEWEST };
+  const loaded = useLoad(auditApi(filter), (abort) => readEntries(filter, abort));
+  return (
+    <Show loaded={loaded}>
+      {({ items }) =>
+        items.length === 0 ? (
+          <Empty>Nothing was changed yet.</Empty>
+        ) : (
+          <ul class="plain-list">
+            {items.map((entry) => (
+              <li key={entry.id}>
+                <span class="row tight">
+                  <span>{actionText(entry.action)}</span>
+                  {subject === '' && <Subject entry={entry} />}
+                </span>
+                <span class="dim small">
+                  {visible(entry.actor)}, <Ago ts={entry.ts} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Show>
+  );
+}

@@ -1,0 +1,3 @@
+export function FeedsAdmin() {
+  return <h1>Feeds</h1>;
+}

@@ -1,0 +1,3 @@
+export function ImportsAdmin() {
+  return <h1>Imports</h1>;
+}

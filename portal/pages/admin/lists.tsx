@@ -1,0 +1,3 @@
+export function ListsAdmin() {
+  return <h1>Lists</h1>;
+}

@@ -1,0 +1,90 @@
+import type { AccountItem } from '../../../src/admin/wire.ts';
+import { ADMIN_API, accountPath, nearLimit } from '../../admin.ts';
+import { get } from '../../api.ts';
+import { counted, visible } from '../../format.ts';
+import { useLoad } from '../../load.ts';
+import type { PageProps } from '../../main.tsx';
+import { Ago, Badge, Card, Empty, Show, type Tone } from '../../parts/basics.tsx';
+import { Used } from './accounts.tsx';
+import { NewestChanges } from './audit.tsx';
+import { HealthList, readHealth } from './health.tsx';
+
+type Feed = { name: string; state: string; last_success_ts: number | null; last_error: string | null };
+
+/** What an administrator should look at first. */
+export function OverviewAdmin(_: PageProps) {
+  const health = useLoad('health', readHealth);
+  const feeds = useLoad('feeds', (abort) => get<{ items: Feed[] }>(`${ADMIN_API}/feeds`, abort));
+  const accounts = useLoad('accounts', (abort) => get<{ items: AccountItem[] }>(`${ADMIN_API}/accounts`, abort));
+  return (
+    <>
+      <h1>Administration</h1>
+      <div class="columns even">
+        <div>
+          <Card title="Health" aside={<a href="/admin/health">Details</a>}>
+            <Show loaded={health}>{(answer) => <HealthList health={answer} />}</Show>
+          </Card>
+          <Card title="Feeds that are ill" aside={<a href="/admin/feeds">All feeds</a>}>
+            <Show loaded={feeds}>{({ items }) => <IllFeeds feeds={items} />}</Show>
+          </Card>
+        </div>
+        <div>
+          <Card title="Accounts near their limit" aside={<a href="/admin/accounts">All accounts</a>}>
+            <Show loaded={accounts}>{({ items }) => <FullAccounts accounts={items} />}</Show>
+          </Card>
+          <Card title="Newest changes" aside={<a href="/admin/audit">Audit log</a>}>
+            <NewestChanges />
+          </Card>
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The worst first. */
+const ILL: Record<string, Tone> = { failing: 'danger', late: 'late' };
+
+function IllFeeds({ feeds }: { feeds: Feed[] }) {
+  if (feeds.length === 0) return <Empty>No feed is fetched. Add one under Feeds.</Empty>;
+  const ill = Object.keys(ILL).flatMap((state) => feeds.filter((feed) => feed.state === state));
+  if (ill.length === 0) return <p>All is well: {counted(feeds.length, 'feed')}, none late or failing.</p>;
+  return (
+    <ul class="plain-list">
+      {ill.map(({ name, state, last_success_ts: ts, last_error: error }) => (
+        <li key={name}>
+          <div class="ill">
+            <strong>{visible(name)}</strong>
+            <p class="dim small">
+              Last success: <Ago ts={ts} />. {error !== null && visible(error)}
+            </p>
+          </div>
+          <Badge tone={ILL[state] ?? 'off'}>{state}</Badge>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const MOST_SHOWN = 10;
+
+function FullAccounts({ accounts }: { accounts: AccountItem[] }) {
+  const near = nearLimit(accounts);
+  if (near.length === 0) {
+    return <p>None of {counted(accounts.length, 'account')} has used four fifths of its month.</p>;
+  }
+  return (
+    <>
+      <ul class="plain-list">
+        {near.slice(0, MOST_SHOWN).map((account) => (
+          <li key={account.sub}>
+            <a class="cut" href={accountPath(account.username)}>
+              {visible(account.username)}
+            </a>
+            <Used account={account} />
+          </li>
+        ))}
+      </ul>
+      {near.length > MOST_SHOWN && <p class="dim small">And {counted(near.length - MOST_SHOWN, 'account')} more.</p>}
+    </>
+  );
+}
