@@ -10,7 +10,7 @@ import { createSessions } from './accounts/sessions.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import { createServerAudit } from './app/audit.ts';
 import { fillDemo, fillDemoControl } from './app/demo.ts';
-import { feedHealth, feedsOnPage, startFeeds } from './app/feeds.ts';
+import { feedHealth, feedsOnPage, openUploads, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { listenOn, openMetricsListener } from './app/listen.ts';
@@ -161,6 +161,12 @@ export async function openApp(settings: Settings): Promise<App> {
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     };
+    const uploads = openUploads({ store, control, networks, families, settings, now, log });
+    const dataAdmin = {
+      ...{ control, uploads, feedsAllowPrivate: settings.feedsAllowPrivate },
+      allowReserved: settings.allowReserved || settings.demo,
+      wakeFeeds: () => void feeds?.runDue(),
+    };
     const node = randomUUID();
     const admin = {
       control,
@@ -199,7 +205,10 @@ export async function openApp(settings: Settings): Promise<App> {
     };
     const reputation = openReputation(store, networks, settings);
     const server = buildServer(
-      [...createRoutes({ store, now, counters, login, pages, health, reputation, portal, admin }), ...pageFiles],
+      [
+        ...createRoutes({ store, now, counters, login, pages, health, reputation, portal, admin, dataAdmin }),
+        ...pageFiles,
+      ],
       { authenticate: authenticator.authenticate, authenticateSession: sessions.authenticate, charging },
       {
         logger: { level: logLevel, stream: process.stderr },
@@ -211,8 +220,8 @@ export async function openApp(settings: Settings): Promise<App> {
     let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
     opened({ close: () => metricsListener?.close() }); // closes after the server, so that metrics can be read until then
     let feeds: ReturnType<typeof startFeeds> | undefined;
-    // Together, because a feed waits for its batch, and PostgreSQL may hang.
-    opened({ close: () => Promise.all([closeServer(server, CLOSE_GRACE_MS), feeds?.close()]) });
+    // Together, because an import waits for its batch, and PostgreSQL may hang.
+    opened({ close: () => Promise.all([closeServer(server, CLOSE_GRACE_MS), feeds?.close(), uploads.close()]) });
     if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
 
     let integrity: ReturnType<typeof startIntegrityChecks> | undefined;
@@ -278,7 +287,8 @@ export async function openApp(settings: Settings): Promise<App> {
       announceStop() {
         isStopping = true;
         endKeepAlive(server);
-        void feeds?.close(); // `close` waits for it
+        void feeds?.close(); // `close` waits for them
+        void uploads.close();
         server.log.info('stopping');
       },
       async close() {

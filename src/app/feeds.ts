@@ -12,6 +12,7 @@ import { everyMs, type Schedule, startSchedule } from '../ingest/feeds/schedule.
 import type { Networks } from '../ingest/networks.ts';
 import { inputLimitsOf } from '../ingest/sources/format.ts';
 import type { FeedStore } from '../ingest/store.ts';
+import { createUploads, type Uploads } from '../ingest/uploads.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Control, Intelligence } from './stores.ts';
 
@@ -39,7 +40,7 @@ export function startFeeds({
   networks,
   families,
   now,
-}: FeedParts): Pick<Schedule, 'close'> {
+}: FeedParts): Schedule {
   const { resolvesHosts, allowReserved, demo, feedsAllowPrivate: allowedNetworks } = settings;
   const gauges = async () =>
     (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' }));
@@ -74,6 +75,22 @@ export function startFeeds({
   });
   void schedule.runDue();
   return schedule;
+}
+
+type UploadParts = Pick<FeedParts, 'store' | 'control' | 'networks' | 'families' | 'settings' | 'now'> & {
+  log: { error(details: object, message: string): void };
+};
+
+/** Imports files that administrators upload, with the settings of feeds. */
+export function openUploads({ settings, log, ...parts }: UploadParts): Uploads {
+  const { resolvesHosts, allowReserved, demo } = settings;
+  return createUploads({
+    ...parts,
+    resolvesHosts,
+    allowReserved: allowReserved || demo,
+    limits: inputLimitsOf(settings),
+    onFailure: (err) => log.error({ err }, 'an uploaded file could not be imported'),
+  });
 }
 
 /** A feed that cannot be fetched is an AppError and a warning. Any other error is a defect of the server. */

@@ -1,6 +1,7 @@
 import type { Login } from '../accounts/login.ts';
 import { accountRoutes } from '../accounts/routes.ts';
 import { type SessionServices, sessionRoutes } from '../accounts/session-routes.ts';
+import { type DataAdminServices, dataAdminRoutes } from '../admin/data-routes.ts';
 import { adminRoutes } from '../admin/routes.ts';
 import type { AdminServices } from '../admin/services.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
@@ -29,6 +30,7 @@ type RouteServices = {
   reputation: Omit<ReputationServices, 'store' | 'now'>;
   portal: PortalParts;
   admin: Omit<AdminServices, 'now'>;
+  dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
 };
 
 /** What the pages need beside the other services. */
@@ -36,7 +38,7 @@ export type PortalParts = Pick<PortalServices, 'usageByDay' | 'totals' | 'feeds'
 
 /** All routes of this server except `/openapi.json`, which describes them. */
 export function createRoutes(services: RouteServices): Route[] {
-  const { store, now, counters, login, pages, health, reputation, portal, admin } = services;
+  const { store, now, counters, login, pages, health, reputation, portal, admin, dataAdmin } = services;
   const { addresses } = reputation;
   return [
     ...accountRoutes(login),
@@ -56,6 +58,7 @@ export function createRoutes(services: RouteServices): Route[] {
       },
     }),
     ...adminRoutes({ ...admin, now }),
+    ...dataAdminRoutes({ store, now, ...dataAdmin }),
     ...healthRoutes(health),
   ];
 }

@@ -41,7 +41,7 @@ ${pathCases(commands, (command) => `words=${quote(nextWords(command).join(' '))}
   fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
 }
-complete -o default -F _urlwarden urlwarden
+complete -o default -F _urlwarden urlwarden urlwarden.js
 `;
 }
 
@@ -49,9 +49,12 @@ function bashValue({ values = [] }: CompletedFlag): string {
   return `COMPREPLY=($(compgen -W ${quote(values.join(' '))} -- "$cur")); return`;
 }
 
-/** As a file `_urlwarden` in $fpath it is the function itself; when it is sourced, it registers the function. */
+/**
+ * As a file `_urlwarden` in $fpath it is the function itself; when it is sourced, it registers the function. zsh replaces an
+ * alias before it completes, so the name of the file in a clone is registered too.
+ */
 export function zshScript(commands: readonly CompletedCommand[]): string {
-  return `#compdef urlwarden
+  return `#compdef urlwarden urlwarden.js
 # Completion of urlwarden for zsh. Made by: urlwarden completion zsh
 _urlwarden() {
   local current=\${words[CURRENT]} previous=\${words[CURRENT-1]} path_='' i
@@ -82,7 +85,7 @@ ${pathCases(commands, (command) => `found=(${[...command.commands.map(({ name, s
   esac
   if (( \${#found} )); then _describe command found; else _files; fi
 }
-if [[ \${funcstack[1]} == _urlwarden ]]; then _urlwarden "$@"; else compdef _urlwarden urlwarden; fi
+if [[ \${funcstack[1]} == _urlwarden ]]; then _urlwarden "$@"; else compdef _urlwarden urlwarden urlwarden.js; fi
 `;
 }
 

@@ -1,10 +1,12 @@
+import { existsSync } from 'node:fs';
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../app/stores.ts';
 import { variableOf } from '../config/read-settings.ts';
 import { SETTINGS } from '../config/settings.ts';
+import { AppError } from '../core/errors.ts';
 import { requireData } from '../database/data-folder.ts';
 import { type Command, UsageError } from './command.ts';
 import { defineCommand, type Input, JSON_FLAG, type NoFlags, type Shape } from './define-command.ts';
-import { print } from './output.ts';
+import { print, visible } from './output.ts';
 import { CONFIG_FLAG, readCommandSettings, settingArgs } from './settings.ts';
 import type { Flags } from './usage.ts';
 
@@ -53,7 +55,7 @@ export function controlAddingCommand<const F extends Flags = NoFlags>(
   shape: Shape<F>,
   run: (control: Control, input: DataInput<F>) => Promise<Result>,
 ): Command {
-  return storeCommand(openControl, shape, run);
+  return storeCommand((place) => openNew(place, openControl), shape, run);
 }
 
 /** A command that reads the intelligence database, or changes what is in it. A folder without data is refused as a mistake. */
@@ -69,12 +71,30 @@ export function addingCommand<const F extends Flags = NoFlags>(
   shape: Shape<F>,
   run: (store: Intelligence, input: DataInput<F>) => Promise<Result>,
 ): Command {
-  return storeCommand(openIntelligence, shape, run);
+  return storeCommand((place) => openNew(place, openIntelligence), shape, run);
 }
 
-export function openExisting(place: DataPlace): Promise<Intelligence> {
-  if (!place.databaseUrl) requireData(place.dataDir);
+export async function openExisting(place: DataPlace): Promise<Intelligence> {
+  if (!place.databaseUrl) requireImported(place.dataDir);
   return openIntelligence(place);
+}
+
+function requireImported(dataDir: string): void {
+  try {
+    requireData(dataDir);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    const advice = 'or import a file first: urlwarden import FORMAT FILE';
+    throw new AppError(error.code, `${error.message}, ${advice}`, { cause: error });
+  }
+}
+
+/** Says so if it creates a data folder: its name may be misspelt. */
+export async function openNew<S>(place: DataPlace, open: (place: DataPlace) => Promise<S>): Promise<S> {
+  const isNew = !place.databaseUrl && !existsSync(place.dataDir);
+  const store = await open(place);
+  if (isNew) process.stderr.write(`Created the data folder ${visible(place.dataDir)}\n`);
+  return store;
 }
 
 export function openExistingControl(place: DataPlace): Promise<Control> {

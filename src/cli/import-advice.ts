@@ -5,7 +5,7 @@ import type { InputLimits } from '../ingest/sources/format.ts';
 import { openFile } from '../ingest/sources/source.ts';
 import { readStart } from '../ingest/sources/source-start.ts';
 import { UsageError } from './command.ts';
-import { visible } from './output.ts';
+import { quoted, visible } from './output.ts';
 import { suggestion } from './suggestion.ts';
 import { definitions } from './usage.ts';
 
@@ -19,11 +19,6 @@ export function importCommand(format: string, source: string): string {
   const { dataset, evidenceKind, isRequired } = choices;
   const flag = dataset ? ' --dataset NAME' : evidenceKind ? ' --kind KIND' : ' --as KIND';
   return `urlwarden import ${format} ${quoted(source)}${isRequired ? flag : ''}`;
-}
-
-/** As a shell needs it. */
-function quoted(text: string): string {
-  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** What is wrong with a command line whose first operand is not a format. */

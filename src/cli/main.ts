@@ -1,7 +1,7 @@
 import { programVersion } from '../config/version.ts';
 import { AppError } from '../core/errors.ts';
 import { type Command, type Entry, EXIT_FAILURE, EXIT_USAGE, UsageError } from './command.ts';
-import { exitQuietlyOnClosedPipe, print, visible } from './output.ts';
+import { exitQuietlyOnClosedPipe, fitTerminal, print, visible } from './output.ts';
 import { suggestion } from './suggestion.ts';
 import { definitions } from './usage.ts';
 
@@ -156,7 +156,7 @@ async function run(path: string, command: Command, args: string[]): Promise<numb
     if (error instanceof UsageError) return complain(`${error.message}\nSee: ${path} --help\n`);
     if (!(error instanceof AppError)) throw error;
     // A message may quote a hostile source, such as a file name in a zip file.
-    process.stderr.write(`${error.message.split('\n').map(visible).join('\n')}\n`);
+    process.stderr.write(fitTerminal(`${error.message.split('\n').map(visible).join('\n')}\n`, process.stderr));
     return EXIT_FAILURE;
   }
 }
@@ -191,6 +191,6 @@ async function printed(text: string): Promise<number> {
 }
 
 function complain(text: string): number {
-  process.stderr.write(text);
+  process.stderr.write(fitTerminal(text, process.stderr));
   return EXIT_USAGE;
 }

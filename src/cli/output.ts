@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Reject } from '../ingest/store.ts';
+import { countText } from './progress.ts';
 import { wrap } from './usage.ts';
 
 export { timeText } from '../core/time.ts';
@@ -22,11 +23,29 @@ export function visible(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
+/** As a shell needs it. */
+export function quoted(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * Wraps long lines at the width of a terminal; other outputs get the text as it is. Lines that are indented or contain a
+ * command stay whole: a command that was wrapped could not be copied.
+ */
+export function fitTerminal(text: string, { isTTY, columns }: { isTTY?: boolean; columns?: number }): string {
+  if (!isTTY || !columns || columns < MIN_LINE_COLUMNS) return text;
+  const isKept = (line: string) => line.length <= columns || line.startsWith(' ') || line.includes('urlwarden ');
+  const lines = text.split('\n').flatMap((line) => (isKept(line) ? [line] : wrap(line, columns)));
+  return lines.join('\n');
+}
+
 type Cell = string | number;
 
 type TableOptions = {
   /** Headings of the columns that may be shortened so that a line fits. */
   shortened?: readonly string[];
+  /** Headings of the columns whose numbers have a comma between thousands. */
+  counts?: readonly string[];
   /** More lines for each row, below it. */
   notes?: readonly (readonly string[])[];
 };
@@ -35,9 +54,12 @@ type TableOptions = {
 export function table(
   headings: readonly string[],
   rows: readonly (readonly Cell[])[],
-  { shortened = [], notes = [] }: TableOptions = {},
+  { shortened = [], counts = [], notes = [] }: TableOptions = {},
 ): string {
-  const texts = rows.map((row) => row.map((cell) => visible(`${cell}`)));
+  const isCount = headings.map((heading) => counts.includes(heading));
+  const texts = rows.map((row) =>
+    row.map((cell, i) => (isCount[i] && typeof cell === 'number' ? countText(cell) : visible(`${cell}`))),
+  );
   const natural = headings.map((heading, i) => Math.max(heading.length, ...texts.map((row) => row[i]?.length ?? 0)));
   const isFlexible = headings.map((heading) => shortened.includes(heading));
   const widths = fitColumns(natural, headings, isFlexible, lineColumns());
@@ -105,6 +127,13 @@ export function fieldList(fields: readonly (readonly [name: string, value: Cell]
   return fields.map(([name, value]) => `${name.padEnd(width)}  ${visible(`${value}`)}\n`).join('');
 }
 
-export function rejectText({ line, reason, text }: Reject): string {
-  return `line ${line}: ${visible(reason)}\n  ${visible(text)}\n`;
+/** Of a row with NUL, or with bytes that are no UTF-8: more of it helps nobody. */
+const BINARY_MAX_LENGTH = 60;
+const BINARY = /[\0\ufffd]/;
+
+/** `maxLength` is that of the text as it is shown. */
+export function rejectText({ line, reason, text }: Reject, maxLength = Number.MAX_SAFE_INTEGER): string {
+  const max = BINARY.test(text) ? Math.min(BINARY_MAX_LENGTH, maxLength) : maxLength;
+  const shown = visible(text);
+  return `line ${countText(line)}: ${visible(reason)}\n  ${shown.length > max ? `${shown.slice(0, max)}…` : shown}\n`;
 }

@@ -1,27 +1,29 @@
 /** Long names allow two typing errors, short ones only one: two errors turn `ad` into any word of four letters. */
 const SHORT_NAME_LENGTH = 5;
 
-/** A shorter beginning fits too many names. */
-const BEGINNING_MIN_LENGTH = 3;
+/** A shorter beginning or end fits too many names. */
+const PART_MIN_LENGTH = 3;
 
 /**
  * ` Did you mean "urlhaus"?` if a candidate differs from the text by one or two characters, or is the only one that
- * begins with it, otherwise ``.
+ * begins with it, or the only one that ends with it (`json`: `ndjson`), otherwise ``. Names are compared as `fold` returns them.
  */
-export function suggestion(text: string, candidates: readonly string[]): string {
+export function suggestion(typed: string, candidates: readonly string[], fold = (name: string) => name): string {
+  const text = fold(typed);
   const { length } = text.replace(/^-+/, ''); // the dashes of a flag are rarely mistyped
   const maxDistance = length > SHORT_NAME_LENGTH ? 2 : 1;
   const [best] = candidates
-    .map((name) => ({ name, distance: editDistance(text, name) }))
+    .map((name) => ({ name, distance: editDistance(text, fold(name)) }))
     .filter(({ distance }) => distance <= maxDistance)
     .sort((a, b) => a.distance - b.distance);
-  const name = best?.name ?? (length < BEGINNING_MIN_LENGTH ? undefined : onlyWithBeginning(text, candidates));
+  const name = best?.name ?? (length < PART_MIN_LENGTH ? undefined : onlyWithPart(text, candidates, fold));
   return name === undefined ? '' : ` Did you mean ${JSON.stringify(name)}?`;
 }
 
-function onlyWithBeginning(text: string, candidates: readonly string[]): string | undefined {
-  const longer = candidates.filter((name) => name.startsWith(text));
-  return longer.length === 1 ? longer[0] : undefined;
+function onlyWithPart(text: string, candidates: readonly string[], fold: (name: string) => string): string | undefined {
+  const longer = candidates.filter((name) => fold(name).startsWith(text));
+  const found = longer.length > 0 ? longer : candidates.filter((name) => fold(name).endsWith(text));
+  return found.length === 1 ? found[0] : undefined;
 }
 
 /** Characters to insert, delete or replace, and neighbours to swap (optimal string alignment). */

@@ -3,13 +3,22 @@ import { UsageError } from './command.ts';
 /** 2026-01-31, or with a time of day, which is in UTC if it has no offset. */
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
-/** Parses the value of a flag: Unix seconds or ISO 8601. */
+/** Not `m`: who writes 6m for a time in the past may mean months. */
+const AGO = /^\d+[dh]$/;
+
+/** Parses the value of a flag: Unix seconds, ISO 8601, or how long ago in days or hours (`30d`, `12h`). */
 export function readTime(flag: string, text: string): number {
-  const ts = /^\d{1,12}$/.test(text) ? Number(text) : isoTs(text);
+  const ts = /^\d{1,12}$/.test(text) ? Number(text) : (agoTs(text) ?? isoTs(text));
   if (Number.isFinite(ts)) return ts;
   throw new UsageError(
-    `${flag} must be Unix seconds or a time such as 2026-01-31T12:00:00Z, not ${JSON.stringify(text)}`,
+    `${flag} must be Unix seconds or a time such as 2026-01-31T12:00:00Z, or 30d or 12h ago, not ${JSON.stringify(text)}`,
   );
+}
+
+/** Null also for a time before 1970. */
+function agoTs(text: string): number | null {
+  const seconds = AGO.test(text) ? parseSpan(text) : null;
+  return seconds === null || seconds > currentTs() ? null : currentTs() - seconds;
 }
 
 function isoTs(text: string): number {

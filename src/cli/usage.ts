@@ -1,5 +1,5 @@
-/** Width of every help text. */
-const COLUMNS = 100;
+/** Width of every help text, unless the terminal is narrower. */
+const COLUMNS = Math.max(40, Math.min(100, process.stdout.columns || 100));
 /** A longer name gets a line to itself, with its meaning below. */
 const NAME_MAX_COLUMNS = 26;
 
@@ -25,9 +25,9 @@ export function usageText({ synopsis, about, flags, examples = [] }: Usage): str
   );
   const exampleLines = examples.map((example) => `  ${example}\n`).join('');
   return [
-    `Usage: urlwarden ${synopsis} [FLAGS]\n`,
+    `Usage: urlwarden ${synopsis}${names.length > 0 ? ' [FLAGS]' : ''}\n`,
     `${about.split('\n\n').map(paragraph).join('\n\n')}\n`,
-    `Flags:\n${definitions(names)}`,
+    ...(names.length > 0 ? [`Flags:\n${definitions(names)}`] : []),
     ...(examples.length > 0 ? [`${examples.length > 1 ? 'Examples' : 'Example'}:\n${exampleLines}`] : []),
   ].join('\n');
 }

@@ -2,8 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
 import type { TSchema } from 'typebox';
 import { AppError } from '../core/errors.ts';
+import { allowLongBody } from './connection.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
+
+/** The content type whose parser passes the bytes on. */
+export const STREAM_TYPE = 'application/octet-stream';
 
 /**
  * The last step before the body is read. Every body is parsed as JSON: clients send any content type (`curl -d`), or none,
@@ -12,6 +16,14 @@ export const MAX_BODY_BYTES = 64 * 1024;
 export function prepareBody({ raw }: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
   raw.headers['content-type'] = 'application/json';
   if (raw.headers.expect !== undefined && isWanted(raw)) reply.raw.writeContinue();
+  done();
+}
+
+/** The same for a body that is read as a stream. */
+export function prepareStream({ raw }: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  raw.headers['content-type'] = STREAM_TYPE;
+  allowLongBody(raw);
+  if (raw.headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
   done();
 }
 

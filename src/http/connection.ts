@@ -123,6 +123,7 @@ export function createNodeServer(
   });
   server.on('connect', (request, socket) => refuseConnection(socket, unknownPath(), requestIdOf(request)));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isLongBody(newestOf.get(socket)?.request)) return;
     if (error.code === 'ECONNRESET' || !established.has(socket)) socket.destroy();
     else refuseConnection(socket, parserRefusal(error), idOfFaulty(newestOf.get(socket)));
   });
@@ -183,6 +184,13 @@ function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Serve
   const handshakeTimeout = times.headersTimeoutMs; // the timeout for headers starts after the handshake
   return createTlsServer({ ...options, ...TLS_RULES, ...tls, handshakeTimeout });
 }
+
+const longBodies = new WeakSet<IncomingMessage>();
+
+/** `requestTimeoutMs` does not limit this request, such as an upload. Its reader must end when no bytes arrive. */
+export const allowLongBody = (request: IncomingMessage): void => void longBodies.add(request);
+
+const isLongBody = (request: IncomingMessage | undefined): boolean => request !== undefined && longBodies.has(request);
 
 const badRequest = (message: string) => new AppError('bad_request', message);
 

@@ -52,7 +52,8 @@ export type Endpoint<Question = unknown> = {
   operationId: string;
   summary: string;
   parameters?: readonly Parameter[];
-  body?: TSchema;
+  /** `stream`: bytes of any content type, not held in memory. `answer` reads `request.raw` and limits its size. */
+  body?: TSchema | 'stream';
   /**
    * The successful response, of any content type. In NDJSON the schema describes one line. Without a schema the answer
    * is sent as it is. With an ETag (`etag.ts`) the response may also be 304.

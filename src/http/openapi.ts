@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http';
-import { Type } from 'typebox';
+import { type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
+import { STREAM_TYPE } from './body.ts';
 import type { Endpoint, Parameter, Route } from './endpoint.ts';
 import { ErrorBody, statusOf } from './errors.ts';
 import { SESSION_COOKIE } from './session-cookie.ts';
@@ -51,7 +52,7 @@ function operationOf({ access, endpoint }: Route) {
     summary,
     security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
-    ...(body && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    ...(body && { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
       200: {
         description: 'Found',
@@ -61,6 +62,10 @@ function operationOf({ access, endpoint }: Route) {
       ...errorResponses(access, endpoint),
     },
   };
+}
+
+function contentOf(body: TSchema | 'stream') {
+  return body === 'stream' ? { [STREAM_TYPE]: {} } : { 'application/json': { schema: body } };
 }
 
 const parameterOf = ({ isValid: _isValid, ...parameter }: Parameter) => ({

@@ -11,7 +11,7 @@ import {
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordResponse, RouteMetrics } from '../metrics/metrics.ts';
 import { type Authenticate, type AuthenticateSession, authenticateHook } from './authenticate.ts';
-import { MAX_BODY_BYTES, parseJson, prepareBody, validationMessage } from './body.ts';
+import { MAX_BODY_BYTES, parseJson, prepareBody, prepareStream, STREAM_TYPE, validationMessage } from './body.ts';
 import {
   answerError,
   type ConnectionTimes,
@@ -105,6 +105,7 @@ export function buildServer(
   answerErrors(app, metrics, reportFailure);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
+  app.addContentTypeParser(STREAM_TYPE, (_request, payload, done) => done(null, payload));
   // One hook, because each costs half a microsecond. First the id, so that every response has it.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID_HEADER, request.id);
@@ -156,12 +157,13 @@ function addRoute(
   const { method, path: url, body } = endpoint;
   const onRequest = pathChecks(endpoint.parameters);
   if (access !== 'open') onRequest.push(authenticateHook(authenticate, authenticateSession, access));
-  if (body) onRequest.push(prepareBody);
+  if (body) onRequest.push(body === 'stream' ? prepareStream : prepareBody);
+  const schema = body === 'stream' ? undefined : body;
   app.route({
     method,
     url,
-    schema: { ...(body && { body }), response: responseSchemas(endpoint) },
-    ...(body && { schemaErrorFormatter: validationMessage(body) }),
+    schema: { ...(schema && { body: schema }), response: responseSchemas(endpoint) },
+    ...(schema && { schemaErrorFormatter: validationMessage(schema) }),
     onRequest,
     preHandler: endpoint.response.schema === undefined ? [setContentType(endpoint.response.contentType)] : [],
     onResponse,

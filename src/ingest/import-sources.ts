@@ -1,5 +1,7 @@
+import { basename, extname } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { DEFAULT_TRUST_PERMILLE, OPERATOR_SOURCE, type Source } from '../core/evidence.ts';
+import type { ListKind } from './evidence.ts';
 import type { ImportStores } from './retry.ts';
 import type { Feed } from './store.ts';
 
@@ -46,4 +48,15 @@ export function feedSource({ name, trustPermille, lifeSeconds, intervalSeconds }
 
 function tooManySources(): AppError {
   return new AppError('bad_request', `The import has more than ${MAX_SOURCES} sources: check the values of "feed"`);
+}
+
+const URL_START = /^https?:\/\//i;
+
+/**
+ * The feed of data that names none. Two lists must not be versions of each other: `office.txt` and `partner.txt` are
+ * different allow lists.
+ */
+export function defaultFeedName(format: string, listKind: ListKind | null, source: string): string {
+  const isFile = !URL_START.test(source) && source !== '-';
+  return (listKind !== null && isFile && basename(source, extname(source))) || format;
 }

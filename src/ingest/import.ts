@@ -73,6 +73,8 @@ export type ImportOptions = Pick<RetryOptions, 'onWaiting' | 'retryForMs' | 'pau
     /** Names of malware families in addition to the built-in and the stored ones. */
     families?: readonly string[];
     onProgress?: (progress: ImportProgress) => void;
+    /** Called with the id of the import when it is recorded; not for a dry run. */
+    onStarted?: (id: number) => void;
     /** Stops the import after the current batch, and ends a wait for the database at once. */
     signal?: AbortSignal;
     heartbeatMs?: number;
@@ -114,6 +116,7 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const { source, start } = keepStart(options.source);
   const given = { ...options, source };
   const run = { ...(await startRun(given)), start };
+  if (run.id !== null) given.onStarted?.(run.id);
   const recorder = startRunRecorder(given, run);
   const retry = createRetry(given);
   const retried = { ...given, into: recorder && given.into && withRetries(given.into, retry, recorder) };

@@ -135,6 +135,8 @@ export type FeedStore = {
    * or if the feed does not exist. The owner renews its lease by calling this again.
    */
   leaseFeed(name: string, owner: string, lease: { nowTs: number; untilTs: number }): Promise<boolean>;
+  /** Names of the feeds that a process runs, or changes, at this time. */
+  leasedFeeds(nowTs: number): Promise<string[]>;
   /** Does nothing unless `owner` has the lease. */
   releaseFeed(name: string, owner: string): Promise<void>;
 };

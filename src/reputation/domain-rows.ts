@@ -1,6 +1,7 @@
 import { DOMAIN_KINDS, type DomainKind, type Source } from '../core/evidence.ts';
 import { readDetails } from './domain-rules.ts';
 import type {
+  DomainSettings,
   DomainState,
   MalwareFile,
   MalwareUrl,
@@ -142,4 +143,11 @@ export function compareLists(a: NameListing, b: NameListing): number {
 /** Sorts like the address. */
 export function ipText(ip: Uint8Array): string {
   return Buffer.from(ip).toString('hex');
+}
+
+/** A row of `domain_settings` with the name of its domain. */
+export type SetDomainRow = [name: string, human: number, isAbused: number | null, reason: string, setTs: number];
+
+export function toSetDomain([name, human, isAbused, reason, setTs]: SetDomainRow): DomainSettings & { name: string } {
+  return { name, human, isAbused: isAbused === null ? null : isAbused === 1, reason, setTs };
 }

@@ -171,6 +171,8 @@ export type RebuildProgress = { isDone: boolean; share: number; hostsChanged: nu
 export type ReputationStore = {
   /** Adds sources, or sets trust, life and interval of known ones. */
   putSources(sources: readonly Source[]): Promise<void>;
+  /** By id, without that of URLs. At most a thousand feeds and names of imports. */
+  sourceNames(): Promise<Map<number, string>>;
   /** Unknown sources are added with the default trust. Each call is one transaction. */
   applyListings(evidence: readonly ListingEvidence[]): Promise<number>;
   applyDomains(evidence: readonly DomainEvidence[], facts: readonly DomainFact[]): Promise<number>;
@@ -206,6 +208,8 @@ export type ReputationStore = {
   countDomains(after: number): Promise<{ domains: number; next: number | null }>;
   /** Adds the domain if it is unknown. */
   setDomain(name: string, settings: DomainSettings): Promise<void>;
+  /** Domains with settings; if there are more than `limit`, those that became known last. */
+  setDomains(limit: number): Promise<(DomainSettings & { name: string })[]>;
 
   /**
    * Everything that sources gave, as evidence and facts: an empty store has the same data after applying them. Their order

@@ -20,9 +20,13 @@ function open(t: TestContext) {
 
 describe('urlwarden allow', { concurrency: 2 }, () => {
   it('add, list and remove', async (t) => {
-    const { run, networks } = open(t);
+    const { run, networks, dataDir } = open(t);
     const added = await run('add', '203.0.113.7/24', '--reason', 'our mail servers');
-    assert.deepEqual(added, { code: 0, stdout: '203.0.113.0/24 is on the allow list.\n', stderr: '' });
+    assert.deepEqual(added, {
+      code: 0,
+      stdout: '203.0.113.0/24 is on the allow list.\n',
+      stderr: `Created the data folder ${dataDir}\n`,
+    });
     const json = JSON.parse((await run('add', '2001:db8::1', '--json')).stdout);
     assert.deepEqual({ ...json, ts: 0 }, { network: '2001:db8::1', source: 'operator', ts: 0, reason: '' });
     await run('add', '192.0.2.1');
@@ -75,7 +79,7 @@ describe('urlwarden allow', { concurrency: 2 }, () => {
   it('mistakes are explained', async (t) => {
     const { dataDir, run } = open(t);
     const missing = await run('list');
-    const noData = `There is no data in ${dataDir}: set the data folder with --data\n`;
+    const noData = `There is no data in ${dataDir}: set the data folder with --data, or import a file first: urlwarden import FORMAT FILE\n`;
     assert.deepEqual(missing, { code: 1, stdout: '', stderr: noData });
     await run('add', '203.0.113.0/24');
     for (const [args, code, message] of [

@@ -85,6 +85,12 @@ describe('urlwarden completion', () => {
     for (const [, words] of ZSH_LINES) assert.ok(stdout.includes(`<${words}>`), `${words} is not in\n${stdout}`);
   });
 
+  it('the help of a command without flags has no part about them', async () => {
+    const { stdout } = await urlwarden(['completion', '--help']);
+    assert.match(stdout, /^Usage: urlwarden completion SHELL\n/);
+    assert.doesNotMatch(stdout, /flags:/i);
+  });
+
   it('another shell is refused', async () => {
     const { code, stderr } = await urlwarden(['completion', 'tcsh']);
     assert.equal(code, 2);

@@ -123,7 +123,10 @@ describe('the settings file', () => {
       run(['account', 'list', '--config', elsewhere]),
       run(['networks', 'lookup', '192.0.2.1']),
     ]);
-    assert.equal(added.stdout, 'Added own: url-list from http://127.0.0.1:9/x every 1 h.\n');
+    assert.equal(
+      added.stdout,
+      `Added own: url-list from http://127.0.0.1:9/x every 1 h.\nA running server fetches it within seconds. Without a server: urlwarden feed run own\n`,
+    );
     assert.match(list.stdout, /^ada /m);
     assert.equal(wrong.code, 1);
     assert.match(networks.stdout, /^192\.0\.2\.1 +AS64500$/m);
@@ -247,7 +250,12 @@ test('commands that read do not create a folder or a database', async (t) => {
   await Promise.all(
     commands.map(async (line) => {
       const { code, stderr } = await urlwarden([...line.split(' '), '--data', dataDir], 'a password\n');
-      assert.deepEqual([code, stderr], [1, `There is no data in ${dataDir}: set the data folder with --data\n`], line);
+      const [reason] = stderr.split(', or import a file first: urlwarden import FORMAT FILE');
+      assert.deepEqual(
+        [code, reason?.trimEnd()],
+        [1, `There is no data in ${dataDir}: set the data folder with --data`],
+        line,
+      );
     }),
   );
   assert.ok(!existsSync(dataDir));
@@ -274,7 +282,7 @@ describe('feed add', () => {
     assert.equal(code, 0);
     assert.match(
       stdout,
-      /^Added own: .*\nNote: 10\.1\.2\.3 is not in feeds-allow-private .*--feeds-allow-private 10\.1\.2\.3\.\n$/,
+      /^Added own: .*\n.*\nNote: 10\.1\.2\.3 is not in feeds-allow-private .*--feeds-allow-private 10\.1\.2\.3\.\n$/,
     );
   });
 

@@ -102,7 +102,7 @@ describe('urlwarden domain', { concurrency: 2 }, () => {
     assert.deepEqual(missing, {
       code: 1,
       stdout: '',
-      stderr: `There is no data in ${dataDir}: set the data folder with --data\n`,
+      stderr: `There is no data in ${dataDir}: set the data folder with --data, or import a file first: urlwarden import FORMAT FILE\n`,
     });
     await run('set', 'good.example', '--human', '10', '--reason', 'known');
     for (const [args, code, message] of [

@@ -171,6 +171,7 @@ suite('urlwarden export', () => {
       /^--columns: there is no column "staus"\. Did you mean "status"\? Columns: url, status, ts, .*, ip, asn, confirmed\n/,
     ],
     [['--format', 'csv', '--columns', ''], 2, /^--columns: there is no column ""\. Columns: url,/],
+    [['--format', 'json'], 2, / Did you mean "ndjson"\?\n/],
     [['--since', 'yesterday'], 2, /^--since must be Unix seconds or a time such as/],
   ];
   for (const [args, code, message] of mistakes) {
@@ -184,7 +185,13 @@ suite('urlwarden export', () => {
   test('a missing folder is reported and not created', async () => {
     const missing = join(folder, 'missing');
     const { code, stderr } = await urlwarden(['export', '--data', missing]);
-    assert.deepEqual([code, stderr], [1, `There is no data in ${missing}: set the data folder with --data\n`]);
+    assert.deepEqual(
+      [code, stderr],
+      [
+        1,
+        `There is no data in ${missing}: set the data folder with --data, or import a file first: urlwarden import FORMAT FILE\n`,
+      ],
+    );
     assert.equal(existsSync(missing), false);
   });
 

@@ -5,6 +5,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { withHostAdvice } from '../../src/cli/commands/feed-run.ts';
+import { AppError } from '../../src/core/errors.ts';
 import { KNOWN_FEEDS } from '../../src/ingest/feeds/known-feeds.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -306,4 +308,13 @@ describe('urlwarden feed', () => {
     const imports = await urlwarden(['import', 'list', '--data', dataDir]);
     assert.ok(imports.stdout.includes('own') && !imports.stdout.includes(SECRET));
   });
+});
+
+// Without the command: it would ask the DNS server for the publisher's host.
+it('a well-known feed whose host has no address: the network and DNS are named, not the spelling', () => {
+  const [{ url } = { url: '' }] = KNOWN_FEEDS;
+  const cause = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' });
+  const error = new AppError('unavailable', 'x has no address: check the spelling of the host name', { cause });
+  assert.match(String(withHostAdvice(error, { url })), / has no address: check the network and the DNS server/);
+  assert.equal(withHostAdvice(error, { url: 'https://own.example/' }), error);
 });

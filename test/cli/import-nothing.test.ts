@@ -76,6 +76,19 @@ const NOTHING: [what: string, format: string, content: string | Buffer, message:
 ];
 
 suite('an import that did nothing', () => {
+  test('a tar archive with readable rows is refused; rubbish is shown once and short; rejects say why it failed', async (t) => {
+    const { run, file } = open(t);
+    const header = tarOf('').fill(0, 262, 263);
+    const tar = await run('import', 'urlhaus-csv', file('a.tar', Buffer.concat([header, Buffer.from(`\n${CSV}`)])));
+    assert.deepEqual([tar.code, tar.stdout], [1, '']);
+    assert.match(tar.stderr, /^Created the data folder .*data\n.*a\.tar: This is a tar archive: unpack it first\n$/);
+    assert.match((await run('import', 'rejects')).stdout, /\nThe import failed\. .*a tar archive/);
+    const rows = Buffer.from('\x01\xff rubbish '.repeat(40).concat('\n').repeat(3), 'latin1');
+    const { stdout, stderr } = await run('import', 'url-list', file('rubbish', rows));
+    assert.match(stdout, /\nFailed\. .* This is binary data.*\n\nline 1: .*\n {2}\\u\{1\}.{55}…\nShow all: /);
+    assert.deepEqual([stdout.match(/^line /gm)?.length, stderr], [1, '']);
+  });
+
   test('fails with a guess at the cause, in text and JSON, and is listed as failed', async (t) => {
     const { run, file } = open(t);
     await Promise.all(

@@ -187,7 +187,11 @@ describe('urlwarden listing', { concurrency: 2 }, () => {
 
   it('mistakes are explained', async (t) => {
     const { dataDir, run, add } = open(t);
-    const noData = { code: 1, stdout: '', stderr: `There is no data in ${dataDir}: set the data folder with --data\n` };
+    const noData = {
+      code: 1,
+      stdout: '',
+      stderr: `There is no data in ${dataDir}: set the data folder with --data, or import a file first: urlwarden import FORMAT FILE\n`,
+    };
     assert.deepEqual(await run('show', '192.0.2.1'), noData);
     assert.deepEqual(await run('remove', '192.0.2.1'), noData);
     await urlwarden(['allow', 'add', '192.0.2.0/24', '--data', dataDir]);

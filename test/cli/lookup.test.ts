@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import postgres from 'postgres';
@@ -16,7 +17,9 @@ const T = 1_769_860_800;
 
 const URL = 'http://bad.example/a';
 const IPV6_URL = 'http://[2001:db8::1]/b[.]c';
+const OLD_URL = 'http://old.example/';
 const SILENT_URL = 'http://silent.example/';
+const TLS_URL = 'https://tls.example/';
 const LISTED_URL = 'http://listed.example/';
 
 const PAYLOAD = {
@@ -48,8 +51,10 @@ async function fill(store: Intelligence): Promise<void> {
     { ...online, payload: { ...file, ts: T + 2 * DAY, fileName: PAYLOAD.file_name, mimeType: null, fileExt: null } },
     seen({ ts: T + 3 * DAY, url: URL, status: 'removed', removal: 'takedown', reporter: 'eve' }),
     seen({ ts: T + 4 * DAY, url: URL, status: 'offline', ip: '192.0.2.7' }),
+    seen({ ts: 1_000_000_000, url: OLD_URL }),
     seen({ ts: NOW - 10 * DAY, url: IPV6_URL, asn: 64_501 }),
     seen({ ts: T, url: SILENT_URL, status: null }),
+    seen({ ts: T, url: TLS_URL }),
   ]);
   await store.apply([seen({ ts: T, url: LISTED_URL })], { feed: 'hourly', ts: T });
   await store.finishListing({ feed: 'hourly', ts: T });
@@ -156,7 +161,7 @@ for (const [name, open] of Object.entries(ENGINES)) {
 ${SILENT_URL}
   status     unknown: nobody reported one
 bad.example
-  The URL has no scheme. Begin it with http://, https:// or ftp://.
+  This is a host name, not a URL. To find its URLs: urlwarden search --host bad.example
 http://unknown.example/
   asked for  http://unknown.example
   not known
@@ -177,6 +182,23 @@ http://unknown.example/
         ['http://unknown.example/', 'not_found'],
         [SILENT_URL, undefined],
       ]);
+    });
+
+    await t.test('without a scheme, http:// is looked up first, then https://', async () => {
+      const { stdout } = await lookup(['--json', 'bad[.]example/a', 'tls.example:443/', 'bad.example/b', '192.0.2.7']);
+      const found = stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      assert.deepEqual(
+        found.map(({ url, error }) => [url, error]),
+        [
+          [URL, undefined],
+          [TLS_URL, undefined],
+          ['http://bad.example/b', 'not_found'],
+          ['192.0.2.7', 'missing_scheme'],
+        ],
+      );
     });
 
     await t.test('the exit code is 1 if no URL is known', async () => {
@@ -201,20 +223,28 @@ http://unknown.example/
       assert.equal((await times('--host', 'bad.example', '--limit', '1')).length, 1);
     });
 
-    await t.test('search prints a table, and searches the last twelve months by default', async () => {
+    await t.test('search prints a table, and searches all times by default', async () => {
       const { stdout } = await search('--family', 'Mirai', '--since', '2026-01-01', '--until', '2026-12-31');
       assert.equal(stdout, `TIME                  URL\n2026-02-02T12:00:00Z  ${URL}\n`);
       assert.match(
         (await search('--asn', '64501')).stdout,
         /^TIME +URL\n\S+Z {2}http:\/\/\[2001:db8::1\]\/b%5B\.%5Dc\n$/,
       );
-      const nothing = await search('--asn', '64509', '--json');
-      assert.deepEqual([nothing.code, nothing.stdout], [1, '']);
-      const [, since = '', until = ''] =
-        /^Nothing matches from (\S+) to (\S+)\. For other times use --since and --until\.\n$/.exec(nothing.stderr) ??
-        [];
-      const days = (Date.parse(until) - Date.parse(since)) / 1000 / DAY;
-      assert.ok(days === 365 || days === 366, `${days}`);
+      const old = await search('--host', 'old.example');
+      assert.equal(old.stdout, `TIME                  URL\n2001-09-09T01:46:40Z  ${OLD_URL}\n`);
+      for (const [args, message] of [
+        [['--asn', '64509', '--json'], /^Nothing matches\.\n$/],
+        [
+          ['--host', 'old.example', '--since', '30d'],
+          /^Nothing matches since \S+Z\. Without --since and --until all times/,
+        ],
+        [['--family', 'miray'], /^No malware family "miray" is stored\. Did you mean "Mirai"\?\n$/],
+        [['--family', 'Mirai', '--until', '2001-01-01'], /^Nothing matches until 2001-01-01T00:00:00Z\./],
+      ] as const) {
+        const nothing = await search(...args);
+        assert.deepEqual([nothing.code, nothing.stdout], [1, ''], args.join(' '));
+        assert.match(nothing.stderr, message);
+      }
     });
   });
 }
@@ -223,7 +253,11 @@ test('mistakes are explained', async (t) => {
   const nowhere = `${temporaryFolder(t)}/nowhere`;
   for (const [args, code, message] of [
     [['lookup'], 2, /^URL or - is missing\n/],
-    [['lookup', URL, '--data', nowhere], 1, /^There is no data in .*nowhere: set the data folder with --data\n$/],
+    [
+      ['lookup', URL, '--data', nowhere],
+      1,
+      /^There is no data in .*nowhere: set the data folder with --data, or import a file first: urlwarden import FORMAT FILE\n$/,
+    ],
     [['search', '--asn', '1', '--data', nowhere], 1, /^There is no data in .*nowhere/],
     [['search'], 2, /^Exactly one of --ip, --host, --asn, --family, --sha256 must be given\n/],
     [['search', '--ip', '192.0.2.1', '--asn', '1'], 2, /^Exactly one of /],
@@ -231,12 +265,37 @@ test('mistakes are explained', async (t) => {
     [['search', '--family', ''], 2, /^--family must be 1 to 128 characters /],
     [['search', '--asn', 'x'], 2, /^--asn must be an integer /],
     [['search', '--asn', '1', '--limit', '0'], 2, /^--limit must be a whole number from 1, not "0"\n/],
+    [
+      ['search', '--asn', '1', '--since', '2999-01-01'],
+      2,
+      /^--since must not be in the future: 2999-01-01T00:00:00Z\. /,
+    ],
+    [['search', '203[.]0.113.7'], 2, / Try: urlwarden search --ip 203\.0\.113\.7\n/],
+    [['search', 'bad.example'], 2, / Try: urlwarden search --host bad\.example\n/],
+    [['search', 'AS64500'], 2, / Try: urlwarden search --asn AS64500\n/],
+    [['search', hashOf('a')], 2, / Try: urlwarden search --sha256 /],
+    [['search', 'Mozi'], 2, / Try: urlwarden search --family Mozi\n/],
+    [['search', 'bad.example/a'], 2, /^A URL is looked up with: urlwarden lookup bad\.example\/a\n/],
     [['search', '--asn', '1', '--since', '20', '--until', '10'], 2, /^--since must not be after --until\n/],
   ] as const) {
     const outcome = await urlwarden([...args]);
     assert.deepEqual([outcome.code, outcome.stdout], [code, ''], args.join(' '));
     assert.match(outcome.stderr, message);
   }
+});
+
+test('a file and an address instead of a URL are explained', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const store = await openIntelligence({ dataDir });
+  await store.close();
+  const file = `${dataDir}/urls.txt`;
+  writeFileSync(file, '');
+  const { code, stdout } = await urlwarden(['lookup', '192.0.2.7', file, '--data', dataDir]);
+  assert.equal(code, 1);
+  assert.match(
+    stdout,
+    /^192\.0\.2\.7\n.* urlwarden search --ip 192\.0\.2\.7\n.*\n.* urlwarden lookup - < .*urls\.txt\n$/,
+  );
 });
 
 test('commands about addresses and domains accept defanged ones', async (t) => {

@@ -21,6 +21,7 @@ for (const { typed, suggested } of [
   { typed: '--dat', suggested: '--data' },
   { typed: 'urlhaus-rec', suggested: 'urlhaus-recent' },
   { typed: 'rem', suggested: null },
+  { typed: 'recent', suggested: 'urlhaus-recent' },
   { typed: '--', suggested: null },
 ]) {
   test(`for "${typed}" ${suggested ?? 'nothing'} is suggested`, () => {

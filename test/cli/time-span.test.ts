@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseSpan, spanText } from '../../src/cli/time.ts';
+import { currentTs, parseSpan, readTime, spanText } from '../../src/cli/time.ts';
 
 for (const [text, seconds] of [
   ['90s', 90],
@@ -33,3 +33,15 @@ for (const [seconds, text] of [
 ] as const) {
   test(`${seconds} seconds are ${text}`, () => assert.equal(spanText(seconds), text));
 }
+
+test('a time may be days or hours ago, but not minutes or months', () => {
+  for (const [text, seconds] of [
+    ['30d', 30 * 86_400],
+    ['12h', 12 * 3_600],
+  ] as const) {
+    const difference = currentTs() - seconds - readTime('--since', text);
+    assert.ok(difference >= 0 && difference <= 1, text);
+  }
+  for (const text of ['6m', '0d', '999999d', '-1d'])
+    assert.throws(() => readTime('--since', text), /^UsageError: --since must/);
+});

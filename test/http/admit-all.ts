@@ -46,11 +46,20 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     hasFaults: () => false,
     freshness: async () => ({ newestEventTs: null, confirmedTs: null }),
     feeds: async () => [],
+    dataAdmin: {
+      control: NO_CONTROL,
+      uploads: { receive: async () => unexpectedCall() },
+      feedsAllowPrivate: [],
+      allowReserved: true,
+      wakeFeeds: () => {},
+    },
   };
 }
 
 /** Only administrators reach it, and no caller of these tests is one. */
-const NO_CONTROL = new Proxy({} as Services['control'], { get: () => unexpectedCall });
+const NO_CONTROL = new Proxy({} as Services['control'] & Services['dataAdmin']['control'], {
+  get: () => unexpectedCall,
+});
 
 function unexpectedCall(): never {
   throw new Error('not part of this test');

@@ -2,25 +2,11 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { LightMyRequestResponse } from 'fastify';
 import { setAccountAdmin } from '../../src/accounts/manage.ts';
-import type { AuditEntry } from '../../src/audit/store.ts';
 import type { Overrides } from './build.ts';
-import { authorized, USERNAME, type World, withAccounts } from './with-accounts.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: tests compare bodies of many shapes
-type Body = any;
-
-export type AdminWorld = World & {
-  get(path: string): Promise<LightMyRequestResponse>;
-  post(path: string, payload?: object): Promise<LightMyRequestResponse>;
-  /** The body of an answer that must be 200. */
-  read(path: string): Promise<Body>;
-  change(path: string, payload?: object): Promise<Body>;
-  /** The newest entries of the audit log, the oldest of them first. */
-  audit(limit: number): Promise<AuditEntry[]>;
-};
+import { authorized, USERNAME, withAccounts } from './with-accounts.ts';
 
 /** A server whose account ada@example.com is an administrator, who sends the requests. */
-export async function asAdmin(t: TestContext, overrides: Overrides = {}): Promise<AdminWorld> {
+export async function asAdmin(t: TestContext, overrides: Overrides = {}) {
   const world = await withAccounts(t, {}, overrides);
   await setAccountAdmin(world.control, USERNAME, true);
   await world.refresh();
@@ -37,9 +23,11 @@ export async function asAdmin(t: TestContext, overrides: Overrides = {}): Promis
     ...world,
     get,
     post,
-    read: async (path) => bodyOf(await get(path)),
-    change: async (path, payload) => bodyOf(await post(path, payload)),
-    async audit(limit) {
+    /** The body of an answer that must be 200. */
+    read: async (path: string) => bodyOf(await get(path)),
+    change: async (path: string, payload?: object) => bodyOf(await post(path, payload)),
+    /** The newest entries of the audit log, the oldest of them first. */
+    async audit(limit: number) {
       const filter = { sinceTs: 0, untilTs: Number.MAX_SAFE_INTEGER, subject: null, action: null, limit };
       return (await world.control.auditEntries(filter)).reverse();
     },

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { Login } from '../../src/accounts/login.ts';
 import type { SessionServices } from '../../src/accounts/session-routes.ts';
+import type { DataAdminServices } from '../../src/admin/data-routes.ts';
 import type { AdminServices } from '../../src/admin/services.ts';
 import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
@@ -46,6 +47,7 @@ export type Services = {
   portal?: Partial<PortalParts>;
   control: AdminServices['control'];
   admin?: Partial<Omit<AdminServices, 'control' | 'now'>>;
+  dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
 } & Pick<HealthServices, 'isStopping' | 'feeds' | 'freshness' | 'limitsState' | 'hasFaults'>;
 
 export type Overrides = {
@@ -117,6 +119,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     countListings: async () => ({ live: 0, next: null }),
     countDomains: async () => ({ domains: 0, next: null }),
     putSources: async () => {},
+    sourceNames: async () => new Map(),
     applyListings: async () => 0,
     applyDomains: async () => 0,
     applyLists: async () => 0,
@@ -132,6 +135,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     domainFiles: async () => [],
     domainAddresses: async () => [],
     setDomain: async () => {},
+    setDomains: async () => [],
     exportListings: async function* () {},
     exportDomains: async function* () {},
     rebuildHosts: async () => ({ isDone: true, share: 1, hostsChanged: 0, urlsChanged: 0 }),

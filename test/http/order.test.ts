@@ -58,6 +58,14 @@ describe('the list of routes', () => {
     assert.deepEqual(open.sort(), OPEN.toSorted());
   });
 
+  test('refuses accounts that are no administrator', async (t) => {
+    const { app } = await build(t);
+    for (const { endpoint } of ROUTES.filter(({ access }) => access === 'administrator')) {
+      const answer = await app.inject({ method: endpoint.method, url: exampleOf(endpoint.path) });
+      assertError(answer, 403, /administrator/);
+    }
+  });
+
   test('matches what the server does', async (t) => {
     const { app } = await build(t, { services: { authenticate: refuse } });
     for (const { access, endpoint } of ROUTES) {

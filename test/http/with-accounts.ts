@@ -5,12 +5,16 @@ import { createLogin, createPasswordCheck } from '../../src/accounts/login.ts';
 import { createAccount } from '../../src/accounts/manage.ts';
 import { createSessions } from '../../src/accounts/sessions.ts';
 import { ensureKey } from '../../src/accounts/signing-keys.ts';
-import { type Control, openControl } from '../../src/app/stores.ts';
+import { type Control, type Intelligence, openControl } from '../../src/app/stores.ts';
 import { paths } from '../../src/core/paths.ts';
 import { DATASETS, type Tier } from '../../src/core/tier.ts';
+import { openNetworks } from '../../src/ingest/networks.ts';
+import { INPUT_LIMITS } from '../../src/ingest/sources/format.ts';
+import { createUploads } from '../../src/ingest/uploads.ts';
 import type { Counters } from '../../src/limits/store.ts';
 import { temporaryCounters, temporaryPlace } from '../engine.ts';
-import { BASE, build, NOW, type Overrides, ROUTES } from './build.ts';
+import { admitAll } from './admit-all.ts';
+import { BASE, build, NOW, type Overrides, ROUTES, type Services } from './build.ts';
 
 export const PASSWORD = 'correct horse battery staple';
 export const USERNAME = 'ada@example.com';
@@ -18,6 +22,7 @@ export const ISSUER = 'urlwarden';
 
 export type World = {
   app: FastifyInstance;
+  store: Intelligence;
   control: Control;
   counters: Counters;
   /** Sets the clock of all services, in Unix seconds, and reads the accounts again. */
@@ -46,6 +51,7 @@ export async function withAccounts(
   t: TestContext,
   limits: Partial<Tier> = {},
   overrides: Overrides = {},
+  dataAdmin: Partial<Services['dataAdmin']> = {},
 ): Promise<World> {
   const control = await openControl(await temporaryPlace(t));
   t.after(() => control.close());
@@ -60,7 +66,8 @@ export async function withAccounts(
   const now = () => Math.floor(nowMs / 1000);
   const checkPassword = createPasswordCheck({ store: control, ...clock, sleep: async () => {} });
   const sessions = createSessions({ store: control, authenticator, ...clock });
-  const { app } = await build(t, {
+  const base = admitAll(now);
+  const { app, store } = await build(t, {
     observations: [
       { ts: NOW - 10, url: 'http://192.0.2.1/x', asn: 64500, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } },
       { ts: NOW - 10, url: 'http://site.example/x' },
@@ -75,11 +82,23 @@ export async function withAccounts(
       now,
       portal: { usageByDay: control.usageByDay },
       control,
+      dataAdmin: {
+        ...base.dataAdmin,
+        control,
+        uploads: { receive: (...upload) => uploads.receive(...upload) },
+        ...dataAdmin,
+      },
       ...overrides.services,
     },
   });
+  const uploads = createUploads({
+    ...{ store, control, now: () => NOW, resolvesHosts: false, allowReserved: true, limits: INPUT_LIMITS },
+    networks: openNetworks(null),
+  });
+  t.after(() => uploads.close());
   return {
     app,
+    store,
     control,
     counters,
     sub,

@@ -1,13 +1,10 @@
-import type { Intelligence } from '../../app/stores.ts';
-import { AppError } from '../../core/errors.ts';
 import { OPERATOR_SOURCE } from '../../core/evidence.ts';
-import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
-import { compareNetworks } from '../../reputation/listing-rows.ts';
+import { formatKeyNetwork } from '../../core/ip/key-network.ts';
+import { allowedNetworks, allowNetwork, isOwnEntry, removeAllowed } from '../../reputation/manage.ts';
 import type { NetworkListEntry } from '../../reputation/store.ts';
 import { recordChangeAt } from '../audit-record.ts';
 import type { CommandGroup } from '../command.ts';
 import { addingCommand, intelligenceCommand } from '../data-command.ts';
-import { isSame } from '../listing-state.ts';
 import { readNetwork, readText } from '../operator-input.ts';
 import { table, timeText } from '../output.ts';
 import { currentTs } from '../time.ts';
@@ -39,10 +36,9 @@ five seconds. Listings that are already stored stay: they count again after urlw
     const network = readNetwork(text);
     const reason = readText('--reason', flags.reason ?? '');
     const ts = currentTs();
-    const known = (await allowed(store)).find((entry) => isSame(entry.network, network) && isOwn(entry));
-    await store.applyLists([{ as: 'allow', network, source: OPERATOR_SOURCE, ts, reason }]);
-    const json = allowJson({ as: 'allow', network, source: OPERATOR_SOURCE, ts, reason });
-    const before = known === undefined ? {} : { reason: known.reason };
+    const { entry, before: known } = await allowNetwork(store, { network, reason, ts });
+    const json = allowJson(entry);
+    const before = known === null ? {} : { reason: known.reason };
     await recordChangeAt(place, { action: 'allow.add', subject: json.network, before, after: { reason } });
     return { text: `${json.network} is on the allow list.\n`, json };
   },
@@ -55,7 +51,7 @@ const allowList = intelligenceCommand(
 otherwise the name of the imported list. A reason is below its network.`,
   },
   async (store) => {
-    const entries = await allowed(store);
+    const entries = await allowedNetworks(store);
     const rows = entries.map(({ network, source, ts }) => [formatKeyNetwork(network), source, timeText(ts)]);
     const notes = entries.map(({ reason }) => (reason === '' ? [] : [reason]));
     const text = table(['NETWORK', 'SOURCE', 'SINCE'], rows, { shortened: ['SOURCE'], notes });
@@ -74,13 +70,10 @@ Running servers apply it within five seconds.`,
   },
   async (store, { operands: [text = ''], place }) => {
     const network = readNetwork(text);
-    const entries = await allowed(store);
-    const removed = entries.filter((entry) => isSame(entry.network, network));
-    if (removed.length === 0) throw new AppError('not_found', absence(network, entries));
-    await store.removeListEntry('allow', network, null);
+    const removed = await removeAllowed(store, network);
     const before = { sources: removed.map(({ source }) => source) };
     await recordChangeAt(place, { action: 'allow.remove', subject: formatKeyNetwork(network), before });
-    const imported = removed.filter((entry) => !isOwn(entry)).map(({ source }) => source);
+    const imported = removed.filter((entry) => !isOwnEntry(entry)).map(({ source }) => source);
     const note = imported.length === 0 ? '' : ` The next import of ${imported.join(', ')} adds it again.`;
     return {
       text: `${formatKeyNetwork(network)} is no longer on the allow list.${note}\n`,
@@ -88,31 +81,6 @@ Running servers apply it within five seconds.`,
     };
   },
 );
-
-/** In order of address, wider networks first. */
-async function allowed(store: Intelligence): Promise<NetworkListEntry[]> {
-  const { entries } = await store.addressLists();
-  return entries.filter(({ as }) => as === 'allow').sort(compareEntries);
-}
-
-/** Added by `urlwarden allow add`, not by an import. */
-function isOwn({ source }: NetworkListEntry): boolean {
-  return source === OPERATOR_SOURCE;
-}
-
-function compareEntries(a: NetworkListEntry, b: NetworkListEntry): number {
-  return compareNetworks(a.network, b.network) || (a.source < b.source ? -1 : 1);
-}
-
-/** What to do about a network that has no entry of its own. */
-function absence(network: KeyNetwork, entries: readonly NetworkListEntry[]): string {
-  const name = formatKeyNetwork(network);
-  const covering = entries.filter((entry) => containsNetwork(entry.network, network));
-  const inside = entries.filter((entry) => containsNetwork(network, entry.network));
-  const [relation, found] = covering.length > 0 ? ['is inside', covering] : ['contains', inside];
-  const hint = found[0] === undefined ? '' : ` It ${relation} ${formatKeyNetwork(found[0].network)}, which is.`;
-  return `${name} is not on an allow list.${hint} See: urlwarden allow list`;
-}
 
 /** An entry for programs; the keys are stable. */
 export function allowJson({ network, source, ts, reason }: NetworkListEntry) {

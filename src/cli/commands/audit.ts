@@ -21,7 +21,10 @@ recorded. Imports are not changes of this kind: see urlwarden import list.
 Actions:
 ${definitions(AUDIT_KINDS.map((kind) => [kind, verbsOf(kind).join(', ')]))}`,
     flags: {
-      since: { argument: 'TIME', meaning: 'only changes from this time on, such as 2026-01-31 or Unix seconds' },
+      since: {
+        argument: 'TIME',
+        meaning: 'only changes from this time on, such as 2026-01-31, 30d (ago) or Unix seconds',
+      },
       until: { argument: 'TIME', meaning: 'only changes up to this time' },
       subject: { argument: 'NAME', meaning: 'only changes of this account, tier, key, feed, network or domain' },
       action: { argument: 'ACTION', meaning: 'only these changes, such as account.set, or account for all of them' },

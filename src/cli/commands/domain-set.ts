@@ -1,4 +1,5 @@
 import type { Fields } from '../../audit/entry.ts';
+import { HUMAN_MAX, setDomain } from '../../reputation/manage.ts';
 import type { DomainSettings } from '../../reputation/store.ts';
 import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
@@ -7,9 +8,6 @@ import type { FlagValues } from '../define-command.ts';
 import { readDomain, readText } from '../operator-input.ts';
 import { currentTs } from '../time.ts';
 import type { Flags } from '../usage.ts';
-
-/** The points that an operator may give or take: enough to list any domain, or to clear it. */
-const HUMAN_MAX = 50;
 
 const FLAGS = {
   human: {
@@ -39,9 +37,7 @@ A score of -10 or less lists the domain.`,
   async (store, { operands: [text = ''], flags, place }) => {
     const name = readDomain(text);
     const change = readChange(flags);
-    const known = (await store.domainState(name))?.settings ?? null;
-    const settings = { ...(known ?? { human: 0, isAbused: null, reason: '' }), ...change, setTs: currentTs() };
-    await store.setDomain(name, settings);
+    const { before: known, settings } = await setDomain(store, name, change, currentTs());
     const before = known === null ? {} : auditFields(known);
     await recordChangeAt(place, { action: 'domain.set', subject: name, before, after: auditFields(settings) });
     return { text: settingsText(name, settings), json: { domain: name, ...settingsJson(settings) } };

@@ -86,7 +86,7 @@ ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
       since: {
         argument: 'TIME',
         meaning:
-          'only URLs with an event or payload since this time, and evidence and facts since then: Unix seconds or 2026-01-31T12:00:00Z',
+          'only URLs with an event or payload since this time, and evidence and facts since then: Unix seconds, 2026-01-31T12:00:00Z, or 30d or 12h ago',
       },
       status: {
         argument: 'STATUS',
@@ -131,7 +131,11 @@ ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
 function readFormat(name: string): ExportFormat {
   const format = FORMATS.find((candidate) => candidate.name === name);
   if (format !== undefined) return format;
-  throw new UsageError(`--format must be one of ${FORMAT_NAMES}, not ${JSON.stringify(name)}`);
+  const hint = suggestion(
+    name,
+    FORMATS.map((candidate) => candidate.name),
+  );
+  throw new UsageError(`--format must be one of ${FORMAT_NAMES}, not ${JSON.stringify(name)}${hint && `.${hint}`}`);
 }
 
 function readSince(text: string | undefined): number | undefined {

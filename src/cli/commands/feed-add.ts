@@ -1,27 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
-import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
-import { KEY_HEADER, KNOWN_FEEDS, type KnownFeed } from '../../ingest/feeds/known-feeds.ts';
-import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
-import { parseHeaderLine, readFetchUrl, shownUrl } from '../../ingest/sources/fetch-url.ts';
-import type { Feed } from '../../ingest/store.ts';
+import { checkFeedHost } from '../../ingest/feeds/feed-host.ts';
+import { KEY_HEADER, KNOWN_FEEDS } from '../../ingest/feeds/known-feeds.ts';
+import {
+  addFeed,
+  checkFeedName,
+  draftFeed,
+  EVERY_DEFAULT_SECONDS,
+  EVERY_MAX_SECONDS,
+  EVERY_MIN_SECONDS,
+  type FeedDraft,
+  type FeedValues,
+  feedFields,
+  refuseKnownName,
+  toNewFeed,
+} from '../../ingest/feeds/manage.ts';
+import { FORMATS } from '../../ingest/formats/formats.ts';
+import { parseHeaderLine, shownUrl } from '../../ingest/sources/fetch-url.ts';
 import { recordChange } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { controlAddingCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
-import { EVIDENCE_FLAGS, readEvidenceFlags, refuseSourceName } from '../evidence-flags.ts';
-import { feedFields, feedJson } from '../feed-output.ts';
+import { asUsage, EVIDENCE_FLAGS, flagName, readEvidenceValues } from '../evidence-flags.ts';
+import { feedJson } from '../feed-output.ts';
 import { readIngestSettings } from '../ingest-settings.ts';
-import { checkFeedHost } from '../private-feed.ts';
 import { suggestion } from '../suggestion.ts';
 import { readSecret } from '../terminal.ts';
 import { currentTs, parseSpan, spanText } from '../time.ts';
 import { definitions, type Flags } from '../usage.ts';
-
-const EVERY_DEFAULT_SECONDS = 3_600;
-/** Publishers want longer intervals than this. */
-const EVERY_MIN_SECONDS = 60;
-const EVERY_MAX_SECONDS = 30 * 86_400;
 
 const KEYED_NAMES = KNOWN_FEEDS.filter(({ keyedUrl }) => keyedUrl !== undefined)
   .map(({ name }) => name)
@@ -68,59 +74,43 @@ from the URLs that abuse.ch documents for users with a key.`,
   },
   async (control, { operands: [name = ''], flags }) => {
     const draft = readDraft(name, flags);
-    if ((await control.feed(name)) !== null) {
-      throw new AppError('bad_request', `There is already a feed ${name}. To change it: urlwarden feed set ${name}`);
-    }
-    const { feedsAllowPrivate } = readIngestSettings(flags);
+    await refuseKnownName(control, name);
+    const networks = { allowed: readIngestSettings(flags).feedsAllowPrivate, of: 'command' } as const;
     // Before a person types a key. Well-known feeds are public.
-    const note =
-      flags.url === undefined ? null : await checkFeedHost(flags.url, draft.allowsPrivate, feedsAllowPrivate);
-    const headers = await readHeaders(flags);
-    const feed = toFeed(draft, headers, currentTs());
-    readFetchUrl(feed.url, headers);
-    await control.putFeed(feed);
+    const note = flags.url === undefined ? null : await checkFeedHost(flags.url, draft.allowsPrivate, networks);
+    const feed = toNewFeed(draft, await readHeaders(flags), currentTs());
+    await addFeed(control, feed);
     await recordChange(control, { action: 'feed.add', subject: name, after: feedFields(feed) });
-    const text = `Added ${name}: ${feed.format} from ${shownUrl(feed.url)} every ${spanText(feed.intervalSeconds)}.\n`;
+    const text = `Added ${name}: ${feed.format} from ${shownUrl(feed.url)} every ${spanText(feed.intervalSeconds)}.\n${WHO_FETCHES}${name}\n`;
     const json = feedJson(feed, currentTs());
     return note === null ? { text, json } : { text: `${text}Note: ${note}\n`, json: { ...json, note } };
   },
 );
 
+const WHO_FETCHES = 'A running server fetches it within seconds. Without a server: urlwarden feed run ';
+
 type Given = FlagValues<typeof FEED_FLAGS>;
 type HeaderFlags = Pick<Given, 'header' | 'header-file'>;
-type Draft = Pick<Feed, 'dataset' | 'evidenceKind' | 'listKind' | 'trustPermille' | 'lifeSeconds'> &
-  Pick<KnownFeed, 'name' | 'format' | 'url' | 'keyedUrl' | 'intervalSeconds' | 'isComplete'> & {
-    allowsPrivate: boolean;
-  };
-
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** Flags have precedence over the values of a well-known feed. */
-function readDraft(name: string, given: Given): Draft {
-  if (!NAME.test(name)) {
-    throw new UsageError(
-      'NAME must be 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit',
-    );
-  }
-  refuseSourceName('NAME', name);
+function readDraft(name: string, given: Given): FeedDraft {
+  asUsage(() => checkFeedName('NAME', name));
   const known = KNOWN_FEEDS.find((feed) => feed.name === name);
-  const formatName = given.format ?? known?.format;
-  const url = given.url ?? known?.url;
-  if (formatName === undefined || url === undefined) throw new UsageError(unknownFeed(name, given));
-  const format = findFormat(formatName);
-  if (format === null) throw new UsageError(unknownFormat(formatName));
-  const defaults = format.name === known?.format ? known : {};
-  const { trustPermille, ...evidence } = readEvidenceFlags(format, given, defaults);
+  if ((given.format ?? known?.format) === undefined || (given.url ?? known?.url) === undefined) {
+    throw new UsageError(unknownFeed(name, given));
+  }
+  return asUsage(() => draftFeed(name, readValues(given), flagName));
+}
+
+/** Values that were not given are undefined. */
+export function readValues(given: Given): FeedValues {
   return {
-    name,
-    format: format.name,
-    url,
-    ...evidence,
-    trustPermille: trustPermille ?? known?.trustPermille ?? DEFAULT_TRUST_PERMILLE,
-    ...(known?.keyedUrl !== undefined && given.url === undefined && { keyedUrl: known.keyedUrl }),
-    intervalSeconds: readEvery(given.every) ?? known?.intervalSeconds ?? EVERY_DEFAULT_SECONDS,
-    isComplete: given.complete === true || (known?.isComplete ?? false),
-    allowsPrivate: given.private === true,
+    ...readEvidenceValues(given),
+    format: given.format,
+    url: given.url,
+    intervalSeconds: readEvery(given.every),
+    isComplete: given.complete,
+    allowsPrivate: given.private,
   };
 }
 
@@ -135,13 +125,8 @@ function unknownFeed(name: string, { format, url }: Given): string {
   ].join(' ');
 }
 
-export function unknownFormat(format: string): string {
-  const names = FORMATS.map(({ name }) => name);
-  return `--format must be one of ${names.join(', ')}, not ${JSON.stringify(format)}`;
-}
-
-export function readEvery(text: string | undefined): number | null {
-  if (text === undefined) return null;
+function readEvery(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const seconds = parseSpan(text);
   if (seconds !== null && seconds >= EVERY_MIN_SECONDS && seconds <= EVERY_MAX_SECONDS) return seconds;
   throw new UsageError(`--every must be a time from 1m to 30d, such as 5m, 1h or 7d, not ${JSON.stringify(text)}`);
@@ -164,29 +149,3 @@ function readHeaderFile(file: string): string[] {
     throw new AppError('bad_request', `The headers cannot be read: ${(cause as Error).message}`, { cause });
   }
 }
-
-function toFeed(draft: Draft, headers: Record<string, string>, nowTs: number): Feed {
-  const { keyedUrl, url, ...values } = draft;
-  return {
-    ...values,
-    url: (hasKey(headers) && keyedUrl) || url,
-    headers,
-    ...NEVER_RUN,
-    nextRunTs: nowTs,
-  };
-}
-
-export function hasKey(headers: Record<string, string>): boolean {
-  return Object.keys(headers).some((header) => header.toLowerCase() === KEY_HEADER.toLowerCase());
-}
-
-const NEVER_RUN = {
-  isPaused: false,
-  etag: null,
-  lastModified: null,
-  lastRunTs: null,
-  lastSuccessTs: null,
-  lastError: null,
-  failures: 0,
-  rows: null,
-};

@@ -1,16 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { type Control, openIntelligence } from '../../app/stores.ts';
+import { AppError } from '../../core/errors.ts';
 import { createImportFeed } from '../../ingest/feeds/feed-import.ts';
 import { type FeedRun, runFeedOnce } from '../../ingest/feeds/feed-run.ts';
+import { KNOWN_FEEDS } from '../../ingest/feeds/known-feeds.ts';
+import { requireFeed } from '../../ingest/feeds/manage.ts';
 import { everyMs } from '../../ingest/feeds/schedule.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { inputLimitsOf } from '../../ingest/sources/format.ts';
+import type { Feed } from '../../ingest/store.ts';
 import { readFamilies } from '../../ingest/tag-families.ts';
 import { orAdvice, withAdvice } from '../advice.ts';
 import { EXIT_FAILURE } from '../command.ts';
 import { type DataInput, dataCommand, openExistingControl, printResult } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
-import { feedJson, requireFeed } from '../feed-output.ts';
+import { feedJson } from '../feed-output.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
 import { countText, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
@@ -37,7 +41,7 @@ running. Nothing is imported if the publisher answers that the feed has not chan
       const name = input.operands[0] ?? '';
       await requireFeed(control, name);
       const run = await runNow(name, input, control);
-      if (run.outcome === 'failed') throw withAdvice(run.error);
+      if (run.outcome === 'failed') throw withAdvice(withHostAdvice(run.error, run.feed));
       const json = { outcome: run.outcome, feed: feedJson(await requireFeed(control, name), currentTs()) };
       await printResult({ text: `${name}: ${outcomeText(run)}\n`, json }, input.flags.json);
       return run.outcome === 'imported' || run.outcome === 'not_modified' ? 0 : EXIT_FAILURE;
@@ -77,6 +81,15 @@ async function runNow(name: string, { flags, place }: DataInput<typeof FLAGS>, c
     dispose();
     await store.close();
   }
+}
+
+/** The host name of a well-known feed is not misspelt. */
+export function withHostAdvice(error: unknown, { url }: Pick<Feed, 'url'>): unknown {
+  const isKnown = KNOWN_FEEDS.some((known) => known.url === url || known.keyedUrl === url);
+  if (!isKnown || !(error instanceof AppError)) return error;
+  if ((error.cause as NodeJS.ErrnoException | undefined)?.code !== 'ENOTFOUND') return error;
+  const message = `${new URL(url).hostname} has no address: check the network and the DNS server of this machine`;
+  return new AppError(error.code, message, { cause: error });
 }
 
 function outcomeText(run: FeedRun): string {

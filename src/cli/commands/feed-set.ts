@@ -1,22 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import type { Control } from '../../app/stores.ts';
-import { AppError } from '../../core/errors.ts';
-import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
-import { KNOWN_FEEDS } from '../../ingest/feeds/known-feeds.ts';
-import { findFormat } from '../../ingest/formats/formats.ts';
-import { readFetchUrl, shownUrl } from '../../ingest/sources/fetch-url.ts';
-import type { Feed, FeedChange } from '../../ingest/store.ts';
+import { checkFeedHost } from '../../ingest/feeds/feed-host.ts';
+import {
+  changeOfFeed,
+  evidenceOfFeed,
+  type FeedValues,
+  feedFields,
+  requireFeed,
+  whileNotFetched,
+} from '../../ingest/feeds/manage.ts';
+import { shownUrl } from '../../ingest/sources/fetch-url.ts';
+import type { Feed } from '../../ingest/store.ts';
 import { recordChange } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
-import { readEvidenceFlags } from '../evidence-flags.ts';
-import { feedFields, feedJson, requireFeed } from '../feed-output.ts';
+import { asUsage, flagName } from '../evidence-flags.ts';
+import { feedJson } from '../feed-output.ts';
 import { readIngestSettings } from '../ingest-settings.ts';
-import { checkFeedHost } from '../private-feed.ts';
 import { currentTs, spanText } from '../time.ts';
 import type { Flags } from '../usage.ts';
-import { FEED_FLAGS, hasKey, readEvery, readHeaders, unknownFormat } from './feed-add.ts';
+import { FEED_FLAGS, readHeaders, readValues } from './feed-add.ts';
 
 const FLAGS = {
   ...FEED_FLAGS,
@@ -59,8 +62,13 @@ Present headers are not sent to another scheme, host or port: with a --url there
     // Before a person types a key.
     const note = await checkPlace(current, flags);
     const headers = await readHeaders(flags); // before the lease: a person may take long to type a value
-    const changed = await whileNotFetched(control, name, async (feed) => {
-      const change = changeOf(feed, flags, headers, currentTs());
+    const header = { added: headers, dropsOthers: flags['no-headers'] === true, advice: HEADER_ADVICE };
+    const values = readChange(flags);
+    const nowTs = currentTs();
+    const lease = { name, owner: `command ${process.pid} ${randomUUID()}`, nowTs };
+    const changed = await whileNotFetched(control, lease, async (feed) => {
+      asUsage(() => evidenceOfFeed(feed, values, flagName));
+      const change = changeOfFeed(feed, values, header, { nowTs, nameOf: flagName });
       await control.changeFeed(name, change);
       const after = { ...feed, ...change };
       await recordChange(control, {
@@ -96,101 +104,19 @@ function refuseContradictions(given: Given): void {
 async function checkPlace(feed: Feed, flags: Given): Promise<string | null> {
   if (flags.url === undefined && !flags.private && !flags['no-private']) return null;
   const isPrivate = flags.private ?? (flags['no-private'] ? false : feed.allowsPrivate);
-  return checkFeedHost(flags.url ?? feed.url, isPrivate, readIngestSettings(flags).feedsAllowPrivate);
+  const networks = { allowed: readIngestSettings(flags).feedsAllowPrivate, of: 'command' } as const;
+  return checkFeedHost(flags.url ?? feed.url, isPrivate, networks);
 }
 
-/** Longer than the change takes. If this process dies, the feed waits for it. */
-const LEASE_SECONDS = 10;
+const HEADER_ADVICE = 'Give it again with --header or --header-file, or remove it with --no-headers.';
 
-/** A run stores the validators of its URL and the time of the next run at its end, so it must not overlap with a change. */
-async function whileNotFetched<T>(control: Control, name: string, work: (feed: Feed) => Promise<T>): Promise<T> {
-  const owner = `command ${process.pid} ${randomUUID()}`;
-  const nowTs = currentTs();
-  if (!(await control.leaseFeed(name, owner, { nowTs, untilTs: nowTs + LEASE_SECONDS }))) {
-    throw new AppError(
-      'bad_request',
-      `${name} is being fetched now. Nothing was changed: try again when the run has ended (urlwarden import list --feed ${name})`,
-    );
-  }
-  try {
-    return await work(await requireFeed(control, name));
-  } finally {
-    await control.releaseFeed(name, owner);
-  }
-}
-
-function changeOf(feed: Feed, given: Given, newHeaders: Record<string, string>, nowTs: number): FeedChange {
-  const intervalSeconds = readEvery(given.every) ?? feed.intervalSeconds;
-  const isOnlyInterval = Object.keys(FLAGS).every(
-    (name) => name === 'every' || given[name as keyof Given] === undefined,
-  );
-  if (isOnlyInterval) return { intervalSeconds, nextRunTs: nextRun(feed, intervalSeconds) };
-  const headers = mergeHeaders(given['no-headers'] ? {} : feed.headers, newHeaders);
-  const url = given.url ?? knownUrl(feed, headers);
-  const to = readFetchUrl(url, headers);
-  if (!given['no-headers']) refuseNewOrigin(feed, to, newHeaders);
+function readChange(given: Given): FeedValues {
+  const { life, ...others } = given;
+  const isDefaultLife = life === 'default';
   return {
-    ...evidenceOf(feed, given),
-    url,
-    headers,
-    intervalSeconds,
-    isComplete: given.complete ?? (given['no-complete'] ? false : feed.isComplete),
-    allowsPrivate: given.private ?? (given['no-private'] ? false : feed.allowsPrivate),
-    // Otherwise an unchanged response would not be imported in the new way.
-    etag: null,
-    lastModified: null,
-    nextRunTs: nowTs,
-  };
-}
-
-/** A failed feed keeps the time of its retry; a new one that of its first run. */
-function nextRun({ lastRunTs, failures, nextRunTs }: Feed, intervalSeconds: number): number {
-  return lastRunTs === null || failures > 0 ? nextRunTs : lastRunTs + intervalSeconds;
-}
-
-/** Names of headers are not case-sensitive. */
-function mergeHeaders(old: Record<string, string>, added: Record<string, string>): Record<string, string> {
-  const replaced = new Set(Object.keys(added).map((name) => name.toLowerCase()));
-  const kept = Object.entries(old).filter(([name]) => !replaced.has(name.toLowerCase()));
-  return { ...Object.fromEntries(kept), ...added };
-}
-
-/** A well-known feed has another URL for users with a key. */
-function knownUrl({ name, url }: Feed, headers: Record<string, string>): string {
-  const known = KNOWN_FEEDS.find((candidate) => candidate.name === name);
-  if (known?.keyedUrl === undefined || (url !== known.url && url !== known.keyedUrl)) return url;
-  return hasKey(headers) ? known.keyedUrl : known.url;
-}
-
-/** A header may be the key for the old host. */
-function refuseNewOrigin(feed: Feed, to: URL, newHeaders: Record<string, string>): void {
-  const given = new Set(Object.keys(newHeaders).map((name) => name.toLowerCase()));
-  const kept = Object.keys(feed.headers).filter((name) => !given.has(name.toLowerCase()));
-  if (kept.length === 0 || readFetchUrl(feed.url, feed.headers).origin === to.origin) return;
-  throw new AppError(
-    'bad_request',
-    `The new URL is on ${to.origin}, to which the value of ${kept.join(', ')} would be sent. Give it again with --header or --header-file, or remove it with --no-headers. Nothing was changed.`,
-  );
-}
-
-type Evidence = Pick<Feed, 'format' | 'dataset' | 'evidenceKind' | 'listKind' | 'trustPermille' | 'lifeSeconds'>;
-
-function evidenceOf(feed: Feed, given: Given): Evidence {
-  const formatName = given.format ?? feed.format;
-  const format = findFormat(formatName);
-  if (format === null) throw new UsageError(unknownFormat(formatName));
-  const isDefaultLife = given.life === 'default';
-  const flags = { ...given, life: isDefaultLife ? undefined : given.life };
-  const { trustPermille, lifeSeconds, ...choices } = readEvidenceFlags(
-    format,
-    flags,
-    format.name === feed.format ? feed : {},
-  );
-  const old = format.hasEvidence ? feed : { trustPermille: DEFAULT_TRUST_PERMILLE, lifeSeconds: null };
-  return {
-    format: format.name,
-    ...choices,
-    trustPermille: trustPermille ?? old.trustPermille,
-    lifeSeconds: isDefaultLife ? null : (lifeSeconds ?? old.lifeSeconds),
+    ...readValues({ ...others, life: isDefaultLife ? undefined : life }),
+    isComplete: given.complete ?? (given['no-complete'] ? false : undefined),
+    allowsPrivate: given.private ?? (given['no-private'] ? false : undefined),
+    ...(isDefaultLife && { lifeSeconds: null }),
   };
 }

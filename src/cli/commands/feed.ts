@@ -1,10 +1,11 @@
 import { feedState } from '../../ingest/feeds/feed-state.ts';
+import { feedFields, requireFeed } from '../../ingest/feeds/manage.ts';
 import { shownUrl } from '../../ingest/sources/fetch-url.ts';
 import type { FeedChange } from '../../ingest/store.ts';
 import { recordChange } from '../audit-record.ts';
 import type { Command, CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
-import { feedFields, feedJson, requireFeed, stateText } from '../feed-output.ts';
+import { feedJson, stateText } from '../feed-output.ts';
 import { fieldList, table, timeText } from '../output.ts';
 import { confirm } from '../terminal.ts';
 import { currentTs, spanText } from '../time.ts';

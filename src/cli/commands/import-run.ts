@@ -1,7 +1,8 @@
-import { basename, extname } from 'node:path';
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../../app/stores.ts';
+import { refuseSourceName } from '../../ingest/evidence-choices.ts';
 import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
 import { type ImportOptions, type ImportReport, runImport } from '../../ingest/import.ts';
+import { defaultFeedName } from '../../ingest/import-sources.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { createDnsResolver, resolvingFormat } from '../../ingest/resolve.ts';
 import { openUrl } from '../../ingest/sources/fetch.ts';
@@ -11,14 +12,15 @@ import { openFile, openStdin } from '../../ingest/sources/source.ts';
 import { readFamilies } from '../../ingest/tag-families.ts';
 import { orAdvice } from '../advice.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
-import { dataCommand, printResult } from '../data-command.ts';
+import { dataCommand, openNew, printResult } from '../data-command.ts';
 import { type Input, JSON_FLAG } from '../define-command.ts';
-import { EVIDENCE_FLAGS, readEvidenceFlags, refuseSourceName } from '../evidence-flags.ts';
+import { asUsage, EVIDENCE_FLAGS, readEvidenceFlags } from '../evidence-flags.ts';
 import { FORMAT_LIST, importCommand, noFormat, URL_START } from '../import-advice.ts';
 import { INGEST_FLAGS, type IngestSettings, readIngestSettings } from '../ingest-settings.ts';
-import { fieldList, rejectText, timeText, visible } from '../output.ts';
+import { fieldList, fitTerminal, rejectText, timeText, visible } from '../output.ts';
 import { countText, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
+import { refuseTar } from '../tar.ts';
 import { currentTs, readTime } from '../time.ts';
 import type { Flags } from '../usage.ts';
 
@@ -35,7 +37,7 @@ const FLAGS = {
   'as-of': {
     argument: 'TIME',
     meaning:
-      'time of a complete listing (default: the newest time in it) and of rows without a time (default: now), as Unix seconds or 2026-01-31T12:00:00Z',
+      'time of a complete listing (default: the newest time in it) and of rows without a time (default: now), as Unix seconds, 2026-01-31T12:00:00Z, or 1d or 12h ago',
   },
   force: {
     meaning:
@@ -75,7 +77,7 @@ ${FORMAT_LIST}`,
     const settings = readIngestSettings(input.flags);
     const choices = await readChoices(input, settings);
     const { signal, dispose } = stopSignal();
-    const source = await openSource(input.operands[1], settings, signal);
+    const source = refuseTar(await openSource(input.operands[1], settings, signal));
     const into = input.flags['dry-run'] ? null : await openData(input.place);
     const progress = createProgress();
     try {
@@ -101,14 +103,14 @@ async function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: I
   const limits = inputLimitsOf(settings);
   const format = findFormat(formatName);
   if (format === null) throw await noFormat(operands, limits);
-  if (flags.feed !== undefined) refuseSourceName('--feed', flags.feed);
+  asUsage(() => refuseSourceName('--feed', flags.feed ?? ''));
   const evidence = readEvidenceFlags(format, flags);
   const asOf = flags['as-of'];
   return {
     format: settings.resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
     lookupAsn: openNetworks(settings.asnDb).asnOf,
     families: readFamilies(settings.familiesFile),
-    feed: flags.feed ?? ((evidence.listKind !== null && listName(sourceName)) || format.name),
+    feed: flags.feed ?? defaultFeedName(format.name, evidence.listKind, sourceName),
     isUnnamed: flags.feed === undefined,
     ...evidence,
     allowReserved: settings.allowReserved,
@@ -120,11 +122,6 @@ async function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: I
     isStrict: flags.strict === true,
     adviseFormat: (name) => `Try: ${importCommand(name, sourceName)}`,
   };
-}
-
-/** Two lists must not be versions of each other: `office.txt` and `partner.txt` are different allow lists. */
-function listName(path: string): string {
-  return URL_START.test(path) || path === '-' ? '' : basename(path, extname(path));
 }
 
 async function openSource(name: string | undefined, settings: IngestSettings, signal: AbortSignal): Promise<Source> {
@@ -140,7 +137,7 @@ async function openSource(name: string | undefined, settings: IngestSettings, si
 }
 
 async function openData(place: DataPlace): Promise<{ store: Intelligence; control: Control }> {
-  const control = await openControl(place);
+  const control = await openNew(place, openControl);
   return { control, store: await openIntelligence(place) };
 }
 
@@ -151,7 +148,11 @@ function reportText(report: ImportReport): string {
     failed: `\nFailed. ${visible(report.error ?? '')}\n`,
     stopped: '\nStopped. Run the same command again to continue; data that is already stored does not change.\n',
   }[report.outcome];
-  return fieldList(countsOf(report)) + rejectsText(report) + ending;
+  const counts = fieldList(countsOf(report));
+  const message = fitTerminal(ending, process.stdout);
+  // Nothing could be used: the reason says more than the rows, and one of them is enough.
+  if (report.outcome === 'failed') return counts + message + rejectsText(report, 1);
+  return counts + rejectsText(report, report.firstRejects.length) + message;
 }
 
 const NEVER_OFFLINE = `
@@ -197,17 +198,14 @@ function countsOf(report: ImportReport): [string, string][] {
 const REPEATED =
   ': the database was unavailable. Changes whose confirmation was lost are stored, but not counted above.';
 
-/** Of a rejected row in the report; binary data would fill the screen. `import rejects` shows more. */
+/** Of a rejected row in the report; `import rejects` shows more. */
 const REJECT_MAX_LENGTH = 160;
 
-function rejectsText({ id, rejected, firstRejects }: ImportReport): string {
+function rejectsText({ id, rejected, firstRejects }: ImportReport, limit: number): string {
   if (rejected === 0) return '';
-  const isCut = firstRejects.some(({ text }) => text.length > REJECT_MAX_LENGTH);
-  const more = (isCut || rejected > firstRejects.length) && id !== null;
-  const shown = firstRejects.map((one) => rejectText({ ...one, text: shortened(one.text) })).join('');
+  const examples = firstRejects.slice(0, limit);
+  const isCut = examples.some(({ text }) => text.length > REJECT_MAX_LENGTH);
+  const more = (isCut || rejected > examples.length) && id !== null;
+  const shown = examples.map((one) => rejectText(one, REJECT_MAX_LENGTH)).join('');
   return `\n${shown}${more ? `Show all: urlwarden import rejects ${id}\n` : ''}`;
-}
-
-function shortened(text: string): string {
-  return text.length > REJECT_MAX_LENGTH ? `${text.slice(0, REJECT_MAX_LENGTH)}…` : text;
 }

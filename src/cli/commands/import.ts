@@ -1,10 +1,11 @@
 import type { Control } from '../../app/stores.ts';
 import { AppError } from '../../core/errors.ts';
 import { importState } from '../../ingest/import-state.ts';
+import { createReasons } from '../../ingest/reject-reasons.ts';
 import type { ImportRecord, Reject } from '../../ingest/store.ts';
 import { type Command, type CommandGroup, type Entry, UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
-import { rejectText, table, timeText, visible } from '../output.ts';
+import { fitTerminal, rejectText, table, timeText, visible } from '../output.ts';
 import { countText } from '../progress.ts';
 import { currentTs } from '../time.ts';
 
@@ -36,7 +37,11 @@ interrupted import can be repeated: run the same command again.`,
     const listed = imports.map((one) => ({ ...one, state: importState(one, nowTs) }));
     const headings = ['ID', 'FEED', 'STARTED', 'OUTCOME', 'READ', 'NEW URLS', 'REJECTED'];
     const notes = listed.map(({ format, source }) => [`${format} from ${source}`]);
-    const text = table(headings, listed.map(toRow), { shortened: ['FEED'], notes });
+    const text = table(headings, listed.map(toRow), {
+      shortened: ['FEED'],
+      counts: ['READ', 'NEW URLS', 'REJECTED'],
+      notes,
+    });
     return { text: listed.length > 0 ? text : NO_IMPORTS, json: listed };
   },
 );
@@ -79,16 +84,10 @@ function readLimit(text: string): number {
 
 type ReasonCount = { reason: string; rows: number };
 
-const QUOTED_VALUE = /"(?:[^"\\]|\\.)*"/g;
-
-/** Reasons that differ only in a quoted value are one. */
 function reasonsOf(rejects: readonly Reject[]): ReasonCount[] {
-  const counts = new Map<string, number>();
-  for (const { reason } of rejects) {
-    const common = reason.replace(QUOTED_VALUE, '"…"');
-    counts.set(common, (counts.get(common) ?? 0) + 1);
-  }
-  return [...counts].map(([reason, rows]) => ({ reason, rows })).sort((a, b) => b.rows - a.rows);
+  const reasons = createReasons(0);
+  for (const reject of rejects) reasons.add(reject);
+  return reasons.all().map(({ reason, rows }) => ({ reason, rows }));
 }
 
 function reasonsText(reasons: readonly ReasonCount[]): string {
@@ -98,11 +97,14 @@ function reasonsText(reasons: readonly ReasonCount[]): string {
   if (others.length > 0) {
     shown.push([others.reduce((sum, { rows }) => sum + rows, 0), `${countText(others.length)} other reasons`]);
   }
-  return `\n${table(['ROWS', 'REASON'], shown)}`;
+  return `\n${table(['ROWS', 'REASON'], shown, { counts: ['ROWS'] })}`;
 }
 
 function examplesText(rejects: readonly Reject[], limit: number): string {
-  const shown = rejects.slice(0, limit).map(rejectText).join('');
+  const shown = rejects
+    .slice(0, limit)
+    .map((one) => rejectText(one))
+    .join('');
   const more = rejects.length > limit ? `The first ${countText(limit)}. More: --limit ${rejects.length}\n` : '';
   return shown === '' && more === '' ? '' : `\n${shown}${more}`;
 }
@@ -121,8 +123,12 @@ async function findImport(control: Control, id: string | undefined): Promise<Imp
   throw new AppError('not_found', `${message} See: urlwarden import list`);
 }
 
-function heading({ id, format, source, startedTs, counts }: ImportRecord, stored: number): string {
+const ENDS = { failed: 'failed', refused: 'was refused' };
+
+function heading({ id, format, source, startedTs, counts, outcome, error }: ImportRecord, stored: number): string {
   const rejected = Math.max(counts.rejected, stored); // the counts of a running import are stored from time to time
+  const word = outcome === 'failed' || outcome === 'refused' ? outcome : null;
+  const end = word === null ? '' : fitTerminal(`The import ${ENDS[word]}. ${visible(error ?? '')}\n`, process.stdout);
   const note = stored < rejected ? `, the first ${countText(stored)} are stored` : '';
-  return `Import ${id}, ${format} from ${visible(source)} at ${timeText(startedTs)}: ${countText(rejected)} rejected${note}\n`;
+  return `Import ${id}, ${format} from ${visible(source)} at ${timeText(startedTs)}: ${countText(rejected)} rejected${note}\n${end}`;
 }

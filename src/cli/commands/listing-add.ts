@@ -1,18 +1,17 @@
 import type { Intelligence } from '../../app/stores.ts';
-import { AppError } from '../../core/errors.ts';
 import type { ListingEvidence } from '../../core/evidence.ts';
 import { OPERATOR_SOURCE } from '../../core/evidence.ts';
 import { formatKeyNetwork } from '../../core/ip/key-network.ts';
-import { createNetworkSet } from '../../core/ip/network-set.ts';
-import { foldFamily } from '../../core/text.ts';
 import { toListing } from '../../ingest/evidence.ts';
 import { PORT_MAX } from '../../ingest/listing-details.ts';
+import { addListing, refuseAllowed } from '../../reputation/manage.ts';
 import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { addingCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
+import { toUsage } from '../evidence-flags.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
-import { type DescribedListing, describeListings, isSame, listingJson } from '../listing-state.ts';
+import { listingJson } from '../listing-output.ts';
 import { readDataset, readNetwork } from '../operator-input.ts';
 import { timeText } from '../output.ts';
 import { currentTs } from '../time.ts';
@@ -47,10 +46,7 @@ Datasets:
   async (store, { operands: [text = ''], flags, place }) => {
     const nowTs = currentTs();
     const evidence = await readEvidence(store, text, flags, nowTs);
-    await endOwnRemovals(store, evidence, nowTs);
-    await store.applyListings([evidence]);
-    const listing = await requireListing(store, evidence, nowTs);
-    const json = listingJson(listing);
+    const json = listingJson(await addListing(store, evidence, nowTs));
     const { dataset, botname, dstport, valid_until } = json;
     const after = { dataset, botname, dstport, valid_until, reason: flags.reason };
     await recordChangeAt(place, { action: 'listing.add', subject: json.network, after });
@@ -66,17 +62,12 @@ async function readEvidence(
   nowTs: number,
 ): Promise<ListingEvidence> {
   const network = readNetwork(text);
-  const name = formatKeyNetwork(network);
-  const { entries } = await store.addressLists();
-  const allowed = createNetworkSet(entries.filter(({ as }) => as === 'allow').map((entry) => entry.network));
-  if (allowed.covers(network)) {
-    throw new UsageError(`${name}: on an allow list. To list it, take it off first: see urlwarden allow list`);
-  }
+  await refuseAllowed(store, network).catch(toUsage);
   const evidence = toListing(
     {
       type: 'listing',
       ts: nowTs,
-      network: name,
+      network: formatKeyNetwork(network),
       dataset: readDataset(flags.dataset),
       botname: flags.botname,
       dstport: flags.port === undefined ? null : readPort(flags.port),
@@ -96,43 +87,4 @@ async function readEvidence(
 function readPort(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= PORT_MAX) return Number(text);
   throw new UsageError(`--port must be a number from 0 to ${PORT_MAX}, not ${JSON.stringify(text)}`);
-}
-
-/** An operator who lists a network again has changed their mind: the removal of their own listing ends now. */
-async function endOwnRemovals(store: Intelligence, evidence: ListingEvidence, nowTs: number): Promise<void> {
-  const own = (await ownListings(store, evidence, nowTs)).flatMap(({ removal }) => (removal === null ? [] : [removal]));
-  const ended = own.filter(({ untilTs }) => untilTs >= nowTs).map((removal) => ({ ...removal, untilTs: nowTs - 1 }));
-  if (ended.length > 0) await store.removeListings(ended);
-}
-
-/** Another process may have removed or allowed it meanwhile. */
-async function requireListing(
-  store: Intelligence,
-  evidence: ListingEvidence,
-  nowTs: number,
-): Promise<DescribedListing> {
-  const own = await ownListings(store, evidence, nowTs);
-  const listed = own.find(
-    ({ state, seenTs, port, family }) =>
-      state === 'live' && seenTs >= nowTs && port === evidence.port && isSameFamily(family, evidence.family),
-  );
-  if (listed !== undefined) return listed;
-  const name = formatKeyNetwork(evidence.network);
-  throw new AppError('unavailable', `The listing was added, but it is not live. See: urlwarden listing show ${name}`);
-}
-
-function isSameFamily(a: string | null, b: string | null): boolean {
-  return foldFamily(a ?? '') === foldFamily(b ?? '');
-}
-
-async function ownListings(
-  store: Intelligence,
-  { network, dataset }: ListingEvidence,
-  nowTs: number,
-): Promise<DescribedListing[]> {
-  const place = { inside: false, covering: true };
-  const listings = await describeListings(store, network, { ...place, nowTs, allowReserved: true });
-  return listings.filter(
-    (one) => one.source.name === OPERATOR_SOURCE && one.dataset === dataset && isSame(one.network, network),
-  );
 }

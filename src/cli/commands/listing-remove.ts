@@ -1,15 +1,12 @@
-import type { Intelligence } from '../../app/stores.ts';
-import { AppError } from '../../core/errors.ts';
-import type { AddressDataset } from '../../core/evidence.ts';
 import { formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
+import { type DescribedListing, listingText } from '../../reputation/listing-state.ts';
+import { removeListing } from '../../reputation/manage.ts';
 import type { ListingRemoval } from '../../reputation/store.ts';
 import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { intelligenceCommand } from '../data-command.ts';
-import { type DescribedListing, describeListings, isSame, listingText } from '../listing-state.ts';
 import { readDataset, readNetwork, readText } from '../operator-input.ts';
 import { timeText } from '../output.ts';
-import { countText } from '../progress.ts';
 import { currentTs, parseSpan } from '../time.ts';
 
 /** How long the same source does not bring a listing back. */
@@ -39,18 +36,14 @@ within five seconds.`,
     const seconds = readFor(flags.for ?? DEFAULT_SPAN);
     const reason = readText('--reason', flags.reason ?? '');
     const nowTs = currentTs();
-    const live = await liveListings(store, network, { inside: false, nowTs });
-    const own = live.filter((one) => isSame(one.network, network) && (dataset ?? one.dataset) === one.dataset);
-    if (own.length === 0) throw new AppError('not_found', await absence(store, network, dataset, nowTs));
-    const removals = removalsOf(own, { removedTs: nowTs, untilTs: nowTs + seconds, reason });
-    await store.removeListings(removals);
+    const removal = { removedTs: nowTs, untilTs: nowTs + seconds, reason };
+    const { removed: own, removals, wider } = await removeListing(store, { network, dataset }, removal);
     await recordChangeAt(place, {
       action: 'listing.remove',
       subject: formatKeyNetwork(network),
       before: { listed: [...new Set(own.map(({ dataset, source }) => `${dataset} by ${source.name}`))] },
       after: { removed_until: nowTs + seconds, reason },
     });
-    const wider = live.filter((one) => !isSame(one.network, network));
     return {
       text: `${removedText(own, removals)}${wider.map((one) => stillCovered(network, one)).join('')}`,
       json: {
@@ -62,31 +55,10 @@ within five seconds.`,
   },
 );
 
-/** Also those of allowed and reserved networks: they count again when the exception ends. */
-async function liveListings(
-  store: Intelligence,
-  network: KeyNetwork,
-  { inside, nowTs }: { inside: boolean; nowTs: number },
-): Promise<DescribedListing[]> {
-  const all = await describeListings(store, network, { inside, covering: true, nowTs, allowReserved: true });
-  return all.filter(({ state }) => state === 'live' || state === 'allowed');
-}
-
 function readFor(text: string): number {
   const seconds = parseSpan(text);
   if (seconds !== null) return seconds;
   throw new UsageError(`--for must be a number with s, m, h or d, such as 24h or 7d, not ${JSON.stringify(text)}`);
-}
-
-type Removal = Pick<ListingRemoval, 'removedTs' | 'untilTs' | 'reason'>;
-
-/** One for each dataset and source: a source may have several listings of the network, with other families or ports. */
-function removalsOf(listings: readonly DescribedListing[], removal: Removal): ListingRemoval[] {
-  const distinct = new Map(listings.map((listing) => [`${listing.dataset} ${listing.source.id}`, listing]));
-  return [...distinct.values()].map(({ network, dataset, source }) => ({
-    ...{ network, dataset, sourceId: source.id },
-    ...removal,
-  }));
 }
 
 function removedText(listings: readonly DescribedListing[], [removal]: readonly ListingRemoval[]): string {
@@ -102,30 +74,4 @@ function stillCovered(network: KeyNetwork, wider: DescribedListing): string {
 function removalJson({ dataset, sourceId, removedTs, untilTs, reason }: ListingRemoval, own: DescribedListing[]) {
   const source = own.find((one) => one.source.id === sourceId)?.source.name;
   return { dataset, source, remove_timestamp: removedTs, removed_until: untilTs, reason };
-}
-
-/** What to do about a network that has no live listing of its own. */
-async function absence(
-  store: Intelligence,
-  network: KeyNetwork,
-  dataset: AddressDataset | null,
-  nowTs: number,
-): Promise<string> {
-  const name = formatKeyNetwork(network);
-  const live = await liveListings(store, network, { inside: true, nowTs });
-  const own = live.filter((one) => isSame(one.network, network));
-  const wider = live.filter((one) => one.network.prefix < network.prefix);
-  const narrower = live.filter((one) => one.network.prefix > network.prefix);
-  const hints = [
-    ...own.map((one) => `It is listed as ${listingText(one)}.`),
-    ...wider.map((one) => `It is inside ${listingText(one)}. To exempt it: urlwarden allow add ${name}`),
-    ...(narrower[0] === undefined ? [] : [insideText(narrower.length, narrower[0], name)]),
-  ];
-  const what = dataset === null ? 'has no live listing of its own' : `has no live listing in ${dataset}`;
-  return [`${name} ${what}.`, ...hints, `For its history: urlwarden listing show ${name}`].join('\n');
-}
-
-function insideText(count: number, first: DescribedListing, name: string): string {
-  const what = count === 1 ? 'one live listing' : `${countText(count)} live listings, such as`;
-  return `It contains ${what} ${listingText(first)}. To exempt all of it: urlwarden allow add ${name}`;
 }

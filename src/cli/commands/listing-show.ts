@@ -1,11 +1,12 @@
 import type { Intelligence } from '../../app/stores.ts';
 import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../../core/ip/key-network.ts';
 import { isReserved } from '../../core/ip/reserved.ts';
+import { type DescribedListing, describeListings } from '../../reputation/listing-state.ts';
 import { type ListingRemoval, type NetworkListEntry, URL_SOURCE } from '../../reputation/store.ts';
 import { parseSearchKey } from '../../urls/search-key.ts';
 import { intelligenceCommand } from '../data-command.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
-import { type DescribedListing, describeListings, entryJson, listingJson } from '../listing-state.ts';
+import { entryJson, listingJson } from '../listing-output.ts';
 import { readNetwork } from '../operator-input.ts';
 import { table, timeText } from '../output.ts';
 import { currentTs } from '../time.ts';

@@ -1,14 +1,17 @@
+import { statSync } from 'node:fs';
 import type { Intelligence } from '../../app/stores.ts';
 import { URL_ERRORS } from '../../core/url/errors.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
-import { refangUrl } from '../../core/url/refang.ts';
+import { refangHost, refangUrl } from '../../core/url/refang.ts';
 import { type Line, withoutReturn } from '../../ingest/sources/lines.ts';
+import type { UrlDetails } from '../../urls/store.ts';
 import { HISTORY_LIMIT } from '../../urls/wire.ts';
 import { EXIT_FAILURE } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import { detailsJson, detailsText } from '../details-output.ts';
-import { print, visible } from '../output.ts';
+import { print, quoted, visible } from '../output.ts';
 import { inputLines, UNREADABLE } from '../questions.ts';
+import { keyFlag } from '../search-advice.ts';
 import { currentTs } from '../time.ts';
 
 /** URLs that are looked up at the same time: PostgreSQL answers several while one would wait for the network. */
@@ -19,8 +22,8 @@ export const lookup = dataCommand(
     synopsis: 'lookup URL…|-',
     about: `Shows what is known about each URL: its last status and when that was last confirmed, its last payload, its
 addresses with their networks (ASN) and its tags. - reads one URL per line of standard input. Any spelling of a URL
-will do, also a defanged one such as hxxps://bad[.]example/a. It also works while a server is running, and no query
-is counted.
+will do, also a defanged one such as hxxps://bad[.]example/a. A URL without a scheme, such as bad.example/a, is looked up with
+http://, and if that is not known, with https://. It also works while a server is running, and no query is counted.
 
 With --json the keys are those of the API (url/last, with --history url/history), and: confirmed in a status or event, addresses
 with ip, asn and ts, and tags. Times are Unix seconds. A URL that is unknown has {"url":…,"error":"not_found"}, one that
@@ -43,7 +46,7 @@ The exit code is 0 if at least one of the URLs is known, otherwise 1.`,
   },
   async ({ operands, flags, place }) => {
     const store = await openExisting(place);
-    const options: Options = { isHistory: flags.history === true, isJson: flags.json === true };
+    const options: Options = { operands, isHistory: flags.history === true, isJson: flags.json === true };
     try {
       let isAnyKnown = false;
       for await (const lines of linesOf(operands)) {
@@ -61,7 +64,7 @@ The exit code is 0 if at least one of the URLs is known, otherwise 1.`,
   },
 );
 
-type Options = { isHistory: boolean; isJson: boolean };
+type Options = { operands: readonly string[]; isHistory: boolean; isJson: boolean };
 
 type Answer = { text: string; isKnown: boolean };
 
@@ -72,24 +75,88 @@ async function* linesOf(operands: readonly string[]): AsyncGenerator<Line[]> {
   }
 }
 
+/** A host with a dot, or an IPv6 address in brackets; a port; a path or query. */
+const SCHEMELESS = /^((?:[^\s/?#:@[\]]+\.)+[^\s/?#:@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?([/?#].*)?$/is;
+
+/** The URLs that a text may mean, in the order in which they are looked up. */
+function candidatesOf(input: string): string[] {
+  const url = refangUrl(input);
+  const [, host, port, path] = SCHEMELESS.exec(refangAuthority(input.trim())) ?? [];
+  // A host alone is no URL: there is no reason to prefer its front page.
+  if (host === undefined || (port === undefined && path === undefined)) return [url];
+  const rest = `${host}${port ?? ''}${path ?? ''}`;
+  return [`http://${rest}`, `https://${rest}`];
+}
+
+/** `[.]` in a path may be meant. */
+function refangAuthority(text: string): string {
+  const end = text.search(/[/?#]/);
+  return end === -1 ? refangHost(text) : refangHost(text.slice(0, end)) + text.slice(end);
+}
+
+/** What to type instead of a host alone. */
+function schemeAdvice(input: string): string {
+  const host = refangHost(input.trim());
+  const flag = keyFlag(host);
+  if (flag !== 'ip' && flag !== 'host') return URL_ERRORS.missing_scheme;
+  const what = flag === 'ip' ? 'an address' : 'a host name';
+  return `This is ${what}, not a URL. To find its URLs: urlwarden search --${flag} ${quoted(host)}`;
+}
+
+function fileAdvice(operand: string): string | null {
+  if (!isFile(operand)) return null;
+  return `This is a file. To look up each of its lines: urlwarden lookup - < ${quoted(operand)}`;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false; // its name may be too long for a file, for example
+  }
+}
+
 /** Empty lines have no answer. */
-async function answer(store: Intelligence, line: Line, { isHistory, isJson }: Options): Promise<Answer> {
+async function answer(store: Intelligence, line: Line, options: Options): Promise<Answer> {
+  const { operands, isHistory, isJson } = options;
   if (!line.ok) return refused(line.text, line.error, UNREADABLE[line.error]);
   const input = withoutReturn(line.text);
   if (input.trim() === '') return { text: '', isKnown: false };
-  const normal = normalizeUrl(refangUrl(input));
-  if (!normal.ok) return refused(input, normal.error, URL_ERRORS[normal.error]);
-  const details = await store.urlDetails(normal.url, isHistory ? HISTORY_LIMIT : 1);
-  if (details === null) return refused(normal.url, 'not_found', 'not known', input);
+  // A line of standard input is never the name of a file.
+  const advice = operands.includes(input) ? fileAdvice(input) : null;
+  const candidates = candidatesOf(input);
+  const normals = candidates.map((candidate) => normalizeUrl(candidate));
+  const [normal = normalizeUrl(input)] = normals;
+  if (!normal.ok) {
+    const isBare = normal.error === 'missing_scheme';
+    return refused(input, normal.error, advice ?? (isBare ? schemeAdvice(input) : URL_ERRORS[normal.error]));
+  }
+  const details = await firstKnown(store, normals, isHistory ? HISTORY_LIMIT : 1);
+  if (details === null) {
+    const unknown = candidates.length > 1 ? 'not known, neither with http:// nor with https://' : 'not known';
+    return refused(normal.url, 'not_found', advice ?? unknown, input);
+  }
   const text = isJson
     ? `${JSON.stringify(detailsJson(details, isHistory))}\n`
-    : `${heading(normal.url, input)}${detailsText(details, isHistory, currentTs())}`;
+    : `${heading(details.url, input)}${detailsText(details, isHistory, currentTs())}`;
   return { text, isKnown: true };
 
   function refused(url: string, error: string, reason: string, asked = url): Answer {
     const text = isJson ? `${JSON.stringify({ url, error })}\n` : `${heading(url, asked)}  ${reason}\n`;
     return { text, isKnown: false };
   }
+}
+
+async function firstKnown(
+  store: Intelligence,
+  normals: readonly ReturnType<typeof normalizeUrl>[],
+  limit: number,
+): Promise<UrlDetails | null> {
+  for (const normal of normals) {
+    const details = normal.ok ? await store.urlDetails(normal.url, limit) : null;
+    if (details !== null) return details;
+  }
+  return null;
 }
 
 /** The URL as it is stored, and how it was asked for if that differs. */

@@ -1,12 +1,16 @@
 import { AppError } from '../../core/errors.ts';
-import { type TimeWindow, timeWindow } from '../../core/time.ts';
+import { foldFamily } from '../../core/text.ts';
+import type { TimeWindow } from '../../core/time.ts';
 import { refangHost } from '../../core/url/refang.ts';
+import { MAX_FAMILY_NAMES } from '../../urls/rows.ts';
 import { parseSearchKey, type SearchKey, type SearchKeyName } from '../../urls/search-key.ts';
-import type { Fact } from '../../urls/store.ts';
+import type { Fact, UrlStore } from '../../urls/store.ts';
 import { UsageError } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
 import { print, timeText, visible } from '../output.ts';
+import { keyAdvice } from '../search-advice.ts';
+import { suggestion } from '../suggestion.ts';
 import { currentTs, readTime } from '../time.ts';
 import type { Flags } from '../usage.ts';
 
@@ -32,9 +36,10 @@ const FLAGS = {
   ...KEY_FLAGS,
   since: {
     argument: 'TIME',
-    meaning: 'only what was seen since this time: Unix seconds or 2026-01-31T12:00:00Z (default: 12 months before now)',
+    meaning:
+      'only what was seen since this time: Unix seconds, 2026-01-31T12:00:00Z, or 30d or 12h ago (default: all times)',
   },
-  until: { argument: 'TIME', meaning: 'only what was seen until this time (default: now)' },
+  until: { argument: 'TIME', meaning: 'only what was seen until this time (default: all times)' },
   limit: { argument: 'NUMBER', meaning: 'at most this many lines (default: all)' },
   json: { meaning: 'print one JSON object per line, with the keys ts, id and url, as the API' },
 } as const satisfies Flags;
@@ -47,19 +52,21 @@ export const search = dataCommand(
     about: `Finds the URLs that match one search key, by the rules of the API (url/search): one line for every match, so a
 URL may occur several times, in any order. An address matches by the days on which a URL was seen at it, a host by the changes of
 status of its URLs, a family and a file by the times at which they were served. Without --since and --until it searches
-the last 12 months. Defanged values such as bad[.]example are accepted. It also works while a server is running, and no
-query is counted.
+all times; the API searches the last 12 months. Defanged values such as bad[.]example are accepted. It also works while a
+server is running, and no query is counted.
 
 The exit code is 1 if nothing matches.`,
+    // None is used: it gives the advice which flag is missing.
+    optional: ['VALUE'],
     flags: FLAGS,
     examples: [
       'urlwarden search --ip 198.51.100.0/24',
-      'urlwarden search --family Mirai --since 2026-01-01 --json',
+      'urlwarden search --family Mirai --since 30d --json',
       "urlwarden search --host 'bad[.]example' --limit 20",
     ],
   },
-  async ({ flags, place }) => {
-    const key = readKey(flags);
+  async ({ operands: [operand], flags, place }) => {
+    const key = readKey(flags, operand);
     const window = readWindow(flags);
     const limit = readLimit(flags.limit);
     const store = await openExisting(place);
@@ -69,7 +76,8 @@ The exit code is 1 if nothing matches.`,
         await print(flags.json ? lines : `${isAnyFound ? '' : HEADING}${tableLines(lines)}`);
         isAnyFound = true;
       }
-      if (!isAnyFound) throw new AppError('not_found', noMatch(window));
+      if (!isAnyFound)
+        throw new AppError('not_found', (await unknownFamily(flags.family, store)) ?? noMatch(flags, window));
       return 0;
     } finally {
       await store.close();
@@ -77,9 +85,12 @@ The exit code is 1 if nothing matches.`,
   },
 );
 
-function readKey(flags: SearchFlags): SearchKey {
+function readKey(flags: SearchFlags, operand: string | undefined): SearchKey {
   const given = (Object.keys(KEY_FLAGS) as KeyFlag[]).filter((name) => flags[name] !== undefined);
   const [flag] = given;
+  if (operand !== undefined) {
+    throw new UsageError(given.length > 0 ? `${JSON.stringify(operand)} is not expected here` : keyAdvice(operand));
+  }
   if (flag === undefined || given.length > 1) {
     const names = Object.keys(KEY_FLAGS).map((name) => `--${name}`);
     throw new UsageError(`Exactly one of ${names.join(', ')} must be given`);
@@ -93,9 +104,16 @@ function readKey(flags: SearchFlags): SearchKey {
 }
 
 function readWindow({ since, until }: SearchFlags): TimeWindow {
-  const read = (flag: string, text: string | undefined) => (text === undefined ? undefined : readTime(flag, text));
-  const window = timeWindow(read('--since', since), read('--until', until), currentTs());
-  if (window === null) throw new UsageError('--since must not be after --until');
+  const window = {
+    since: since === undefined ? 0 : readTime('--since', since),
+    until: until === undefined ? Number.MAX_SAFE_INTEGER : readTime('--until', until),
+  };
+  if (window.since > window.until) throw new UsageError('--since must not be after --until');
+  if (window.since > currentTs()) {
+    throw new UsageError(
+      `--since must not be in the future: ${timeText(window.since)}. Now it is ${timeText(currentTs())}`,
+    );
+  }
   return window;
 }
 
@@ -120,6 +138,17 @@ function factText({ ts, url }: Fact): string {
   return `${timeText(ts)}  ${visible(url)}\n`;
 }
 
-function noMatch({ since, until }: TimeWindow): string {
-  return `Nothing matches from ${timeText(since)} to ${timeText(until)}. For other times use --since and --until.`;
+/** A misspelt family is not the same as one without matches; null if it is stored, or another key was given. */
+async function unknownFamily(family: string | undefined, store: UrlStore): Promise<string | null> {
+  if (family === undefined) return null;
+  const names = await store.familyNames();
+  if (names.length >= MAX_FAMILY_NAMES || names.some((name) => foldFamily(name) === foldFamily(family))) return null;
+  return `No malware family ${JSON.stringify(family)} is stored.${suggestion(family, names, foldFamily)}`;
+}
+
+function noMatch(flags: SearchFlags, { since, until }: TimeWindow): string {
+  const from = flags.since === undefined ? '' : ` since ${timeText(since)}`;
+  const to = flags.until === undefined ? '' : ` until ${timeText(until)}`;
+  if (from === '' && to === '') return 'Nothing matches.';
+  return `Nothing matches${from}${to}. Without --since and --until all times are searched.`;
 }

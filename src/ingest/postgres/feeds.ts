@@ -22,6 +22,8 @@ const LEASE = `
   update feeds set lease_owner = $2, lease_until_ts = $4
   where name = $1 and (lease_owner = $2 or lease_until_ts <= $3)`;
 
+const LEASED = 'select name from feeds where lease_until_ts > $1';
+
 const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where name = $1 and lease_owner = $2';
 
 /** Feeds in PostgreSQL, shared by all nodes. */
@@ -50,6 +52,8 @@ export function createFeedStore(db: Database): FeedStore {
     removeFeed: async (name) => (await db.run('delete from feeds where name = $1', [name])) > 0,
 
     leaseFeed: async (name, owner, { nowTs, untilTs }) => (await db.run(LEASE, [name, owner, nowTs, untilTs])) > 0,
+
+    leasedFeeds: async (nowTs) => (await db.query<[name: string]>(LEASED, [nowTs])).map(([name]) => name),
 
     async releaseFeed(name, owner) {
       await db.run(RELEASE, [name, owner]);

@@ -47,8 +47,11 @@ export function shownUrl(text: string): string {
 /** Splits `Auth-Key: 0123…` into name and value. Throws an AppError that does not contain the value. */
 export function parseHeaderLine(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
-  const name = line.slice(0, Math.max(0, colon)).trim();
-  const value = line.slice(colon + 1).trim();
+  return checkHeader(line.slice(0, Math.max(0, colon)).trim(), line.slice(colon + 1).trim());
+}
+
+/** The same for a name and a value that are separate already. */
+export function checkHeader(name: string, value: string): [name: string, value: string] {
   try {
     validateHeaderName(name);
     validateHeaderValue(name, value);

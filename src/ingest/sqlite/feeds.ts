@@ -9,6 +9,7 @@ const FEED = `select ${FEED_COLUMNS} from feeds where name = ?`;
 export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedStore {
   const all = db.prepare<FeedRow>(`select ${FEED_COLUMNS} from feeds order by name`);
   const one = db.prepare<FeedRow>(FEED);
+  const leased = db.prepare<[name: string]>('select name from feeds where lease_until_ts > ?');
 
   return {
     feeds: async () => all.all().map(toFeed),
@@ -20,6 +21,7 @@ export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedSt
     changeFeed: (name, change) => write('changeFeed', name, change),
     removeFeed: (name) => write('removeFeed', name),
     leaseFeed: (name, owner, lease) => write('leaseFeed', name, owner, lease),
+    leasedFeeds: async (nowTs) => leased.all(nowTs).map(([name]) => name),
     releaseFeed: (name, owner) => write('releaseFeed', name, owner),
   };
 }

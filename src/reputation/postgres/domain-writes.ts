@@ -2,6 +2,7 @@ import type { Database, Session } from '../../database/postgres/database.ts';
 import { domainIds, domainsOf, hostIds, sourceIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { withoutNul } from '../../database/postgres/parameters.ts';
+import { type SetDomainRow, toSetDomain } from '../domain-rows.ts';
 import { type EvidenceGroup, type FactRows, groupEvidence, groupFacts } from '../domain-rules.ts';
 import type { ReputationStore } from '../store.ts';
 import { compareIds, evidenceWithIds, idOf, lockEvidence, updateEvidence } from './domain-evidence.ts';
@@ -12,7 +13,14 @@ const PUT_SETTINGS = `
   on conflict (domain_id) do update
   set human = excluded.human, is_abused = excluded.is_abused, reason = excluded.reason, set_ts = excluded.set_ts`;
 
-export function createWriteDomains(primary: Database): Pick<ReputationStore, 'applyDomains' | 'setDomain'> {
+/** By id, so that no more rows are read than returned. */
+const SET_DOMAINS = `
+  select d.name, s.human, s.is_abused, s.reason, s.set_ts
+  from domain_settings s join domains d on d.id = s.domain_id order by s.domain_id desc limit $1`;
+
+export function createWriteDomains(
+  primary: Database,
+): Pick<ReputationStore, 'applyDomains' | 'setDomain' | 'setDomains'> {
   return {
     async applyDomains(evidence, facts) {
       if (evidence.length + facts.length === 0) return 0;
@@ -29,6 +37,8 @@ export function createWriteDomains(primary: Database): Pick<ReputationStore, 'ap
         const settings = [idOf(domains, name), human, abused, withoutNul(reason), setTs];
         await lock({ names: () => session.run(PUT_SETTINGS, settings) });
       }),
+
+    setDomains: async (limit) => (await primary.query<SetDomainRow>(SET_DOMAINS, [limit])).map(toSetDomain),
   };
 }
 

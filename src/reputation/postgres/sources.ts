@@ -22,8 +22,12 @@ const UPDATE = `
   where s.name = g.name and (s.trust_permille, s.life_seconds, s.interval_seconds)
     is distinct from (g.trust_permille, g.life_seconds, g.interval_seconds)`;
 
-export function createSources(primary: Database): Pick<ReputationStore, 'putSources'> {
+const NAMES = 'select id, name from sources';
+
+export function createSources(primary: Database): Pick<ReputationStore, 'putSources' | 'sourceNames'> {
   return {
+    sourceNames: async () => new Map(await primary.query<[id: number, name: string]>(NAMES)),
+
     async putSources(sources) {
       // Of two settings of one source the last one counts.
       const byName = new Map(sources.map((source) => [source.name, source]));

@@ -1,17 +1,29 @@
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
+import { type SetDomainRow, toSetDomain } from '../domain-rows.ts';
 import { type EvidenceGroup, type FactRows, groupEvidence, groupFacts } from '../domain-rules.ts';
 import type { DomainSettings, ReputationStore } from '../store.ts';
 import { createApplyEvidence } from './domain-evidence.ts';
 import { createApplyFacts } from './domain-facts.ts';
 
+/** By id, so that no more rows are read than returned. */
+const SET_DOMAINS = `
+  select d.name, s.human, s.is_abused, s.reason, s.set_ts
+  from domain_settings s join domains d on d.id = s.domain_id order by s.domain_id desc limit ?`;
+
 export function createWriteDomains({
+  db,
   write,
-}: DatabaseFile<ReturnType<typeof createDomainWrites>>): Pick<ReputationStore, 'applyDomains' | 'setDomain'> {
+}: DatabaseFile<ReturnType<typeof createDomainWrites>>): Pick<
+  ReputationStore,
+  'applyDomains' | 'setDomain' | 'setDomains'
+> {
+  const setDomains = db.prepare<SetDomainRow>(SET_DOMAINS);
   return {
     applyDomains: (evidence, facts) => write('applyDomains', groupEvidence(evidence), groupFacts(facts)),
     setDomain: (name, settings) => write('setDomain', name, settings),
+    setDomains: async (limit) => setDomains.all(limit).map(toSetDomain),
   };
 }
 

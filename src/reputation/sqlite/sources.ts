@@ -26,6 +26,15 @@ export function createPutSources(db: Database) {
 
 type SourceWrites = { putSources: ReturnType<typeof createPutSources> };
 
-export function createSources({ write }: DatabaseFile<SourceWrites>): Pick<ReputationStore, 'putSources'> {
-  return { putSources: (sources) => write('putSources', sources) };
+const NAMES = 'select id, name from sources';
+
+export function createSources({
+  db,
+  write,
+}: DatabaseFile<SourceWrites>): Pick<ReputationStore, 'putSources' | 'sourceNames'> {
+  const names = db.prepare<[id: number, name: string]>(NAMES);
+  return {
+    putSources: (sources) => write('putSources', sources),
+    sourceNames: async () => new Map(names.all()),
+  };
 }

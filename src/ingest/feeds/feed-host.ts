@@ -1,30 +1,35 @@
-import { AppError } from '../core/errors.ts';
-import { createGuard, findBlocked } from '../ingest/sources/fetch-guard.ts';
+import { AppError } from '../../core/errors.ts';
+import { createGuard, findBlocked } from '../sources/fetch-guard.ts';
 
 /** A person waits for it. A name that takes longer is checked by the server when it fetches the feed. */
 const RESOLVE_WAIT_MS = 2_000;
 
+/** Networks of feeds-allow-private, and whose settings these are: those of a command may differ from the server's. */
+export type PrivateNetworks = { allowed: readonly string[]; of: 'command' | 'server' };
+
 /**
  * Refuses a feed that no server would fetch, because it is in a private network and was added without --private. Returns
- * what is still missing, or could not be checked, as a sentence; null if nothing is. `allowed` are the networks of
- * feeds-allow-private in the settings of this command; those of the server may differ. An invalid URL is not reported here.
+ * what is still missing, or could not be checked, as a sentence; null if nothing is. An invalid URL is not reported here.
  */
 export async function checkFeedHost(
   url: string,
   isPrivate: boolean,
-  allowed: readonly string[],
+  { allowed, of }: PrivateNetworks,
 ): Promise<string | null> {
   const host = URL.parse(url)?.hostname.replace(/^\[|\]$/g, '');
   if (!host) return null;
   const blocked = await findBlocked(host, createGuard(isPrivate ? allowed : []), RESOLVE_WAIT_MS);
   if (blocked === null) return null;
-  if (blocked === 'unknown') return `${host} cannot be resolved from here: check the spelling of the host name.`;
+  if (blocked === 'unknown')
+    return `${host} cannot be resolved from here: check the spelling of the host name, and the network and DNS of this machine.`;
   const { address, kind } = blocked;
   const which = host === address ? `${host} is` : `${host} is at ${address}, which is`;
-  if (!isPrivate) {
+  if (of === 'server' || !isPrivate) {
+    const mark = of === 'server' ? 'as a private feed' : 'with --private';
+    const how = isPrivate ? '' : `add it ${mark}, and `;
     throw new AppError(
       'bad_request',
-      `${which} a blocked address (${kind}). To fetch a feed from your own network, add it with --private, and let the server allow it: ${exampleOf(address)} in its settings file, or --feeds-allow-private`,
+      `${which} a blocked address (${kind}). To fetch a feed from your own network, ${how}let the server allow it: ${exampleOf(address)} in its settings file, or --feeds-allow-private`,
     );
   }
   return `${which} not in feeds-allow-private in the settings of this command. If the server has the same settings, it will not fetch the feed: put ${exampleOf(address)} into its settings file, or start it with --feeds-allow-private ${address}.`;

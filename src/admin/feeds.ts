@@ -1,0 +1,397 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import { type Static, Type } from 'typebox';
+import type { AuditStore } from '../audit/store.ts';
+import { AppError } from '../core/errors.ts';
+import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
+import { paths } from '../core/paths.ts';
+import type { Exchange, Route } from '../http/endpoint.ts';
+import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
+import { LIST_KINDS } from '../ingest/evidence.ts';
+import { jsonName, LIFE_MAX_SECONDS, LIFE_MIN_SECONDS, TRUST_MAX_PERMILLE } from '../ingest/evidence-choices.ts';
+import { checkFeedHost } from '../ingest/feeds/feed-host.ts';
+import { KNOWN_FEEDS } from '../ingest/feeds/known-feeds.ts';
+import {
+  addFeed,
+  changeOfFeed,
+  checkFeedName,
+  draftFeed,
+  EVERY_MAX_SECONDS,
+  EVERY_MIN_SECONDS,
+  type FeedValues,
+  feedFields,
+  refuseKnownName,
+  requireFeed,
+  toNewFeed,
+  whileNotFetched,
+} from '../ingest/feeds/manage.ts';
+import { PAGE_STATES, pageState } from '../ingest/feeds/state.ts';
+import { importState } from '../ingest/import-state.ts';
+import { checkHeader, shownUrl } from '../ingest/sources/fetch-url.ts';
+import type { Feed, FeedStore, ImportRecord, ImportStore } from '../ingest/store.ts';
+import { adminRoute, EmptyBody, nameParameter, pathValue } from './endpoint.ts';
+import { changedRows, ImportStateWord, wireImportState } from './imports.ts';
+import { recordChange } from './record.ts';
+
+export type FeedAdminServices = {
+  control: FeedStore & Pick<ImportStore, 'imports'> & Pick<AuditStore, 'addAudit'>;
+  /** Unix seconds. */
+  now(): number;
+  /** Networks of `--feeds-allow-private`. */
+  feedsAllowPrivate: readonly string[];
+  /** Lets this node look for due feeds now. */
+  wakeFeeds(): void;
+};
+
+/** Enough for a chart of two weeks of daily runs. */
+const RUNS_SHOWN = 14;
+
+export function feedAdminRoutes(services: FeedAdminServices): Route[] {
+  return [
+    feedList(services),
+    knownFeeds(services),
+    feedAdd(services),
+    feedSet(services),
+    feedRun(services),
+    feedRemove(services),
+  ];
+}
+
+const FeedRun = Type.Object({
+  id: Type.Integer(),
+  started_ts: Timestamp,
+  finished_ts: IntegerOrNull,
+  outcome: ImportStateWord,
+  read: Type.Integer(),
+  added: Type.Integer(),
+  changed: Type.Integer(),
+  rejected: Type.Integer(),
+});
+
+const FeedResponse = Type.Object({
+  name: Type.String(),
+  format: Type.String(),
+  url: Type.String({ description: 'Without its query, which may contain a key.' }),
+  interval_seconds: Type.Integer(),
+  complete: Type.Boolean(),
+  paused: Type.Boolean(),
+  private: Type.Boolean(),
+  trust: Type.Number(),
+  life_seconds: IntegerOrNull,
+  dataset: StringOrNull,
+  kind: StringOrNull,
+  as: StringOrNull,
+  state: Type.Enum([...PAGE_STATES]),
+  last_run_ts: IntegerOrNull,
+  last_success_ts: IntegerOrNull,
+  last_error: StringOrNull,
+  next_run_ts: IntegerOrNull,
+  failures: Type.Integer(),
+  rows: IntegerOrNull,
+  running: Type.Boolean(),
+  runs: Type.Array(FeedRun, { description: `The newest ${RUNS_SHOWN} imports, oldest first.` }),
+});
+
+const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', schema });
+
+const feedList = (services: FeedAdminServices) =>
+  adminRoute({
+    method: 'GET',
+    path: paths.adminFeeds,
+    operationId: 'adminFeeds',
+    summary: 'All feeds, their states and their newest runs',
+    response: json(Type.Object({ items: Type.Array(FeedResponse) })),
+    read: () => undefined,
+    async answer() {
+      const [feeds, leased] = await Promise.all([
+        services.control.feeds(),
+        services.control.leasedFeeds(services.now()),
+      ]);
+      return { items: await Promise.all(feeds.map((feed) => present(feed, leased, services))) };
+    },
+  });
+
+const KnownFeedResponse = Type.Object({
+  name: Type.String(),
+  about: Type.String(),
+  terms: Type.String(),
+  format: Type.String(),
+  url: Type.String(),
+  interval_seconds: Type.Integer(),
+  needs_key: Type.Boolean({ description: 'It cannot be fetched without an access key.' }),
+  uses_key: Type.Boolean({ description: 'With an access key it is fetched from an address for users with a key.' }),
+  added: Type.Boolean(),
+});
+
+const knownFeeds = ({ control }: FeedAdminServices) =>
+  adminRoute({
+    method: 'GET',
+    path: paths.adminKnownFeeds,
+    operationId: 'adminKnownFeeds',
+    summary: 'Well-known feeds, which can be added by their name alone',
+    response: json(Type.Object({ items: Type.Array(KnownFeedResponse) })),
+    read: () => undefined,
+    async answer() {
+      const added = new Set((await control.feeds()).map(({ name }) => name));
+      return {
+        items: KNOWN_FEEDS.map(({ name, about, terms, format, url, keyedUrl, intervalSeconds }) => ({
+          ...{ name, about, terms, format, url, interval_seconds: intervalSeconds },
+          needs_key: url.includes('{'),
+          uses_key: url.includes('{') || keyedUrl !== undefined,
+          added: added.has(name),
+        })),
+      };
+    },
+  });
+
+/** More than any publisher wants. */
+const MAX_HEADERS = 20;
+/** Longer than any real URL or key, and far below the limit of a body. */
+const MAX_TEXT = 4_096;
+
+const FeedValuesRequest = {
+  format: Type.Optional(Type.String()),
+  url: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
+  interval_seconds: Type.Optional(Type.Integer({ minimum: EVERY_MIN_SECONDS, maximum: EVERY_MAX_SECONDS })),
+  headers: Type.Optional(
+    Type.Record(Type.String(), Type.String({ maxLength: MAX_TEXT }), {
+      maxProperties: MAX_HEADERS,
+      description: 'Headers to send, such as an access key. They are never shown.',
+    }),
+  ),
+  complete: Type.Optional(Type.Boolean({ description: 'Each fetch lists everything that is online.' })),
+  private: Type.Optional(Type.Boolean({ description: 'It is in a network that the server allows.' })),
+  trust: Type.Optional(Type.Number({ minimum: 0, maximum: TRUST_MAX_PERMILLE / 1000 })),
+  life_seconds: Type.Optional(
+    Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: LIFE_MIN_SECONDS, maximum: LIFE_MAX_SECONDS }),
+  ),
+  dataset: Type.Optional(Type.Enum([...ADDRESS_DATASETS])),
+  kind: Type.Optional(Type.Enum([...DOMAIN_KINDS])),
+  as: Type.Optional(Type.Enum([...LIST_KINDS])),
+};
+
+const FeedAddRequest = Type.Object(
+  {
+    known: Type.Optional(Type.String({ description: 'The name of a well-known feed, instead of "name".' })),
+    name: Type.Optional(Type.String()),
+    ...FeedValuesRequest,
+  },
+  { additionalProperties: false },
+);
+type FeedAddRequest = Static<typeof FeedAddRequest>;
+
+const feedAdd = (services: FeedAdminServices) =>
+  adminRoute({
+    method: 'POST',
+    path: paths.adminFeeds,
+    operationId: 'adminFeedAdd',
+    summary: 'Adds a feed, which is fetched at once',
+    body: FeedAddRequest,
+    response: json(FeedResponse),
+    read: (request) => request.body as FeedAddRequest,
+    async answer({ known, name: given, headers = {}, ...sent }, { request }) {
+      const { control, now } = services;
+      const name = readNewName(known, given);
+      const values = toValues(sent);
+      const draft = draftFeed(name, values, jsonName);
+      await refuseKnownName(control, name);
+      if (values.url !== undefined) await checkFeedHost(values.url, draft.allowsPrivate, networksOf(services));
+      const feed = toNewFeed(draft, readHeaders(headers), now());
+      await addFeed(control, feed);
+      await recordChange(control, request, { action: 'feed.add', subject: name, after: feedFields(feed) });
+      services.wakeFeeds();
+      return present(feed, [], services);
+    },
+  });
+
+function readNewName(known: string | undefined, given: string | undefined): string {
+  const name = known ?? given ?? '';
+  if (known !== undefined && given !== undefined) throw refused('Send "known" or "name", not both');
+  if (known !== undefined && !KNOWN_FEEDS.some((feed) => feed.name === known)) {
+    throw refused(`There is no well-known feed ${JSON.stringify(known)}`);
+  }
+  checkFeedName('"name"', name);
+  return name;
+}
+
+const FeedSetRequest = Type.Object(
+  {
+    paused: Type.Optional(Type.Boolean()),
+    no_headers: Type.Optional(Type.Boolean({ description: 'Send none of the present headers any more.' })),
+    ...FeedValuesRequest,
+  },
+  { additionalProperties: false },
+);
+type FeedSetRequest = Static<typeof FeedSetRequest>;
+
+const HEADER_ADVICE = 'Send it again in "headers", or remove it with "no_headers".';
+
+const feedSet = (services: FeedAdminServices) =>
+  adminRoute({
+    method: 'POST',
+    path: paths.adminFeed,
+    operationId: 'adminFeedSet',
+    summary: 'Changes a feed; what is not sent stays',
+    parameters: [nameParameter('The name of a feed.')],
+    body: FeedSetRequest,
+    response: json(FeedResponse),
+    refusals: ['not_found'],
+    read: (request) => ({ name: pathValue(request, 'name'), sent: request.body as FeedSetRequest }),
+    async answer({ name, sent: { paused, ...values } }, { request }) {
+      const { control } = services;
+      await requireFeed(control, name);
+      if (paused === undefined && Object.keys(values).length === 0) throw refused('There is nothing to change');
+      if (Object.keys(values).length > 0) await changeValues(name, values, request, services);
+      if (paused !== undefined) await setPaused(name, paused, request, services);
+      services.wakeFeeds();
+      return present(await requireFeed(control, name), await control.leasedFeeds(services.now()), services);
+    },
+  });
+
+async function changeValues(
+  name: string,
+  { headers = {}, no_headers: dropsOthers = false, ...sent }: Omit<FeedSetRequest, 'paused'>,
+  request: FastifyRequest,
+  services: FeedAdminServices,
+): Promise<void> {
+  const { control, now } = services;
+  const values = toValues(sent);
+  const header = { added: readHeaders(headers), dropsOthers, advice: HEADER_ADVICE };
+  if (values.url !== undefined || values.allowsPrivate !== undefined) {
+    const feed = await requireFeed(control, name);
+    await checkFeedHost(values.url ?? feed.url, values.allowsPrivate ?? feed.allowsPrivate, networksOf(services));
+  }
+  const nowTs = now();
+  await whileNotFetched(control, { name, owner: `page ${randomUUID()}`, nowTs }, async (feed) => {
+    const change = changeOfFeed(feed, values, header, { nowTs, nameOf: jsonName });
+    await control.changeFeed(name, change);
+    const after = feedFields({ ...feed, ...change });
+    await recordChange(control, request, { action: 'feed.set', subject: name, before: feedFields(feed), after });
+  });
+}
+
+/** As `feed pause` and `feed resume`: a feed that is resumed is due at once. */
+async function setPaused(
+  name: string,
+  isPaused: boolean,
+  request: FastifyRequest,
+  { control, now }: FeedAdminServices,
+): Promise<void> {
+  const feed = await requireFeed(control, name);
+  const change = isPaused ? { isPaused } : { isPaused, nextRunTs: now() };
+  await control.changeFeed(name, change);
+  const fields = { before: feedFields(feed), after: feedFields({ ...feed, ...change }) };
+  await recordChange(control, request, { action: isPaused ? 'feed.pause' : 'feed.resume', subject: name, ...fields });
+}
+
+const feedRun = (services: FeedAdminServices) =>
+  adminRoute({
+    method: 'POST',
+    path: paths.adminFeedRun,
+    operationId: 'adminFeedRun',
+    summary: 'Fetches a feed at once',
+    parameters: [nameParameter('The name of a feed.')],
+    body: EmptyBody,
+    response: json(FeedResponse),
+    refusals: ['not_found'],
+    read: (request) => pathValue(request, 'name'),
+    async answer(name) {
+      const { control, now } = services;
+      const { isPaused } = await requireFeed(control, name);
+      if (isPaused) throw refused(`${name} is paused: resume it, and it is fetched at once`);
+      await control.changeFeed(name, { nextRunTs: now() });
+      services.wakeFeeds();
+      return present(await requireFeed(control, name), await control.leasedFeeds(now()), services);
+    },
+  });
+
+const feedRemove = (services: FeedAdminServices) =>
+  adminRoute({
+    method: 'POST',
+    path: paths.adminFeedRemove,
+    operationId: 'adminFeedRemove',
+    summary: 'Removes a feed and its headers; its data stays',
+    parameters: [nameParameter('The name of a feed.')],
+    body: EmptyBody,
+    response: json(FeedResponse),
+    refusals: ['not_found'],
+    read: (request) => pathValue(request, 'name'),
+    async answer(name, { request }: Exchange) {
+      const feed = await requireFeed(services.control, name);
+      const removed = await present(feed, [], services);
+      await services.control.removeFeed(name);
+      await recordChange(services.control, request, {
+        action: 'feed.remove',
+        subject: name,
+        before: feedFields(feed),
+      });
+      return removed;
+    },
+  });
+
+const networksOf = ({ feedsAllowPrivate }: FeedAdminServices) =>
+  ({ allowed: feedsAllowPrivate, of: 'server' }) as const;
+
+function readHeaders(headers: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => checkHeader(name, value.trim())));
+}
+
+type SentValues = Omit<FeedAddRequest, 'known' | 'name' | 'headers'>;
+
+function toValues(sent: SentValues): FeedValues {
+  return {
+    format: sent.format,
+    url: sent.url,
+    intervalSeconds: sent.interval_seconds,
+    isComplete: sent.complete,
+    allowsPrivate: sent.private,
+    trustPermille: sent.trust === undefined ? undefined : Math.round(sent.trust * 1000),
+    lifeSeconds: sent.life_seconds,
+    dataset: sent.dataset,
+    evidenceKind: sent.kind,
+    listKind: sent.as,
+  };
+}
+
+async function present(feed: Feed, leased: readonly string[], { control, now }: FeedAdminServices) {
+  const nowTs = now();
+  const imports = await control.imports({ feed: feed.name, limit: RUNS_SHOWN });
+  return {
+    name: feed.name,
+    format: feed.format,
+    url: shownUrl(feed.url),
+    interval_seconds: feed.intervalSeconds,
+    complete: feed.isComplete,
+    paused: feed.isPaused,
+    private: feed.allowsPrivate,
+    trust: feed.trustPermille / 1000,
+    life_seconds: feed.lifeSeconds,
+    dataset: feed.dataset,
+    kind: feed.evidenceKind,
+    as: feed.listKind,
+    state: pageState(feed, nowTs),
+    last_run_ts: feed.lastRunTs,
+    last_success_ts: feed.lastSuccessTs,
+    last_error: feed.lastError,
+    next_run_ts: feed.isPaused ? null : feed.nextRunTs,
+    failures: feed.failures,
+    rows: feed.rows,
+    running: leased.includes(feed.name),
+    runs: imports.reverse().map((one) => presentRun(one, nowTs)),
+  };
+}
+
+function presentRun(one: ImportRecord, nowTs: number) {
+  return {
+    id: one.id,
+    started_ts: one.startedTs,
+    finished_ts: one.finishedTs,
+    outcome: wireImportState(importState(one, nowTs)),
+    read: one.counts.read,
+    added: one.counts.urlsAdded,
+    changed: changedRows(one.counts),
+    rejected: one.counts.rejected,
+  };
+}
+
+const refused = (message: string): AppError => new AppError('bad_request', message);

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { ADMIN, type Administration, asAdministrator } from './as-administrator.ts';
+import { assertError } from './build.ts';
+
+const LIST = 'http://192.0.2.1/a\nnowhere at all\nhttp://192.0.2.1/b\n';
+
+async function ended(world: Administration, id: number) {
+  for (let tries = 0; tries < 250; tries++) {
+    const one = (await world.get(`/imports/${id}`)).json();
+    if (one.state !== 'running') return one;
+    await sleep(20);
+  }
+  assert.fail('the import did not end');
+}
+
+const upload = (world: Administration, query: string, payload: string | Buffer) =>
+  world.app.inject({
+    method: 'POST',
+    url: `${ADMIN}/imports?${query}`,
+    payload,
+    headers: { authorization: world.authorization, 'content-type': 'text/csv' },
+  });
+
+describe('imports of administrators', () => {
+  test('an uploaded file, plain or packed, is imported; its rejects have reasons and samples', async (t) => {
+    const world = await asAdministrator(t);
+    const plain = await upload(world, 'format=url-list&source=own.txt', LIST);
+    assert.equal(plain.statusCode, 200, plain.body);
+    const { id } = plain.json();
+    const { format, feed, source, state, read, added, rejected, error } = await ended(world, id);
+    assert.deepEqual(
+      { format, feed, source, state, read, added, rejected, error },
+      {
+        format: 'url-list',
+        feed: 'url-list',
+        source: 'own.txt',
+        state: 'done',
+        read: 3,
+        added: 2,
+        rejected: 1,
+        error: null,
+      },
+    );
+    const rejects = (await world.get(`/imports/${id}/rejects`)).json();
+    assert.equal(rejects.total, 1);
+    assert.deepEqual(rejects.reasons[0].samples, [{ line: 2, text: 'nowhere at all' }]);
+    assert.equal(rejects.reasons[0].count, 1);
+    const packed = await upload(world, 'format=url-list&feed=packed', gzipSync('http://192.0.2.1/c\n'));
+    assert.equal((await ended(world, packed.json().id)).added, 1);
+    const items = (await world.get('/imports?feed=packed')).json().items;
+    assert.deepEqual(
+      items.map((one: { id: number }) => one.id),
+      [packed.json().id],
+    );
+    assert.equal((await world.get('/imports?limit=1')).json().items.length, 1);
+  });
+
+  test('a file that is no such format is a failed import', async (t) => {
+    const world = await asAdministrator(t);
+    const answer = await upload(world, 'format=url-list', Buffer.from([0x1f, 0x8b, 0x08, 1, 2, 3, 4]));
+    const { state, error } = await ended(world, answer.json().id);
+    assert.equal(state, 'failed');
+    assert.match(error, /gzip/);
+  });
+
+  test('wrong questions are refused and start nothing', async (t) => {
+    const world = await asAdministrator(t);
+    assertError(await upload(world, '', LIST), 400, /^"format" must be one of/);
+    assertError(await upload(world, 'format=nothing', LIST), 400, /^"format" must be one of/);
+    assertError(await upload(world, 'format=ip-list', LIST), 400, /needs exactly one of "dataset"/);
+    assertError(await upload(world, 'format=url-list&feed=operator', LIST), 400, /uses this name/);
+    assertError(await upload(world, 'format=url-list&dataset=ABC', LIST), 400, /^"dataset" must be one of/);
+    assert.deepEqual((await world.get('/imports')).json().items, []);
+    assertError(await world.get('/imports/99'), 404);
+    assertError(await world.get('/imports/99/rejects'), 404);
+    assertError(await world.asCustomer('POST', '/imports?format=url-list'), 403);
+    assertError(await world.asCustomer('GET', '/imports'), 403);
+  });
+
+  test('a broken upload is a failed import; a second one beside it is refused', async (t) => {
+    const world = await asAdministrator(t);
+    await world.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = world.app.server.address() as { port: number };
+    const socket = connect(port, '127.0.0.1');
+    const head = `POST ${ADMIN}/imports?format=url-list HTTP/1.1\r\nHost: x\r\nAuthorization: ${world.authorization}\r\n`;
+    socket.write(`${head}Content-Length: 100000\r\n\r\nhttp://192.0.2.1/broken\n`);
+    let items: { id: number; state: string }[] = [];
+    for (let tries = 0; items.length === 0 && tries < 100; tries++) {
+      await sleep(20);
+      items = (await world.get('/imports')).json().items;
+    }
+    assert.equal(items[0]?.state, 'running');
+    assertError(await upload(world, 'format=url-list', LIST), 429, /Another uploaded file/);
+    socket.destroy();
+    const { state, error } = await ended(world, items[0]?.id ?? 0);
+    assert.equal(state, 'failed');
+    assert.match(error, /^The upload ended early/);
+    assert.equal((await upload(world, 'format=url-list', LIST)).statusCode, 200);
+  });
+
+  test('an upload may take longer than other requests', async (t) => {
+    const world = await asAdministrator(t, {
+      options: { requestTimeoutMs: 100, headersTimeoutMs: 100, connectionsCheckMs: 20 },
+    });
+    await world.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = world.app.server.address() as { port: number };
+    const body = new ReadableStream({
+      async start(controller) {
+        for (const path of ['a', 'b', 'c']) {
+          controller.enqueue(Buffer.from(`http://192.0.2.1/slow-${path}\n`));
+          await sleep(100);
+        }
+        controller.close();
+      },
+    });
+    const init = { method: 'POST', body, duplex: 'half', headers: { authorization: world.authorization } };
+    const answer = await fetch(`http://127.0.0.1:${port}${ADMIN}/imports?format=url-list`, init as RequestInit);
+    assert.equal(answer.status, 200);
+    const { id } = (await answer.json()) as { id: number };
+    assert.equal((await ended(world, id)).added, 3);
+  });
+});
