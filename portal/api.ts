@@ -45,10 +45,15 @@ async function request<T>(path: string, init: RequestInit, abort?: AbortSignal):
 }
 
 /** A response with a status below 400; any other one is thrown as an ApiError. */
-export async function send(path: string, init: RequestInit, abort?: AbortSignal): Promise<Response> {
+export function send(path: string, init: RequestInit, abort?: AbortSignal): Promise<Response> {
+  return settled(() => fetch(path, { ...init, ...(abort && { signal: abort }) }).catch(explainAway));
+}
+
+/** The same for a request that `fetch` cannot send. */
+export async function settled(ask: () => Promise<Response>): Promise<Response> {
   pendingRequests.value++;
   try {
-    const response = await fetch(path, { ...init, ...(abort && { signal: abort }) }).catch(explainAway);
+    const response = await ask();
     noteLimit(response.headers.get('ratelimit'));
     if (response.ok) return response;
     throw await errorOf(response);
@@ -68,7 +73,7 @@ function explainAway(error: unknown): never {
 async function errorOf(response: Response): Promise<ApiError> {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const message = await response.json().then(
-    (body: { message?: string }) => body.message ?? response.statusText,
+    (body: unknown) => (body as { message?: string }).message ?? response.statusText,
     () => response.statusText,
   );
   return new ApiError(response.status, message, Number.isFinite(retryAfter) ? retryAfter : null);

@@ -39,13 +39,20 @@ export function Field({
   );
 }
 
-type SelectProps = { label: string; name: string; value?: string; options: readonly { value: string; text: string }[] };
+type SelectProps = {
+  label: string;
+  name: string;
+  value?: string;
+  options: readonly { value: string; text: string }[];
+  /** For a form whose other fields depend on the choice. */
+  onChoice?(value: string): void;
+};
 
-export function Select({ label, name, value, options }: SelectProps) {
+export function Select({ label, name, value, options, onChoice }: SelectProps) {
   return (
     <label class="field">
       <span>{label}</span>
-      <select name={name} defaultValue={value}>
+      <select name={name} defaultValue={value} onChange={(event) => onChoice?.(event.currentTarget.value)}>
         {options.map((option) => (
           <option key={option.value} value={option.value} selected={option.value === value}>
             {option.text}
