@@ -102,8 +102,11 @@ export const IMPORT_WORDS: Record<ImportState, { tone: Tone; word: string; text:
   },
 };
 
+/** For a path or a query. Half surrogates, which no answer should have, cannot be encoded. */
+export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+
 export const importPath = (id: number): string => `/admin/imports?id=${id}`;
-export const importsOfPath = (feed: string): string => `/admin/imports?feed=${encodeURIComponent(feed)}`;
+export const importsOfPath = (feed: string): string => `/admin/imports?feed=${encoded(feed)}`;
 
 /** The import in progress, of a feed that is being fetched. */
 export const runningRun = ({ runs }: Feed): FeedRun | null => runs.findLast((run) => run.outcome === 'running') ?? null;

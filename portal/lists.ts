@@ -1,4 +1,5 @@
 import { ApiError } from './api.ts';
+import { encoded } from './feeds.ts';
 import { counted, DAY, dateText } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 
@@ -104,7 +105,5 @@ export function removalText({ cidr, removed, still_covered_by: wider }: Removal)
 export function networkPath(cidr: string): string {
   const [ip = '', mask] = cidr.split('/');
   const isOne = mask === undefined || mask === (ip.includes(':') ? '128' : '32');
-  return isOne
-    ? `/address/${encodeURIComponent(ip)}`
-    : `/network/${encodeURIComponent(ip)}/${encodeURIComponent(mask)}`;
+  return isOne ? `/address/${encoded(ip)}` : `/network/${encoded(ip)}/${encoded(mask)}`;
 }

@@ -39,6 +39,27 @@ export function Field({
   );
 }
 
+type SecretProps = { label: string; name: string; hint?: string; about?: string; isRequired?: boolean };
+
+/** An access key of another service. Not a password of this one, so browsers must not offer to keep it. */
+export function SecretField({ label, name, hint, about, isRequired = false }: SecretProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        type="text"
+        class="hidden-text"
+        name={name}
+        required={isRequired}
+        autoComplete="off"
+        spellcheck={false}
+        {...(about !== undefined && { 'aria-label': about })}
+      />
+      {hint && <small>{hint}</small>}
+    </label>
+  );
+}
+
 type SelectProps = {
   label: string;
   name: string;

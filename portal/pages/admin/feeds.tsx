@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks';
 import { ADMIN_API } from '../../admin.ts';
-import { get, post } from '../../api.ts';
+import { type ApiError, get, post } from '../../api.ts';
 import {
   adviceText,
+  encoded,
   everyText,
   FEED_TONES,
   type Feed,
+  type FeedRun,
   importPath,
   importsOfPath,
   intervalOptions,
@@ -27,12 +29,12 @@ import { Ask } from '../../parts/ask.tsx';
 import { Ago, Badge, Card, Empty, Problem, Show, say } from '../../parts/basics.tsx';
 import { Bars } from '../../parts/charts.tsx';
 import { FormatFields } from '../../parts/format-fields.tsx';
-import { Check, Field, Form, type FormTexts, Select } from '../../parts/forms.tsx';
+import { Check, Field, Form, type FormTexts, SecretField, Select } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
 import { Table } from '../../parts/table.tsx';
 
 const FEEDS = `${ADMIN_API}/feeds`;
-const feedApi = (name: string): string => `${FEEDS}/${encodeURIComponent(name)}`;
+const feedApi = (name: string): string => `${FEEDS}/${encoded(name)}`;
 
 export function FeedsAdmin() {
   const loaded = useLoad('feeds', (abort) => get<{ items: Feed[] }>(FEEDS, abort));
@@ -99,7 +101,7 @@ function IllFeed({ feed }: { feed: Feed }) {
           {feed.last_error !== null && <p class="said">{visible(feed.last_error)}</p>}
           <p>{adviceText(feed)}</p>
         </div>
-        {run !== null && run.rejected > 0 ? (
+        {run?.outcome === 'failed' && run.rejected > 0 ? (
           <a class="button" href={importPath(run.id)}>
             Show the rejected rows
           </a>
@@ -131,8 +133,8 @@ function FeedTable({ feeds, abouts, reload }: TableProps) {
               <a href={importsOfPath(feed.name)} title="Its imports">
                 {visible(feed.name)}
               </a>
-              <small>{visible(abouts.get(feed.name) ?? formatOf(feed.format)?.text ?? feed.format)}</small>
-              <small class="mono" title={visible(feed.url)}>
+              <small class="sub">{visible(abouts.get(feed.name) ?? formatOf(feed.format)?.text ?? feed.format)}</small>
+              <small class="sub mono" title={visible(feed.url)}>
                 {visible(hostOf(feed.url))}
               </small>
             </div>
@@ -149,16 +151,15 @@ function FeedTable({ feeds, abouts, reload }: TableProps) {
           cell: ({ last_success_ts: ts }) => <Ago ts={ts} />,
         },
         { title: 'Rows, 14 runs', isWide: true, cell: (feed) => <Runs feed={feed} /> },
-        { title: 'New', isNumber: true, isWide: true, cell: (feed) => countText(lastRun(feed)?.added) },
-        { title: 'Changed', isNumber: true, isWide: true, cell: (feed) => countText(lastRun(feed)?.changed) },
+        { title: 'New', isNumber: true, isWide: true, cell: (feed) => <News run={lastRun(feed)} /> },
         { title: 'Rejected', isNumber: true, isWide: true, cell: (feed) => <Rejected feed={feed} /> },
         {
           title: 'Next run',
           sort: ({ next_run_ts: ts }) => ts,
           cell: (feed) => (
             <div class="feed-name">
-              <span>{nextText(feed)}</span>
-              <small>{everyText(feed.interval_seconds)}</small>
+              <span class="nowrap">{nextText(feed)}</span>
+              <small class="sub">{everyText(feed.interval_seconds)}</small>
             </div>
           ),
         },
@@ -185,8 +186,22 @@ function Runs({ feed }: { feed: Feed }) {
         height={26}
         caption={`Rows of the last ${counted(feed.runs.length, 'run')} of ${visible(feed.name)}, the newest with ${numberText(newest)}`}
       />
-      {running && <small role="status">{counted(running.read, 'row')} read …</small>}
+      {running && (
+        <small class="sub nowrap" role="status">
+          {counted(running.read, 'row')} read
+        </small>
+      )}
     </div>
+  );
+}
+
+/** New URLs; a feed about addresses or domains has none, and changes other things. */
+function News({ run }: { run: FeedRun | null }) {
+  return (
+    <>
+      {countText(run?.added)}
+      {run !== null && run.changed > 0 && <small class="sub nowrap">{numberText(run.changed)} changed</small>}
+    </>
   );
 }
 
@@ -323,7 +338,7 @@ function HeaderFields({ hint }: { hint: string }) {
       <legend>Header with an access key</legend>
       <div class="two">
         <Field label="Name" name="header" hint="Such as Auth-Key or Authorization." />
-        <Field label="Value" name="secret" type="password" autoComplete="new-password" hint={hint} />
+        <SecretField label="Value" name="secret" hint={hint} />
       </div>
     </fieldset>
   );
@@ -343,16 +358,17 @@ function KnownFeeds({ feeds, onAdded }: { feeds: KnownFeed[]; onAdded(): void })
 const KEY_HEADER = 'Auth-Key';
 
 function KnownItem({ feed, onAdded }: { feed: KnownFeed; onAdded(): void }) {
-  const [key, setKey] = useState('');
-  const [error, setError] = useState<Error | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
   const [isSending, setSending] = useState(false);
   const { name, about, terms, interval_seconds: seconds, needs_key: needsKey, uses_key: usesKey, added } = feed;
-  const add = async () => {
+  const add = async (event: SubmitEvent) => {
+    event.preventDefault();
     if (isSending) return;
+    const key = String(new FormData(event.currentTarget as HTMLFormElement).get('key') ?? '').trim();
     setSending(true);
     setError(null);
     try {
-      await post(FEEDS, { known: name, ...(key.trim() && { headers: { [KEY_HEADER]: key.trim() } }) });
+      await post(FEEDS, { known: name, ...(key && { headers: { [KEY_HEADER]: key } }) });
       say(`${visible(name)} is added and fetched at once.`);
       onAdded();
     } catch (thrown) {
@@ -362,38 +378,30 @@ function KnownItem({ feed, onAdded }: { feed: KnownFeed; onAdded(): void }) {
   };
   return (
     <li>
-      <div class="known-text">
-        <strong>{visible(name)}</strong> <span>{visible(about)}</span>
-        <small>
-          {everyText(seconds)}; {visible(terms)}
-        </small>
-        {usesKey && !added && (
-          <label class="field">
-            <span>{needsKey ? 'Access key' : 'Access key, if you have one'}</span>
-            <input
-              type="password"
-              autoComplete="new-password"
-              aria-label={`Access key of ${visible(name)}`}
-              value={key}
-              onInput={(event) => setKey(event.currentTarget.value)}
+      <form onSubmit={add}>
+        <div class="known-text">
+          <strong>{visible(name)}</strong> <span>{visible(about.replaceAll('`', ''))}</span>
+          <small class="sub">
+            {everyText(seconds)}; {visible(terms)}
+          </small>
+          {usesKey && !added && (
+            <SecretField
+              label={needsKey ? 'Access key' : 'Access key, if you have one'}
+              name="key"
+              about={`Access key of ${visible(name)}`}
+              isRequired={needsKey}
             />
-          </label>
+          )}
+          {error && <Problem error={error} />}
+        </div>
+        {added ? (
+          <Badge tone="ok">added</Badge>
+        ) : (
+          <button type="submit" class="button" aria-label={`Add ${visible(name)}`} aria-disabled={isSending}>
+            {isSending ? 'Adding …' : 'Add'}
+          </button>
         )}
-        {error && <Problem error={toApiError(error)} />}
-      </div>
-      {added ? (
-        <Badge tone="ok">added</Badge>
-      ) : (
-        <button
-          type="button"
-          class="button"
-          aria-label={`Add ${visible(name)}`}
-          aria-disabled={isSending || (needsKey && key === '')}
-          onClick={() => (needsKey && key === '' ? say('Enter the access key first.', true) : add())}
-        >
-          {isSending ? 'Adding …' : 'Add'}
-        </button>
-      )}
+      </form>
     </li>
   );
 }

@@ -4,6 +4,7 @@ import { ApiError, get } from '../../api.ts';
 import {
   changesText,
   durationText,
+  encoded,
   IMPORT_WORDS,
   type Import,
   type ImportState,
@@ -24,10 +25,15 @@ import { go, place } from '../../router.ts';
 
 const IMPORTS = `${ADMIN_API}/imports`;
 
+/** Those of the last days; the server returns up to 200. */
+const LIMIT = 20;
+const LIMIT_MAX = 200;
+
 export function ImportsAdmin() {
   const { query } = place.value;
   const id = query.get('id');
-  return id === null ? <AllImports feed={query.get('feed')} /> : <OneImport id={id} />;
+  if (id !== null) return <OneImport id={id} />;
+  return <AllImports feed={query.get('feed')} limit={query.get('limit') === String(LIMIT_MAX) ? LIMIT_MAX : LIMIT} />;
 }
 
 function State({ state }: { state: ImportState }) {
@@ -39,8 +45,8 @@ function State({ state }: { state: ImportState }) {
   );
 }
 
-function AllImports({ feed }: { feed: string | null }) {
-  const path = feed === null ? IMPORTS : `${IMPORTS}?feed=${encodeURIComponent(feed)}`;
+function AllImports({ feed, limit }: { feed: string | null; limit: number }) {
+  const path = `${IMPORTS}?limit=${limit}${feed === null ? '' : `&feed=${encoded(feed)}`}`;
   const loaded = useLoad(path, (abort) => get<{ items: Import[] }>(path, abort));
   const isBusy = loaded.data?.items.some(({ state }) => state === 'running') ?? false;
   usePoll(loaded.data, loaded.reload, isBusy ? POLL_BUSY_MS : POLL_IDLE_MS);
@@ -57,7 +63,20 @@ function AllImports({ feed }: { feed: string | null }) {
         </p>
       )}
       <Card title={feed === null ? 'The newest imports' : 'Its newest imports'}>
-        <Show loaded={loaded}>{({ items }) => <ImportTable imports={items} />}</Show>
+        <Show loaded={loaded}>
+          {({ items }) => (
+            <>
+              <ImportTable imports={items} />
+              {items.length === LIMIT && (
+                <p class="below">
+                  <a href={`/admin/imports?limit=${LIMIT_MAX}${feed === null ? '' : `&feed=${encoded(feed)}`}`}>
+                    Show older ones
+                  </a>
+                </p>
+              )}
+            </>
+          )}
+        </Show>
       </Card>
     </>
   );
@@ -93,7 +112,7 @@ function ImportTable({ imports }: { imports: Import[] }) {
           cell: ({ feed, source }) => (
             <div class="feed-name">
               <a href={importsOfPath(feed)}>{visible(feed)}</a>
-              <small class="mono cut" title={visible(source)}>
+              <small class="sub mono cut" title={visible(source)}>
                 {visible(source)}
               </small>
             </div>
@@ -111,7 +130,7 @@ function ImportTable({ imports }: { imports: Import[] }) {
 }
 
 function OneImport({ id }: { id: string }) {
-  const path = `${IMPORTS}/${encodeURIComponent(id)}`;
+  const path = `${IMPORTS}/${encoded(id)}`;
   const loaded = useLoad(path, (abort) => get<Import>(path, abort));
   usePoll(loaded.data, loaded.reload, loaded.data?.state === 'running' ? POLL_BUSY_MS : null);
   return (

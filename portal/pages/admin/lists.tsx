@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { ADMIN_API } from '../../admin.ts';
 import { get, post } from '../../api.ts';
+import { encoded } from '../../feeds.ts';
 import { numberText, visible } from '../../format.ts';
 import { DATASET_OPTIONS, DATASET_WORDS } from '../../formats.ts';
 import {
@@ -82,7 +83,7 @@ function Domains() {
                   title: 'Domain',
                   sort: ({ domain }) => domain,
                   cell: ({ domain }) => (
-                    <a class="mono cut" href={`/domain/${encodeURIComponent(domain)}`}>
+                    <a class="mono cut" href={`/domain/${encoded(domain)}`}>
                       {visible(domain)}
                     </a>
                   ),
@@ -170,7 +171,7 @@ const Reason = ({ text }: { text: string }) =>
 
 function Network({ cidr }: { cidr: string }) {
   return (
-    <a class="mono" href={networkPath(cidr)}>
+    <a class="mono network" href={networkPath(cidr)}>
       {visible(cidr)}
     </a>
   );
