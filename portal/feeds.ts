@@ -238,7 +238,7 @@ export function durationText({
 export function changesText(one: Import): string[] {
   const counts: [count: number, one: string, many: string][] = [
     [one.added, 'new URL', 'new URLs'],
-    [one.events_changed, 'change of a URL', 'changes of URLs'],
+    [one.events_changed, 'change of status', 'changes of status'],
     [one.payloads_added, 'new payload', 'new payloads'],
     [one.resolutions_changed, 'address of a host', 'addresses of hosts'],
     [one.files_changed, 'file', 'files'],

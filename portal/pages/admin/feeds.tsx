@@ -137,6 +137,9 @@ function FeedTable({ feeds, abouts, reload }: TableProps) {
               <small class="sub mono" title={visible(feed.url)}>
                 {visible(hostOf(feed.url))}
               </small>
+              <small class="sub narrow">
+                success <Ago ts={feed.last_success_ts} />, next {nextText(feed)}
+              </small>
             </div>
           ),
         },
@@ -147,6 +150,7 @@ function FeedTable({ feeds, abouts, reload }: TableProps) {
         },
         {
           title: 'Last success',
+          isWide: true,
           sort: ({ last_success_ts: ts }) => ts,
           cell: ({ last_success_ts: ts }) => <Ago ts={ts} />,
         },
@@ -155,6 +159,7 @@ function FeedTable({ feeds, abouts, reload }: TableProps) {
         { title: 'Rejected', isNumber: true, isWide: true, cell: (feed) => <Rejected feed={feed} /> },
         {
           title: 'Next run',
+          isWide: true,
           sort: ({ next_run_ts: ts }) => ts,
           cell: (feed) => (
             <div class="feed-name">

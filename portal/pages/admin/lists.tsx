@@ -82,10 +82,13 @@ function Domains() {
                 {
                   title: 'Domain',
                   sort: ({ domain }) => domain,
-                  cell: ({ domain }) => (
-                    <a class="mono cut" href={`/domain/${encoded(domain)}`}>
-                      {visible(domain)}
-                    </a>
+                  cell: ({ domain, reason }) => (
+                    <>
+                      <a class="mono cut" href={`/domain/${encoded(domain)}`}>
+                        {visible(domain)}
+                      </a>
+                      <small class="sub narrow">{visible(reason)}</small>
+                    </>
                   ),
                 },
                 {
@@ -95,7 +98,7 @@ function Domains() {
                   cell: ({ human }) => humanText(human),
                 },
                 { title: 'Abused', cell: ({ abused }) => abusedText(abused) },
-                { title: 'Reason', cell: ({ reason }) => <Reason text={reason} /> },
+                { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
                 { title: 'Set', isWide: true, sort: ({ set_ts: ts }) => ts, cell: ({ set_ts: ts }) => <Ago ts={ts} /> },
                 { title: 'Actions', cell: (row) => <DomainActions row={row} reload={loaded.reload} /> },
               ]}
@@ -169,11 +172,15 @@ function DomainActions({ row, reload }: { row: HandDomain; reload(): void }) {
 const Reason = ({ text }: { text: string }) =>
   text === '' ? <span class="dim">none given</span> : <span class="reason-text">{visible(text)}</span>;
 
-function Network({ cidr }: { cidr: string }) {
+/** On a phone the reason is below it. */
+function Network({ cidr, reason }: { cidr: string; reason: string }) {
   return (
-    <a class="mono network" href={networkPath(cidr)}>
-      {visible(cidr)}
-    </a>
+    <span class="network">
+      <a class="mono" href={networkPath(cidr)}>
+        {visible(cidr)}
+      </a>
+      <small class="sub narrow">{visible(reason)}</small>
+    </span>
   );
 }
 
@@ -244,6 +251,8 @@ function ListingFields() {
   );
 }
 
+const reasonOf = ({ details }: AddedListing): string => String(details.detection ?? '');
+
 function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) {
   return (
     <Table
@@ -252,13 +261,17 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
       keyOf={({ cidr, dataset, botname, port }) => `${cidr} ${dataset} ${botname} ${port}`}
       empty="Nobody is listed by hand."
       columns={[
-        { title: 'Network', sort: ({ cidr }) => cidr, cell: ({ cidr }) => <Network cidr={cidr} /> },
+        {
+          title: 'Network',
+          sort: ({ cidr }) => cidr,
+          cell: (row) => <Network cidr={row.cidr} reason={reasonOf(row)} />,
+        },
         { title: 'Dataset', sort: ({ dataset }) => dataset, cell: ({ dataset }) => <Dataset name={dataset} /> },
         {
           title: 'State',
           cell: ({ state }) => <Badge tone={state === 'live' ? 'danger' : 'off'}>{visible(state)}</Badge>,
         },
-        { title: 'Reason', isWide: true, cell: ({ details }) => <Reason text={String(details.detection ?? '')} /> },
+        { title: 'Reason', isWide: true, cell: (row) => <Reason text={reasonOf(row)} /> },
         { title: 'Added', isWide: true, sort: ({ seen_ts: ts }) => ts, cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
         { title: 'Ends', sort: ({ valid_until_ts: ts }) => ts, cell: ({ valid_until_ts: ts }) => <Ago ts={ts} /> },
         {
@@ -312,7 +325,7 @@ function RemovedTable({ rows }: { rows: RemovedListing[] }) {
       keyOf={({ cidr, dataset, source }) => `${cidr} ${dataset} ${source}`}
       empty="No listing was removed by hand."
       columns={[
-        { title: 'Network', sort: ({ cidr }) => cidr, cell: ({ cidr }) => <Network cidr={cidr} /> },
+        { title: 'Network', sort: ({ cidr }) => cidr, cell: (row) => <Network {...row} /> },
         { title: 'Dataset', sort: ({ dataset }) => dataset, cell: ({ dataset }) => <Dataset name={dataset} /> },
         { title: 'Source', isWide: true, sort: ({ source }) => source, cell: ({ source }) => visible(source) },
         { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
@@ -354,7 +367,7 @@ function AllowList() {
               keyOf={({ cidr, source }) => `${cidr} ${source}`}
               empty="No network is on the allow list."
               columns={[
-                { title: 'Network', sort: ({ cidr }) => cidr, cell: ({ cidr }) => <Network cidr={cidr} /> },
+                { title: 'Network', sort: ({ cidr }) => cidr, cell: (row) => <Network {...row} /> },
                 {
                   title: 'From',
                   sort: ({ source }) => source,
