@@ -8,8 +8,11 @@ import { bytesText, DAY, NO_LIMIT, nowTs, numberText, spanText, visible } from '
 
 export const ADMIN_API = '/api/admin/v1';
 
-export const accountPath = (username: string): string => `/admin/accounts?name=${encodeURIComponent(username)}`;
-export const accountApi = (username: string): string => `${ADMIN_API}/accounts/${encodeURIComponent(username)}`;
+/** Half a surrogate cannot be encoded. No account has one in its name, but the audit log may show any text. */
+const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+export const accountPath = (username: string): string => `/admin/accounts?name=${encoded(username)}`;
+export const accountApi = (username: string): string => `${ADMIN_API}/accounts/${encoded(username)}`;
 
 /** A mistake in a form that the page finds itself. The status is that of a refused request. */
 const mistake = (text: string): ApiError => new ApiError(400, text);
@@ -39,7 +42,7 @@ export function derivedRates(qmh: number): Rates {
 }
 
 /** Which part of its hard limit an account has used: 0 to 1 and more; null without a limit. */
-export function usedShare({ queries_month: used, hard }: Pick<AccountItem, 'queries_month' | 'hard'>): number | null {
+export function usedShare({ queries_month: used, hard }: AccountItem): number | null {
   if (hard === null || hard >= NO_LIMIT) return null;
   return hard === 0 ? 1 : used / hard;
 }
@@ -82,6 +85,7 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'account.enable': 'Account enabled',
   'account.passwd': 'Password changed',
   'account.revoke': 'Sessions and tokens ended',
+  'account.sign-out': 'Signed out',
   'account.remove': 'Account removed',
   'account.soft-limit': 'Soft limit passed',
   'tier.set': 'Tier set',
@@ -126,10 +130,22 @@ export function actionOptions(): { value: string; text: string }[] {
 
 export type ChangeText = { field: string; old: string | null; new: string | null };
 
+/** Names that the pages call otherwise. */
+const FIELD_WORDS: Record<string, string> = {
+  qms: 'soft limit',
+  qmh: 'hard limit',
+  rl_qph: 'per hour',
+  rl_qpm: 'per minute',
+  rl_qps: 'per second',
+  ads: 'datasets',
+  trs: 'access level',
+  admin: 'administrator',
+};
+
 /** Old and new value of each field as texts; null for a value that did not exist. */
 export function changeTexts(changes: Changes): ChangeText[] {
   return Object.entries(changes).map(([field, { old, new: value }]) => ({
-    field: visible(field.replaceAll('_', ' ')),
+    field: Object.hasOwn(FIELD_WORDS, field) ? (FIELD_WORDS[field] ?? '') : visible(field.replaceAll('_', ' ')),
     old: valueText(old),
     new: valueText(value),
   }));
@@ -138,7 +154,7 @@ export function changeTexts(changes: Changes): ChangeText[] {
 function valueText(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
-  if (typeof value === 'number') return value >= NO_LIMIT ? 'no limit' : String(value);
+  if (typeof value === 'number') return value >= NO_LIMIT ? 'no limit' : numberText(value);
   if (Array.isArray(value)) return visible(value.join(', '));
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }

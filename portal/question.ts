@@ -57,19 +57,34 @@ function isHostWithPort(text: string): boolean {
   return HOST.test(host) || (host.includes('.') && parseNetwork(host).ok);
 }
 
-export const urlPath = (url: string): string => `/url?u=${encodeURIComponent(url)}`;
+/** A half surrogate has no UTF-8: encodeURIComponent alone throws. */
+export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+export const urlPath = (url: string): string => `/url?u=${encoded(url)}`;
 export const addressPath = (ip: string): string => `/address/${ip}`;
 export const networkPath = (cidr: string): string => `/network/${cidr}`;
-export const domainPath = (name: string): string => `/domain/${encodeURIComponent(name)}`;
+export const domainPath = (name: string): string => `/domain/${encoded(name)}`;
 
 export type SearchName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
-export const searchPath = (name: SearchName, value: string): string => `/search?${name}=${encodeURIComponent(value)}`;
+export const searchPath = (name: SearchName, value: string): string => `/search?${name}=${encoded(value)}`;
+
+/** The widest network with a page of its own, by version: the server refuses wider ones. */
+const WIDEST_PAGE = { 4: 24, 6: 56 } as const;
+
+/** `cidr` is canonical. */
+export function hasPage(cidr: string): boolean {
+  const [ip = '', mask] = cidr.split('/');
+  return mask === undefined || Number(mask) >= WIDEST_PAGE[ip.includes(':') ? 6 : 4];
+}
+
+/** The page of a network, or a search for its URLs if it is too wide for a page. */
+export const networkTarget = (cidr: string): string => (hasPage(cidr) ? networkPath(cidr) : searchPath('ip', cidr));
 
 const urlAnswer = (url: string): Answer => ({ kind: 'url', text: url, path: urlPath(url), cost: 1 });
 
 function networkAnswers(cidr: string, cost: number): Answer[] {
   if (!cidr.includes('/')) return [{ kind: 'address', text: cidr, path: addressPath(cidr), cost }];
-  return [{ kind: 'network', text: cidr, path: networkPath(cidr), cost }];
+  return [{ kind: 'network', text: cidr, path: networkTarget(cidr), cost }];
 }
 
 function hostAnswers(host: string): Answer[] {

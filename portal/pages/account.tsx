@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { UsageByDayResponse } from '../../src/limits/wire.ts';
 import { get, post } from '../api.ts';
-import { counted, dateText, NO_LIMIT, nowTs, numberText, shellQuoted, spanText, visible } from '../format.ts';
+import { counted, dateText, NO_LIMIT, nowTs, numberText, spanText, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
+import { loginLine } from '../openapi.ts';
 import { Ago, Badge, Card, CopyButton, Facts, Show, say } from '../parts/basics.tsx';
 import { Bars, dayBars, Meter } from '../parts/charts.tsx';
 import { Field, Form } from '../parts/forms.tsx';
@@ -252,7 +253,7 @@ function PasswordForm() {
 
 function ApiHelp({ username }: { username: string }) {
   const { origin } = location;
-  const login = `TOKEN=$(curl -s --json ${shellQuoted(JSON.stringify({ username, password: '…', realm: 'intel' }))} ${origin}/api/v1/login | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`;
+  const login = loginLine({ origin, username, password: '…' });
   const ask = `curl -H "Authorization: Bearer $TOKEN" --json '{"url":"http://203.0.113.7/bin.sh"}' ${origin}/api/intel/v2/byobject/url/last`;
   return (
     <div class="stack">

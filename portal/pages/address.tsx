@@ -1,9 +1,356 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { parseNetwork } from '../../src/core/ip/network.ts';
+import { refangHost } from '../../src/core/url/refang.ts';
+import type { AddressPageResponse } from '../../src/portal/schemas.ts';
+import { get } from '../api.ts';
+import { acceptCost, takeAccepted } from '../cost.ts';
+import { counted, dateText, nowTs, shellQuoted, visible } from '../format.ts';
+import {
+  byDataset,
+  DATASETS,
+  type Dataset,
+  detailTexts,
+  endText,
+  type Listing,
+  type Verdict,
+  verdictOf,
+} from '../listings.ts';
+import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
+import { networksAround } from '../networks.ts';
+import { Ago, Badge, Card, Cost, Empty, Facts, Show, type Tone } from '../parts/basics.tsx';
+import { CopyButtons, NetworkName, Raw, Shown } from '../parts/subject.tsx';
+import { FOLDED, Table } from '../parts/table.tsx';
+import { Family, UrlTable } from '../parts/urls.tsx';
+import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchPath } from '../question.ts';
+import { remember } from '../recent.ts';
 
-export function AddressPage(_: PageProps) {
-  return <h1>Address</h1>;
+export function AddressPage({ values }: PageProps) {
+  const ip = refangHost(values.ip ?? '');
+  return <Lookup key={ip} text={ip} path={addressPath(ip)} endpoint={`address/${encodeURIComponent(ip)}`} />;
 }
 
-export function NetworkPage(_: PageProps) {
-  return <h1>Network</h1>;
+export function NetworkPage({ values }: PageProps) {
+  const asked = `${refangHost(values.ip ?? '')}/${values.mask}`;
+  const parsed = parseNetwork(asked);
+  if (!parsed.ok)
+    return (
+      <>
+        <h1 class="mono">{visible(asked)}</h1>
+        <Empty>This is no network. A network looks like 198.51.100.0/24 or 2001:db8::/56.</Empty>
+      </>
+    );
+  const { canonical, cost } = parsed.network;
+  return hasPage(canonical) ? (
+    <Network key={canonical} cidr={canonical} cost={cost} />
+  ) : (
+    <TooWide cidr={canonical} cost={cost} />
+  );
+}
+
+/** Asks before it spends more than one query. */
+function Network({ cidr, cost }: { cidr: string; cost: number }) {
+  const [isAccepted, setAccepted] = useState(() => takeAccepted(networkPath(cidr)) || cost === 1);
+  if (isAccepted) {
+    const [ip = '', mask = ''] = cidr.split('/');
+    return <Lookup text={cidr} path={networkPath(cidr)} endpoint={`network/${encodeURIComponent(ip)}/${mask}`} />;
+  }
+  return (
+    <Card>
+      <div class="stack">
+        <h1 class="mono">{cidr}</h1>
+        <p>
+          To look up this network counts as <strong>{cost} queries</strong>.
+        </p>
+        <div>
+          <button type="button" class="button primary" onClick={() => setAccepted(true)}>
+            Look it up
+          </button>
+        </div>
+      </div>
+    </Card>
+  );
+}
+
+function TooWide({ cidr, cost }: { cidr: string; cost: number }) {
+  const path = networkTarget(cidr);
+  return (
+    <Card>
+      <div class="stack">
+        <h1 class="mono">{cidr}</h1>
+        <p>This network is too wide for a page. The widest are /24 for IPv4 and /56 for IPv6.</p>
+        <p class="row">
+          <a class="button" href={path} onClick={() => acceptCost(path)}>
+            Search the URLs in it
+          </a>
+          <Cost queries={cost} />
+        </p>
+      </div>
+    </Card>
+  );
+}
+
+function Lookup({ text, path, endpoint }: { text: string; path: string; endpoint: string }) {
+  const loaded = useLoad(endpoint, (abort) => get<AddressPageResponse>(`/api/portal/v1/${endpoint}`, abort));
+  useEffect(() => {
+    if (loaded.state !== 'done') return;
+    const { cidr } = loaded.data;
+    remember({ kind: cidr.includes('/') ? 'network' : 'address', text: cidr, path, ts: nowTs() });
+  }, [loaded.state, path]);
+  return (
+    <>
+      {loaded.state !== 'done' && <h1 class="mono">{visible(text)}</h1>}
+      <Show loaded={loaded} what="Looking it up">
+        {(report) => <Report report={report} />}
+      </Show>
+    </>
+  );
+}
+
+function Report({ report }: { report: AddressPageResponse }) {
+  const { cidr, listings, urls } = report;
+  const isNetwork = cidr.includes('/');
+  const there = isNetwork ? 'in this network' : 'at this address';
+  return (
+    <>
+      <Head report={report} />
+      <div class="columns">
+        <div>
+          {byDataset(listings).map(([dataset, found]) => (
+            <Listings key={dataset} dataset={dataset} listings={found} cidr={cidr} />
+          ))}
+          {listings.length === 0 && (
+            <Card title="Listings">
+              <Empty>No listing, neither live nor past, in the datasets of your account.</Empty>
+            </Card>
+          )}
+          {report.listings_truncated && (
+            <p class="dim">Only the newest {listings.length} listings are shown. The API has all.</p>
+          )}
+          <Card title={`URLs seen ${there}`} aside={<Shown count={urls.length} isTruncated={report.urls_truncated} />}>
+            <UrlTable caption={`URLs seen ${there}`} rows={urls} empty={`No malware URL was seen ${there}.`} />
+            {report.urls_truncated && <AllUrls cidr={cidr} />}
+          </Card>
+          <Domains report={report} />
+        </div>
+        <div>
+          <Where report={report} />
+        </div>
+      </div>
+      <Raw report={report} />
+    </>
+  );
+}
+
+const VERDICTS: Record<Verdict['state'], { tone: Tone; text: string }> = {
+  listed: { tone: 'danger', text: 'Listed' },
+  inside: { tone: 'danger', text: 'Partly listed' },
+  past: { tone: 'off', text: 'Not listed now' },
+  clean: { tone: 'off', text: 'Not listed' },
+};
+
+function Head({ report }: { report: AddressPageResponse }) {
+  const { cidr, urls } = report;
+  const verdict = verdictOf(report);
+  const { tone, text } = VERDICTS[verdict.state];
+  const online = urls.filter(({ status }) => status === 'online').length;
+  const [ip = '', mask] = cidr.split('/');
+  const api = `/api/intel/v1/byobject/cidr/ALL/listed/live/${ip}${mask ? `/${mask}` : ''}`;
+  const curl = `curl -H "Authorization: Bearer $TOKEN" ${shellQuoted(location.origin + api)}`;
+  return (
+    <Card>
+      <p class="verdict">
+        <Badge tone={tone}>{text}</Badge>
+        {verdict.datasets.length > 0 && (
+          <strong>{verdict.datasets.map((dataset) => DATASETS[dataset].name).join(', ')}</strong>
+        )}
+        <span>{verdict.text}</span>
+        {online > 0 && (
+          <Badge tone="danger">
+            {report.urls_truncated ? 'At least ' : ''}
+            {counted(online, 'malware URL')} online
+          </Badge>
+        )}
+      </p>
+      <div class="page-head">
+        <h1 class="mono">{cidr}</h1>
+        <CopyButtons text={cidr} what={mask ? 'network' : 'address'} curl={curl} report={report} />
+      </div>
+    </Card>
+  );
+}
+
+type ListingsProps = { dataset: Dataset; listings: Listing[]; cidr: string };
+
+/** A network can have hundreds. */
+const LISTINGS_SHOWN = 10;
+
+function Listings({ dataset, listings, cidr }: ListingsProps) {
+  const [hasAll, setAll] = useState(false);
+  const { name, meaning } = DATASETS[dataset];
+  const live = listings.filter(({ state }) => state === 'live').length;
+  const past = listings.length - live;
+  const counts = [...(live > 0 ? [`${live} live`] : []), ...(past > 0 ? [`${past} past`] : [])];
+  return (
+    <Card
+      title={`${name.charAt(0).toUpperCase()}${name.slice(1)} (${dataset})`}
+      aside={<span class="dim">{counts.join(', ')}</span>}
+    >
+      <p class="dim small under-head">{meaning}</p>
+      <ul class="listings">
+        {listings.slice(0, hasAll ? listings.length : LISTINGS_SHOWN).map((listing) => (
+          <Evidence
+            key={`${listing.cidr} ${listing.source} ${listing.listed_ts} ${listing.botname} ${listing.details.dstport}`}
+            listing={listing}
+            cidr={cidr}
+          />
+        ))}
+      </ul>
+      {!hasAll && listings.length > LISTINGS_SHOWN && (
+        <p class="below">
+          <button type="button" class="button" onClick={() => setAll(true)}>
+            Show all {listings.length}
+          </button>
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function Evidence({ listing, cidr }: { listing: Listing; cidr: string }) {
+  return (
+    <li>
+      <span class="row">
+        <span class={`status ${listing.state === 'live' ? 'danger' : 'off'}`}>{listing.state}</span>
+        {listing.cidr !== cidr && <NetworkLink cidr={listing.cidr} />}
+        {listing.botname && <Family family={listing.botname} />}
+        {detailTexts(listing.details).map((text) => (
+          <span key={text} class="chip">
+            {visible(text)}
+          </span>
+        ))}
+      </span>
+      <span class="meta">
+        <span>reported by {visible(listing.source)}</span>
+        <span>since {dateText(listing.listed_ts)}</span>
+        <span>
+          last seen <Ago ts={listing.seen_ts} />
+        </span>
+        <span>{endText(listing)}</span>
+      </span>
+    </li>
+  );
+}
+
+/** To an address, or to a network with its cost. */
+function NetworkLink({ cidr }: { cidr: string }) {
+  if (!cidr.includes('/'))
+    return (
+      <a class="mono" href={addressPath(cidr)}>
+        {cidr}
+      </a>
+    );
+  const parsed = parseNetwork(cidr);
+  const path = networkTarget(cidr);
+  return (
+    <span class="row">
+      <a class="mono" href={path} onClick={() => acceptCost(path)}>
+        {cidr}
+      </a>
+      {parsed.ok && <Cost queries={parsed.network.cost} />}
+    </span>
+  );
+}
+
+function AllUrls({ cidr }: { cidr: string }) {
+  const parsed = parseNetwork(cidr);
+  const path = searchPath('ip', cidr);
+  return (
+    <p>
+      <a href={path} onClick={() => acceptCost(path)}>
+        All of them, with filters and downloads
+      </a>{' '}
+      {parsed.ok && <Cost queries={parsed.network.cost} />}
+    </p>
+  );
+}
+
+function Domains({ report }: { report: AddressPageResponse }) {
+  const { domains, domains_truncated: isTruncated } = report;
+  return (
+    <Card title="Names that had an address here" aside={<Shown count={domains.length} isTruncated={isTruncated} />}>
+      <Table
+        most={FOLDED}
+        caption="Names, newest first"
+        rows={domains}
+        keyOf={({ hostname }) => hostname}
+        empty="No name is known that had its address here."
+        columns={[
+          {
+            title: 'Name',
+            cell: ({ hostname }) => (
+              <a class="mono cut" href={searchPath('host', hostname)}>
+                {visible(hostname)}
+              </a>
+            ),
+          },
+          {
+            title: 'Domain',
+            cell: ({ domain }) => (
+              <a class="mono cut" href={domainPath(domain)}>
+                {visible(domain)}
+              </a>
+            ),
+          },
+          { title: 'Last seen', isWide: true, cell: ({ last_ts: ts }) => <Ago ts={ts} /> },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function Where({ report }: { report: AddressPageResponse }) {
+  const { cidr, ip, asn, network, listings } = report;
+  const live = listings.filter(({ state }) => state === 'live').length;
+  const around = networksAround(cidr);
+  const all = (count: number, isTruncated: boolean) => `${count}${isTruncated ? ' or more' : ''}`;
+  return (
+    <>
+      <Card title="Facts">
+        <Facts
+          facts={[
+            [
+              'Network',
+              asn === null ? <span class="dim">unknown</span> : <NetworkName key="n" asn={asn} network={network} />,
+            ],
+            ...(cidr === ip
+              ? []
+              : [['First address', <NetworkLink key="f" cidr={ip} />] as [string, ComponentChildren]]),
+            ['Live listings', all(live, report.listings_truncated)],
+            ['Past listings', all(listings.length - live, report.listings_truncated)],
+            ['URLs', all(report.urls.length, report.urls_truncated)],
+            ['Names', all(report.domains.length, report.domains_truncated)],
+          ]}
+        />
+      </Card>
+      {around.length > 0 && (
+        <Card title="Networks around it">
+          <ul class="plain-list">
+            {around.map(({ cidr: wider, cost, path, hasPage: isPage }) => (
+              <li key={wider}>
+                <span>
+                  <a class="mono" href={path} onClick={() => acceptCost(path)}>
+                    {wider}
+                  </a>
+                  {!isPage && <span class="dim small"> URLs only</span>}
+                </span>
+                {cost === 1 ? <span class="dim small">1 query</span> : <Cost queries={cost} />}
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+    </>
+  );
 }

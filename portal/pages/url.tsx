@@ -4,7 +4,8 @@ import { refangUrl } from '../../src/core/url/refang.ts';
 import type { UrlPageResponse } from '../../src/portal/schemas.ts';
 import type { ApiError } from '../api.ts';
 import { post, records } from '../api.ts';
-import { agoText, bytesText, defang, nowTs, shellQuoted, visible } from '../format.ts';
+import { acceptCost } from '../cost.ts';
+import { agoText, bytesText, nowTs, shellQuoted, visible } from '../format.ts';
 import { dotsOf, lengthText, sinceText, spansOf, timesBack, windowOf } from '../life.ts';
 import { toApiError, useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
@@ -12,7 +13,6 @@ import {
   Ago,
   Badge,
   Card,
-  CopyButton,
   Cost,
   Empty,
   Facts,
@@ -20,12 +20,13 @@ import {
   Loading,
   Problem,
   Show,
-  Status,
   StatusBadge,
   Time,
 } from '../parts/basics.tsx';
 import { Timeline } from '../parts/charts.tsx';
+import { CopyButtons, NetworkName, Raw } from '../parts/subject.tsx';
 import { Table } from '../parts/table.tsx';
+import { Family, type UrlRow, UrlTable } from '../parts/urls.tsx';
 import { addressPath, domainPath, type SearchName, searchPath, urlPath } from '../question.ts';
 import { remember } from '../recent.ts';
 import { type Related, relatedOf } from '../related.ts';
@@ -93,20 +94,7 @@ function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }
       </p>
       <div class="page-head">
         <h1 class="mono">{visible(url)}</h1>
-        <div class="chips">
-          <CopyButton text={url} what="URL copied">
-            Copy
-          </CopyButton>
-          <CopyButton text={defang(url)} what="Defanged URL copied">
-            Defanged
-          </CopyButton>
-          <CopyButton text={curl} what="curl command copied">
-            curl
-          </CopyButton>
-          <CopyButton text={JSON.stringify(report, null, 2)} what="JSON copied">
-            JSON
-          </CopyButton>
-        </div>
+        <CopyButtons text={url} what="URL" curl={curl} report={report} />
       </div>
       {(steps.length > 0 || tags.length > 0) && (
         <div class="chips below">
@@ -178,13 +166,6 @@ function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
     </Card>
   );
 }
-
-const Family = ({ family }: { family: string | null }) =>
-  family === null ? (
-    <span class="dim">unknown</span>
-  ) : (
-    <a href={searchPath('malware_family', family)}>{visible(family)}</a>
-  );
 
 const EVENT_WORDS: Record<string, string> = { online: 'back online', offline: 'offline', removed: 'removed' };
 
@@ -297,8 +278,7 @@ function Where({ report }: { report: UrlPageResponse }) {
                   </a>
                   <br />
                   <span class="dim small">
-                    {asn === null ? 'network unknown' : <a href={searchPath('asn', String(asn))}>AS{asn}</a>}{' '}
-                    {network && visible(network)}
+                    <NetworkName asn={asn} network={network} />
                   </span>
                 </span>
                 <span class="dim">
@@ -328,32 +308,6 @@ function OnHost({ report }: { report: UrlPageResponse }) {
         </p>
       )}
     </Card>
-  );
-}
-
-type UrlRow = { id: number; url: string; status: string | null; ts: number; family: string | null };
-
-function UrlTable({ caption, rows, empty }: { caption: string; rows: UrlRow[]; empty: string }) {
-  return (
-    <Table
-      caption={caption}
-      rows={rows}
-      keyOf={({ id }) => id}
-      empty={empty}
-      columns={[
-        {
-          title: 'URL',
-          cell: ({ url }) => (
-            <a class="mono cut" href={urlPath(url)}>
-              {visible(url)}
-            </a>
-          ),
-        },
-        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-        { title: 'Family', isWide: true, cell: ({ family }) => <Family family={family} /> },
-        { title: 'Newest', cell: ({ ts }) => <Ago ts={ts} /> },
-      ]}
-    />
   );
 }
 
@@ -403,6 +357,7 @@ function RelatedRows({ kind, ownUrl }: { kind: Related; ownUrl: string }) {
   if (error?.status === 404) return <Empty>No other URL in the last twelve months.</Empty>;
   if (error) return <Problem error={error} />;
   if (found === null) return <Loading what="Searching" />;
+  const all = searchPath(kind.name, kind.value);
   return (
     <>
       <UrlTable
@@ -412,7 +367,9 @@ function RelatedRows({ kind, ownUrl }: { kind: Related; ownUrl: string }) {
       />
       {found.isMore && (
         <p>
-          <a href={searchPath(kind.name, kind.value)}>All of them, with filters and downloads</a>{' '}
+          <a href={all} onClick={() => acceptCost(all)}>
+            All of them, with filters and downloads
+          </a>{' '}
           <Cost queries={kind.cost} />
         </p>
       )}
@@ -439,16 +396,3 @@ async function readRelated(
   const sorted = [...rows.values()].sort((a, b) => b.ts - a.ts);
   return { rows: sorted.slice(0, RELATED_SHOWN), isMore: count >= limit || sorted.length > RELATED_SHOWN };
 }
-
-function Raw({ report }: { report: UrlPageResponse }) {
-  return (
-    <details class="card">
-      <summary>Raw JSON</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable */}
-      <pre tabIndex={0}>{visibleLines(JSON.stringify(report, null, 2))}</pre>
-    </details>
-  );
-}
-
-/** Keeps the lines. */
-const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n');

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { visible } from '../format.ts';
 import { Dialog, Form, type FormTexts } from './forms.tsx';
 
@@ -20,11 +20,17 @@ type AskProps = {
   about?: string;
 };
 
+/** Without a field the focus stays on Close: Enter pressed twice changes nothing. */
+const FIRST_FIELD = 'dialog[open] form :is(input, select):not([hidden])';
+
 /** A button that asks in a dialog before it changes something. */
 export function Ask({ text, title, submit, children, act, onDone, about, ...kind }: AskProps) {
   const [isOpen, setOpen] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
   const [isDone, setDone] = useState(false);
+  useEffect(() => {
+    if (isOpen) document.querySelector<HTMLElement>(FIRST_FIELD)?.focus();
+  }, [isOpen]);
   const tone = kind.isDangerous ? 'danger' : kind.isPrimary ? 'primary' : '';
   const close = () => {
     setOpen(false);
@@ -78,7 +84,7 @@ function Secret({ text }: { text: string }) {
     );
   return (
     <div class="stack">
-      <p>The password is shown only now. Give it to its owner on a safe way: whoever has it can log in.</p>
+      <p>The password is shown only now. Give it to its owner in a safe way: whoever has it can log in.</p>
       <pre class="secret">{text}</pre>
       <div class="row">
         <button type="button" class="button primary" onClick={copy}>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { acceptCost } from '../cost.ts';
 import { visible } from '../format.ts';
 import { type Answer, KIND_NAMES, readQuestion } from '../question.ts';
 import { go } from '../router.ts';
@@ -24,6 +25,7 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
     }
     setOpen(false);
     input.current?.blur();
+    acceptCost(answer.path); // the list has shown it
     go(answer.path);
   }
 

@@ -12,6 +12,9 @@ export type Column<T> = {
   isWide?: true;
 };
 
+/** Rows of a list that is one of many on its page. */
+export const FOLDED = 10;
+
 type TableProps<T> = {
   /** What the rows are, for screen readers. */
   caption: string;
@@ -19,14 +22,18 @@ type TableProps<T> = {
   rows: readonly T[];
   keyOf(row: T): string | number;
   empty: ComponentChildren;
+  /** Longer tables are folded: a button shows the rest. */
+  most?: number;
 };
 
 type Order = { column: number; isDown: boolean };
 
-export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, keyOf, empty, most }: TableProps<T>) {
   const [order, setOrder] = useState<Order | null>(null);
+  const [isOpen, setOpen] = useState(false);
   if (rows.length === 0) return <Empty>{empty}</Empty>;
   const sorted = order === null ? rows : sortRows(rows, columns[order.column]?.sort, order.isDown);
+  const shown = isOpen ? sorted : sorted.slice(0, most);
   const classOf = ({ isNumber, isWide }: Column<T>) => `${isNumber ? 'number ' : ''}${isWide ? 'wide' : ''}`;
   return (
     // Focusable, so that the keyboard can scroll it.
@@ -50,7 +57,7 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
           </tr>
         </thead>
         <tbody>
-          {sorted.map((row) => (
+          {shown.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map((column) => (
                 <td key={column.title} class={classOf(column)}>
@@ -61,7 +68,18 @@ export function Table<T>({ caption, columns, rows, keyOf, empty }: TableProps<T>
           ))}
         </tbody>
       </table>
+      <Rest hidden={sorted.length - shown.length} onShow={() => setOpen(true)} />
     </section>
+  );
+}
+
+/** The end of a folded list. */
+export function Rest({ hidden, onShow }: { hidden: number; onShow(): void }) {
+  if (hidden === 0) return null;
+  return (
+    <button type="button" class="button quiet" onClick={onShow}>
+      Show {hidden} more
+    </button>
   );
 }
 

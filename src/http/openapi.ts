@@ -45,12 +45,17 @@ export function openapiDocument(routes: readonly Route[]) {
 /** `/url/:id/statuses` is `/url/{id}/statuses` in OpenAPI. */
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
-function operationOf({ access, endpoint }: Route) {
+/**
+ * `x-access` and `x-charge` are as in `Route`: OpenAPI has no words for them. `queries`: how many depends on the question.
+ */
+function operationOf({ access, charge, endpoint }: Route) {
   const { operationId, summary, body, response } = endpoint;
   return {
     operationId,
     summary,
     security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
+    'x-access': access,
+    'x-charge': charge === 'query' && endpoint.weight ? 'queries' : charge,
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
     ...(body && { requestBody: { required: true, content: contentOf(body) } }),
     responses: {

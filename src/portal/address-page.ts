@@ -2,6 +2,7 @@ import { hostParts } from '../core/domain-name.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { formatKeyNetwork, type KeyNetwork, keyRanges } from '../core/ip/key-network.ts';
+import { isInRanges } from '../core/ip/network.ts';
 import { DOMAIN_DATASET, URL_DATASET } from '../core/tier.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import type { AddressRecord } from '../reputation/wire.ts';
@@ -33,8 +34,10 @@ export async function addressPage(
   ]);
   const { urls, isTruncated } = await firstUrls(store, hasUrls ? seen : NOTHING_SEEN, PAGE_LIST_MAX);
   const domains = hasDomains ? await domainsOf(services, network, seen) : { names: [], isComplete: true };
+  const seenAsn =
+    urls.find(({ address }) => address?.asn && isInRanges(address.ip, key.network.ranges))?.address?.asn ?? null;
   return {
-    ...{ cidr, ip: formatIp(network.ip), ...networkFields({ ip: network.ip, asn: null }, services) },
+    ...{ cidr, ip: formatIp(network.ip), ...networkFields({ ip: network.ip, asn: seenAsn }, services) },
     listings: listings.slice(0, LISTINGS_MAX).map((record) => toWireListing(record, now())),
     listings_truncated: listings.length > LISTINGS_MAX,
     domains: domains.names.slice(0, PAGE_LIST_MAX),

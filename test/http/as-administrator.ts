@@ -49,4 +49,4 @@ export async function asAdministrator(
   };
 }
 
-export const BY_ADMINISTRATOR = `page ${ADMINISTRATOR}`;
+export const BY_ADMINISTRATOR = `api ${ADMINISTRATOR}`;

@@ -50,7 +50,13 @@ test('each route has its kind of charge', () => {
       ['tld', 'tags', 'contexts', 'dimensions'].map((name) => [`/api/intel/v2/domains/${name}`, 'call']),
     ),
     '/api/intel/v2/context': 'call',
-    ...Object.fromEntries(['overview', 'usage'].map((name) => [`/api/portal/v1/${name}`, 'call'])),
+    ...Object.fromEntries(['login', 'logout'].map((name) => [`/api/portal/v1/${name}`, 'none'])),
+    ...Object.fromEntries(
+      ['session', 'sessions', 'sessions/end', 'password', 'overview', 'usage'].map((name) => [
+        `/api/portal/v1/${name}`,
+        'call',
+      ]),
+    ),
     ...Object.fromEntries(
       ['url', 'address/:ip', 'network/:ip/:mask', 'domain/:name', 'search'].map((name) => [
         `/api/portal/v1/${name}`,

@@ -31,6 +31,8 @@ const GOOD_BODIES: Record<string, [body: string, status: number]> = {
   [paths.portalSessionsEnd]: ['{"others":true}', 200],
   [paths.portalPassword]: ['{"current":"x","new":"y"}', 403],
   [paths.urlSearch]: ['{"asn":1}', 404],
+  [paths.portalSearch]: ['{"asn":1}', 404],
+  [paths.portalUrl]: ['{"url":"http://a.example/"}', 200],
 };
 const goodBody = (path: string) => GOOD_BODIES[path] ?? (['{"url":"http://a.example/"}', 404] as const);
 /** Everything that a GET asks for is known. */

@@ -308,6 +308,6 @@ describe('usage by day', () => {
       month: { queries: 1, soft: 50, hard: 100, resets_ts: NOW + 31 * DAY },
     });
     assert.equal((await ask('?days=3')).json().days.length, 2);
-    for (const query of ['?days=0', '?days=401', '?days=x', '?days=1&days=2']) assertError(await ask(query), 400);
+    for (const query of ['?days=0', '?days=801', '?days=x', '?days=1&days=2']) assertError(await ask(query), 400);
   });
 });

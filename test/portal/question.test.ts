@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readQuestion } from '../../portal/question.ts';
+import { readQuestion, urlPath } from '../../portal/question.ts';
 
 /** What is typed, and where Enter leads. */
 const VECTORS: [typed: string, path: string | null, cost?: number][] = [
@@ -17,6 +17,7 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['[2001:db8::1]', '/address/2001:db8::1'],
   ['198.51.100.77/24', '/network/198.51.100.0/24', 9],
   ['2001:db8::/56', '/network/2001:db8::/56', 9],
+  ['198.51.0.0/16', '/search?ip=198.51.0.0%2F16', 17],
   ['example.com', '/domain/example.com'],
   ['WWW.Example[.]com', '/domain/www.example.com'],
   ['bücher.example', '/domain/b%C3%BCcher.example'],
@@ -44,4 +45,8 @@ test('a host name can mean its domain, the URLs on it, or a family', () => {
     readQuestion('www.example.com').map(({ kind }) => kind),
     ['domain', 'host', 'family'],
   );
+});
+
+test('half a surrogate pair has a path too', () => {
+  assert.equal(urlPath('http://x.example/\ud800'), '/url?u=http%3A%2F%2Fx.example%2F%EF%BF%BD');
 });

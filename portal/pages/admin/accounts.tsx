@@ -134,7 +134,10 @@ export function Used({ account: { username, queries_month: used, soft, hard } }:
   return (
     <div class="used">
       <span>
-        {numberText(used)} <span class="dim">{isLimited ? `of ${numberText(hard)}` : limitText(hard)}</span>
+        {numberText(used)}
+        <span class="dim">
+          {isLimited ? ` of ${numberText(hard)}` : `, ${hard === null ? 'limit unknown' : 'no limit'}`}
+        </span>
       </span>
       {isLimited && (
         <Meter
@@ -193,9 +196,9 @@ function OneAccount({ account, tiers, reload }: OneProps) {
   );
   return (
     <>
-      <p>
+      <div>
         <a href="/admin/accounts">← All accounts</a>
-      </p>
+      </div>
       <div class="page-head">
         <h1>{visible(username)}</h1>
         <span class="row">
@@ -255,7 +258,7 @@ function TierForm({ account: { username, tier }, tiers, reload }: OneProps) {
         reload();
       }}
     >
-      <Select label="Tier" name="tier" value={tier} options={tierOptions(tiers)} />
+      <Select label="Tier of this account" name="tier" value={tier} options={tierOptions(tiers)} />
     </Form>
   );
 }
@@ -328,6 +331,8 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
         onDone={reload}
       >
         <p>All sessions and tokens of {name} end within five seconds.</p>
+        {/* For programs that keep passwords. */}
+        <input type="text" name="username" autoComplete="username" value={username} hidden readOnly />
         <Field
           label="Password"
           name="password"

@@ -82,9 +82,23 @@ function Entries({ entries, filter }: { entries: AuditEntry[]; filter: AuditFilt
         keyOf={({ id }) => id}
         empty="No change fits this filter."
         columns={[
-          { title: 'When', cell: ({ ts }) => <Time ts={ts} /> },
-          { title: 'What', cell: ({ action }) => actionText(action) },
-          { title: 'Of what', cell: (entry) => <Subject entry={entry} /> },
+          {
+            title: 'When',
+            cell: ({ ts }) => (
+              <span class="when">
+                <Time ts={ts} />
+              </span>
+            ),
+          },
+          {
+            title: 'What',
+            cell: (entry) => (
+              <>
+                <div>{actionText(entry.action)}</div>
+                <Subject entry={entry} />
+              </>
+            ),
+          },
           { title: 'Old → new', cell: ({ changes }) => <ChangeList changes={changes} /> },
           { title: 'By', isWide: true, cell: (entry) => <Actor entry={entry} /> },
         ]}
@@ -136,7 +150,7 @@ function Actor({ entry: { source, actor, origin } }: { entry: AuditEntry }) {
 /** `tier: developer → standard`; a value that did not exist is left out. */
 function ChangeList({ changes }: Pick<AuditEntry, 'changes'>) {
   const list = changeTexts(changes);
-  if (list.length === 0) return <span class="dim">no value shown</span>;
+  if (list.length === 0) return <span class="dim">values not shown</span>;
   return (
     <ul class="changes">
       {list.map(({ field, old, new: value }) => (
@@ -168,7 +182,7 @@ export function NewestChanges({ subject = '' }: { subject?: string }) {
                   <span>{actionText(entry.action)}</span>
                   {subject === '' && <Subject entry={entry} />}
                 </span>
-                <span class="dim small">
+                <span class="dim small end">
                   {visible(entry.actor)}, <Ago ts={entry.ts} />
                 </span>
               </li>

@@ -52,8 +52,7 @@ function KeyTable({ keys: { items } }: { keys: KeysResponse }) {
         },
         {
           title: 'Use',
-          cell: ({ signs }) =>
-            signs ? <Badge tone="ok">signs new tokens</Badge> : <Badge tone="off">verifies old tokens</Badge>,
+          cell: ({ signs }) => (signs ? <Badge tone="ok">signs</Badge> : <Badge tone="off">verifies</Badge>),
         },
       ]}
     />

@@ -1,0 +1,24 @@
+import { networkCost, parseNetwork } from '../src/core/ip/network.ts';
+import { hasPage, networkTarget } from './question.ts';
+
+/** Networks around an address: what a customer, a site and a provider often have. */
+const AROUND = { 4: [28, 24, 16], 6: [64, 56, 48] } as const;
+
+export type Around = { cidr: string; cost: number; path: string; hasPage: boolean };
+
+/** The usual networks that contain an address or a network, and are wider. */
+export function networksAround(cidr: string): Around[] {
+  const [ip = '', mask] = cidr.split('/');
+  const version = versionOf(ip);
+  const own = mask === undefined ? Number.POSITIVE_INFINITY : Number(mask);
+  return AROUND[version].filter((prefix) => prefix < own).flatMap((prefix) => around(ip, version, prefix));
+}
+
+function around(ip: string, version: 4 | 6, prefix: number): Around[] {
+  const parsed = parseNetwork(`${ip}/${prefix}`);
+  if (!parsed.ok) return [];
+  const cidr = parsed.network.canonical;
+  return [{ cidr, cost: networkCost(version, prefix), path: networkTarget(cidr), hasPage: hasPage(cidr) }];
+}
+
+const versionOf = (ip: string): 4 | 6 => (ip.includes(':') ? 6 : 4);

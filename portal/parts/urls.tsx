@@ -1,0 +1,40 @@
+import { visible } from '../format.ts';
+import { searchPath, urlPath } from '../question.ts';
+import { Ago, Status } from './basics.tsx';
+import { FOLDED, Table } from './table.tsx';
+
+export type UrlRow = { id: number; url: string; status: string | null; ts: number; family: string | null };
+
+/** URLs with their last status and family. */
+export function UrlTable({ caption, rows, empty }: { caption: string; rows: UrlRow[]; empty: string }) {
+  return (
+    <Table
+      most={FOLDED}
+      caption={caption}
+      rows={rows}
+      keyOf={({ id }) => id}
+      empty={empty}
+      columns={[
+        { title: 'URL', cell: ({ url }) => <UrlLink url={url} /> },
+        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
+        { title: 'Family', isWide: true, cell: ({ family }) => <Family family={family} /> },
+        { title: 'Newest', cell: ({ ts }) => <Ago ts={ts} /> },
+      ]}
+    />
+  );
+}
+
+/** To our page about the URL. */
+export function UrlLink({ url }: { url: string }) {
+  return (
+    <a class="mono cut" href={urlPath(url)}>
+      {visible(url)}
+    </a>
+  );
+}
+
+/** A link to the URLs with this malware family. */
+export function Family({ family }: { family: string | null }) {
+  if (family === null) return <span class="dim">unknown</span>;
+  return <a href={searchPath('malware_family', family)}>{visible(family)}</a>;
+}
