@@ -45,10 +45,15 @@ async function request<T>(path: string, init: RequestInit, abort?: AbortSignal):
 }
 
 /** A response with a status below 400; any other one is thrown as an ApiError. */
-export async function send(path: string, init: RequestInit, abort?: AbortSignal): Promise<Response> {
+export function send(path: string, init: RequestInit, abort?: AbortSignal): Promise<Response> {
+  return settled(() => fetch(path, { ...init, ...(abort && { signal: abort }) }).catch(explainAway));
+}
+
+/** The same for a request that `fetch` cannot send. */
+export async function settled(ask: () => Promise<Response>): Promise<Response> {
   pendingRequests.value++;
   try {
-    const response = await fetch(path, { ...init, ...(abort && { signal: abort }) }).catch(explainAway);
+    const response = await ask();
     noteLimit(response.headers.get('ratelimit'));
     if (response.ok) return response;
     throw await errorOf(response);

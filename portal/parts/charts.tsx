@@ -3,7 +3,13 @@ import type { Dot, Span } from '../life.ts';
 
 // Charts are drawn by hand as SVG: some hundred bytes each, and every value is also in a table or a text.
 
-export type Bar = { label: string; value: number; isMarked?: boolean };
+export type Bar = {
+  label: string;
+  value: number;
+  isMarked?: boolean;
+  /** It stands for something that failed, and is seen without a value as well. */
+  isBad?: boolean;
+};
 
 type BarsProps = { bars: readonly Bar[]; height?: number; caption: string; onSelect?: (index: number) => void };
 
@@ -21,10 +27,14 @@ export function Bars({ bars, height = 80, caption, onSelect }: BarsProps) {
       aria-label={caption}
       height={height}
     >
-      {bars.map(({ label, value, isMarked }, i) => {
-        const tall = value === 0 ? 0 : Math.max(2, (value / most) * (height - 2));
+      {bars.map(({ label, value, isMarked, isBad }, i) => {
+        const tall = value === 0 && !isBad ? 0 : Math.max(2, (value / most) * (height - 2));
         return (
-          <g key={label} class={isMarked ? 'bar marked' : 'bar'} {...(onSelect && { onClick: () => onSelect(i) })}>
+          <g
+            key={label}
+            class={`bar ${isMarked ? 'marked' : ''} ${isBad ? 'bad' : ''}`}
+            {...(onSelect && { onClick: () => onSelect(i) })}
+          >
             <rect class="bar-space" x={i * width} y={0} width={width} height={height} />
             <rect x={i * width + gap / 2} y={height - tall} width={width - gap} height={tall} rx={1} />
             <title>{`${label}: ${numberText(value)}`}</title>

@@ -39,13 +39,41 @@ export function Field({
   );
 }
 
-type SelectProps = { label: string; name: string; value?: string; options: readonly { value: string; text: string }[] };
+type SecretProps = { label: string; name: string; hint?: string; about?: string; isRequired?: boolean };
 
-export function Select({ label, name, value, options }: SelectProps) {
+/** An access key of another service. Not a password of this one, so browsers must not offer to keep it. */
+export function SecretField({ label, name, hint, about, isRequired = false }: SecretProps) {
   return (
     <label class="field">
       <span>{label}</span>
-      <select name={name} defaultValue={value}>
+      <input
+        type="text"
+        class="hidden-text"
+        name={name}
+        required={isRequired}
+        autoComplete="off"
+        spellcheck={false}
+        {...(about !== undefined && { 'aria-label': about })}
+      />
+      {hint && <small>{hint}</small>}
+    </label>
+  );
+}
+
+type SelectProps = {
+  label: string;
+  name: string;
+  value?: string;
+  options: readonly { value: string; text: string }[];
+  /** For a form whose other fields depend on the choice. */
+  onChoice?(value: string): void;
+};
+
+export function Select({ label, name, value, options, onChoice }: SelectProps) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select name={name} defaultValue={value} onChange={(event) => onChoice?.(event.currentTarget.value)}>
         {options.map((option) => (
           <option key={option.value} value={option.value} selected={option.value === value}>
             {option.text}

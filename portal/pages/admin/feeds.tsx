@@ -1,3 +1,447 @@
+import { useState } from 'preact/hooks';
+import { ADMIN_API } from '../../admin.ts';
+import { type ApiError, get, post } from '../../api.ts';
+import {
+  adviceText,
+  encoded,
+  everyText,
+  FEED_TONES,
+  type Feed,
+  type FeedRun,
+  importPath,
+  importsOfPath,
+  intervalOptions,
+  isBusy,
+  type KnownFeed,
+  lastRun,
+  nextText,
+  readChange,
+  readHeader,
+  readTrust,
+  runBars,
+  runningRun,
+  sinceText,
+} from '../../feeds.ts';
+import { counted, DAY, numberText, visible } from '../../format.ts';
+import { formatOf, readMeaning } from '../../formats.ts';
+import { toApiError, useLoad } from '../../load.ts';
+import { Ask } from '../../parts/ask.tsx';
+import { Ago, Badge, Card, Empty, Problem, Show, say } from '../../parts/basics.tsx';
+import { Bars } from '../../parts/charts.tsx';
+import { FormatFields } from '../../parts/format-fields.tsx';
+import { Check, Field, Form, type FormTexts, SecretField, Select } from '../../parts/forms.tsx';
+import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
+import { Table } from '../../parts/table.tsx';
+
+const FEEDS = `${ADMIN_API}/feeds`;
+const feedApi = (name: string): string => `${FEEDS}/${encoded(name)}`;
+
 export function FeedsAdmin() {
-  return <h1>Feeds</h1>;
+  const loaded = useLoad('feeds', (abort) => get<{ items: Feed[] }>(FEEDS, abort));
+  const known = useLoad('known', (abort) => get<{ items: KnownFeed[] }>(`${FEEDS}/known`, abort));
+  const [isAdding, setAdding] = useState(false);
+  const feeds = loaded.data?.items ?? [];
+  usePoll(loaded.data, loaded.reload, isBusy(feeds) ? POLL_BUSY_MS : POLL_IDLE_MS);
+  const reload = () => {
+    loaded.reload();
+    known.reload();
+  };
+  const abouts = new Map(known.data?.items.map(({ name, about }) => [name, about]));
+  return (
+    <>
+      <div class="page-head">
+        <h1>Feeds</h1>
+        <button type="button" class="button primary" aria-expanded={isAdding} onClick={() => setAdding(!isAdding)}>
+          Add a feed
+        </button>
+      </div>
+      {isAdding && (
+        <div class="columns">
+          <div>
+            <Card title="Well-known feeds">
+              <Show loaded={known}>{({ items }) => <KnownFeeds feeds={items} onAdded={reload} />}</Show>
+            </Card>
+          </div>
+          <div>
+            <Card title="Another feed">
+              <OtherFeed onAdded={reload} />
+            </Card>
+          </div>
+        </div>
+      )}
+      <Show loaded={loaded}>
+        {({ items }) => (
+          <>
+            {items
+              .filter(({ state }) => state === 'failing' || state === 'late')
+              .map((feed) => (
+                <IllFeed key={feed.name} feed={feed} />
+              ))}
+            <Card>
+              <FeedTable feeds={items} abouts={abouts} reload={reload} />
+            </Card>
+          </>
+        )}
+      </Show>
+    </>
+  );
+}
+
+/** Since when, why, and what to do. */
+function IllFeed({ feed }: { feed: Feed }) {
+  const run = lastRun(feed);
+  return (
+    <Card>
+      <div class="ill-feed">
+        <Badge tone={FEED_TONES[feed.state]}>{feed.state}</Badge>
+        <div class="ill">
+          <p>
+            <strong>{visible(feed.name)}</strong> {sinceText(feed)} Answers that depend on it get older.
+          </p>
+          {feed.last_error !== null && <p class="said">{visible(feed.last_error)}</p>}
+          <p>{adviceText(feed)}</p>
+        </div>
+        {run?.outcome === 'failed' && run.rejected > 0 ? (
+          <a class="button" href={importPath(run.id)}>
+            Show the rejected rows
+          </a>
+        ) : (
+          <a class="button" href={importsOfPath(feed.name)}>
+            Show its imports
+          </a>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+type TableProps = { feeds: Feed[]; abouts: Map<string, string>; reload(): void };
+
+function FeedTable({ feeds, abouts, reload }: TableProps) {
+  return (
+    <Table
+      caption="Feeds, their states and their newest runs"
+      rows={feeds}
+      keyOf={({ name }) => name}
+      empty="No feed is fetched yet. Add one: a well-known feed needs one click."
+      columns={[
+        {
+          title: 'Feed',
+          sort: ({ name }) => name,
+          cell: (feed) => (
+            <div class="feed-name">
+              <a href={importsOfPath(feed.name)} title="Its imports">
+                {visible(feed.name)}
+              </a>
+              <small class="sub">{visible(abouts.get(feed.name) ?? formatOf(feed.format)?.text ?? feed.format)}</small>
+              <small class="sub mono" title={visible(feed.url)}>
+                {visible(hostOf(feed.url))}
+              </small>
+              <small class="sub narrow">
+                success <Ago ts={feed.last_success_ts} />, next {nextText(feed)}
+              </small>
+            </div>
+          ),
+        },
+        {
+          title: 'State',
+          sort: ({ state }) => state,
+          cell: ({ state }) => <Badge tone={FEED_TONES[state]}>{state}</Badge>,
+        },
+        {
+          title: 'Last success',
+          isWide: true,
+          sort: ({ last_success_ts: ts }) => ts,
+          cell: ({ last_success_ts: ts }) => <Ago ts={ts} />,
+        },
+        { title: 'Rows, 14 runs', isWide: true, cell: (feed) => <Runs feed={feed} /> },
+        { title: 'New', isNumber: true, isWide: true, cell: (feed) => <News run={lastRun(feed)} /> },
+        { title: 'Rejected', isNumber: true, isWide: true, cell: (feed) => <Rejected feed={feed} /> },
+        {
+          title: 'Next run',
+          isWide: true,
+          sort: ({ next_run_ts: ts }) => ts,
+          cell: (feed) => (
+            <div class="feed-name">
+              <span class="nowrap">{nextText(feed)}</span>
+              <small class="sub">{everyText(feed.interval_seconds)}</small>
+            </div>
+          ),
+        },
+        { title: 'Actions', cell: (feed) => <Actions feed={feed} reload={reload} /> },
+      ]}
+    />
+  );
+}
+
+const countText = (count: number | undefined) => (count === undefined ? '–' : numberText(count));
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : url;
+}
+
+function Runs({ feed }: { feed: Feed }) {
+  if (feed.runs.length === 0) return <span class="dim">no run yet</span>;
+  const running = runningRun(feed);
+  const newest = feed.runs.at(-1)?.read ?? 0;
+  return (
+    <div class="spark">
+      <Bars
+        bars={runBars(feed.runs)}
+        height={26}
+        caption={`Rows of the last ${counted(feed.runs.length, 'run')} of ${visible(feed.name)}, the newest with ${numberText(newest)}`}
+      />
+      {running && (
+        <small class="sub nowrap" role="status">
+          {counted(running.read, 'row')} read
+        </small>
+      )}
+    </div>
+  );
+}
+
+/** New URLs; a feed about addresses or domains has none, and changes other things. */
+function News({ run }: { run: FeedRun | null }) {
+  return (
+    <>
+      {countText(run?.added)}
+      {run !== null && run.changed > 0 && <small class="sub nowrap">{numberText(run.changed)} changed</small>}
+    </>
+  );
+}
+
+function Rejected({ feed }: { feed: Feed }) {
+  const run = lastRun(feed);
+  if (run === null || run.rejected === 0) return <>{countText(run?.rejected)}</>;
+  return (
+    <a href={importPath(run.id)} aria-label={`${counted(run.rejected, 'rejected row')} of ${visible(feed.name)}`}>
+      {numberText(run.rejected)}
+    </a>
+  );
+}
+
+function Actions({ feed, reload }: { feed: Feed; reload(): void }) {
+  const [isSending, setSending] = useState(false);
+  const shown = visible(feed.name);
+  const act = async (path: string, body: object, done: string) => {
+    if (isSending) return;
+    setSending(true);
+    try {
+      await post(path, body);
+      say(done);
+    } catch (error) {
+      say(visible(toApiError(error).message), true);
+    }
+    setSending(false);
+    reload();
+  };
+  return (
+    <div class="row tight small-buttons">
+      {feed.paused ? (
+        <button
+          type="button"
+          class="button"
+          aria-label={`Resume: ${shown}`}
+          aria-disabled={isSending}
+          onClick={() => act(feedApi(feed.name), { paused: false }, `${shown} is resumed and fetched at once.`)}
+        >
+          Resume
+        </button>
+      ) : (
+        <>
+          <button
+            type="button"
+            class="button"
+            aria-label={`Run now: ${shown}`}
+            aria-disabled={isSending || feed.running}
+            onClick={() => feed.running || act(`${feedApi(feed.name)}/run`, {}, `${shown} is fetched now.`)}
+          >
+            {feed.running ? 'Running …' : 'Run now'}
+          </button>
+          <button
+            type="button"
+            class="button"
+            aria-label={`Pause: ${shown}`}
+            aria-disabled={isSending}
+            onClick={() => act(feedApi(feed.name), { paused: true }, `${shown} is paused. Its data stays.`)}
+          >
+            Pause
+          </button>
+        </>
+      )}
+      <Ask
+        text="Edit"
+        about={feed.name}
+        title={`Edit ${shown}`}
+        submit="Save"
+        act={async (texts) => {
+          await post(feedApi(feed.name), readChange(texts, feed));
+          return undefined;
+        }}
+        onDone={() => {
+          say(`${shown} is changed.`);
+          reload();
+        }}
+      >
+        <EditFields feed={feed} />
+      </Ask>
+      <Ask
+        text="Remove"
+        about={feed.name}
+        title={`Remove ${shown}?`}
+        submit="Remove the feed"
+        isDangerous
+        act={async () => {
+          await post(`${feedApi(feed.name)}/remove`, {});
+          return undefined;
+        }}
+        onDone={() => {
+          say(`${shown} is removed.`);
+          reload();
+        }}
+      >
+        <p>It is no longer fetched, and its access key is deleted. The data that it brought stays.</p>
+      </Ask>
+    </div>
+  );
+}
+
+function EditFields({ feed }: { feed: Feed }) {
+  const hasEvidence = feed.dataset !== null || feed.kind !== null;
+  return (
+    <>
+      <Field
+        label="New address"
+        name="url"
+        hint={`Empty: as it is now, ${visible(feed.url)}. What comes after a question mark may be a key, and is not shown.`}
+      />
+      <Select
+        label="How often"
+        name="every"
+        value={String(feed.interval_seconds)}
+        options={intervalOptions(feed.interval_seconds)}
+      />
+      <HeaderFields hint="Empty: as it is now. The value is never shown again." />
+      <Check label="Forget the headers that are sent now" name="no_headers" />
+      {hasEvidence && (
+        <Field
+          label="Trust"
+          name="trust"
+          value={String(feed.trust)}
+          hint="0 to 0.9: how much a single entry counts for the score of a domain."
+        />
+      )}
+      <Check label="Each fetch lists everything that is online" name="complete" isChecked={feed.complete} />
+      <Check label="It is in a private network that the server allows" name="private" isChecked={feed.private} />
+    </>
+  );
+}
+
+function HeaderFields({ hint }: { hint: string }) {
+  return (
+    <fieldset>
+      <legend>Header with an access key</legend>
+      <div class="two">
+        <Field label="Name" name="header" hint="Such as Auth-Key or Authorization." />
+        <SecretField label="Value" name="secret" hint={hint} />
+      </div>
+    </fieldset>
+  );
+}
+
+function KnownFeeds({ feeds, onAdded }: { feeds: KnownFeed[]; onAdded(): void }) {
+  if (feeds.length === 0) return <Empty>This server knows none.</Empty>;
+  return (
+    <ul class="plain-list known">
+      {feeds.map((feed) => (
+        <KnownItem key={feed.name} feed={feed} onAdded={onAdded} />
+      ))}
+    </ul>
+  );
+}
+
+const KEY_HEADER = 'Auth-Key';
+
+function KnownItem({ feed, onAdded }: { feed: KnownFeed; onAdded(): void }) {
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isSending, setSending] = useState(false);
+  const { name, about, terms, interval_seconds: seconds, needs_key: needsKey, uses_key: usesKey, added } = feed;
+  const add = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (isSending) return;
+    const key = String(new FormData(event.currentTarget as HTMLFormElement).get('key') ?? '').trim();
+    setSending(true);
+    setError(null);
+    try {
+      await post(FEEDS, { known: name, ...(key && { headers: { [KEY_HEADER]: key } }) });
+      say(`${visible(name)} is added and fetched at once.`);
+      onAdded();
+    } catch (thrown) {
+      setError(toApiError(thrown));
+    }
+    setSending(false);
+  };
+  return (
+    <li>
+      <form onSubmit={add}>
+        <div class="known-text">
+          <strong>{visible(name)}</strong> <span>{visible(about.replaceAll('`', ''))}</span>
+          <small class="sub">
+            {everyText(seconds)}; {visible(terms)}
+          </small>
+          {usesKey && !added && (
+            <SecretField
+              label={needsKey ? 'Access key' : 'Access key, if you have one'}
+              name="key"
+              about={`Access key of ${visible(name)}`}
+              isRequired={needsKey}
+            />
+          )}
+          {error && <Problem error={error} />}
+        </div>
+        {added ? (
+          <Badge tone="ok">added</Badge>
+        ) : (
+          <button type="submit" class="button" aria-label={`Add ${visible(name)}`} aria-disabled={isSending}>
+            {isSending ? 'Adding …' : 'Add'}
+          </button>
+        )}
+      </form>
+    </li>
+  );
+}
+
+function OtherFeed({ onAdded }: { onAdded(): void }) {
+  const [round, setRound] = useState(0);
+  const add = async (texts: FormTexts) => {
+    const { name, format, url, every, complete, trust } = texts;
+    await post(FEEDS, {
+      ...{ name, format, url, interval_seconds: Number(every) },
+      ...readMeaning(texts),
+      ...readHeader(texts),
+      ...(complete === 'on' && { complete: true }),
+      ...(texts.private === 'on' && { private: true }),
+      ...(trust && { trust: readTrust(trust) }),
+    });
+    say(`${visible(name ?? '')} is added and fetched at once.`);
+    setRound(round + 1); // an empty form
+    onAdded();
+  };
+  return (
+    <Form key={round} submit="Add the feed" onSubmit={add}>
+      <Field label="Name" name="name" isRequired hint="Letters, digits, dots, dashes. It is the source of its data." />
+      <Field label="Address" name="url" isRequired hint="https://…" />
+      <FormatFields />
+      <Select label="How often" name="every" value={String(DAY)} options={intervalOptions(DAY)} />
+      <details class="more">
+        <summary>More</summary>
+        <div class="form">
+          <HeaderFields hint="It is never shown again." />
+          <Field label="Trust" name="trust" hint="0 to 0.9, for formats with addresses or host names. Empty: 0.9." />
+          <Check label="Each fetch lists everything that is online" name="complete" />
+          <Check label="It is in a private network that the server allows" name="private" />
+        </div>
+      </details>
+    </Form>
+  );
 }

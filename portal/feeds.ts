@@ -1,0 +1,258 @@
+import { ApiError } from './api.ts';
+import { agoText, counted, DAY, nowTs, numberText, spanText, timeText, visible } from './format.ts';
+import type { FormTexts, Option } from './formats.ts';
+
+// What the pages about feeds and imports compute. The answers are in src/admin/feeds.ts and src/admin/imports.ts.
+
+type Tone = 'danger' | 'ok' | 'late' | 'off' | 'info';
+
+export type FeedState = 'healthy' | 'late' | 'failing' | 'paused' | 'new';
+export type ImportState = 'running' | 'done' | 'refused' | 'stopped' | 'failed' | 'lost';
+
+export type FeedRun = {
+  id: number;
+  started_ts: number;
+  finished_ts: number | null;
+  outcome: ImportState;
+  read: number;
+  added: number;
+  changed: number;
+  rejected: number;
+};
+
+export type Feed = {
+  name: string;
+  format: string;
+  url: string;
+  interval_seconds: number;
+  complete: boolean;
+  paused: boolean;
+  private: boolean;
+  trust: number;
+  life_seconds: number | null;
+  dataset: string | null;
+  kind: string | null;
+  as: string | null;
+  state: FeedState;
+  last_run_ts: number | null;
+  last_success_ts: number | null;
+  last_error: string | null;
+  next_run_ts: number | null;
+  failures: number;
+  rows: number | null;
+  running: boolean;
+  runs: FeedRun[];
+};
+
+export type KnownFeed = {
+  name: string;
+  about: string;
+  terms: string;
+  format: string;
+  url: string;
+  interval_seconds: number;
+  needs_key: boolean;
+  uses_key: boolean;
+  added: boolean;
+};
+
+export type Import = {
+  id: number;
+  format: string;
+  feed: string;
+  source: string;
+  started_ts: number;
+  finished_ts: number | null;
+  state: ImportState;
+  error: string | null;
+  read: number;
+  added: number;
+  changed: number;
+  rejected: number;
+  observations: number;
+  evidence: number;
+  events_changed: number;
+  payloads_added: number;
+  resolutions_changed: number;
+  files_changed: number;
+  listings_changed: number;
+  domains_changed: number;
+  lists_changed: number;
+  went_offline: number;
+};
+
+export const FEED_TONES: Record<FeedState, Tone> = {
+  ...{ healthy: 'ok', late: 'late', failing: 'danger', paused: 'off', new: 'info' },
+};
+
+export const IMPORT_WORDS: Record<ImportState, { tone: Tone; word: string; text: string }> = {
+  running: { tone: 'info', word: 'running', text: 'Rows are being read and applied.' },
+  done: { tone: 'ok', word: 'done', text: 'All rows were read, and what could be used was applied.' },
+  refused: {
+    tone: 'late',
+    word: 'done in part',
+    text: 'The rows were applied, but no URL was taken offline: the listing looked cut off.',
+  },
+  stopped: { tone: 'off', word: 'stopped', text: 'It was stopped. What was read until then is applied.' },
+  failed: { tone: 'danger', word: 'failed', text: 'It ended with an error. What was read until then is applied.' },
+  lost: {
+    tone: 'danger',
+    word: 'lost',
+    text: 'Its process is gone. What was applied stays; import the file again to get the rest.',
+  },
+};
+
+/** For a path or a query. Half surrogates, which no answer should have, cannot be encoded. */
+export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
+
+export const importPath = (id: number): string => `/admin/imports?id=${id}`;
+export const importsOfPath = (feed: string): string => `/admin/imports?feed=${encoded(feed)}`;
+
+/** The import in progress, of a feed that is being fetched. */
+export const runningRun = ({ runs }: Feed): FeedRun | null => runs.findLast((run) => run.outcome === 'running') ?? null;
+
+export const lastRun = ({ runs }: Feed): FeedRun | null => runs.findLast((run) => run.outcome !== 'running') ?? null;
+
+/** One bar per run with the rows that it read. A run that failed is marked as bad. */
+export function runBars(runs: readonly FeedRun[]) {
+  return runs.map(({ id, started_ts: ts, outcome, read }, i) => ({
+    label: `${timeText(ts)}, import ${id}, ${IMPORT_WORDS[outcome].word}`,
+    value: read,
+    isMarked: i === runs.length - 1,
+    isBad: outcome === 'failed' || outcome === 'lost',
+  }));
+}
+
+/** `in 3 minutes`, `retry in 8 minutes`, `now`. */
+export function nextText(feed: Feed, now: number = nowTs()): string {
+  if (feed.running) return 'running now';
+  if (feed.next_run_ts === null) return 'when it is resumed';
+  if (feed.next_run_ts <= now) return 'due now';
+  const text = agoText(feed.next_run_ts, now);
+  return feed.failures > 0 ? `retry ${text}` : text;
+}
+
+/** A node looks for due feeds more often than this: a feed that is due for longer waits for something else. */
+const DUE_SECONDS = 60;
+
+/** Something is about to change, so the page looks again soon. */
+export function isBusy(feeds: readonly Feed[], now: number = nowTs()): boolean {
+  return feeds.some(({ running, next_run_ts: ts }) => running || (ts !== null && ts <= now && now - ts < DUE_SECONDS));
+}
+
+/** `No success since 2026-11-11 05:00, for 5 days.` */
+export function sinceText({ last_success_ts: ts, failures }: Feed, now: number = nowTs()): string {
+  const tries = failures > 1 ? ` ${numberText(failures)} runs in a row failed.` : '';
+  if (ts === null) return `It was never fetched with success.${tries}`;
+  return `No success since ${timeText(ts)}, for ${spanText(now - ts)}.${tries}`;
+}
+
+/** What an administrator can do, by the words of the error. The first that matches counts. */
+const ADVICE: [pattern: RegExp, text: string][] = [
+  [/(answered|responded with) 40[13]|there is no header/, 'Check the access key: enter it again under Edit.'],
+  [
+    /(answered|responded with) (404|410)/,
+    'The list has moved or ended. Look for its new address, and enter it under Edit.',
+  ],
+  [/(answered|responded with) 429/, 'The publisher wants fewer requests: choose a longer interval under Edit.'],
+  [
+    /(answered|responded with) 5\d\d|time limit|connection|later/,
+    'The publisher has trouble. Wait: the server tries again by itself.',
+  ],
+  [/blocked address|is not followed/, 'The address is not allowed. Check it, and correct it under Edit.'],
+  [/no address|certificate|redirects/, 'Check the address of the feed, and correct it under Edit.'],
+  [
+    /rows could be used/,
+    'The response was not the expected data, perhaps a web page. Look at the rejected rows, then at the address.',
+  ],
+  [
+    /cut off|listing/,
+    'The list shrank suddenly, so no URL was taken offline. If it is right, upload it once as a complete list.',
+  ],
+];
+
+export function adviceText({ last_error: error }: Feed): string {
+  if (error === null) return 'No server fetches it. Check under Health that one runs, and that it fetches feeds.';
+  const [, text] = ADVICE.find(([pattern]) => pattern.test(error)) ?? [];
+  return text ?? 'The server tries again by itself. If it stays so, check the address under Edit.';
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const INTERVALS = [
+  ...[5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 4, 6, 12].map((hours) => hours * HOUR),
+  ...[1, 2, 7, 30].map((days) => days * DAY),
+];
+
+/** `every hour`, `every 5 minutes`. */
+export function everyText(seconds: number): string {
+  const text =
+    seconds % DAY === 0 ? counted(seconds / DAY, 'day') : seconds % HOUR === 0 ? counted(seconds / HOUR, 'hour') : null;
+  const plain = text ?? (seconds % MINUTE === 0 ? counted(seconds / MINUTE, 'minute') : counted(seconds, 'second'));
+  return `every ${plain.replace(/^1 /, '')}`;
+}
+
+/** Usual intervals, and the present one. */
+export function intervalOptions(current: number): Option[] {
+  const all = [...new Set([...INTERVALS, current])].sort((a, b) => a - b);
+  return all.map((seconds) => ({ value: String(seconds), text: everyText(seconds) }));
+}
+
+/** A header that is sent with each fetch; none if both fields are empty. */
+export function readHeader({ header, secret }: FormTexts): { headers?: Record<string, string> } {
+  if (!header && !secret) return {};
+  if (!header || !secret) throw new ApiError(400, 'A header needs a name and a value: fill in both, or none.');
+  return { headers: { [header]: secret } };
+}
+
+/** What a form of a feed sends. Only what differs from the present values is sent in a change. */
+export function readChange(texts: FormTexts, feed: Feed): Record<string, unknown> {
+  const change: Record<string, unknown> = { ...readHeader(texts) };
+  if (texts.url) change.url = texts.url;
+  if (Number(texts.every) !== feed.interval_seconds) change.interval_seconds = Number(texts.every);
+  if ((texts.complete === 'on') !== feed.complete) change.complete = !feed.complete;
+  if ((texts.private === 'on') !== feed.private) change.private = !feed.private;
+  if (texts.no_headers === 'on') change.no_headers = true;
+  if (texts.trust && Number(texts.trust) !== feed.trust) change.trust = readTrust(texts.trust);
+  return change;
+}
+
+export function readTrust(text: string): number {
+  const value = Number(text);
+  if (!Number.isFinite(value) || value < 0 || value > 1) {
+    throw new ApiError(400, 'Trust: write a number from 0 to 0.9, such as 0.6.');
+  }
+  return value;
+}
+
+export function durationText({
+  started_ts: from,
+  finished_ts: to,
+}: Pick<Import, 'started_ts' | 'finished_ts'>): string {
+  if (to === null) return '';
+  return to - from < 1 ? 'below 1 second' : spanText(to - from);
+}
+
+/** `12 new URLs`, `1 file`: what an import changed, without what it did not. */
+export function changesText(one: Import): string[] {
+  const counts: [count: number, one: string, many: string][] = [
+    [one.added, 'new URL', 'new URLs'],
+    [one.events_changed, 'change of status', 'changes of status'],
+    [one.payloads_added, 'new payload', 'new payloads'],
+    [one.resolutions_changed, 'address of a host', 'addresses of hosts'],
+    [one.files_changed, 'file', 'files'],
+    [one.listings_changed, 'listing', 'listings'],
+    [one.domains_changed, 'domain', 'domains'],
+    [one.lists_changed, 'entry of a list', 'entries of lists'],
+  ];
+  return counts
+    .filter(([count]) => count > 0)
+    .map(([count, single, many]) => `${numberText(count)} ${count === 1 ? single : many}`);
+}
+
+/** The address for an upload of this file. */
+export function uploadApi(api: string, file: string, choices: Record<string, string>): string {
+  const given = Object.entries(choices).filter(([, value]) => value !== '');
+  return `${api}/imports?${new URLSearchParams([['source', visible(file)], ...given])}`;
+}

@@ -1,0 +1,109 @@
+import { ApiError } from './api.ts';
+import { encoded } from './feeds.ts';
+import { counted, DAY, dateText } from './format.ts';
+import type { FormTexts, Option } from './formats.ts';
+
+// What the page about lists by hand computes. The answers are in src/admin/lists.ts.
+
+export type HandDomain = { domain: string; human: number; abused: boolean | null; reason: string; set_ts: number };
+
+export type AddedListing = {
+  cidr: string;
+  dataset: string;
+  state: string;
+  botname: string | null;
+  port: number | null;
+  details: Record<string, unknown>;
+  listed_ts: number;
+  seen_ts: number;
+  valid_until_ts: number;
+};
+
+export type RemovedListing = {
+  cidr: string;
+  dataset: string;
+  source: string;
+  removed_ts: number;
+  until_ts: number;
+  reason: string;
+};
+
+export type AllowEntry = { cidr: string; source: string; ts: number; reason: string };
+
+/** The name of the source of what people enter (OPERATOR_SOURCE). */
+export const BY_HAND = 'operator';
+export const isByHand = ({ source }: { source: string }): boolean => source === BY_HAND;
+
+const mistake = (text: string): ApiError => new ApiError(400, text);
+
+/** `+25`, `−10`, `0`. */
+export function humanText(points: number): string {
+  return points > 0 ? `+${points}` : points < 0 ? `−${-points}` : '0';
+}
+
+export function abusedText(abused: boolean | null): string {
+  return abused === null ? 'by the data' : abused ? 'yes' : 'no';
+}
+
+/** `keep`: for a domain of which the page does not know what is set. */
+export function abusedOptions(canKeep: boolean): Option[] {
+  const words = [null, true, false].map((abused) => ({ value: String(abused), text: abusedText(abused) }));
+  return canKeep ? [{ value: 'keep', text: 'as it is' }, ...words] : words;
+}
+
+const ABUSED: Record<string, boolean | null> = { null: null, true: true, false: false };
+
+/** Points with any minus sign. An empty field is not sent: what is set stays. */
+export function readDomain({ domain, human, abused = 'keep', reason }: FormTexts): object {
+  const isKept = !(abused in ABUSED);
+  if (human === undefined && isKept) throw mistake('Enter points, or choose whether the domain is abused.');
+  const points = readWhole(human, 'Points', -50, 50);
+  return { domain, reason, ...(points !== null && { human: points }), ...(!isKept && { abused: ABUSED[abused] }) };
+}
+
+function readWhole(text: string | undefined, label: string, min: number, max: number): number | null {
+  if (text === undefined) return null;
+  const plain = text.trim().replace(/^[−–]/, '-');
+  if (/^[+-]?\d{1,6}$/.test(plain) && Number(plain) >= min && Number(plain) <= max) return Number(plain);
+  throw mistake(`${label}: write a whole number from ${min} to ${max}.`);
+}
+
+const PORT_MAX = 65_535;
+
+export function readListing({ cidr, dataset, botname, port, abused, reason }: FormTexts): object {
+  const number = readWhole(port, 'Port', 0, PORT_MAX);
+  return {
+    ...{ cidr, dataset, reason },
+    ...(botname && { botname }),
+    ...(number !== null && { port: number }),
+    ...(abused === 'on' && { abused: true }),
+  };
+}
+
+export const listedAs = ({ cidr, dataset, valid_until_ts: ts }: AddedListing): string =>
+  `${cidr} is in ${dataset} until ${dateText(ts)}.`;
+
+/** The first is the default of the server. */
+export const REMOVAL_OPTIONS: Option[] = [1, 7, 30, 90, 365].map((days) => ({
+  value: String(days * DAY),
+  text: counted(days, 'day'),
+}));
+
+export function readRemoval({ cidr, dataset, seconds, reason }: FormTexts): object {
+  return { cidr, reason, ...(dataset && { dataset }), ...(seconds && { for_seconds: Number(seconds) }) };
+}
+
+type Removal = { cidr: string; removed: RemovedListing[]; still_covered_by: string[] };
+
+export function removalText({ cidr, removed, still_covered_by: wider }: Removal): string {
+  const datasets = [...new Set(removed.map(({ dataset }) => dataset))].join(', ');
+  const rest = wider.length === 0 ? '' : ` It is still covered by ${wider.join(', ')}.`;
+  return `${cidr} is removed from ${datasets}.${rest}`;
+}
+
+/** The page of an address or a network. */
+export function networkPath(cidr: string): string {
+  const [ip = '', mask] = cidr.split('/');
+  const isOne = mask === undefined || mask === (ip.includes(':') ? '128' : '32');
+  return isOne ? `/address/${encoded(ip)}` : `/network/${encoded(ip)}/${encoded(mask)}`;
+}

@@ -1,0 +1,14 @@
+import { useEffect } from 'preact/hooks';
+
+/** While something is going on, and otherwise so that times and states on an open page stay true. */
+export const POLL_BUSY_MS = 2_000;
+export const POLL_IDLE_MS = 30_000;
+
+/** Asks again some time after each answer; not while the page is in the background. Null: not at all. */
+export function usePoll(answer: unknown, reload: () => void, waitMs: number | null): void {
+  useEffect(() => {
+    if (answer === null || waitMs === null) return;
+    const timer = setInterval(() => document.hidden || reload(), waitMs);
+    return () => clearInterval(timer);
+  }, [answer, waitMs]);
+}

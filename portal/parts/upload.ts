@@ -1,0 +1,33 @@
+import { ApiError, SERVER_AWAY, settled } from '../api.ts';
+
+/** Sends a file as the body, and tells how many bytes of it are sent: `fetch` does not. */
+export async function upload<T>(
+  path: string,
+  file: Blob,
+  onSent: (bytes: number) => void,
+  abort: AbortSignal,
+): Promise<T> {
+  const response = await settled(() => sendFile(path, file, onSent, abort));
+  return (await response.json()) as T;
+}
+
+function sendFile(path: string, file: Blob, onSent: (bytes: number) => void, abort: AbortSignal): Promise<Response> {
+  const { promise, resolve, reject } = Promise.withResolvers<Response>();
+  const request = new XMLHttpRequest();
+  request.open('POST', path);
+  request.setRequestHeader('content-type', 'application/octet-stream');
+  request.upload.onprogress = ({ loaded }) => onSent(loaded);
+  request.onload = () => {
+    const retryAfter = request.getResponseHeader('retry-after');
+    const headers = new Headers(retryAfter === null ? {} : { 'retry-after': retryAfter });
+    resolve(new Response(request.responseText, { status: request.status, statusText: request.statusText, headers }));
+  };
+  request.onerror = () => reject(new ApiError(SERVER_AWAY, CUT_OFF));
+  request.onabort = () => reject(new DOMException('The upload was stopped', 'AbortError'));
+  abort.addEventListener('abort', () => request.abort());
+  request.send(file);
+  return promise;
+}
+
+const CUT_OFF =
+  'The connection broke while the file was sent. Check under Imports whether a part was applied, and send it again.';

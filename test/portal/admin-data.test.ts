@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible, assertFits, openPortal, screenshot, WIDTHS } from './browser.ts';
+import { assertShowsHostile } from './hostile.ts';
+
+const API = '**/api/admin/v1';
+
+/** As a person drops a file. */
+const DROP = `
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File(['x'], 'dropped.csv'));
+  document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+`;
+
+const rowOf = (page: Page, text: string) => page.locator('tbody tr', { hasText: text });
+
+test('pages of imports and of lists by hand', async (t) => {
+  const portal = await openPortal(t, { allowReserved: true });
+
+  await t.test('both themes and widths', async () => {
+    for (const [theme, name] of [
+      ['light', 'desktop'],
+      ['dark', 'phone'],
+    ] as const) {
+      const { page, open, messages } = await portal.visit({ theme, width: WIDTHS[name] });
+      for (const [path, title] of [
+        ['imports', 'Imports'],
+        ['lists', 'Lists by hand'],
+      ]) {
+        await open(`/admin/${path}`);
+        assert.deepEqual(await page.locator('h1').allTextContents(), [title]);
+        await assertAccessible(page);
+        await assertFits(page);
+        await screenshot(page, `${path}-${theme}-${name}`);
+      }
+      assert.deepEqual(messages, []);
+    }
+  });
+
+  await t.test('a file is uploaded, and its rejected row is shown with the reason', async () => {
+    const { page, open, messages } = await portal.visit();
+    await open('/admin/imports');
+    await page.click('button:text-is("Import")');
+    await page.waitForSelector('form [role=alert]:has-text("Choose a file first")');
+    const row = (id: number, url: string) =>
+      `"${id}","2026-10-02 10:11:12","${url}","online","2026-10-02 10:11:12","malware_download","elf","https://urlhaus.abuse.ch/url/${id}/","me"`;
+    const text = [
+      row(1, 'http://upload.example/a'),
+      row(2, 'http://upload.example/b'),
+      row(3, 'gopher://upload.example/'),
+    ];
+    await page.setInputFiles('input[type=file]', {
+      ...{ name: 'two<b>.csv', mimeType: 'text/csv', buffer: Buffer.from(`${text.join('\r\n')}\r\n`) },
+    });
+    await page.waitForSelector('.drop:has-text("two<b>.csv")');
+    await page.click('button:text-is("Import")');
+    await page.waitForSelector('h1:text-matches("Import \\\\d+")');
+    await page.waitForSelector('.verdict .badge:text-is("done")');
+    const shown = await page.locator('main').innerText();
+    assert.match(shown, /It brought 2 new URLs/);
+    assert.match(shown, /two<b>\.csv/);
+    await page.waitForSelector('.samples:has-text("gopher://upload.example/")');
+    await screenshot(page, 'import-upload');
+    await page.click('text=All imports');
+    assert.match(await rowOf(page, 'two<b>.csv').innerText(), /done/);
+    assert.deepEqual(messages, []);
+  });
+
+  await t.test('a refused upload keeps the form, an unknown import is told', async () => {
+    const { page, open } = await portal.visit();
+    await open('/admin/imports');
+    await page.route(`${API}/imports?*`, (route) =>
+      route.fulfill({
+        ...{
+          status: 429,
+          headers: { 'retry-after': '5' },
+          json: { message: 'Another uploaded file is being imported' },
+        },
+      }),
+    );
+    const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('x') };
+    await page.evaluate(DROP);
+    await page.waitForSelector('.drop:has-text("dropped.csv")');
+    await page.setInputFiles('input[type=file]', file);
+    await page.click('button:text-is("Import")');
+    await page.waitForSelector('form [role=alert]:has-text("Another uploaded file"):has-text("Room again in")');
+    await open('/admin/imports?id=987654');
+    await page.waitForSelector('[role=alert]:has-text("There is no import 987654")');
+  });
+
+  await t.test('a domain, a listing and the allow list are set by hand', async () => {
+    const { page, open, messages } = await portal.visit();
+    await open('/admin/lists');
+    await page.click('text=Set a domain');
+    await page.fill('dialog input[name=domain]', 'com');
+    await page.fill('dialog input[name=human]', '-10');
+    await page.fill('dialog input[name=reason]', 'seen by us');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('dialog [role=alert]:has-text("public suffix")');
+    await assertAccessible(page);
+    await page.fill('dialog input[name=domain]', 'bad-shop[.]example');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('tr:has-text("bad-shop.example"):has-text("−10"):has-text("by the data")');
+    await page.click('text=Add a listing');
+    await page.fill('dialog input[name=cidr]', '203.0.113.200');
+    await page.fill('dialog input[name=reason]', 'scans us');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('tr:has-text("203.0.113.200"):has-text("live"):has-text("scans us")');
+    await page.click('[aria-label^="Remove: 203.0.113.200"]');
+    await page.fill('dialog input[name=reason]', 'it was us');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('tr:has-text("203.0.113.200"):has-text("it was us")');
+    await page.click('text=Allow a network');
+    await page.fill('dialog input[name=cidr]', '192.0.2.128/25');
+    await page.fill('dialog input[name=reason]', 'our office');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('tr:has-text("192.0.2.128/25"):has-text("by hand")');
+    await screenshot(page, 'lists-filled');
+    await page.click('[aria-label="Remove: 192.0.2.128/25"]');
+    await page.click('dialog >> text=Take it off');
+    await page.waitForSelector('tr:has-text("192.0.2.128/25")', { state: 'detached' });
+    await page.click('[aria-label="Take back: bad-shop.example"]');
+    await page.fill('dialog input[name=reason]', 'cleaned');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('tr:has-text("bad-shop.example")', { state: 'detached' });
+    assert.deepEqual(
+      messages.filter((text) => !text.includes('400')),
+      [],
+    );
+  });
+
+  await t.test('hostile texts', async () => {
+    const { messages, ...visit } = await portal.visit({ width: WIDTHS.phone });
+    for (const path of ['imports', 'imports?id=1', 'lists']) {
+      await assertShowsHostile({ messages, ...visit }, `/admin/${path}`);
+    }
+    assert.deepEqual(messages, []);
+  });
+
+  await t.test('a server that is away', async () => {
+    const { page, open } = await portal.visit();
+    await page.route(`${API}/imports?*`, (route) => route.abort());
+    await open('/admin/imports');
+    await page.waitForSelector('[role=alert]:has-text("The server does not answer")');
+  });
+});

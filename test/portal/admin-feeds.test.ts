@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible, assertFits, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertShowsHostile } from './hostile.ts';
+
+const API = '**/api/admin/v1';
+
+const rowOf = (page: Page, text: string) => page.locator('tbody tr', { hasText: text });
+
+test('page of feeds', async (t) => {
+  const portal = await openPortal(t);
+
+  await t.test('both themes and widths', async () => {
+    for (const [theme, name] of [
+      ['light', 'desktop'],
+      ['dark', 'phone'],
+    ] as const) {
+      const { page, open, messages } = await portal.visit({ theme, width: WIDTHS[name] });
+      for (const [path, title] of [['feeds', 'Feeds']]) {
+        await open(`/admin/${path}`);
+        assert.deepEqual(await page.locator('h1').allTextContents(), [title]);
+        await page.click('text=Add a feed');
+        await page.waitForSelector('.known li');
+        await settled(page);
+        await assertAccessible(page);
+        await assertFits(page);
+        await screenshot(page, `${path}-${theme}-${name}`);
+      }
+      assert.deepEqual(messages, []);
+    }
+  });
+
+  await t.test('feeds that are ill say since when, why, and what to do', async () => {
+    const { page, open } = await portal.visit();
+    await open('/admin/feeds');
+    const cards = await page.locator('.ill-feed').allTextContents();
+    assert.equal(cards.length, 2);
+    const failing = cards.find((text) => text.startsWith('failing')) ?? '';
+    assert.match(failing, /demo-failing.*No success since .*None of the 31 rows.*rejected rows/);
+    assert.match(cards.find((text) => text.startsWith('late')) ?? '', /for 5 days.*responded with 503.*by itself/);
+    assert.equal(await rowOf(page, 'demo-urls').locator('.bars .bar').count(), 14);
+    await page.click('text=Show the rejected rows');
+    await page.waitForSelector('h1:has-text("Import ")');
+    await page.waitForSelector('.reason:has-text("not a domain name"):has-text("31 rows")');
+    assert.match(await page.locator('.samples').innerText(), /<!doctype html>/);
+    await assertAccessible(page);
+    await screenshot(page, 'import-rejects');
+  });
+
+  await t.test('run now shows the progress until the run has ended', async () => {
+    const { page, open } = await portal.visit();
+    let asked = 0;
+    let step = 'before';
+    await page.route(`${API}/feeds/demo-urls/run`, (route) => {
+      step = 'running';
+      return route.fulfill({ json: {} });
+    });
+    await page.route(`${API}/feeds`, async (route) => {
+      const response = await route.fetch();
+      const { items } = (await response.json()) as { items: { name: string; running: boolean; runs: object[] }[] };
+      const feed = items.find(({ name }) => name === 'demo-urls') ?? assert.fail();
+      if (step === 'running' && asked++ < 1) {
+        feed.running = true;
+        feed.runs.push({ ...feed.runs.at(-1), id: 999, outcome: 'running', finished_ts: null, read: 1_234 });
+      }
+      await route.fulfill({ json: { items } });
+    });
+    await open('/admin/feeds');
+    await page.click('[aria-label="Run now: demo-urls"]');
+    await page.waitForSelector('tr:has-text("demo-urls") :text("1,234 rows read")');
+    assert.match(await rowOf(page, 'demo-urls').innerText(), /running now/i);
+    await screenshot(page, 'feeds-running');
+    await page.waitForSelector('tr:has-text("demo-urls") :text-is("Run now")');
+  });
+
+  await t.test('a feed is paused, resumed, changed and removed', async () => {
+    const { page, open } = await portal.visit();
+    await open('/admin/feeds');
+    await page.click('[aria-label="Pause: demo-late"]');
+    await page.waitForSelector('tr:has-text("demo-late") .badge:text-is("paused")');
+    await page.click('[aria-label="Edit: demo-late"]');
+    await page.selectOption('dialog select[name=every]', '3600');
+    await page.fill('dialog input[name=trust]', 'much');
+    await page.click('dialog >> text=Save');
+    await page.waitForSelector('dialog [role=alert]:has-text("0 to 0.9")');
+    await assertAccessible(page);
+    await screenshot(page, 'feed-edit');
+    await page.fill('dialog input[name=trust]', '0.5');
+    await page.click('dialog >> text=Save');
+    await page.waitForSelector('tr:has-text("demo-late"):has-text("every hour")');
+    await page.click('[aria-label="Remove: demo-late"]');
+    await page.click('dialog >> text=Remove the feed');
+    await page.waitForSelector('tr:has-text("demo-late")', { state: 'detached' });
+  });
+
+  await t.test('a well-known feed needs one click, another one a form; refusals are beside it', async () => {
+    const { page, open } = await portal.visit();
+    let sent: unknown;
+    await page.route(`${API}/feeds`, (route) => {
+      if (route.request().method() === 'GET') return route.continue();
+      sent = route.request().postDataJSON();
+      return route.fulfill({ status: 400, json: { message: 'feeds.example has no address' } });
+    });
+    await open('/admin/feeds');
+    await page.click('text=Add a feed');
+    await page.fill('[aria-label="Access key of urlhaus-recent"]', 'secret');
+    await page.click('[aria-label="Add urlhaus-recent"]');
+    await page.waitForSelector('.known li [role=alert]:has-text("has no address")');
+    assert.deepEqual(sent, { known: 'urlhaus-recent', headers: { 'Auth-Key': 'secret' } });
+    await page.fill('form input[name=name]', 'mine');
+    await page.fill('form input[name=url]', 'https://feeds.example/list.txt');
+    await page.selectOption('form select[name=format]', 'ip-list');
+    await page.selectOption('form select[name=meaning]', 'dataset:BCL');
+    await page.click('text=Add the feed');
+    await page.waitForSelector('form.form [role=alert]:has-text("has no address")');
+    assert.deepEqual(sent, {
+      ...{ name: 'mine', format: 'ip-list', url: 'https://feeds.example/list.txt' },
+      ...{ interval_seconds: 86_400, dataset: 'BCL' },
+    });
+  });
+
+  await t.test('hostile texts, no feed', async () => {
+    const visit = await portal.visit({ width: WIDTHS.phone });
+    await assertShowsHostile(visit, '/admin/feeds');
+    await visit.page.click('text=Add a feed');
+    await visit.page.waitForSelector('.known li');
+    await assertFits(visit.page);
+    assert.deepEqual(visit.messages, []);
+    await visit.page.route(`${API}/feeds`, (route) => route.fulfill({ json: { items: [] } }));
+    await visit.open('/admin/feeds');
+    await visit.page.waitForSelector('text=No feed is fetched yet');
+  });
+});

@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  adviceText,
+  changesText,
+  durationText,
+  everyText,
+  type Feed,
+  type Import,
+  intervalOptions,
+  isBusy,
+  nextText,
+  readChange,
+  readHeader,
+  runBars,
+  sinceText,
+  uploadApi,
+} from '../../portal/feeds.ts';
+import { DATASET_WORDS, FORMATS, formatOf, KIND_OPTIONS, meaningOptions, readMeaning } from '../../portal/formats.ts';
+import {
+  BY_HAND,
+  humanText,
+  networkPath,
+  REMOVAL_OPTIONS,
+  readDomain,
+  readListing,
+  removalText,
+} from '../../portal/lists.ts';
+import { ADDRESS_DATASETS, DOMAIN_KINDS, OPERATOR_SOURCE } from '../../src/core/evidence.ts';
+import { FORMATS as SERVER_FORMATS } from '../../src/ingest/formats/formats.ts';
+import { REMOVAL_DEFAULT_SECONDS } from '../../src/reputation/manage.ts';
+
+const NOW = 1_794_700_000;
+const HOUR = 3_600;
+
+const FEED: Feed = {
+  ...{ name: 'list', format: 'ip-list', url: 'https://lists.example/a.txt', interval_seconds: HOUR },
+  ...{ complete: false, paused: false, private: false, trust: 0.7, life_seconds: null },
+  ...{ dataset: 'XBL', kind: null, as: null, state: 'healthy', last_run_ts: NOW - 60, last_success_ts: NOW - 60 },
+  ...{ last_error: null, next_run_ts: NOW + 480, failures: 0, rows: 10, running: false, runs: [] },
+};
+
+test('the pages know the formats, datasets and kinds of the server', () => {
+  assert.deepEqual(
+    FORMATS.map(({ name, text, ...choices }) => ({ name, ...choices })),
+    SERVER_FORMATS.map(({ name, choices: { dataset, evidenceKind, listKinds, isRequired } = {} }) => ({
+      name,
+      ...(dataset && { takesDataset: true }),
+      ...(evidenceKind && { takesKind: true }),
+      ...(listKinds && { listKinds }),
+      ...(isRequired && { needsMeaning: true }),
+    })),
+  );
+  assert.deepEqual(Object.keys(DATASET_WORDS), [...ADDRESS_DATASETS]);
+  assert.deepEqual(
+    KIND_OPTIONS.map(({ value }) => value),
+    [...DOMAIN_KINDS],
+  );
+  assert.equal(BY_HAND, OPERATOR_SOURCE);
+  assert.equal(REMOVAL_OPTIONS[0]?.value, String(REMOVAL_DEFAULT_SECONDS));
+});
+
+test('what the entries of a list mean becomes a value of the API', () => {
+  const options = meaningOptions(formatOf('ip-list') ?? assert.fail());
+  assert.deepEqual(options.at(-1), { value: 'as:shared', text: 'are shared by many people' });
+  assert.deepEqual(readMeaning({ meaning: 'as:shared' }), { as: 'shared' });
+  assert.deepEqual(readMeaning({ dataset: 'BCL', kind: 'phishing' }), { dataset: 'BCL', kind: 'phishing' });
+  assert.deepEqual(readMeaning({}), {});
+});
+
+test('states of a feed in words', () => {
+  assert.equal(nextText(FEED, NOW), 'in 8 minutes');
+  assert.equal(nextText({ ...FEED, failures: 2 }, NOW), 'retry in 8 minutes');
+  assert.equal(nextText({ ...FEED, next_run_ts: NOW }, NOW), 'due now');
+  assert.equal(nextText({ ...FEED, running: true }, NOW), 'running now');
+  assert.equal(nextText({ ...FEED, next_run_ts: null }, NOW), 'when it is resumed');
+  const ill = { ...FEED, last_success_ts: NOW - 5 * 24 * HOUR, failures: 5 };
+  assert.match(sinceText(ill, NOW), /^No success since 2026-11-\d\d \d\d:\d\d, for 5 days\. 5 runs in a row failed\.$/);
+  assert.equal(sinceText({ ...ill, last_success_ts: null, failures: 1 }, NOW), 'It was never fetched with success.');
+  const advice = (last_error: string | null) => adviceText({ ...FEED, last_error });
+  assert.match(advice('lists.example answered 403 Forbidden: check the key that is sent'), /access key/);
+  assert.match(advice('lists.example answered 404 Not Found: check the URL'), /new address/);
+  assert.match(advice('lists.example responded with 503'), /tries again by itself/);
+  assert.match(advice('None of the 31 rows could be used.'), /rejected rows/);
+  assert.match(advice(null), /Health/);
+  assert.match(advice('something else'), /tries again/);
+});
+
+test('a page asks again soon only while a feed runs or is just due', () => {
+  assert.equal(isBusy([FEED], NOW), false);
+  assert.equal(isBusy([FEED, { ...FEED, running: true }], NOW), true);
+  assert.equal(isBusy([{ ...FEED, next_run_ts: NOW - 3 }], NOW), true);
+  assert.equal(isBusy([{ ...FEED, next_run_ts: NOW - HOUR }], NOW), false);
+  assert.equal(isBusy([{ ...FEED, next_run_ts: null }], NOW), false);
+});
+
+test('bars of runs have different labels and mark what failed', () => {
+  const run = { started_ts: NOW, finished_ts: NOW, read: 5, added: 0, changed: 0, rejected: 0 };
+  const bars = runBars([
+    { ...run, id: 1, outcome: 'done' },
+    { ...run, id: 2, outcome: 'failed' },
+  ]);
+  assert.equal(new Set(bars.map(({ label }) => label)).size, 2);
+  assert.deepEqual(
+    bars.map(({ isBad }) => isBad),
+    [false, true],
+  );
+});
+
+test('a change of a feed has only what differs', () => {
+  assert.deepEqual(readChange({ every: '3600', trust: '0.7' }, FEED), {});
+  assert.deepEqual(readChange({ every: '300', complete: 'on', url: 'https://b.example/', no_headers: 'on' }, FEED), {
+    ...{ url: 'https://b.example/', interval_seconds: 300, complete: true, no_headers: true },
+  });
+  assert.throws(() => readChange({ every: '3600', trust: 'much' }, FEED), /0 to 0\.9/);
+  assert.deepEqual(readHeader({ header: 'Auth-Key', secret: 'x' }), { headers: { 'Auth-Key': 'x' } });
+  assert.throws(() => readHeader({ header: 'Auth-Key' }), /name and a value/);
+});
+
+test('intervals in words, with the present one', () => {
+  assert.equal(everyText(300), 'every 5 minutes');
+  assert.equal(everyText(HOUR), 'every hour');
+  assert.equal(everyText(86_400), 'every day');
+  assert.equal(everyText(90), 'every 90 seconds');
+  assert.ok(intervalOptions(420).some(({ text }) => text === 'every 7 minutes'));
+});
+
+test('an import in words', () => {
+  const none = { events_changed: 0, payloads_added: 0, resolutions_changed: 0, files_changed: 0, listings_changed: 0 };
+  const one = { ...none, added: 1, domains_changed: 0, lists_changed: 2 } as Import;
+  assert.deepEqual(changesText(one), ['1 new URL', '2 entries of lists']);
+  assert.equal(durationText({ started_ts: 5, finished_ts: 5 }), 'below 1 second');
+  assert.equal(durationText({ started_ts: 5, finished_ts: null }), '');
+  assert.equal(
+    uploadApi('/a', 'x\u202e.csv', { format: 'stix', feed: '' }),
+    '/a/imports?source=x%5Cu202e.csv&format=stix',
+  );
+});
+
+test('lists by hand', () => {
+  assert.equal(humanText(-25), '−25');
+  assert.equal(humanText(25), '+25');
+  assert.deepEqual(readDomain({ domain: 'a.example', human: '−10', reason: 'r' }), {
+    ...{ domain: 'a.example', human: -10, reason: 'r' },
+  });
+  assert.deepEqual(readDomain({ domain: 'a.example', abused: 'null', reason: 'r' }), {
+    ...{ domain: 'a.example', abused: null, reason: 'r' },
+  });
+  assert.throws(() => readDomain({ domain: 'a.example', human: '51', reason: 'r' }), /from -50 to 50/);
+  assert.throws(() => readDomain({ domain: 'a.example', abused: 'keep', reason: 'r' }), /Enter points/);
+  assert.throws(() => readListing({ cidr: '192.0.2.1', dataset: 'BCL', port: 'http' }), /Port/);
+  assert.equal(networkPath('192.0.2.1'), '/address/192.0.2.1');
+  assert.equal(networkPath('192.0.2.1/32'), '/address/192.0.2.1');
+  assert.equal(networkPath('2001:db8::/32'), '/network/2001%3Adb8%3A%3A/32');
+  const removed = [{ cidr: '192.0.2.1', dataset: 'XBL', source: 'a', removed_ts: 1, until_ts: 2, reason: '' }];
+  assert.equal(
+    removalText({ cidr: '192.0.2.1', removed, still_covered_by: ['192.0.2.0/24'] }),
+    '192.0.2.1 is removed from XBL. It is still covered by 192.0.2.0/24.',
+  );
+});
