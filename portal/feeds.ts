@@ -71,13 +71,6 @@ export type Import = {
   rejected: number;
   observations: number;
   evidence: number;
-  events_changed: number;
-  payloads_added: number;
-  resolutions_changed: number;
-  files_changed: number;
-  listings_changed: number;
-  domains_changed: number;
-  lists_changed: number;
   went_offline: number;
 };
 
@@ -86,19 +79,19 @@ export const FEED_TONES: Record<FeedState, Tone> = {
 };
 
 export const IMPORT_WORDS: Record<ImportState, { tone: Tone; word: string; text: string }> = {
-  running: { tone: 'info', word: 'running', text: 'Rows are being read and applied.' },
-  done: { tone: 'ok', word: 'done', text: 'All rows were read, and what could be used was applied.' },
+  running: { tone: 'info', word: 'running', text: 'Rows are being read.' },
+  done: { tone: 'ok', word: 'done', text: 'All rows were read.' },
   refused: {
     tone: 'late',
     word: 'done in part',
     text: 'The rows were applied, but no URL was taken offline: the listing looked cut off.',
   },
-  stopped: { tone: 'off', word: 'stopped', text: 'It was stopped. What was read until then is applied.' },
-  failed: { tone: 'danger', word: 'failed', text: 'It ended with an error. What was read until then is applied.' },
+  stopped: { tone: 'off', word: 'stopped', text: 'What was read until then is applied.' },
+  failed: { tone: 'danger', word: 'failed', text: 'What was read until then is applied.' },
   lost: {
     tone: 'danger',
     word: 'lost',
-    text: 'Its process is gone. What was applied stays; import the file again to get the rest.',
+    text: 'Its process is gone. Import the file again to get the rest.',
   },
 };
 
@@ -159,8 +152,7 @@ const ADVICE: [pattern: RegExp, text: string][] = [
     /(answered|responded with) 5\d\d|time limit|connection|later/,
     'The publisher has trouble. Wait: the server tries again by itself.',
   ],
-  [/blocked address|is not followed/, 'The address is not allowed. Check it, and correct it under Edit.'],
-  [/no address|certificate|redirects/, 'Check the address of the feed, and correct it under Edit.'],
+  [/address|certificate|redirects/, 'Check the address of the feed, and correct it under Edit.'],
   [
     /rows could be used/,
     'The response was not the expected data, perhaps a web page. Look at the rejected rows, then at the address.',
@@ -179,11 +171,7 @@ export function adviceText({ last_error: error }: Feed): string {
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
-const INTERVALS = [
-  ...[5, 10, 15, 30].map((minutes) => minutes * MINUTE),
-  ...[1, 2, 4, 6, 12].map((hours) => hours * HOUR),
-  ...[1, 2, 7, 30].map((days) => days * DAY),
-];
+const INTERVALS = [300, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 604_800];
 
 /** `every hour`, `every 5 minutes`. */
 export function everyText(seconds: number): string {
@@ -214,16 +202,7 @@ export function readChange(texts: FormTexts, feed: Feed): Record<string, unknown
   if ((texts.complete === 'on') !== feed.complete) change.complete = !feed.complete;
   if ((texts.private === 'on') !== feed.private) change.private = !feed.private;
   if (texts.no_headers === 'on') change.no_headers = true;
-  if (texts.trust && Number(texts.trust) !== feed.trust) change.trust = readTrust(texts.trust);
   return change;
-}
-
-export function readTrust(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value < 0 || value > 1) {
-    throw new ApiError(400, 'Trust: write a number from 0 to 0.9, such as 0.6.');
-  }
-  return value;
 }
 
 export function durationText({
@@ -234,21 +213,11 @@ export function durationText({
   return to - from < 1 ? 'below 1 second' : spanText(to - from);
 }
 
-/** `12 new URLs`, `1 file`: what an import changed, without what it did not. */
-export function changesText(one: Import): string[] {
-  const counts: [count: number, one: string, many: string][] = [
-    [one.added, 'new URL', 'new URLs'],
-    [one.events_changed, 'change of status', 'changes of status'],
-    [one.payloads_added, 'new payload', 'new payloads'],
-    [one.resolutions_changed, 'address of a host', 'addresses of hosts'],
-    [one.files_changed, 'file', 'files'],
-    [one.listings_changed, 'listing', 'listings'],
-    [one.domains_changed, 'domain', 'domains'],
-    [one.lists_changed, 'entry of a list', 'entries of lists'],
-  ];
-  return counts
-    .filter(([count]) => count > 0)
-    .map(([count, single, many]) => `${numberText(count)} ${count === 1 ? single : many}`);
+/** What an import brought, in a sentence. */
+export function changesText({ added, changed, went_offline: offline }: Import): string {
+  if (added + changed + offline === 0) return 'It changed nothing.';
+  const others = `${counted(changed, 'other change')}${offline > 0 ? `; ${counted(offline, 'URL')} went offline` : ''}`;
+  return `It brought ${counted(added, 'new URL')} and ${others}.`;
 }
 
 /** The address for an upload of this file. */

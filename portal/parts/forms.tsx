@@ -12,6 +12,10 @@ type FieldProps = {
   hint?: string;
   isRequired?: boolean;
   autoComplete?: string;
+  /** An access key of another service. Browsers must not offer to keep it, as they do with a password. */
+  isSecret?: boolean;
+  /** A name for screen readers that says more than the label. */
+  about?: string | undefined;
 };
 
 export function Field({
@@ -22,38 +26,21 @@ export function Field({
   hint,
   isRequired = false,
   autoComplete = 'off',
+  isSecret = false,
+  about,
 }: FieldProps) {
   return (
     <label class="field">
       <span>{label}</span>
       <input
         type={type as 'text'}
+        class={isSecret ? 'hidden-text' : ''}
+        aria-label={about}
         name={name}
         defaultValue={value}
         required={isRequired}
         autoComplete={autoComplete}
         spellcheck={false}
-      />
-      {hint && <small>{hint}</small>}
-    </label>
-  );
-}
-
-type SecretProps = { label: string; name: string; hint?: string; about?: string; isRequired?: boolean };
-
-/** An access key of another service. Not a password of this one, so browsers must not offer to keep it. */
-export function SecretField({ label, name, hint, about, isRequired = false }: SecretProps) {
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <input
-        type="text"
-        class="hidden-text"
-        name={name}
-        required={isRequired}
-        autoComplete="off"
-        spellcheck={false}
-        {...(about !== undefined && { 'aria-label': about })}
       />
       {hint && <small>{hint}</small>}
     </label>

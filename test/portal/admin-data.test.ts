@@ -120,7 +120,8 @@ test('pages of imports and of lists by hand', async (t) => {
     await page.click('[aria-label="Remove: 192.0.2.128/25"]');
     await page.click('dialog >> text=Take it off');
     await page.waitForSelector('tr:has-text("192.0.2.128/25")', { state: 'detached' });
-    await page.click('[aria-label="Take back: bad-shop.example"]');
+    await page.click('[aria-label="Edit: bad-shop.example"]');
+    await page.fill('dialog input[name=human]', '0');
     await page.fill('dialog input[name=reason]', 'cleaned');
     await page.click('dialog button[type=submit]');
     await page.waitForSelector('tr:has-text("bad-shop.example")', { state: 'detached' });

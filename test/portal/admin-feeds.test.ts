@@ -81,12 +81,12 @@ test('page of feeds', async (t) => {
     await page.waitForSelector('tr:has-text("demo-late") .badge:text-is("paused")');
     await page.click('[aria-label="Edit: demo-late"]');
     await page.selectOption('dialog select[name=every]', '3600');
-    await page.fill('dialog input[name=trust]', 'much');
+    await page.fill('dialog input[name=header]', 'Auth-Key');
     await page.click('dialog >> text=Save');
-    await page.waitForSelector('dialog [role=alert]:has-text("0 to 0.9")');
+    await page.waitForSelector('dialog [role=alert]:has-text("a name and a value")');
     await assertAccessible(page);
     await screenshot(page, 'feed-edit');
-    await page.fill('dialog input[name=trust]', '0.5');
+    await page.fill('dialog input[name=secret]', 'secret');
     await page.click('dialog >> text=Save');
     await page.waitForSelector('tr:has-text("demo-late"):has-text("every hour")');
     await page.click('[aria-label="Remove: demo-late"]');

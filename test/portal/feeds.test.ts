@@ -108,11 +108,10 @@ test('bars of runs have different labels and mark what failed', () => {
 });
 
 test('a change of a feed has only what differs', () => {
-  assert.deepEqual(readChange({ every: '3600', trust: '0.7' }, FEED), {});
+  assert.deepEqual(readChange({ every: '3600' }, FEED), {});
   assert.deepEqual(readChange({ every: '300', complete: 'on', url: 'https://b.example/', no_headers: 'on' }, FEED), {
     ...{ url: 'https://b.example/', interval_seconds: 300, complete: true, no_headers: true },
   });
-  assert.throws(() => readChange({ every: '3600', trust: 'much' }, FEED), /0 to 0\.9/);
   assert.deepEqual(readHeader({ header: 'Auth-Key', secret: 'x' }), { headers: { 'Auth-Key': 'x' } });
   assert.throws(() => readHeader({ header: 'Auth-Key' }), /name and a value/);
 });
@@ -126,9 +125,10 @@ test('intervals in words, with the present one', () => {
 });
 
 test('an import in words', () => {
-  const none = { events_changed: 0, payloads_added: 0, resolutions_changed: 0, files_changed: 0, listings_changed: 0 };
-  const one = { ...none, added: 1, domains_changed: 0, lists_changed: 2 } as Import;
-  assert.deepEqual(changesText(one), ['1 new URL', '2 entries of lists']);
+  const one = { added: 1, changed: 2, went_offline: 0 } as Import;
+  assert.equal(changesText(one), 'It brought 1 new URL and 2 other changes.');
+  assert.match(changesText({ ...one, went_offline: 3 }), /; 3 URLs went offline\.$/);
+  assert.equal(changesText({ ...one, added: 0, changed: 0 }), 'It changed nothing.');
   assert.equal(durationText({ started_ts: 5, finished_ts: 5 }), 'below 1 second');
   assert.equal(durationText({ started_ts: 5, finished_ts: null }), '');
   assert.equal(

@@ -17,7 +17,6 @@ import {
   nextText,
   readChange,
   readHeader,
-  readTrust,
   runBars,
   runningRun,
   sinceText,
@@ -26,10 +25,10 @@ import { counted, DAY, numberText, visible } from '../../format.ts';
 import { formatOf, readMeaning } from '../../formats.ts';
 import { toApiError, useLoad } from '../../load.ts';
 import { Ask } from '../../parts/ask.tsx';
-import { Ago, Badge, Card, Empty, Problem, Show, say } from '../../parts/basics.tsx';
+import { Ago, Badge, Card, Problem, Show, say } from '../../parts/basics.tsx';
 import { Bars } from '../../parts/charts.tsx';
 import { FormatFields } from '../../parts/format-fields.tsx';
-import { Check, Field, Form, type FormTexts, SecretField, Select } from '../../parts/forms.tsx';
+import { Check, Field, Form, type FormTexts, Select } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
 import { Table } from '../../parts/table.tsx';
 
@@ -90,6 +89,7 @@ export function FeedsAdmin() {
 /** Since when, why, and what to do. */
 function IllFeed({ feed }: { feed: Feed }) {
   const run = lastRun(feed);
+  const hasRejects = run?.outcome === 'failed' && run.rejected > 0;
   return (
     <Card>
       <div class="ill-feed">
@@ -101,15 +101,9 @@ function IllFeed({ feed }: { feed: Feed }) {
           {feed.last_error !== null && <p class="said">{visible(feed.last_error)}</p>}
           <p>{adviceText(feed)}</p>
         </div>
-        {run?.outcome === 'failed' && run.rejected > 0 ? (
-          <a class="button" href={importPath(run.id)}>
-            Show the rejected rows
-          </a>
-        ) : (
-          <a class="button" href={importsOfPath(feed.name)}>
-            Show its imports
-          </a>
-        )}
+        <a class="button" href={hasRejects ? importPath(run.id) : importsOfPath(feed.name)}>
+          {hasRejects ? 'Show the rejected rows' : 'Show its imports'}
+        </a>
       </div>
     </Card>
   );
@@ -127,7 +121,6 @@ function FeedTable({ feeds, abouts, reload }: TableProps) {
       columns={[
         {
           title: 'Feed',
-          sort: ({ name }) => name,
           cell: (feed) => (
             <div class="feed-name">
               <a href={importsOfPath(feed.name)} title="Its imports">
@@ -145,13 +138,11 @@ function FeedTable({ feeds, abouts, reload }: TableProps) {
         },
         {
           title: 'State',
-          sort: ({ state }) => state,
           cell: ({ state }) => <Badge tone={FEED_TONES[state]}>{state}</Badge>,
         },
         {
           title: 'Last success',
           isWide: true,
-          sort: ({ last_success_ts: ts }) => ts,
           cell: ({ last_success_ts: ts }) => <Ago ts={ts} />,
         },
         { title: 'Rows, 14 runs', isWide: true, cell: (feed) => <Runs feed={feed} /> },
@@ -160,7 +151,6 @@ function FeedTable({ feeds, abouts, reload }: TableProps) {
         {
           title: 'Next run',
           isWide: true,
-          sort: ({ next_run_ts: ts }) => ts,
           cell: (feed) => (
             <div class="feed-name">
               <span class="nowrap">{nextText(feed)}</span>
@@ -307,7 +297,6 @@ function Actions({ feed, reload }: { feed: Feed; reload(): void }) {
 }
 
 function EditFields({ feed }: { feed: Feed }) {
-  const hasEvidence = feed.dataset !== null || feed.kind !== null;
   return (
     <>
       <Field
@@ -323,14 +312,6 @@ function EditFields({ feed }: { feed: Feed }) {
       />
       <HeaderFields hint="Empty: as it is now. The value is never shown again." />
       <Check label="Forget the headers that are sent now" name="no_headers" />
-      {hasEvidence && (
-        <Field
-          label="Trust"
-          name="trust"
-          value={String(feed.trust)}
-          hint="0 to 0.9: how much a single entry counts for the score of a domain."
-        />
-      )}
       <Check label="Each fetch lists everything that is online" name="complete" isChecked={feed.complete} />
       <Check label="It is in a private network that the server allows" name="private" isChecked={feed.private} />
     </>
@@ -343,14 +324,13 @@ function HeaderFields({ hint }: { hint: string }) {
       <legend>Header with an access key</legend>
       <div class="two">
         <Field label="Name" name="header" hint="Such as Auth-Key or Authorization." />
-        <SecretField label="Value" name="secret" hint={hint} />
+        <Field isSecret label="Value" name="secret" hint={hint} />
       </div>
     </fieldset>
   );
 }
 
 function KnownFeeds({ feeds, onAdded }: { feeds: KnownFeed[]; onAdded(): void }) {
-  if (feeds.length === 0) return <Empty>This server knows none.</Empty>;
   return (
     <ul class="plain-list known">
       {feeds.map((feed) => (
@@ -390,7 +370,8 @@ function KnownItem({ feed, onAdded }: { feed: KnownFeed; onAdded(): void }) {
             {everyText(seconds)}; {visible(terms)}
           </small>
           {usesKey && !added && (
-            <SecretField
+            <Field
+              isSecret
               label={needsKey ? 'Access key' : 'Access key, if you have one'}
               name="key"
               about={`Access key of ${visible(name)}`}
@@ -414,14 +395,13 @@ function KnownItem({ feed, onAdded }: { feed: KnownFeed; onAdded(): void }) {
 function OtherFeed({ onAdded }: { onAdded(): void }) {
   const [round, setRound] = useState(0);
   const add = async (texts: FormTexts) => {
-    const { name, format, url, every, complete, trust } = texts;
+    const { name, format, url, every, complete } = texts;
     await post(FEEDS, {
       ...{ name, format, url, interval_seconds: Number(every) },
       ...readMeaning(texts),
       ...readHeader(texts),
       ...(complete === 'on' && { complete: true }),
       ...(texts.private === 'on' && { private: true }),
-      ...(trust && { trust: readTrust(trust) }),
     });
     say(`${visible(name ?? '')} is added and fetched at once.`);
     setRound(round + 1); // an empty form
@@ -437,7 +417,6 @@ function OtherFeed({ onAdded }: { onAdded(): void }) {
         <summary>More</summary>
         <div class="form">
           <HeaderFields hint="It is never shown again." />
-          <Field label="Trust" name="trust" hint="0 to 0.9, for formats with addresses or host names. Empty: 0.9." />
           <Check label="Each fetch lists everything that is online" name="complete" />
           <Check label="It is in a private network that the server allows" name="private" />
         </div>

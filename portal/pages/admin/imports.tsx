@@ -25,15 +25,14 @@ import { go, place } from '../../router.ts';
 
 const IMPORTS = `${ADMIN_API}/imports`;
 
-/** Those of the last days; the server returns up to 200. */
-const LIMIT = 20;
-const LIMIT_MAX = 200;
+/** The server returns up to 200. */
+const LIMIT = 40;
 
 export function ImportsAdmin() {
   const { query } = place.value;
   const id = query.get('id');
   if (id !== null) return <OneImport id={id} />;
-  return <AllImports feed={query.get('feed')} limit={query.get('limit') === String(LIMIT_MAX) ? LIMIT_MAX : LIMIT} />;
+  return <AllImports feed={query.get('feed')} />;
 }
 
 function State({ state }: { state: ImportState }) {
@@ -45,8 +44,8 @@ function State({ state }: { state: ImportState }) {
   );
 }
 
-function AllImports({ feed, limit }: { feed: string | null; limit: number }) {
-  const path = `${IMPORTS}?limit=${limit}${feed === null ? '' : `&feed=${encoded(feed)}`}`;
+function AllImports({ feed }: { feed: string | null }) {
+  const path = `${IMPORTS}?limit=${LIMIT}${feed === null ? '' : `&feed=${encoded(feed)}`}`;
   const loaded = useLoad(path, (abort) => get<{ items: Import[] }>(path, abort));
   const isBusy = loaded.data?.items.some(({ state }) => state === 'running') ?? false;
   usePoll(loaded.data, loaded.reload, isBusy ? POLL_BUSY_MS : POLL_IDLE_MS);
@@ -63,20 +62,7 @@ function AllImports({ feed, limit }: { feed: string | null; limit: number }) {
         </p>
       )}
       <Card title={feed === null ? 'The newest imports' : 'Its newest imports'}>
-        <Show loaded={loaded}>
-          {({ items }) => (
-            <>
-              <ImportTable imports={items} />
-              {items.length === LIMIT && (
-                <p class="below">
-                  <a href={`/admin/imports?limit=${LIMIT_MAX}${feed === null ? '' : `&feed=${encoded(feed)}`}`}>
-                    Show older ones
-                  </a>
-                </p>
-              )}
-            </>
-          )}
-        </Show>
+        <Show loaded={loaded}>{({ items }) => <ImportTable imports={items} />}</Show>
       </Card>
     </>
   );
@@ -145,7 +131,6 @@ function OneImport({ id }: { id: string }) {
 }
 
 function ImportCards({ one }: { one: Import }) {
-  const changes = changesText(one);
   return (
     <div class="columns">
       <div>
@@ -159,11 +144,7 @@ function ImportCards({ one }: { one: Import }) {
               </span>
             </p>
             {one.error !== null && <p class="said">{visible(one.error)}</p>}
-            <p>
-              {changes.length === 0
-                ? 'It changed nothing.'
-                : `It brought ${changes.join(', ')}${one.went_offline > 0 ? `, and ${counted(one.went_offline, 'URL')} went offline` : ''}.`}
-            </p>
+            <p>{changesText(one)}</p>
           </div>
         </Card>
         <Card title="Rejected rows" aside={<span class="dim">{counted(one.rejected, 'row')}</span>}>
@@ -222,7 +203,6 @@ function Rejects({ one }: { one: Import }) {
                     </li>
                   ))}
                 </ol>
-                {count > samples.length && <p class="dim small">The first {samples.length} are shown.</p>}
               </details>
             ))}
             {others > 0 && <p class="dim below">{counted(others, 'more row')} with other reasons.</p>}

@@ -35,7 +35,7 @@ export function ListsAdmin() {
   return (
     <>
       <h1>Lists by hand</h1>
-      <p class="dim">What people decided, against or beside the feeds. Every change is written to the audit log.</p>
+      <p class="dim">What people decided beside the feeds. The audit log has every change.</p>
       <Domains />
       <Listings />
       <AllowList />
@@ -118,7 +118,7 @@ function DomainFields({ row }: { row?: HandDomain }) {
         label="Points for its score"
         name="human"
         value={row ? String(row.human) : ''}
-        hint="−50 to +50. Below zero makes it worse, above zero better; 0 takes the points back."
+        hint="−50 (bad) to +50 (good); 0: none."
       />
       <Select
         label="Abused: a legitimate domain that others misuse"
@@ -148,22 +148,6 @@ function DomainActions({ row, reload }: { row: HandDomain; reload(): void }) {
         onDone={reload}
       >
         <DomainFields row={row} />
-      </Ask>
-      <Ask
-        text="Take back"
-        about={domain}
-        title={`Take back what was set for ${visible(domain)}?`}
-        submit="Take back"
-        isDangerous
-        act={acting<HandDomain>(
-          DOMAINS,
-          ({ reason }) => ({ domain, human: 0, abused: null, reason }),
-          () => `${domain} follows from the data again.`,
-        )}
-        onDone={reload}
-      >
-        <p>Its score and whether it is abused follow from the data alone again.</p>
-        <Field label="Reason" name="reason" isRequired hint={REASON_HINT} />
       </Ask>
     </div>
   );
