@@ -69,8 +69,6 @@ export type Import = {
   added: number;
   changed: number;
   rejected: number;
-  observations: number;
-  evidence: number;
   went_offline: number;
 };
 
@@ -153,14 +151,8 @@ const ADVICE: [pattern: RegExp, text: string][] = [
     'The publisher has trouble. Wait: the server tries again by itself.',
   ],
   [/address|certificate|redirects/, 'Check the address of the feed, and correct it under Edit.'],
-  [
-    /rows could be used/,
-    'The response was not the expected data, perhaps a web page. Look at the rejected rows, then at the address.',
-  ],
-  [
-    /cut off|listing/,
-    'The list shrank suddenly, so no URL was taken offline. If it is right, upload it once as a complete list.',
-  ],
+  [/rows could be used/, 'The response was not the expected data. Look at the rejected rows, then at the address.'],
+  [/cut off|listing/, 'The list shrank suddenly. If it is right, upload it once as a complete list.'],
 ];
 
 export function adviceText({ last_error: error }: Feed): string {

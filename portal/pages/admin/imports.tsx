@@ -161,9 +161,6 @@ function ImportCards({ one }: { one: Import }) {
               ['Started', <Time ts={one.started_ts} />],
               ['Took', durationText(one) || 'not finished'],
               ['Rows read', numberText(one.read)],
-              ['Observations', numberText(one.observations)],
-              ['Evidence', numberText(one.evidence)],
-              ['Rejected', numberText(one.rejected)],
             ]}
           />
         </Card>
