@@ -141,16 +141,13 @@ export function sinceText({ last_success_ts: ts, failures }: Feed, now: number =
 /** What an administrator can do, by the words of the error. The first that matches counts. */
 const ADVICE: [pattern: RegExp, text: string][] = [
   [/(answered|responded with) 40[13]|there is no header/, 'Check the access key: enter it again under Edit.'],
-  [
-    /(answered|responded with) (404|410)/,
-    'The list has moved or ended. Look for its new address, and enter it under Edit.',
-  ],
+  [/(answered|responded with) (404|410)/, 'The list has moved or ended. Enter its new address under Edit.'],
   [/(answered|responded with) 429/, 'The publisher wants fewer requests: choose a longer interval under Edit.'],
   [
     /(answered|responded with) 5\d\d|time limit|connection|later/,
     'The publisher has trouble. Wait: the server tries again by itself.',
   ],
-  [/address|certificate|redirects/, 'Check the address of the feed, and correct it under Edit.'],
+  [/address|certificate|redirects/, 'Correct the address under Edit.'],
   [/rows could be used/, 'The response was not the expected data. Look at the rejected rows, then at the address.'],
   [/cut off|listing/, 'The list shrank suddenly. If it is right, upload it once as a complete list.'],
 ];

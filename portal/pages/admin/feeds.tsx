@@ -302,7 +302,7 @@ function EditFields({ feed }: { feed: Feed }) {
       <Field
         label="New address"
         name="url"
-        hint={`Empty: as it is now, ${visible(feed.url)}. What comes after a question mark may be a key, and is not shown.`}
+        hint={`Empty: as it is now, ${visible(feed.url)}. What follows a question mark is not shown.`}
       />
       <Select
         label="How often"
@@ -409,8 +409,8 @@ function OtherFeed({ onAdded }: { onAdded(): void }) {
   };
   return (
     <Form key={round} submit="Add the feed" onSubmit={add}>
-      <Field label="Name" name="name" isRequired hint="Letters, digits, dots, dashes. It is the source of its data." />
-      <Field label="Address" name="url" isRequired hint="https://…" />
+      <Field label="Name" name="name" isRequired />
+      <Field label="Address" name="url" isRequired />
       <FormatFields />
       <Select label="How often" name="every" value={String(DAY)} options={intervalOptions(DAY)} />
       <details class="more">
