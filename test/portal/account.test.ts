@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, DEMO, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, DEMO, LOOKS, openPortal, screenshot, settled } from './browser.ts';
 
 test('account page', async (t) => {
   const portal = await openPortal(t);
 
   await t.test('limits, usage, sessions and API help in both themes and widths', async () => {
-    for (const theme of ['light', 'dark'] as const) {
-      for (const [name, width] of Object.entries(WIDTHS)) {
-        const { page, open, messages } = await portal.visit({ theme, width });
-        await open('/account');
-        assert.equal(await page.textContent('h1'), DEMO.username);
-        assert.equal(await page.locator('.bars .bar').count(), 90);
-        await assertAccessible(page);
-        await assertFits(page);
-        await screenshot(page, `account-${theme}-${name}`);
-        assert.deepEqual(messages, []);
-      }
+    for (const { name, theme, width } of LOOKS) {
+      const { page, open, messages } = await portal.visit({ theme, width });
+      await open('/account');
+      assert.equal(await page.textContent('h1'), DEMO.username);
+      assert.equal(await page.locator('.bars .bar').count(), 90);
+      await assertAccessible(page);
+      await assertFits(page);
+      await screenshot(page, `account-${name}`);
+      assert.deepEqual(messages, []);
     }
   });
 
@@ -42,7 +40,7 @@ test('account page', async (t) => {
 
   await t.test('other sessions can be ended', async () => {
     const { page, open } = await portal.visit();
-    const other = await portal.visit();
+    const other = await portal.visit({ hasOwnSession: true });
     await other.open('/account');
     await open('/account');
     await page.click('text=End all others');

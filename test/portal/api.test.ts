@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, DEMO, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, DEMO, LOOKS, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
 
 const is401 = (message: string) => /status of 401/.test(message);
 
@@ -8,24 +8,22 @@ test('API page', async (t) => {
   const portal = await openPortal(t);
 
   await t.test('operations in both themes and widths; the address names one, which is open', async () => {
-    for (const theme of ['light', 'dark'] as const) {
-      for (const [name, width] of Object.entries(WIDTHS)) {
-        const { page, open, messages } = await portal.visit({ theme, width });
-        await open('/api#portalUrl');
-        assert.equal(await page.textContent('h1'), 'API');
-        assert.equal(await page.locator('details[open]').count(), 1);
-        const operation = page.locator('#portalUrl');
-        await operation.locator('text=Counts as a query').waitFor();
-        await operation.locator('.schema-name:text-is("on_host")').waitFor();
-        assert.ok((await operation.locator('li').count()) > 40);
-        await assertFits(page);
-        await screenshot(page, `api-${theme}-${name}`);
-        // The rows of operations are alike: four of them are checked here, all of them once below.
-        await page.fill('input[type=search]', 'everything about');
-        await page.waitForSelector('text=/^4 operations$/');
-        await assertAccessible(page);
-        assert.deepEqual(messages, []);
-      }
+    for (const { name, theme, width } of LOOKS) {
+      const { page, open, messages } = await portal.visit({ theme, width });
+      await open('/api#portalUrl');
+      assert.equal(await page.textContent('h1'), 'API');
+      assert.equal(await page.locator('details[open]').count(), 1);
+      const operation = page.locator('#portalUrl');
+      await operation.locator('text=Counts as a query').waitFor();
+      await operation.locator('.schema-name:text-is("on_host")').waitFor();
+      assert.ok((await operation.locator('li').count()) > 40);
+      await assertFits(page);
+      await screenshot(page, `api-${name}`);
+      // The rows of operations are alike: four of them are checked here, all of them once below.
+      await page.fill('input[type=search]', 'everything about');
+      await page.waitForSelector('text=/^4 operations$/');
+      await assertAccessible(page);
+      assert.deepEqual(messages, []);
     }
   });
 

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, type Cookie, chromium, type Page } from 'playwright-core';
 import { openApp } from '../../src/app.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.ts';
 import { needs } from '../needs.ts';
@@ -21,7 +21,19 @@ export type Portal = {
   visit(options?: VisitOptions): Promise<Visit>;
 };
 
-export type VisitOptions = { theme?: 'light' | 'dark'; width?: number; isLoggedIn?: boolean };
+export type VisitOptions = {
+  theme?: 'light' | 'dark';
+  width?: number;
+  isLoggedIn?: boolean;
+  /** A session that no other visit has. */
+  hasOwnSession?: boolean;
+};
+
+/** Every page is tested in both themes and at both widths. */
+export const LOOKS = [
+  { name: 'light-desktop', theme: 'light', width: WIDTHS.desktop },
+  { name: 'dark-phone', theme: 'dark', width: WIDTHS.phone },
+] as const;
 
 export type Visit = {
   page: Page;
@@ -52,9 +64,18 @@ export async function openPortal(t: TestContext, settings: Partial<Settings> = {
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
   t.after(() => browser.close());
+  // One log-in for most visits: an account that logs in often is slowed down.
+  let shared: Promise<Cookie[]> | undefined;
+  const sharedCookies = () => {
+    shared ??= browser.newContext({ baseURL: url }).then(async (context) => {
+      await logIn(context, url);
+      return context.cookies();
+    });
+    return shared;
+  };
   return {
     url,
-    async visit({ theme = 'light', width = WIDTHS.desktop, isLoggedIn = true } = {}) {
+    async visit({ theme = 'light', width = WIDTHS.desktop, isLoggedIn = true, hasOwnSession = false } = {}) {
       const context = await browser.newContext({ baseURL: url, colorScheme: theme, viewport: { width, height: 900 } });
       t.after(() => context.close());
       const page = await context.newPage();
@@ -65,7 +86,8 @@ export async function openPortal(t: TestContext, settings: Partial<Settings> = {
         await page.goto(path);
         await settled(page);
       };
-      if (isLoggedIn) await logIn(context, url);
+      if (isLoggedIn && hasOwnSession) await logIn(context, url);
+      else if (isLoggedIn) await context.addCookies(await sharedCookies());
       return { page, context, open, messages };
     },
   };

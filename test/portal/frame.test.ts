@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, DEMO, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, DEMO, LOOKS, openPortal, screenshot, settled } from './browser.ts';
 
 test('frame, log-in and start page', async (t) => {
   const portal = await openPortal(t);
@@ -32,16 +32,14 @@ test('frame, log-in and start page', async (t) => {
   });
 
   await t.test('start page in both themes and widths', async () => {
-    for (const theme of ['light', 'dark'] as const) {
-      for (const [name, width] of Object.entries(WIDTHS)) {
-        const { page, open, messages } = await portal.visit({ theme, width });
-        await open('/');
-        await page.waitForSelector('text=Newest URLs');
-        await assertAccessible(page);
-        await assertFits(page);
-        await screenshot(page, `start-${theme}-${name}`);
-        assert.deepEqual(messages, []);
-      }
+    for (const { name, theme, width } of LOOKS) {
+      const { page, open, messages } = await portal.visit({ theme, width });
+      await open('/');
+      await page.waitForSelector('text=Newest URLs');
+      await assertAccessible(page);
+      await assertFits(page);
+      await screenshot(page, `start-${name}`);
+      assert.deepEqual(messages, []);
     }
   });
 
@@ -103,7 +101,7 @@ test('frame, log-in and start page', async (t) => {
   });
 
   await t.test('logging out ends the session, also for a copy of the cookie', async () => {
-    const { page, open, context } = await portal.visit();
+    const { page, open, context } = await portal.visit({ hasOwnSession: true });
     await open('/');
     const [cookie] = await context.cookies();
     await page.click('text=Log out');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertAccessible, assertFits, openPortal, screenshot, type Visit, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, LOOKS, openPortal, screenshot, type Visit, WIDTHS } from './browser.ts';
 
 const NETWORK = '/search?ip=203.0.113.0%2F24';
 const ENDPOINT = '**/api/portal/v1/search*';
@@ -179,15 +179,13 @@ const PARTS: Record<string, Part> = {
   },
 
   async 'both themes, both widths'(_, portal) {
-    for (const theme of ['light', 'dark'] as const) {
-      for (const [name, width] of Object.entries(WIDTHS)) {
-        const visit = await portal.visit({ theme, width });
-        await searched(visit, '/search?host=files.example.com'); // a few rows: the check takes long for many
-        await assertFits(visit.page);
-        await assertAccessible(visit.page);
-        await screenshot(visit.page, `search-${theme}-${name}`);
-        assert.deepEqual(visit.messages, []);
-      }
+    for (const { name, theme, width } of LOOKS) {
+      const visit = await portal.visit({ theme, width });
+      await searched(visit, '/search?host=files.example.com'); // a few rows: the check takes long for many
+      await assertFits(visit.page);
+      await assertAccessible(visit.page);
+      await screenshot(visit.page, `search-${name}`);
+      assert.deepEqual(visit.messages, []);
     }
   },
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, LOOKS, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
 
 const KNOWN = '/url?u=hxxp://user:pw@203[.]0[.]113[.]7:80/bin.sh%23top';
 const HOSTILE = '<img src=x onerror=alert(1)>\u202e';
@@ -9,21 +9,19 @@ test('page of a URL', async (t) => {
   const portal = await openPortal(t);
 
   await t.test('a known URL: verdict, steps, life, payloads, addresses, in both themes and widths', async () => {
-    for (const theme of ['light', 'dark'] as const) {
-      for (const [name, width] of Object.entries(WIDTHS)) {
-        const { page, open, messages } = await portal.visit({ theme, width });
-        await open(KNOWN);
-        assert.equal(await page.textContent('h1'), 'http://203.0.113.7/bin.sh');
-        assert.match((await page.textContent('.verdict')) ?? '', /^Onlinesince .*confirmed .*reported by nightwatch$/);
-        const steps = await page.locator('.chip').allTextContents();
-        assert.equal(steps[0], 'defanged form restored');
-        assert.ok(steps.length >= 4, `only ${steps}`);
-        assert.equal(await page.locator('.timeline rect').count(), 5);
-        await assertAccessible(page);
-        await assertFits(page);
-        await screenshot(page, `url-${theme}-${name}`);
-        assert.deepEqual(messages, []);
-      }
+    for (const { name, theme, width } of LOOKS) {
+      const { page, open, messages } = await portal.visit({ theme, width });
+      await open(KNOWN);
+      assert.equal(await page.textContent('h1'), 'http://203.0.113.7/bin.sh');
+      assert.match((await page.textContent('.verdict')) ?? '', /^Onlinesince .*confirmed .*reported by nightwatch$/);
+      const steps = await page.locator('.chip').allTextContents();
+      assert.equal(steps[0], 'defanged form restored');
+      assert.ok(steps.length >= 4, `only ${steps}`);
+      assert.equal(await page.locator('.timeline rect').count(), 5);
+      await assertAccessible(page);
+      await assertFits(page);
+      await screenshot(page, `url-${name}`);
+      assert.deepEqual(messages, []);
     }
   });
 
