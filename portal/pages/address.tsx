@@ -21,7 +21,7 @@ import type { PageProps } from '../main.tsx';
 import { networksAround } from '../networks.ts';
 import { Ago, Badge, Card, Cost, Empty, Facts, Show, type Tone } from '../parts/basics.tsx';
 import { CopyButtons, NetworkName, Raw, Shown } from '../parts/subject.tsx';
-import { FOLDED, Table } from '../parts/table.tsx';
+import { FOLDED, Rest, Table } from '../parts/table.tsx';
 import { Family, UrlTable } from '../parts/urls.tsx';
 import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchPath } from '../question.ts';
 import { remember } from '../recent.ts';
@@ -183,9 +183,6 @@ function Head({ report }: { report: AddressPageResponse }) {
 
 type ListingsProps = { dataset: Dataset; listings: Listing[]; cidr: string };
 
-/** A network can have hundreds. */
-const LISTINGS_SHOWN = 10;
-
 function Listings({ dataset, listings, cidr }: ListingsProps) {
   const [hasAll, setAll] = useState(false);
   const { name, meaning } = DATASETS[dataset];
@@ -199,7 +196,7 @@ function Listings({ dataset, listings, cidr }: ListingsProps) {
     >
       <p class="dim small under-head">{meaning}</p>
       <ul class="listings">
-        {listings.slice(0, hasAll ? listings.length : LISTINGS_SHOWN).map((listing) => (
+        {listings.slice(0, hasAll ? listings.length : FOLDED).map((listing) => (
           <Evidence
             key={`${listing.cidr} ${listing.source} ${listing.listed_ts} ${listing.botname} ${listing.details.dstport}`}
             listing={listing}
@@ -207,13 +204,7 @@ function Listings({ dataset, listings, cidr }: ListingsProps) {
           />
         ))}
       </ul>
-      {!hasAll && listings.length > LISTINGS_SHOWN && (
-        <p class="below">
-          <button type="button" class="button" onClick={() => setAll(true)}>
-            Show all {listings.length}
-          </button>
-        </p>
-      )}
+      <Rest hidden={hasAll ? 0 : Math.max(0, listings.length - FOLDED)} onShow={() => setAll(true)} />
     </Card>
   );
 }

@@ -48,7 +48,10 @@ export function NetworkName({ asn, network }: { asn: number | null; network: str
   if (asn === null) return <span class="dim">network unknown</span>;
   return (
     <>
-      <a href={searchPath('asn', String(asn))}>AS{asn}</a> {network && visible(network)}
+      <a class="inline" href={searchPath('asn', String(asn))}>
+        AS{asn}
+      </a>{' '}
+      {network && visible(network)}
     </>
   );
 }
