@@ -235,6 +235,7 @@ export async function openApp(settings: Settings): Promise<App> {
       if (firstAccount !== null) await audit.record('account.add', firstAccount.username, { tier: OPERATOR_TIER });
       if (settings.demo) await fillDemoControl(control, store, now());
       audit.start();
+      if (!settings.noPortal) totals.start();
       integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));
       const cleanup = startUsageCleanup({
         ...{ control, usageMonths: settings.usageMonths, now, every: everyMs, onFailure: onFailure('usage_cleanup') },

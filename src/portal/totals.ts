@@ -12,6 +12,8 @@ export type Counted = {
 };
 
 export type Totals = {
+  /** Counts for the first time, in the background. */
+  start(): void;
   /** The last counts; counts again in the background if they are old and data changed. */
   current(): Counted;
   /** Resolves when no count is in progress. */
@@ -36,7 +38,7 @@ const PAUSE_MS = 2;
 
 const NOT_COUNTED: Counted = { countedTs: null, urls: null, online: null, listings: null, domains: null };
 
-/** Counts what is stored, once at the start and then at most every ten minutes, page by page. */
+/** Counts what is stored, when it is started and then at most every ten minutes, page by page. */
 export function createTotals({ store, changes, now, onFailure }: TotalsOptions): Totals {
   const stop = new AbortController();
   let counted = NOT_COUNTED;
@@ -100,8 +102,8 @@ export function createTotals({ store, changes, now, onFailure }: TotalsOptions):
       });
   }
 
-  start();
   return {
+    start,
     current() {
       const age = now() - checkedTs;
       // A clock that was set back makes the age negative.

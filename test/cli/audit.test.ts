@@ -18,6 +18,7 @@ const CHANGES: [args: string[], stdin: string, entry: [action: string, subject: 
   [['tier', 'set', 'gold', '--qms', '6', '--qmh', '30', '--ads', 'URL'], '', ['tier.set', 'gold', { qms: [5, 6] }]],
   [['account', 'add', 'Ada'], PASSWORD, ['account.add', 'Ada', { tier: [null, 'standard'], enabled: [null, true] }]],
   [['account', 'set', 'ada', '--tier', 'gold'], '', ['account.set', 'Ada', { tier: ['standard', 'gold'] }]],
+  [['account', 'add', 'grace', '--admin'], PASSWORD, ['account.add', 'grace', { admin: [null, true] }]],
   [['account', 'set', 'ada', '--admin', 'yes'], '', ['account.set', 'Ada', { admin: [false, true] }]],
   [['account', 'set', 'ada', '--admin', 'no'], '', ['account.set', 'Ada', { admin: [true, false] }]],
   [['account', 'disable', 'ada'], '', ['account.disable', 'Ada', { enabled: [true, false] }]],

@@ -228,6 +228,7 @@ describe('the first page', () => {
       changes: async () => '',
       onFailure: (error) => assert.fail(String(error)),
     });
+    totals.start();
     t.after(() => totals.close());
     assert.deepEqual([totals.current().countedTs, totals.current().urls], [null, null], 'not counted yet');
     const freshness = async () => ({ newestEventTs: NOW - 7, confirmedTs: NOW - 6 });
@@ -266,6 +267,7 @@ test('totals are counted page by page, and again after ten minutes if data chang
     },
   });
   const totals = createTotals({ store, now: () => now, changes: async () => version, onFailure: () => assert.fail() });
+  totals.start();
   t.after(() => totals.close());
   const countedAt = async (seconds: number) => {
     now = NOW + seconds;
