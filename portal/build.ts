@@ -9,6 +9,8 @@ const SOURCES = fileURLToPath(new URL('./', import.meta.url));
 /** The browser code uses rules of the server, such as the recognition of addresses. */
 const SHARED = fileURLToPath(new URL('../src/core/', import.meta.url));
 const OUTPUT = fileURLToPath(new URL('../dist/portal/', import.meta.url));
+/** Not the files that another process is writing. */
+const HASHED = /^\w+-\w+\.(?:js|css|svg)$/;
 /** Written last: if it is there, all other files are. */
 const INDEX = join(OUTPUT, 'index.html');
 
@@ -35,7 +37,8 @@ export async function buildPortal(): Promise<void> {
   for (const { path, contents } of outputFiles) writeWhole(path, contents);
   writeWhole(INDEX, indexPage(outputFiles));
   const current = new Set([basename(INDEX), ...outputFiles.map(({ path }) => basename(path))]);
-  for (const name of readdirSync(OUTPUT)) if (!current.has(name)) rmSync(join(OUTPUT, name), { force: true });
+  const old = readdirSync(OUTPUT).filter((name) => HASHED.test(name) && !current.has(name));
+  for (const name of old) rmSync(join(OUTPUT, name), { force: true });
 }
 
 /** True if there is no build, or a source is newer. */

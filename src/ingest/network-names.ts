@@ -1,6 +1,6 @@
 /**
- * Names of networks by AS number. One text and two typed arrays: 80,000 names take about 3 MB; a Map of texts took three
- * times as much.
+ * Names of networks by AS number. One text and two typed arrays, because a Map of 80,000 texts takes several times the
+ * memory of the texts.
  */
 export type NetworkNames = {
   /** Sorted. */

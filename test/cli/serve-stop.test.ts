@@ -91,7 +91,7 @@ describe('a stop', { concurrency: true }, () => {
     let output = '';
     for await (const chunk of npm.stdout) {
       output += chunk;
-      if (output.includes('Password:')) break;
+      if (output.includes('Data:')) break;
     }
     const url = /answers on (\S+)\n/.exec(output)?.[1] ?? assert.fail(output);
     assert.equal((await fetch(`${url}/healthz`)).status, 200);
