@@ -34,7 +34,7 @@ test('an import whose primary is killed continues on the promoted standby and le
   const file = join(folder, 'dump.csv');
   assert.equal((await urlwarden(['import', 'urlhaus-csv', file, '--complete', ...data])).code, 0);
   assert.equal(await exported(pair), await exported(data));
-  assert.match((await urlwarden(['import', 'list', ...pair])).stdout, / done +10001 .* 1\n.* from standard input\n$/);
+  assert.match((await urlwarden(['import', 'list', ...pair])).stdout, / done +10,001 .* 1\n.* from standard input\n$/);
   assert.match((await urlwarden(['import', 'rejects', ...pair])).stdout, /: 1 rejected\n[\s\S]*never/);
 });
 
