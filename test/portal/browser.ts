@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { AxeBuilder } from '@axe-core/playwright';
-import { type BrowserContext, type Cookie, chromium, type Page } from 'playwright-core';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { openApp } from '../../src/app.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.ts';
 import { needs } from '../needs.ts';
@@ -25,7 +25,7 @@ export type VisitOptions = {
   theme?: 'light' | 'dark';
   width?: number;
   isLoggedIn?: boolean;
-  /** A session that no other visit has. */
+  /** A profile and a session that no other visit has. */
   hasOwnSession?: boolean;
 };
 
@@ -64,21 +64,25 @@ export async function openPortal(t: TestContext, settings: Partial<Settings> = {
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
   t.after(() => browser.close());
-  // One log-in for most visits: an account that logs in often is slowed down.
-  let shared: Promise<Cookie[]> | undefined;
-  const sharedCookies = () => {
+  // One browser profile for most visits: each takes half a second, and an account that logs in often is slowed down.
+  let shared: Promise<BrowserContext> | undefined;
+  const sharedContext = () => {
     shared ??= browser.newContext({ baseURL: url }).then(async (context) => {
       await logIn(context, url);
-      return context.cookies();
+      return context;
     });
     return shared;
   };
   return {
     url,
     async visit({ theme = 'light', width = WIDTHS.desktop, isLoggedIn = true, hasOwnSession = false } = {}) {
-      const context = await browser.newContext({ baseURL: url, colorScheme: theme, viewport: { width, height: 900 } });
-      t.after(() => context.close());
+      const isShared = isLoggedIn && !hasOwnSession;
+      const context = isShared ? await sharedContext() : await browser.newContext({ baseURL: url });
+      if (isLoggedIn && hasOwnSession) await logIn(context, url);
       const page = await context.newPage();
+      t.after(() => (isShared ? page.close() : context.close()));
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme: theme });
       const messages: string[] = [];
       page.on('console', (message) => messages.push(message.text()));
       page.on('pageerror', (error) => messages.push(String(error)));
@@ -86,8 +90,6 @@ export async function openPortal(t: TestContext, settings: Partial<Settings> = {
         await page.goto(path);
         await settled(page);
       };
-      if (isLoggedIn && hasOwnSession) await logIn(context, url);
-      else if (isLoggedIn) await context.addCookies(await sharedCookies());
       return { page, context, open, messages };
     },
   };

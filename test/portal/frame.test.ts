@@ -67,7 +67,7 @@ test('frame, log-in and start page', async (t) => {
   });
 
   await t.test('the theme is switched and kept', async () => {
-    const { page, open } = await portal.visit();
+    const { page, open } = await portal.visit({ hasOwnSession: true });
     await open('/');
     const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
     const system = await ground();
@@ -82,7 +82,7 @@ test('frame, log-in and start page', async (t) => {
   });
 
   await t.test('a session that ended asks again and keeps the question; a server that is away says so', async () => {
-    const { page, open, context } = await portal.visit();
+    const { page, open, context } = await portal.visit({ hasOwnSession: true });
     await open('/account');
     await context.clearCookies();
     await page.click('a[href="/"]');
