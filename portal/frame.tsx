@@ -115,7 +115,7 @@ const LIMIT_WORDS: Record<string, string> = {
   calls: 'this second',
 };
 
-/** What is left of the tightest limit. Asked for once, then told by every charged response. */
+/** What is left of the tightest limit. Asked for once; then every charged response has it. */
 function LimitPill() {
   useEffect(() => {
     if (tightestLimit.value === null) void readLimits();

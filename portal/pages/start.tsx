@@ -1,28 +1,17 @@
+import type { OverviewResponse } from '../../src/portal/schemas.ts';
 import { get } from '../api.ts';
+import { FEED_TONES } from '../feeds.ts';
 import { numberText, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
-import { Ago, Badge, Card, Empty, Facts, Show, Status, type Tone } from '../parts/basics.tsx';
+import { Ago, Badge, Card, Empty, Facts, Show, Status } from '../parts/basics.tsx';
 import { QuestionBox } from '../parts/box.tsx';
 import { Table } from '../parts/table.tsx';
 import { searchPath, urlPath } from '../question.ts';
 import { forgetRecent, recent } from '../recent.ts';
 
-type FeedState = 'healthy' | 'late' | 'failing' | 'paused' | 'new';
-
-type Overview = {
-  counted_ts: number | null;
-  totals: Record<'urls' | 'online' | 'listings' | 'domains', number | null>;
-  newest_event_ts: number | null;
-  confirmed_ts: number | null;
-  feeds: { name: string; format: string; state: FeedState; last_success_ts: number | null; rows: number | null }[];
-  newest: { id: number; url: string; status: string | null; ts: number; family: string | null; reporter: string }[];
-};
-
-const TONES: Record<FeedState, Tone> = { healthy: 'ok', late: 'late', failing: 'danger', paused: 'off', new: 'info' };
-
 export function StartPage(_: PageProps) {
-  const loaded = useLoad('overview', (abort) => get<Overview>('/api/portal/v1/overview', abort));
+  const loaded = useLoad('overview', (abort) => get<OverviewResponse>('/api/portal/v1/overview', abort));
   return (
     <>
       <section class="hero">
@@ -38,7 +27,7 @@ export function StartPage(_: PageProps) {
   );
 }
 
-function Knowledge({ overview }: { overview: Overview }) {
+function Knowledge({ overview }: { overview: OverviewResponse }) {
   const { totals, newest_event_ts: newestTs, confirmed_ts: confirmedTs, counted_ts: countedTs } = overview;
   const total = (count: number | null) => (count === null ? <span class="dim">being counted</span> : numberText(count));
   return (
@@ -79,7 +68,7 @@ function Knowledge({ overview }: { overview: Overview }) {
   );
 }
 
-function NewestUrls({ urls }: { urls: Overview['newest'] }) {
+function NewestUrls({ urls }: { urls: OverviewResponse['newest'] }) {
   return (
     <Table
       caption="The newest URLs"
@@ -107,7 +96,7 @@ function NewestUrls({ urls }: { urls: Overview['newest'] }) {
   );
 }
 
-function Feeds({ feeds }: { feeds: Overview['feeds'] }) {
+function Feeds({ feeds }: { feeds: OverviewResponse['feeds'] }) {
   if (feeds.length === 0) return <Empty>No feed is fetched. An administrator can add one under Admin, Feeds.</Empty>;
   return (
     <ul class="plain-list">
@@ -118,7 +107,7 @@ function Feeds({ feeds }: { feeds: Overview['feeds'] }) {
             <span class="dim">
               <Ago ts={ts} />
             </span>
-            <Badge tone={TONES[state]}>{state}</Badge>
+            <Badge tone={FEED_TONES[state]}>{state}</Badge>
           </span>
         </li>
       ))}

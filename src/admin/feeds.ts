@@ -10,6 +10,7 @@ import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
 import { LIST_KINDS } from '../ingest/evidence.ts';
 import { jsonName, LIFE_MAX_SECONDS, LIFE_MIN_SECONDS, TRUST_MAX_PERMILLE } from '../ingest/evidence-choices.ts';
 import { checkFeedHost } from '../ingest/feeds/feed-host.ts';
+import { PAGE_STATES, pageState } from '../ingest/feeds/feed-state.ts';
 import { KNOWN_FEEDS } from '../ingest/feeds/known-feeds.ts';
 import {
   addFeed,
@@ -25,13 +26,12 @@ import {
   toNewFeed,
   whileNotFetched,
 } from '../ingest/feeds/manage.ts';
-import { PAGE_STATES, pageState } from '../ingest/feeds/state.ts';
 import { importState } from '../ingest/import-state.ts';
 import { checkHeader, shownUrl } from '../ingest/sources/fetch-url.ts';
 import type { Feed, FeedStore, ImportRecord, ImportStore } from '../ingest/store.ts';
-import { adminRoute, EmptyBody, nameParameter, pathValue } from './endpoint.ts';
 import { changedRows, ImportStateWord, wireImportState } from './imports.ts';
 import { recordChange } from './record.ts';
+import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
 
 export type FeedAdminServices = {
   control: FeedStore & Pick<ImportStore, 'imports'> & Pick<AuditStore, 'addAudit'>;
@@ -232,11 +232,11 @@ const feedSet = (services: FeedAdminServices) =>
     path: paths.adminFeed,
     operationId: 'adminFeedSet',
     summary: 'Changes a feed; what is not sent stays',
-    parameters: [nameParameter('The name of a feed.')],
+    parameters: [pathParameter('name', 'The name of a feed.')],
     body: FeedSetRequest,
     response: json(FeedResponse),
     refusals: ['not_found'],
-    read: (request) => ({ name: pathValue(request, 'name'), sent: request.body as FeedSetRequest }),
+    read: (request) => ({ name: pathText(request, 'name'), sent: request.body as FeedSetRequest }),
     async answer({ name, sent: { paused, ...values } }, { request }) {
       const { control } = services;
       await requireFeed(control, name);
@@ -290,11 +290,11 @@ const feedRun = (services: FeedAdminServices) =>
     path: paths.adminFeedRun,
     operationId: 'adminFeedRun',
     summary: 'Fetches a feed at once',
-    parameters: [nameParameter('The name of a feed.')],
-    body: EmptyBody,
+    parameters: [pathParameter('name', 'The name of a feed.')],
+    body: Nothing,
     response: json(FeedResponse),
     refusals: ['not_found'],
-    read: (request) => pathValue(request, 'name'),
+    read: (request) => pathText(request, 'name'),
     async answer(name) {
       const { control, now } = services;
       const { isPaused } = await requireFeed(control, name);
@@ -311,11 +311,11 @@ const feedRemove = (services: FeedAdminServices) =>
     path: paths.adminFeedRemove,
     operationId: 'adminFeedRemove',
     summary: 'Removes a feed and its headers; its data stays',
-    parameters: [nameParameter('The name of a feed.')],
-    body: EmptyBody,
+    parameters: [pathParameter('name', 'The name of a feed.')],
+    body: Nothing,
     response: json(FeedResponse),
     refusals: ['not_found'],
-    read: (request) => pathValue(request, 'name'),
+    read: (request) => pathText(request, 'name'),
     async answer(name, { request }: Exchange) {
       const feed = await requireFeed(services.control, name);
       const removed = await present(feed, [], services);

@@ -14,7 +14,7 @@ import { importState } from '../ingest/import-state.ts';
 import { createReasons } from '../ingest/reject-reasons.ts';
 import type { ImportCounts, ImportRecord, ImportStore } from '../ingest/store.ts';
 import type { UploadChoices, Uploads } from '../ingest/uploads.ts';
-import { adminRoute, pathValue } from './endpoint.ts';
+import { adminRoute, pathText, queryText } from './route.ts';
 
 export type ImportAdminServices = {
   control: Pick<ImportStore, 'imports' | 'import' | 'rejects'>;
@@ -117,7 +117,7 @@ const importList = ({ control, now }: ImportAdminServices) =>
     parameters: [textParameter('feed', 'Only imports of this feed.'), limitParameter(LIST_DEFAULT, LIST_MAX)],
     response: { contentType: 'application/json', schema: Type.Object({ items: Type.Array(ImportResponse) }) },
     read: (request) => ({
-      feed: readText(request, 'feed'),
+      feed: queryText(request, 'feed'),
       limit: readLimit(queryString(request), LIST_MAX) ?? LIST_DEFAULT,
     }),
     async answer({ feed, limit }) {
@@ -149,7 +149,7 @@ const importShow = (services: ImportAdminServices) =>
     parameters: [idParameter],
     response: { contentType: 'application/json', schema: ImportResponse },
     refusals: ['not_found'],
-    read: (request) => Number(pathValue(request, 'id')),
+    read: (request) => Number(pathText(request, 'id')),
     answer: async (id) => present(await requireImport(services, id), services.now()),
   });
 
@@ -179,7 +179,7 @@ const importRejects = (services: ImportAdminServices) =>
     parameters: [idParameter],
     response: { contentType: 'application/json', schema: RejectsResponse },
     refusals: ['not_found'],
-    read: (request) => Number(pathValue(request, 'id')),
+    read: (request) => Number(pathText(request, 'id')),
     async answer(id) {
       const { counts } = await requireImport(services, id);
       const reasons = createReasons(SAMPLES);
@@ -232,14 +232,14 @@ const importUpload = ({ uploads }: ImportAdminServices) =>
 
 function readChoices(request: FastifyRequest): UploadChoices {
   const query = queryString(request);
-  const source = readText(request, 'source') ?? 'upload';
+  const source = queryText(request, 'source') ?? 'upload';
   const fault = textFault(source);
   if (fault !== null) throw new AppError('bad_request', `"source": ${fault}`);
   if (Number(request.headers['content-length']) > MAX_UPLOAD_BYTES) throw tooLarge();
   return {
-    format: readText(request, 'format') ?? '',
+    format: queryText(request, 'format') ?? '',
     source,
-    feed: readText(request, 'feed'),
+    feed: queryText(request, 'feed'),
     isComplete: readSwitch(query, 'complete'),
     isForced: readSwitch(query, 'force'),
     dataset: readWord(request, 'dataset', ADDRESS_DATASETS),
@@ -297,19 +297,12 @@ function wordParameter(name: string, words: readonly string[]): Parameter {
   return { in: 'query', name, schema: Type.Enum([...words]), description: 'For formats that do not say it.' };
 }
 
-function readText(request: FastifyRequest, name: string): string | null {
-  const sent = queryString(request)[name];
-  if (sent === undefined || sent === '') return null;
-  if (typeof sent === 'string') return sent;
-  throw new AppError('bad_request', `"${name}" must be sent once`);
-}
-
 function readWord<const Word extends string>(
   request: FastifyRequest,
   name: string,
   words: readonly Word[],
 ): Word | null {
-  const sent = readText(request, name);
+  const sent = queryText(request, name);
   const word = words.find((candidate) => candidate === sent);
   if (sent === null || word !== undefined) return word ?? null;
   throw new AppError('bad_request', `"${name}" must be one of ${words.join(', ')}`);

@@ -31,8 +31,8 @@ import {
   type ReputationStore,
   URL_SOURCE,
 } from '../reputation/store.ts';
-import { adminRoute } from './endpoint.ts';
 import { recordChange } from './record.ts';
+import { adminRoute } from './route.ts';
 
 export type ListAdminServices = {
   store: ReputationStore;

@@ -14,7 +14,7 @@ import {
   untilParameter,
 } from '../http/query.ts';
 import { monthText, parseMonth, usageReport, usageReportJson } from '../limits/usage-report.ts';
-import { adminRoute, textParameter } from './route.ts';
+import { adminRoute, queryText } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { AuditItem, ListOf, UsageReportResponse } from './wire.ts';
 
@@ -57,12 +57,12 @@ const auditLog = ({ control }: AdminServices): Endpoint<AuditFilter> => ({
   read(request) {
     const query = queryString(request);
     const { since, until } = readOpenWindow(query);
-    const action = textParameter(request, 'action');
+    const action = queryText(request, 'action');
     if (action !== null && ![...AUDIT_ACTIONS, ...AUDIT_KINDS].includes(action)) {
       throw new AppError('bad_request', `"action" must be an action such as account.set, or ${AUDIT_KINDS.join(', ')}`);
     }
     const limit = readLimit(query, AUDIT_LIMIT_MAX) ?? AUDIT_LIMIT_DEFAULT;
-    return { sinceTs: since, untilTs: until, subject: subjectOf(textParameter(request, 'subject')), action, limit };
+    return { sinceTs: since, untilTs: until, subject: subjectOf(queryText(request, 'subject')), action, limit };
   },
   answer: async (filter) => ({ items: await control.auditEntries(filter) }),
 });
@@ -88,7 +88,7 @@ const usageOfMonth = ({ control, now }: AdminServices): Endpoint<number> => ({
   parameters: [monthParameter],
   response: { contentType: 'application/json', schema: UsageReportResponse },
   refusals: [],
-  read: (request) => readMonth(textParameter(request, 'month'), windowIndex('month', now())),
+  read: (request) => readMonth(queryText(request, 'month'), windowIndex('month', now())),
   answer: async (month): Promise<UsageReportResponse> => usageReportJson(await usageReport(control, month, now())),
 });
 

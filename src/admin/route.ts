@@ -4,16 +4,19 @@ import { AppError } from '../core/errors.ts';
 import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
 import { queryString } from '../http/query.ts';
 
+type Described<Question> = Omit<Endpoint<Question>, 'refusals'> & { refusals?: Endpoint['refusals'] };
+
 /** A route for administrators. No cache on the way keeps an answer (RFC 9111 §5.2.2.5): it may have a new password. */
-export function adminRoute<Question>(endpoint: Endpoint<Question>): Route {
-  const uncached: Endpoint<Question> = {
-    ...endpoint,
+export function adminRoute<Question>({ refusals = [], ...described }: Described<Question>): Route {
+  const endpoint: Endpoint<Question> = {
+    ...described,
+    refusals,
     answer(question, exchange, options) {
       exchange.reply.header('cache-control', 'no-store');
-      return endpoint.answer(question, exchange, options);
+      return described.answer(question, exchange, options);
     },
   };
-  return { endpoint: uncached, access: 'administrator', charge: 'call' };
+  return { endpoint: endpoint as Endpoint, access: 'administrator', charge: 'call' };
 }
 
 /** The body of a change that needs no values. */
@@ -30,9 +33,10 @@ export function pathText(request: FastifyRequest, name: string): string {
   return (request.params as Record<string, string>)[name] ?? '';
 }
 
-/** A parameter of the query string that is a text; null if it was not sent. */
-export function textParameter(request: FastifyRequest, name: string): string | null {
+/** A parameter of the query string that is a text; null if it was not sent, or is empty. */
+export function queryText(request: FastifyRequest, name: string): string | null {
   const sent = queryString(request)[name];
-  if (sent === undefined || typeof sent === 'string') return sent ?? null;
+  if (sent === undefined || sent === '') return null;
+  if (typeof sent === 'string') return sent;
   throw new AppError('bad_request', `"${name}" must be sent once`);
 }

@@ -1,7 +1,10 @@
 import type { Route } from '../http/endpoint.ts';
 import { accountAdminRoutes } from './accounts.ts';
+import { type FeedAdminServices, feedAdminRoutes } from './feeds.ts';
 import { healthAdminRoutes } from './health.ts';
+import { type ImportAdminServices, importAdminRoutes } from './imports.ts';
 import { keyAdminRoutes } from './keys.ts';
+import { type ListAdminServices, listAdminRoutes } from './lists.ts';
 import { reportAdminRoutes } from './reports.ts';
 import type { AdminServices } from './services.ts';
 import { tierAdminRoutes } from './tiers.ts';
@@ -15,4 +18,11 @@ export function adminRoutes(services: AdminServices): Route[] {
     ...reportAdminRoutes(services),
     ...healthAdminRoutes(services),
   ];
+}
+
+export type DataAdminServices = FeedAdminServices & ImportAdminServices & ListAdminServices;
+
+/** What administrators do with the data: feeds, imports, and what they set by hand. */
+export function dataAdminRoutes(services: DataAdminServices): Route[] {
+  return [...feedAdminRoutes(services), ...importAdminRoutes(services), ...listAdminRoutes(services)];
 }

@@ -7,7 +7,7 @@ import { lastKnown } from '../health/last-known.ts';
 import type { Outages } from '../health/outages.ts';
 import { createImportFeed } from '../ingest/feeds/feed-import.ts';
 import type { FeedRun } from '../ingest/feeds/feed-run.ts';
-import { feedState } from '../ingest/feeds/feed-state.ts';
+import { feedState, pageState } from '../ingest/feeds/feed-state.ts';
 import { everyMs, type Schedule, startSchedule } from '../ingest/feeds/schedule.ts';
 import type { Networks } from '../ingest/networks.ts';
 import { inputLimitsOf } from '../ingest/sources/format.ts';
@@ -109,15 +109,12 @@ export async function feedHealth(control: Pick<FeedStore, 'feeds'>, nowTs: numbe
   }));
 }
 
-/** The states in the words of the pages. */
-const PAGE_STATES = { ok: 'healthy', stale: 'late', failing: 'failing', paused: 'paused', new: 'new' } as const;
-
 /** For the first page, which every account sees. Neither errors nor URLs: both may contain secrets. */
 export async function feedsOnPage(control: Pick<FeedStore, 'feeds'>, nowTs: number) {
   return (await control.feeds()).map((feed) => ({
     name: feed.name,
     format: feed.format,
-    state: PAGE_STATES[feedState(feed, nowTs)],
+    state: pageState(feed, nowTs),
     last_success_ts: feed.lastSuccessTs,
     rows: feed.rows,
   }));

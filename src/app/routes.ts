@@ -1,8 +1,7 @@
 import type { Login } from '../accounts/login.ts';
 import { accountRoutes } from '../accounts/routes.ts';
 import { type SessionServices, sessionRoutes } from '../accounts/session-routes.ts';
-import { type DataAdminServices, dataAdminRoutes } from '../admin/data-routes.ts';
-import { adminRoutes } from '../admin/routes.ts';
+import { adminRoutes, type DataAdminServices, dataAdminRoutes } from '../admin/routes.ts';
 import type { AdminServices } from '../admin/services.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';

@@ -2,8 +2,8 @@ import { hostParts } from '../core/domain-name.ts';
 import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { DOMAIN_DATASET } from '../core/tier.ts';
+import { explainUrl } from '../core/url/explain.ts';
 import type { NormalizedUrl } from '../core/url/normalize.ts';
-import { normalizationSteps } from '../core/url/steps.ts';
 import type { UrlAddress, UrlDetails, UrlSummary } from '../urls/store.ts';
 import { HISTORY_LIMIT, SHOWN_STATUS, toWirePayload } from '../urls/wire.ts';
 import type { UrlPageResponse } from './schemas.ts';
@@ -34,7 +34,7 @@ export async function urlPage(
   const addresses = details?.addresses ?? addressesOf(onHost.urls);
   const checked = ip === null ? addresses.slice(0, CHECKED_ADDRESSES).map((address) => address.ip) : [ip];
   return {
-    ...{ input, url, steps: normalizationSteps(input) },
+    ...{ input, url, steps: explainUrl(input, normal).map(({ text }) => text) },
     ...statusFields(details),
     events: (details?.events ?? []).map(toWireConfirmed).reverse(),
     payloads: (details?.payloads ?? []).slice(0, HISTORY_LIMIT).map(toWirePayload),

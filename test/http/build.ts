@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import type { Login } from '../../src/accounts/login.ts';
 import type { SessionServices } from '../../src/accounts/session-routes.ts';
-import type { DataAdminServices } from '../../src/admin/data-routes.ts';
+import type { DataAdminServices } from '../../src/admin/routes.ts';
 import type { AdminServices } from '../../src/admin/services.ts';
 import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';

@@ -145,7 +145,7 @@ test('accounts, for administrators', async (t) => {
     assert.deepEqual(messages, []);
   });
 
-  await t.test('a customer is told in words, page and API', async () => {
+  await t.test('a customer sees in words that it is not allowed, page and API', async () => {
     const { page, open, context, messages } = await portal.visit();
     const { items } = (await (await context.request.get('/api/admin/v1/accounts')).json()) as { items: AccountItem[] };
     assert.ok(items.length >= 2);

@@ -67,7 +67,7 @@ test('pages of imports and of lists by hand', async (t) => {
     assert.deepEqual(messages, []);
   });
 
-  await t.test('a refused upload keeps the form, an unknown import is told', async () => {
+  await t.test('a refused upload keeps the form, an unknown import is named', async () => {
     const { page, open } = await portal.visit();
     await open('/admin/imports');
     await page.route(`${API}/imports?*`, (route) =>

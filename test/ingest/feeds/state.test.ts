@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pageState } from '../../../src/ingest/feeds/state.ts';
+import { pageState } from '../../../src/ingest/feeds/feed-state.ts';
 import type { Feed } from '../../../src/ingest/store.ts';
 import { feedOf } from './feed-of.ts';
 
