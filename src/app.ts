@@ -1,45 +1,47 @@
 import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { join } from 'node:path';
-import { openAuthenticator } from './accounts/authenticator.ts';
 import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.ts';
-import { createLogin, createPasswordCheck } from './accounts/login.ts';
+import { createPasswordCheck } from './accounts/login.ts';
 import { createSharedLoginFailures, createSharedLoginPenalty } from './accounts/login-shared.ts';
 import { createPasswordVerifier } from './accounts/password-verifier.ts';
-import { createSessions } from './accounts/sessions.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
+import type { SigningKey } from './accounts/store.ts';
 import { createServerAudit } from './app/audit.ts';
 import { fillDemo, fillDemoControl } from './app/demo.ts';
-import { feedHealth, feedsOnPage, openUploads, startFeeds } from './app/feeds.ts';
+import { openUploads, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
-import { listenOn, openMetricsListener } from './app/listen.ts';
+import { canSharePort, listenOn, openMetricsListener, refuseUsedPort } from './app/listen.ts';
 import { announceNode } from './app/nodes.ts';
-import { openPortalFiles } from './app/portal-files.ts';
-import { createAccountDeletion, limitsWithoutRedis, openRedis, watchRedis } from './app/redis.ts';
-import { createRoutes } from './app/routes.ts';
-import { type Control, describePlace, type Intelligence, openControl, openIntelligence } from './app/stores.ts';
+import { createOwnerTasks, type Owner } from './app/owner.ts';
+import { createProcessState } from './app/process-state.ts';
+import { openRedis } from './app/redis.ts';
+import {
+  now,
+  openMetrics,
+  openNetworkTable,
+  openServing,
+  TASK_FAILED,
+  type ThreadStart,
+  timed,
+} from './app/serving.ts';
+import { type Control, describePlace, openControl, openIntelligence } from './app/stores.ts';
+import { createThreads } from './app/threads.ts';
 import { startUsageCleanup } from './app/usage-cleanup.ts';
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
+import { AppError } from './core/errors.ts';
 import { OPERATOR_TIER } from './core/tier.ts';
-import { toTs } from './core/time.ts';
-import { lastKnown } from './health/last-known.ts';
 import { createOutages } from './health/outages.ts';
-import { buildServer, closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
+import { closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
 import { expiryOf, readTlsPair, type TlsPair } from './http/tls.ts';
-import { DEMO_NETWORKS } from './ingest/demo.ts';
 import { everyMs } from './ingest/feeds/schedule.ts';
-import { type Networks, openNetworks } from './ingest/networks.ts';
 import { readFamilies } from './ingest/tag-families.ts';
-import { createCharging } from './limits/charge.ts';
-import { createMemoryCounters } from './limits/counters-memory.ts';
-import { createCounterDeletion, createRedisCounters } from './limits/counters-redis.ts';
-import { createMetrics, type Metrics } from './metrics/metrics.ts';
-import { timedPort } from './metrics/timed-port.ts';
+import { createCounterDeletion } from './limits/counters-redis.ts';
+import { createSharedCounts } from './limits/shared-counts.ts';
+import { joinMetrics } from './metrics/metrics.ts';
 import { createTotals } from './portal/totals.ts';
-import { createAddressLists } from './reputation/address-lists.ts';
-import { createAddressReport } from './reputation/address-report.ts';
 
 /** Everything is open, but nothing listens yet. */
 export type App = {
@@ -55,6 +57,10 @@ export type App = {
    * answered until `close`.
    */
   announceStop(): void;
+  /** Aborted if the server cannot go on: it has to be closed. The reason is an AppError. */
+  failed: AbortSignal;
+  /** For tests: ends a thread, not the first one, as a defect outside of any request would. */
+  crashThread(thread: number): void;
   /** Waits for responses in progress, then closes everything. */
   close(): Promise<void>;
 };
@@ -68,20 +74,26 @@ export type Listening = {
   firstAccount: FirstAccount | null;
 };
 
-/** The issuer in every token; tokens of other servers are not accepted. */
-const ISSUER = 'urlwarden';
-
 /** Responses that take longer than this to finish are aborted when the server closes. */
 const CLOSE_GRACE_MS = 8_000;
 
-/** Unix seconds. */
-const now = () => toTs(Date.now());
+/** More threads answer more requests only while nothing else limits them; each takes memory. */
+const DEFAULT_MAX_THREADS = 8;
 
-/** The composition root: opens everything in order, and closes it in reverse. */
-export async function openApp(settings: Settings): Promise<App> {
-  const dataDir = settings.demo ? join(settings.dataDir, 'demo') : settings.dataDir;
-  const tls = readTls(settings);
-  const metrics = settings.metricsPort === 'off' ? undefined : createMetrics();
+/** The number of the thread that runs this file. */
+const FIRST_THREAD = 0;
+
+/**
+ * The composition root: opens everything in order, and closes it in reverse. The thread that runs it owns what exists once
+ * in the process (`app/owner.ts`), and answers requests like the others (`app/serving.ts`).
+ */
+export async function openApp(given: Settings): Promise<App> {
+  const threadCount = await threadsFor(given);
+  const settings = settingsOfThread(given, threadCount);
+  const { dataDir } = settings;
+  let tls = readTls(settings);
+  const scheme = tls === undefined ? 'http' : 'https';
+  const metrics = openMetrics(settings, FIRST_THREAD);
   const open: { close(): unknown }[] = [];
   const opened = <Part extends { close(): unknown }>(part: Part): Part => {
     open.unshift(part);
@@ -91,101 +103,41 @@ export async function openApp(settings: Settings): Promise<App> {
     for (const part of open.splice(0)) await part.close();
   };
   try {
-    const place = { ...settings, dataDir };
-    const store = timed(opened(await openIntelligence(place)), 'intelligence', metrics);
+    const store = timed(opened(await openIntelligence(settings)), 'intelligence', metrics);
     if (settings.demo) await fillDemo(store, now());
-    const { control, newKid } = await withKeys(timed(opened(await openControl(place)), 'control', metrics), settings);
+    const openedControl = timed(opened(await openControl(settings)), 'control', metrics);
+    const { control, fileKeys, newKid } = await withKeys(openedControl, settings);
 
-    // These callbacks need the server, which is built last; none of them is called before.
+    // These callbacks need the server, which is built later; none of them is called before.
     const log = {
       error: (details: object, message: string) => server.log.error(details, message),
       warn: (details: object, message: string) => server.log.warn(details, message),
       info: (details: object, message: string) => server.log.info(details, message),
     };
     const outages = createOutages(log, () => performance.now());
-    type Task = 'account_poll' | 'session_write' | 'usage_write' | 'usage_cleanup' | 'totals_count' | 'node_write';
-    const onFailure = (task: Task) => (err: unknown) => {
+    const onFailure = (task: 'usage_write' | 'usage_cleanup' | 'totals_count' | 'node_write') => (err: unknown) => {
       metrics?.failed(task);
-      if (!outages.report(err)) log.error({ err, task }, 'a background task failed; it will be retried');
+      if (!outages.report(err)) log.error({ err, task }, TASK_FAILED);
     };
-    const onFlushFailed = onFailure('usage_write');
-    const onOutcome = (outcome: string) => {
-      metrics?.loginEnded(outcome);
-      server.log.debug({ outcome }, 'login');
-    };
+    const state = createProcessState();
     const redis = settings.redis && opened(await openRedis(settings.redis, settings.redisPrefix));
-    const authenticator = opened(
-      await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER, onFailure: onFailure('account_poll') }),
-    );
-    const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
-    const counters = opened(
-      redis === null
-        ? createMemoryCounters(control, { nowMs: Date.now, onFlushFailed })
-        : createRedisCounters(redis, control, {
-            whenDown,
-            onFlushFailed,
-            onCountedLocally: () => metrics?.countedLocally(),
-          }),
-    );
+    if (redis !== null) metrics?.watchRedis(state.isRedisUp);
+    const counts = opened(createSharedCounts(control, { nowMs: Date.now, onFlushFailed: onFailure('usage_write') }));
     const { verify } = opened(createPasswordVerifier());
     const checkPassword = createPasswordCheck({
-      ...{ store: control, nowMs: Date.now, verify, onOutcome },
+      ...{ store: control, nowMs: Date.now, verify },
+      onOutcome(outcome) {
+        metrics?.loginEnded(outcome);
+        server.log.debug({ outcome }, 'login');
+      },
       ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
     });
-    const login = createLogin({ checkPassword, authenticator, nowMs: Date.now, tokenLifeSeconds });
-    const sessions = createSessions({
-      ...{ store: control, authenticator, nowMs: Date.now, onFailure: onFailure('session_write') },
-    });
-    const pages = { checkPassword, sessions, store: control, now, version: programVersion() };
     const audit = opened(createServerAudit({ control, settings, log, outages, now }));
-    const charging = createCharging(counters, audit.onAboveSoftLimit);
-    metrics?.watchStreams(charging.countStreams);
-    const limitsState = redis && (() => (redis.isUp() ? 'shared' : limitsWithoutRedis(whenDown)));
     const { ready } = opened(watchStores({ store, control, outages, metrics }));
-    let isStopping = false;
-    let expiry = tls && expiryOf(tls);
-    if (expiry !== undefined) metrics?.watchCertificate(() => Number(expiry) / 1000);
-    const networks = opened(
-      openNetworks(settings.asnDb, {
-        every: everyMs,
-        onFailure: (err) =>
-          log.warn({ err }, 'the table of networks could not be read again; the old one stays in use'),
-      }),
-    );
+    if (tls !== undefined) metrics?.watchCertificate(() => Number(expiryOf(tls as TlsPair)) / 1000);
+    const networks = opened(openNetworkTable(settings, log));
     const families = readFamilies(settings.familiesFile);
-    const health = {
-      isStopping: () => isStopping,
-      ready,
-      hasFaults: () => integrity?.hasFaults() ?? false,
-      freshness: lastKnown(() => control.freshness(), { newestEventTs: null, confirmedTs: null }),
-      feeds: lastKnown(() => feedHealth(control, now()), []),
-      ...(limitsState && { limitsState }),
-    };
     const uploads = openUploads({ store, control, networks, families, settings, now, log });
-    const dataAdmin = {
-      ...{ control, uploads, feedsAllowPrivate: settings.feedsAllowPrivate },
-      allowReserved: settings.allowReserved || settings.demo,
-      wakeFeeds: () => void feeds?.runDue(),
-    };
-    const node = randomUUID();
-    const admin = {
-      control,
-      hasKeyFile: settings.signingKeyFile !== null,
-      deleteAccountKeys: redis && createAccountDeletion(redis),
-      system: {
-        engine: settings.databaseUrl === null ? ('sqlite' as const) : ('postgres' as const),
-        place: describePlace(place),
-        ready,
-        sizeBytes: () => sizeOf([store, control]),
-        freeBytes: store.freeBytes,
-        hasFaults: health.hasFaults,
-        isRedisUp: redis?.isUp ?? null,
-        limitsState: limitsState ?? (() => 'local' as const),
-        node,
-        hasNetworkTable: settings.asnDb !== null,
-      },
-    };
-    const pageFiles = settings.noPortal ? [] : await openPortalFiles();
     const totals = opened(
       createTotals({
         ...{ store, now },
@@ -194,40 +146,56 @@ export async function openApp(settings: Settings): Promise<App> {
         onFailure: onFailure('totals_count'),
       }),
     );
-    const portal = {
-      ...{
-        totals,
-        usageByDay: control.usageByDay,
-        networkOf: networks.networkOf,
-        nameOf: networkNames(networks, settings),
-      },
-      feeds: lastKnown(() => feedsOnPage(control, now()), []),
+    const owner: Owner = {
+      ...{ counts, checkPassword, ready, reportFailure: outages.report, onAboveSoftLimit: audit.onAboveSoftLimit },
+      totals: totals.current,
+      receiveUpload: uploads.receive,
+      wakeFeeds: () => void feeds?.runDue(),
     };
-    const reputation = openReputation(store, networks, settings);
-    const server = buildServer(
-      [
-        ...createRoutes({ store, now, counters, login, pages, health, reputation, portal, admin, dataAdmin }),
-        ...pageFiles,
-      ],
-      { authenticate: authenticator.authenticate, authenticateSession: sessions.authenticate, charging },
-      {
-        logger: { level: logLevel, stream: process.stderr },
-        reportFailure: outages.report,
-        ...{ queryBudgetMs, tls, metrics, trustedProxies },
-        accessLog: { sample: settings.accessLogSample, hasQuestions: settings.accessLogQuestions },
-      },
+    const node = randomUUID();
+    const serving = opened(
+      await openServing({
+        ...{ settings, thread: FIRST_THREAD, state, node, tls, store, control, redis, networks, owner, metrics },
+      }),
     );
+    const { server } = serving;
     let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
     opened({ close: () => metricsListener?.close() }); // closes after the server, so that metrics can be read until then
     let feeds: ReturnType<typeof startFeeds> | undefined;
+    const failed = new AbortController();
+    const threads = createThreads({
+      count: threadCount - 1,
+      start: (thread): ThreadStart => ({ settings, thread, state: state.buffer, node, fileKeys, tls }),
+      tasksFor: ({ call }) =>
+        createOwnerTasks(owner, {
+          writes: { intelligence: store.write, control: control.write },
+          nextUploadedBytes: (upload) => call('nextUploadedBytes', upload),
+        }),
+      onEnded(thread, err) {
+        counts.releaseThread(thread);
+        state.setRedisUp(thread, true);
+        metrics?.threadEnded();
+        log.error({ err, thread }, 'a thread ended; its connections were lost, and it is replaced');
+      },
+      onCrashLoop: () => failed.abort(new AppError('unavailable', CRASH_LOOP)),
+    });
     // Together, because an import waits for its batch, and PostgreSQL may hang.
-    opened({ close: () => Promise.all([closeServer(server, CLOSE_GRACE_MS), feeds?.close(), uploads.close()]) });
-    if (redis !== null) watchRedis(redis, { log: server.log, metrics, whenDown });
+    opened({
+      close: () =>
+        Promise.all([
+          ...[closeServer(server, CLOSE_GRACE_MS), threads.close(CLOSE_GRACE_MS), feeds?.close(), uploads.close()],
+        ]),
+    });
+    const readMetrics = async () =>
+      joinMetrics([...(metrics ? [await metrics.read()] : []), ...(await threads.readMetrics())]).text();
 
-    let integrity: ReturnType<typeof startIntegrityChecks> | undefined;
     async function listen(): Promise<Listening> {
-      metricsListener = metrics && (await openMetricsListener(metrics, settings));
-      const url = await listenOn(server, settings, tls === undefined ? 'http' : 'https');
+      await threads.open();
+      if (metrics !== undefined) metricsListener = await openMetricsListener(readMetrics, settings);
+      const isShared = threadCount > 1;
+      if (isShared) await refuseUsedPort(settings);
+      const { url, port } = await listenOn(server, { ...settings, isShared }, scheme);
+      await threads.listen(port);
       feeds = startFeeds({ store, control, metrics, log: server.log, outages, settings, networks, families, now });
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
@@ -236,7 +204,7 @@ export async function openApp(settings: Settings): Promise<App> {
       if (settings.demo) await fillDemoControl(control, store, now());
       audit.start();
       if (!settings.noPortal) totals.start();
-      integrity = opened(startIntegrityChecks({ store, outages, metrics, log }));
+      opened(startIntegrityChecks({ store, outages, metrics, log, onFaults: state.setFaults }));
       const cleanup = startUsageCleanup({
         ...{ control, usageMonths: settings.usageMonths, now, every: everyMs, onFailure: onFailure('usage_cleanup') },
         deleteCounters: redis && createCounterDeletion(redis),
@@ -244,27 +212,22 @@ export async function openApp(settings: Settings): Promise<App> {
       opened(cleanup);
       void cleanup.runDue();
       const version = programVersion();
-      const name = `${hostname()}:${url.slice(url.lastIndexOf(':') + 1)}`;
       opened(
         announceNode({
-          ...{ control, node: { node, name, version }, now, every: everyMs, onFailure: onFailure('node_write') },
+          ...{ control, node: { node, name: `${hostname()}:${port}`, version }, now, every: everyMs },
+          onFailure: onFailure('node_write'),
         }),
       );
       const metricsUrl = metricsListener?.url ?? null;
-      const started = {
-        url,
-        metricsUrl,
-        place: describePlace(place),
-        version,
-        node: process.version,
-      };
-      server.log.info(started, 'started');
+      const started = { url, metricsUrl, place: describePlace(settings), version, node: process.version };
+      server.log.info({ ...started, threads: threadCount }, 'started');
+      if (threadCount < (given.threads ?? 1)) log.warn({}, ONE_THREAD_ONLY);
       return { url, metricsUrl, firstAccount };
     }
 
     return {
       dataDir,
-      place: describePlace(place),
+      place: describePlace(settings),
       async listen() {
         try {
           return await listen();
@@ -278,7 +241,8 @@ export async function openApp(settings: Settings): Promise<App> {
           const pair = readTls(settings);
           if (pair !== undefined) {
             setTlsPair(server, pair);
-            expiry = expiryOf(pair);
+            threads.setTlsPair(pair);
+            tls = pair;
           }
           server.log.info('certificate and key were read again');
         } catch (err) {
@@ -286,12 +250,15 @@ export async function openApp(settings: Settings): Promise<App> {
         }
       },
       announceStop() {
-        isStopping = true;
+        state.announceStop();
         endKeepAlive(server);
+        threads.endKeepAlive();
         void feeds?.close(); // `close` waits for them
         void uploads.close();
         server.log.info('stopping');
       },
+      failed: failed.signal,
+      crashThread: threads.crash,
       async close() {
         await close();
         server.log.info('stopped');
@@ -303,44 +270,41 @@ export async function openApp(settings: Settings): Promise<App> {
   }
 }
 
-function timed<Port extends object>(port: Port, name: string, metrics: Metrics | undefined): Port {
-  return metrics === undefined ? port : timedPort(port, (operation) => metrics.storeCall(name, operation));
+const CRASH_LOOP = 'Threads of the server end again and again; the log has the errors';
+const ONE_THREAD_ONLY = 'one thread answers: on this system several threads cannot listen on one port';
+
+async function threadsFor({ threads, demo }: Settings): Promise<number> {
+  const wanted = threads ?? (demo ? 1 : Math.min(availableParallelism(), DEFAULT_MAX_THREADS));
+  return wanted === 1 || (await canSharePort()) ? wanted : 1;
 }
 
-function openReputation(store: Intelligence, { asnOf }: Networks, { allowReserved, demo, listedExact }: Settings) {
-  const lists = createAddressLists(store, { nowMs: Date.now });
-  const options = { store, lists, now, allowReserved: allowReserved || demo, listedExact };
-  return { addresses: createAddressReport(options), asnOf };
-}
+/** Every thread has a pool of connections; together they have those of the settings, but each at least this many. */
+const MIN_CONNECTIONS = 2;
 
-/** The AS numbers of the demo data are reserved for documentation, so no table has their names. */
-function networkNames({ nameOf }: Networks, { demo }: Settings): Networks['nameOf'] {
-  if (!demo) return nameOf;
-  return (asn) => nameOf(asn) ?? DEMO_NETWORKS.find((network) => network.asn === asn)?.name ?? null;
-}
-
-/** The files of the embedded store; null for PostgreSQL. */
-function sizeOf(databases: readonly Pick<Control, 'sizes'>[]): number | null {
-  const sizes = databases.flatMap((database) => database.sizes?.() ?? []);
-  return sizes.length === 0 ? null : sizes.reduce((sum, { fileBytes, walBytes }) => sum + fileBytes + walBytes, 0);
+function settingsOfThread(settings: Settings, threads: number): Settings {
+  const share = Math.max(MIN_CONNECTIONS, Math.floor(settings.databaseConnections / threads));
+  return {
+    ...settings,
+    dataDir: settings.demo ? join(settings.dataDir, 'demo') : settings.dataDir,
+    databaseConnections: threads === 1 ? settings.databaseConnections : share,
+  };
 }
 
 function readTls({ tlsCertFile, tlsKeyFile }: Settings): TlsPair | undefined {
   return tlsCertFile === null || tlsKeyFile === null ? undefined : readTlsPair(tlsCertFile, tlsKeyFile);
 }
 
+type WithKeys = { control: Control; fileKeys: SigningKey[] | null; newKid: string | null };
+
 /** Keys from a file replace those in the store. `newKid` is the id of the key that was created because there was none. */
-async function withKeys(
-  control: Control,
-  { signingKeyFile }: Settings,
-): Promise<{ control: Control; newKid: string | null }> {
+async function withKeys(control: Control, { signingKeyFile }: Settings): Promise<WithKeys> {
   if (signingKeyFile !== null) {
-    const keys = readKeyFile(signingKeyFile);
-    return { control: { ...control, keys: async () => keys }, newKid: null };
+    const fileKeys = readKeyFile(signingKeyFile);
+    return { control: { ...control, keys: async () => fileKeys }, fileKeys, newKid: null };
   }
   let newKid: string | null = null;
   await ensureKey(control, now(), (kid) => {
     newKid = kid;
   });
-  return { control, newKid };
+  return { control, fileKeys: null, newKid };
 }

@@ -1,14 +1,21 @@
 import type { TestContext } from 'node:test';
-import type { Control, DataPlace } from '../src/app/stores.ts';
+import { createReceivedUploads, createRemoteOwner } from '../src/app/owner.ts';
+import type { WriteFor } from '../src/app/sqlite-stores.ts';
+import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../src/app/stores.ts';
 import { createMemoryCounters } from '../src/limits/counters-memory.ts';
+import { createSharedCounts } from '../src/limits/shared-counts.ts';
 import type { Counters } from '../src/limits/store.ts';
+import { memoryCounters } from './limits/process-counters.ts';
 import { temporaryRedisCounters } from './limits/temporary-redis-counters.ts';
 import { temporaryDatabase } from './servers/temporary-database.ts';
 import { temporaryFolder } from './temporary-folder.ts';
+import { alternating, callByMessage } from './threads/two-threads.ts';
 
-// Suites that use these functions run twice: on the embedded store, and with this variable on PostgreSQL and Redis
-// (npm run test:scaled).
-const isScaled = process.env.URLWARDEN_TEST_ENGINE === 'scaled';
+// Suites that use these functions run three times: on the embedded store, and with this variable on PostgreSQL and Redis
+// (npm run test:scaled) and on the embedded store as two threads share it (npm run test:threads).
+const engine = process.env.URLWARDEN_TEST_ENGINE;
+const isScaled = engine === 'scaled';
+const hasThreads = engine === 'threads';
 
 /** An empty place for the data of a test, removed afterwards. */
 export async function temporaryPlace(t: TestContext): Promise<DataPlace> {
@@ -16,10 +23,41 @@ export async function temporaryPlace(t: TestContext): Promise<DataPlace> {
   return isScaled ? { dataDir, databaseUrl: await temporaryDatabase(t) } : { dataDir };
 }
 
+/** Empty stores, closed and removed after the test. */
+export const temporaryIntelligence = (t: TestContext): Promise<Intelligence> => openOnThreads(t, openIntelligence);
+export const temporaryControl = (t: TestContext): Promise<Control> => openOnThreads(t, openControl);
+
+type Opened = Pick<Control, 'write' | 'close'>;
+
+async function openOnThreads<Store extends Opened>(
+  t: TestContext,
+  open: (place: DataPlace, writeFor?: WriteFor) => Promise<Store>,
+): Promise<Store> {
+  const place = await temporaryPlace(t);
+  const first = await open(place);
+  t.after(() => first.close());
+  if (!hasThreads) return first;
+  const write: WriteFor = (_part, name, args) => first.write?.(name, args) ?? Promise.reject(new Error('no writes'));
+  const call = callByMessage(t, { write });
+  const second = await open(place, (...args) => call('write', ...args));
+  t.after(() => second.close());
+  return alternating(first, second);
+}
+
 /** Counters with the given clock, closed after the test. */
 export async function temporaryCounters(t: TestContext, control: Control, nowMs: () => number): Promise<Counters> {
   if (isScaled) return temporaryRedisCounters(t, control, { nowMs });
-  const counters = createMemoryCounters(control, { nowMs });
+  if (hasThreads) return countersOnThreads(t, control, nowMs);
+  const counters = memoryCounters(control, { nowMs });
   t.after(() => counters.close());
   return counters;
+}
+
+function countersOnThreads(t: TestContext, control: Control, nowMs: () => number): Counters {
+  const counts = createSharedCounts(control, { nowMs });
+  t.after(() => counts.close());
+  const remote = createRemoteOwner(callByMessage(t, counts), createReceivedUploads());
+  const first = createMemoryCounters(counts, { nowMs, thread: 0 });
+  const second = createMemoryCounters(remote.counts, { nowMs, thread: 1 });
+  return { ...alternating(first, second), countStreams: () => first.countStreams() + second.countStreams() };
 }

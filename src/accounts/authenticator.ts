@@ -85,15 +85,16 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
   }
 
   /**
-   * Verifies again after a refresh if the first result is null: another node may have issued the token, or started the
-   * session, after a change that the snapshot does not have: a new password or a new key.
+   * Verifies again after a refresh if the first result is a refusal: another thread or node may have issued the token, or
+   * started the session, after a change that the snapshot does not have: a new password, key or tier.
    */
   async function verifyFresh(verify: (current: Snapshot) => Promise<AccountCaller | null>) {
     const current = await freshSnapshot();
-    const caller = await verify(current);
+    const first = verify(current);
+    const caller = await first.catch(() => null);
     if (caller !== null) return caller;
     if (nowMs() - checkedMs >= MIN_REFRESH_INTERVAL_MS) await refresh().catch(onFailure);
-    return snapshot === current ? null : verify(snapshot);
+    return snapshot === current ? first : verify(snapshot);
   }
 
   const timer = setInterval(() => void refresh().catch(onFailure), pollMs).unref();

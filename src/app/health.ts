@@ -14,6 +14,6 @@ export function watchStores({ store, control, outages, metrics }: WatchedParts):
   if (store.pools === undefined) {
     metrics?.watchDisk(store.freeBytes);
     metrics?.watchFiles(() => [store, control].flatMap(({ sizes }) => sizes?.() ?? []));
-  } else metrics?.watchPools(() => [store, control].flatMap(({ pools }) => pools?.() ?? []));
+  }
   return watch;
 }

@@ -34,24 +34,31 @@ const RETRY_MS = 10_000;
 const SAMPLE_PAGES = 5;
 const MAX_EXAMPLES = 5;
 
-type CheckParts = { store: SweepOptions['store']; outages: Outages; metrics: Metrics | undefined; log: Log };
+type CheckParts = {
+  store: SweepOptions['store'];
+  outages: Outages;
+  metrics: Metrics | undefined;
+  log: Log;
+  /** Called when it changes whether there are faults. */
+  onFaults(hasFaults: boolean): void;
+};
 
 type Log = Record<'error' | 'warn', (details: object, message: string) => void>;
 
 /** The checks of a server. The metrics have the number of faults; the log has one line when there are any. */
-export function startIntegrityChecks({ store, outages, metrics, log }: CheckParts) {
+export function startIntegrityChecks({ store, outages, metrics, log, onFaults }: CheckParts): { close(): void } {
   let faults = 0;
   metrics?.watchIntegrity(() => faults);
-  const sweep = startIntegritySweep({
+  return startIntegritySweep({
     ...{ store, random: Math.random, onDamage: outages.report },
     onFaults(count, examples) {
       if (faults === 0) log.error({ examples }, 'rows contradict each other: run urlwarden integrity');
       if (count === 0) log.warn({}, 'rows no longer contradict each other');
       faults = count;
+      onFaults(count > 0);
     },
     onFailure: (err) => log.error({ err }, 'the check of the database failed'),
   });
-  return { hasFaults: () => faults > 0, close: sweep.close };
 }
 
 /** Checks a sample of the rows, then all of them, again and again. */

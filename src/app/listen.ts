@@ -1,27 +1,55 @@
-import { isIPv6 } from 'node:net';
+import { once } from 'node:events';
+import { createServer, isIPv6 } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import { METRICS_PATH, openMetricsServer } from '../http/metrics-server.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import { METRICS_PATH, type MetricsText, openMetricsServer } from '../http/metrics-server.ts';
+
+type Place = Pick<Settings, 'host' | 'port'> & {
+  /** Other threads of this process listen on the same port. */
+  isShared: boolean;
+};
 
 /** Starts to listen; returns the address, such as http://127.0.0.1:8080. */
 export async function listenOn(
   server: FastifyInstance,
-  { host, port }: Pick<Settings, 'host' | 'port'>,
+  { host, port, isShared }: Place,
   scheme: 'http' | 'https',
-): Promise<string> {
+): Promise<{ url: string; port: number }> {
   const listenTextResolver = (address: string) => `listening on ${address.replace(/^http/, scheme)}`;
-  await server.listen({ host, port, listenTextResolver }).catch(explainListen(host, port, 'host', 'port'));
-  return urlOf(scheme, host, (server.server.address() as { port: number }).port);
+  const options = { host, port, listenTextResolver, ...(isShared && { reusePort: true }) };
+  await server.listen(options).catch(explainListen(host, port, 'host', 'port'));
+  const { port: chosen } = server.server.address() as { port: number };
+  return { url: urlOf(scheme, host, chosen), port: chosen };
+}
+
+/** Throws if the port is in use. With `reusePort` a second server on the same port would not notice it. */
+export async function refuseUsedPort({ host, port }: Pick<Settings, 'host' | 'port'>): Promise<void> {
+  await openListener({ host, port }).catch(explainListen(host, port, 'host', 'port'));
+}
+
+/** Whether several threads can listen on one port here: on Linux, and on some other systems. */
+export async function canSharePort(): Promise<boolean> {
+  return openListener({ host: '127.0.0.1', port: 0, reusePort: true }).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Listens for a moment. */
+async function openListener(options: { host: string; port: number; reusePort?: boolean }): Promise<void> {
+  const listener = createServer().listen(options);
+  await once(listener, 'listening');
+  listener.close();
+  await once(listener, 'close');
 }
 
 export async function openMetricsListener(
-  metrics: Metrics,
+  text: MetricsText,
   { metricsHost: host, metricsPort }: Pick<Settings, 'metricsHost' | 'metricsPort'>,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const port = Number(metricsPort);
-  const opening = openMetricsServer(metrics, { host, port });
+  const opening = openMetricsServer(text, { host, port });
   const server = await opening.catch(explainListen(host, port, 'metrics-host', 'metrics-port'));
   return { url: urlOf('http', host, server.port) + METRICS_PATH, close: server.close };
 }

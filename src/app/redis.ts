@@ -3,8 +3,8 @@ import { createLoginDeletion } from '../accounts/login-shared.ts';
 import type { Account } from '../accounts/store.ts';
 import type { RedisAddress } from '../config/redis-url.ts';
 import { createCounterDeletion, type WhenDown } from '../limits/counters-redis.ts';
-import type { Metrics } from '../metrics/metrics.ts';
 import type { RedisLink } from '../redis/link.ts';
+import type { ProcessState } from './process-state.ts';
 
 export const limitsWithoutRedis = (whenDown: WhenDown) => (whenDown === 'local' ? 'local' : 'refused');
 
@@ -14,15 +14,21 @@ export async function openRedis(address: RedisAddress, prefix: string): Promise<
   return openRedisLink(address, { prefix });
 }
 
-type RedisParts = { log: FastifyBaseLogger; metrics: Metrics | undefined; whenDown: WhenDown };
+type RedisParts = { thread: number; state: ProcessState; log: FastifyBaseLogger; whenDown: WhenDown };
 
-/** Logs once when Redis goes down and once when it is up again, not for each query. */
-export function watchRedis(redis: RedisLink, { log, metrics, whenDown }: RedisParts): void {
-  metrics?.watchRedis(redis.isUp);
+/** Logs once when Redis goes down and once when it is up again, not for each query and each thread. */
+export function watchRedis(redis: RedisLink, { thread, state, log, whenDown }: RedisParts): void {
   const meanwhile = whenDown === 'local' ? 'this server counts alone' : 'queries are refused';
   redis.watch({
-    onDown: (reason) => log.warn({ reason }, `Redis is down; ${meanwhile} until it is back`),
-    onUp: () => log.warn('Redis is back'),
+    onDown(reason) {
+      const wasUp = state.isRedisUp();
+      state.setRedisUp(thread, false);
+      if (wasUp) log.warn({ reason }, `Redis is down; ${meanwhile} until it is back`);
+    },
+    onUp() {
+      state.setRedisUp(thread, true);
+      if (state.isRedisUp()) log.warn('Redis is back');
+    },
   });
 }
 

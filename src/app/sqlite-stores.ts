@@ -3,22 +3,37 @@ import { createAccountStore } from '../accounts/sqlite/store.ts';
 import { createAuditStore } from '../audit/sqlite/audit.ts';
 import { createSoftLimitStore } from '../audit/sqlite/soft-limit.ts';
 import type { Part } from '../database/migrations.ts';
-import { openDatabaseFile } from '../database/sqlite/database-file.ts';
+import { type DatabaseFile, openDatabaseFile, shareDatabaseFile } from '../database/sqlite/database-file.ts';
 import { createNodeStore } from '../health/sqlite/nodes.ts';
 import { createFeedStore } from '../ingest/sqlite/feeds.ts';
 import { createImportStore } from '../ingest/sqlite/imports.ts';
 import { createUsageStore } from '../limits/sqlite/usage.ts';
 import { createReputationStore } from '../reputation/sqlite/store.ts';
+import type { CallTask } from '../threads/calls.ts';
 import { workerEntry } from '../threads/worker-thread.ts';
 import { createUrlStore } from '../urls/sqlite/store.ts';
 import type { WritesOf } from './sqlite-writer.ts';
 
 const WRITER = workerEntry('sqlite-writer', import.meta.url);
 
-const openFile = <P extends Part>(part: P, path: string) => openDatabaseFile<WritesOf<P>>(part, path, WRITER);
+/** The writes of a database on its writer thread, which another thread of the process has started. */
+export type WriteFor = (part: Part, name: string, args: unknown[]) => Promise<unknown>;
 
-export function openSqliteIntelligence(path: string) {
-  const file = openFile('intelligence', path);
+function openFile<P extends Part>(part: P, path: string, writeFor: WriteFor | undefined): DatabaseFile<WritesOf<P>> {
+  if (writeFor === undefined) return openDatabaseFile(part, path, WRITER);
+  const write = (name: string, ...args: unknown[]) => writeFor(part, name, args);
+  return shareDatabaseFile(part, path, write as CallTask<WritesOf<P>>);
+}
+
+/** Runs a write of another thread. */
+function writesOf<Writes>({ write }: DatabaseFile<Writes>) {
+  return (name: string, args: unknown[]): Promise<unknown> =>
+    (write as (name: string, ...args: unknown[]) => Promise<unknown>)(name, ...args);
+}
+
+/** With `writeFor`, for a further thread of a process that has the database open. */
+export function openSqliteIntelligence(path: string, writeFor?: WriteFor) {
+  const file = openFile('intelligence', path, writeFor);
   const check = file.db.prepare<[number]>('select count(*) from migrations');
   return {
     ...createUrlStore(file),
@@ -30,13 +45,14 @@ export function openSqliteIntelligence(path: string) {
       file.checkDisk(); // of `control.db` too, which is in the same folder
     },
     freeBytes: file.freeBytes,
+    write: writesOf(file),
     sizes: file.sizes,
     close: file.close,
   };
 }
 
-export function openSqliteControl(path: string) {
-  const file = openFile('control', path);
+export function openSqliteControl(path: string, writeFor?: WriteFor) {
+  const file = openFile('control', path, writeFor);
   return {
     ...createAccountStore(file),
     ...createSessionStore(file),
@@ -46,6 +62,7 @@ export function openSqliteControl(path: string) {
     ...createAuditStore(file),
     ...createSoftLimitStore(file),
     ...createNodeStore(file),
+    write: writesOf(file),
     sizes: file.sizes,
     close: file.close,
   };

@@ -8,7 +8,7 @@ import type { UsageStore } from '../limits/store.ts';
 import type { FileSizes, PoolLoad } from '../metrics/metrics.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
-import { openSqliteControl, openSqliteIntelligence } from './sqlite-stores.ts';
+import { openSqliteControl, openSqliteIntelligence, type WriteFor } from './sqlite-stores.ts';
 
 /** What both databases have beside the stores. */
 type Opened = {
@@ -16,6 +16,8 @@ type Opened = {
   pools?(): PoolLoad[];
   /** Only on the embedded store. */
   sizes?(): FileSizes;
+  /** Only on the embedded store: runs a write of another thread of this process. */
+  write?(name: string, args: unknown[]): Promise<unknown>;
   close(): Promise<void>;
 };
 
@@ -51,18 +53,19 @@ export type DataPlace = {
 /** Loaded on demand: commands on a folder start without the driver. */
 const postgres = () => import('./postgres-stores.ts');
 
-export async function openIntelligence(place: DataPlace): Promise<Intelligence> {
+/** `writeFor`: for a further thread of a process, which has the database open. */
+export async function openIntelligence(place: DataPlace, writeFor?: WriteFor): Promise<Intelligence> {
   const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [] } = place;
   const { databaseConnections: connections = SETTINGS.databaseConnections.fallback } = place;
   if (url) return (await postgres()).openPostgresIntelligence({ url, readUrls, connections });
   makeFolder(dataDir);
-  return openSqliteIntelligence(dataFiles(dataDir).intelligence);
+  return openSqliteIntelligence(dataFiles(dataDir).intelligence, writeFor);
 }
 
-export async function openControl({ dataDir, databaseUrl: url }: DataPlace): Promise<Control> {
+export async function openControl({ dataDir, databaseUrl: url }: DataPlace, writeFor?: WriteFor): Promise<Control> {
   if (url) return (await postgres()).openPostgresControl({ url });
   makeFolder(dataDir);
-  return openSqliteControl(dataFiles(dataDir).control);
+  return openSqliteControl(dataFiles(dataDir).control, writeFor);
 }
 
 /** For messages: the folder, or hosts and database without user and password. */

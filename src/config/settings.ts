@@ -24,6 +24,9 @@ type LogLevel = (typeof LOG_LEVELS)[number];
 /** How queries are handled while Redis is down. */
 const WHEN_REDIS_IS_DOWN = ['local', 'refuse'] as const;
 
+/** The memory that threads share has a place for each of them (`limits/count-cells.ts`). */
+export const MAX_THREADS = 64;
+
 const ACCEPTED_HOSTS = 'an IP address such as 127.0.0.1, 0.0.0.0 or ::, or localhost';
 
 /** Every setting of the server. */
@@ -79,6 +82,14 @@ export const SETTINGS = {
     read: integerBetween(1, 1_000),
     accepts: 'a whole number from 1 to 1000',
   } satisfies Setting<number>,
+  threads: {
+    flag: 'threads',
+    argument: 'NUMBER',
+    meaning: 'threads that answer requests; without it one per core, at most 8, and one with --demo',
+    fallback: null,
+    read: integerBetween(1, MAX_THREADS),
+    accepts: `a whole number from 1 to ${MAX_THREADS}`,
+  } satisfies Setting<number | null>,
   demo: {
     flag: 'demo',
     meaning: 'serve demo data from a separate folder, DIR/demo',

@@ -88,6 +88,11 @@ export function createOutages(log: Log, nowMs: () => number): Outages {
   };
 }
 
+/** Whether the error belongs to an outage. */
+export function isOutage(error: unknown): error is AppError {
+  return kindOf(error) !== null;
+}
+
 function kindOf(error: unknown): Kind | null {
   return error instanceof AppError && error.code in MESSAGES ? (error.code as Kind) : null;
 }

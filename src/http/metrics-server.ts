@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AppError } from '../core/errors.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import { METRICS_CONTENT_TYPE } from '../metrics/metrics.ts';
 import { answerError, createNodeServer, DEFAULT_CONNECTION_TIMES } from './connection.ts';
 import { unknownPath } from './errors.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
@@ -13,12 +13,15 @@ const ALLOW = 'GET, HEAD';
 
 type MetricsServer = { port: number; close(): Promise<void> };
 
+/** In the Prometheus text format. */
+export type MetricsText = () => Promise<string>;
+
 type MetricsServerOptions = { host: string; port: number };
 
 /** Listens on a separate port, so that clients of the API cannot read the metrics. Rejects when it cannot listen. */
-export async function openMetricsServer(metrics: Metrics, options: MetricsServerOptions): Promise<MetricsServer> {
+export async function openMetricsServer(text: MetricsText, options: MetricsServerOptions): Promise<MetricsServer> {
   const { server, destroyConnections } = createNodeServer((request, response) => {
-    answer(request, response, metrics).catch((error) => answerError(response, error));
+    answer(request, response, text).catch((error) => answerError(response, error));
   }, DEFAULT_CONNECTION_TIMES);
   server.listen(options);
   await once(server, 'listening');
@@ -33,17 +36,17 @@ export async function openMetricsServer(metrics: Metrics, options: MetricsServer
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, metrics: Metrics): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse, readText: MetricsText): Promise<void> {
   const [path] = (request.url ?? '').split('?', 1);
   if (path !== METRICS_PATH) return answerError(response, unknownPath());
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('Allow', ALLOW);
     return answerError(response, new AppError('method_not_allowed', `This path supports only ${ALLOW}`));
   }
-  const text = await metrics.text();
+  const text = await readText();
   response.writeHead(200, {
     [REQUEST_ID_HEADER]: requestIdOf(request),
-    'Content-Type': metrics.contentType,
+    'Content-Type': METRICS_CONTENT_TYPE,
     'Content-Length': Buffer.byteLength(text),
   });
   response.end(text);

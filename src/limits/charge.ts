@@ -16,25 +16,13 @@ export const STREAMS_PER_ACCOUNT = 8;
 /** It is unknown when a stream of the account will end. */
 const STREAM_RETRY_SECONDS = 1;
 
-type AccountCharging = Charging & {
-  /** How many streams are open now. */
-  countStreams(): number;
-};
-
 /** The queries of an account in this month are more than its soft limit. Called for each of them; must return at once. */
 type OnAboveSoftLimit = (state: { sub: string; limit: number; count: number; ts: number }) => void;
 
 /** Charges queries, calls and streams to accounts, with these counters. */
-export function createCharging(counters: Counters, onAboveSoftLimit: OnAboveSoftLimit = () => {}): AccountCharging {
+export function createCharging(counters: Counters, onAboveSoftLimit: OnAboveSoftLimit = () => {}): Charging {
   const policiesFor = createPolicyCache();
   const limitHeaders = createLimitHeaders();
-  const streams = new Map<string, number>();
-
-  function closeStream(sub: string): void {
-    const open = (streams.get(sub) ?? 1) - 1;
-    if (open === 0) streams.delete(sub);
-    else streams.set(sub, open);
-  }
 
   return {
     async chargeQuery({ request, reply }, weight) {
@@ -65,17 +53,12 @@ export function createCharging(counters: Counters, onAboveSoftLimit: OnAboveSoft
 
     async openStream({ request, reply }) {
       const { account, limits } = callerOf(request);
-      const open = streams.get(account.sub) ?? 0;
-      if (open >= STREAMS_PER_ACCOUNT) {
-        const { counts, ts } = await counters.read(account.sub);
-        reply.headers(limitHeaders(policiesFor(limits), counts, ts));
-        throw streamsReached();
-      }
-      streams.set(account.sub, open + 1);
-      return () => closeStream(account.sub);
+      const close = await counters.openStream(account.sub, STREAMS_PER_ACCOUNT);
+      if (close !== null) return close;
+      const { counts, ts } = await counters.read(account.sub);
+      reply.headers(limitHeaders(policiesFor(limits), counts, ts));
+      throw streamsReached();
     },
-
-    countStreams: () => [...streams.values()].reduce((sum, open) => sum + open, 0),
   };
 }
 

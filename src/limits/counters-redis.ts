@@ -1,16 +1,19 @@
 import { AppError } from '../core/errors.ts';
 import { type Policy, WINDOWS, windowIndex } from '../core/quota.ts';
 import type { RedisLink } from '../redis/link.ts';
-import { createMemoryCounters } from './counters-memory.ts';
+import { addForStore } from './count-cells.ts';
+import { createAccountCells, createMemoryCounters, createStreams } from './counters-memory.ts';
 import { DELETE, KEY_MISSING, RAISE, READ, REFUND, TAKE, TAKE_CALL } from './redis-scripts.ts';
+import type { CountsPort } from './shared-counts.ts';
 import type { Admission, Counters, Reading, UsageStore } from './store.ts';
-import { createUsageWriter, type UsageWriter, type UsageWriterOptions } from './usage-writer.ts';
 
 /** What happens to queries while Redis is down: each node counts on its own, or refuses them. */
 export type WhenDown = 'local' | 'refuse';
 
-export type RedisCountersOptions = UsageWriterOptions & {
+export type RedisCountersOptions = {
   whenDown: WhenDown;
+  /** The number of this thread in the process. */
+  thread: number;
   /** Called for each query that was counted on this node only. */
   onCountedLocally?(): void;
   /** For tests: replaces the clock of Redis, and the clock of this node while Redis is down. */
@@ -34,19 +37,21 @@ const MAX_TRIES = 3;
  */
 export function createRedisCounters(
   link: RedisLink,
-  store: Pick<UsageStore, 'usage' | 'addUsage'>,
+  store: Pick<UsageStore, 'usage'>,
+  counts: CountsPort,
   options: RedisCountersOptions,
 ): Counters {
-  const { whenDown, onCountedLocally = () => {}, nowMs = Date.now } = options;
-  const writer = createUsageWriter(store, options);
-  const shared = createSharedCounters(link, store, writer, options.nowMs);
+  const { whenDown, thread, onCountedLocally = () => {}, nowMs = Date.now } = options;
+  const cellsOf = createAccountCells(counts.place);
+  const shared = createSharedCounters(link, store, counts.flush, options.nowMs);
   /** The newest counts of each account, from Redis or from this node. Local counting starts from them. */
   const newest = new Map<string, Reading>();
   const createLocal = () =>
-    createMemoryCounters(store, { nowMs, writer, newestReading: (sub) => newest.get(sub) ?? null });
+    createMemoryCounters(counts, { nowMs, thread, newestReading: (sub) => newest.get(sub) ?? null });
   let local = createLocal();
   // Local counts are outdated the next time that Redis is down: other nodes have counted in Redis since.
   link.onReconnect(() => {
+    counts.unload();
     local = createLocal();
   });
 
@@ -55,6 +60,10 @@ export function createRedisCounters(
     // `overloaded` is not logged for each query: that Redis is down is logged once.
     const message = 'Redis, which holds the counters, does not answer';
     throw new AppError('overloaded', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  }
+
+  async function addToStore(sub: string, ts: number, count: number): Promise<void> {
+    addForStore(await cellsOf(sub), thread, ts, count);
   }
 
   function keepNewest<R extends Reading>(sub: string, reading: R): R {
@@ -66,7 +75,7 @@ export function createRedisCounters(
     async take(sub, policies, weight) {
       const admission = await shared.take(sub, policies, weight);
       if (admission !== null) {
-        if (admission.isAdmitted) writer.add(sub, admission.ts, weight);
+        if (admission.isAdmitted) await addToStore(sub, admission.ts, weight);
         return keepNewest(sub, admission);
       }
       const localAdmission = await localCounters().take(sub, policies, weight);
@@ -78,11 +87,11 @@ export function createRedisCounters(
     async refund(sub, weight, ts) {
       if (link.isUp() || whenDown === 'refuse') {
         // The store gets the refund in any case. If Redis fails now, it counts the query until its day and month end.
-        writer.add(sub, ts, -weight);
+        await addToStore(sub, ts, -weight);
         await shared.refund(sub, weight, ts);
       } else await local.refund(sub, weight, ts);
     },
-    close: () => writer.close(),
+    ...createStreams(cellsOf, thread),
   };
 }
 
@@ -100,7 +109,7 @@ type Reply = [state: number, ts: number, second: number, minute: number, hour: n
 function createSharedCounters(
   link: RedisLink,
   store: Pick<UsageStore, 'usage'>,
-  writer: UsageWriter,
+  flush: CountsPort['flush'],
   nowMs: (() => number) | undefined,
 ): SharedCounters {
   const scripts = {
@@ -124,7 +133,7 @@ function createSharedCounters(
    * could not write its counts: then the counts in Redis may be too low, and the next query raises them again.
    */
   async function raise(sub: string): Promise<boolean> {
-    const isWritten = await writer.flush();
+    const isWritten = await flush();
     const reply = await scripts.read(keyOf(sub), second());
     if (reply === null) return false;
     const [, ts] = reply;

@@ -55,6 +55,8 @@ export type Counters = {
   read(sub: string): Promise<Reading>;
   /** Subtracts the weight of a query of `ts`, which failed on our side, from its day and its month. */
   refund(sub: string, weight: number, ts: number): Promise<void>;
-  /** Writes all counts that are not in the store yet. */
-  close(): Promise<void>;
+  /** Returns the function that ends the stream; null if the account has `max` streams open in this process. */
+  openStream(sub: string, max: number): Promise<(() => void) | null>;
+  /** How many streams are open on this thread. */
+  countStreams(): number;
 };

@@ -8,6 +8,11 @@ export type UsageWriterOptions = {
   onFlushFailed?(error: unknown): void;
 };
 
+type CollectingOptions = UsageWriterOptions & {
+  /** Called before each write, to add what was counted elsewhere. */
+  collect?(): void;
+};
+
 /** Collects the counts of this node and writes them to the store in batches. */
 export type UsageWriter = {
   /** Adds to the day and the month of `ts`. A refund has a negative count. */
@@ -23,7 +28,7 @@ const FLUSH_MS = 500;
 
 export function createUsageWriter(
   store: Pick<UsageStore, 'addUsage'>,
-  { flushMs = FLUSH_MS, onFlushFailed = () => {} }: UsageWriterOptions,
+  { flushMs = FLUSH_MS, onFlushFailed = () => {}, collect = () => {} }: CollectingOptions,
 ): UsageWriter {
   /** By account, one entry per day. */
   let unwritten = new Map<string, Usage[]>();
@@ -56,6 +61,7 @@ export function createUsageWriter(
 
   async function write(): Promise<boolean> {
     next = null;
+    collect();
     if (unwritten.size === 0) return true;
     const batch = [...unwritten.values()].flat();
     unwritten = new Map();

@@ -54,7 +54,10 @@ export function registerHistogram(
   { name, help }: MetricText,
   cells: () => Iterable<Cell<Buckets>>,
 ): void {
-  const get = async () => ({ name, help, type: 'histogram', values: [...cells()].flatMap((cell) => rows(name, cell)) });
+  const get = async () => ({
+    ...{ name, help, type: 'histogram', aggregator: 'sum' },
+    values: [...cells()].flatMap((cell) => rows(name, cell)),
+  });
   // The registry uses only these two properties, but its types require a class of prom-client.
   registry.registerMetric({ name, get } as unknown as Metric);
 }

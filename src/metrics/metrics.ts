@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { programVersion } from '../config/version.ts';
 import { type Cell, createBuckets, observe, registerCounter, registerHistogram } from './cells.ts';
 
@@ -54,10 +54,25 @@ export type Metrics = {
   watchStreams(open: () => number): void;
   /** `feeds` is called at every scrape. */
   watchFeeds(feeds: () => Promise<FeedGauges[]>): void;
-  /** The media type of the Prometheus text format. */
-  contentType: string;
-  text(): Promise<string>;
+  /** Counts a thread that ended and was replaced. */
+  threadEnded(): void;
+  read(): Promise<MetricValues>;
 };
+
+/** The metrics of a thread, which can be sent to another one. */
+export type MetricValues = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+/** The media type of the Prometheus text format. */
+export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
+
+/** The metrics of all threads as one: values with the same labels are summed. */
+export function joinMetrics(threads: readonly MetricValues[]): {
+  text(): Promise<string>;
+  read(): Promise<MetricValues>;
+} {
+  const registry = AggregatorRegistry.aggregate([...threads]);
+  return { text: () => registry.metrics(), read: () => registry.getMetricsAsJSON() };
+}
 
 const TASKS = [
   'usage_write',
@@ -74,6 +89,8 @@ const LIMITS = ['rl_qps', 'rl_qpm', 'rl_qph', 'qmh', 'streams', 'calls'];
 
 /** All other methods are counted together. */
 const OTHER_METHODS = 'other';
+const FIRST_THREAD = 0;
+
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS', OTHER_METHODS]);
 
 /** From a lookup in cached pages to the end of the query budget. */
@@ -86,7 +103,11 @@ const STORE_BOUNDS = [0.00001, 0.000025, 0.00005, 0.0001, ...RESPONSE_BOUNDS];
 /** Gauges of prom-client with the suffix of a counter. The gauges without the suffix have the same numbers by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-export function createMetrics(): Metrics {
+/** Metrics of prom-client about the whole process, not about a thread. */
+const OF_PROCESS = /^process_|^nodejs_version_info$/;
+
+/** `thread` is the number of this thread in the process. */
+export function createMetrics(thread = FIRST_THREAD): Metrics {
   const registry = new Registry();
   /** `known` values are exported as 0 from the start: an increase from no value to 1 is invisible to Prometheus. */
   const count = (name: string, help: string, label: string, known: readonly string[] = []) => {
@@ -116,11 +137,17 @@ export function createMetrics(): Metrics {
     };
     new Gauge({ name, help, registers: [registry], collect });
   };
-  collectDefaultMetrics({ register: registry });
+  // With the number of the thread, because they cannot be summed over threads.
+  collectDefaultMetrics({ register: registry, labels: { thread: `${thread}` } });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
-  registerBuildInfo(registry);
+  if (thread === FIRST_THREAD) registerBuildInfo(registry);
+  const threadsEnded = new Counter({
+    name: 'urlwarden_threads_ended_total',
+    help: 'Threads that ended because of an error and were replaced',
+    registers: [registry],
+  });
   return {
-    ...createResponses(registry),
+    ...createResponses(registry, thread),
     unreadable: count('urlwarden_http_unreadable_total', 'Requests refused before their path was parsed', 'status'),
     aborted: () => aborted.inc(),
     refused: count('urlwarden_limit_refusals_total', 'Requests refused because a limit was reached', 'limit', LIMITS),
@@ -152,9 +179,19 @@ export function createMetrics(): Metrics {
     watchPools: (loads) => registerPoolGauges(registry, loads),
     watchRedis: (isUp) => watch('urlwarden_redis_up', '1 while Redis is up, 0 while it is down', () => Number(isUp())),
     watchStreams: (open) => watch('urlwarden_open_streams', 'Open response streams', open),
-    contentType: registry.contentType,
-    text: () => registry.metrics(),
+    threadEnded: () => threadsEnded.inc(),
+    async read() {
+      const all = await registry.getMetricsAsJSON();
+      const ofThread = all.filter(({ name }) => !OF_PROCESS.test(name));
+      if (thread !== FIRST_THREAD) return ofThread;
+      return [...ofThread, ...all.filter(({ name }) => OF_PROCESS.test(name)).map(withoutThread)];
+    },
   };
+}
+
+function withoutThread(metric: MetricValues[number]): MetricValues[number] {
+  const values = metric.values.map(({ labels: { thread: _thread, ...labels }, ...value }) => ({ ...value, labels }));
+  return { ...metric, values };
 }
 
 function registerBuildInfo(registry: Registry): void {
@@ -164,7 +201,7 @@ function registerBuildInfo(registry: Registry): void {
   gauge.set({ version: programVersion(), node: process.version }, 1);
 }
 
-function createResponses(registry: Registry): Pick<Metrics, 'route' | 'streamRoute'> {
+function createResponses(registry: Registry, thread: number): Pick<Metrics, 'route' | 'streamRoute'> {
   const counts: Cell<number>[] = [];
   const times = createTimes(
     registry,
@@ -189,6 +226,10 @@ function createResponses(registry: Registry): Pick<Metrics, 'route' | 'streamRou
   );
   const text = { name: 'urlwarden_http_requests_total', help: 'Responses by route pattern, method and status' };
   registerCounter(registry, text, ['route', 'method', 'status'], () => counts);
+  const byThread = { name: 'urlwarden_thread_responses_total', help: 'Responses by the thread that sent them' };
+  registerCounter(registry, byThread, ['thread'], () => [
+    { labels: { thread: `${thread}` }, value: counts.reduce((sum, { value }) => sum + value, 0) },
+  ]);
 
   function answered(route: string, observerOf: (statusClass: string) => ObserveSeconds): RecordResponse {
     const cellOf = createCellFinder(route, counts, perClass(observerOf));

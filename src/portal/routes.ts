@@ -100,7 +100,7 @@ const overview = ({ store, totals, freshness, feeds }: PortalServices) =>
         feeds(),
         limits.ads.includes(URL_DATASET) ? store.newestUrls(NEWEST_MAX) : [],
       ]);
-      const { countedTs, urls, online, listings, domains } = totals.current();
+      const { countedTs, urls, online, listings, domains } = await totals();
       return {
         counted_ts: countedTs,
         totals: { urls, online, listings, domains },

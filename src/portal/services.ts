@@ -5,7 +5,7 @@ import type { ReputationStore } from '../reputation/store.ts';
 import type { AddressReport, DomainPage } from '../reputation/wire.ts';
 import type { SearchKey, UrlStore } from '../urls/store.ts';
 import type { OverviewResponse } from './schemas.ts';
-import type { Totals } from './totals.ts';
+import type { Counted } from './totals.ts';
 import type { NetworkNames } from './wire.ts';
 
 /** What the answers for pages are made from. `app` takes it from the other features. */
@@ -15,7 +15,7 @@ export type PortalServices = NetworkNames & {
   now(): number;
   counters: Pick<Counters, 'read'>;
   usageByDay: UsageStore['usageByDay'];
-  totals: Pick<Totals, 'current'>;
+  totals(): Counted | Promise<Counted>;
   /** How fresh the data of URLs is. */
   freshness(): Promise<{ newestEventTs: number | null; confirmedTs: number | null }>;
   feeds(): Promise<OverviewResponse['feeds']>;

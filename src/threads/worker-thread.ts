@@ -1,17 +1,7 @@
 import { once } from 'node:events';
 import { parentPort, Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '../core/errors.ts';
-
-// The only mechanism for work on another thread: named tasks, called like asynchronous functions.
-
-type Arguments<Task> = Task extends (...args: infer Args) => unknown ? Args : never;
-type Result<Task> = Task extends (...args: never) => infer Value ? Value : never;
-
-/** Calls the task of this name on the worker thread. `Tasks` is the object that the worker passes to `serveTasks`. */
-export type CallTask<Tasks> = <Name extends keyof Tasks & string>(
-  name: Name,
-  ...args: Arguments<Tasks[Name]>
-) => Promise<Result<Tasks[Name]>>;
+import { type CallTask, createTaskCaller, runTask, type TaskRequest, type TaskResponse } from './calls.ts';
 
 type WorkerThread<Tasks> = {
   /** Tasks run sequentially, in the order of the calls. */
@@ -20,10 +10,7 @@ type WorkerThread<Tasks> = {
   close(): Promise<void>;
 };
 
-type Request = { id: number; name: string; args: unknown[] } | 'close';
-/** Structured cloning loses the class of an AppError, so its code is sent separately. */
-type Response = { id: number; result: unknown } | { id: number; error: unknown; code: ErrorCode | null };
-type Pending = { resolve(result: unknown): void; reject(error: unknown): void };
+type Request = TaskRequest | 'close';
 
 /** The entry file of a worker beside the module at `base`: JavaScript in a build, TypeScript in a clone. */
 export function workerEntry(name: string, base: string): URL {
@@ -32,43 +19,25 @@ export function workerEntry(name: string, base: string): URL {
 
 /** The first call starts the thread. After the thread has died, the next call starts a new one. */
 export function createWorkerThread<Tasks>(entry: URL, workerData: unknown = null): WorkerThread<Tasks> {
-  const pending = new Map<number, Pending>();
   let worker: Worker | null = null;
-  let lastId = 0;
+  const { call, settle, rejectAll } = createTaskCaller<Tasks>((request) => {
+    worker ??= start();
+    worker.postMessage(request satisfies Request);
+  });
 
   function start(): Worker {
     const started = new Worker(entry, { workerData });
-    started.on('message', settle);
-    started.on('error', (error) => rejectAll(error, codeOf(error)));
+    started.on('message', (response: TaskResponse) => settle(response));
+    started.on('error', (cause) => rejectAll(new AppError(codeOf(cause), cause.message, { cause })));
     started.on('exit', () => {
       worker = null;
-      rejectAll(new Error('the worker thread ended'), 'unavailable');
+      rejectAll(new AppError('unavailable', 'the worker thread ended'));
     });
     return started;
   }
 
-  function settle(response: Response): void {
-    const call = pending.get(response.id);
-    pending.delete(response.id);
-    if ('result' in response) call?.resolve(response.result);
-    else call?.reject(toError(response.error, response.code));
-  }
-
-  function rejectAll(cause: unknown, code: ErrorCode): void {
-    for (const call of pending.values()) call.reject(toError(cause, code));
-    pending.clear();
-  }
-
   return {
-    call(name, ...args) {
-      worker ??= start();
-      const id = ++lastId;
-      worker.postMessage({ id, name, args } satisfies Request);
-      return new Promise((resolve, reject) => {
-        pending.set(id, { resolve: resolve as Pending['resolve'], reject });
-      });
-    },
-
+    call,
     async close() {
       if (worker === null) return;
       const ended = once(worker, 'exit');
@@ -83,28 +52,12 @@ function codeOf(error: Error & { code?: unknown }): ErrorCode {
   return error.name === 'AppError' ? (error.code as ErrorCode) : 'unavailable';
 }
 
-function toError(cause: unknown, code: ErrorCode | null): unknown {
-  if (code === null) return cause;
-  return new AppError(code, (cause as Error).message, { cause });
-}
-
-/** For the entry file of a worker: runs tasks until `WorkerThread.close` is called. */
+/** For the entry file of a worker: runs tasks, none of which is asynchronous, until `WorkerThread.close` is called. */
 export function serveTasks(tasks: object, close: () => void = () => {}): void {
   if (parentPort === null) throw new Error('the entry file of a worker thread was started as a program');
   const port = parentPort;
-  // The type `CallTask` checks names and arguments.
-  const byName = tasks as Record<string, (...args: unknown[]) => unknown>;
-
-  function run({ id, name, args }: Exclude<Request, 'close'>): Response {
-    try {
-      return { id, result: byName[name]?.(...args) };
-    } catch (error) {
-      return { id, error, code: error instanceof AppError ? error.code : null };
-    }
-  }
-
   port.on('message', (request: Request) => {
-    if (request !== 'close') return port.postMessage(run(request));
+    if (request !== 'close') return port.postMessage(runTask(tasks, request));
     close();
     port.close();
   });

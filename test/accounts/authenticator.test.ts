@@ -146,6 +146,15 @@ test('an account whose tier does not exist is forbidden', async (t) => {
   await assert.rejects(async () => authenticator.authenticate(bearer), refusal('forbidden'));
 });
 
+test('an account of a tier that is newer than the snapshot is not forbidden', async (t) => {
+  const { authenticator, control, account, bearer, clock } = await open(t);
+  await authenticator.refresh();
+  await control.putTier({ ...STANDARD, name: 'newer' });
+  await control.changeAccount(account.sub, { tier: 'newer' });
+  clock.advance(1_000);
+  assert.equal((await authenticator.authenticate(bearer)).account.tier, 'newer');
+});
+
 test('a token that is newer than the snapshot is valid', async (t) => {
   const { authenticator, control, account, bearer, clock } = await open(t);
   await authenticator.authenticate(bearer);

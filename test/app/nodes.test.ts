@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { announceNode } from '../../src/app/nodes.ts';
-import { openControl } from '../../src/app/stores.ts';
-import { temporaryPlace } from '../engine.ts';
+import { temporaryControl } from '../engine.ts';
 
 const NOW = 1_767_225_600;
 
 test('a server is seen while it runs; others are forgotten after a day; a stop removes it', async (t) => {
-  const control = await openControl(await temporaryPlace(t));
-  t.after(() => control.close());
+  const control = await temporaryControl(t);
   const killed = { node: 'killed', name: 'host0:8080', version: '1', startedTs: NOW, seenTs: NOW };
   await control.seeNode(killed, 0);
   let now = NOW + 86_400;

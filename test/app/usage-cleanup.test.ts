@@ -3,7 +3,8 @@ import { type TestContext, test } from 'node:test';
 import type { Control } from '../../src/app/stores.ts';
 import { startUsageCleanup } from '../../src/app/usage-cleanup.ts';
 import { windowIndex } from '../../src/core/quota.ts';
-import { createCounterDeletion, createRedisCounters } from '../../src/limits/counters-redis.ts';
+import { createCounterDeletion } from '../../src/limits/counters-redis.ts';
+import { redisCounters } from '../limits/process-counters.ts';
 import { temporaryLink } from '../limits/temporary-redis-counters.ts';
 import { postgresControl } from '../postgres-control.ts';
 import { temporaryControl } from '../temporary-control.ts';
@@ -60,7 +61,7 @@ for (const [engine, open] of [
 test('counters in Redis that a server wrote after the removal are deleted', async (t) => {
   const control = await temporaryControl(t);
   const link = await temporaryLink(t);
-  const counters = createRedisCounters(link, control, { whenDown: 'refuse' });
+  const counters = redisCounters(link, control, { whenDown: 'refuse' });
   t.after(() => counters.close());
   await control.addAccount(ADA);
   await control.removeAccount(ADA.sub, NOW - 5);

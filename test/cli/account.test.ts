@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { createSharedLoginFailures, createSharedLoginPenalty } from '../../src/accounts/login-shared.ts';
 import { verifyPassword } from '../../src/accounts/passwords.ts';
 import { windowIndex } from '../../src/core/quota.ts';
-import { createRedisCounters } from '../../src/limits/counters-redis.ts';
+import { redisCounters } from '../limits/process-counters.ts';
 import { temporaryLink, temporaryPrefix } from '../limits/temporary-redis-counters.ts';
 import { freePort } from '../servers/child.ts';
 import { redisServerUrl } from '../servers/urls.ts';
@@ -180,7 +180,7 @@ describe('urlwarden account', () => {
     const { sub } = await json(['add', 'ada'], 'pw');
     const prefix = temporaryPrefix();
     const link = await temporaryLink(t, { prefix });
-    const counters = createRedisCounters(link, control, { whenDown: 'refuse' });
+    const counters = redisCounters(link, control, { whenDown: 'refuse' });
     t.after(() => counters.close());
     await counters.take(sub, [], 1);
     await counters.takeCall(sub, 1);

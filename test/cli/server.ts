@@ -17,9 +17,10 @@ const DEFAULTS = [
   ['--port', '0'],
   ['--metrics-port', 'off'],
   ['--stop-grace-seconds', '0'],
+  ['--threads', process.env.URLWARDEN_TEST_ENGINE === 'threads' ? '2' : '1'],
 ] as const;
 
-/** Starts `urlwarden serve`. Unless the arguments say otherwise: on any free port, without metrics and grace time. */
+/** Starts `urlwarden serve`. Unless the arguments say otherwise: on any free port, on one thread (on two in `npm run test:threads`), without metrics and grace time. */
 export async function startServer(t: TestContext, args: string[]): Promise<RunningServer> {
   const child = startUrlwarden(['serve', ...DEFAULTS.filter(([flag]) => !args.includes(flag)).flat(), ...args]);
   t.after(() => child.kill('SIGKILL'));

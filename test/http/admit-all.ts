@@ -1,6 +1,6 @@
 import type { SessionServices } from '../../src/accounts/session-routes.ts';
 import { BUILT_IN_TIERS, limitsOf, OPERATOR_TIER } from '../../src/core/tier.ts';
-import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
+import { memoryCounters } from '../limits/process-counters.ts';
 import type { Services } from './build.ts';
 
 const operatorTier = BUILT_IN_TIERS.find(({ name }) => name === OPERATOR_TIER) ?? unexpectedCall();
@@ -27,7 +27,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     now,
     authenticate: () => OPERATOR,
     authenticateSession: async () => OPERATOR,
-    counters: createMemoryCounters(usage, { nowMs: () => now() * 1000 }),
+    counters: memoryCounters(usage, { nowMs: () => now() * 1000 }),
     login: async () => unexpectedCall(),
     pages: {
       checkPassword: async () => unexpectedCall(),

@@ -7,7 +7,7 @@ import type { SessionServices } from '../../src/accounts/session-routes.ts';
 import type { DataAdminServices } from '../../src/admin/routes.ts';
 import type { AdminServices } from '../../src/admin/services.ts';
 import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
-import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
+import type { Intelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
 import { watchDatabase } from '../../src/health/database-watch.ts';
 import type { Outages } from '../../src/health/outages.ts';
@@ -23,7 +23,7 @@ import { createAddressReport } from '../../src/reputation/address-report.ts';
 import type { ReputationServices } from '../../src/reputation/routes.ts';
 import { CHECKED_TABLES } from '../../src/urls/integrity-rules.ts';
 import { type CheckedTable, type Fact, NOTHING_APPLIED } from '../../src/urls/store.ts';
-import { temporaryPlace } from '../engine.ts';
+import { temporaryIntelligence } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
 import { transportOptions } from './transport.ts';
 
@@ -76,8 +76,7 @@ export async function serve(t: TestContext, overrides: Overrides = {}): Promise<
 }
 
 async function filledStore(t: TestContext, observations: readonly ObservationInput[]): Promise<Intelligence> {
-  const store = await openIntelligence(await temporaryPlace(t));
-  t.after(() => store.close());
+  const store = await temporaryIntelligence(t);
   if (observations.length > 0) await store.apply(observations.map(observed));
   return store;
 }
@@ -195,7 +194,7 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
   const health = { isStopping, ready, hasFaults, freshness, feeds, ...(limitsState && { limitsState }) };
   const charging = createCharging(counters);
-  options?.metrics?.watchStreams(charging.countStreams);
+  options?.metrics?.watchStreams(counters.countStreams);
   const admin = adminOf({ ...services, ready });
   const routes = createRoutes({ ...services, health, reputation, portal, admin });
   return buildServer(routes, { authenticate, authenticateSession, charging }, options);
@@ -210,7 +209,7 @@ function adminOf({ store, control, hasFaults, ready, admin }: Services & { ready
 
 const NO_PORTAL: PortalParts = {
   usageByDay: async () => [],
-  totals: { current: () => ({ countedTs: null, urls: null, online: null, listings: null, domains: null }) },
+  totals: () => ({ countedTs: null, urls: null, online: null, listings: null, domains: null }),
   feeds: async () => [],
   networkOf: () => null,
   nameOf: () => null,

@@ -4,6 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
 import type { ConnectionTimes } from '../../src/http/connection.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
+import { textOf } from '../metrics/text.ts';
 import { assertError, BASE, serve, stubStore, until } from './build.ts';
 import { exchange, parseAnswers } from './raw.ts';
 import { connectionEvent, open, origin, reset } from './transport.ts';
@@ -168,7 +169,7 @@ describe('an incomplete request', () => {
       await gone;
     }
     assert.equal((await app.inject('/healthz')).statusCode, 200);
-    assert.doesNotMatch(await metrics.text(), /^urlwarden_http_unreadable_total\{/m);
+    assert.doesNotMatch(await textOf(metrics), /^urlwarden_http_unreadable_total\{/m);
   });
 });
 

@@ -5,6 +5,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { openMetricsServer } from '../../src/http/metrics-server.ts';
 import { createMetrics, type Metrics } from '../../src/metrics/metrics.ts';
 import { everyMetric, labelsByName } from '../metrics/every-metric.ts';
+import { textOf } from '../metrics/text.ts';
 import { assertError, BASE, build, linesOf, serve, stubStore } from './build.ts';
 import { exchange, parseAnswers } from './raw.ts';
 import { open, origin } from './transport.ts';
@@ -12,7 +13,7 @@ import { authorized, LIMITS, QUERIES, withAccounts } from './with-accounts.ts';
 
 /** The lines of one metric, without its name. */
 async function rows(metrics: Metrics, name: string): Promise<string[]> {
-  const lines = (await metrics.text()).split('\n').filter((line) => line.startsWith(name));
+  const lines = (await textOf(metrics)).split('\n').filter((line) => line.startsWith(name));
   return lines.map((line) => line.slice(name.length)).sort();
 }
 
@@ -41,7 +42,7 @@ describe('metrics', () => {
       '{route="/healthz",method="other",status="405"} 2',
       '{route="unknown",method="GET",status="404"} 3',
     ]);
-    const text = await metrics.text();
+    const text = await textOf(metrics);
     assert.ok(
       !text.includes('queried') && !text.includes('wp-login'),
       'labels contain the route pattern, never the path',
@@ -188,7 +189,7 @@ describe('metrics', () => {
 describe('the metrics listener', () => {
   async function listen(t: TestContext) {
     const metrics = createMetrics();
-    const server = await openMetricsServer(metrics, { host: '127.0.0.1', port: 0 });
+    const server = await openMetricsServer(() => textOf(metrics), { host: '127.0.0.1', port: 0 });
     t.after(() => server.close());
     return `http://127.0.0.1:${server.port}`;
   }
@@ -205,7 +206,7 @@ describe('the metrics listener', () => {
     for (const name of [
       'process_cpu_seconds_total',
       'process_resident_memory_bytes',
-      'nodejs_eventloop_lag_p99_seconds',
+      'nodejs_eventloop_lag_p99_seconds{thread="0"}',
     ])
       assert.match(body, new RegExp(`^${name} [\\d.e+-]+$`, 'm'));
     const head = await received(await fetch(`${url}/metrics`, { method: 'HEAD' }));
@@ -228,7 +229,7 @@ describe('the metrics listener', () => {
   });
 
   test('closes immediately, also with open connections', { timeout: 10_000 }, async (t) => {
-    const server = await openMetricsServer(createMetrics(), { host: '127.0.0.1', port: 0 });
+    const server = await openMetricsServer(() => textOf(createMetrics()), { host: '127.0.0.1', port: 0 });
     const [idle, asking] = [open(server.port), open(server.port)];
     t.after(() => asking.destroy());
     const closed = [idle, asking].map((socket) => once(socket, 'close'));

@@ -232,7 +232,9 @@ describe('the first page', () => {
     t.after(() => totals.close());
     assert.deepEqual([totals.current().countedTs, totals.current().urls], [null, null], 'not counted yet');
     const freshness = async () => ({ newestEventTs: NOW - 7, confirmedTs: NOW - 6 });
-    const built = await build(t, { services: { store, freshness, portal: { totals, feeds: async () => feeds } } });
+    const built = await build(t, {
+      services: { store, freshness, portal: { totals: totals.current, feeds: async () => feeds } },
+    });
     await totals.settled();
     const { newest, ...page } = await read(built, paths.portalOverview, OverviewResponse);
     assert.deepEqual(page, {

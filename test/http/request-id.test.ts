@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { openMetricsServer } from '../../src/http/metrics-server.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
+import { textOf } from '../metrics/text.ts';
 import { BASE, build, exampleOf, linesOf, ROUTES, serve, stubStore } from './build.ts';
 import { exchange, parseAnswers } from './raw.ts';
 
@@ -105,7 +106,7 @@ describe('X-Request-Id', () => {
   });
 
   test('is in the responses of the metrics listener', async (t) => {
-    const server = await openMetricsServer(createMetrics(), { host: '127.0.0.1', port: 0 });
+    const server = await openMetricsServer(() => textOf(createMetrics()), { host: '127.0.0.1', port: 0 });
     t.after(() => server.close());
     for (const path of ['/metrics', '/']) {
       const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { 'x-request-id': ID } });

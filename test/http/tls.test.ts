@@ -9,6 +9,7 @@ import tls, { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { closeServer, type ServerOptions, setTlsPair } from '../../src/http/server.ts';
 import { readTlsPair, type TlsPair } from '../../src/http/tls.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
+import { textOf } from '../metrics/text.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { makeTlsPair, type TlsFiles } from '../tls-pair.ts';
 import { assertError, serve, stubStore, until } from './build.ts';
@@ -91,7 +92,7 @@ describe('over TLS', () => {
       await once(socket, 'close');
     }
     assert.equal(await statusOver(new Agent({ ca: first.cert }), port), 200);
-    assert.doesNotMatch(await metrics.text(), /^urlwarden_http_unreadable_total\{/m);
+    assert.doesNotMatch(await textOf(metrics), /^urlwarden_http_unreadable_total\{/m);
   });
 
   // Node's own limit is two minutes, and the test must not outlast it.

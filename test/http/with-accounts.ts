@@ -5,14 +5,14 @@ import { createLogin, createPasswordCheck } from '../../src/accounts/login.ts';
 import { createAccount } from '../../src/accounts/manage.ts';
 import { createSessions } from '../../src/accounts/sessions.ts';
 import { ensureKey } from '../../src/accounts/signing-keys.ts';
-import { type Control, type Intelligence, openControl } from '../../src/app/stores.ts';
+import type { Control, Intelligence } from '../../src/app/stores.ts';
 import { paths } from '../../src/core/paths.ts';
 import { DATASETS, type Tier } from '../../src/core/tier.ts';
 import { openNetworks } from '../../src/ingest/networks.ts';
 import { INPUT_LIMITS } from '../../src/ingest/sources/format.ts';
 import { createUploads } from '../../src/ingest/uploads.ts';
 import type { Counters } from '../../src/limits/store.ts';
-import { temporaryCounters, temporaryPlace } from '../engine.ts';
+import { temporaryControl, temporaryCounters } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
 import { BASE, build, NOW, type Overrides, ROUTES, type Services } from './build.ts';
 
@@ -53,8 +53,7 @@ export async function withAccounts(
   overrides: Overrides = {},
   dataAdmin: Partial<Services['dataAdmin']> = {},
 ): Promise<World> {
-  const control = await openControl(await temporaryPlace(t));
-  t.after(() => control.close());
+  const control = await temporaryControl(t);
   let nowMs = NOW * 1000;
   await control.putTier(tier(limits));
   await ensureKey(control, NOW);

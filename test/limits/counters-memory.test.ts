@@ -3,10 +3,10 @@ import { type TestContext, test } from 'node:test';
 import { openControl } from '../../src/app/stores.ts';
 import { policiesOf, windowIndex } from '../../src/core/quota.ts';
 import { BUILT_IN_TIERS, limitsOf } from '../../src/core/tier.ts';
-import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
 import type { Reading, Usage } from '../../src/limits/store.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
+import { memoryCounters } from './process-counters.ts';
 
 const SUB = '10000001';
 const T = 1_794_700_000;
@@ -14,14 +14,14 @@ const [developer] = BUILT_IN_TIERS;
 assert.ok(developer);
 const policies = policiesOf({ ...limitsOf(developer), rlQps: 100, rlQpm: 100, rlQph: 100 });
 
-countersContract(countersOver((_t, control, nowMs) => createMemoryCounters(control, { nowMs })));
+countersContract(countersOver((_t, control, nowMs) => memoryCounters(control, { nowMs })));
 
 test('day and month survive a restart, the rates start at zero', async (t) => {
   const control = await temporaryControl(t);
-  const before = createMemoryCounters(control, { nowMs: () => T * 1000 });
+  const before = memoryCounters(control, { nowMs: () => T * 1000 });
   await before.take(SUB, policies, 7);
   await before.close();
-  const after = createMemoryCounters(control, { nowMs: () => T * 1000 });
+  const after = memoryCounters(control, { nowMs: () => T * 1000 });
   t.after(() => after.close());
   assert.deepEqual((await after.read(SUB)).counts, { second: 0, minute: 0, hour: 0, day: 7, month: 7 });
 });
@@ -31,7 +31,7 @@ test('the counts of yesterday count for the month, not for today', async (t) => 
   const yesterday = T - 86_400;
   const usage = { sub: SUB, day: windowIndex('day', yesterday), month: windowIndex('month', yesterday), count: 5 };
   await control.addUsage([usage]);
-  const counters = createMemoryCounters(control, { nowMs: () => T * 1000 });
+  const counters = memoryCounters(control, { nowMs: () => T * 1000 });
   t.after(() => counters.close());
   const { counts } = await counters.read(SUB);
   assert.deepEqual([counts.day, counts.month], [0, 5]);
@@ -40,7 +40,7 @@ test('the counts of yesterday count for the month, not for today', async (t) => 
 test('a clock that is set back does not reset a window', async (t) => {
   const control = await temporaryControl(t);
   let ts = T;
-  const counters = createMemoryCounters(control, { nowMs: () => ts * 1000 });
+  const counters = memoryCounters(control, { nowMs: () => ts * 1000 });
   t.after(() => counters.close());
   await counters.take(SUB, policies, 4);
   ts = T - 5;
@@ -59,7 +59,7 @@ test('counts that cannot be written are kept and written later, once', async () 
     },
   };
   const failed = Promise.withResolvers<void>();
-  const counters = createMemoryCounters(flaky, {
+  const counters = memoryCounters(flaky, {
     nowMs: () => T * 1000,
     flushMs: 1,
     onFlushFailed(error) {
@@ -93,7 +93,7 @@ test('counts are written every half second, one batch at a time, until the end',
     },
   };
   const nextIteration = () => new Promise(setImmediate);
-  const counters = createMemoryCounters(slow, { nowMs: () => T * 1000 });
+  const counters = memoryCounters(slow, { nowMs: () => T * 1000 });
   await counters.take(SUB, policies, 3);
   t.mock.timers.tick(499);
   await nextIteration();
@@ -122,7 +122,7 @@ test('the usage of an account is read again after a failed read', async (t) => {
     },
     addUsage: async () => {},
   };
-  const counters = createMemoryCounters(flaky, { nowMs: () => T * 1000 });
+  const counters = memoryCounters(flaky, { nowMs: () => T * 1000 });
   t.after(() => counters.close());
   await assert.rejects(async () => counters.take(SUB, policies, 1), /no database/);
   isDown = false;
@@ -137,7 +137,7 @@ function countersAt(t: TestContext, used = { day: 0, month: 0 }, newestReading?:
     usage: async () => used,
     addUsage: async (batch: readonly Usage[]) => void written.push(...batch),
   };
-  const counters = createMemoryCounters(store, { nowMs: () => clock.ms, ...(newestReading && { newestReading }) });
+  const counters = memoryCounters(store, { nowMs: () => clock.ms, ...(newestReading && { newestReading }) });
   t.after(() => counters.close());
   return { clock, written, counters };
 }
@@ -193,7 +193,7 @@ test('a refund while the store cannot be read is written when the store is back'
     usage: () => Promise.reject(new Error('no database')),
     addUsage: async (batch: readonly Usage[]) => void written.push(...batch),
   };
-  const counters = createMemoryCounters(store, { nowMs: () => T * 1000 });
+  const counters = memoryCounters(store, { nowMs: () => T * 1000 });
   await counters.refund(SUB, 3, T);
   await counters.close();
   assert.deepEqual(

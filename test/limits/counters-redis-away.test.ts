@@ -6,12 +6,12 @@ import { Redis } from 'ioredis';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import type { AppError } from '../../src/core/errors.ts';
 import { type Policy, windowIndex } from '../../src/core/quota.ts';
-import { createRedisCounters, type WhenDown } from '../../src/limits/counters-redis.ts';
-import type { Counters } from '../../src/limits/store.ts';
+import type { WhenDown } from '../../src/limits/counters-redis.ts';
 import type { RedisLink } from '../../src/redis/link.ts';
 import { freePort } from '../servers/child.ts';
 import { type RedisServer, startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { type ProcessCounters, redisCounters } from './process-counters.ts';
 import { temporaryLink, temporaryPrefix, untilUp } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
@@ -20,7 +20,7 @@ const PROBE_MS = 20;
 const NO_LIMIT: Policy[] = [];
 const limited = (window: Policy['window'], limit: number): Policy[] => [{ name: window, window, limit }];
 
-type Node = { counters: Counters; link: RedisLink; changes: string[]; countedLocally(): number };
+type Node = { counters: ProcessCounters; link: RedisLink; changes: string[]; countedLocally(): number };
 
 test('local: each node continues from its last counts, and Redis gets all counts when it is back', async (t) => {
   const { redis, nodes, usage } = await world(t, 'local', 2);
@@ -143,7 +143,7 @@ test('Redis is filled again from the store when counts that could not be written
       for (const { count } of batch) stored += count;
     },
   };
-  const counters = createRedisCounters(link, store, { whenDown: 'local', flushMs: 1_000_000 });
+  const counters = redisCounters(link, store, { whenDown: 'local', flushMs: 1_000_000 });
   for (let i = 0; i < 10; i++) await counters.take(SUB, NO_LIMIT, 1);
   const direct = new Redis({ port: redis.port });
   await direct.flushall();
@@ -252,7 +252,7 @@ async function openNode(t: TestContext, { url, prefix, control, whenDown }: Node
   const changes: string[] = [];
   link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
   let locally = 0;
-  const counters = createRedisCounters(link, control, {
+  const counters = redisCounters(link, control, {
     whenDown,
     nowMs: () => T * 1000,
     onCountedLocally: () => locally++,

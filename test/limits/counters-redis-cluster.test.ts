@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openControl } from '../../src/app/stores.ts';
 import type { Policy } from '../../src/core/quota.ts';
-import { createCounterDeletion, createRedisCounters } from '../../src/limits/counters-redis.ts';
+import { createCounterDeletion } from '../../src/limits/counters-redis.ts';
 import { type RedisCluster, startRedisCluster } from '../servers/redis-cluster.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
+import { redisCounters } from './process-counters.ts';
 import { temporaryLink, temporaryPrefix, untilDown, untilUp } from './temporary-redis-counters.ts';
 
 const T = 1_794_700_000;
@@ -20,7 +21,7 @@ after(() => cluster.stop());
 
 countersContract(
   countersOver(async (t, control, nowMs) =>
-    createRedisCounters(await temporaryLink(t, { url: cluster.url }), control, { whenDown: 'refuse', nowMs }),
+    redisCounters(await temporaryLink(t, { url: cluster.url }), control, { whenDown: 'refuse', nowMs }),
   ),
 );
 
@@ -29,7 +30,7 @@ test('accounts are distributed over the nodes, and no month is lost when a node 
   const link = await temporaryLink(t, { url: cluster.url, probeMs: 50, prefix: temporaryPrefix() });
   const changes: string[] = [];
   link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
-  const counters = createRedisCounters(link, control, { whenDown: 'local', nowMs: () => T * 1000 });
+  const counters = redisCounters(link, control, { whenDown: 'local', nowMs: () => T * 1000 });
   t.after(async () => {
     await counters.close();
     await control.close();
@@ -61,7 +62,7 @@ test('accounts are distributed over the nodes, and no month is lost when a node 
 test('the counters of an account are deleted on whichever node they are; while one is down, that is reported', async (t) => {
   const control = await openControl({ dataDir: temporaryFolder(t) });
   const link = await temporaryLink(t, { url: cluster.url, probeMs: 50 });
-  const counters = createRedisCounters(link, control, { whenDown: 'refuse', nowMs: () => T * 1000 });
+  const counters = redisCounters(link, control, { whenDown: 'refuse', nowMs: () => T * 1000 });
   t.after(async () => {
     await counters.close();
     await control.close();

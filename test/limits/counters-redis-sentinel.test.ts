@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Redis } from 'ioredis';
 import { openControl } from '../../src/app/stores.ts';
-import { createRedisCounters } from '../../src/limits/counters-redis.ts';
 import { startRedis } from '../servers/redis.ts';
 import { type Sentinels, startSentinels } from '../servers/redis-sentinel.ts';
 import { startSentinelStub } from '../servers/sentinel-stub.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
+import { redisCounters } from './process-counters.ts';
 import { temporaryLink, untilDown, untilUp } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
@@ -21,7 +21,7 @@ after(() => servers.stop());
 
 countersContract(
   countersOver(async (t, control, nowMs) =>
-    createRedisCounters(await temporaryLink(t, { url: servers.url }), control, { whenDown: 'refuse', nowMs }),
+    redisCounters(await temporaryLink(t, { url: servers.url }), control, { whenDown: 'refuse', nowMs }),
   ),
 );
 
@@ -31,7 +31,7 @@ test('when the primary is killed, the replica takes over and counting continues'
   const changes: string[] = [];
   link.watch({ onDown: () => changes.push('down'), onUp: () => changes.push('up') });
   const idle = await temporaryLink(t, { url: servers.url, probeMs: 20 });
-  const counters = createRedisCounters(link, control, { whenDown: 'local', nowMs: () => T * 1000 });
+  const counters = redisCounters(link, control, { whenDown: 'local', nowMs: () => T * 1000 });
   t.after(async () => {
     await counters.close();
     await control.close();

@@ -3,11 +3,10 @@ import { type TestContext, test } from 'node:test';
 import { Redis } from 'ioredis';
 import { type Control, openControl } from '../../src/app/stores.ts';
 import { type Policy, windowIndex } from '../../src/core/quota.ts';
-import { createRedisCounters, type RedisCountersOptions } from '../../src/limits/counters-redis.ts';
-import type { Counters } from '../../src/limits/store.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
+import { type ProcessCounters, type RedisOptions, redisCounters } from './process-counters.ts';
 import { temporaryLink, temporaryPrefix, temporaryRedisCounters } from './temporary-redis-counters.ts';
 
 const SUB = '10000001';
@@ -21,7 +20,7 @@ test('of 20,000 concurrent queries on three nodes with 1,000 left, exactly 1,000
   const { counters } = await nodes(t, 3);
   const policies = monthly(1_000);
   const taken = await Promise.all(
-    Array.from({ length: 20_000 }, (_, i) => (counters[i % 3] as Counters).take(SUB, policies, 1)),
+    Array.from({ length: 20_000 }, (_, i) => (counters[i % 3] as ProcessCounters).take(SUB, policies, 1)),
   );
   assert.equal(taken.filter(({ isAdmitted }) => isAdmitted).length, 1_000);
   for (const node of counters) assert.equal((await node.read(SUB)).counts.month, 1_000);
@@ -71,7 +70,7 @@ test('months are calendar months', async (t) => {
 
 test('a Redis that lost its keys is filled from the store', async (t) => {
   const { counters, prefix } = await nodes(t, 2, { nowMs: () => T * 1000, flushMs: NEVER_MS });
-  const [first, second] = counters as [Counters, Counters];
+  const [first, second] = counters as [ProcessCounters, ProcessCounters];
   await first.take(SUB, monthly(100), 7);
   const redis = await plainClient(t);
   assert.equal(await redis.del(`${prefix}:{${SUB}}:queries`), 1);
@@ -100,7 +99,7 @@ test('the keys of an account are in one slot, and expire', async (t) => {
 test('calls are counted per second, over all nodes', async (t) => {
   let ts = T;
   const { counters } = await nodes(t, 2, { nowMs: () => ts * 1000 });
-  const [first, second] = counters as [Counters, Counters];
+  const [first, second] = counters as [ProcessCounters, ProcessCounters];
   await first.takeCall(SUB, 2);
   await second.takeCall(SUB, 2);
   const { isAdmitted, counts } = await first.takeCall(SUB, 2);
@@ -118,7 +117,7 @@ test('the usage of an account is read again after a failed read', async (t) => {
     },
     addUsage: async () => {},
   };
-  const counters = createRedisCounters(await temporaryLink(t), flaky, { whenDown: 'local' });
+  const counters = redisCounters(await temporaryLink(t), flaky, { whenDown: 'local' });
   t.after(() => counters.close());
   await assert.rejects(async () => counters.take(SUB, monthly(10), 1), /no database/);
   isDown = false;
@@ -126,13 +125,13 @@ test('the usage of an account is read again after a failed read', async (t) => {
 });
 
 /** Nodes with separate connections to the same Redis and the same store. */
-async function nodes(t: TestContext, count: number, options: Partial<RedisCountersOptions> = {}) {
+async function nodes(t: TestContext, count: number, options: Partial<RedisOptions> = {}) {
   const prefix = temporaryPrefix();
   const control: Control = await openControl({ dataDir: temporaryFolder(t) });
-  const counters: Counters[] = [];
+  const counters: ProcessCounters[] = [];
   for (let i = 0; i < count; i++) {
     const link = await temporaryLink(t, { prefix });
-    counters.push(createRedisCounters(link, control, { whenDown: 'refuse', ...options }));
+    counters.push(redisCounters(link, control, { whenDown: 'refuse', ...options }));
   }
   t.after(async () => {
     for (const node of counters) await node.close();

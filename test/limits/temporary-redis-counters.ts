@@ -3,10 +3,9 @@ import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { Control } from '../../src/app/stores.ts';
 import { parseRedisUrl } from '../../src/config/redis-url.ts';
-import { createRedisCounters, type RedisCountersOptions } from '../../src/limits/counters-redis.ts';
-import type { Counters } from '../../src/limits/store.ts';
 import { openRedisLink, type RedisLink, type RedisLinkOptions } from '../../src/redis/link.ts';
 import { redisServerUrl } from '../servers/urls.ts';
+import { type ProcessCounters, type RedisOptions, redisCounters } from './process-counters.ts';
 
 /** A prefix that no other test uses. */
 export const temporaryPrefix = (): string => `urlwarden-test-${randomUUID()}`;
@@ -34,11 +33,11 @@ async function untilState(link: RedisLink, isUp: boolean): Promise<void> {
   }
 }
 
-/** Counters on the Redis server of this test run, with a unique prefix. The caller closes them. */
+/** ProcessCounters on the Redis server of this test run, with a unique prefix. The caller closes them. */
 export async function temporaryRedisCounters(
   t: TestContext,
   control: Control,
-  options: Partial<RedisCountersOptions> = {},
-): Promise<Counters> {
-  return createRedisCounters(await temporaryLink(t), control, { whenDown: 'refuse', ...options });
+  options: Partial<RedisOptions> = {},
+): Promise<ProcessCounters> {
+  return redisCounters(await temporaryLink(t), control, { whenDown: 'refuse', ...options });
 }

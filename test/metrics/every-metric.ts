@@ -1,4 +1,5 @@
 import { createMetrics } from '../../src/metrics/metrics.ts';
+import { textOf } from './text.ts';
 
 /** The output of `/metrics` of a server that has everything, whatever its engine: each metric with at least one row. */
 export async function everyMetric(): Promise<string> {
@@ -27,7 +28,7 @@ export async function everyMetric(): Promise<string> {
   metrics.watchRedis(() => true);
   metrics.watchStreams(() => 0);
   metrics.watchFeeds(async () => [{ name: 'a', lastSuccessTs: 1, rows: 1, failures: 0, isStale: false }]);
-  return metrics.text();
+  return textOf(metrics);
 }
 
 /** The names of all series in such an output, with the names of their labels in order; of a histogram also `_bucket`, …. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics } from '../../src/metrics/metrics.ts';
+import { textOf } from './text.ts';
 
 const feedLines = async (text: Promise<string>) =>
   (await text).split('\n').filter((line) => line.startsWith('urlwarden_feed_'));
@@ -14,7 +15,7 @@ test('every scrape shows the current feeds, without unknown values and removed f
   metrics.watchFeeds(async () => feeds);
   metrics.feedRan('a', 'imported');
   metrics.feedRan('a', 'imported');
-  assert.deepEqual(await feedLines(metrics.text()), [
+  assert.deepEqual(await feedLines(textOf(metrics)), [
     'urlwarden_feed_runs_total{feed="a",outcome="imported"} 2',
     'urlwarden_feed_last_success_timestamp_seconds{feed="a"} 1767225600',
     'urlwarden_feed_rows{feed="a"} 12',
@@ -24,7 +25,7 @@ test('every scrape shows the current feeds, without unknown values and removed f
     'urlwarden_feed_stale{feed="b"} 1',
   ]);
   feeds = [];
-  assert.equal((await feedLines(metrics.text())).length, 1);
+  assert.equal((await feedLines(textOf(metrics))).length, 1);
 });
 
 test('the other metrics are available while the database is down', async () => {
@@ -32,5 +33,5 @@ test('the other metrics are available while the database is down', async () => {
   metrics.watchFeeds(async () => {
     throw new Error('down');
   });
-  assert.match(await metrics.text(), /process_cpu/);
+  assert.match(await textOf(metrics), /process_cpu/);
 });

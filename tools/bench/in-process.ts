@@ -7,6 +7,7 @@ import { ensureKey } from '../../src/accounts/signing-keys.ts';
 import { openControl } from '../../src/app/stores.ts';
 import { policiesOf } from '../../src/core/quota.ts';
 import { createMemoryCounters } from '../../src/limits/counters-memory.ts';
+import { createSharedCounts } from '../../src/limits/shared-counts.ts';
 import { normalUrl } from '../../src/urls/routes.ts';
 import { urlAt } from '../shared/observations.ts';
 import type { Bench, Row } from './harness/figure.ts';
@@ -25,7 +26,8 @@ export const inProcess: Row = {
     await ensureKey(control, now);
     await ensureFirstAccount(control, false, now);
     const authenticator = await openAuthenticator(control, { nowMs: Date.now, issuer: ISSUER });
-    const counters = createMemoryCounters(control, { nowMs: Date.now });
+    const counts = createSharedCounts(control, { nowMs: Date.now });
+    const counters = createMemoryCounters(counts, { nowMs: Date.now, thread: 0 });
     try {
       const [account] = await control.accounts();
       if (account === undefined) throw new Error('the first account is missing');
@@ -50,7 +52,7 @@ export const inProcess: Row = {
       return [{ name, unit: 'µs', ours: ours.slice(1), yardstick: null, mark: { of: 'ours', atMost: 5 } }];
     } finally {
       authenticator.close();
-      await counters.close();
+      await counts.close();
       await control.close();
       rmSync(dataDir, { recursive: true, force: true });
     }

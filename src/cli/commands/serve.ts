@@ -36,10 +36,11 @@ precedence over a variable, a variable over the file.`,
     if (settings.tlsCertFile !== null) process.on('SIGHUP', () => app.rereadTls());
     const listening = await app.listen();
     await print(greeting(app, listening, settings));
-    if (!announced.aborted) await once(announced, 'abort');
+    if (!announced.aborted) await once(AbortSignal.any([announced, app.failed]), 'abort');
     app.announceStop();
-    if (!signal.aborted) await once(signal, 'abort');
+    if (!signal.aborted && !app.failed.aborted) await once(AbortSignal.any([signal, app.failed]), 'abort');
     await app.close();
+    if (app.failed.aborted) throw app.failed.reason;
     return 0;
   },
 };

@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync, statSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
-import { type CallTask, createWorkerThread } from '../../threads/worker-thread.ts';
+import type { CallTask } from '../../threads/calls.ts';
+import { createWorkerThread } from '../../threads/worker-thread.ts';
 import { FILE_MODE } from '../data-folder.ts';
 import { type Migration, type Part, pendingMigrations, readMigrations } from '../migrations.ts';
 import { type Database, openReader, type Reader, withWriter } from './database.ts';
@@ -33,8 +34,18 @@ export type DatabaseFile<Writes> = {
 /** `writer` is the entry file of the writer thread. */
 export function openDatabaseFile<Writes>(part: Part, path: string, writer: URL): DatabaseFile<Writes> {
   prepareDatabaseFile(part, path);
+  return fileWith(part, path, createWorkerThread<Writes>(writer, { part, path } satisfies WriterData));
+}
+
+/** A file that another thread of this process has open, and whose writes run on the writer thread of that one. */
+export function shareDatabaseFile<Writes>(part: Part, path: string, write: CallTask<Writes>): DatabaseFile<Writes> {
+  return fileWith(part, path, { call: write, close: async () => {} });
+}
+
+type Writer<Writes> = { call: CallTask<Writes>; close(): Promise<void> };
+
+function fileWith<Writes>(part: Part, path: string, thread: Writer<Writes>): DatabaseFile<Writes> {
   const db = openReader(path);
-  const thread = createWorkerThread<Writes>(writer, { part, path } satisfies WriterData);
   const openedInode = statSync(path).ino;
   return {
     db,

@@ -2,15 +2,17 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { type Control, openControl } from '../../../src/app/stores.ts';
 import type { Policy } from '../../../src/core/quota.ts';
-import type { Counters } from '../../../src/limits/store.ts';
 import { temporaryFolder } from '../../temporary-folder.ts';
+import type { ProcessCounters } from '../process-counters.ts';
 
 /** Opens counters whose clock is set by `setNow`. */
-export type OpenCounters = (t: TestContext) => Promise<{ counters: Counters; setNow(ts: number): Promise<void> }>;
+export type OpenCounters = (
+  t: TestContext,
+) => Promise<{ counters: ProcessCounters; setNow(ts: number): Promise<void> }>;
 
-/** Counters on an empty control store, with a clock that the test sets. Both are closed after the test. */
+/** ProcessCounters on an empty control store, with a clock that the test sets. Both are closed after the test. */
 export function countersOver(
-  create: (t: TestContext, control: Control, nowMs: () => number) => Counters | Promise<Counters>,
+  create: (t: TestContext, control: Control, nowMs: () => number) => ProcessCounters | Promise<ProcessCounters>,
 ): OpenCounters {
   return async (t) => {
     let ts = 0;

@@ -1,0 +1,93 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { SigningKey } from '../accounts/store.ts';
+import { closeServer, endKeepAlive, setTlsPair } from '../http/server.ts';
+import type { TlsPair } from '../http/tls.ts';
+import type { MetricValues } from '../metrics/metrics.ts';
+import { createTaskCaller, runTask, type TaskRequest, type TaskResponse } from '../threads/calls.ts';
+import { listenOn } from './listen.ts';
+import { createReceivedUploads, createRemoteOwner, type OwnerTasks } from './owner.ts';
+import { createProcessState } from './process-state.ts';
+import { openRedis } from './redis.ts';
+import { openMetrics, openNetworkTable, openServing, type ThreadStart, timed } from './serving.ts';
+import { type Control, openControl, openIntelligence } from './stores.ts';
+
+// The entry file of every thread that answers requests, except the first one of the process.
+
+/** What the first thread calls. */
+export type ServingTasks = {
+  open(): Promise<void>;
+  listen(port: number): Promise<void>;
+  readMetrics(): Promise<MetricValues>;
+  setTlsPair(pair: TlsPair): void;
+  endKeepAlive(): void;
+  nextUploadedBytes(upload: number): Promise<Uint8Array | null>;
+  /** For tests: ends the thread as a defect outside of any request would. */
+  crash(): void;
+  /** Waits for responses in progress, then ends the thread. */
+  close(graceMs: number): Promise<void>;
+};
+
+if (parentPort === null) throw new Error('the entry file of a worker thread was started as a program');
+const port = parentPort;
+const start = workerData as ThreadStart;
+
+const { call, settle } = createTaskCaller<OwnerTasks>((request) => port.postMessage(request));
+const uploads = createReceivedUploads();
+const metrics = openMetrics(start.settings, start.thread);
+let opened: Awaited<ReturnType<typeof open>>;
+
+async function open() {
+  const { settings, thread } = start;
+  const writeFor = (...write: Parameters<OwnerTasks['write']>) => call('write', ...write);
+  const store = timed(await openIntelligence(settings, writeFor), 'intelligence', metrics);
+  const control = withKeys(timed(await openControl(settings, writeFor), 'control', metrics), start.fileKeys);
+  const redis = settings.redis && (await openRedis(settings.redis, settings.redisPrefix));
+  const networks = openNetworkTable(settings, { warn: (details, message) => server.log.warn(details, message) });
+  const { server, close } = await openServing({
+    ...{ settings, thread, node: start.node, tls: start.tls, store, control, redis, networks, metrics },
+    state: createProcessState(start.state),
+    owner: createRemoteOwner(call, uploads),
+  });
+  return {
+    server,
+    async close() {
+      close();
+      networks.close();
+      await redis?.close();
+      await Promise.all([store.close(), control.close()]);
+    },
+  };
+}
+
+function withKeys(control: Control, fileKeys: SigningKey[] | null): Control {
+  return fileKeys === null ? control : { ...control, keys: async () => fileKeys };
+}
+
+const tasks: ServingTasks = {
+  async open() {
+    opened = await open();
+  },
+  async listen(onPort) {
+    const { host } = start.settings;
+    await listenOn(opened.server, { host, port: onPort, isShared: true }, start.tls === undefined ? 'http' : 'https');
+  },
+  readMetrics: async () => (await metrics?.read()) ?? [],
+  setTlsPair: (pair) => setTlsPair(opened.server, pair),
+  endKeepAlive: () => endKeepAlive(opened.server),
+  nextUploadedBytes: uploads.next,
+  crash() {
+    setImmediate(() => {
+      throw new Error('this thread was ended by a test');
+    });
+  },
+  async close(graceMs) {
+    await closeServer(opened.server, graceMs);
+    await opened.close();
+  },
+};
+
+port.on('message', async (message: TaskRequest | TaskResponse) => {
+  if (!('name' in message)) return settle(message);
+  port.postMessage(await runTask(tasks, message));
+  if (message.name === 'close') port.close();
+});

@@ -1,0 +1,178 @@
+import type { FastifyInstance } from 'fastify';
+import { openAuthenticator } from '../accounts/authenticator.ts';
+import { createLogin } from '../accounts/login.ts';
+import { createSessions } from '../accounts/sessions.ts';
+import type { SigningKey } from '../accounts/store.ts';
+import type { Settings } from '../config/settings.ts';
+import { programVersion } from '../config/version.ts';
+import { toTs } from '../core/time.ts';
+import { lastKnown } from '../health/last-known.ts';
+import { buildServer } from '../http/server.ts';
+import type { TlsPair } from '../http/tls.ts';
+import { DEMO_NETWORKS } from '../ingest/demo.ts';
+import { everyMs } from '../ingest/feeds/schedule.ts';
+import { type Networks, openNetworks } from '../ingest/networks.ts';
+import { createCharging } from '../limits/charge.ts';
+import { createMemoryCounters } from '../limits/counters-memory.ts';
+import { createRedisCounters } from '../limits/counters-redis.ts';
+import { createMetrics, type Metrics } from '../metrics/metrics.ts';
+import { timedPort } from '../metrics/timed-port.ts';
+import type { RedisLink } from '../redis/link.ts';
+import { createAddressLists } from '../reputation/address-lists.ts';
+import { createAddressReport } from '../reputation/address-report.ts';
+import { feedHealth, feedsOnPage } from './feeds.ts';
+import type { Owner } from './owner.ts';
+import { openPortalFiles } from './portal-files.ts';
+import type { ProcessState } from './process-state.ts';
+import { createAccountDeletion, limitsWithoutRedis, watchRedis } from './redis.ts';
+import { createRoutes } from './routes.ts';
+import { type Control, describePlace, type Intelligence } from './stores.ts';
+
+/** What every thread gets from the first one; it can be sent in a message. */
+export type ThreadStart = {
+  settings: Settings;
+  /** The number of the thread; the first one has 0. */
+  thread: number;
+  /** The buffer of the `ProcessState`. */
+  state: SharedArrayBuffer;
+  /** The id of this process among the nodes. */
+  node: string;
+  /** From a file of the operator; null if they are in the store. */
+  fileKeys: SigningKey[] | null;
+  tls: TlsPair | undefined;
+};
+
+export type ServingParts = Omit<ThreadStart, 'state' | 'fileKeys'> & {
+  state: ProcessState;
+  store: Intelligence;
+  control: Control;
+  redis: RedisLink | null;
+  networks: Networks;
+  owner: Owner;
+  metrics: Metrics | undefined;
+};
+
+/** The issuer in every token; tokens of other servers are not accepted. */
+const ISSUER = 'urlwarden';
+
+/** Unix seconds. */
+export const now = () => toTs(Date.now());
+
+/** The HTTP server of one thread, and what it needs beside the stores. It does not listen yet. */
+export async function openServing(parts: ServingParts): Promise<{ server: FastifyInstance; close(): void }> {
+  const { settings, thread, state, node, tls, store, control, redis, networks, owner, metrics } = parts;
+  const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
+  const onFailure = (task: 'account_poll' | 'session_write') => (err: unknown) => {
+    metrics?.failed(task);
+    if (!owner.reportFailure(err)) server.log.error({ err, task }, TASK_FAILED);
+  };
+  const authenticator = await openAuthenticator(control, {
+    ...{ nowMs: Date.now, issuer: ISSUER, onFailure: onFailure('account_poll') },
+  });
+  const counters =
+    redis === null
+      ? createMemoryCounters(owner.counts, { nowMs: Date.now, thread })
+      : createRedisCounters(redis, control, owner.counts, {
+          ...{ whenDown, thread, onCountedLocally: () => metrics?.countedLocally() },
+        });
+  metrics?.watchStreams(counters.countStreams);
+  if (store.pools !== undefined) metrics?.watchPools(() => [store, control].flatMap(({ pools }) => pools?.() ?? []));
+  const { checkPassword } = owner;
+  const login = createLogin({ checkPassword, authenticator, nowMs: Date.now, tokenLifeSeconds });
+  const sessions = createSessions({
+    ...{ store: control, authenticator, nowMs: Date.now, onFailure: onFailure('session_write') },
+  });
+  const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : limitsWithoutRedis(whenDown)));
+  const routes = createRoutes({
+    ...{ store, now, counters, login },
+    pages: { checkPassword, sessions, store: control, now, version: programVersion() },
+    health: {
+      ...{ isStopping: state.isStopping, ready: owner.ready, hasFaults: state.hasFaults },
+      freshness: lastKnown(() => control.freshness(), { newestEventTs: null, confirmedTs: null }),
+      feeds: lastKnown(() => feedHealth(control, now()), []),
+      ...(limitsState && { limitsState }),
+    },
+    reputation: openReputation(store, networks, settings),
+    portal: {
+      ...{ totals: owner.totals, usageByDay: control.usageByDay, networkOf: networks.networkOf },
+      nameOf: networkNames(networks, settings),
+      feeds: lastKnown(() => feedsOnPage(control, now()), []),
+    },
+    admin: {
+      control,
+      hasKeyFile: settings.signingKeyFile !== null,
+      deleteAccountKeys: redis && createAccountDeletion(redis),
+      system: {
+        engine: settings.databaseUrl === null ? ('sqlite' as const) : ('postgres' as const),
+        place: describePlace(settings),
+        ready: owner.ready,
+        sizeBytes: () => sizeOf([store, control]),
+        freeBytes: store.freeBytes,
+        hasFaults: state.hasFaults,
+        isRedisUp: redis && state.isRedisUp,
+        limitsState: limitsState ?? (() => 'local' as const),
+        node,
+        hasNetworkTable: settings.asnDb !== null,
+      },
+    },
+    dataAdmin: {
+      ...{ control, uploads: { receive: owner.receiveUpload }, feedsAllowPrivate: settings.feedsAllowPrivate },
+      allowReserved: settings.allowReserved || settings.demo,
+      wakeFeeds: owner.wakeFeeds,
+    },
+  });
+  const server = buildServer(
+    [...routes, ...(settings.noPortal ? [] : await openPortalFiles())],
+    {
+      authenticate: authenticator.authenticate,
+      authenticateSession: sessions.authenticate,
+      charging: createCharging(counters, owner.onAboveSoftLimit),
+    },
+    {
+      logger: { level: logLevel, stream: process.stderr },
+      reportFailure: owner.reportFailure,
+      ...{ queryBudgetMs, tls, metrics, trustedProxies },
+      accessLog: { sample: settings.accessLogSample, hasQuestions: settings.accessLogQuestions },
+    },
+  );
+  if (redis !== null) watchRedis(redis, { thread, state, log: server.log, whenDown });
+  return { server, close: authenticator.close };
+}
+
+export const TASK_FAILED = 'a background task failed; it will be retried';
+
+/** Metrics and ports of one thread, unless metrics are off. */
+export function openMetrics({ metricsPort }: Settings, thread: number): Metrics | undefined {
+  return metricsPort === 'off' ? undefined : createMetrics(thread);
+}
+
+export function timed<Port extends object>(port: Port, name: string, metrics: Metrics | undefined): Port {
+  return metrics === undefined ? port : timedPort(port, (operation) => metrics.storeCall(name, operation));
+}
+
+type Log = { warn(details: object, message: string): void };
+
+/** `log` is called later than this function. */
+export function openNetworkTable({ asnDb }: Settings, log: Log): Networks {
+  const onFailure = (err: unknown) =>
+    log.warn({ err }, 'the table of networks could not be read again; the old one stays in use');
+  return openNetworks(asnDb, { every: everyMs, onFailure });
+}
+
+function openReputation(store: Intelligence, { asnOf }: Networks, { allowReserved, demo, listedExact }: Settings) {
+  const lists = createAddressLists(store, { nowMs: Date.now });
+  const options = { store, lists, now, allowReserved: allowReserved || demo, listedExact };
+  return { addresses: createAddressReport(options), asnOf };
+}
+
+/** The AS numbers of the demo data are reserved for documentation, so no table has their names. */
+function networkNames({ nameOf }: Networks, { demo }: Settings): Networks['nameOf'] {
+  if (!demo) return nameOf;
+  return (asn) => nameOf(asn) ?? DEMO_NETWORKS.find((network) => network.asn === asn)?.name ?? null;
+}
+
+/** The files of the embedded store; null for PostgreSQL. */
+function sizeOf(databases: readonly Pick<Control, 'sizes'>[]): number | null {
+  const sizes = databases.flatMap((database) => database.sizes?.() ?? []);
+  return sizes.length === 0 ? null : sizes.reduce((sum, { fileBytes, walBytes }) => sum + fileBytes + walBytes, 0);
+}

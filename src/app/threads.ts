@@ -1,0 +1,145 @@
+import { Worker } from 'node:worker_threads';
+import { AppError } from '../core/errors.ts';
+import type { TlsPair } from '../http/tls.ts';
+import { joinMetrics, type MetricValues } from '../metrics/metrics.ts';
+import { createTaskCaller, runTask, type TaskCaller, type TaskRequest, type TaskResponse } from '../threads/calls.ts';
+import { workerEntry } from '../threads/worker-thread.ts';
+import type { OwnerTasks } from './owner.ts';
+import type { ThreadStart } from './serving.ts';
+import type { ServingTasks } from './serving-thread.ts';
+
+/** The threads of the process beside the first one. A thread that dies is replaced. */
+export type Threads = {
+  /** All of them have opened what they need. */
+  open(): Promise<void>;
+  listen(port: number): Promise<void>;
+  setTlsPair(pair: TlsPair): void;
+  endKeepAlive(): void;
+  /** Of each thread, and of those that have ended. */
+  readMetrics(): Promise<MetricValues[]>;
+  /** For tests: ends a thread as a defect outside of any request would. */
+  crash(thread: number): void;
+  /** Waits for responses in progress, at most `graceMs`, and ends the threads. */
+  close(graceMs: number): Promise<void>;
+};
+
+type ThreadsOptions = {
+  /** How many. */
+  count: number;
+  start(thread: number): ThreadStart;
+  /** What a thread can call on this one. */
+  tasksFor(caller: TaskCaller<ServingTasks>): OwnerTasks;
+  /** Called after a thread has ended because of an error, before it is replaced. */
+  onEnded(thread: number, error: unknown): void;
+  /** Threads end again and again: the process has to end. */
+  onCrashLoop(): void;
+};
+
+const ENTRY = workerEntry('serving-thread', import.meta.url);
+
+/** With more deaths than this in a minute, a new thread does not help. */
+const MAX_DEATHS = 5;
+const DEATHS_MS = 60_000;
+
+type Thread = { worker: Worker; caller: TaskCaller<ServingTasks>; metrics: MetricValues };
+
+export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: ThreadsOptions): Threads {
+  const threads = new Map<number, Thread>();
+  /** Counters must not become smaller when a thread ends. */
+  let endedMetrics: MetricValues = [];
+  let deaths: number[] = [];
+  let port: number | null = null;
+  let isClosing = false;
+
+  function startThread(number: number): Thread {
+    const worker = new Worker(ENTRY, { workerData: start(number) });
+    const caller = createTaskCaller<ServingTasks>((request) => worker.postMessage(request));
+    const tasks = tasksFor(caller);
+    const thread: Thread = { worker, caller, metrics: [] };
+    let error: unknown = new Error('the thread ended');
+    worker.on('message', async (message: TaskRequest | TaskResponse) => {
+      if (!('name' in message)) return caller.settle(message);
+      worker.postMessage(await runTask(tasks, message));
+    });
+    worker.on('error', (thrown) => {
+      error = thrown;
+    });
+    worker.on('exit', () => {
+      threads.delete(number);
+      caller.rejectAll(new AppError('unavailable', 'a thread of the server ended', { cause: error }));
+      if (!isClosing) void replace(number, thread, error);
+    });
+    threads.set(number, thread);
+    return thread;
+  }
+
+  async function replace(number: number, ended: Thread, error: unknown): Promise<void> {
+    onEnded(number, error);
+    endedMetrics = await joinMetrics([endedMetrics, ended.metrics.filter(isCounted)]).read();
+    deaths = [...deaths.filter((ms) => performance.now() - ms < DEATHS_MS), performance.now()];
+    if (deaths.length > MAX_DEATHS) return onCrashLoop();
+    if (port === null || isClosing) return; // a thread that fails to open fails the start
+    const { caller } = startThread(number);
+    // If one of them fails, the thread ends, and that is handled above.
+    await openThread(number).then(
+      () => caller.call('listen', port as number),
+      () => {},
+    );
+  }
+
+  /** Ends the thread if it cannot open. */
+  async function openThread(number: number): Promise<void> {
+    const thread = threads.get(number);
+    try {
+      await thread?.caller.call('open');
+    } catch (error) {
+      await thread?.worker.terminate();
+      throw error;
+    }
+  }
+
+  const numbers = Array.from({ length: count }, (_, i) => i + 1);
+  const callAll = (task: (caller: TaskCaller<ServingTasks>) => Promise<unknown>) =>
+    Promise.all([...threads.values()].map(({ caller }) => task(caller)));
+  /** A thread that ends meanwhile is replaced by one that knows the newest state. */
+  const tellAll = (task: (caller: TaskCaller<ServingTasks>) => Promise<unknown>) => void callAll(task).catch(() => {});
+
+  return {
+    async open() {
+      for (const number of numbers) startThread(number);
+      await Promise.all(numbers.map(openThread));
+    },
+    async listen(chosen) {
+      port = chosen;
+      await callAll(({ call }) => call('listen', chosen));
+    },
+    setTlsPair: (pair) => tellAll(({ call }) => call('setTlsPair', pair)),
+    endKeepAlive: () => tellAll(({ call }) => call('endKeepAlive')),
+    async readMetrics() {
+      const read = [...threads.values()].map(async (thread) => {
+        thread.metrics = await thread.caller.call('readMetrics').catch(() => thread.metrics);
+        return thread.metrics;
+      });
+      return [...(await Promise.all(read)), endedMetrics];
+    },
+    crash: (thread) =>
+      void threads
+        .get(thread)
+        ?.caller.call('crash')
+        .catch(() => {}),
+    async close(graceMs) {
+      isClosing = true;
+      const ended = [...threads.values()].map(({ worker, caller }) => closeThread(worker, caller, graceMs));
+      await Promise.all(ended);
+    },
+  };
+}
+
+async function closeThread(worker: Worker, { call }: TaskCaller<ServingTasks>, graceMs: number): Promise<void> {
+  const exit = new Promise((resolve) => worker.once('exit', resolve));
+  await call('close', graceMs).catch(() => worker.terminate());
+  await exit;
+}
+
+/** Gauges of a thread that has ended are gone. */
+const isCounted = ({ type }: MetricValues[number]): boolean => String(type) !== 'gauge';
