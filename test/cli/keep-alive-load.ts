@@ -18,7 +18,7 @@ const LAST = '/api/intel/v2/byobject/url/last';
 const BODY = JSON.stringify({ url: 'http://203.0.113.7/bin.sh' });
 
 /** The pause after each response: the load must leave some CPU time for the restart of a server. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 25;
 
 /**
  * Looks up a URL of the demo data again and again, on this many keep-alive connections. After `Connection: close` the

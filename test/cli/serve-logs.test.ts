@@ -3,8 +3,10 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { createAccount } from '../../src/accounts/manage.ts';
 import { openControl } from '../../src/app/stores.ts';
 import { paths } from '../../src/core/paths.ts';
+import { DEFAULT_TIER } from '../../src/core/tier.ts';
 import { exampleOf, ROUTES, until } from '../http/build.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { logIn, startServer, tokenOf } from './server.ts';
@@ -12,6 +14,8 @@ import { urlwarden } from './urlwarden.ts';
 
 const ADA = { username: 'ada@example.com', password: 'adas-Own-secret-7341' };
 const WRONG = 'a-Wrong-secret-9127';
+/** One for each Authorization header: an account that logs in more than ten times is delayed by seconds. */
+const USERNAMES = [ADA.username, 'bob@example.com', 'carl@example.com', 'dora@example.com', 'eve@example.com'];
 const BASIC = Buffer.from(`ada:${WRONG}`).toString('base64');
 
 test('no secret is logged or printed at the level debug, even when requests fail', async (t) => {
@@ -22,6 +26,7 @@ test('no secret is logged or printed at the level debug, even when requests fail
   writeFileSync(keyFile, secret.toString('hex'), { mode: 0o600 });
   const added = await urlwarden(['account', 'add', ADA.username, '--data', dataDir], `${ADA.password}\n`);
   assert.equal(added.code, 0, added.stderr);
+  await addOthers(dataDir);
   const args = ['--data', dataDir, '--signing-key-file', keyFile, '--log-level', 'debug', '--metrics-port', '0'];
   const server = await startServer(t, args);
   const { url } = server;
@@ -29,12 +34,16 @@ test('no secret is logged or printed at the level debug, even when requests fail
 
   const paths = ROUTES.map(({ endpoint: { method, path } }) => ({ method, path: exampleOf(path) }));
   const authorizations = [`Bearer ${token}`, `Bearer ${token}x`, `Basic ${BASIC}`, WRONG, ''];
-  const bodies = [JSON.stringify({ ...ADA, realm: 'intel', url: 'x', ip: WRONG }), `{"password":"${WRONG}`, WRONG];
+  const bodiesOf = (username: string) => [
+    JSON.stringify({ ...ADA, username, realm: 'intel', url: 'x', ip: WRONG }),
+    `{"password":"${WRONG}`,
+    WRONG,
+  ];
   const sendAll = async () => {
     const statuses = new Set<number>();
     for (const { method, path } of paths) {
-      for (const authorization of authorizations) {
-        for (const body of method === 'POST' ? bodies : [null]) {
+      for (const [i, authorization] of authorizations.entries()) {
+        for (const body of method === 'POST' ? bodiesOf(USERNAMES[i] ?? '') : [null]) {
           const response = await fetch(`${url}${path}?token=${token}`, { method, headers: { authorization }, body });
           statuses.add(response.status);
           await response.arrayBuffer();
@@ -77,6 +86,13 @@ test('no secret is logged or printed at the level debug, even when requests fail
   assert.ok((await control.accounts()).every(({ passwordHash }) => passwordHash.includes(secrets.hash)));
   for (const [name, text] of Object.entries(secrets)) assert.ok(text !== '' && !written.includes(text), name);
 });
+
+async function addOthers(dataDir: string): Promise<void> {
+  const control = await openControl({ dataDir });
+  const others = USERNAMES.slice(1);
+  for (const username of others) await createAccount(control, { ...ADA, username, tier: DEFAULT_TIER }, 0);
+  await control.close();
+}
 
 test('--access-log-sample writes a line for each request at every log level, without secrets', async (t) => {
   const args = ['--demo', '--data', temporaryFolder(t), '--access-log-sample', '1', '--access-log-questions'];

@@ -11,6 +11,9 @@ import { type RunningServer, startServer, tokenOf } from './server.ts';
 /** HAProxy checks once a second, and two checks must fail. nginx needs one answer. */
 const NOTICED_MS = 3_000;
 
+/** Of each proxy. They send 600 requests a second, and leave the CPU time that ten starts need. */
+const CONNECTIONS = 8;
+
 const DEMO = { username: 'demo@example.com', password: 'demo' };
 
 test('ten stops of a node out of three, behind nginx and HAProxy, lose no request', async (t) => {
@@ -21,7 +24,7 @@ test('ten stops of a node out of three, behind nginx and HAProxy, lose no reques
   for (const port of ports) nodes.push(await start(port));
   const token = await tokenOf(nodes[0]?.url ?? '', DEMO);
   const proxies = [await startNginx(t, ports), await startHaproxy(t, ports)];
-  const loads = proxies.map(({ url }) => startLoad(t, url, token, 24));
+  const loads = proxies.map(({ url }) => startLoad(t, url, token, CONNECTIONS));
   for (let i = 0; i < 10; i++) {
     const at = i % nodes.length;
     assert.equal(await nodes[at]?.stop('SIGTERM'), 0);
@@ -44,7 +47,7 @@ test('a node that answers 503 and a node that was killed, behind nginx and HAPro
   const token = await tokenOf(good.url, DEMO);
   const ports = [good, unready, killed].map(({ url }) => Number(new URL(url).port));
   const proxies = [await startNginx(t, ports), await startHaproxy(t, ports)];
-  const loads = proxies.map(({ url }) => startLoad(t, url, token, 24));
+  const loads = proxies.map(({ url }) => startLoad(t, url, token, CONNECTIONS));
   await delay(500);
   await redis.stop('SIGKILL');
   await delay(NOTICED_MS);
