@@ -50,14 +50,14 @@ function Knowledge({ overview }: { overview: OverviewResponse }) {
           }
         >
           <Facts
-            facts={[
-              ['URLs', total(totals.urls)],
-              ['Online now', total(totals.online)],
-              ['Listed addresses and networks', total(totals.listings)],
-              ['Domains', total(totals.domains)],
-              ['Newest change', <Ago key="n" ts={newestTs} />],
-              ['Newest confirmation', <Ago key="c" ts={confirmedTs} />],
-            ]}
+            facts={{
+              URLs: total(totals.urls),
+              'Online now': total(totals.online),
+              'Listed addresses and networks': total(totals.listings),
+              Domains: total(totals.domains),
+              'Newest change': <Ago ts={newestTs} />,
+              'Newest confirmation': <Ago ts={confirmedTs} />,
+            }}
           />
         </Card>
         <Card title="Feeds">

@@ -55,16 +55,19 @@ export function Card({ title, aside, class: more = '', children }: CardProps) {
   );
 }
 
-/** Name and value in two columns. */
-export function Facts({ facts }: { facts: [name: string, value: ComponentChildren][] }) {
+/** Names and values in two columns. A value of null is left out. */
+export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
   return (
     <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {Object.entries(facts).map(
+        ([name, value]) =>
+          value !== null && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
     </dl>
   );
 }

@@ -224,13 +224,13 @@ function OneAccount({ account, tiers, reload }: OneProps) {
         <div>
           <Card title="Account">
             <Facts
-              facts={[
-                ['Subscription', sub],
-                ['Added', dateText(createdTs)],
-                ['Queries today', numberText(today)],
-                ['Soft limit of a month', limitText(account.soft)],
-                ['Hard limit of a month', limitText(account.hard)],
-              ]}
+              facts={{
+                Subscription: sub,
+                Added: dateText(createdTs),
+                'Queries today': numberText(today),
+                'Soft limit of a month': limitText(account.soft),
+                'Hard limit of a month': limitText(account.hard),
+              }}
             />
           </Card>
           <Card title="Tier">

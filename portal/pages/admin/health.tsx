@@ -57,18 +57,13 @@ function Parts({ health }: { health: HealthResponse }) {
       <div>
         <Card title="Store">
           <Facts
-            facts={[
-              ['Engine', engineText(store.engine)],
-              [
-                'Place',
-                <span key="p" class="mono">
-                  {visible(store.place)}
-                </span>,
-              ],
-              ['Size', bytes(store.size_bytes)],
-              ['Free on its disk', bytes(store.free_bytes)],
-              ['Contradictory rows', store.faults ? 'found' : 'none found'],
-            ]}
+            facts={{
+              Engine: engineText(store.engine),
+              Place: <span class="mono">{visible(store.place)}</span>,
+              Size: bytes(store.size_bytes),
+              'Free on its disk': bytes(store.free_bytes),
+              'Contradictory rows': store.faults ? 'found' : 'none found',
+            }}
           />
         </Card>
         <Card title="Names of networks">

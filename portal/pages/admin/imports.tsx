@@ -154,14 +154,14 @@ function ImportCards({ one }: { one: Import }) {
       <div>
         <Card title="About it">
           <Facts
-            facts={[
-              ['Feed', <a href={importsOfPath(one.feed)}>{visible(one.feed)}</a>],
-              ['Source', <span class="mono">{visible(one.source)}</span>],
-              ['Format', formatOf(one.format)?.text ?? visible(one.format)],
-              ['Started', <Time ts={one.started_ts} />],
-              ['Took', durationText(one) || 'not finished'],
-              ['Rows read', numberText(one.read)],
-            ]}
+            facts={{
+              Feed: <a href={importsOfPath(one.feed)}>{visible(one.feed)}</a>,
+              Source: <span class="mono">{visible(one.source)}</span>,
+              Format: formatOf(one.format)?.text ?? visible(one.format),
+              Started: <Time ts={one.started_ts} />,
+              Took: durationText(one) || 'not finished',
+              'Rows read': numberText(one.read),
+            }}
           />
         </Card>
       </div>
