@@ -35,7 +35,7 @@ export function AccountPage(_: PageProps) {
       </div>
       <div class="columns">
         <div>
-          <Card title="What is left">
+          <Card title="Your limits">
             <Show loaded={limits}>{(answer) => <LimitBars {...answer} />}</Show>
           </Card>
           <Card title="Queries by day, last 90 days">
@@ -109,7 +109,9 @@ function LimitRow({ label, used, limit, soft, resets }: Limit) {
     return (
       <div class="limit free">
         <span>{label}</span>
-        <strong>{numberText(used)}</strong>
+        <strong>
+          {numberText(used)} <span class="dim">queries</span>
+        </strong>
         <span class="dim">no limit</span>
       </div>
     );

@@ -97,7 +97,7 @@ function Nodes({ nodes }: { nodes: HealthResponse['nodes'] }) {
         },
         { title: 'Version', isWide: true, cell: ({ version }) => visible(version) },
         { title: 'Started', isWide: true, cell: ({ started_ts: ts }) => <Ago ts={ts} /> },
-        { title: 'Seen', cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
+        { title: 'Seen', isWide: true, cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
         {
           title: 'State',
           cell: (node) => (isAway(node) ? <Badge tone="late">away</Badge> : <Badge tone="ok">runs</Badge>),

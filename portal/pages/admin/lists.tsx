@@ -248,16 +248,26 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
         {
           title: 'Network',
           sort: ({ cidr }) => cidr,
-          cell: (row) => <Network cidr={row.cidr} reason={reasonOf(row)} />,
+          cell: (row) => <Network cidr={row.cidr} reason={`${row.dataset}: ${reasonOf(row)}`} />,
         },
-        { title: 'Dataset', sort: ({ dataset }) => dataset, cell: ({ dataset }) => <Dataset name={dataset} /> },
+        {
+          title: 'Dataset',
+          isWide: true,
+          sort: ({ dataset }) => dataset,
+          cell: ({ dataset }) => <Dataset name={dataset} />,
+        },
         {
           title: 'State',
           cell: ({ state }) => <Badge tone={state === 'live' ? 'danger' : 'off'}>{visible(state)}</Badge>,
         },
         { title: 'Reason', isWide: true, cell: (row) => <Reason text={reasonOf(row)} /> },
         { title: 'Added', isWide: true, sort: ({ seen_ts: ts }) => ts, cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
-        { title: 'Ends', sort: ({ valid_until_ts: ts }) => ts, cell: ({ valid_until_ts: ts }) => <Ago ts={ts} /> },
+        {
+          title: 'Ends',
+          isWide: true,
+          sort: ({ valid_until_ts: ts }) => ts,
+          cell: ({ valid_until_ts: ts }) => <Ago ts={ts} />,
+        },
         {
           title: 'Actions',
           cell: (row) => row.state === 'live' && <RemoveListing row={row} reload={reload} />,
