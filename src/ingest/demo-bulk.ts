@@ -18,8 +18,9 @@ export function* demoBulk(now: number): Generator<Observation[]> {
   const sites = sitesOf(roll)
     .map((site) => ({ ...site, steps: site.url === DEMO_BULK_FIRST ? firstSteps(now) : stepsOf(now, roll) }))
     .sort((a, b) => (a.steps[0]?.ts ?? 0) - (b.steps[0]?.ts ?? 0));
-  for (let from = 0; from < sites.length; from += PAGE_URLS) {
-    const page = sites.slice(from, from + PAGE_URLS);
+  while (sites.length > 0) {
+    // The store sorts the URLs of a page by their keys, so the last pages are short.
+    const page = sites.splice(0, Math.min(PAGE_URLS, Math.ceil(sites.length / 2)));
     yield page.flatMap((site) => {
       const url = normalizeUrl(site.url);
       return sightingsOf(site, roll, fileOf).map((input) => requireObservation(input, url));
