@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { ADMIN_API } from '../../admin.ts';
 import { get, post } from '../../api.ts';
-import { encoded } from '../../feeds.ts';
 import { numberText, visible } from '../../format.ts';
 import { DATASET_OPTIONS, DATASET_WORDS } from '../../formats.ts';
 import {
@@ -26,6 +25,7 @@ import { Ask } from '../../parts/ask.tsx';
 import { Ago, Badge, Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, Select } from '../../parts/forms.tsx';
 import { Table } from '../../parts/table.tsx';
+import { domainPath } from '../../question.ts';
 
 const DOMAINS = `${ADMIN_API}/domains`;
 const LISTINGS = `${ADMIN_API}/listings`;
@@ -84,7 +84,7 @@ function Domains() {
                   sort: ({ domain }) => domain,
                   cell: ({ domain, reason }) => (
                     <>
-                      <a class="mono cut" href={`/domain/${encoded(domain)}`}>
+                      <a class="mono cut" href={domainPath(domain)}>
                         {visible(domain)}
                       </a>
                       <small class="sub narrow">{visible(reason)}</small>
