@@ -129,7 +129,7 @@ function LimitPill() {
       href="/account"
       title={isFree ? 'Your limits' : `Your limits. New room in ${spanText(limit.resetsInSeconds)}`}
     >
-      {isFree ? 'No limit' : `${numberText(limit.left)} queries left ${LIMIT_WORDS[limit.name] ?? ''}`}
+      {isFree ? 'No limit' : `${numberText(limit.left)} left ${LIMIT_WORDS[limit.name] ?? ''}`}
     </a>
   );
 }
