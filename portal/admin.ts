@@ -3,13 +3,11 @@ import type { AuditAction, Changes } from '../src/audit/entry.ts';
 import { limitsOf } from '../src/core/tier.ts';
 import { ApiError } from './api.ts';
 import { bytesText, DAY, NO_LIMIT, nowTs, numberText, spanText, visible } from './format.ts';
+import { encoded } from './question.ts';
 
 // What the pages of administrators compute. The answers are in src/admin/wire.ts.
 
 export const ADMIN_API = '/api/admin/v1';
-
-/** Half a surrogate cannot be encoded. No account has one in its name, but the audit log may show any text. */
-const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 export const accountPath = (username: string): string => `/admin/accounts?name=${encoded(username)}`;
 export const accountApi = (username: string): string => `${ADMIN_API}/accounts/${encoded(username)}`;

@@ -24,8 +24,11 @@ export async function buildPortal(): Promise<void> {
     minify: true,
     format: 'esm',
     target: TARGET,
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
+    jsx: 'transform',
+    jsxFactory: 'h',
+    jsxFragment: 'Fragment',
+    inject: [join(SOURCES, 'jsx.ts')],
+    tsconfigRaw: '{}', // what tsconfig.json says about JSX is for the type checker
     loader: { '.svg': 'copy' },
     entryNames: '[name]-[hash]',
     legalComments: 'none',

@@ -1,6 +1,7 @@
 import { ApiError } from './api.ts';
 import { agoText, counted, DAY, nowTs, numberText, spanText, timeText, visible } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
+import { encoded } from './question.ts';
 
 // What the pages about feeds and imports compute. The answers are in src/admin/feeds.ts and src/admin/imports.ts.
 
@@ -92,9 +93,6 @@ export const IMPORT_WORDS: Record<ImportState, { tone: Tone; word: string; text:
     text: 'Its process is gone. Import the file again to get the rest.',
   },
 };
-
-/** For a path or a query. Half surrogates, which no answer should have, cannot be encoded. */
-export const encoded = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 export const importPath = (id: number): string => `/admin/imports?id=${id}`;
 export const importsOfPath = (feed: string): string => `/admin/imports?feed=${encoded(feed)}`;

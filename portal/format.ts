@@ -89,3 +89,9 @@ export function csvCell(value: string | number | null): string {
 
 /** For a POSIX shell: nothing inside single quotes is special. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** A question to the API by curl, with the token in $TOKEN. */
+export function askLine(url: string, body?: object): string {
+  const json = body === undefined ? '' : `--json ${shellQuoted(JSON.stringify(body))} `;
+  return `curl -H "Authorization: Bearer $TOKEN" ${json}${shellQuoted(url)}`;
+}

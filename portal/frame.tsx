@@ -75,7 +75,7 @@ function Header({ question, onHelp }: { question: string; onHelp(): void }) {
         </button>
         <button
           type="button"
-          class="button quiet"
+          class="button quiet wide"
           aria-label="Keyboard shortcuts"
           title="Keyboard shortcuts (?)"
           onClick={onHelp}
@@ -84,7 +84,7 @@ function Header({ question, onHelp }: { question: string; onHelp(): void }) {
         </button>
         {who && (
           <>
-            <a class="pill" href="/account" title="Your account">
+            <a class="pill account" href="/account" title="Your account">
               {visible(who.username)}
             </a>
             <button type="button" class="button quiet wide" onClick={logOut}>
@@ -122,11 +122,15 @@ function LimitPill() {
   }, []);
   const limit = tightestLimit.value;
   if (limit === null) return null;
-  if (limit.left > NO_LIMIT / 2) return <span class="pill dim">No limit</span>;
+  const isFree = limit.left > NO_LIMIT / 2;
   return (
-    <span class={`pill ${limit.left === 0 ? 'danger' : ''}`} title={`New room in ${spanText(limit.resetsInSeconds)}`}>
-      {numberText(limit.left)} left {LIMIT_WORDS[limit.name] ?? ''}
-    </span>
+    <a
+      class={`pill ${isFree ? 'wide' : limit.left === 0 ? 'danger' : ''}`}
+      href="/account"
+      title={isFree ? 'Your limits' : `Your limits. New room in ${spanText(limit.resetsInSeconds)}`}
+    >
+      {isFree ? 'No limit' : `${numberText(limit.left)} left ${LIMIT_WORDS[limit.name] ?? ''}`}
+    </a>
   );
 }
 

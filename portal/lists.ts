@@ -1,7 +1,7 @@
 import { ApiError } from './api.ts';
-import { encoded } from './feeds.ts';
 import { counted, DAY, dateText } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
+import { encoded } from './question.ts';
 
 // What the page about lists by hand computes. The answers are in src/admin/lists.ts.
 

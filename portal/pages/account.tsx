@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { UsageByDayResponse } from '../../src/limits/wire.ts';
 import { get, post } from '../api.ts';
-import { counted, dateText, NO_LIMIT, nowTs, numberText, spanText, visible } from '../format.ts';
+import { askLine, counted, dateText, NO_LIMIT, nowTs, numberText, spanText, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
 import { loginLine } from '../openapi.ts';
@@ -35,7 +35,7 @@ export function AccountPage(_: PageProps) {
       </div>
       <div class="columns">
         <div>
-          <Card title="What is left">
+          <Card title="Your limits">
             <Show loaded={limits}>{(answer) => <LimitBars {...answer} />}</Show>
           </Card>
           <Card title="Queries by day, last 90 days">
@@ -109,7 +109,9 @@ function LimitRow({ label, used, limit, soft, resets }: Limit) {
     return (
       <div class="limit free">
         <span>{label}</span>
-        <strong>{numberText(used)}</strong>
+        <strong>
+          {numberText(used)} <span class="dim">queries</span>
+        </strong>
         <span class="dim">no limit</span>
       </div>
     );
@@ -254,19 +256,10 @@ function PasswordForm() {
 function ApiHelp({ username }: { username: string }) {
   const { origin } = location;
   const login = loginLine({ origin, username, password: '…' });
-  const ask = `curl -H "Authorization: Bearer $TOKEN" --json '{"url":"http://203.0.113.7/bin.sh"}' ${origin}/api/intel/v2/byobject/url/last`;
+  const ask = askLine(`${origin}/api/intel/v2/byobject/url/last`, { url: 'http://203.0.113.7/bin.sh' });
   return (
     <div class="stack">
-      <Facts
-        facts={[
-          [
-            'Base address',
-            <span key="b" class="mono">
-              {origin}
-            </span>,
-          ],
-        ]}
-      />
+      <Facts facts={{ 'Base address': <span class="mono">{origin}</span> }} />
       <p class="dim small">Log in once, the token is valid for a day. Put your password in place of …</p>
       <pre>{login}</pre>
       <CopyButton text={login} what="Log-in command copied">

@@ -1,34 +1,31 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { parseNetwork } from '../../src/core/ip/network.ts';
 import { refangHost } from '../../src/core/url/refang.ts';
 import type { AddressPageResponse } from '../../src/portal/schemas.ts';
 import { get } from '../api.ts';
 import { acceptCost, takeAccepted } from '../cost.ts';
-import { counted, dateText, nowTs, shellQuoted, visible } from '../format.ts';
+import { askLine, counted, dateText, visible } from '../format.ts';
 import {
+  type Verdict as AddressVerdict,
   byDataset,
   DATASETS,
   type Dataset,
   detailTexts,
   endText,
   type Listing,
-  type Verdict,
   verdictOf,
 } from '../listings.ts';
-import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
 import { networksAround } from '../networks.ts';
-import { Ago, Badge, Card, Cost, Empty, Facts, Show, type Tone } from '../parts/basics.tsx';
-import { CopyButtons, NetworkName, Raw, Shown } from '../parts/subject.tsx';
-import { FOLDED, Rest, Table } from '../parts/table.tsx';
+import { Ago, Badge, Card, Cost, Empty, Facts, type Tone } from '../parts/basics.tsx';
+import { capitalized, Folded, Head, HostLink, Lookup, NetworkName, Shown } from '../parts/subject.tsx';
+import { FOLDED, Table } from '../parts/table.tsx';
 import { Family, UrlTable } from '../parts/urls.tsx';
 import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchPath } from '../question.ts';
-import { remember } from '../recent.ts';
 
 export function AddressPage({ values }: PageProps) {
   const ip = refangHost(values.ip ?? '');
-  return <Lookup key={ip} text={ip} path={addressPath(ip)} endpoint={`address/${encodeURIComponent(ip)}`} />;
+  return <Address key={ip} text={ip} path={addressPath(ip)} endpoint={`address/${encodeURIComponent(ip)}`} />;
 }
 
 export function NetworkPage({ values }: PageProps) {
@@ -54,7 +51,7 @@ function Network({ cidr, cost }: { cidr: string; cost: number }) {
   const [isAccepted, setAccepted] = useState(() => takeAccepted(networkPath(cidr)) || cost === 1);
   if (isAccepted) {
     const [ip = '', mask = ''] = cidr.split('/');
-    return <Lookup text={cidr} path={networkPath(cidr)} endpoint={`network/${encodeURIComponent(ip)}/${mask}`} />;
+    return <Address text={cidr} path={networkPath(cidr)} endpoint={`network/${encodeURIComponent(ip)}/${mask}`} />;
   }
   return (
     <Card>
@@ -91,30 +88,27 @@ function TooWide({ cidr, cost }: { cidr: string; cost: number }) {
   );
 }
 
-function Lookup({ text, path, endpoint }: { text: string; path: string; endpoint: string }) {
-  const loaded = useLoad(endpoint, (abort) => get<AddressPageResponse>(`/api/portal/v1/${endpoint}`, abort));
-  useEffect(() => {
-    if (loaded.state !== 'done') return;
-    const { cidr } = loaded.data;
-    remember({ kind: cidr.includes('/') ? 'network' : 'address', text: cidr, path, ts: nowTs() });
-  }, [loaded.state, path]);
+type AddressProps = { text: string; path: string; endpoint: string };
+
+function Address({ text, path, endpoint }: AddressProps) {
   return (
-    <>
-      {loaded.state !== 'done' && <h1 class="mono">{visible(text)}</h1>}
-      <Show loaded={loaded} what="Looking it up">
-        {(report) => <Report report={report} />}
-      </Show>
-    </>
+    <Lookup
+      asked={text}
+      path={path}
+      load={(abort) => get<AddressPageResponse>(`/api/portal/v1/${endpoint}`, abort)}
+      nameOf={({ cidr }) => ({ kind: cidr.includes('/') ? 'network' : 'address', text: cidr })}
+    >
+      {(report) => <Report report={report} />}
+    </Lookup>
   );
 }
 
 function Report({ report }: { report: AddressPageResponse }) {
   const { cidr, listings, urls } = report;
-  const isNetwork = cidr.includes('/');
-  const there = isNetwork ? 'in this network' : 'at this address';
+  const there = cidr.includes('/') ? 'in this network' : 'at this address';
   return (
     <>
-      <Head report={report} />
+      <Verdict report={report} />
       <div class="columns">
         <div>
           {byDataset(listings).map(([dataset, found]) => (
@@ -138,73 +132,58 @@ function Report({ report }: { report: AddressPageResponse }) {
           <Where report={report} />
         </div>
       </div>
-      <Raw report={report} />
     </>
   );
 }
 
-const VERDICTS: Record<Verdict['state'], { tone: Tone; text: string }> = {
+const VERDICTS: Record<AddressVerdict['state'], { tone: Tone; text: string }> = {
   listed: { tone: 'danger', text: 'Listed' },
   inside: { tone: 'danger', text: 'Partly listed' },
   past: { tone: 'off', text: 'Not listed now' },
   clean: { tone: 'off', text: 'Not listed' },
 };
 
-function Head({ report }: { report: AddressPageResponse }) {
+function Verdict({ report }: { report: AddressPageResponse }) {
   const { cidr, urls } = report;
-  const verdict = verdictOf(report);
-  const { tone, text } = VERDICTS[verdict.state];
+  const { state, datasets, text } = verdictOf(report);
   const online = urls.filter(({ status }) => status === 'online').length;
-  const [ip = '', mask] = cidr.split('/');
-  const api = `/api/intel/v1/byobject/cidr/ALL/listed/live/${ip}${mask ? `/${mask}` : ''}`;
-  const curl = `curl -H "Authorization: Bearer $TOKEN" ${shellQuoted(location.origin + api)}`;
-  return (
-    <Card>
-      <p class="verdict">
-        <Badge tone={tone}>{text}</Badge>
-        {verdict.datasets.length > 0 && (
-          <strong>{verdict.datasets.map((dataset) => DATASETS[dataset].name).join(', ')}</strong>
-        )}
-        <span>{verdict.text}</span>
-        {online > 0 && (
-          <Badge tone="danger">
-            {report.urls_truncated ? 'At least ' : ''}
-            {counted(online, 'malware URL')} online
-          </Badge>
-        )}
-      </p>
-      <div class="page-head">
-        <h1 class="mono">{cidr}</h1>
-        <CopyButtons text={cidr} what={mask ? 'network' : 'address'} curl={curl} report={report} />
-      </div>
-    </Card>
+  const verdict = (
+    <>
+      <Badge tone={VERDICTS[state].tone}>{VERDICTS[state].text}</Badge>
+      {datasets.length > 0 && <strong>{datasets.map((dataset) => DATASETS[dataset].name).join(', ')}</strong>}
+      <span>{text}</span>
+      {online > 0 && (
+        <Badge tone="danger">
+          {report.urls_truncated ? 'At least ' : ''}
+          {counted(online, 'malware URL')} online
+        </Badge>
+      )}
+    </>
   );
+  const curl = askLine(`${location.origin}/api/intel/v1/byobject/cidr/ALL/listed/live/${cidr}`);
+  const what = cidr.includes('/') ? 'network' : 'address';
+  return <Head name={cidr} what={what} curl={curl} report={report} verdict={verdict} />;
 }
 
 type ListingsProps = { dataset: Dataset; listings: Listing[]; cidr: string };
 
 function Listings({ dataset, listings, cidr }: ListingsProps) {
-  const [hasAll, setAll] = useState(false);
   const { name, meaning } = DATASETS[dataset];
   const live = listings.filter(({ state }) => state === 'live').length;
   const past = listings.length - live;
   const counts = [...(live > 0 ? [`${live} live`] : []), ...(past > 0 ? [`${past} past`] : [])];
   return (
-    <Card
-      title={`${name.charAt(0).toUpperCase()}${name.slice(1)} (${dataset})`}
-      aside={<span class="dim">{counts.join(', ')}</span>}
-    >
+    <Card title={`${capitalized(name)} (${dataset})`} aside={<span class="dim">{counts.join(', ')}</span>}>
       <p class="dim small under-head">{meaning}</p>
-      <ul class="listings">
-        {listings.slice(0, hasAll ? listings.length : FOLDED).map((listing) => (
+      <Folded class="listings" rows={listings}>
+        {(listing) => (
           <Evidence
             key={`${listing.cidr} ${listing.source} ${listing.listed_ts} ${listing.botname} ${listing.details.dstport}`}
             listing={listing}
             cidr={cidr}
           />
-        ))}
-      </ul>
-      <Rest hidden={hasAll ? 0 : Math.max(0, listings.length - FOLDED)} onShow={() => setAll(true)} />
+        )}
+      </Folded>
     </Card>
   );
 }
@@ -280,11 +259,7 @@ function Domains({ report }: { report: AddressPageResponse }) {
         columns={[
           {
             title: 'Name',
-            cell: ({ hostname }) => (
-              <a class="mono cut" href={searchPath('host', hostname)}>
-                {visible(hostname)}
-              </a>
-            ),
+            cell: ({ hostname }) => <HostLink host={hostname} />,
           },
           {
             title: 'Domain',
@@ -310,19 +285,14 @@ function Where({ report }: { report: AddressPageResponse }) {
     <>
       <Card title="Facts">
         <Facts
-          facts={[
-            [
-              'Network',
-              asn === null ? <span class="dim">unknown</span> : <NetworkName key="n" asn={asn} network={network} />,
-            ],
-            ...(cidr === ip
-              ? []
-              : [['First address', <NetworkLink key="f" cidr={ip} />] as [string, ComponentChildren]]),
-            ['Live listings', all(live, report.listings_truncated)],
-            ['Past listings', all(listings.length - live, report.listings_truncated)],
-            ['URLs', all(report.urls.length, report.urls_truncated)],
-            ['Names', all(report.domains.length, report.domains_truncated)],
-          ]}
+          facts={{
+            Network: <NetworkName asn={asn} network={network} />,
+            'First address': cidr === ip ? null : <NetworkLink cidr={ip} />,
+            'Live listings': all(live, report.listings_truncated),
+            'Past listings': all(listings.length - live, report.listings_truncated),
+            URLs: all(report.urls.length, report.urls_truncated),
+            Names: all(report.domains.length, report.domains_truncated),
+          }}
         />
       </Card>
       {around.length > 0 && (

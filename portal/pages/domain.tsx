@@ -1,17 +1,14 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import { refangHost } from '../../src/core/url/refang.ts';
 import type { DomainPageResponse } from '../../src/portal/schemas.ts';
 import { get } from '../api.ts';
-import { dateText, nowTs, shellQuoted, visible } from '../format.ts';
-import { useLoad } from '../load.ts';
+import { askLine, dateText, visible } from '../format.ts';
 import type { PageProps } from '../main.tsx';
-import { Ago, Badge, Card, Empty, Facts, Hash, Show, type Tone } from '../parts/basics.tsx';
-import { CopyButtons, NetworkName, Raw, Shown } from '../parts/subject.tsx';
-import { FOLDED, Rest, Table } from '../parts/table.tsx';
+import { Ago, Badge, Card, Empty, Facts, Hash, type Tone } from '../parts/basics.tsx';
+import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen, Shown } from '../parts/subject.tsx';
+import { FOLDED, Table } from '../parts/table.tsx';
 import { Family, UrlLink } from '../parts/urls.tsx';
 import { addressPath, domainPath, searchPath } from '../question.ts';
-import { remember } from '../recent.ts';
 import {
   type DomainVerdict,
   dimensionBars,
@@ -24,24 +21,23 @@ import {
 
 export function DomainPage({ values }: PageProps) {
   const asked = refangHost(values.name ?? '');
-  const loaded = useLoad(asked, (abort) => get<DomainPageResponse>(`/api/portal/v1${domainPath(asked)}`, abort));
-  useEffect(() => {
-    if (loaded.state === 'done') remember({ kind: 'domain', text: asked, path: domainPath(asked), ts: nowTs() });
-  }, [loaded.state, asked]);
+  const path = domainPath(asked);
   return (
-    <>
-      {loaded.state !== 'done' && <h1 class="mono">{visible(asked)}</h1>}
-      <Show loaded={loaded} what="Looking it up">
-        {(report) => <Report report={report} asked={asked} />}
-      </Show>
-    </>
+    <Lookup
+      asked={asked}
+      path={path}
+      load={(abort) => get<DomainPageResponse>(`/api/portal/v1${path}`, abort)}
+      nameOf={() => ({ kind: 'domain', text: asked })}
+    >
+      {(report) => <Report report={report} asked={asked} />}
+    </Lookup>
   );
 }
 
 function Report({ report, asked }: { report: DomainPageResponse; asked: string }) {
   return (
     <>
-      <Head report={report} asked={asked} />
+      <Verdict report={report} asked={asked} />
       {report.known && (
         <div class="columns">
           <div>
@@ -53,13 +49,10 @@ function Report({ report, asked }: { report: DomainPageResponse; asked: string }
           <div>
             <About report={report} />
             <ByHand settings={report.settings} />
-            <Addresses report={report} />
-            <NameServers report={report} />
-            <Senders report={report} />
+            <Neighbours report={report} />
           </div>
         </div>
       )}
-      <Raw report={report} />
     </>
   );
 }
@@ -71,39 +64,26 @@ const VERDICTS: Record<DomainVerdict['state'], { tone: Tone; text: string }> = {
   unknown: { tone: 'info', text: 'Unknown' },
 };
 
-function Head({ report, asked }: { report: DomainPageResponse; asked: string }) {
+function Verdict({ report, asked }: { report: DomainPageResponse; asked: string }) {
   const { domain } = report;
-  const verdict = domainVerdict(report);
-  const { tone, text } = VERDICTS[verdict.state];
-  const api = `/api/intel/v2/byobject/domain/${encodeURIComponent(domain)}/overview`;
-  const curl = `curl -H "Authorization: Bearer $TOKEN" ${shellQuoted(location.origin + api)}`;
+  const { state, text } = domainVerdict(report);
+  const verdict = (
+    <>
+      <Badge tone={VERDICTS[state].tone}>{VERDICTS[state].text}</Badge>
+      <span>{text}</span>
+    </>
+  );
+  const curl = askLine(`${location.origin}/api/intel/v2/byobject${domainPath(domain)}/overview`);
   return (
-    <Card>
-      <p class="verdict">
-        <Badge tone={tone}>{text}</Badge>
-        <span>{verdict.text}</span>
-      </p>
-      <div class="page-head">
-        <h1 class="mono">{visible(domain)}</h1>
-        <CopyButtons text={domain} what="domain" curl={curl} report={report} />
-      </div>
+    <Head name={domain} what="domain" curl={curl} report={report} verdict={verdict}>
       <AskedName report={report} asked={asked} />
       {!report.known && (
         <p class="below">
           <a href={searchPath('host', asked)}>Search for URLs on {visible(asked)}</a>
         </p>
       )}
-      {report.tags.length > 0 && (
-        <div class="chips below">
-          <span class="dim">Tags:</span>
-          {report.tags.map((tag) => (
-            <span key={tag} class="chip">
-              {visible(tag)}
-            </span>
-          ))}
-        </div>
-      )}
-    </Card>
+      <Chips title="Tags" texts={report.tags} />
+    </Head>
   );
 }
 
@@ -185,39 +165,37 @@ function Reason({ dimension, points, text, feed, ts }: DomainPageResponse['reaso
 function About({ report }: { report: DomainPageResponse }) {
   const { whois, truncated } = report;
   const count = (name: keyof typeof truncated) => `${report[name].length}${truncated[name] ? ' or more' : ''}`;
-  const date = (ts: number) => (
+  return (
+    <Card title="Facts">
+      <Facts
+        facts={{
+          'Counts as abused': report.abused ? 'yes' : 'no',
+          Because: report.abused_reason && visible(report.abused_reason),
+          Registered: <Registered ts={whois.created_ts} />,
+          Expires: whois.expires_ts && dateText(whois.expires_ts),
+          Registrar: whois.registrar && visible(whois.registrar),
+          'Last seen': <Ago ts={report.last_seen_ts} />,
+          'Host names': count('hostnames'),
+          URLs: count('urls'),
+          Files: count('files'),
+          Addresses: count('addresses'),
+          'Name servers': count('name_servers'),
+          'Senders of mail': count('senders'),
+        }}
+      />
+    </Card>
+  );
+}
+
+function Registered({ ts }: { ts: number | null }) {
+  if (ts === null) return <span class="dim">unknown</span>;
+  return (
     <>
       {dateText(ts)}{' '}
       <span class="dim">
         (<Ago ts={ts} />)
       </span>
     </>
-  );
-  const facts: [string, ComponentChildren][] = [['Counts as abused', report.abused ? 'yes' : 'no']];
-  if (report.abused_reason !== null) facts.push(['Because', visible(report.abused_reason)]);
-  if (whois.created_ts !== null) facts.push(['Registered', date(whois.created_ts)]);
-  if (whois.expires_ts !== null) facts.push(['Expires', dateText(whois.expires_ts)]);
-  if (whois.registrar !== null) facts.push(['Registrar', visible(whois.registrar)]);
-  if (whois.created_ts === null)
-    facts.push([
-      'Registered',
-      <span key="r" class="dim">
-        unknown
-      </span>,
-    ]);
-  facts.push(
-    ['Last seen', <Ago key="l" ts={report.last_seen_ts} />],
-    ['Host names', count('hostnames')],
-    ['URLs', count('urls')],
-    ['Files', count('files')],
-    ['Addresses', count('addresses')],
-    ['Name servers', count('name_servers')],
-    ['Senders of mail', count('senders')],
-  );
-  return (
-    <Card title="Facts">
-      <Facts facts={facts} />
-    </Card>
   );
 }
 
@@ -227,12 +205,12 @@ function ByHand({ settings }: { settings: DomainPageResponse['settings'] }) {
   return (
     <Card title="Set by hand">
       <Facts
-        facts={[
-          ['Points', pointsText(human)],
-          ['Abused site', abused === null ? 'decided by rules' : abused ? 'yes' : 'no'],
-          ['Reason', visible(reason) || <span class="dim">none given</span>],
-          ['Set', <Ago key="s" ts={setTs} />],
-        ]}
+        facts={{
+          Points: pointsText(human),
+          'Abused site': abused === null ? 'decided by rules' : abused ? 'yes' : 'no',
+          Reason: visible(reason) || <span class="dim">none given</span>,
+          Set: <Ago ts={setTs} />,
+        }}
       />
     </Card>
   );
@@ -253,11 +231,7 @@ function Hostnames({ report: { hostnames, truncated } }: PartProps) {
         columns={[
           {
             title: 'Name',
-            cell: ({ hostname }) => (
-              <a class="mono cut" href={searchPath('host', hostname)}>
-                {visible(hostname)}
-              </a>
-            ),
+            cell: ({ hostname }) => <HostLink host={hostname} />,
           },
           { title: 'State', cell: (host) => <HostState host={host} /> },
           { title: 'Last seen', isWide: true, cell: (host) => <Ago ts={host['last-seen']} /> },
@@ -314,98 +288,41 @@ function Files({ report: { files, truncated } }: PartProps) {
   );
 }
 
-/** Listings of an address give it points below zero. */
-const Listed = ({ score }: { score: number }) => (score < 0 ? <span class="status danger">listed</span> : null);
-
-function Addresses({ report: { addresses, truncated } }: PartProps) {
+/** Listings give a neighbour points below zero. */
+function Neighbours({ report: { addresses, name_servers: servers, senders, truncated } }: PartProps) {
   return (
-    <SmallList title="Addresses" isTruncated={truncated.addresses} rows={addresses}>
-      {({ ip, asn, network, score, 'last-seen': ts }) => (
-        <li key={ip}>
-          <span>
-            <span class="row">
-              <a class="mono" href={addressPath(ip)}>
-                {ip}
-              </a>
-              <Listed score={score} />
-            </span>
-            {asn !== null && (
-              <span class="dim small block">
-                <NetworkName asn={asn} network={network} />
-              </span>
-            )}
-          </span>
-          <span class="dim">
-            <Ago ts={ts} />
-          </span>
-        </li>
-      )}
-    </SmallList>
+    <>
+      <Small title="Addresses" rows={addresses} isTruncated={truncated.addresses}>
+        {({ ip, asn, network, score, 'last-seen': ts }) => (
+          <Seen key={ip} href={addressPath(ip)} name={ip} ts={ts} isListed={score < 0}>
+            {asn !== null && <NetworkName asn={asn} network={network} />}
+          </Seen>
+        )}
+      </Small>
+      <Small title="Name servers" rows={servers} isTruncated={truncated.name_servers}>
+        {({ ns, score, 'last-seen': ts }) => (
+          <Seen key={ns} href={domainPath(ns)} name={ns} ts={ts} isListed={score < 0} />
+        )}
+      </Small>
+      <Small title="Senders of mail" rows={senders} isTruncated={truncated.senders}>
+        {({ ip, helo, score, 'last-seen': ts }) => (
+          <Seen key={`${ip} ${helo}`} href={addressPath(ip)} name={ip} ts={ts} isListed={score < 0}>
+            <span class="mono">{visible(helo)}</span>
+          </Seen>
+        )}
+      </Small>
+    </>
   );
 }
 
-function NameServers({ report: { name_servers: servers, truncated } }: PartProps) {
-  return (
-    <SmallList title="Name servers" isTruncated={truncated.name_servers} rows={servers}>
-      {({ ns, score, 'last-seen': ts }) => (
-        <li key={ns}>
-          <span>
-            <span class="row">
-              <a class="mono" href={domainPath(ns)}>
-                {visible(ns)}
-              </a>
-              <Listed score={score} />
-            </span>
-          </span>
-          <span class="dim">
-            <Ago ts={ts} />
-          </span>
-        </li>
-      )}
-    </SmallList>
-  );
-}
-
-function Senders({ report: { senders, truncated } }: PartProps) {
-  return (
-    <SmallList title="Senders of mail" isTruncated={truncated.senders} rows={senders}>
-      {({ ip, helo, score, 'last-seen': ts }) => (
-        <li key={`${ip} ${helo}`}>
-          <span>
-            <span class="row">
-              <a class="mono" href={addressPath(ip)}>
-                {ip}
-              </a>
-              <Listed score={score} />
-            </span>
-            <br />
-            <span class="dim small mono">{visible(helo)}</span>
-          </span>
-          <span class="dim">
-            <Ago ts={ts} />
-          </span>
-        </li>
-      )}
-    </SmallList>
-  );
-}
-
-type SmallListProps<T> = {
-  title: string;
-  isTruncated: boolean;
-  rows: readonly T[];
-  children: (row: T) => ComponentChildren;
-};
+type SmallProps<T> = { title: string; rows: T[]; isTruncated: boolean; children(row: T): ComponentChildren };
 
 /** Nothing without rows: the facts have the counts. */
-function SmallList<T>({ title, isTruncated, rows, children }: SmallListProps<T>) {
-  const [isOpen, setOpen] = useState(false);
+function Small<T>({ title, rows, isTruncated, children }: SmallProps<T>) {
   if (rows.length === 0) return null;
-  const shown = isOpen ? rows : rows.slice(0, FOLDED);
   return (
     <Card title={title} aside={<Shown count={rows.length} isTruncated={isTruncated} />}>
-      <ul class="plain-list">{shown.map(children)}</ul>
-      <Rest hidden={rows.length - shown.length} onShow={() => setOpen(true)} />
+      <Folded rows={rows}>{children}</Folded>
     </Card>
   );
 }

@@ -4,11 +4,11 @@ import { FEED_TONES } from '../feeds.ts';
 import { numberText, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
-import { Ago, Badge, Card, Empty, Facts, Show, Status } from '../parts/basics.tsx';
+import { Ago, Badge, Card, Empty, Facts, Show } from '../parts/basics.tsx';
 import { QuestionBox } from '../parts/box.tsx';
-import { Table } from '../parts/table.tsx';
-import { searchPath, urlPath } from '../question.ts';
+import { UrlTable } from '../parts/urls.tsx';
 import { forgetRecent, recent } from '../recent.ts';
+import { session } from '../session.ts';
 
 export function StartPage(_: PageProps) {
   const loaded = useLoad('overview', (abort) => get<OverviewResponse>('/api/portal/v1/overview', abort));
@@ -34,7 +34,11 @@ function Knowledge({ overview }: { overview: OverviewResponse }) {
     <div class="columns">
       <div>
         <Card title="Newest URLs">
-          <NewestUrls urls={overview.newest} />
+          <UrlTable
+            caption="The newest URLs"
+            rows={overview.newest}
+            empty="There are no URLs yet. An administrator can add a feed, or import a file."
+          />
         </Card>
         <RecentQuestions />
       </div>
@@ -50,49 +54,21 @@ function Knowledge({ overview }: { overview: OverviewResponse }) {
           }
         >
           <Facts
-            facts={[
-              ['URLs', total(totals.urls)],
-              ['Online now', total(totals.online)],
-              ['Listed addresses and networks', total(totals.listings)],
-              ['Domains', total(totals.domains)],
-              ['Newest change', <Ago key="n" ts={newestTs} />],
-              ['Newest confirmation', <Ago key="c" ts={confirmedTs} />],
-            ]}
+            facts={{
+              URLs: total(totals.urls),
+              'Online now': total(totals.online),
+              'Listed addresses and networks': total(totals.listings),
+              Domains: total(totals.domains),
+              'Newest change': <Ago ts={newestTs} />,
+              'Newest confirmation': <Ago ts={confirmedTs} />,
+            }}
           />
         </Card>
-        <Card title="Feeds">
+        <Card title="Feeds" aside={session.value?.admin && <a href="/admin/feeds">Add or change</a>}>
           <Feeds feeds={overview.feeds} />
         </Card>
       </div>
     </div>
-  );
-}
-
-function NewestUrls({ urls }: { urls: OverviewResponse['newest'] }) {
-  return (
-    <Table
-      caption="The newest URLs"
-      rows={urls}
-      keyOf={({ id }) => id}
-      empty="There are no URLs yet. An administrator can add a feed, or import a file."
-      columns={[
-        {
-          title: 'URL',
-          cell: ({ url }) => (
-            <a class="mono cut" href={urlPath(url)}>
-              {visible(url)}
-            </a>
-          ),
-        },
-        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-        {
-          title: 'Family',
-          isWide: true,
-          cell: ({ family }) => family && <a href={searchPath('malware_family', family)}>{visible(family)}</a>,
-        },
-        { title: 'Seen', cell: ({ ts }) => <Ago ts={ts} /> },
-      ]}
-    />
   );
 }
 

@@ -1,52 +1,35 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { refangUrl } from '../../src/core/url/refang.ts';
 import type { UrlPageResponse } from '../../src/portal/schemas.ts';
 import type { ApiError } from '../api.ts';
 import { post, records } from '../api.ts';
 import { acceptCost } from '../cost.ts';
-import { agoText, bytesText, nowTs, shellQuoted, visible } from '../format.ts';
+import { agoText, askLine, bytesText, nowTs, visible } from '../format.ts';
 import { dotsOf, lengthText, sinceText, spansOf, timesBack, windowOf } from '../life.ts';
-import { toApiError, useLoad } from '../load.ts';
+import { toApiError } from '../load.ts';
 import type { PageProps } from '../main.tsx';
-import {
-  Ago,
-  Badge,
-  Card,
-  Cost,
-  Empty,
-  Facts,
-  Hash,
-  Loading,
-  Problem,
-  Show,
-  StatusBadge,
-  Time,
-} from '../parts/basics.tsx';
+import { Ago, Badge, Card, Cost, Empty, Facts, Hash, Loading, Problem, StatusBadge, Time } from '../parts/basics.tsx';
 import { Timeline } from '../parts/charts.tsx';
-import { CopyButtons, NetworkName, Raw } from '../parts/subject.tsx';
+import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen } from '../parts/subject.tsx';
 import { Table } from '../parts/table.tsx';
 import { Family, type UrlRow, UrlTable } from '../parts/urls.tsx';
 import { addressPath, domainPath, type SearchName, searchPath, urlPath } from '../question.ts';
-import { remember } from '../recent.ts';
 import { type Related, relatedOf } from '../related.ts';
 
 export function UrlPage({ query }: PageProps) {
   const asked = query.get('u') ?? '';
   const url = refangUrl(asked);
-  const loaded = useLoad(url, (abort) => post<UrlPageResponse>('/api/portal/v1/url', { url }, abort));
-  useEffect(() => {
-    if (loaded.state === 'done') remember({ kind: 'URL', text: loaded.data.url, path: urlPath(asked), ts: nowTs() });
-  }, [loaded.state, asked]);
   return (
-    <>
-      {loaded.state !== 'done' && <h1 class="mono">{visible(asked) || 'No URL'}</h1>}
-      <Show loaded={loaded} what="Looking it up">
-        {(report) => (
-          <Report report={report} steps={[...(url === asked ? [] : ['defanged form restored']), ...report.steps]} />
-        )}
-      </Show>
-    </>
+    <Lookup
+      asked={asked || 'No URL'}
+      path={urlPath(asked)}
+      load={(abort) => post<UrlPageResponse>('/api/portal/v1/url', { url }, abort)}
+      nameOf={(report) => ({ kind: 'URL', text: report.url })}
+    >
+      {(report) => (
+        <Report report={report} steps={[...(url === asked ? [] : ['defanged form restored']), ...report.steps]} />
+      )}
+    </Lookup>
   );
 }
 
@@ -65,7 +48,6 @@ function Report({ report, steps }: { report: UrlPageResponse; steps: string[] })
         </div>
       </div>
       <RelatedUrls key={report.url} report={report} />
-      <Raw report={report} />
     </>
   );
 }
@@ -73,46 +55,30 @@ function Report({ report, steps }: { report: UrlPageResponse; steps: string[] })
 function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }) {
   const { url, status, since_ts: sinceTs, confirmed_ts: confirmedTs, reporter, removal, tags } = report;
   const now = nowTs();
-  const curl = `curl -H "Authorization: Bearer $TOKEN" --json ${shellQuoted(JSON.stringify({ url }))} ${location.origin}/api/intel/v2/byobject/url/last`;
-  return (
-    <Card>
-      <p class="verdict">
-        {report.id === null ? <Badge tone="info">Unknown</Badge> : <StatusBadge status={status} />}
-        {report.id === null && <span>Nobody has reported this URL. That does not make it safe.</span>}
-        {sinceTs !== null && <span>{sinceText(sinceTs, now)}</span>}
-        {confirmedTs !== null && <span>confirmed {agoText(confirmedTs, now)}</span>}
-        {reporter && (
-          <span>
-            reported by <strong>{visible(reporter)}</strong>
-          </span>
-        )}
-        {removal && (
-          <span>
-            removed: <strong>{visible(removal)}</strong>
-          </span>
-        )}
-      </p>
-      <div class="page-head">
-        <h1 class="mono">{visible(url)}</h1>
-        <CopyButtons text={url} what="URL" curl={curl} report={report} />
-      </div>
-      {(steps.length > 0 || tags.length > 0) && (
-        <div class="chips below">
-          {steps.length > 0 && <span class="dim">Normalized:</span>}
-          {steps.map((step) => (
-            <span key={step} class="chip">
-              {visible(step)}
-            </span>
-          ))}
-          {tags.length > 0 && <span class="dim">Tags:</span>}
-          {tags.map((tag) => (
-            <span key={tag} class="chip">
-              {visible(tag)}
-            </span>
-          ))}
-        </div>
+  const verdict = (
+    <>
+      {report.id === null ? <Badge tone="info">Unknown</Badge> : <StatusBadge status={status} />}
+      {report.id === null && <span>Nobody has reported this URL. That does not make it safe.</span>}
+      {sinceTs !== null && <span>{sinceText(sinceTs, now)}</span>}
+      {confirmedTs !== null && <span>confirmed {agoText(confirmedTs, now)}</span>}
+      {reporter && (
+        <span>
+          reported by <strong>{visible(reporter)}</strong>
+        </span>
       )}
-    </Card>
+      {removal && (
+        <span>
+          removed: <strong>{visible(removal)}</strong>
+        </span>
+      )}
+    </>
+  );
+  const curl = askLine(`${location.origin}/api/intel/v2/byobject/url/last`, { url });
+  return (
+    <Head name={url} what="URL" curl={curl} report={report} verdict={verdict}>
+      <Chips title="Normalized" texts={steps} />
+      <Chips title="Tags" texts={tags} />
+    </Head>
   );
 }
 
@@ -203,93 +169,56 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
 }
 
 function Where({ report }: { report: UrlPageResponse }) {
-  const {
-    host,
-    domain,
-    addresses,
-    events,
-    payloads,
-    first_seen_ts: firstTs,
-    address_listed: listed,
-    domain_listed: isDomainListed,
-  } = report;
-  const back = timesBack(spansOf(events, nowTs()));
+  const { id, host, domain, addresses, events, payloads, first_seen_ts: firstTs, address_listed: listed } = report;
   const files = new Set(payloads.flatMap(({ sha256_hash: hash }) => hash ?? [])).size;
-  const facts: [string, ComponentChildren][] = [
-    [
-      'Host',
-      <a key="h" class="mono" href={searchPath('host', host)}>
-        {visible(host)}
-      </a>,
-    ],
-    ...(domain === null
-      ? []
-      : [
-          [
-            'Domain',
-            <a key="d" class="mono" href={domainPath(domain)}>
-              {visible(domain)}
-            </a>,
-          ] as [string, ComponentChildren],
-        ]),
-    [
-      'Address listed',
-      listed.length > 0 ? (
-        <span class="row">
-          {listed.map((name) => (
-            <Badge key={name} tone="danger">
-              {name}
-            </Badge>
-          ))}
-        </span>
-      ) : (
-        'no'
-      ),
-    ],
-  ];
-  if (isDomainListed !== null)
-    facts.push([
-      'Domain listed',
-      isDomainListed ? (
-        <Badge key="l" tone="danger">
-          Listed
-        </Badge>
-      ) : (
-        'no'
-      ),
-    ]);
-  if (firstTs !== null) facts.push(['First seen', <Ago key="f" ts={firstTs} />]);
-  if (report.id !== null) facts.push(['Times back online', back], ['Different files', files], ['URL id', report.id]);
   return (
     <>
       <Card title="Where it lives">
-        <Facts facts={facts} />
+        <Facts
+          facts={{
+            Host: <HostLink host={host} />,
+            Domain: domain && (
+              <a class="mono" href={domainPath(domain)}>
+                {visible(domain)}
+              </a>
+            ),
+            'Address listed': <Listed names={listed} />,
+            'Domain listed':
+              report.domain_listed === null ? null : <Listed names={report.domain_listed ? ['Listed'] : []} />,
+            'First seen': firstTs && <Ago ts={firstTs} />,
+            'Times back online': id && timesBack(spansOf(events, nowTs())),
+            'Different files': id && files,
+            'URL id': id,
+          }}
+        />
       </Card>
       <Card title="Addresses">
         {addresses.length === 0 ? (
           <Empty>No address of this host was seen.</Empty>
         ) : (
-          <ul class="plain-list">
-            {addresses.map(({ ip, asn, network, ts }) => (
-              <li key={ip}>
-                <span>
-                  <a class="mono" href={addressPath(ip)}>
-                    {ip}
-                  </a>
-                  <br />
-                  <span class="dim small">
-                    <NetworkName asn={asn} network={network} />
-                  </span>
-                </span>
-                <span class="dim">
-                  <Ago ts={ts} />
-                </span>
-              </li>
-            ))}
-          </ul>
+          <Folded rows={addresses}>
+            {({ ip, asn, network, ts }) => (
+              <Seen key={ip} href={addressPath(ip)} name={ip} ts={ts}>
+                <NetworkName asn={asn} network={network} />
+              </Seen>
+            )}
+          </Folded>
         )}
       </Card>
     </>
+  );
+}
+
+function Listed({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return <>no</>;
+  return (
+    <span class="row">
+      {names.map((name) => (
+        <Badge key={name} tone="danger">
+          {name}
+        </Badge>
+      ))}
+    </span>
   );
 }
 

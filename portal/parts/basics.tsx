@@ -55,16 +55,19 @@ export function Card({ title, aside, class: more = '', children }: CardProps) {
   );
 }
 
-/** Name and value in two columns. */
-export function Facts({ facts }: { facts: [name: string, value: ComponentChildren][] }) {
+/** Names and values in two columns. A value of null is left out. */
+export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
   return (
     <dl class="facts">
-      {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
+      {Object.entries(facts).map(
+        ([name, value]) =>
+          value !== null && (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
     </dl>
   );
 }
@@ -135,6 +138,9 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
+/** The same question gets the same answer. */
+const BAD_REQUEST = 400;
+
 /** Why something could not be loaded, and what to do. */
 export function Problem({ error, retry }: { error: ApiError; retry?: () => void }) {
   if (error.status === LIMIT_REACHED) return <LimitReached error={error} retry={retry} />;
@@ -148,7 +154,7 @@ export function Problem({ error, retry }: { error: ApiError; retry?: () => void 
     <div class="problem" role="alert">
       <strong>{title}</strong>
       <p>{visible(error.message)}</p>
-      {retry && (
+      {retry && error.status !== BAD_REQUEST && (
         <button type="button" class="button" onClick={retry}>
           Try again
         </button>

@@ -14,6 +14,10 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
   const [isOpen, setOpen] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => setTyped(text), [text]);
+  useEffect(() => {
+    // Whoever has just logged in can type at once. On a phone a keyboard would hide the page.
+    if (isLarge && matchMedia('(pointer: fine)').matches) input.current?.focus();
+  }, []);
   const answers = readQuestion(typed);
   const isShown = isOpen && typed.trim() !== '';
   const id = isLarge ? 'large-box' : 'box';

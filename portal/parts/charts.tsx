@@ -82,24 +82,23 @@ export function Meter({ value, max, soft = null, label }: MeterProps) {
 
 type TimelineProps = { spans: readonly Span[]; dots: readonly Dot[]; fromTs: number; toTs: number; caption: string };
 
-const WIDTH = 1_000;
-const LABEL_WIDTH = 45;
 const COLOURS = 6;
+/** Later labels stand to the left of their line. */
+const LAST_LABEL = 90;
 
-/** Spans of online and offline, and below them a dot for every payload, coloured by family. */
+/** Spans of online and offline, and below them a dot for every payload, coloured by family. Only the widths follow the window. */
 export function Timeline({ spans, dots, fromTs, toTs, caption }: TimelineProps) {
-  const x = (ts: number) => ((Math.min(Math.max(ts, fromTs), toTs) - fromTs) / Math.max(1, toTs - fromTs)) * WIDTH;
+  const percent = (ts: number) => ((Math.min(Math.max(ts, fromTs), toTs) - fromTs) / Math.max(1, toTs - fromTs)) * 100;
+  const x = (ts: number) => `${percent(ts)}%`;
   const groups = [...new Set(dots.map(({ group }) => group))];
   return (
-    <svg class="timeline" viewBox={`-6 0 ${WIDTH + 12} 92`} role="img" aria-label={caption}>
+    <svg class="timeline" height={92} role="img" aria-label={caption}>
       {ticks(fromTs, toTs).map(({ ts, label }) => (
         <g key={ts}>
           <line class="grid" x1={x(ts)} x2={x(ts)} y1={0} y2={72} />
-          {x(ts) < WIDTH - LABEL_WIDTH && (
-            <text x={x(ts) + 3} y={86}>
-              {label}
-            </text>
-          )}
+          <text x={x(ts)} y={86} class={percent(ts) > LAST_LABEL ? 'last' : ''}>
+            {label}
+          </text>
         </g>
       ))}
       {spans.map(({ fromTs: from, toTs: to, status }) => (
@@ -108,7 +107,7 @@ export function Timeline({ spans, dots, fromTs, toTs, caption }: TimelineProps) 
           class={status}
           x={x(from)}
           y={14}
-          width={Math.max(3, x(to) - x(from) - 1.5)}
+          width={`${Math.max(0.3, percent(to) - percent(from) - 0.15)}%`}
           height={20}
           rx={3}
         >

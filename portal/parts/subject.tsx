@@ -1,47 +1,114 @@
-import { defang, visible } from '../format.ts';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { defang, nowTs, visible } from '../format.ts';
+import { useLoad } from '../load.ts';
 import { searchPath } from '../question.ts';
-import { CopyButton } from './basics.tsx';
+import { remember } from '../recent.ts';
+import { Ago, Card, CopyButton, Show } from './basics.tsx';
+import { FOLDED, Rest } from './table.tsx';
 
 // Parts of the pages about one thing: a URL, an address, a network, a domain.
 
-type CopyProps = { text: string; what: string; curl: string; report: object };
+type LookupProps<T extends object> = {
+  /** The heading until the answer has its own. */
+  asked: string;
+  path: string;
+  load(abort: AbortSignal): Promise<T>;
+  /** How the answer is called among the last questions. */
+  nameOf(report: T): { kind: string; text: string };
+  children(report: T): ComponentChildren;
+};
 
-/** The text itself, its defanged form, the same question to the API, and the answer. */
-export function CopyButtons({ text, what, curl, report }: CopyProps) {
-  const defanged = defang(text);
+/** Looks one thing up, and remembers the question once it is answered. */
+export function Lookup<T extends object>({ asked, path, load, nameOf, children }: LookupProps<T>) {
+  const loaded = useLoad(path, load);
+  useEffect(() => {
+    if (loaded.state === 'done') remember({ ...nameOf(loaded.data), path, ts: nowTs() });
+  }, [loaded.state, path]);
   return (
-    <div class="chips">
-      <CopyButton text={text} what={`${what.charAt(0).toUpperCase()}${what.slice(1)} copied`}>
-        Copy
-      </CopyButton>
-      {defanged !== text && (
-        <CopyButton text={defanged} what={`Defanged ${what} copied`}>
-          Defanged
-        </CopyButton>
-      )}
-      <CopyButton text={curl} what="curl command copied">
-        curl
-      </CopyButton>
-      <CopyButton text={JSON.stringify(report, null, 2)} what="JSON copied">
-        JSON
-      </CopyButton>
-    </div>
+    <>
+      {loaded.state !== 'done' && <h1 class="mono">{visible(asked)}</h1>}
+      <Show loaded={loaded} what="Looking it up">
+        {(report) => (
+          <>
+            {children(report)}
+            <Raw report={report} />
+          </>
+        )}
+      </Show>
+    </>
   );
 }
 
+type HeadProps = {
+  name: string;
+  what: string;
+  /** The same question to the API. */
+  curl: string;
+  report: object;
+  verdict: ComponentChildren;
+  children?: ComponentChildren;
+};
+
+/** The verdict first, then the name of the thing, with its defanged form, the command and the answer to copy. */
+export function Head({ name, what, curl, report, verdict, children }: HeadProps) {
+  const defanged = defang(name);
+  return (
+    <Card>
+      <p class="verdict">{verdict}</p>
+      <div class="page-head">
+        <h1 class="mono">{visible(name)}</h1>
+        <div class="chips">
+          <CopyButton text={name} what={`${capitalized(what)} copied`}>
+            Copy
+          </CopyButton>
+          {defanged !== name && (
+            <CopyButton text={defanged} what={`Defanged ${what} copied`}>
+              Defanged
+            </CopyButton>
+          )}
+          <CopyButton text={curl} what="curl command copied">
+            curl
+          </CopyButton>
+          <CopyButton text={jsonOf(report)} what="JSON copied">
+            JSON
+          </CopyButton>
+        </div>
+      </div>
+      {children}
+    </Card>
+  );
+}
+
+export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const jsonOf = (report: object): string => JSON.stringify(report, null, 2);
+
 /** The answer of the server as it came. */
-export function Raw({ report }: { report: object }) {
+function Raw({ report }: { report: object }) {
   return (
     <details class="card">
       <summary>Raw JSON</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable */}
-      <pre tabIndex={0}>{visibleLines(JSON.stringify(report, null, 2))}</pre>
+      <pre tabIndex={0}>{jsonOf(report).split('\n').map(visible).join('\n')}</pre>
     </details>
   );
 }
 
-/** Keeps the lines. */
-const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n');
+/** Nothing without texts. */
+export function Chips({ title, texts }: { title: string; texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <div class="chips below">
+      <span class="dim">{title}:</span>
+      {texts.map((text) => (
+        <span key={text} class="chip">
+          {visible(text)}
+        </span>
+      ))}
+    </div>
+  );
+}
 
 /** `AS64500 Example Networks`, the number as a link to its URLs. */
 export function NetworkName({ asn, network }: { asn: number | null; network: string | null }) {
@@ -56,7 +123,52 @@ export function NetworkName({ asn, network }: { asn: number | null; network: str
   );
 }
 
+/** To the URLs on a host. */
+export function HostLink({ host }: { host: string }) {
+  return (
+    <a class="mono cut" href={searchPath('host', host)}>
+      {visible(host)}
+    </a>
+  );
+}
+
 /** How many a card has. */
 export function Shown({ count, isTruncated }: { count: number; isTruncated: boolean }) {
   return <span class="dim">{isTruncated ? `first ${count}` : count}</span>;
+}
+
+type FoldedProps<T> = { rows: readonly T[]; class?: string; children(row: T): ComponentChildren };
+
+/** A list of which a button shows the rest if it is long. */
+export function Folded<T>({ rows, class: name = 'plain-list', children }: FoldedProps<T>) {
+  const [isOpen, setOpen] = useState(false);
+  const shown = isOpen ? rows : rows.slice(0, FOLDED);
+  return (
+    <>
+      <ul class={name}>{shown.map(children)}</ul>
+      <Rest hidden={rows.length - shown.length} onShow={() => setOpen(true)} />
+    </>
+  );
+}
+
+type SeenProps = { href: string; name: string; ts: number; isListed?: boolean; children?: ComponentChildren };
+
+/** Something with a page of its own, and when it was seen. */
+export function Seen({ href, name, ts, isListed = false, children }: SeenProps) {
+  return (
+    <li>
+      <span>
+        <span class="row">
+          <a class="mono" href={href}>
+            {visible(name)}
+          </a>
+          {isListed && <span class="status danger">listed</span>}
+        </span>
+        <span class="dim small block">{children}</span>
+      </span>
+      <span class="dim">
+        <Ago ts={ts} />
+      </span>
+    </li>
+  );
 }

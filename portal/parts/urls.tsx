@@ -5,7 +5,7 @@ import { FOLDED, Table } from './table.tsx';
 
 export type UrlRow = { id: number; url: string; status: string | null; ts: number; family: string | null };
 
-/** URLs with their last status and family. */
+/** URLs with their last status and family. On a phone the status and the time are below the URL. */
 export function UrlTable({ caption, rows, empty }: { caption: string; rows: UrlRow[]; empty: string }) {
   return (
     <Table
@@ -15,10 +15,20 @@ export function UrlTable({ caption, rows, empty }: { caption: string; rows: UrlR
       keyOf={({ id }) => id}
       empty={empty}
       columns={[
-        { title: 'URL', cell: ({ url }) => <UrlLink url={url} /> },
-        { title: 'Status', cell: ({ status }) => <Status status={status} /> },
-        { title: 'Family', isWide: true, cell: ({ family }) => <Family family={family} /> },
-        { title: 'Newest', cell: ({ ts }) => <Ago ts={ts} /> },
+        {
+          title: 'URL',
+          cell: ({ url, status, ts }) => (
+            <>
+              <UrlLink url={url} />
+              <span class="sub narrow">
+                <Status status={status} />, <Ago ts={ts} />
+              </span>
+            </>
+          ),
+        },
+        { title: 'Status', isWide: true, cell: ({ status }) => <Status status={status} /> },
+        { title: 'Family', cell: ({ family }) => <Family family={family} /> },
+        { title: 'Seen', isWide: true, cell: ({ ts }) => <Ago ts={ts} /> },
       ]}
     />
   );

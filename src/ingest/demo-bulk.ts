@@ -6,7 +6,8 @@ import { demoFile, requireObservation } from './demo.ts';
 /**
  * Many more invented URLs beside those of `demo.ts`, so that every page and chart has something to show: a /24 with hundreds
  * of URLs, a host with hundreds, histories of every shape. Everything is reserved for documentation, as there. The same
- * `now` gives the same data, in pages that are applied one after the other: all of it at once would need 40 MB.
+ * `now` gives the same data, in pages that are applied one after the other: all of it at once would need 40 MB. URLs are in the
+ * order of their first times, so that those that are added last are the newest.
  *
  * Documents and tests compare answers about the URLs of `demo.ts`. So nothing here is in 198.51.100.0/25, at 203.0.113.7, 192.0.2.1 or
  * on example.org, and nothing serves Gafgyt.
@@ -14,12 +15,15 @@ import { demoFile, requireObservation } from './demo.ts';
 export function* demoBulk(now: number): Generator<Observation[]> {
   const roll = dice(15);
   const fileOf = createFiles();
-  const sites = sitesOf(roll);
-  for (let from = 0; from < sites.length; from += PAGE_URLS) {
-    const page = sites.slice(from, from + PAGE_URLS);
+  const sites = sitesOf(roll)
+    .map((site) => ({ ...site, steps: site.url === DEMO_BULK_FIRST ? firstSteps(now) : stepsOf(now, roll) }))
+    .sort((a, b) => (a.steps[0]?.ts ?? 0) - (b.steps[0]?.ts ?? 0));
+  while (sites.length > 0) {
+    // The store sorts the URLs of a page by their keys, so the last pages are short.
+    const page = sites.splice(0, Math.min(PAGE_URLS, Math.ceil(sites.length / 2)));
     yield page.flatMap((site) => {
       const url = normalizeUrl(site.url);
-      return sightingsOf(site, { now, roll, fileOf }).map((input) => requireObservation(input, url));
+      return sightingsOf(site, roll, fileOf).map((input) => requireObservation(input, url));
     });
   }
 }
@@ -195,16 +199,17 @@ function site(url: string, kind: Kind, asn: number): DemoSite {
   return { url, kind, ips: [], asn };
 }
 
-type Made = { now: number; roll: Roll; fileOf: ReturnType<typeof createFiles> };
-
 type Step = { ts: number; status: 'online' | 'offline' | 'removed' };
 
 /** Everything that was seen of a URL, oldest first. */
-function sightingsOf({ url, kind, ips, asn }: DemoSite, { now, roll, fileOf }: Made): ObservationInput[] {
+function sightingsOf(
+  { url, kind, ips, asn, steps }: DemoSite & { steps: Step[] },
+  roll: Roll,
+  fileOf: ReturnType<typeof createFiles>,
+): ObservationInput[] {
   const reporter = pick(REPORTERS, roll);
   const family = pick(KINDS[kind].families, roll);
   const tags = [family.toLowerCase(), ...KINDS[kind].tags.filter(() => roll(3) === 0)];
-  const steps = url === DEMO_BULK_FIRST ? [20, 12, 11, 4, 3, 0.1].map(alternating(now)) : stepsOf(now, roll);
   return steps.flatMap(({ ts, status }, i) => {
     const base = { ts, url, reporter: roll(4) === 0 ? pick(REPORTERS, roll) : reporter };
     const served = status === 'online' && roll(5) > 0 ? { payload: fileOf(kind, family, roll(FILES_PER_FAMILY)) } : {};
@@ -217,12 +222,11 @@ function sightingsOf({ url, kind, ips, asn }: DemoSite, { now, roll, fileOf }: M
 }
 
 /** Online, offline, online, offline, and online twice. */
-const alternating =
-  (now: number) =>
-  (daysAgo: number, i: number): Step => ({
+const firstSteps = (now: number): Step[] =>
+  [20, 12, 11, 4, 3, 0.1].map((daysAgo, i) => ({
     ts: now - Math.floor(daysAgo * DAY),
     status: i % 2 === 0 || i === 5 ? 'online' : 'offline',
-  });
+  }));
 
 function stepsOf(now: number, roll: Roll): Step[] {
   const first = firstSeen(now, roll);

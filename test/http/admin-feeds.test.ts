@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NO_COUNTS } from '../../src/ingest/store.ts';
-import { asAdministrator, BY_ADMINISTRATOR } from './as-administrator.ts';
+import { asAdmin, BY_ADMIN } from './as-admin.ts';
 import { assertError, NOW } from './build.ts';
 
 const KEY = 'a-secret-key';
@@ -15,7 +15,7 @@ const OWN = {
 
 describe('feeds of administrators', () => {
   test('a well-known feed is added by its name, and another one with its values; headers are never shown', async (t) => {
-    const { get, post, control, audited } = await asAdministrator(t);
+    const { get, post, control, audited } = await asAdmin(t);
     const known = (await get('/feeds/known')).json().items;
     const { name, format, needs_key, added } = known[0];
     assert.deepEqual(
@@ -39,11 +39,11 @@ describe('feeds of administrators', () => {
     for (const { body } of [first, own, list]) assert.doesNotMatch(body, /a-secret-key|hidden|X-Key/);
     assert.deepEqual((await control.feed('own'))?.headers, { 'X-Key': KEY });
     assert.equal((await get('/feeds/known')).json().items[0].added, true);
-    assert.deepEqual(await audited(), [`${BY_ADMINISTRATOR} feed.add urlhaus`, `${BY_ADMINISTRATOR} feed.add own`]);
+    assert.deepEqual(await audited(), [`${BY_ADMIN} feed.add urlhaus`, `${BY_ADMIN} feed.add own`]);
   });
 
   test('what the command refuses is refused', async (t) => {
-    const { post, control } = await asAdministrator(t);
+    const { post, control } = await asAdmin(t);
     const refused: [feed: object, message: RegExp][] = [
       [{}, /^"name" must be 1 to 64/],
       [{ known: 'nothing' }, /^There is no well-known feed "nothing"/],
@@ -65,7 +65,7 @@ describe('feeds of administrators', () => {
   });
 
   test('a private address needs the setting', async (t) => {
-    const world = await asAdministrator(t, {}, { feedsAllowPrivate: ['10.0.0.0/8'] });
+    const world = await asAdmin(t, {}, { feedsAllowPrivate: ['10.0.0.0/8'] });
     const feed = { ...OWN, url: 'http://10.0.0.1/list' };
     assertError(await world.post('/feeds', feed), 400, /add it as a private feed/);
     assert.equal((await world.post('/feeds', { ...feed, private: true })).statusCode, 200);
@@ -76,7 +76,7 @@ describe('feeds of administrators', () => {
     const wakeFeeds = () => {
       woken += 1;
     };
-    const { get, post, control, audited } = await asAdministrator(t, {}, { wakeFeeds });
+    const { get, post, control, audited } = await asAdmin(t, {}, { wakeFeeds });
     await post('/feeds', { known: 'urlhaus' });
     await control.changeFeed('urlhaus', { lastRunTs: NOW, lastSuccessTs: NOW, nextRunTs: NOW + 300, rows: 7 });
     const changed = (await post('/feeds/urlhaus', { interval_seconds: 600 })).json();
@@ -98,12 +98,12 @@ describe('feeds of administrators', () => {
     const actions = ['add', 'set', 'pause', 'resume', 'remove'];
     assert.deepEqual(
       await audited(),
-      actions.map((action) => `${BY_ADMINISTRATOR} feed.${action} urlhaus`),
+      actions.map((action) => `${BY_ADMIN} feed.${action} urlhaus`),
     );
   });
 
   test('headers are not sent to another host', async (t) => {
-    const { post, control } = await asAdministrator(t);
+    const { post, control } = await asAdmin(t);
     await post('/feeds', { ...OWN, url: 'https://mirror.example/list' });
     const url = 'https://other.example/list';
     assertError(await post('/feeds/own', { url }), 400, /to which the value of X-Key would be sent.*"no_headers"/);
@@ -112,7 +112,7 @@ describe('feeds of administrators', () => {
   });
 
   test('the newest runs are shown, the oldest first', async (t) => {
-    const { get, post, control } = await asAdministrator(t);
+    const { get, post, control } = await asAdmin(t);
     await post('/feeds', { known: 'urlhaus' });
     for (let i = 0; i < 16; i++) {
       const start = { format: 'urlhaus-csv', feed: 'urlhaus', source: 'x', startedTs: NOW + i };
@@ -129,7 +129,7 @@ describe('feeds of administrators', () => {
   });
 
   test('customers are refused', async (t) => {
-    const { asCustomer } = await asAdministrator(t);
+    const { asCustomer } = await asAdmin(t);
     assertError(await asCustomer('GET', '/feeds'), 403, /administrator/);
     assertError(await asCustomer('POST', '/feeds'), 403);
     assertError(await asCustomer('POST', '/feeds/urlhaus/run'), 403);

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { ADMIN, type Administration, asAdministrator } from './as-administrator.ts';
+import { ADMIN, type Administration, asAdmin } from './as-admin.ts';
 import { assertError } from './build.ts';
 
 const LIST = 'http://192.0.2.1/a\nnowhere at all\nhttp://192.0.2.1/b\n';
@@ -27,7 +27,7 @@ const upload = (world: Administration, query: string, payload: string | Buffer) 
 
 describe('imports of administrators', () => {
   test('an uploaded file, plain or packed, is imported; its rejects have reasons and samples', async (t) => {
-    const world = await asAdministrator(t);
+    const world = await asAdmin(t);
     const plain = await upload(world, 'format=url-list&source=own.txt', LIST);
     assert.equal(plain.statusCode, 200, plain.body);
     const { id } = plain.json();
@@ -60,7 +60,7 @@ describe('imports of administrators', () => {
   });
 
   test('a file that is no such format is a failed import', async (t) => {
-    const world = await asAdministrator(t);
+    const world = await asAdmin(t);
     const answer = await upload(world, 'format=url-list', Buffer.from([0x1f, 0x8b, 0x08, 1, 2, 3, 4]));
     const { state, error } = await ended(world, answer.json().id);
     assert.equal(state, 'failed');
@@ -68,7 +68,7 @@ describe('imports of administrators', () => {
   });
 
   test('wrong questions are refused and start nothing', async (t) => {
-    const world = await asAdministrator(t);
+    const world = await asAdmin(t);
     assertError(await upload(world, '', LIST), 400, /^"format" must be one of/);
     assertError(await upload(world, 'format=nothing', LIST), 400, /^"format" must be one of/);
     assertError(await upload(world, 'format=ip-list', LIST), 400, /needs exactly one of "dataset"/);
@@ -82,7 +82,7 @@ describe('imports of administrators', () => {
   });
 
   test('a broken upload is a failed import; a second one beside it is refused', async (t) => {
-    const world = await asAdministrator(t);
+    const world = await asAdmin(t);
     await world.app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = world.app.server.address() as { port: number };
     const socket = connect(port, '127.0.0.1');
@@ -109,7 +109,7 @@ describe('imports of administrators', () => {
   });
 
   test('an upload may take longer than other requests', async (t) => {
-    const world = await asAdministrator(t, {
+    const world = await asAdmin(t, {
       options: { requestTimeoutMs: 100, headersTimeoutMs: 100, connectionsCheckMs: 20 },
     });
     await world.app.listen({ host: '127.0.0.1', port: 0 });

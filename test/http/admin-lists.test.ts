@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { asAdministrator, BY_ADMINISTRATOR } from './as-administrator.ts';
+import { asAdmin, BY_ADMIN } from './as-admin.ts';
 import { assertError, DAY, NOW } from './build.ts';
 
 describe('what administrators set by hand', () => {
   test('domains', async (t) => {
-    const { get, post, audited, asCustomer } = await asAdministrator(t);
+    const { get, post, audited, asCustomer } = await asAdmin(t);
     const first = await post('/domains', { domain: 'shop[.]example', human: 25, reason: 'cleaned' });
     const shop = { domain: 'shop.example', human: 25, abused: null, reason: 'cleaned', set_ts: NOW };
     assert.deepEqual(first.json(), shop);
@@ -24,14 +24,14 @@ describe('what administrators set by hand', () => {
     const actions = ['shop.example', 'files.example', 'files.example'];
     assert.deepEqual(
       await audited(),
-      actions.map((name) => `${BY_ADMINISTRATOR} domain.set ${name}`),
+      actions.map((name) => `${BY_ADMIN} domain.set ${name}`),
     );
     assertError(await asCustomer('GET', '/domains'), 403);
     assertError(await asCustomer('POST', '/domains'), 403);
   });
 
   test('listings', async (t) => {
-    const { get, post, audited, asCustomer } = await asAdministrator(t);
+    const { get, post, audited, asCustomer } = await asAdmin(t);
     const body = { cidr: '203.0.113.7', dataset: 'BCL', botname: 'Emotet', port: 443, reason: 'seen by us' };
     const added = (await post('/listings', body)).json();
     const { cidr, state, botname, port, valid_until_ts, details } = added;
@@ -61,14 +61,14 @@ describe('what administrators set by hand', () => {
     const actions = ['add', 'remove', 'add'];
     assert.deepEqual(
       await audited(),
-      actions.map((action) => `${BY_ADMINISTRATOR} listing.${action} 203.0.113.7`),
+      actions.map((action) => `${BY_ADMIN} listing.${action} 203.0.113.7`),
     );
     assertError(await asCustomer('POST', '/listings'), 403);
     assertError(await asCustomer('POST', '/listings/remove'), 403);
   });
 
   test('the allow list', async (t) => {
-    const { get, post, store, audited, asCustomer } = await asAdministrator(t);
+    const { get, post, store, audited, asCustomer } = await asAdmin(t);
     const network = { ip: new Uint8Array(16), prefix: 128 };
     await store.applyLists([{ as: 'allow', network, source: 'office', ts: NOW, reason: '' }]);
     const own = (await post('/allow', { cidr: '203.0.113.0/24', reason: 'our own' })).json();
@@ -80,8 +80,8 @@ describe('what administrators set by hand', () => {
     assert.deepEqual((await post('/allow/remove', { cidr: '203.0.113.0/24' })).json(), { items: [own] });
     assert.equal((await get('/allow')).json().items.length, 1);
     assert.deepEqual(await audited(), [
-      `${BY_ADMINISTRATOR} allow.add 203.0.113.0/24`,
-      `${BY_ADMINISTRATOR} allow.remove 203.0.113.0/24`,
+      `${BY_ADMIN} allow.add 203.0.113.0/24`,
+      `${BY_ADMIN} allow.remove 203.0.113.0/24`,
     ]);
     assertError(await asCustomer('POST', '/allow'), 403);
     assertError(await asCustomer('POST', '/allow/remove'), 403);

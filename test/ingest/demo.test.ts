@@ -79,6 +79,7 @@ test('demo data is in the past and inside the default search window', () => {
 
 test('the many URLs fill a subnet, a host and a year, and are the same at every time', () => {
   const urls = new Set(bulk.map(({ url }) => url));
+  const firstTs = new Map(bulk.toReversed().map(({ url, ts }) => [url, ts]));
   const count = (text: string) => [...urls].filter((url) => url.includes(text)).length;
   assert.ok(urls.size >= 1_500 && count('//203.0.113.') >= 400 && count('//cdn.filedrop.example/') === 300);
   const daysAgo = bulk.map(({ ts }) => Math.floor((NOW - ts) / 86_400));
@@ -86,6 +87,8 @@ test('the many URLs fill a subnet, a host and a year, and are the same at every 
   const statusOf = (url: string) =>
     bulk.filter((one) => one.url === url && one.status !== null).map(({ status }) => status);
   assert.deepEqual(statusOf(DEMO_BULK_FIRST), ['online', 'offline', 'online', 'offline', 'online', 'online']);
+  const firstTimes = [...urls].map((url) => firstTs.get(url) ?? 0);
+  assert.deepEqual(firstTimes, firstTimes.toSorted((a, b) => a - b), 'the URLs that are added last are the newest');
   const known = new Set<string>(FAMILY_NAMES);
   for (const { payload } of bulk) assert.ok(payload === null || known.has(payload.family ?? ''), `${payload?.family}`);
   assert.deepEqual([...demoBulk(NOW)].flat(), bulk);

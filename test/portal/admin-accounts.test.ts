@@ -94,7 +94,7 @@ test('accounts, for administrators', async (t) => {
     await page.waitForSelector('text=Account changed');
     await act(page, 'Make administrator', 'Make administrator');
     await page.waitForSelector('.badge:has-text("administrator")');
-    await act(page, 'Take the role of administrator', 'Take the role');
+    await act(page, 'Remove the administrator role', 'Remove the role');
     await page.waitForSelector('.badge:has-text("administrator")', { state: 'detached' });
     await act(page, 'Disable', 'Disable');
     await page.waitForSelector('.badge:has-text("disabled")');
@@ -116,7 +116,7 @@ test('accounts, for administrators', async (t) => {
     const { page, open } = await portal.visit();
     await open(`/admin/accounts?name=${encodeURIComponent(DEMO.username)}`);
     const cases = [
-      ['Take the role of administrator', 'Take the role'],
+      ['Remove the administrator role', 'Remove the role'],
       ['Disable', 'Disable'],
     ] as const;
     for (const [button, submit] of cases) {

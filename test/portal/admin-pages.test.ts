@@ -129,7 +129,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     await page.waitForURL('**/admin/audit?action=account&subject=former%40example.com');
     await page.waitForSelector(`tbody:not(:has(tr:nth-child(${all})))`);
     assert.equal(await page.locator('tbody tr').count(), 2);
-    await page.waitForSelector('.changes li:has-text("enabled: yes → no")');
+    await page.waitForSelector('td.wide .changes li:has-text("enabled: yes → no")');
     await page.fill('input[name=until]', '2020-01-01');
     await page.click('text=Show');
     await page.waitForSelector('text=No change fits this filter');

@@ -91,6 +91,7 @@ test('frame, log-in and start page', async (t) => {
     await page.fill('input[name=password]', DEMO.password);
     await page.keyboard.press('Enter');
     await page.waitForSelector('text=Newest URLs');
+    await page.waitForSelector('#large-box:focus');
     await page.route('**/api/portal/v1/overview', (route) => route.abort());
     await page.reload();
     await page.waitForSelector('text=The server does not answer');

@@ -224,13 +224,13 @@ function OneAccount({ account, tiers, reload }: OneProps) {
         <div>
           <Card title="Account">
             <Facts
-              facts={[
-                ['Subscription', sub],
-                ['Added', dateText(createdTs)],
-                ['Queries today', numberText(today)],
-                ['Soft limit of a month', limitText(account.soft)],
-                ['Hard limit of a month', limitText(account.hard)],
-              ]}
+              facts={{
+                Subscription: sub,
+                Added: dateText(createdTs),
+                'Queries today': numberText(today),
+                'Soft limit of a month': limitText(account.soft),
+                'Hard limit of a month': limitText(account.hard),
+              }}
             />
           </Card>
           <Card title="Tier">
@@ -277,9 +277,9 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
   return (
     <div class="actions">
       <Ask
-        text={admin ? 'Take the role of administrator' : 'Make administrator'}
-        title={admin ? 'Take the role of administrator' : 'Make administrator'}
-        submit={admin ? 'Take the role' : 'Make administrator'}
+        text={admin ? 'Remove the administrator role' : 'Make administrator'}
+        title={admin ? 'Remove the administrator role' : 'Make administrator'}
+        submit={admin ? 'Remove the role' : 'Make administrator'}
         act={() =>
           change({ admin: !admin }, admin ? `${name} is no administrator now.` : `${name} is an administrator.`)
         }

@@ -96,10 +96,13 @@ function Entries({ entries, filter }: { entries: AuditEntry[]; filter: AuditFilt
               <>
                 <div>{actionText(entry.action)}</div>
                 <Subject entry={entry} />
+                <div class="narrow small">
+                  <ChangeList changes={entry.changes} />
+                </div>
               </>
             ),
           },
-          { title: 'Old → new', cell: ({ changes }) => <ChangeList changes={changes} /> },
+          { title: 'Old → new', isWide: true, cell: ({ changes }) => <ChangeList changes={changes} /> },
           { title: 'By', isWide: true, cell: (entry) => <Actor entry={entry} /> },
         ]}
       />

@@ -1,9 +1,7 @@
 import { useState } from 'preact/hooks';
-import { ADMIN_API } from '../../admin.ts';
-import { type ApiError, get, post } from '../../api.ts';
+import { get, post } from '../../api.ts';
 import {
   adviceText,
-  encoded,
   everyText,
   FEED_TONES,
   type Feed,
@@ -16,23 +14,22 @@ import {
   lastRun,
   nextText,
   readChange,
-  readHeader,
   runBars,
   runningRun,
   sinceText,
 } from '../../feeds.ts';
-import { counted, DAY, numberText, visible } from '../../format.ts';
-import { formatOf, readMeaning } from '../../formats.ts';
+import { counted, numberText, visible } from '../../format.ts';
+import { formatOf } from '../../formats.ts';
 import { toApiError, useLoad } from '../../load.ts';
 import { Ask } from '../../parts/ask.tsx';
-import { Ago, Badge, Card, Problem, Show, say } from '../../parts/basics.tsx';
+import { Ago, Badge, Card, Show, say } from '../../parts/basics.tsx';
 import { Bars } from '../../parts/charts.tsx';
-import { FormatFields } from '../../parts/format-fields.tsx';
-import { Check, Field, Form, type FormTexts, Select } from '../../parts/forms.tsx';
+import { Check, Field, Select } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
 import { Table } from '../../parts/table.tsx';
+import { encoded } from '../../question.ts';
+import { AddFeed, FEEDS, HeaderFields } from './add-feed.tsx';
 
-const FEEDS = `${ADMIN_API}/feeds`;
 const feedApi = (name: string): string => `${FEEDS}/${encoded(name)}`;
 
 export function FeedsAdmin() {
@@ -54,20 +51,7 @@ export function FeedsAdmin() {
           Add a feed
         </button>
       </div>
-      {isAdding && (
-        <div class="columns">
-          <div>
-            <Card title="Well-known feeds">
-              <Show loaded={known}>{({ items }) => <KnownFeeds feeds={items} onAdded={reload} />}</Show>
-            </Card>
-          </div>
-          <div>
-            <Card title="Another feed">
-              <OtherFeed onAdded={reload} />
-            </Card>
-          </div>
-        </div>
-      )}
+      {isAdding && <AddFeed known={known} onAdded={reload} />}
       <Show loaded={loaded}>
         {({ items }) => (
           <>
@@ -315,112 +299,5 @@ function EditFields({ feed }: { feed: Feed }) {
       <Check label="Each fetch lists everything that is online" name="complete" isChecked={feed.complete} />
       <Check label="It is in a private network that the server allows" name="private" isChecked={feed.private} />
     </>
-  );
-}
-
-function HeaderFields({ hint }: { hint: string }) {
-  return (
-    <fieldset>
-      <legend>Header with an access key</legend>
-      <div class="two">
-        <Field label="Name" name="header" hint="Such as Auth-Key or Authorization." />
-        <Field isSecret label="Value" name="secret" hint={hint} />
-      </div>
-    </fieldset>
-  );
-}
-
-function KnownFeeds({ feeds, onAdded }: { feeds: KnownFeed[]; onAdded(): void }) {
-  return (
-    <ul class="plain-list known">
-      {feeds.map((feed) => (
-        <KnownItem key={feed.name} feed={feed} onAdded={onAdded} />
-      ))}
-    </ul>
-  );
-}
-
-const KEY_HEADER = 'Auth-Key';
-
-function KnownItem({ feed, onAdded }: { feed: KnownFeed; onAdded(): void }) {
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isSending, setSending] = useState(false);
-  const { name, about, terms, interval_seconds: seconds, needs_key: needsKey, uses_key: usesKey, added } = feed;
-  const add = async (event: SubmitEvent) => {
-    event.preventDefault();
-    if (isSending) return;
-    const key = String(new FormData(event.currentTarget as HTMLFormElement).get('key') ?? '').trim();
-    setSending(true);
-    setError(null);
-    try {
-      await post(FEEDS, { known: name, ...(key && { headers: { [KEY_HEADER]: key } }) });
-      say(`${visible(name)} is added and fetched at once.`);
-      onAdded();
-    } catch (thrown) {
-      setError(toApiError(thrown));
-    }
-    setSending(false);
-  };
-  return (
-    <li>
-      <form onSubmit={add}>
-        <div class="known-text">
-          <strong>{visible(name)}</strong> <span>{visible(about.replaceAll('`', ''))}</span>
-          <small class="sub">
-            {everyText(seconds)}; {visible(terms)}
-          </small>
-          {usesKey && !added && (
-            <Field
-              isSecret
-              label={needsKey ? 'Access key' : 'Access key, if you have one'}
-              name="key"
-              about={`Access key of ${visible(name)}`}
-              isRequired={needsKey}
-            />
-          )}
-          {error && <Problem error={error} />}
-        </div>
-        {added ? (
-          <Badge tone="ok">added</Badge>
-        ) : (
-          <button type="submit" class="button" aria-label={`Add ${visible(name)}`} aria-disabled={isSending}>
-            {isSending ? 'Adding …' : 'Add'}
-          </button>
-        )}
-      </form>
-    </li>
-  );
-}
-
-function OtherFeed({ onAdded }: { onAdded(): void }) {
-  const [round, setRound] = useState(0);
-  const add = async (texts: FormTexts) => {
-    const { name, format, url, every, complete } = texts;
-    await post(FEEDS, {
-      ...{ name, format, url, interval_seconds: Number(every) },
-      ...readMeaning(texts),
-      ...readHeader(texts),
-      ...(complete === 'on' && { complete: true }),
-      ...(texts.private === 'on' && { private: true }),
-    });
-    say(`${visible(name ?? '')} is added and fetched at once.`);
-    setRound(round + 1); // an empty form
-    onAdded();
-  };
-  return (
-    <Form key={round} submit="Add the feed" onSubmit={add}>
-      <Field label="Name" name="name" isRequired />
-      <Field label="Address" name="url" isRequired />
-      <FormatFields />
-      <Select label="How often" name="every" value={String(DAY)} options={intervalOptions(DAY)} />
-      <details class="more">
-        <summary>More</summary>
-        <div class="form">
-          <HeaderFields hint="It is never shown again." />
-          <Check label="Each fetch lists everything that is online" name="complete" />
-          <Check label="It is in a private network that the server allows" name="private" />
-        </div>
-      </details>
-    </Form>
   );
 }

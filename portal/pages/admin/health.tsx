@@ -57,18 +57,13 @@ function Parts({ health }: { health: HealthResponse }) {
       <div>
         <Card title="Store">
           <Facts
-            facts={[
-              ['Engine', engineText(store.engine)],
-              [
-                'Place',
-                <span key="p" class="mono">
-                  {visible(store.place)}
-                </span>,
-              ],
-              ['Size', bytes(store.size_bytes)],
-              ['Free on its disk', bytes(store.free_bytes)],
-              ['Contradictory rows', store.faults ? 'found' : 'none found'],
-            ]}
+            facts={{
+              Engine: engineText(store.engine),
+              Place: <span class="mono">{visible(store.place)}</span>,
+              Size: bytes(store.size_bytes),
+              'Free on its disk': bytes(store.free_bytes),
+              'Contradictory rows': store.faults ? 'found' : 'none found',
+            }}
           />
         </Card>
         <Card title="Names of networks">
@@ -102,7 +97,7 @@ function Nodes({ nodes }: { nodes: HealthResponse['nodes'] }) {
         },
         { title: 'Version', isWide: true, cell: ({ version }) => visible(version) },
         { title: 'Started', isWide: true, cell: ({ started_ts: ts }) => <Ago ts={ts} /> },
-        { title: 'Seen', cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
+        { title: 'Seen', isWide: true, cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
         {
           title: 'State',
           cell: (node) => (isAway(node) ? <Badge tone="late">away</Badge> : <Badge tone="ok">runs</Badge>),

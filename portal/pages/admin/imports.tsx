@@ -4,7 +4,6 @@ import { ApiError, get } from '../../api.ts';
 import {
   changesText,
   durationText,
-  encoded,
   IMPORT_WORDS,
   type Import,
   type ImportState,
@@ -21,6 +20,7 @@ import { Check, Field, Form, type FormTexts } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
 import { Table } from '../../parts/table.tsx';
 import { upload } from '../../parts/upload.ts';
+import { encoded } from '../../question.ts';
 import { go, place } from '../../router.ts';
 
 const IMPORTS = `${ADMIN_API}/imports`;
@@ -154,14 +154,14 @@ function ImportCards({ one }: { one: Import }) {
       <div>
         <Card title="About it">
           <Facts
-            facts={[
-              ['Feed', <a href={importsOfPath(one.feed)}>{visible(one.feed)}</a>],
-              ['Source', <span class="mono">{visible(one.source)}</span>],
-              ['Format', formatOf(one.format)?.text ?? visible(one.format)],
-              ['Started', <Time ts={one.started_ts} />],
-              ['Took', durationText(one) || 'not finished'],
-              ['Rows read', numberText(one.read)],
-            ]}
+            facts={{
+              Feed: <a href={importsOfPath(one.feed)}>{visible(one.feed)}</a>,
+              Source: <span class="mono">{visible(one.source)}</span>,
+              Format: formatOf(one.format)?.text ?? visible(one.format),
+              Started: <Time ts={one.started_ts} />,
+              Took: durationText(one) || 'not finished',
+              'Rows read': numberText(one.read),
+            }}
           />
         </Card>
       </div>

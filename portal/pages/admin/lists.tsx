@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { ADMIN_API } from '../../admin.ts';
 import { get, post } from '../../api.ts';
-import { encoded } from '../../feeds.ts';
 import { numberText, visible } from '../../format.ts';
 import { DATASET_OPTIONS, DATASET_WORDS } from '../../formats.ts';
 import {
@@ -26,6 +25,7 @@ import { Ask } from '../../parts/ask.tsx';
 import { Ago, Badge, Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, Select } from '../../parts/forms.tsx';
 import { Table } from '../../parts/table.tsx';
+import { domainPath } from '../../question.ts';
 
 const DOMAINS = `${ADMIN_API}/domains`;
 const LISTINGS = `${ADMIN_API}/listings`;
@@ -84,7 +84,7 @@ function Domains() {
                   sort: ({ domain }) => domain,
                   cell: ({ domain, reason }) => (
                     <>
-                      <a class="mono cut" href={`/domain/${encoded(domain)}`}>
+                      <a class="mono cut" href={domainPath(domain)}>
                         {visible(domain)}
                       </a>
                       <small class="sub narrow">{visible(reason)}</small>
@@ -248,16 +248,26 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
         {
           title: 'Network',
           sort: ({ cidr }) => cidr,
-          cell: (row) => <Network cidr={row.cidr} reason={reasonOf(row)} />,
+          cell: (row) => <Network cidr={row.cidr} reason={`${row.dataset}: ${reasonOf(row)}`} />,
         },
-        { title: 'Dataset', sort: ({ dataset }) => dataset, cell: ({ dataset }) => <Dataset name={dataset} /> },
+        {
+          title: 'Dataset',
+          isWide: true,
+          sort: ({ dataset }) => dataset,
+          cell: ({ dataset }) => <Dataset name={dataset} />,
+        },
         {
           title: 'State',
           cell: ({ state }) => <Badge tone={state === 'live' ? 'danger' : 'off'}>{visible(state)}</Badge>,
         },
         { title: 'Reason', isWide: true, cell: (row) => <Reason text={reasonOf(row)} /> },
         { title: 'Added', isWide: true, sort: ({ seen_ts: ts }) => ts, cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
-        { title: 'Ends', sort: ({ valid_until_ts: ts }) => ts, cell: ({ valid_until_ts: ts }) => <Ago ts={ts} /> },
+        {
+          title: 'Ends',
+          isWide: true,
+          sort: ({ valid_until_ts: ts }) => ts,
+          cell: ({ valid_until_ts: ts }) => <Ago ts={ts} />,
+        },
         {
           title: 'Actions',
           cell: (row) => row.state === 'live' && <RemoveListing row={row} reload={reload} />,
