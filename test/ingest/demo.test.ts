@@ -88,7 +88,11 @@ test('the many URLs fill a subnet, a host and a year, and are the same at every 
     bulk.filter((one) => one.url === url && one.status !== null).map(({ status }) => status);
   assert.deepEqual(statusOf(DEMO_BULK_FIRST), ['online', 'offline', 'online', 'offline', 'online', 'online']);
   const firstTimes = [...urls].map((url) => firstTs.get(url) ?? 0);
-  assert.deepEqual(firstTimes, firstTimes.toSorted((a, b) => a - b), 'the URLs that are added last are the newest');
+  assert.deepEqual(
+    firstTimes,
+    firstTimes.toSorted((a, b) => a - b),
+    'the URLs that are added last are the newest',
+  );
   const known = new Set<string>(FAMILY_NAMES);
   for (const { payload } of bulk) assert.ok(payload === null || known.has(payload.family ?? ''), `${payload?.family}`);
   assert.deepEqual([...demoBulk(NOW)].flat(), bulk);
