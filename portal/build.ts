@@ -3,12 +3,12 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type OutputFile } from 'esbuild';
 
-// Builds the pages into dist/portal: `npm run build`, and `urlwarden serve` in a clone when a source is newer.
+// Builds the pages into dist/pages: `npm run build`, and `urlwarden serve` in a clone when a source is newer.
 
 const SOURCES = fileURLToPath(new URL('./', import.meta.url));
 /** The browser code uses rules of the server, such as the recognition of addresses. */
 const SHARED = fileURLToPath(new URL('../src/core/', import.meta.url));
-const OUTPUT = fileURLToPath(new URL('../dist/portal/', import.meta.url));
+const OUTPUT = fileURLToPath(new URL('../dist/pages/', import.meta.url));
 /** Not the files that another process is writing. */
 const HASHED = /^\w+-\w+\.(?:js|css|svg)$/;
 /** Written last: if it is there, all other files are. */

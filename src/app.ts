@@ -72,6 +72,8 @@ export type Listening = {
   metricsUrl: string | null;
   /** The account that was created because there was none, with its password; otherwise null. */
   firstAccount: FirstAccount | null;
+  /** Resolves when all threads answer. The first one does already. */
+  allThreads: Promise<void>;
 };
 
 /** Responses that take longer than this to finish are aborted when the server closes. */
@@ -190,12 +192,10 @@ export async function openApp(given: Settings): Promise<App> {
       joinMetrics([...(metrics ? [await metrics.read()] : []), ...(await threads.readMetrics())]).text();
 
     async function listen(): Promise<Listening> {
-      await threads.open();
       if (metrics !== undefined) metricsListener = await openMetricsListener(readMetrics, settings);
       const isShared = threadCount > 1;
       if (isShared) await refuseUsedPort(settings);
       const { url, port } = await listenOn(server, { ...settings, isShared }, scheme);
-      await threads.listen(port);
       feeds = startFeeds({ store, control, metrics, log: server.log, outages, settings, networks, families, now });
       // After everything that can fail: its password is shown only once.
       const firstAccount = await ensureFirstAccount(control, settings.demo, now());
@@ -221,8 +221,10 @@ export async function openApp(given: Settings): Promise<App> {
       const metricsUrl = metricsListener?.url ?? null;
       const started = { url, metricsUrl, place: describePlace(settings), version, node: process.version };
       server.log.info({ ...started, threads: threadCount }, 'started');
+      // Last: this thread answers while the others start. They do not make the start longer.
+      const allThreads = threads.start(port);
       if (threadCount < (given.threads ?? 1)) log.warn({}, ONE_THREAD_ONLY);
-      return { url, metricsUrl, firstAccount };
+      return { url, metricsUrl, firstAccount, allThreads };
     }
 
     return {

@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox';
 import { IntegerOrNull, Timestamp } from '../http/scalars.ts';
+import { type Static, Type } from '../http/schema.ts';
 
 const Username = Type.String({ description: 'The username of the account, usually an e-mail address.' });
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
 import type { AuditStore } from '../audit/store.ts';
 import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import type { Exchange, Route } from '../http/endpoint.ts';
 import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
+import { type Static, Type } from '../http/schema.ts';
 import { LIST_KINDS } from '../ingest/evidence.ts';
 import { jsonName, LIFE_MAX_SECONDS, LIFE_MIN_SECONDS, TRUST_MAX_PERMILLE } from '../ingest/evidence-choices.ts';
 import { checkFeedHost } from '../ingest/feeds/feed-host.ts';
@@ -154,7 +154,7 @@ const FeedValuesRequest = {
   url: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
   interval_seconds: Type.Optional(Type.Integer({ minimum: EVERY_MIN_SECONDS, maximum: EVERY_MAX_SECONDS })),
   headers: Type.Optional(
-    Type.Record(Type.String(), Type.String({ maxLength: MAX_TEXT }), {
+    Type.Record(Type.String({ maxLength: MAX_TEXT }), {
       maxProperties: MAX_HEADERS,
       description: 'Headers to send, such as an access key. They are never shown.',
     }),

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
@@ -8,6 +7,7 @@ import { textFault } from '../core/text.ts';
 import type { Parameter, Route } from '../http/endpoint.ts';
 import { limitParameter, parseDecimal, queryString, readLimit, readSwitch } from '../http/query.ts';
 import { IntegerOrNull, MAX_INTEGER, StringOrNull, Timestamp } from '../http/scalars.ts';
+import { Type } from '../http/schema.ts';
 import { LIST_KINDS } from '../ingest/evidence.ts';
 import { FORMATS } from '../ingest/formats/formats.ts';
 import { importState } from '../ingest/import-state.ts';

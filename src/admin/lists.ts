@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox';
 import type { AuditStore } from '../audit/store.ts';
 import { parseDomainName } from '../core/domain-name.ts';
 import { AppError } from '../core/errors.ts';
@@ -9,6 +8,7 @@ import { textFault } from '../core/text.ts';
 import { refangHost } from '../core/url/refang.ts';
 import type { Route } from '../http/endpoint.ts';
 import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
+import { type Static, Type } from '../http/schema.ts';
 import { toListing, toNetwork } from '../ingest/evidence.ts';
 import { PORT_MAX } from '../ingest/listing-details.ts';
 import { type DescribedListing, describeListings, readLists } from '../reputation/listing-state.ts';

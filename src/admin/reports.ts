@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import { AUDIT_ACTIONS, AUDIT_KINDS } from '../audit/entry.ts';
 import type { AuditFilter } from '../audit/store.ts';
 import { AppError } from '../core/errors.ts';
@@ -13,6 +12,7 @@ import {
   sinceParameter,
   untilParameter,
 } from '../http/query.ts';
+import { Type } from '../http/schema.ts';
 import { monthText, parseMonth, usageReport, usageReportJson } from '../limits/usage-report.ts';
 import { adminRoute, queryText } from './route.ts';
 import type { AdminServices } from './services.ts';

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
 import { queryString } from '../http/query.ts';
+import { Type } from '../http/schema.ts';
 
 type Described<Question> = Omit<Endpoint<Question>, 'refusals'> & { refusals?: Endpoint['refusals'] };
 

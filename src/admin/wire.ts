@@ -1,10 +1,10 @@
-import { type Static, type TSchema, Type } from 'typebox';
 import { NO_LIMIT } from '../core/tier.ts';
 import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
+import { type Schema, type Static, Type } from '../http/schema.ts';
 
 // The JSON of the endpoints of administrators.
 
-export const ListOf = <Item extends TSchema>(item: Item) => Type.Object({ items: Type.Array(item) });
+export const ListOf = <Item extends Schema>(item: Item) => Type.Object({ items: Type.Array(item) });
 
 const Count = Type.Integer({ minimum: 0 });
 

@@ -1,16 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import { parseIp } from '../core/ip/address.ts';
 import type { Endpoint, Exchange, Parameter, Route } from '../http/endpoint.ts';
+import { Type } from '../http/schema.ts';
 
 // The pages for people: one HTML document for all of them, and its script, style and icon. They are small and stay in
 // memory. In a clone they are built first if a source is newer.
 
 /** The same relative paths from src/app and from dist/app. */
 const BUILD = new URL('../../portal/build.ts', import.meta.url);
-const FILES = new URL('../../dist/portal/', import.meta.url);
+const FILES = new URL('../../dist/pages/', import.meta.url);
 const INDEX = 'index.html';
 
 const ADMIN_PAGES = ['accounts', 'tiers', 'feeds', 'imports', 'lists', 'keys', 'audit', 'health'];

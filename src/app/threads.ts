@@ -10,9 +10,8 @@ import type { ServingTasks } from './serving-thread.ts';
 
 /** The threads of the process beside the first one. A thread that dies is replaced. */
 export type Threads = {
-  /** All of them have opened what they need. */
-  open(): Promise<void>;
-  listen(port: number): Promise<void>;
+  /** Starts them. Resolves when all of them listen on the port, or have ended. */
+  start(port: number): Promise<void>;
   setTlsPair(pair: TlsPair): void;
   endKeepAlive(): void;
   /** Of each thread, and of those that have ended. */
@@ -48,7 +47,7 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
   /** Counters must not become smaller when a thread ends. */
   let endedMetrics: MetricValues = [];
   let deaths: number[] = [];
-  let port: number | null = null;
+  let port = 0;
   let isClosing = false;
 
   function startThread(number: number): Thread {
@@ -73,45 +72,34 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
     return thread;
   }
 
+  /** Resolves also if the thread ends before it listens: then it is replaced. */
+  async function run(number: number): Promise<void> {
+    const { worker, caller } = startThread(number);
+    try {
+      await caller.call('open');
+      await caller.call('listen', port);
+    } catch {
+      await worker.terminate();
+    }
+  }
+
   async function replace(number: number, ended: Thread, error: unknown): Promise<void> {
     onEnded(number, error);
     endedMetrics = await joinMetrics([endedMetrics, ended.metrics.filter(isCounted)]).read();
     deaths = [...deaths.filter((ms) => performance.now() - ms < DEATHS_MS), performance.now()];
-    if (deaths.length > MAX_DEATHS) return onCrashLoop();
-    if (port === null || isClosing) return; // a thread that fails to open fails the start
-    const { caller } = startThread(number);
-    // If one of them fails, the thread ends, and that is handled above.
-    await openThread(number).then(
-      () => caller.call('listen', port as number),
-      () => {},
-    );
+    if (deaths.length > MAX_DEATHS) onCrashLoop();
+    else if (!isClosing) await run(number);
   }
 
-  /** Ends the thread if it cannot open. */
-  async function openThread(number: number): Promise<void> {
-    const thread = threads.get(number);
-    try {
-      await thread?.caller.call('open');
-    } catch (error) {
-      await thread?.worker.terminate();
-      throw error;
-    }
-  }
-
-  const numbers = Array.from({ length: count }, (_, i) => i + 1);
-  const callAll = (task: (caller: TaskCaller<ServingTasks>) => Promise<unknown>) =>
-    Promise.all([...threads.values()].map(({ caller }) => task(caller)));
   /** A thread that ends meanwhile is replaced by one that knows the newest state. */
-  const tellAll = (task: (caller: TaskCaller<ServingTasks>) => Promise<unknown>) => void callAll(task).catch(() => {});
+  function tellAll(task: (caller: TaskCaller<ServingTasks>) => Promise<unknown>): void {
+    for (const { caller } of threads.values()) task(caller).catch(() => {});
+  }
 
   return {
-    async open() {
-      for (const number of numbers) startThread(number);
-      await Promise.all(numbers.map(openThread));
-    },
-    async listen(chosen) {
+    async start(chosen) {
       port = chosen;
-      await callAll(({ call }) => call('listen', chosen));
+      await Promise.all(Array.from({ length: count }, (_, i) => run(i + 1)));
     },
     setTlsPair: (pair) => tellAll(({ call }) => call('setTlsPair', pair)),
     endKeepAlive: () => tellAll(({ call }) => call('endKeepAlive')),

@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import type { Endpoint, Route } from '../http/endpoint.ts';
 import { queryString, readSwitch, verboseParameter } from '../http/query.ts';
 import { IntegerOrNull } from '../http/scalars.ts';
+import { type Static, Type } from '../http/schema.ts';
 
 const Health = Type.Object({ status: Type.Literal('ok') });
 type Health = Static<typeof Health>;

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
-import type { TSchema } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import { allowLongBody } from './connection.ts';
+import type { Schema } from './schema.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
 
@@ -59,7 +59,7 @@ function parseMessage(bytes: Buffer, error: unknown): string {
 }
 
 /** Creates the formatter of validation errors for one body schema. Each message is one sentence that names the key. */
-export function validationMessage(body: TSchema) {
+export function validationMessage(body: Schema) {
   const keys = Object.keys((body as { properties?: object }).properties ?? {});
   return ([first]: FastifySchemaValidationError[]): Error =>
     new Error(first === undefined ? 'The body does not match its schema' : sentenceOf(first, keys));

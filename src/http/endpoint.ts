@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Limits } from '../core/tier.ts';
+import type { Schema } from './schema.ts';
 
 // How a feature describes its endpoints to the server.
 
@@ -36,7 +36,7 @@ export type CallerSession = { id: string; createdTs: number; expiresTs: number }
 export type Parameter = {
   in: 'path' | 'query';
   name: string;
-  schema: TSchema;
+  schema: Schema;
   description: string;
   /** For a path parameter: a request with any other text in its place gets 404, because that path does not exist. */
   isValid?(text: string): boolean;
@@ -53,12 +53,12 @@ export type Endpoint<Question = unknown> = {
   summary: string;
   parameters?: readonly Parameter[];
   /** `stream`: bytes of any content type, not held in memory. `answer` reads `request.raw` and limits its size. */
-  body?: TSchema | 'stream';
+  body?: Schema | 'stream';
   /**
    * The successful response, of any content type. In NDJSON the schema describes one line. Without a schema the answer
    * is sent as it is. With an ETag (`etag.ts`) the response may also be 304.
    */
-  response: { contentType: string; schema?: TSchema; hasEtag?: true };
+  response: { contentType: string; schema?: Schema; hasEtag?: true };
   /** Errors of this endpoint beyond those that every endpoint has. */
   refusals: readonly ErrorCode[];
   /** Reads the question from the request. Throws if the request is wrong. */

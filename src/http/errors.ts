@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import { type Static, Type } from 'typebox';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { REQUEST_ID_HEADER } from './request-id.ts';
+import { type Static, Type } from './schema.ts';
 
 /** The only place with HTTP status numbers. */
 const STATUS: Record<ErrorCode | 'internal', number> = {

@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import { type TSchema, Type } from 'typebox';
 import type { ErrorCode } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { STREAM_TYPE } from './body.ts';
 import type { Endpoint, Parameter, Route } from './endpoint.ts';
 import { ErrorBody, statusOf } from './errors.ts';
+import { type Schema, Type } from './schema.ts';
 import { SESSION_COOKIE } from './session-cookie.ts';
 
 /** The version of the API, not of the program. The URL endpoints are its second version. */
@@ -69,7 +69,7 @@ function operationOf({ access, charge, endpoint }: Route) {
   };
 }
 
-function contentOf(body: TSchema | 'stream') {
+function contentOf(body: Schema | 'stream') {
   return body === 'stream' ? { [STREAM_TYPE]: {} } : { 'application/json': { schema: body } };
 }
 

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import { type TimeWindow, timeWindow } from '../core/time.ts';
 import type { Parameter } from './endpoint.ts';
 import { MAX_INTEGER, Timestamp } from './scalars.ts';
+import { Type } from './schema.ts';
 
 /** A query string as the router parses it: a parameter that is sent twice is a list. */
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest, onResponseHookHandler } from 'fastify';
 import type { Route } from './endpoint.ts';
 import { statusOf } from './errors.ts';
+import { sentMethod } from './methods.ts';
 
 /** The route, in logs and metrics, of requests to a path that does not exist. */
 export const UNKNOWN_ROUTE = 'unknown';
@@ -12,9 +13,9 @@ const UNREADABLE = 'unreadable';
  * asked for, or secrets.
  */
 export function requestFields(request: FastifyRequest, status: number) {
-  const { id, caller, method, is404, routeOptions } = request;
+  const { id, caller, is404, routeOptions } = request;
   const route = is404 ? UNKNOWN_ROUTE : routeOptions.url;
-  return { requestId: id, sub: caller?.account.sub, method, route, status };
+  return { requestId: id, sub: caller?.account.sub, method: sentMethod(request), route, status };
 }
 
 export type AccessLogOptions = {

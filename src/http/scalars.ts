@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { Type } from './schema.ts';
 
 /** The largest integer that every JSON reader keeps exactly (RFC 8259 §6): 2^53-1. */
 export const MAX_INTEGER = Number.MAX_SAFE_INTEGER;

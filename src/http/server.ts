@@ -1,4 +1,3 @@
-import { METHODS } from 'node:http';
 import {
   type FastifyInstance,
   type FastifyServerOptions,
@@ -23,7 +22,15 @@ import {
 import { type Charging, createHandler } from './dispatch.ts';
 import type { AnswerOptions, AnswerTimes, Endpoint, Route } from './endpoint.ts';
 import { ErrorBody, wireError } from './errors.ts';
-import { allowOf, answerOptions, refuseBadParameters, refuseMethod, refuseUnknownPath } from './methods.ts';
+import {
+  allowOf,
+  answerOptions,
+  joinUnsupportedMethods,
+  ROUTED_METHODS,
+  refuseBadParameters,
+  refuseMethod,
+  refuseUnknownPath,
+} from './methods.ts';
 import { NDJSON } from './ndjson.ts';
 import { openapiRoute } from './openapi.ts';
 import { batchRequests } from './request-batching.ts';
@@ -90,7 +97,10 @@ export function buildServer(
     trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: MAX_BODY_BYTES,
     genReqId: requestIdOf,
-    rewriteUrl: ({ url = '/' }) => readableTarget(url),
+    rewriteUrl(request) {
+      joinUnsupportedMethods(request);
+      return readableTarget(request.url ?? '/');
+    },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false, useDefaults: false, allowUnionTypes: true } },
     return503OnClosing: false, // a request that arrived in time is answered, then its connection is closed
@@ -113,9 +123,6 @@ export function buildServer(
   });
   if (accessLog !== null) app.addHook('onResponse', accessLog.answered);
   app.addHook('preClose', async () => nodeServer?.closeWhenAnswered());
-  for (const method of METHODS) {
-    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  }
   if (nodeServer !== undefined) nodeServers.set(app, nodeServer);
   app.decorateRequest('caller', null);
   for (const [path, ofPath] of Map.groupBy([...routes, openapiRoute(routes)], ({ endpoint }) => endpoint.path)) {
@@ -210,7 +217,7 @@ function addOtherMethods(
   const handler = () => {
     throw new Error('unreachable: the onRequest hook sends the response');
   };
-  const others = app.supportedMethods.filter((name) => !allow.split(', ').includes(name));
+  const others = ROUTED_METHODS.filter((name) => !allow.split(', ').includes(name));
   app.route({ method: others, url, onRequest: [...checkPath, refuseMethod(allow)], onResponse, handler });
   app.route({ method: 'OPTIONS', url, onRequest: [...checkPath, answerOptions(allow)], onResponse, handler });
 }

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { type Static, Type } from 'typebox';
 import { type Counts, windowEnd, windowIndex, windowSeconds } from '../core/quota.ts';
 import { dayText } from '../core/time.ts';
 import type { Caller, Parameter } from '../http/endpoint.ts';
 import { integerParameter, queryString } from '../http/query.ts';
 import { IntegerOrNull, MAX_INTEGER, Timestamp } from '../http/scalars.ts';
+import { type Static, Type } from '../http/schema.ts';
 import type { DayUsage } from './store.ts';
 
 const count = (description: string) => Type.Integer({ minimum: 0, maximum: MAX_INTEGER, description });

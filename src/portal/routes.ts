@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { parseDomainName } from '../core/domain-name.ts';
 import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
@@ -17,6 +16,7 @@ import { JSON_TYPE } from '../http/errors.ts';
 import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
 import { limitParameter, queryString, readLimit, readWindow, sinceParameter, untilParameter } from '../http/query.ts';
 import { MAX_INTEGER } from '../http/scalars.ts';
+import { Type } from '../http/schema.ts';
 import { daysParameter, readDays, toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
 import type { SearchKey } from '../urls/store.ts';
 import { addressPage } from './address-page.ts';

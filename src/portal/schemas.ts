@@ -1,18 +1,16 @@
-import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
 import { IntegerOrNull, StringOrNull, Timestamp, UrlId } from '../http/scalars.ts';
+import { type Properties, type Schema, type Static, Type } from '../http/schema.ts';
 import { HISTORY_LIMIT, PAYLOAD } from '../urls/wire.ts';
 import { ON_HOST_MAX, PAGE_LIST_MAX } from './wire.ts';
 
 // All schemas of the endpoints that the pages use. Absent values are null.
 
-const only = <Properties extends TProperties>(properties: Properties) =>
-  Type.Object(properties, { additionalProperties: false });
+const only = <P extends Properties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const integer = (description: string) => ({ ...IntegerOrNull, description });
 const text = (description: string) => ({ ...StringOrNull, description });
-const orNull = <Schema extends TSchema>(schema: Schema) =>
-  Type.Unsafe<Static<Schema> | null>({ ...schema, type: ['object', 'null'] });
+const orNull = <S extends Schema>(schema: S) => Type.Unsafe<Static<S> | null>({ ...schema, type: ['object', 'null'] });
 
 const Status = Type.Unsafe<'online' | 'offline' | null>({
   type: ['string', 'null'],
@@ -132,7 +130,7 @@ export const AddressPageResponse = only({
       removed_ts: integer('Removed by the operator.'),
       source: Type.String(),
       botname: text('Malware family.'),
-      details: Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+      details: Type.Record(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     }),
     { description: 'In the datasets of the account; of networks around the asked one too. Newest first.' },
   ),
@@ -151,14 +149,14 @@ export const AddressPageResponse = only({
 export type AddressPageResponse = Static<typeof AddressPageResponse>;
 
 const LastSeen = { ...Timestamp, description: 'Newest sighting.' };
-const list = <Properties extends TProperties>(properties: Properties) =>
+const list = <P extends Properties>(properties: P) =>
   Type.Array(only(properties), { description: 'As in the endpoint of this list.' });
 
 export const DomainPageResponse = only({
   domain: Type.String({ description: 'The registrable domain of the name.' }),
   known: Type.Boolean(),
   score: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
-  dimensions: Type.Record(Type.String(), Type.Number()),
+  dimensions: Type.Record(Type.Number()),
   listed: Type.Boolean(),
   listed_until_ts: IntegerOrNull,
   evidence_ts: IntegerOrNull,

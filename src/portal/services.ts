@@ -1,5 +1,5 @@
-import type { TSchema } from 'typebox';
 import type { KeyNetwork } from '../core/ip/key-network.ts';
+import type { Schema } from '../http/schema.ts';
 import type { Counters, UsageStore } from '../limits/store.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { AddressReport, DomainPage } from '../reputation/wire.ts';
@@ -29,5 +29,5 @@ export type PortalServices = NetworkNames & {
     mask: string,
   ): { ok: true; network: KeyNetwork; cost: number } | { ok: false; reason: string };
   /** The body of a search, its key and its cost. */
-  search: { body: TSchema; read(body: unknown): SearchKey; cost(key: SearchKey): number; refuse(): Promise<void> };
+  search: { body: Schema; read(body: unknown): SearchKey; cost(key: SearchKey): number; refuse(): Promise<void> };
 };

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
@@ -17,6 +16,7 @@ import {
   sinceParameter,
   untilParameter,
 } from '../http/query.ts';
+import { Type } from '../http/schema.ts';
 import type { AddressQuestion, AddressReport } from './address-report.ts';
 import { parseQueriedNetwork, type QueriedNetwork } from './queried-network.ts';
 import { MAX_RECORDS, RecordsResponse } from './schemas.ts';

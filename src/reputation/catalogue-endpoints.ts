@@ -1,9 +1,9 @@
-import type { TSchema } from 'typebox';
 import { DOMAIN_TAGS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { JSON_TYPE } from '../http/errors.ts';
 import { sendTagged, withEtag } from '../http/etag.ts';
+import type { Schema } from '../http/schema.ts';
 import { CONTEXTS } from './domain-report.ts';
 import { PUBLIC_SUFFIXES } from './public-suffixes.ts';
 import { catalogueResponse, SuffixesResponse } from './schemas.ts';
@@ -45,7 +45,7 @@ function wordsJson(key: string, meanings: Readonly<Record<string, string>>): str
   return JSON.stringify(Object.entries(meanings).map(([word, description]) => ({ [key]: word, description })));
 }
 
-function catalogue(path: string, operationId: string, summary: string, schema: TSchema, json: string): Endpoint {
+function catalogue(path: string, operationId: string, summary: string, schema: Schema, json: string): Endpoint {
   const tagged = withEtag(json);
   return {
     method: 'GET',

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import { type TSchema, Type } from 'typebox';
 import { parseDomainName } from '../core/domain-name.ts';
 import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
@@ -8,6 +7,7 @@ import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Parameter } from '../http/endpoint.ts';
 import { JSON_TYPE, wireError } from '../http/errors.ts';
 import { limitParameter, queryString, readLimit } from '../http/query.ts';
+import { type Schema, Type } from '../http/schema.ts';
 import { abusedDecision } from './abused.ts';
 import type { AddressReport } from './address-report.ts';
 import { type DomainReport, type FindListings, findDomain, listedAddresses } from './domain-report.ts';
@@ -46,7 +46,7 @@ const DEFAULT_RECORDS = 1_000;
 const MAX_RECORDS = 10_000;
 
 type View = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
-  schema: TSchema;
+  schema: Schema;
   /** The response is an array with a limit. */
   isArray?: true;
 } & (

@@ -1,6 +1,6 @@
-import { type TProperties, Type } from 'typebox';
 import { ADDRESS_DATASETS, DOMAIN_TAGS } from '../core/evidence.ts';
 import { Timestamp } from '../http/scalars.ts';
+import { type Properties, Type } from '../http/schema.ts';
 import { CONTEXTS } from './domain-report.ts';
 import { DIMENSIONS } from './score.ts';
 
@@ -9,8 +9,7 @@ import { DIMENSIONS } from './score.ts';
 const described = (description: string) => ({ ...Timestamp, description });
 const text = (description: string) => Type.String({ description });
 const port = (description: string) => Type.Integer({ minimum: 0, maximum: 65_535, description });
-const only = <Properties extends TProperties>(properties: Properties) =>
-  Type.Object(properties, { additionalProperties: false });
+const only = <P extends Properties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 
 /** A listing of an address or network. */
 const AddressRecord = only({

@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import type { TSchema } from 'typebox';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { URL_DATASET } from '../core/tier.ts';
@@ -20,6 +19,7 @@ import {
   untilParameter,
 } from '../http/query.ts';
 import { MAX_INTEGER, UrlId } from '../http/scalars.ts';
+import type { Schema } from '../http/schema.ts';
 import {
   Event,
   Payload,
@@ -82,7 +82,7 @@ const UNKNOWN_URL = wireError(new AppError('not_found', 'This URL is not known')
 const UNKNOWN_JSON = JSON.stringify(UNKNOWN_URL.body);
 
 type Lookup = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
-  schema: TSchema;
+  schema: Schema;
   /** The response body as JSON; null: the URL is unknown. */
   lookUp(url: string): string | null | Promise<string | null>;
 };

@@ -1,6 +1,6 @@
-import { type Static, type TProperties, Type } from 'typebox';
 import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
 import { IntegerOrNull, StringOrNull, Timestamp, UrlId } from '../http/scalars.ts';
+import { type Properties, type Static, Type } from '../http/schema.ts';
 import { EVENT, HISTORY_LIMIT, PAYLOAD, SEARCH_RECORD, URL_ANSWER } from './wire.ts';
 
 // All request and response schemas of this feature. The keys of the responses come from `wire.ts`.
@@ -18,7 +18,7 @@ export const Payload = Type.Object({
 });
 export type Payload = Static<typeof Payload>;
 
-const withStatus = <Status extends TProperties[string]>(status: Status) =>
+const withStatus = <Status extends Properties[string]>(status: Status) =>
   Type.Object({
     [EVENT.ts]: Timestamp,
     [EVENT.status]: status,

@@ -38,7 +38,8 @@ async function startThreads(t: TestContext) {
     ...{ ...DEFAULT_SETTINGS, dataDir, port: 0, metricsPort: 0, noPortal: true },
     ...{ logLevel: 'error' as const, threads: THREADS },
   });
-  const { url, metricsUrl } = await app.listen();
+  const { url, metricsUrl, allThreads } = await app.listen();
+  await allThreads;
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   t.after(async () => {
     agent.destroy();

@@ -5,6 +5,7 @@ import { Value } from 'typebox/value';
 import { AppError } from '../../src/core/errors.ts';
 import type { AddressDataset, ListingEvidence } from '../../src/core/evidence.ts';
 import { formatKeyNetwork, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
+import type { Static } from '../../src/http/schema.ts';
 import { createAddressLists } from '../../src/reputation/address-lists.ts';
 import { type AddressQuestion, type AddressRecord, createAddressReport } from '../../src/reputation/address-report.ts';
 import { RecordsResponse } from '../../src/reputation/schemas.ts';
@@ -212,7 +213,7 @@ describe('the answer', () => {
     const answer = await app.inject(`${CIDR}/ALL/listed/live/192.0.2.1`);
     assert.equal(answer.statusCode, 200);
     assert.match(String(answer.headers['content-type']), /^application\/json/);
-    const body = answer.json();
+    const body: Static<typeof RecordsResponse> = answer.json();
     assert.ok(Value.Check(RecordsResponse, body), answer.body);
     assert.ok(!answer.body.includes('null'));
     return body;
