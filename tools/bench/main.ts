@@ -16,6 +16,7 @@ import { address, addressImport, addressSize, domain, network } from './reputati
 import { scaled } from './scaled.ts';
 import { memory, start } from './start.ts';
 import { streamRow } from './stream.ts';
+import { threads } from './threads.ts';
 
 // npm run bench: all rows. npm run bench -- last stream: only these. Options: --rounds N, --seconds N, --data DIR, and
 // --largest N, the number of URLs in the largest database (default 10 M).
@@ -24,6 +25,7 @@ import { streamRow } from './stream.ts';
 const ROWS: readonly Row[] = [
   last,
   unknown,
+  threads,
   history,
   streamRow,
   cidr,

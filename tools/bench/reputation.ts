@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TSchema, Type } from 'typebox';
 import { dice } from '../../src/core/dice.ts';
 import { dataFiles } from '../../src/database/data-folder.ts';
+import { type Schema, Type } from '../../src/http/schema.ts';
 import { addressList, domainAt, LISTINGS, listedAddressAt, subnetAt } from '../shared/evidence.ts';
 import { PROGRAM } from '../shared/server-process.ts';
 import { alternate, type Bench, type Figure, type Row } from './harness/figure.ts';
@@ -52,7 +52,7 @@ type Question = {
   name: string;
   /** Of the bare route. */
   path: string;
-  response: TSchema;
+  response: Schema;
   pathAt(i: number): string;
   /** Throws when the answer is not what the row is about. */
   check(answer: never): void;

@@ -26,12 +26,14 @@ type ServerOptions = {
   program?: string;
 };
 
-/** Starts `urlwarden serve` on a free port of the loopback. */
+/** Starts `urlwarden serve` on a free port of the loopback; on one thread, unless `args` say otherwise. */
 export async function startServer(dataDir: string, options: ServerOptions = {}): Promise<ServerProcess> {
   const { metricsPort = 'off', args = [], nodeArgs = [], log = 'inherit', program = PROGRAM } = options;
   const all = [
     ...['--max-semi-space-size=8', ...nodeArgs, program, 'serve', '--data', dataDir],
     ...['--port', '0', '--metrics-port', `${metricsPort}`, ...args],
+    // Another checkout may not have the flag.
+    ...(program === PROGRAM && !args.includes('--threads') ? ['--threads', '1'] : []),
   ];
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', log] });
   const ended = once(child, 'exit');

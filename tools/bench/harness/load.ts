@@ -19,8 +19,8 @@ export type Requests = {
 
 type LoadResult = { perSecond: number; p50Ms: number };
 
-/** Connections of every load; each has one request at a time. */
-const CONNECTIONS = 32;
+/** Connections of a load, unless it says otherwise; each has one request at a time. */
+export const CONNECTIONS = 32;
 
 const SCRIPT = fileURLToPath(new URL('./wrk.lua', import.meta.url));
 const CHILD = fileURLToPath(new URL('./autocannon-child.ts', import.meta.url));
@@ -33,12 +33,20 @@ export const generator: 'wrk' | 'autocannon' = spawnSync('wrk', ['--version']).e
 export type Counted = { total: number; refused: number; broken: number; seconds: number; p50Ms: number };
 
 /** Sends the requests from another process. Throws when a response was not the expected one. */
-export async function load(url: string, requests: Requests, seconds: number): Promise<LoadResult> {
+export async function load(
+  url: string,
+  requests: Requests,
+  seconds: number,
+  connections = CONNECTIONS,
+): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-load-'));
   try {
     const file = join(folder, 'requests');
     writeFileSync(file, generator === 'wrk' ? wrkText(requests) : JSON.stringify(requests));
-    const counted = generator === 'wrk' ? await wrk(url, file, seconds) : await autocannon(url, file, seconds);
+    const counted =
+      generator === 'wrk'
+        ? await wrk(url, file, seconds, connections)
+        : await autocannon(url, file, seconds, connections);
     const { total, refused, broken } = counted;
     const wrong = broken + (requests.isRefused ? total - refused : refused);
     if (wrong > 0) throw new Error(`${wrong} of ${total} responses from ${url} were not as expected`);
@@ -56,14 +64,14 @@ function wrkText({ method, headers, paths, bodies }: Requests): string {
   return [...head, ...lines.flat(), ''].join('\n');
 }
 
-async function wrk(url: string, file: string, seconds: number): Promise<Counted> {
-  const args = ['--threads', '1', '--connections', `${CONNECTIONS}`, '--duration', `${seconds}s`, '--script', SCRIPT];
+async function wrk(url: string, file: string, seconds: number, connections: number): Promise<Counted> {
+  const args = ['--threads', '1', '--connections', `${connections}`, '--duration', `${seconds}s`, '--script', SCRIPT];
   const { stdout } = await run('wrk', [...args, url, '--', file]);
   return JSON.parse(stdout.slice(stdout.lastIndexOf('\n{')));
 }
 
-async function autocannon(url: string, file: string, seconds: number): Promise<Counted> {
-  const child: ChildProcess = fork(CHILD, [url, file, `${seconds}`, `${CONNECTIONS}`]);
+async function autocannon(url: string, file: string, seconds: number, connections: number): Promise<Counted> {
+  const child: ChildProcess = fork(CHILD, [url, file, `${seconds}`, `${connections}`]);
   const [result] = await once(child, 'message');
   return result;
 }

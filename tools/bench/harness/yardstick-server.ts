@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { fastify } from 'fastify';
-import type { TSchema } from 'typebox';
+import type { Schema } from '../../../src/http/schema.ts';
 
 // The best that the runtime can do: one route that reads the same requests and returns a constant response. It runs in
 // its own process, started by `servers.ts`.
@@ -12,15 +14,21 @@ export type YardstickOptions = {
   /** With parameters (`:ip`) for a GET. */
   path: string;
   /** The body of a POST; null for a GET. */
-  request: TSchema | null;
-  response: TSchema;
+  request: Schema | null;
+  response: Schema;
   status: number;
   answer: unknown;
+  /** Only of `fastify`: how many threads listen on the port. Default: 1. */
+  threads?: number;
 };
 
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
-async function listenFastify({ path, request, response, status, answer }: YardstickOptions): Promise<string> {
+/** Of a further thread. */
+type ThreadData = { options: YardstickOptions; port: number };
+
+async function listenFastify(options: YardstickOptions, port = 0): Promise<string> {
+  const { path, request, response, status, answer, threads = 1 } = options;
   const app = fastify();
   const schema = { ...(request && { body: request }), response: { [status]: response } };
   app.route({
@@ -32,7 +40,7 @@ async function listenFastify({ path, request, response, status, answer }: Yardst
       return answer;
     },
   });
-  return app.listen(LOOPBACK);
+  return app.listen({ ...LOOPBACK, port, ...(threads > 1 && { reusePort: true }) });
 }
 
 async function listenNode({ status, answer }: YardstickOptions): Promise<string> {
@@ -46,6 +54,21 @@ async function listenNode({ status, answer }: YardstickOptions): Promise<string>
   return `http://${LOOPBACK.host}:${(server.address() as AddressInfo).port}`;
 }
 
-process.once('message', async (options: YardstickOptions) => {
-  process.send?.(await (options.engine === 'fastify' ? listenFastify : listenNode)(options));
-});
+async function listenThreads(options: YardstickOptions): Promise<string> {
+  const url = await listenFastify(options);
+  const workerData: ThreadData = { options, port: Number(new URL(url).port) };
+  for (let thread = 1; thread < (options.threads ?? 1); thread++) {
+    await once(new Worker(new URL(import.meta.url), { workerData }), 'message');
+  }
+  return url;
+}
+
+if (isMainThread) {
+  process.once('message', async (options: YardstickOptions) => {
+    process.send?.(await (options.engine === 'fastify' ? listenThreads : listenNode)(options));
+  });
+} else {
+  const { options, port } = workerData as ThreadData;
+  await listenFastify(options, port);
+  parentPort?.postMessage('listening');
+}
