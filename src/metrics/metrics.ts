@@ -181,7 +181,8 @@ export function createMetrics(thread = FIRST_THREAD): Metrics {
     watchStreams: (open) => watch('urlwarden_open_streams', 'Open response streams', open),
     threadEnded: () => threadsEnded.inc(),
     async read() {
-      const all = await registry.getMetricsAsJSON();
+      // prom-client would leave out the time of the start. No two threads have a gauge with the same labels.
+      const all = (await registry.getMetricsAsJSON()).map((metric) => ({ ...metric, aggregator: 'sum' as const }));
       const ofThread = all.filter(({ name }) => !OF_PROCESS.test(name));
       if (thread !== FIRST_THREAD) return ofThread;
       return [...ofThread, ...all.filter(({ name }) => OF_PROCESS.test(name)).map(withoutThread)];
