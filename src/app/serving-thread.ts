@@ -15,7 +15,6 @@ import { type Control, openControl, openIntelligence } from './stores.ts';
 
 /** What the first thread calls. */
 export type ServingTasks = {
-  open(): Promise<void>;
   listen(port: number): Promise<void>;
   readMetrics(): Promise<MetricValues>;
   setTlsPair(pair: TlsPair): void;
@@ -34,7 +33,6 @@ const start = workerData as ThreadStart;
 const { call, settle } = createTaskCaller<OwnerTasks>((request) => port.postMessage(request));
 const uploads = createReceivedUploads();
 const metrics = openMetrics(start.settings, start.thread);
-let opened: Awaited<ReturnType<typeof open>>;
 
 async function open() {
   const { settings, thread } = start;
@@ -63,31 +61,34 @@ function withKeys(control: Control, fileKeys: SigningKey[] | null): Control {
   return fileKeys === null ? control : { ...control, keys: async () => fileKeys };
 }
 
-const tasks: ServingTasks = {
-  async open() {
-    opened = await open();
-  },
-  async listen(onPort) {
-    const { host } = start.settings;
-    await listenOn(opened.server, { host, port: onPort, isShared: true }, start.tls === undefined ? 'http' : 'https');
-  },
-  readMetrics: async () => (await metrics?.read()) ?? [],
-  setTlsPair: (pair) => setTlsPair(opened.server, pair),
-  endKeepAlive: () => endKeepAlive(opened.server),
-  nextUploadedBytes: uploads.next,
-  crash() {
-    setImmediate(() => {
-      throw new Error('this thread was ended by a test');
-    });
-  },
-  async close(graceMs) {
-    await closeServer(opened.server, graceMs);
-    await opened.close();
-  },
-};
+function tasksOf({ server, close }: Awaited<ReturnType<typeof open>>): ServingTasks {
+  return {
+    async listen(onPort) {
+      const { settings, tls } = start;
+      const place = { host: settings.host, port: onPort, isShared: true };
+      await listenOn(server, place, tls === undefined ? 'http' : 'https');
+    },
+    readMetrics: async () => (await metrics?.read()) ?? [],
+    setTlsPair: (pair) => setTlsPair(server, pair),
+    endKeepAlive: () => endKeepAlive(server),
+    nextUploadedBytes: uploads.next,
+    crash() {
+      setImmediate(() => {
+        throw new Error('this thread was ended by a test');
+      });
+    },
+    async close(graceMs) {
+      await closeServer(server, graceMs);
+      await close();
+    },
+  };
+}
 
+/** A task that is called before everything is open waits for it. */
+const tasks = open().then(tasksOf);
 port.on('message', async (message: TaskRequest | TaskResponse) => {
   if (!('name' in message)) return settle(message);
-  port.postMessage(await runTask(tasks, message));
+  port.postMessage(await runTask(await tasks, message));
   if (message.name === 'close') port.close();
 });
+await tasks; // an error ends the thread, and the first one logs it

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { AppError } from '../core/errors.ts';
+import { lastKnown } from '../health/last-known.ts';
 import type { TlsPair } from '../http/tls.ts';
 import { joinMetrics, type MetricValues } from '../metrics/metrics.ts';
 import { createTaskCaller, runTask, type TaskCaller, type TaskRequest, type TaskResponse } from '../threads/calls.ts';
@@ -40,7 +41,12 @@ const ENTRY = workerEntry('serving-thread', import.meta.url);
 const MAX_DEATHS = 5;
 const DEATHS_MS = 60_000;
 
-type Thread = { worker: Worker; caller: TaskCaller<ServingTasks>; metrics: MetricValues };
+type Thread = {
+  worker: Worker;
+  caller: TaskCaller<ServingTasks>;
+  readMetrics(): Promise<MetricValues>;
+  metrics: MetricValues;
+};
 
 export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: ThreadsOptions): Threads {
   const threads = new Map<number, Thread>();
@@ -48,13 +54,15 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
   let endedMetrics: MetricValues = [];
   let deaths: number[] = [];
   let port = 0;
+  let isEndingKeepAlive = false;
   let isClosing = false;
 
   function startThread(number: number): Thread {
     const worker = new Worker(ENTRY, { workerData: start(number) });
     const caller = createTaskCaller<ServingTasks>((request) => worker.postMessage(request));
     const tasks = tasksFor(caller);
-    const thread: Thread = { worker, caller, metrics: [] };
+    const readMetrics = lastKnown(() => caller.call('readMetrics'), []);
+    const thread: Thread = { worker, caller, readMetrics, metrics: [] };
     let error: unknown = new Error('the thread ended');
     worker.on('message', async (message: TaskRequest | TaskResponse) => {
       if (!('name' in message)) return caller.settle(message);
@@ -76,8 +84,8 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
   async function run(number: number): Promise<void> {
     const { worker, caller } = startThread(number);
     try {
-      await caller.call('open');
       await caller.call('listen', port);
+      if (isEndingKeepAlive) await caller.call('endKeepAlive');
     } catch {
       await worker.terminate();
     }
@@ -102,10 +110,13 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
       await Promise.all(Array.from({ length: count }, (_, i) => run(i + 1)));
     },
     setTlsPair: (pair) => tellAll(({ call }) => call('setTlsPair', pair)),
-    endKeepAlive: () => tellAll(({ call }) => call('endKeepAlive')),
+    endKeepAlive() {
+      isEndingKeepAlive = true;
+      tellAll(({ call }) => call('endKeepAlive'));
+    },
     async readMetrics() {
       const read = [...threads.values()].map(async (thread) => {
-        thread.metrics = await thread.caller.call('readMetrics').catch(() => thread.metrics);
+        thread.metrics = await thread.readMetrics().catch(() => thread.metrics);
         return thread.metrics;
       });
       return [...(await Promise.all(read)), endedMetrics];
