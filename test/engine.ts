@@ -12,7 +12,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 import { alternating, callByMessage } from './threads/two-threads.ts';
 
 // Suites that use these functions run three times: on the embedded store, and with this variable on PostgreSQL and Redis
-// (npm run test:scaled) and on the embedded store as two threads share it (npm run test:threads).
+// (npm run test:scaled) and on the embedded store as two threads share it
+// (npm run test:threads; only suites with data or accounts, the others would repeat the same).
 const engine = process.env.URLWARDEN_TEST_ENGINE;
 const isScaled = engine === 'scaled';
 const hasThreads = engine === 'threads';

@@ -32,6 +32,7 @@ const start = workerData as ThreadStart;
 
 const { call, settle } = createTaskCaller<OwnerTasks>((request) => port.postMessage(request));
 const uploads = createReceivedUploads();
+const state = createProcessState(start.state);
 const metrics = openMetrics(start.settings, start.thread);
 
 async function open() {
@@ -42,8 +43,7 @@ async function open() {
   const redis = settings.redis && (await openRedis(settings.redis, settings.redisPrefix));
   const networks = openNetworkTable(settings, { warn: (details, message) => server.log.warn(details, message) });
   const { server, close } = await openServing({
-    ...{ settings, thread, node: start.node, tls: start.tls, store, control, redis, networks, metrics },
-    state: createProcessState(start.state),
+    ...{ settings, thread, node: start.node, tls: start.tls, store, control, redis, networks, metrics, state },
     owner: createRemoteOwner(call, uploads),
   });
   return {
@@ -64,6 +64,7 @@ function withKeys(control: Control, fileKeys: SigningKey[] | null): Control {
 function tasksOf({ server, close }: Awaited<ReturnType<typeof open>>): ServingTasks {
   return {
     async listen(onPort) {
+      if (state.isStopping()) return;
       const { settings, tls } = start;
       const place = { host: settings.host, port: onPort, isShared: true };
       await listenOn(server, place, tls === undefined ? 'http' : 'https');

@@ -54,7 +54,6 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
   let endedMetrics: MetricValues = [];
   let deaths: number[] = [];
   let port = 0;
-  let isEndingKeepAlive = false;
   let isClosing = false;
 
   function startThread(number: number): Thread {
@@ -85,7 +84,6 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
     const { worker, caller } = startThread(number);
     try {
       await caller.call('listen', port);
-      if (isEndingKeepAlive) await caller.call('endKeepAlive');
     } catch {
       await worker.terminate();
     }
@@ -110,10 +108,7 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
       await Promise.all(Array.from({ length: count }, (_, i) => run(i + 1)));
     },
     setTlsPair: (pair) => tellAll(({ call }) => call('setTlsPair', pair)),
-    endKeepAlive() {
-      isEndingKeepAlive = true;
-      tellAll(({ call }) => call('endKeepAlive'));
-    },
+    endKeepAlive: () => tellAll(({ call }) => call('endKeepAlive')),
     async readMetrics() {
       const read = [...threads.values()].map(async (thread) => {
         thread.metrics = await thread.readMetrics().catch(() => thread.metrics);

@@ -84,7 +84,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     await page.fill('dialog input[name=qmh]', '');
     await page.click('dialog button[type=submit]');
     await page.waitForSelector('tbody tr:has-text("trial"):has-text("no limit")');
-    assert.equal(await page.textContent(':focus'), 'Change');
+    await page.waitForSelector('button:focus:text-is("Change")');
     await page.click('tbody tr:has-text("partner") button:has-text("Remove")');
     await page.click('dialog button[type=submit]');
     assert.match((await page.textContent('dialog [role=alert]')) ?? '', /partner/);
