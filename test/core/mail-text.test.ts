@@ -54,6 +54,9 @@ describe('the text of a mail', () => {
       '-- ',
       'not a --outer boundary',
       '--in ner',
+      '',
+      'not encoded ?b=3D2',
+      '--in ner',
       ...HEADER('BASE64'),
       ...base64Lines(html),
       '',
@@ -68,6 +71,7 @@ describe('the text of a mail', () => {
       [
         'http://a.example/x?a=1',
         'not a --outer boundary',
+        'not encoded ?b=3D2',
         '<a href="http://a.example/é?x=1">',
         ' text',
         'plain ?a=3D1=',
