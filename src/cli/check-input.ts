@@ -171,15 +171,10 @@ const NAMES_SHOWN = 20;
 function noColumn(column: string, fields: readonly string[]): UsageError {
   const names = fields.map((name) => visible(name.trim()));
   const shown = `${names.slice(0, NAMES_SHOWN).join(', ')}${names.length > NAMES_SHOWN ? ', …' : ''}`;
-  const advice = columnAdvice(column, names);
+  const isSeparated = fields.length > 1 || !/[;\t|]/.test(fields[0] ?? '');
+  const hint = /^\d+$/.test(column) ? '' : suggestion(column, names, fold);
+  const advice = isSeparated ? hint : ' Columns must be separated by commas: save the file again with commas.';
   return new UsageError(
     `--column: there is no column ${JSON.stringify(column)}.${advice} Columns of the first row: ${shown}`,
   );
-}
-
-function columnAdvice(column: string, names: readonly string[]): string {
-  if (names.length === 1 && /[;\t|]/.test(names[0] ?? '')) {
-    return ' Columns must be separated by commas: save the file again with commas.';
-  }
-  return /^\d+$/.test(column) ? '' : suggestion(column, names, fold);
 }

@@ -227,9 +227,9 @@ test('check', async (t) => {
     },
     {
       args: ['-', '--column', 'url'],
-      input: 'id;url\n',
+      input: 'id\turl\n',
       message:
-        '--column: there is no column "url". Columns must be separated by commas: save the file again with commas. Columns of the first row: id;url',
+        '--column: there is no column "url". Columns must be separated by commas: save the file again with commas. Columns of the first row: id\\u{9}url',
     },
     { args: ['-', '--column', '0'], message: '--column: columns are counted from 1' },
     { args: ['-', '--csv', '--json'], message: '--csv and --json exclude each other' },
