@@ -21,6 +21,13 @@ export type IngestSettings = SettingValues<typeof TABLE>;
 
 export const ASN_DB_FLAG = { 'asn-db': { argument: asnDb.argument, meaning: asnDb.meaning } } as const satisfies Flags;
 
+/** Limits of what a command reads from a file or from standard input. */
+export const INPUT_LIMIT_FLAGS = {
+  'max-unpacked-bytes': limitFlag(maxUnpackedBytes),
+  'max-unpack-ratio': limitFlag(maxUnpackRatio),
+  'max-line-bytes': limitFlag(maxLineBytes),
+} as const satisfies Flags;
+
 /** Commands that import outside of a server have the same flags and variables as the server. */
 export const INGEST_FLAGS = {
   ...ASN_DB_FLAG,
@@ -28,9 +35,7 @@ export const INGEST_FLAGS = {
   resolve: { meaning: resolvesHosts.meaning },
   'allow-reserved': { meaning: allowReserved.meaning },
   'feeds-allow-private': { argument: feedsAllowPrivate.argument, meaning: feedsAllowPrivate.meaning },
-  'max-unpacked-bytes': limitFlag(maxUnpackedBytes),
-  'max-unpack-ratio': limitFlag(maxUnpackRatio),
-  'max-line-bytes': limitFlag(maxLineBytes),
+  ...INPUT_LIMIT_FLAGS,
 } as const satisfies Flags;
 
 function limitFlag({ argument, meaning, fallback }: { argument: string; meaning: string; fallback: number }) {

@@ -28,6 +28,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/lookup.ts')).lookup,
   },
   {
+    name: 'check',
+    summary: 'Look up every URL of a list, a CSV file, a log or a mail.',
+    load: async () => (await import('./commands/check.ts')).check,
+  },
+  {
     name: 'search',
     summary: 'Find URLs by address, host, network, malware family or file.',
     load: async () => (await import('./commands/search.ts')).search,

@@ -10,11 +10,14 @@ export async function print(text: string): Promise<void> {
   if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
-/** `urlwarden … | head` closes the pipe when it has enough lines; that is not an error. */
+/**
+ * `urlwarden … | head` closes the pipe when it has enough lines; that is not an error. A command may have set the exit code
+ * before.
+ */
 export function exitQuietlyOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
-    process.exit(0);
+    process.exit();
   });
 }
 
@@ -77,7 +80,7 @@ const DEFAULT_LINE_COLUMNS = 80;
 const MIN_LINE_COLUMNS = 40;
 
 /** COLUMNS, if it is exported; the width of the terminal; 80 for a pipe or a file. */
-function lineColumns(): number {
+export function lineColumns(): number {
   const exported = Number(process.env.COLUMNS);
   const columns = Number.isInteger(exported) && exported > 0 ? exported : process.stdout.columns;
   return Math.max(columns || DEFAULT_LINE_COLUMNS, MIN_LINE_COLUMNS);
@@ -111,7 +114,7 @@ export function shorten(text: string, columns: number): string {
 }
 
 /** Wrapped between words; a word that is longer than a line is shortened. */
-function noteLines(notes: readonly string[]): string {
+export function noteLines(notes: readonly string[]): string {
   const columns = lineColumns() - NOTE_INDENT.length;
   return notes
     .flatMap((note) => wrap(visible(note), columns))

@@ -37,8 +37,8 @@ export function createProgress(output: ProgressOutput = process.stderr, nowMs: (
       write(shareOf(progress), progressText(progress));
     },
 
-    /** Shows the finished share of any other work. On a terminal, `isLong` shows it even if the bar is new. */
-    showStep(share: number, text: string, isLong = false): void {
+    /** Shows the finished share of any other work, null if unknown. On a terminal, `isLong` shows it even if the bar is new. */
+    showStep(share: number | null, text: string, isLong = false): void {
       if (!isTooSoon() || (isLong && isTerminal)) write(share, text);
     },
 
@@ -75,7 +75,7 @@ function progressText(progress: ImportProgress): string {
   ].join(', ');
 }
 
-function shareOf({ readBytes, totalBytes }: ImportProgress): number | null {
+export function shareOf({ readBytes, totalBytes }: Pick<ImportProgress, 'readBytes' | 'totalBytes'>): number | null {
   return totalBytes === null || totalBytes === 0 ? null : Math.min(1, readBytes / totalBytes);
 }
 

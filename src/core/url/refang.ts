@@ -4,7 +4,8 @@ import { stripUrl } from './split.ts';
 // them into commands and lists as they are. The API never calls this file: rule N4 guesses nothing.
 
 /** `hxxps[:]//`, `fxp://`, `h**p://`, `http[://]`, and the real schemes, whose host may be defanged. */
-const SCHEME = /^(h(?:tt|xx|tx|xt|\*\*)p|f[tx]p)(s?)(?::\/\/|\[:\]\/\/|\(:\)\/\/|\[:\/\/\]|\(:\/\/\))/i;
+export const SCHEME_SOURCE = String.raw`(h(?:tt|xx|tx|xt|\*\*)p|f[tx]p)(s?)(?:://|\[:\]//|\(:\)//|\[://\]|\(://\))`;
+const SCHEME = new RegExp(`^${SCHEME_SOURCE}`, 'i');
 const REAL_SCHEME = /^(?:https?|ftp):\/\/$/i;
 const DOT = /\[(?:\.|dot)\]|\((?:\.|dot)\)|\{(?:\.|dot)\}/gi;
 const COLON = /\[:\]|\(:\)/g;

@@ -1,0 +1,193 @@
+import type { Intelligence } from '../../app/stores.ts';
+import { AppError } from '../../core/errors.ts';
+import { type InputLimits, inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
+import { openFile, openStdin } from '../../ingest/sources/source.ts';
+import { urlKey } from '../../urls/url-group.ts';
+import type { Json } from '../../urls/wire.ts';
+import { type Entry, type EntryPage, readEntries } from '../check-input.ts';
+import { type Checked, type CheckFormat, CSV, JSON_LINES, tableFormat } from '../check-output.ts';
+import { UsageError } from '../command.ts';
+import { dataCommand, openExisting } from '../data-command.ts';
+import { INPUT_LIMIT_FLAGS, readIngestSettings } from '../ingest-settings.ts';
+import { fitTerminal, print, quoted } from '../output.ts';
+import { countText, createProgress, shareOf } from '../progress.ts';
+import { refuseTar } from '../tar.ts';
+
+/** At least one URL is known. 1 and 2 are failures, as everywhere. */
+const EXIT_FOUND = 3;
+/** URLs that are looked up at the same time: PostgreSQL answers several while one would wait for the network. */
+const CONCURRENT_URLS = 10;
+/** Their keys take about 40 MB. Beyond it, the summary has a lower bound. */
+const DISTINCT_MAX = 1_000_000;
+/** Of a key, as a number: two of a million URLs have the same with a probability of 0.2 %, and then one is not counted. */
+const NUMBER_BYTES = 6;
+
+export const check = dataCommand(
+  {
+    synopsis: 'check FILE|-',
+    about: `Looks up every URL of a file or of standard input (-), plain or compressed as .gz or .zip, and prints a result for each, in the
+order of the input. Any spelling of a URL will do, also a defanged one such as hxxps://bad[.]example/a. It also works while a
+server is running, and no query is counted.
+
+Without --extract and --column each line is one URL; empty lines and lines that begin with # are skipped. --column takes
+the URLs from a column of a CSV file. --extract finds all URLs in any text: logs, reports, mail (.eml, mbox) with its encoded parts. It cuts
+punctuation after a URL, and closing brackets and quotes around it. Text that is no URL is reported, and the others are
+still looked up.
+
+With --json each line is {"line":…,"input":…,"found":true,…} with the keys of the API (url/last),
+{"line":…,"input":…,"found":false,"url":…}, or {"line":…,"input":…,"error":…,"message":…}. Standard error gets a summary.
+
+Exit codes: 0 when none of the URLs is known, ${EXIT_FOUND} when at least one is known, 1 when the command failed or nothing in the input is a URL,
+2 when the command line is wrong.`,
+    operands: ['FILE or -'],
+    flags: {
+      extract: { meaning: 'find the URLs in text of any kind; with --column, in the cells' },
+      column: {
+        argument: 'NAME|NUMBER',
+        meaning: 'the column of a CSV file that has the URLs, by its name in the first row or by its number from 1',
+      },
+      found: { meaning: 'print only URLs that are known' },
+      csv: { meaning: 'print CSV, for spreadsheets' },
+      json: { meaning: 'print one JSON object per URL, each on its own line' },
+      ...INPUT_LIMIT_FLAGS,
+    },
+    examples: [
+      'urlwarden check urls.txt --found',
+      'zcat access.log.*.gz | urlwarden check - --extract --found --json',
+      'urlwarden check report.csv --column url --csv > checked.csv',
+    ],
+  },
+  async ({ operands: [name = ''], flags, place }) => {
+    if (flags.csv && flags.json) throw new UsageError('--csv and --json exclude each other');
+    const limits = inputLimitsOf(readIngestSettings(flags));
+    const source = refuseTar(await openInput(name, limits, flags.extract === true));
+    const store = await openExisting(place);
+    const choices = { isExtracting: flags.extract === true, column: flags.column };
+    const format = flags.csv ? CSV : flags.json ? JSON_LINES : tableFormat(process.stdout.isTTY);
+    try {
+      const pages = readEntries(source, limits, choices);
+      const summary = await checkPages({ store, source, pages, format, isFoundOnly: flags.found === true });
+      process.stderr.write(fitTerminal(summaryText(summary, choices.column), process.stderr));
+      if (summary.urls > 0 || summary.invalid === 0) return summary.found > 0 ? EXIT_FOUND : 0;
+      throw new AppError('bad_request', noUrls(choices));
+    } finally {
+      await store.close();
+      // Standard input that is not read to its end would keep the process alive.
+      process.stdin.destroy();
+    }
+  },
+);
+
+async function openInput(name: string, limits: InputLimits, isExtracting: boolean): Promise<Source> {
+  if (/^[a-z]+:\/\//i.test(name)) {
+    throw new UsageError(`FILE is a URL. To look it up: urlwarden lookup ${quoted(name)}`);
+  }
+  if (name !== '-') return openFile(name, limits);
+  const what = isExtracting ? 'text' : 'one URL per line';
+  if (process.stdin.isTTY) process.stderr.write(`Reading standard input, ${what}. Ctrl-D ends it.\n`);
+  return openStdin(limits);
+}
+
+type Run = {
+  store: Intelligence;
+  source: Source;
+  pages: AsyncIterable<EntryPage>;
+  format: CheckFormat;
+  isFoundOnly: boolean;
+};
+
+/** `urls` and `found` count a URL as often as it is in the input. */
+type Summary = { lines: number; urls: number; distinct: number; found: number; invalid: number };
+
+async function checkPages({ store, source, pages, format, isFoundOnly }: Run): Promise<Summary> {
+  const summary: Summary = { lines: 0, urls: 0, distinct: 0, found: 0, invalid: 0 };
+  const distinct = createDistinct();
+  const progress = createProgress();
+  let heading = format.heading;
+  try {
+    for await (const { lines, entries } of pages) {
+      const checked = await checkEntries(store, entries, distinct.add);
+      summary.lines += lines;
+      summary.found += checked.filter(({ last }) => last !== null).length;
+      summary.urls += checked.filter(({ entry }) => entry.ok).length;
+      summary.invalid += checked.filter(({ entry }) => !entry.ok).length;
+      // For a reader that closes the pipe before the end.
+      if (summary.found > 0) process.exitCode = EXIT_FOUND;
+      const shown = isFoundOnly ? checked.filter(({ last }) => last !== null) : checked;
+      if (shown.length > 0) {
+        if (process.stdout.isTTY) progress.end();
+        await print(heading + shown.map((one) => format.print(one)).join(''));
+        heading = '';
+      }
+      progress.showStep(shareOf(source.progress()), progressText(summary));
+    }
+  } finally {
+    progress.end();
+  }
+  // A program that reads a CSV expects its heading; a person needs none over nothing.
+  if (format === CSV) await print(heading);
+  return { ...summary, distinct: distinct.count() };
+}
+
+/** In the order of the entries. A URL that occurs several times is looked up once. */
+async function checkEntries(
+  store: Intelligence,
+  entries: readonly Entry[],
+  onUrl: (url: string) => void,
+): Promise<Checked[]> {
+  const urls = new Set(entries.flatMap((entry) => (entry.ok ? [entry.url] : [])));
+  for (const url of urls) onUrl(url);
+  const found = await lookUp(store, [...urls]);
+  return entries.map((entry) => ({ entry, last: entry.ok ? (found.get(entry.url) ?? null) : null }));
+}
+
+/** The responses of `url/last` for those URLs that are known. URLs are normalized and distinct. */
+async function lookUp(store: Intelligence, urls: readonly string[]): Promise<Map<string, Json>> {
+  const found = new Map<string, Json>();
+  for (let at = 0; at < urls.length; at += CONCURRENT_URLS) {
+    const chunk = urls.slice(at, at + CONCURRENT_URLS);
+    const answers = await Promise.all(chunk.map((url) => store.urlLast(url)));
+    for (const [i, url] of chunk.entries()) {
+      const last = answers[i] ?? null;
+      if (last !== null) found.set(url, last);
+    }
+  }
+  return found;
+}
+
+/** Counts different URLs in bounded memory. */
+function createDistinct() {
+  const numbers = new Set<number>();
+  return {
+    add(url: string): void {
+      if (numbers.size < DISTINCT_MAX) numbers.add(Buffer.from(urlKey(url)).readUIntBE(0, NUMBER_BYTES));
+    },
+    count: () => numbers.size,
+  };
+}
+
+function progressText({ lines, found, invalid }: Summary): string {
+  return `${counted(lines, 'line')}, ${countText(found)} found${invalid > 0 ? `, ${countText(invalid)} invalid` : ''}`;
+}
+
+function summaryText({ lines, urls, distinct, found, invalid }: Summary, column: string | undefined): string {
+  const atLeast = distinct < DISTINCT_MAX ? '' : 'at least ';
+  return `${[
+    counted(lines, column === undefined ? 'line' : 'row'),
+    `${counted(urls, 'URL')} (${atLeast}${countText(distinct)} distinct)`,
+    `${countText(found)} found`,
+    `${countText(invalid)} invalid`,
+  ].join(', ')}\n`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** An exit code of 0 would say that harmless URLs were checked. */
+function noUrls({ isExtracting, column }: { isExtracting: boolean; column: string | undefined }): string {
+  if (isExtracting) return 'Nothing in the input is a URL that can be looked up.';
+  if (column !== undefined)
+    return 'No cell of the column is a URL. Choose another column, or find URLs in its text with --extract.';
+  return 'No line is a URL. For logs, mail and other text add --extract, for a CSV file --column NAME.';
+}
