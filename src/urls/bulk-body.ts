@@ -25,7 +25,6 @@ export function readBulkBody(raw: IncomingMessage, isGzip: boolean, stallMs: num
   let wake = () => {};
 
   const stalled = setTimeout(() => raw.destroy(), stallMs);
-
   const refresh = () => void stalled.refresh();
 
   function finish(how: NonNullable<typeof end>): void {
@@ -45,12 +44,14 @@ export function readBulkBody(raw: IncomingMessage, isGzip: boolean, stallMs: num
     else finish('cut');
   }
 
-  raw.on('data', refresh);
-  source.on('data', keep);
-  source.once('end', () => {
+  function complete(): void {
     if (end === null) lines.end();
     finish('complete');
-  });
+  }
+
+  raw.on('data', refresh);
+  source.on('data', keep);
+  source.once('end', complete);
   raw.on('error', () => finish('left'));
   raw.once('close', () => {
     if (!raw.readableEnded) finish('left');
@@ -59,6 +60,7 @@ export function readBulkBody(raw: IncomingMessage, isGzip: boolean, stallMs: num
     packed.on('error', () => finish('corrupt'));
     raw.pipe(packed);
   }
+  if (raw.readableEnded) complete(); // Node has ended a request without a body already
 
   return {
     async next(max) {
