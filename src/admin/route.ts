@@ -11,9 +11,9 @@ export function adminRoute<Question>({ refusals = [], ...described }: Described<
   const endpoint: Endpoint<Question> = {
     ...described,
     refusals,
-    answer(question, exchange, options) {
+    answer(question, exchange, ...others) {
       exchange.reply.header('cache-control', 'no-store');
-      return described.answer(question, exchange, options);
+      return described.answer(question, exchange, ...others);
     },
   };
   return { endpoint: endpoint as Endpoint, access: 'administrator', charge: 'call' };

@@ -13,6 +13,7 @@ export const paths = {
   urlLast: `${URL_OBJECT}/last`,
   urlHistory: `${URL_OBJECT}/history`,
   urlSearch: `${URL_OBJECT}/search`,
+  urlBulk: `${URL_OBJECT}/bulk`,
   urlStatuses: `${URL_OBJECT}/:id/statuses`,
   urlPayloads: `${URL_OBJECT}/:id/payloads`,
   cidr: CIDR_OBJECT,

@@ -27,6 +27,24 @@ export function prepareStream({ raw }: FastifyRequest, reply: FastifyReply, done
   done();
 }
 
+/** The content type that the client sent, in lower case and without parameters. `prepareStream` replaces the header. */
+export function sentContentType({ rawHeaders }: IncomingMessage): string | null {
+  const at = rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-type');
+  const [type = ''] = at === -1 ? [] : (rawHeaders[at + 1] ?? '').split(';');
+  return type.trim().toLowerCase() || null;
+}
+
+/** How long a client may go on sending a body that nobody reads any more. */
+const DISCARD_MS = 10_000;
+
+/** Discards what is left of a body, because many clients read the response only after they have sent everything. */
+export function discardRest(raw: IncomingMessage): void {
+  if (raw.readableEnded || raw.destroyed) return;
+  const timer = setTimeout(() => raw.destroy(), DISCARD_MS);
+  const stop = () => clearTimeout(timer);
+  raw.once('end', stop).once('close', stop).resume();
+}
+
 /**
  * Whether a client that sent `Expect: 100-continue` should send the body (RFC 9110 §10.1.1). A client that is refused for
  * its head gets no 100: it would send the body, which could then be read as the next request.

@@ -1,17 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { AnswerOptions, Endpoint, Exchange, Route } from './endpoint.ts';
+import type { AnswerOptions, Charge, Endpoint, Exchange, Route, StepCharging } from './endpoint.ts';
 import { isOurFault } from './errors.ts';
 import { NDJSON } from './ndjson.ts';
 
-/** What was charged for one query. */
-type Charge = { sub: string; weight: number; ts: number };
-
 /** Enforces the limits of accounts. Every method throws `limit_reached` when a limit is reached. */
-export type Charging = {
+export type Charging = StepCharging & {
   /** Counts a query. The response gets the limit headers. */
   chargeQuery(exchange: Exchange, weight: number): Promise<Charge>;
-  /** Subtracts a query from its day and its month. */
-  refund(charge: Charge): Promise<void>;
   /** Counts a call that is not a query. */
   chargeCall(exchange: Exchange): Promise<void>;
   /** Takes one of the streams that the account may have open; returns the function that releases it. */
@@ -25,17 +20,23 @@ export function createHandler({ endpoint, charge }: Route, charging: Charging, o
   switch (charge) {
     case 'query':
       return endpoint.response.contentType === NDJSON
-        ? streamHandler(endpoint, charging, options)
+        ? streamHandler(endpoint, charging, (question, exchange) =>
+            answerCharged(endpoint, question, exchange, charging, options),
+          )
         : queryHandler(endpoint, charging, options);
+    case 'steps':
+      return streamHandler(endpoint, charging, (question, exchange) =>
+        endpoint.answer(question, exchange, options, charging),
+      );
     case 'call':
       return async (request, reply) => {
         const exchange = { request, reply };
         const question = endpoint.read(request);
         await charging.chargeCall(exchange);
-        return endpoint.answer(question, exchange, options);
+        return endpoint.answer(question, exchange, options, charging);
       };
     case 'none':
-      return async (request, reply) => endpoint.answer(endpoint.read(request), { request, reply }, options);
+      return async (request, reply) => endpoint.answer(endpoint.read(request), { request, reply }, options, charging);
   }
 }
 
@@ -47,13 +48,17 @@ function queryHandler(endpoint: Endpoint, charging: Charging, options: AnswerOpt
 }
 
 /** A stream uses memory and time as long as it is open, so the number of open streams of an account is limited. */
-function streamHandler(endpoint: Endpoint, charging: Charging, options: AnswerOptions): Handler {
+function streamHandler(
+  endpoint: Endpoint,
+  charging: Charging,
+  answer: (question: unknown, exchange: Exchange) => Promise<unknown>,
+): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };
     const question = endpoint.read(request);
     const release = await charging.openStream(exchange);
     try {
-      return await answerCharged(endpoint, question, exchange, charging, options);
+      return await answer(question, exchange);
     } finally {
       release();
     }
@@ -70,7 +75,7 @@ async function answerCharged(
 ): Promise<unknown> {
   const charge = await charging.chargeQuery(exchange, endpoint.weight?.(question) ?? 1);
   try {
-    return await endpoint.answer(question, exchange, options);
+    return await endpoint.answer(question, exchange, options, charging);
   } catch (error) {
     if (isOurFault(error)) await charging.refund(charge);
     throw error;

@@ -22,6 +22,20 @@ export type AnswerOptions = AnswerTimes & {
 
 export type Exchange = { request: FastifyRequest; reply: FastifyReply };
 
+/** What was charged for one query, or for one step of a request that is charged in steps. */
+export type Charge = { sub: string; weight: number; ts: number };
+
+/** For an endpoint that learns what to charge while it answers. */
+export type StepCharging = {
+  /**
+   * Counts 1 to `wanted` queries, as many as the limits of the account have left. Throws `limit_reached` if nothing is
+   * left.
+   */
+  chargeStep(exchange: Exchange, wanted: number): Promise<Charge>;
+  /** Subtracts what was charged from its day and its month. */
+  refund(charge: Charge): Promise<void>;
+};
+
 /** Who sent a request, and what that account may do. */
 export type Caller = {
   account: { sub: string; username: string; tier: string; isAdmin: boolean };
@@ -54,6 +68,8 @@ export type Endpoint<Question = unknown> = {
   parameters?: readonly Parameter[];
   /** `stream`: bytes of any content type, not held in memory. `answer` reads `request.raw` and limits its size. */
   body?: Schema | 'stream';
+  /** For OpenAPI: the content types of a stream, each with the schema of one line. */
+  bodyTypes?: Readonly<Record<string, Schema>>;
   /**
    * The successful response, of any content type. In NDJSON the schema describes one line. Without a schema the answer
    * is sent as it is. With an ETag (`etag.ts`) the response may also be 304.
@@ -65,7 +81,7 @@ export type Endpoint<Question = unknown> = {
   read(request: FastifyRequest): Question;
   /** How many queries it counts as. Default: 1. */
   weight?(question: Question): number;
-  answer(question: Question, exchange: Exchange, options: AnswerOptions): Promise<unknown>;
+  answer(question: Question, exchange: Exchange, options: AnswerOptions, charging: StepCharging): Promise<unknown>;
 };
 
 export type Route = {
@@ -75,8 +91,11 @@ export type Route = {
    * tier has this dataset.
    */
   access: 'open' | 'account' | 'administrator' | { dataset: string };
-  /** `query`: counts against the limits of the account. `call`: limited per second, not a query. `none`: free. */
-  charge: 'query' | 'call' | 'none';
+  /**
+   * `query`: counts against the limits of the account. `steps`: a stream that charges queries itself while it is answered.
+   * `call`: limited per second, not a query. `none`: free.
+   */
+  charge: 'query' | 'steps' | 'call' | 'none';
   /** A page for people, which OpenAPI does not describe. */
   isHidden?: true;
 };

@@ -3,6 +3,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { queryTimedOut, unlessAborted } from './budget.ts';
 import type { AnswerOptions, Exchange } from './endpoint.ts';
+import { isOurFault } from './errors.ts';
 import { requestFields } from './request-log.ts';
 import { resetConnection } from './tls.ts';
 
@@ -70,7 +71,7 @@ function breakOff(
   reply.hijack();
   if (request.raw.httpVersion === '1.0') resetConnection(request.raw.socket);
   else reply.raw.destroy();
-  if (error === READER_LEFT || error === READER_STALLED || reportFailure(error)) return;
+  if (error === READER_LEFT || error === READER_STALLED || !isOurFault(error) || reportFailure(error)) return;
   request.log.error({ err: error, ...requestFields(request, reply.raw.statusCode) }, 'a stream broke');
 }
 

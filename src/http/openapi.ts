@@ -49,15 +49,15 @@ const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
  * `x-access` and `x-charge` are as in `Route`: OpenAPI has no words for them. `queries`: how many depends on the question.
  */
 function operationOf({ access, charge, endpoint }: Route) {
-  const { operationId, summary, body, response } = endpoint;
+  const { operationId, summary, body, bodyTypes, response } = endpoint;
   return {
     operationId,
     summary,
     security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
     'x-access': access,
-    'x-charge': charge === 'query' && endpoint.weight ? 'queries' : charge,
+    'x-charge': charge === 'steps' || (charge === 'query' && endpoint.weight) ? 'queries' : charge,
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
-    ...(body && { requestBody: { required: true, content: contentOf(body) } }),
+    ...(body && { requestBody: { required: true, content: contentOf(body, bodyTypes) } }),
     responses: {
       200: {
         description: 'Found',
@@ -69,8 +69,10 @@ function operationOf({ access, charge, endpoint }: Route) {
   };
 }
 
-function contentOf(body: Schema | 'stream') {
-  return body === 'stream' ? { [STREAM_TYPE]: {} } : { 'application/json': { schema: body } };
+function contentOf(body: Schema | 'stream', bodyTypes: Endpoint['bodyTypes']) {
+  if (body !== 'stream') return { 'application/json': { schema: body } };
+  if (bodyTypes === undefined) return { [STREAM_TYPE]: {} };
+  return Object.fromEntries(Object.entries(bodyTypes).map(([type, schema]) => [type, { schema }]));
 }
 
 const parameterOf = ({ isValid: _isValid, ...parameter }: Parameter) => ({

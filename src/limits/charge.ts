@@ -11,6 +11,9 @@ import type { Counters } from './store.ts';
 export const CALLS_PER_SECOND = 100;
 const CALL_POLICIES: readonly Policy[] = [{ name: 'calls', window: 'second', limit: CALLS_PER_SECOND }];
 
+/** Queries that a request charges at once: what two requests of an account may charge together beyond what is left. */
+export const MAX_STEP = 500;
+
 /** Streams that an account may have open on a node at a time. */
 export const STREAMS_PER_ACCOUNT = 8;
 /** It is unknown when a stream of the account will end. */
@@ -24,21 +27,31 @@ export function createCharging(counters: Counters, onAboveSoftLimit: OnAboveSoft
   const policiesFor = createPolicyCache();
   const limitHeaders = createLimitHeaders();
 
-  return {
-    async chargeQuery({ request, reply }, weight) {
-      const { account, limits } = callerOf(request);
-      const policies = policiesFor(limits);
-      const { isAdmitted, counts, ts } = await counters.take(account.sub, policies, weight);
-      reply.headers(limitHeaders(policies, counts, ts));
-      if (!isAdmitted) throw limitReached(policies, counts, ts);
-      if (counts.month > limits.qms) {
-        onAboveSoftLimit({ sub: account.sub, limit: limits.qms, count: counts.month, ts });
-        if (counts.month - weight <= limits.qms) {
-          const fields = { requestId: request.id, sub: account.sub, qms: limits.qms };
-          request.log.warn(fields, 'an account has passed its soft monthly limit');
-        }
+  const chargeQuery: Charging['chargeQuery'] = async ({ request, reply }, weight) => {
+    const { account, limits } = callerOf(request);
+    const policies = policiesFor(limits);
+    const { isAdmitted, counts, ts } = await counters.take(account.sub, policies, weight);
+    reply.headers(limitHeaders(policies, counts, ts));
+    if (!isAdmitted) throw limitReached(policies, counts, ts);
+    if (counts.month > limits.qms) {
+      onAboveSoftLimit({ sub: account.sub, limit: limits.qms, count: counts.month, ts });
+      if (counts.month - weight <= limits.qms) {
+        const fields = { requestId: request.id, sub: account.sub, qms: limits.qms };
+        request.log.warn(fields, 'an account has passed its soft monthly limit');
       }
-      return { sub: account.sub, weight, ts };
+    }
+    return { sub: account.sub, weight, ts };
+  };
+
+  return {
+    chargeQuery,
+
+    // Two requests may read the same counts. `take` then admits the second one if anything is left, as for every query.
+    async chargeStep(exchange, wanted) {
+      const { account, limits } = callerOf(exchange.request);
+      const { counts } = await counters.read(account.sub);
+      const left = policiesFor(limits).map(({ window, limit }) => limit - counts[window]);
+      return chargeQuery(exchange, Math.max(1, Math.min(wanted, MAX_STEP, ...left)));
     },
 
     refund: ({ sub, weight, ts }) => counters.refund(sub, weight, ts),

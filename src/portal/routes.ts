@@ -52,9 +52,9 @@ export function portalRoutes(services: PortalServices): Route[] {
 function notStored(endpoint: Endpoint): Endpoint {
   return {
     ...endpoint,
-    answer(question, exchange, options) {
+    answer(question, exchange, ...others) {
       exchange.reply.header('cache-control', 'no-store');
-      return endpoint.answer(question, exchange, options);
+      return endpoint.answer(question, exchange, ...others);
     },
   };
 }

@@ -20,6 +20,7 @@ import {
 } from '../http/query.ts';
 import { MAX_INTEGER, UrlId } from '../http/scalars.ts';
 import type { Schema } from '../http/schema.ts';
+import { urlBulk } from './bulk.ts';
 import {
   Event,
   Payload,
@@ -44,7 +45,11 @@ export function urlRoutes(store: UrlStore, now: () => number): Route[] {
     urlStatuses(store, now),
     urlPayloads(store),
   ];
-  return endpoints.map((endpoint) => ({ endpoint, access: { dataset: URL_DATASET }, charge: 'query' }));
+  const access = { dataset: URL_DATASET };
+  return [
+    ...endpoints.map((endpoint): Route => ({ endpoint, access, charge: 'query' })),
+    { endpoint: urlBulk(store), access, charge: 'steps' },
+  ];
 }
 
 const urlId = (store: UrlStore) =>

@@ -22,8 +22,9 @@ export type PayloadRow = [
   family: string | null,
 ];
 
-type Nullable<Row extends unknown[]> = { [Column in keyof Row]: Row[Column] | null };
-export type LastRow = [id: number, url: string, ...Nullable<EventRow>, ...Nullable<PayloadRow>];
+export type Nullable<Row extends unknown[]> = { [Column in keyof Row]: Row[Column] | null };
+export type StatusRow = [id: number, url: string, ...Nullable<EventRow>];
+export type LastRow = [...StatusRow, ...Nullable<PayloadRow>];
 
 export const EVENT_COLUMNS = 'e.ts, e.kind, removals.reason, reporters.name';
 export const EVENT_JOINS = `
@@ -40,11 +41,13 @@ export const PAYLOAD_JOINS = `
   join files on files.id = p.file_id
   left join families on families.id = p.family_id`;
 
-export const LAST_COLUMNS = `
-  u.id, u.url, u.event_ts, u.event_kind, removals.reason, reporters.name, ${PAYLOAD_COLUMNS}`;
-export const LAST_JOINS = `
+export const STATUS_COLUMNS = 'u.id, u.url, u.event_ts, u.event_kind, removals.reason, reporters.name';
+export const STATUS_JOINS = `
   left join removals on removals.id = u.event_removal_id
-  left join reporters on reporters.id = u.event_reporter_id
+  left join reporters on reporters.id = u.event_reporter_id`;
+
+export const LAST_COLUMNS = `${STATUS_COLUMNS}, ${PAYLOAD_COLUMNS}`;
+export const LAST_JOINS = `${STATUS_JOINS}
   left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id
   left join files on files.id = p.file_id
   left join families on families.id = p.family_id`;

@@ -1,4 +1,5 @@
 import { URL_MAX_LENGTH } from '../core/url/normalize.ts';
+import { ErrorBody } from '../http/errors.ts';
 import { IntegerOrNull, StringOrNull, Timestamp, UrlId } from '../http/scalars.ts';
 import { type Properties, type Static, Type } from '../http/schema.ts';
 import { EVENT, HISTORY_LIMIT, PAYLOAD, SEARCH_RECORD, URL_ANSWER } from './wire.ts';
@@ -85,3 +86,45 @@ export const SearchRecord = Type.Object({
   [SEARCH_RECORD.url]: Type.String(),
 });
 export type SearchRecord = Static<typeof SearchRecord>;
+
+const Ref = Type.Unsafe<string | number>({ type: ['string', 'number'], description: 'Is sent back with the answer.' });
+
+export const BulkRequestLine = Type.Object(
+  { url: UrlRequest.properties.url, ref: Type.Optional(Ref) },
+  { additionalProperties: false },
+);
+export type BulkRequestLine = Static<typeof BulkRequestLine>;
+
+const bulkNumber = Type.Integer({ minimum: 1, description: 'The number of the line, without blank ones.' });
+
+export const BulkFoundLine = Type.Object({
+  n: bulkNumber,
+  ref: Type.Optional(Ref),
+  found: Type.Literal(true),
+  ...UrlLastResponse.properties,
+  [URL_ANSWER.payload]: Type.Optional(UrlLastResponse.properties[URL_ANSWER.payload]),
+});
+export type BulkFoundLine = Static<typeof BulkFoundLine>;
+
+export const BulkUnknownLine = Type.Object({ n: bulkNumber, ref: Type.Optional(Ref), found: Type.Literal(false) });
+export type BulkUnknownLine = Static<typeof BulkUnknownLine>;
+
+export const BulkFaultLine = Type.Object({ n: bulkNumber, ref: Type.Optional(Ref), error: ErrorBody });
+export type BulkFaultLine = Static<typeof BulkFaultLine>;
+
+/** The last line. Without it the response was cut off. */
+export const BulkEndLine = Type.Object({
+  end: Type.Literal(true),
+  stopped_at: Type.Optional(Type.Integer({ description: 'The first line that was neither answered nor charged.' })),
+  limit: Type.Optional(Type.String({ description: 'Why it stopped: lines, bytes, rl_qpm, rl_qph or qmh.' })),
+  retry_after: Type.Optional(Type.Integer({ description: 'Seconds until the limit is reset.' })),
+  lines: Type.Integer(),
+  distinct: Type.Integer({ description: 'Different URLs.' }),
+  found: Type.Integer(),
+  invalid: Type.Integer(),
+  charged: Type.Integer(),
+});
+export type BulkEndLine = Static<typeof BulkEndLine>;
+
+export const BulkLine = Type.Union([BulkFoundLine, BulkUnknownLine, BulkFaultLine, BulkEndLine]);
+export type BulkLine = Static<typeof BulkLine>;

@@ -149,6 +149,11 @@ export type UrlStore = {
    * converting rows to objects and objects to text takes longer than the query (docs/decisions/reads.md).
    */
   urlLast(url: string): string | null | Promise<string | null>;
+  /**
+   * The same for many URLs, few enough to be read beside other requests: one result for each, in their order, all in one
+   * state of the database.
+   */
+  lastOfMany(urls: readonly string[], view: LastView): (string | null)[] | Promise<(string | null)[]>;
   /** The newest `limit` events and the newest `limit` payloads, newest first: the response body (`UrlHistoryResponse`). */
   urlHistory(url: string, limit: number): string | null | Promise<string | null>;
 
@@ -176,6 +181,9 @@ export type UrlStore = {
    */
   search(key: SearchKey, window: TimeWindow, bounds: Bounds): AsyncIterable<string>;
 };
+
+/** `status`: without the payload. */
+export type LastView = 'last' | 'status';
 
 /** A change of the status of a URL. `ts` is Unix seconds, as everywhere. */
 export type StatusEvent = {

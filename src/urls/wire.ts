@@ -113,6 +113,11 @@ export function lastJson(id: number, url: string, status: Json, payload: Json): 
   return `{"id":${id},"url":${toJson(url)},"status":${status},"payload":${payload}}`;
 }
 
+/** The same without the payload. */
+export function lastStatusJson(id: number, url: string, status: Json): Json {
+  return `{"id":${id},"url":${toJson(url)},"status":${status}}`;
+}
+
 export function historyJson(id: number, url: string, events: OpenArray, payloads: OpenArray): Json {
   return `{"id":${id},"url":${toJson(url)},"events":${closed(events)},"payloads":${closed(payloads)}}`;
 }
@@ -124,3 +129,23 @@ export const searchLine = (ts: number, id: number, url: string): string =>
 /** The same line without its end, as an SQL expression: SQLite joins a page of them faster than JavaScript. */
 export const searchRecordSql = (ts: string, id: string, url: string): string =>
   `json_object('ts', ${ts}, 'id', ${id}, 'url', ${url})`;
+
+// The lines of a bulk response. `ref` is the JSON of what the client sent, null if nothing.
+
+const bulkStart = (n: number, ref: Json | null): string => (ref === null ? `{"n":${n}` : `{"n":${n},"ref":${ref}`);
+
+/** `last`: as `lastJson` or `lastStatusJson`; null: the URL is unknown. */
+export const bulkLine = (n: number, ref: Json | null, last: Json | null): string =>
+  last === null ? `${bulkStart(n, ref)},"found":false}\n` : `${bulkStart(n, ref)},"found":true,${last.slice(1)}\n`;
+
+export const bulkFaultLine = (n: number, ref: Json | null, error: { code: number; message: string }): string =>
+  `${bulkStart(n, ref)},"error":${JSON.stringify(error)}}\n`;
+
+/** Counts of lines, and of distinct URLs. */
+export type BulkTotals = { lines: number; distinct: number; found: number; invalid: number; charged: number };
+
+/** Why a request was not answered to its end. `retry_after` is in seconds. */
+export type BulkStop = { limit: string; retry_after?: number | undefined };
+
+export const bulkEndLine = (totals: BulkTotals, stop: BulkStop | null): string =>
+  `${JSON.stringify({ end: true, ...(stop && { stopped_at: totals.lines + 1, ...stop }), ...totals })}\n`;

@@ -141,6 +141,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     rebuildHosts: async () => ({ isDone: true, share: 1, hostsChanged: 0, urlsChanged: 0 }),
     urlId: async () => null,
     urlLast: async () => null,
+    lastOfMany: async (urls) => urls.map(() => null),
     urlHistory: async () => null,
     hasUrl: async () => false,
     statuses: async function* () {},

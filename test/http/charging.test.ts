@@ -41,6 +41,7 @@ test('each route has its kind of charge', () => {
     [`${BASE}/last`]: 'query',
     [`${BASE}/history`]: 'query',
     [`${BASE}/search`]: 'query',
+    [`${BASE}/bulk`]: 'steps',
     [`${BASE}/:id/statuses`]: 'query',
     [`${BASE}/:id/payloads`]: 'query',
     [CIDR]: 'query',

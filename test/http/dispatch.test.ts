@@ -9,7 +9,7 @@ import { CUSTOM_PATH, customRoute, serverWith } from './custom-route.ts';
 type Step = 'read' | 'charge' | 'call' | 'open' | 'answer' | 'refund' | 'close';
 
 type Scenario = {
-  kind: 'query' | 'stream' | 'call' | 'none';
+  kind: 'query' | 'stream' | 'steps' | 'call' | 'none';
   /** The step that throws, and its error. */
   fails?: [step: Step, error: ErrorCode | 'defect'];
   status: number;
@@ -32,6 +32,11 @@ const SCENARIOS: Scenario[] = [
   { kind: 'stream', fails: ['charge', 'limit_reached'], status: 429, steps: 'read open charge close' },
   { kind: 'stream', fails: ['answer', 'not_found'], status: 404, steps: 'read open charge answer close' },
   { kind: 'stream', fails: ['answer', 'defect'], status: 500, steps: 'read open charge answer refund close' },
+  { kind: 'steps', status: 200, steps: 'read open charge answer close' },
+  { kind: 'steps', fails: ['read', 'bad_request'], status: 400, steps: 'read' },
+  { kind: 'steps', fails: ['open', 'limit_reached'], status: 429, steps: 'read open' },
+  { kind: 'steps', fails: ['charge', 'limit_reached'], status: 429, steps: 'read open charge close' },
+  { kind: 'steps', fails: ['answer', 'defect'], status: 500, steps: 'read open charge answer close' },
   { kind: 'call', status: 200, steps: 'read call answer' },
   { kind: 'call', fails: ['read', 'bad_request'], status: 400, steps: 'read' },
   { kind: 'call', fails: ['call', 'limit_reached'], status: 429, steps: 'read call' },
@@ -50,6 +55,10 @@ function recordedCharging(step: (name: Step) => void): Charging {
     async chargeQuery(_exchange, weight) {
       step('charge');
       return { ...CHARGE, weight };
+    },
+    async chargeStep(_exchange, wanted) {
+      step('charge');
+      return { ...CHARGE, weight: wanted };
     },
     async refund(charge) {
       assert.deepEqual(charge, CHARGE);
@@ -79,8 +88,9 @@ describe('the order of reading, charging and answering', () => {
             return QUESTION;
           },
           weight: (question) => (question as typeof QUESTION).weight,
-          async answer(question) {
+          async answer(question, exchange, _options, charging) {
             assert.equal(question, QUESTION);
+            if (kind === 'steps') await charging.chargeStep(exchange, 1);
             step('answer');
             return 'ok';
           },

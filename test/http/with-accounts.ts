@@ -129,6 +129,7 @@ export const QUERIES: InjectOptions[] = [
   { method: 'POST', url: `${BASE}/search`, payload: { asn: 64500 } },
   { method: 'GET', url: `${BASE}/1/statuses` },
   { method: 'GET', url: `${BASE}/1/payloads` },
+  { method: 'POST', url: `${BASE}/bulk`, payload: { url: 'http://192.0.2.1/x' } },
   { method: 'GET', url: paths.cidr.replace(CIDR_PARTS, 'ALL/listed/live/192.0.2.1') },
   { method: 'GET', url: paths.cidrMask.replace(CIDR_PARTS, 'ALL/listed/live/192.0.2.1').replace(':mask', '32') },
   ...ROUTES.map(({ endpoint }) => endpoint.path)

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { DEFAULT_FOLDER, dataDirOf, domainsDirOf, listingsDirOf } from '../shared/stores.ts';
+import { bulk } from './bulk.ts';
 import { cidr } from './cidr.ts';
 import { growth } from './growth.ts';
 import { type Bench, isReached, type Result, type Row } from './harness/figure.ts';
@@ -25,6 +26,7 @@ import { threads } from './threads.ts';
 const ROWS: readonly Row[] = [
   last,
   unknown,
+  bulk,
   threads,
   history,
   streamRow,

@@ -8,9 +8,13 @@ import {
   LAST_COLUMNS,
   LAST_JOINS,
   type LastRow,
+  type Nullable,
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
   type PayloadRow,
+  STATUS_COLUMNS,
+  STATUS_JOINS,
+  type StatusRow,
   toPayload,
 } from '../rows.ts';
 import type { UrlStore } from '../store.ts';
@@ -22,6 +26,7 @@ import {
   historyJson,
   type Json,
   lastJson,
+  lastStatusJson,
   NULL,
   type OpenArray,
   payloadTail,
@@ -33,6 +38,13 @@ import {
 // A test checks the plan of every statement that this file exports (test/database/postgres-server.test.ts).
 
 export const ID = 'select id from urls where url_key = $1';
+
+/** `place`: of the key in the array, from 1. */
+const OF_KEYS = 'from unnest($1::bytea[]) with ordinality as k (key, place) join urls u on u.url_key = k.key';
+
+export const LAST_OF_MANY = `select k.place, ${LAST_COLUMNS} ${OF_KEYS} ${LAST_JOINS}`;
+
+export const STATUS_OF_MANY = `select k.place, ${STATUS_COLUMNS} ${OF_KEYS} ${STATUS_JOINS}`;
 
 export const LAST = `select ${LAST_COLUMNS} from urls u ${LAST_JOINS} where u.url_key = $1`;
 
@@ -50,7 +62,9 @@ export const NEWEST_PAYLOADS = `
 export const HAS = 'select 1 from urls where id = $1';
 
 /** The lookups of one URL. */
-export function createLookup(query: Query): Pick<UrlStore, 'urlId' | 'urlLast' | 'urlHistory' | 'hasUrl'> {
+export function createLookup(
+  query: Query,
+): Pick<UrlStore, 'urlId' | 'urlLast' | 'lastOfMany' | 'urlHistory' | 'hasUrl'> {
   return {
     async urlId(url) {
       const [row] = await query<[number]>(ID, [urlKey(url)]);
@@ -60,6 +74,19 @@ export function createLookup(query: Query): Pick<UrlStore, 'urlId' | 'urlLast' |
     async urlLast(url) {
       const [row] = await query<LastRow>(LAST, [urlKey(url)]);
       return row === undefined ? null : lastOf(row);
+    },
+
+    async lastOfMany(urls, view) {
+      const keys = urls.map(urlKey);
+      const found: (Json | null)[] = urls.map(() => null);
+      if (view === 'last') {
+        const rows = await query<[place: number, ...LastRow]>(LAST_OF_MANY, [keys]);
+        for (const [place, ...row] of rows) found[place - 1] = lastOf(row);
+      } else {
+        const rows = await query<[place: number, ...StatusRow]>(STATUS_OF_MANY, [keys]);
+        for (const [place, ...row] of rows) found[place - 1] = lastStatusOf(row);
+      }
+      return found;
     },
 
     async urlHistory(url, limit) {
@@ -81,12 +108,16 @@ export function createLookup(query: Query): Pick<UrlStore, 'urlId' | 'urlLast' |
 }
 
 function lastOf([id, url, ts, kind, removal, reporter, ...payload]: LastRow): Json {
-  return lastJson(
-    id,
-    url,
-    ts === null ? NULL : statusJson(ts, kind as number, toJson(removal), toJson(reporter)),
-    payload[0] === null ? NULL : payloadOf(payload as PayloadRow),
-  );
+  const status = statusOf(ts, kind, removal, reporter);
+  return lastJson(id, url, status, payload[0] === null ? NULL : payloadOf(payload as PayloadRow));
+}
+
+function lastStatusOf([id, url, ...event]: StatusRow): Json {
+  return lastStatusJson(id, url, statusOf(...event));
+}
+
+function statusOf(...[ts, kind, removal, reporter]: Nullable<EventRow>): Json {
+  return ts === null ? NULL : statusJson(ts, kind as number, toJson(removal), toJson(reporter));
 }
 
 function payloadOf(row: PayloadRow): Json {

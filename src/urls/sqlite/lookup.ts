@@ -1,6 +1,6 @@
 import type { Database, Reader } from '../../database/sqlite/database.ts';
 import { comparePayloads, MAX_TIES } from '../file-rules.ts';
-import type { UrlStore } from '../store.ts';
+import type { LastView, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { urlKey } from '../url-group.ts';
 import {
@@ -8,6 +8,7 @@ import {
   historyJson,
   type Json,
   lastJson,
+  lastStatusJson,
   NULL,
   type OpenArray,
   payloadTail,
@@ -21,13 +22,13 @@ const URL_ID = 'select id from urls where url_key = ?';
 const HAS = 'select 1 from urls where id = ?';
 
 /** The lookups of one URL. */
-export function createLookup(db: Reader): Pick<UrlStore, 'urlId' | 'urlLast' | 'urlHistory' | 'hasUrl'> {
+export function createLookup(db: Reader): Pick<UrlStore, 'urlId' | 'urlLast' | 'lastOfMany' | 'urlHistory' | 'hasUrl'> {
   const id = db.prepare<[number]>(URL_ID);
   const has = db.prepare<[1]>(HAS);
 
   return {
     urlId: (url) => id.get(urlKey(url))?.[0] ?? null,
-    urlLast: createReadLast(db),
+    ...createReadLast(db),
     urlHistory: createReadHistory(db),
     hasUrl: async (urlId) => has.get(urlId) !== undefined,
   };
@@ -64,14 +65,19 @@ type LastRow = [
   familyId: number | null,
 ];
 
+const LAST_STATUS = `
+  select id, event_ts, event_kind, event_removal_id, event_reporter_id from urls where url_key = ?`;
+type LastStatusRow = [id: number, eventTs: number | null, kind: number, removalId: number, reporterId: number];
+
 /** The hot path: the last status and the last payload of a URL. */
-function createReadLast(db: Database): (url: string) => Json | null {
+function createReadLast(db: Database): Pick<UrlStore, 'lastOfMany'> & { urlLast(url: string): Json | null } {
   const last = db.prepare<LastRow>(LAST);
+  const lastStatus = db.prepare<LastStatusRow>(LAST_STATUS);
   const removals = createTextCache(db, 'removals', 'reason');
   const reporters = createTextCache(db, 'reporters', 'name');
   const families = createTextCache(db, 'families', 'name');
 
-  const statusOf = ([, ts, kind, removalId, reporterId]: LastRow): Json =>
+  const statusOf = ([, ts, kind, removalId, reporterId]: LastRow | LastStatusRow): Json =>
     ts === null ? NULL : statusJson(ts, kind, removals(removalId), reporters(reporterId));
 
   const payloadOf = (row: LastRow): Json => {
@@ -81,10 +87,18 @@ function createReadLast(db: Database): (url: string) => Json | null {
     return recordJson(ts, payloadTail(file, familyId === null ? NULL : families(familyId)));
   };
 
-  return (url) => {
+  function urlLast(url: string): Json | null {
     const row = last.get(urlKey(url));
     return row === undefined ? null : lastJson(row[0], url, statusOf(row), payloadOf(row));
-  };
+  }
+
+  function urlLastStatus(url: string): Json | null {
+    const row = lastStatus.get(urlKey(url));
+    return row === undefined ? null : lastStatusJson(row[0], url, statusOf(row));
+  }
+
+  const readers: Record<LastView, (url: string) => Json | null> = { last: urlLast, status: urlLastStatus };
+  return { urlLast, lastOfMany: (urls, view) => urls.map(readers[view]) };
 }
 
 // A bare `limit ?` costs 14 µs more per run: SQLite seems to plan the statement again whenever a limit is bound, but not

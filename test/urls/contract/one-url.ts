@@ -61,6 +61,24 @@ export function oneUrlSuite(open: OpenStore): void {
       assert.deepEqual((await historyOf(store, URL))?.payloads, [payload]);
     });
 
+    test('the last of many is the last of each, in their order', async (t) => {
+      const store = await open(t);
+      const urls = Array.from({ length: 50 }, (_, i) => `http://a.example/${i}`);
+      const payload = { sha256: hashOf('a'), family: 'Mirai' };
+      await store.apply(urls.slice(0, 20).map((url) => seen({ ts: 10, url, payload })));
+      await store.apply(urls.slice(10, 30).map((url) => seen({ ts: 20, url, status: 'removed', removal: 'takedown' })));
+      await store.apply(urls.slice(30, 32).map((url) => seen({ ts: 20, url, status: null })));
+      const asked = [...urls.toReversed(), ...urls.slice(15, 35)];
+      const expected = await Promise.all(asked.map((url) => lastOf(store, url)));
+      assert.equal(expected.filter((last) => last !== null).length, 32 + 17);
+      const parsed = async (view: 'last' | 'status') =>
+        (await store.lastOfMany(asked, view)).map((json) => (json === null ? null : JSON.parse(json)));
+      assert.deepEqual(await parsed('last'), expected);
+      const statuses = expected.map((last) => last && { id: last.id, url: last.url, status: last.status });
+      assert.deepEqual(await parsed('status'), statuses);
+      assert.deepEqual(await store.lastOfMany([], 'last'), []);
+    });
+
     for (const text of ESCAPED) {
       test(`last and history are valid response bodies with ${JSON.stringify(text)} in every text`, async (t) => {
         const store = await open(t);
