@@ -127,7 +127,7 @@ export function createTransport(options: ClientOptions): Transport {
       let used = await unlessAborted(authorize(), controller.signal);
       let response = await send(call, used, controller.signal);
       if (response.status === 401 && used !== null && options.token === undefined) {
-        await response.body?.cancel();
+        await response.text(); // so that the connection can be used again
         // Another call may have renewed the refused token meanwhile.
         if (session === used) session = null;
         used = await unlessAborted(authorize(), controller.signal);
@@ -150,13 +150,13 @@ export function createTransport(options: ClientOptions): Transport {
     const headers: Record<string, string> = {};
     if (used !== null) headers.authorization = `Bearer ${used.token}`;
     if (body !== undefined) headers['content-type'] = contentType;
-    const search = new URLSearchParams();
-    for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) search.set(name, parameterText(value));
-    }
+    const pairs = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${encodeURIComponent(parameterText(value))}`],
+    );
+    const search = pairs.join('&');
     // Not called as a method: fetch of a browser refuses to run with another `this`.
     const fetch = options.fetch ?? globalThis.fetch;
-    const response = await fetch(`${base}${path}${search.size > 0 ? `?${search}` : ''}`, {
+    const response = await fetch(base + path + (search && `?${search}`), {
       method: body === undefined ? 'GET' : 'POST',
       headers,
       ...(body !== undefined && { body }),

@@ -15,11 +15,15 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TSC = join(ROOT, 'node_modules/.bin/tsc');
 const run = promisify(execFile);
 
-/** The built client, as the package has it. */
+/** The client as the package has it, without the rest. */
 function built(t: TestContext): string {
   const folder = temporaryFolder(t);
-  execFileSync(TSC, ['-p', 'tsconfig.build.json', '--outDir', folder], { cwd: ROOT, stdio: 'pipe' });
-  return join(folder, 'client');
+  const compilerOptions = { outDir: folder, rootDir: `${ROOT}/src`, typeRoots: [`${ROOT}/node_modules/@types`] };
+  const config = { extends: `${ROOT}/tsconfig.build.json`, compilerOptions, include: [`${ROOT}/src/client`] };
+  writeFileSync(join(folder, 'build.json'), JSON.stringify(config));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  execFileSync(TSC, ['-p', 'build.json'], { cwd: folder, stdio: 'pipe' });
+  return folder;
 }
 
 async function bundle(options: BuildOptions): Promise<string> {
@@ -41,7 +45,7 @@ test('the client is small, and only what is imported is part of a bundle', async
 
 test('the built client imports only its own files, and its types need neither Node.js nor another package', (t) => {
   const folder = built(t);
-  const files = globSync('*.{js,d.ts}', { cwd: folder });
+  const files = globSync('client/*.{js,d.ts}', { cwd: folder });
   assert.ok(files.length > 8);
   for (const file of files) {
     for (const [, target = ''] of readFileSync(join(folder, file), 'utf8').matchAll(/\bfrom ['"]([^'"]+)['"]/g)) {
@@ -62,9 +66,7 @@ test('the built client imports only its own files, and its types need neither No
     `export const seconds = (error: unknown): number | null => error instanceof LimitReachedError ? error.retryAfterSeconds : 0;`,
     `export type Line = BulkLine;`,
   ];
-  const file = join(folder, '../program.ts');
-  writeFileSync(file, program.join('\n'));
-  writeFileSync(join(folder, '../package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'program.ts'), program.join('\n'));
   const options = [
     '--target',
     'es2022',
@@ -74,11 +76,8 @@ test('the built client imports only its own files, and its types need neither No
     '',
     '--strict',
   ];
-  const { status, stdout } = spawnSync(
-    TSC,
-    [...options, '--module', 'nodenext', '--exactOptionalPropertyTypes', '--noEmit', file],
-    { encoding: 'utf8' },
-  );
+  const strict = ['--module', 'nodenext', '--exactOptionalPropertyTypes', '--noEmit'];
+  const { status, stdout } = spawnSync(TSC, [...options, ...strict, 'program.ts'], { cwd: folder, encoding: 'utf8' });
   assert.equal(status, 0, stdout);
 });
 
@@ -116,8 +115,7 @@ function findNode20(): string | undefined {
 test('the built client works in Node 20 and in this Node', async (t) => {
   const { url } = await startDemo(t);
   const folder = built(t);
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-  const program = `import { LimitReachedError, UrlwardenClient } from './index.js';
+  const program = `import { LimitReachedError, UrlwardenClient } from './client/index.js';
     console.log(JSON.stringify(await (${VISIT})(UrlwardenClient, LimitReachedError, ${JSON.stringify(url)})));`;
   writeFileSync(join(folder, 'visit.js'), program);
   const visit = async (node: string) => JSON.parse((await run(node, [join(folder, 'visit.js')])).stdout);
