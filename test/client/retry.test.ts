@@ -4,13 +4,14 @@ import {
   AuthenticationError,
   BadRequestError,
   LimitReachedError,
+  TruncatedStreamError,
   UnavailableError,
   UrlwardenClient,
   UrlwardenError,
 } from '../../src/client/index.ts';
 import { deadUrl } from '../example-runs.ts';
 import { until } from '../http/build.ts';
-import { type Received, sendError, sendJson, startScripted } from './scripted-server.ts';
+import { type Received, sendError, sendJson, sendLines, startScripted } from './scripted-server.ts';
 
 const TOKEN = { token: 'a-token' };
 const ACCOUNT = { username: 'ada@example.com', password: 'a secret' };
@@ -87,9 +88,9 @@ test('other errors are thrown at once', async (t) => {
 });
 
 test('the response of another server never looks like an unknown URL', async (t) => {
-  const { baseUrl } = await startScripted(t, (response, { path }) => {
+  const { baseUrl, received } = await startScripted(t, (response, { path }) => {
     if (path.startsWith('/html')) response.writeHead(200, { 'content-type': 'text/html' }).end('<p>hello');
-    else if (path.startsWith('/moved')) response.writeHead(302, { location: '/api' }).end();
+    else if (path.startsWith('/moved')) response.writeHead(302, { location: '/elsewhere' }).end();
     else if (path.startsWith('/path')) sendError(response, 404, 'This path does not exist');
     else response.writeHead(404).end('<p>not here');
   });
@@ -99,6 +100,7 @@ test('the response of another server never looks like an unknown URL', async (t)
     await assert.rejects(client.address.listed('192.0.2.1'), UrlwardenError, place);
     await assert.rejects(client.url.search({ ip: '192.0.2.1' }).next(), UrlwardenError, place);
   }
+  assert.ok(!received.some(({ path }) => path === '/elsewhere'), 'redirects are not followed');
 });
 
 test('a log-in is renewed when a tenth of its life is left, and calls do not wait for it', async (t) => {
@@ -139,6 +141,34 @@ test('a token that is refused twice is thrown, and a given token is not renewed'
   assert.equal(received.length, 4);
   await assert.rejects(new UrlwardenClient({ baseUrl, ...TOKEN }).url.last('x'), AuthenticationError);
   assert.equal(received.length, 5);
+});
+
+test('a late refusal of an old token leads to no further log-in', async (t) => {
+  let refuseLate = () => {};
+  const { baseUrl, received } = await startScripted(t, (response, request) => {
+    const logins = received.filter(isLogin).length;
+    const refuse = () => sendError(response, 401, 'The token has expired');
+    if (isLogin(request)) sendJson(response, 200, { code: 200, token: `token-${logins}`, expires: 0 });
+    else if (request.authorization === 'Bearer token-2') sendJson(response, 200, LAST);
+    else if (request.body.includes('late')) refuseLate = refuse;
+    else refuse();
+  });
+  const client = new UrlwardenClient({ baseUrl, ...ACCOUNT });
+  const late = client.url.last('late');
+  await until(() => received.length === 2);
+  await client.url.last('x');
+  refuseLate();
+  assert.deepEqual(await late, LAST);
+  assert.equal(received.filter(isLogin).length, 2);
+});
+
+test('a stream that ends in the middle of a line throws', async (t) => {
+  const { baseUrl } = await startScripted(t, (response) =>
+    sendLines(response, [{ ts: 1, id: 1, url: 'http://example.com/' }], '{"ts":2'),
+  );
+  const stream = new UrlwardenClient({ baseUrl, ...TOKEN }).url.search({ ip: '192.0.2.1' });
+  assert.equal((await stream.next()).value?.ts, 1);
+  await assert.rejects(stream.next(), TruncatedStreamError);
 });
 
 test('a signal ends every kind of wait, with its reason', async (t) => {
