@@ -16,6 +16,8 @@ const LAYERS = [
   // It uses the functions with which features are managed, and nothing uses it.
   ['admin'],
   ['app'],
+  // For programs of others, and for commands that ask a server.
+  ['client'],
   ['cli'],
 ];
 
@@ -51,6 +53,13 @@ test('imports point one way', () => {
       (layerOf(imported) === layerOf(file) && PUBLIC.test(imported));
     assert.ok(isAllowed, `${file} must not import ${imported}`);
   }
+});
+
+/** It runs in browsers, and its types are used without those of Node.js. */
+test('the client imports nothing but its own files', () => {
+  const ofClient = imports.filter(({ file }) => folderOf(file) === 'client');
+  for (const { file, target } of ofClient) assert.match(target, /^\.\/[a-z]+\.ts$/, file);
+  assert.ok(ofClient.length > 5, 'the imports were not found');
 });
 
 test('drivers are imported only inside their adapter', () => {

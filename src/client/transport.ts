@@ -1,0 +1,377 @@
+import {
+  AuthenticationError,
+  BadRequestError,
+  type ErrorDetails,
+  ForbiddenError,
+  LimitReachedError,
+  type RetryDetails,
+  TruncatedStreamError,
+  UnavailableError,
+  UrlwardenError,
+} from './errors.ts';
+import type { Rate } from './types.ts';
+
+export type ClientOptions = {
+  /** The address of the server, such as https://intel.example.com. A path before that of the API is allowed. */
+  baseUrl: string;
+  /** How long a call may take in total, with its retries. Default: 30. A stream may take longer once it has begun. */
+  deadlineSeconds?: number;
+  /** Instead of the global `fetch`. */
+  fetch?: typeof globalThis.fetch;
+} & ({ username: string; password: string; token?: undefined } | { token: string; username?: undefined });
+
+export type Call = {
+  path: string;
+  /** Undefined: GET. */
+  body?: string;
+  contentType?: string;
+  query?: Record<string, string | number | Date | undefined>;
+  signal?: AbortSignal | undefined;
+  /** Waits for every limit but the monthly one, however long. */
+  waitsForLimits?: boolean;
+  /** Called when a stream begins. */
+  onStream?(details: ErrorDetails): void;
+};
+
+export type Transport = {
+  /** Null: the object is unknown. */
+  json<T>(call: Call): Promise<T | null>;
+  /** One value for each line; none if the object is unknown. */
+  lines<T>(call: Call): AsyncGenerator<T, void, void>;
+  rate(): Rate | null;
+};
+
+const DEADLINE_SECONDS = 30;
+/** The bound of the first wait without Retry-After; it doubles up to the second. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 8_000;
+/** A renewal that failed is tried again after this, while the token is still valid. */
+const RENEW_AGAIN_MS = 60_000;
+
+const MONTHLY_LIMIT = 'qmh';
+const NDJSON = 'application/x-ndjson';
+
+/** A token. Compared by identity: two log-ins within a second get the same text. */
+type Session = { token: string; renewAtMs: number; expiresAtMs: number };
+
+/** `close` ends the request, and what of the response is not read. */
+type Opened = { response: Response; clearDeadline(): void; close(): void };
+
+export function createTransport(options: ClientOptions): Transport {
+  const base = readBase(options.baseUrl);
+  const deadlineMs = (options.deadlineSeconds ?? DEADLINE_SECONDS) * 1000;
+  let session: Session | null = null;
+  let logIn: Promise<Session> | null = null;
+  let rate: Rate | null = null;
+  if (options.token !== undefined) {
+    // fetch would put a value that is not valid into the message of its error.
+    if (!/^[\x21-\x7e]+$/.test(options.token)) throw new TypeError('The token has characters that no token has');
+    session = { token: options.token, renewAtMs: Number.POSITIVE_INFINITY, expiresAtMs: Number.POSITIVE_INFINITY };
+  } else if (typeof options.username !== 'string' || typeof options.password !== 'string') {
+    throw new TypeError('Pass username and password, or a token');
+  }
+
+  /** One at a time, however many calls wait. Not ended by the signal of the call that started it, as others wait too. */
+  function renew(): Promise<Session> {
+    logIn ??= newSession().finally(() => {
+      logIn = null;
+    });
+    return logIn;
+  }
+
+  async function newSession(): Promise<Session> {
+    const { username, password } = options as { username: string; password: string };
+    const call = { path: '/api/v1/login', body: JSON.stringify({ username, password, realm: 'intel' }) };
+    session = await retried(call, async (timeoutMs) => {
+      const opened = await open(call, timeoutMs, async () => null);
+      if (opened === null) throw new UrlwardenError('The server has no log-in', { status: 404 });
+      const { token, expires } = await readJson<{ token: string; expires: number }>(opened);
+      // By the clock of the server, since that of this machine may be wrong.
+      const sentMs = Date.parse(opened.response.headers.get('date') ?? '') || Date.now();
+      const lifeMs = expires * 1000 - sentMs;
+      // If the clocks disagree about the whole life, the 401 of an expired token leads to the next log-in.
+      if (!(lifeMs > 0)) return { token, renewAtMs: Number.POSITIVE_INFINITY, expiresAtMs: Number.POSITIVE_INFINITY };
+      return { token, renewAtMs: Date.now() + lifeMs * 0.9, expiresAtMs: Date.now() + lifeMs };
+    });
+    return session;
+  }
+
+  /** A renewal of a token that is still valid delays no call. */
+  async function currentSession(): Promise<Session> {
+    if (session === null || Date.now() >= session.expiresAtMs) return renew();
+    if (Date.now() >= session.renewAtMs) {
+      session.renewAtMs = Date.now() + RENEW_AGAIN_MS;
+      renew().catch(() => {});
+    }
+    return session;
+  }
+
+  /** Null: the object is unknown. Throws for every other response without success. */
+  async function open(call: Call, timeoutMs: number, authorize = currentSession as () => Promise<Session | null>) {
+    const { signal } = call;
+    signal?.throwIfAborted();
+    const controller = new AbortController();
+    const leave = () => controller.abort(signal?.reason);
+    signal?.addEventListener('abort', leave);
+    const timer = setTimeout(() => {
+      controller.abort(new UnavailableError(`The server did not answer within ${deadlineMs / 1000} s`));
+    }, timeoutMs);
+    const clearDeadline = () => clearTimeout(timer);
+    const close = () => {
+      clearDeadline();
+      signal?.removeEventListener('abort', leave);
+      controller.abort();
+    };
+    let refusal: UrlwardenError;
+    try {
+      let used = await unlessAborted(authorize(), controller.signal);
+      let response = await send(call, used, controller.signal);
+      if (response.status === 401 && used !== null && options.token === undefined) {
+        await response.text(); // so that the connection can be used again
+        // Another call may have renewed the refused token meanwhile.
+        if (session === used) session = null;
+        used = await unlessAborted(authorize(), controller.signal);
+        response = await send(call, used, controller.signal);
+      }
+      if (response.ok) return { response, clearDeadline, close };
+      refusal = await errorOf(response);
+    } catch (error) {
+      const { aborted, reason } = controller.signal;
+      close();
+      throw aborted ? reason : asUnavailable(error);
+    }
+    close();
+    if (isUnknown(refusal)) return null;
+    throw refusal;
+  }
+
+  async function send(call: Call, used: Session | null, signal: AbortSignal): Promise<Response> {
+    const { path, body, query = {}, contentType = 'application/json' } = call;
+    const headers: Record<string, string> = {};
+    if (used !== null) headers.authorization = `Bearer ${used.token}`;
+    if (body !== undefined) headers['content-type'] = contentType;
+    const pairs = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name}=${encodeURIComponent(parameterText(value))}`],
+    );
+    const search = pairs.join('&');
+    // Not called as a method: fetch of a browser refuses to run with another `this`.
+    const fetch = options.fetch ?? globalThis.fetch;
+    const response = await fetch(base + path + (search && `?${search}`), {
+      method: body === undefined ? 'GET' : 'POST',
+      headers,
+      ...(body !== undefined && { body }),
+      signal,
+      // A cookie of the pages would be a second identity; a redirect could take the password to another server.
+      credentials: 'omit',
+      redirect: 'manual',
+    });
+    rate = rateOf(response.headers) ?? rate;
+    return response;
+  }
+
+  /** Every call of the API can be repeated. */
+  async function retried<T>(call: Call, run: (timeoutMs: number) => Promise<T>): Promise<T> {
+    let endMs = Date.now() + deadlineMs;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await run(endMs - Date.now());
+      } catch (error) {
+        call.signal?.throwIfAborted();
+        const waitMs = waitBeforeRetry(error, attempt);
+        if (waitMs === null) throw error;
+        const isAwaitedLimit = call.waitsForLimits && error instanceof LimitReachedError;
+        if (!isAwaitedLimit && Date.now() + waitMs >= endMs) throw error;
+        await sleep(waitMs, call.signal);
+        if (isAwaitedLimit) endMs = Date.now() + deadlineMs;
+      }
+    }
+  }
+
+  return {
+    json: (call) =>
+      retried(call, async (timeoutMs) => {
+        const opened = await open(call, timeoutMs);
+        return opened === null ? null : readJson(opened);
+      }),
+
+    async *lines(call) {
+      const opened = await retried(call, (timeoutMs) => open(call, timeoutMs));
+      if (opened === null) return;
+      opened.clearDeadline();
+      call.onStream?.(detailsOf(opened.response));
+      try {
+        yield* readLines(opened.response, call.signal);
+      } finally {
+        opened.close();
+      }
+    },
+
+    rate: () => rate,
+  };
+}
+
+/** The text is not part of any error: it may have a password. */
+function readBase(text: string): string {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    throw new TypeError('baseUrl must be a URL such as https://intel.example.com');
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TypeError('baseUrl must begin with https or http');
+  if (url.username !== '' || url.password !== '') throw new TypeError('Pass username and password beside baseUrl');
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+function parameterText(value: string | number | Date): string {
+  return String(value instanceof Date ? Math.floor(value.getTime() / 1000) : value);
+}
+
+async function readJson<T>({ response, close }: Opened): Promise<T> {
+  try {
+    const text = await response.text().catch((error) => {
+      throw asUnavailable(error);
+    });
+    return JSON.parse(text);
+  } catch (error) {
+    throw error instanceof SyntaxError ? notOurs(response) : error;
+  } finally {
+    close();
+  }
+}
+
+async function* readLines<T>(response: Response, signal: AbortSignal | undefined): AsyncGenerator<T, void, void> {
+  if (!response.headers.get('content-type')?.startsWith(NDJSON)) throw notOurs(response);
+  const cutOff = (cause?: unknown) =>
+    new TruncatedStreamError('The stream ended before its end', { ...detailsOf(response), cause });
+  const decoder = new TextDecoder();
+  const reader = response.body?.getReader();
+  /** The line that has not ended yet, in parts: joining it anew for each chunk would take quadratic time. */
+  let rest: string[] = [];
+  for (;;) {
+    const chunk = await reader?.read().catch((cause) => {
+      signal?.throwIfAborted();
+      throw cutOff(cause);
+    });
+    const lines = decoder.decode(chunk?.value, { stream: !(chunk?.done ?? true) }).split('\n');
+    for (const part of lines.slice(0, -1)) {
+      const line = rest.join('') + part;
+      rest = [];
+      if (line !== '') yield parseLine(line, response);
+    }
+    rest.push(lines.at(-1) ?? '');
+    if (chunk?.done ?? true) break;
+  }
+  if (rest.join('') !== '') throw cutOff();
+}
+
+function parseLine<T>(line: string, response: Response): T {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw notOurs(response);
+  }
+}
+
+const detailsOf = ({ status, headers }: Response) => ({ status, requestId: headers.get('x-request-id') });
+
+function notOurs(response: Response): UrlwardenError {
+  return new UrlwardenError('The response is not one of Urlwarden; check baseUrl', detailsOf(response));
+}
+
+async function errorOf(response: Response): Promise<UrlwardenError> {
+  const { status, headers } = response;
+  const body = asErrorBody(await response.text());
+  const message = body?.message ?? `The response has the status ${status} and is not one of Urlwarden; check baseUrl`;
+  const retryAfterSeconds = retryAfterOf(headers);
+  const details: RetryDetails = { ...detailsOf(response), code: body?.code ?? null, retryAfterSeconds };
+  if (status === 401) return new AuthenticationError(message, details);
+  if (status === 403) return new ForbiddenError(message, details);
+  if (status === 408 || status >= 500) return new UnavailableError(message, details);
+  if (status === 429) {
+    const limit = /^The limit (\w+) is reached/.exec(message)?.[1] ?? null;
+    return new LimitReachedError(message, { ...details, limit });
+  }
+  return status >= 400 ? new BadRequestError(message, details) : new UrlwardenError(message, details);
+}
+
+function asErrorBody(text: string): { code: number; message: string } | null {
+  try {
+    const body = JSON.parse(text);
+    return typeof body.code === 'number' && typeof body.message === 'string' ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A wrong baseUrl must not look like an answer that nothing is known. */
+function isUnknown({ status, code, message }: UrlwardenError): boolean {
+  return status === 404 && code === 404 && !message.startsWith('This path does not exist');
+}
+
+/** Milliseconds; null: the call must not be repeated. */
+function waitBeforeRetry(error: unknown, attempt: number): number | null {
+  if (!(error instanceof UnavailableError || error instanceof LimitReachedError)) return null;
+  if (error.status !== null && ![408, 429, 503].includes(error.status)) return null;
+  if (error instanceof LimitReachedError && error.limit === MONTHLY_LIMIT) return null;
+  const jitterMs = Math.random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
+  return Math.max((error.retryAfterSeconds ?? 0) * 1000, jitterMs);
+}
+
+/** Seconds or a date, as RFC 9110 allows. */
+function retryAfterOf(headers: Headers): number | null {
+  const text = headers.get('retry-after');
+  if (text === null) return null;
+  const seconds = Number(text);
+  const found = Number.isNaN(seconds) ? (Date.parse(text) - Date.now()) / 1000 : seconds;
+  return Number.isNaN(found) ? null : Math.max(0, found);
+}
+
+/** RateLimit: "rl_qps";r=4;t=1 and RateLimit-Policy: "rl_qps";q=5;w=1, "rl_qpm";q=50;w=60 */
+function rateOf(headers: Headers): Rate | null {
+  const found = /^"(\w+)";r=(\d+);t=(\d+)/.exec(headers.get('ratelimit') ?? '');
+  if (found === null) return null;
+  const policies = [...(headers.get('ratelimit-policy') ?? '').matchAll(/"(\w+)";q=(\d+);w=(\d+)/g)];
+  return {
+    limit: found[1] ?? '',
+    remaining: Number(found[2]),
+    resetSeconds: Number(found[3]),
+    policies: policies.map(([, limit = '', queries, seconds]) => ({
+      limit,
+      queries: Number(queries),
+      windowSeconds: Number(seconds),
+    })),
+  };
+}
+
+/** What fetch throws is an error of the network, as the arguments are checked before. */
+function asUnavailable(error: unknown): unknown {
+  if (error instanceof UrlwardenError) return error;
+  const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
+  const reason = cause?.code ?? cause?.message ?? message ?? 'no reason is known';
+  return new UnavailableError(`The server cannot be reached: ${reason}`, { cause: error });
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    promise.then(resolve, reject);
+  });
+}
+
+export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const leave = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', leave);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', leave, { once: true });
+  });
+}
