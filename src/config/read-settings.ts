@@ -53,6 +53,13 @@ const PREFIX = 'URLWARDEN_';
 /** Variables that only the tests read: the URLs of test servers. */
 const TEST_PREFIX = 'URLWARDEN_TEST_';
 
+/** Not settings: how a command logs in to another server. */
+export const CREDENTIAL_VARIABLES = {
+  username: `${PREFIX}USERNAME`,
+  password: `${PREFIX}PASSWORD`,
+  token: `${PREFIX}TOKEN`,
+} as const;
+
 /** `--query-budget-ms` is URLWARDEN_QUERY_BUDGET_MS. */
 export function variableOf(flag: string): string {
   return PREFIX + flag.toUpperCase().replaceAll('-', '_');
@@ -97,7 +104,8 @@ export function traceSettings(
   openFile: OpenFile = () => NO_FILE,
 ): { traced: TracedSetting[]; faults: string[] } {
   const { flags, faults } = readFlags({ ...table, CONFIG }, args);
-  const variables = new Set([CONFIG, ...Object.values(all)].map(({ flag }) => variableOf(flag)));
+  const ofSettings = [CONFIG, ...Object.values(all)].map(({ flag }) => variableOf(flag));
+  const variables = new Set([...ofSettings, ...Object.values(CREDENTIAL_VARIABLES)]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith(PREFIX) || name.startsWith(TEST_PREFIX) || variables.has(name)) continue;
     faults.push(`${name} is set, but no such setting exists: unset it or correct its name`);

@@ -1,10 +1,11 @@
-import type { Intelligence } from '../../app/stores.ts';
+import type { DataPlace } from '../../app/stores.ts';
+import { CREDENTIAL_VARIABLES } from '../../config/read-settings.ts';
 import { AppError } from '../../core/errors.ts';
 import { type InputLimits, inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
 import { openFile, openStdin } from '../../ingest/sources/source.ts';
 import { urlKey } from '../../urls/url-group.ts';
-import type { Json } from '../../urls/wire.ts';
 import { type Entry, type EntryPage, readEntries } from '../check-input.ts';
+import { type LookUp, lookUpAt, lookUpIn } from '../check-look-up.ts';
 import { type Checked, type CheckFormat, CSV, JSON_LINES, tableFormat } from '../check-output.ts';
 import { UsageError } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
@@ -15,8 +16,6 @@ import { refuseTar } from '../tar.ts';
 
 /** At least one URL is known. 1 and 2 are failures, as everywhere. */
 const EXIT_FOUND = 3;
-/** URLs that are looked up at the same time: PostgreSQL answers several while one would wait for the network. */
-const CONCURRENT_URLS = 10;
 /** Their keys take about 40 MB. Beyond it, the summary has a lower bound. */
 const DISTINCT_MAX = 1_000_000;
 /** Of a key, as a number: two of a million URLs have the same with a probability of 0.2 %, and then one is not counted. */
@@ -27,7 +26,8 @@ export const check = dataCommand(
     synopsis: 'check FILE|-',
     about: `Looks up every URL of a file or of standard input (-), plain or compressed as .gz or .zip, and prints a result for each, in the
 order of the input. Any spelling of a URL will do, also a defanged one such as hxxps://bad[.]example/a. It also works while a
-server is running, and no query is counted.
+server is running, and no query is counted. With --server the URLs are looked up at a server, where each of them counts as a query;
+the variables ${CREDENTIAL_VARIABLES.username} and ${CREDENTIAL_VARIABLES.password}, or ${CREDENTIAL_VARIABLES.token}, have the log-in.
 
 Without --extract and --column each line is one URL; empty lines and lines that begin with # are skipped. --column takes
 the URLs from a column of a CSV file. --extract finds all URLs in any text: logs, reports, mail (.eml, mbox) with its encoded parts. It cuts
@@ -47,6 +47,7 @@ Exit codes: 0 when none of the URLs is known, ${EXIT_FOUND} when at least one is
         meaning: 'the column of a CSV file that has the URLs, by its name in the first row or by its number from 1',
       },
       found: { meaning: 'print only URLs that are known' },
+      server: { argument: 'URL', meaning: 'look up at this server, such as https://intel.example.com' },
       csv: { meaning: 'print CSV, for spreadsheets' },
       json: { meaning: 'print one JSON object per URL, each on its own line' },
       ...INPUT_LIMIT_FLAGS,
@@ -61,22 +62,28 @@ Exit codes: 0 when none of the URLs is known, ${EXIT_FOUND} when at least one is
     if (flags.csv && flags.json) throw new UsageError('--csv and --json exclude each other');
     const limits = inputLimitsOf(readIngestSettings(flags));
     const source = refuseTar(await openInput(name, limits, flags.extract === true));
-    const store = await openExisting(place);
+    const { lookUp, close } = await openLookUp(flags.server, place);
     const choices = { isExtracting: flags.extract === true, column: flags.column };
     const format = flags.csv ? CSV : flags.json ? JSON_LINES : tableFormat(process.stdout.isTTY);
     try {
       const pages = readEntries(source, limits, choices);
-      const summary = await checkPages({ store, source, pages, format, isFoundOnly: flags.found === true });
+      const summary = await checkPages({ lookUp, source, pages, format, isFoundOnly: flags.found === true });
       process.stderr.write(fitTerminal(summaryText(summary, choices.column), process.stderr));
       if (summary.urls > 0 || summary.invalid === 0) return summary.found > 0 ? EXIT_FOUND : 0;
       throw new AppError('bad_request', noUrls(choices));
     } finally {
-      await store.close();
+      await close();
       // Standard input that is not read to its end would keep the process alive.
       process.stdin.destroy();
     }
   },
 );
+
+async function openLookUp(server: string | undefined, place: DataPlace): Promise<{ lookUp: LookUp; close(): unknown }> {
+  if (server !== undefined) return { lookUp: lookUpAt(server), close: () => {} };
+  const store = await openExisting(place);
+  return { lookUp: lookUpIn(store), close: store.close };
+}
 
 async function openInput(name: string, limits: InputLimits, isExtracting: boolean): Promise<Source> {
   if (/^[a-z]+:\/\//i.test(name)) {
@@ -89,7 +96,7 @@ async function openInput(name: string, limits: InputLimits, isExtracting: boolea
 }
 
 type Run = {
-  store: Intelligence;
+  lookUp: LookUp;
   source: Source;
   pages: AsyncIterable<EntryPage>;
   format: CheckFormat;
@@ -99,14 +106,14 @@ type Run = {
 /** `urls` and `found` count a URL as often as it is in the input. */
 type Summary = { lines: number; urls: number; distinct: number; found: number; invalid: number };
 
-async function checkPages({ store, source, pages, format, isFoundOnly }: Run): Promise<Summary> {
+async function checkPages({ lookUp, source, pages, format, isFoundOnly }: Run): Promise<Summary> {
   const summary: Summary = { lines: 0, urls: 0, distinct: 0, found: 0, invalid: 0 };
   const distinct = createDistinct();
   const progress = createProgress();
   let heading = format.heading;
   try {
     for await (const { lines, entries } of pages) {
-      const checked = await checkEntries(store, entries, distinct.add);
+      const checked = await checkEntries(lookUp, entries, distinct.add);
       summary.lines += lines;
       summary.found += checked.filter(({ last }) => last !== null).length;
       summary.urls += checked.filter(({ entry }) => entry.ok).length;
@@ -131,28 +138,14 @@ async function checkPages({ store, source, pages, format, isFoundOnly }: Run): P
 
 /** In the order of the entries. A URL that occurs several times is looked up once. */
 async function checkEntries(
-  store: Intelligence,
+  lookUp: LookUp,
   entries: readonly Entry[],
   onUrl: (url: string) => void,
 ): Promise<Checked[]> {
   const urls = new Set(entries.flatMap((entry) => (entry.ok ? [entry.url] : [])));
   for (const url of urls) onUrl(url);
-  const found = await lookUp(store, [...urls]);
+  const found = await lookUp([...urls]);
   return entries.map((entry) => ({ entry, last: entry.ok ? (found.get(entry.url) ?? null) : null }));
-}
-
-/** The responses of `url/last` for those URLs that are known. URLs are normalized and distinct. */
-async function lookUp(store: Intelligence, urls: readonly string[]): Promise<Map<string, Json>> {
-  const found = new Map<string, Json>();
-  for (let at = 0; at < urls.length; at += CONCURRENT_URLS) {
-    const chunk = urls.slice(at, at + CONCURRENT_URLS);
-    const answers = await Promise.all(chunk.map((url) => store.urlLast(url)));
-    for (const [i, url] of chunk.entries()) {
-      const last = answers[i] ?? null;
-      if (last !== null) found.set(url, last);
-    }
-  }
-  return found;
 }
 
 /** Counts different URLs in bounded memory. */

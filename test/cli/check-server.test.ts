@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openIntelligence } from '../../src/app/stores.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { seen } from '../urls/contract/observations.ts';
+import { startServer, tokenOf } from './server.ts';
+import { urlwarden } from './urlwarden.ts';
+
+const BAD = 'http://bad.example/a?x=1&y=2';
+const LIST = `hxxp://bad[.]example/a?x=1&y=2\nhttp://unknown.example/\nno URL\n${BAD}\n`;
+
+test('check looks up at a server, and prints what it prints for the folder', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const store = await openIntelligence({ dataDir });
+  await store.apply([seen({ ts: 1_769_860_800, url: BAD, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } })]);
+  await store.close();
+  const { url } = await startServer(t, ['--data', dataDir]);
+  const password = readFileSync(join(dataDir, 'operator-password'), 'utf8').trim();
+  const env = { URLWARDEN_USERNAME: 'operator', URLWARDEN_PASSWORD: password };
+
+  const local = await urlwarden(['check', '-', '--json', '--data', dataDir], LIST);
+  const remote = await urlwarden(['check', '-', '--json', '--server', url], LIST, { env });
+  assert.deepEqual([remote.code, remote.stdout, remote.stderr], [3, local.stdout, local.stderr]);
+  const authorization = `Bearer ${await tokenOf(url, { username: 'operator', password })}`;
+  const limits = await fetch(`${url}/api/intel/v1/limits`, { headers: { authorization } });
+  assert.equal(((await limits.json()) as { current: { qpm: number } }).current.qpm, 2, 'two distinct URLs');
+
+  const byToken = { env: { URLWARDEN_TOKEN: authorization.slice('Bearer '.length) } };
+  assert.equal((await urlwarden(['check', '-', '--server', url], 'http://unknown.example/\n', byToken)).code, 0);
+
+  const refused = await urlwarden(['check', '-', '--server', url], LIST, { env: { ...env, URLWARDEN_PASSWORD: 'x' } });
+  assert.equal(refused.code, 1);
+  assert.ok(refused.stderr.length > 0 && !refused.stderr.includes('    at '), refused.stderr);
+  const away = await urlwarden(['check', '-', '--server', url], LIST);
+  assert.equal(away.code, 2);
+  assert.match(away.stderr, /needs URLWARDEN_USERNAME and URLWARDEN_PASSWORD, or URLWARDEN_TOKEN/);
+});
