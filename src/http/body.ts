@@ -34,8 +34,8 @@ export function sentContentType({ rawHeaders }: IncomingMessage): string | null 
   return type.trim().toLowerCase() || null;
 }
 
-/** How long a client may go on sending a body that nobody reads any more. */
-const DISCARD_MS = 10_000;
+/** How long a client may go on sending a body that nobody reads any more: as long as any other request may take. */
+const DISCARD_MS = 30_000;
 
 /** Discards what is left of a body, because many clients read the response only after they have sent everything. */
 export function discardRest(raw: IncomingMessage): void {
