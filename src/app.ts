@@ -90,7 +90,8 @@ const FIRST_THREAD = 0;
  * in the process (`app/owner.ts`), and answers requests like the others (`app/serving.ts`).
  */
 export async function openApp(given: Settings): Promise<App> {
-  const threadCount = await threadsFor(given);
+  const wantedThreads = threadsFor(given);
+  const threadCount = wantedThreads === 1 || (await canSharePort()) ? wantedThreads : 1;
   const settings = settingsOfThread(given, threadCount);
   const { dataDir } = settings;
   let tls = readTls(settings);
@@ -223,7 +224,7 @@ export async function openApp(given: Settings): Promise<App> {
       server.log.info({ ...started, threads: threadCount }, 'started');
       // Last: this thread answers while the others start. They do not make the start longer.
       const allThreads = threads.start(port);
-      if (threadCount < (given.threads ?? 1)) log.warn({}, ONE_THREAD_ONLY);
+      if (threadCount < wantedThreads) log.warn({}, ONE_THREAD_ONLY);
       return { url, metricsUrl, firstAccount, allThreads };
     }
 
@@ -275,9 +276,8 @@ export async function openApp(given: Settings): Promise<App> {
 const CRASH_LOOP = 'Threads of the server end again and again; the log has the errors';
 const ONE_THREAD_ONLY = 'one thread answers: on this system several threads cannot listen on one port';
 
-async function threadsFor({ threads, demo }: Settings): Promise<number> {
-  const wanted = threads ?? (demo ? 1 : Math.min(availableParallelism(), DEFAULT_MAX_THREADS));
-  return wanted === 1 || (await canSharePort()) ? wanted : 1;
+function threadsFor({ threads, demo }: Settings): number {
+  return threads ?? (demo ? 1 : Math.min(availableParallelism(), DEFAULT_MAX_THREADS));
 }
 
 /** Every thread has a pool of connections; together they have those of the settings, but each at least this many. */

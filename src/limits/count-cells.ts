@@ -123,22 +123,17 @@ export function closeStream(cells: Cells, thread: number): void {
   unlock(cells);
 }
 
-/** Sets all windows to those of `ts`. */
-export function setCounts(cells: Cells, thread: number, ts: number, counts: Counts): void {
+/**
+ * Raises the counts of the windows that have not ended to those of the reading. It may be older than what was counted
+ * since, and counts only grow, so the greater one is used.
+ */
+export function raiseCounts(cells: Cells, thread: number, ts: number, reading: Reading): void {
   lock(cells, thread);
-  WINDOWS.forEach((window, i) => {
-    set(cells, windowAt(i), windowIndex(window, ts));
-    set(cells, windowAt(i) + 1, counts[window]);
-  });
-  unlock(cells);
-}
-
-/** Raises the counts of the windows that are still the same to those of the reading. */
-export function raiseCounts(cells: Cells, thread: number, { counts, ts }: Reading): void {
-  lock(cells, thread);
+  roll(cells, ts);
   WINDOWS.forEach((window, i) => {
     const at = windowAt(i);
-    if (get(cells, at) === windowIndex(window, ts)) set(cells, at + 1, Math.max(get(cells, at + 1), counts[window]));
+    if (get(cells, at) !== windowIndex(window, reading.ts)) return;
+    set(cells, at + 1, Math.max(get(cells, at + 1), reading.counts[window]));
   });
   unlock(cells);
 }

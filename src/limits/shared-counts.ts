@@ -1,4 +1,4 @@
-import { type Counts, WINDOWS, windowIndex } from '../core/quota.ts';
+import { windowIndex } from '../core/quota.ts';
 import {
   type Cells,
   createBuffer,
@@ -7,7 +7,6 @@ import {
   raiseCounts,
   release,
   SLOTS_PER_BUFFER,
-  setCounts,
   takeUnwritten,
 } from './count-cells.ts';
 import type { Reading, UsageStore } from './store.ts';
@@ -64,12 +63,25 @@ export function createSharedCounts(
     return added;
   }
 
-  async function load(sub: string, newest: Reading | null): Promise<Place> {
-    const ts = Math.floor(options.nowMs() / 1000);
+  const now = () => Math.floor(options.nowMs() / 1000);
+
+  async function load(sub: string): Promise<Place> {
+    const ts = now();
     const used = await store.usage(sub, windowIndex('day', ts), windowIndex('month', ts));
     const { place, cells } = account(sub);
-    setCounts(cells, OWNER, ts, greater({ second: 0, minute: 0, hour: 0, ...used }, newest, ts));
+    raiseCounts(cells, OWNER, ts, { counts: { second: 0, minute: 0, hour: 0, ...used }, ts });
     return place;
+  }
+
+  /** Concurrent calls share one read of the store. */
+  function loadOnce(sub: string): Promise<Place> {
+    const known = loads.get(sub);
+    if (known !== undefined) return known;
+    const loading = load(sub);
+    const current = loads;
+    current.set(sub, loading);
+    loading.catch(() => current.delete(sub));
+    return loading;
   }
 
   function collect(): void {
@@ -82,17 +94,9 @@ export function createSharedCounts(
     place: (sub) => account(sub).place,
 
     async loaded(sub, newest) {
-      const loading = loads.get(sub);
-      if (loading !== undefined) {
-        const place = await loading;
-        if (newest !== null) raiseCounts(cellsOf(place), OWNER, newest);
-        return place;
-      }
-      const added = load(sub, newest);
-      const current = loads;
-      current.set(sub, added);
-      added.catch(() => current.delete(sub));
-      return added;
+      const place = await loadOnce(sub);
+      if (newest !== null) raiseCounts(cellsOf(place), OWNER, now(), newest);
+      return place;
     },
 
     unload() {
@@ -108,13 +112,4 @@ export function createSharedCounts(
 
     close: writer.close,
   };
-}
-
-/** Either of the two may be older than the other, and counts only grow, so the greater one is used. */
-function greater(used: Counts, newest: Reading | null, ts: number): Counts {
-  const count = (window: (typeof WINDOWS)[number]) => {
-    const isSameWindow = newest !== null && windowIndex(window, newest.ts) === windowIndex(window, ts);
-    return isSameWindow ? Math.max(used[window], newest.counts[window]) : used[window];
-  };
-  return Object.fromEntries(WINDOWS.map((window) => [window, count(window)])) as Counts;
 }

@@ -8,6 +8,7 @@ import {
   createBuffer,
   createCellFinder,
   openStream,
+  raiseCounts,
   read,
   refund,
   release,
@@ -54,6 +55,14 @@ test('the places of a buffer do not touch each other', () => {
     assert.equal(read(cells, 0, MIDNIGHT).counts.second, i + 1);
     assert.deepEqual(unwritten(cells), [[TODAY, i + 1]]);
   }
+});
+
+test('a reading raises counts of windows that have not ended, and lowers none', () => {
+  const [first, second] = twoThreads();
+  take(first, 0, MIDNIGHT + 5, NO_LIMIT, 7); // counted while the store was read
+  const counts = { second: 9, minute: 9, hour: 3, day: 9, month: 20 };
+  raiseCounts(second, 1, MIDNIGHT + 5, { counts, ts: MIDNIGHT + 4 });
+  assert.deepEqual(read(first, 0, MIDNIGHT + 5).counts, { second: 7, minute: 9, hour: 7, day: 9, month: 20 });
 });
 
 test('what is not in the store yet is taken out once, of each day by itself', () => {
