@@ -12,7 +12,9 @@ const LAYERS = [
   ['config', 'threads'],
   ['database', 'redis', 'metrics'],
   ['http'],
-  ['urls', 'reputation', 'accounts', 'limits', 'ingest', 'audit', 'health', 'portal'],
+  ['urls', 'reputation', 'accounts', 'limits', 'ingest', 'audit', 'health', 'portal', 'changes'],
+  // Lists are made of URLs and reputation by the rules of both.
+  ['exports'],
   // It uses the functions with which features are managed, and nothing uses it.
   ['admin'],
   ['app'],
