@@ -13,6 +13,7 @@ import { openUploads, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
 import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { canSharePort, listenOn, openMetricsListener, refuseUsedPort } from './app/listen.ts';
+import { openListCopies } from './app/lists.ts';
 import { announceNode } from './app/nodes.ts';
 import { createOwnerTasks, type Owner } from './app/owner.ts';
 import { createProcessState } from './app/process-state.ts';
@@ -149,11 +150,21 @@ export async function openApp(given: Settings): Promise<App> {
         onFailure: onFailure('totals_count'),
       }),
     );
+    const lists = opened(
+      openListCopies({
+        ...{ store, control, settings },
+        onFailure(err, list) {
+          metrics?.failed('list_build');
+          if (!outages.report(err)) log.error({ err, task: 'list_build', list }, LIST_FAILED);
+        },
+      }),
+    );
     const owner: Owner = {
       ...{ counts, checkPassword, ready, reportFailure: outages.report, onAboveSoftLimit: audit.onAboveSoftLimit },
       totals: totals.current,
       receiveUpload: uploads.receive,
       wakeFeeds: () => void feeds?.runDue(),
+      listCopy: lists.copy,
     };
     const node = randomUUID();
     const serving = opened(
@@ -273,6 +284,7 @@ export async function openApp(given: Settings): Promise<App> {
   }
 }
 
+const LIST_FAILED = 'a list could not be built; its last copy is served';
 const CRASH_LOOP = 'Threads of the server end again and again; the log has the errors';
 const ONE_THREAD_ONLY = 'one thread answers: on this system several threads cannot listen on one port';
 

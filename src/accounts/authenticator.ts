@@ -22,6 +22,8 @@ export type Authenticator = {
    * not exist. Throws `forbidden` or `unavailable`.
    */
   callerAt(sub: string, generation: number): Promise<AccountCaller | null>;
+  /** The caller of an account, whatever its generation; null if it does not exist. Throws `forbidden` or `unavailable`. */
+  callerOf(sub: string): Promise<AccountCaller | null>;
   /** Refreshes first, so that the newest key signs. */
   tokens(): Promise<Tokens>;
   /** Compares the snapshot with the store now instead of with the next poll. */
@@ -106,6 +108,11 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
     },
     callerAt: (sub, generation) =>
       verifyFresh(async (current) => (await findCaller(sub, generation, current))?.caller ?? null),
+    callerOf: async (sub) => {
+      const current = await freshSnapshot();
+      const { account } = await current.account(sub);
+      return account && toCaller(account, current);
+    },
     async tokens() {
       await refresh();
       return snapshot.tokens;

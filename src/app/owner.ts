@@ -2,6 +2,7 @@ import type { CheckPassword } from '../accounts/login.ts';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { windowIndex } from '../core/quota.ts';
 import type { Part } from '../database/migrations.ts';
+import type { ListCopies } from '../exports/copies.ts';
 import { isOutage } from '../health/outages.ts';
 import type { UploadChoices, Uploads } from '../ingest/uploads.ts';
 import type { CountsPort } from '../limits/shared-counts.ts';
@@ -25,6 +26,7 @@ export type Owner = {
   totals(): Counted | Promise<Counted>;
   receiveUpload: Uploads['receive'];
   wakeFeeds(): void;
+  listCopy: ListCopies['copy'];
 };
 
 /** What another thread can call, by message. */
@@ -37,6 +39,8 @@ export type OwnerTasks = CountsPort & {
   /** The bytes are fetched with the task `nextUploadedBytes` of the thread that received the file. */
   receiveUpload(upload: number, choices: UploadChoices): Promise<number>;
   wakeFeeds(): void;
+  /** The bytes are in shared memory. */
+  listCopy: ListCopies['copy'];
   write: WriteFor;
 };
 
@@ -62,6 +66,7 @@ export function createOwnerTasks(owner: Owner, { writes, nextUploadedBytes }: Ow
         choices,
       ),
     wakeFeeds: owner.wakeFeeds,
+    listCopy: owner.listCopy,
     write(part, name, args) {
       const write = writes[part];
       if (write === undefined) throw new Error(`no other thread writes to the database ${part}`);
@@ -141,5 +146,6 @@ export function createRemoteOwner(call: CallTask<OwnerTasks>, uploads: ReceivedU
       }
     },
     wakeFeeds: () => void tell('wakeFeeds'),
+    listCopy: (...wanted) => call('listCopy', ...wanted),
   };
 }

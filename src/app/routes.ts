@@ -3,6 +3,7 @@ import { accountRoutes } from '../accounts/routes.ts';
 import { type SessionServices, sessionRoutes } from '../accounts/session-routes.ts';
 import { adminRoutes, type DataAdminServices, dataAdminRoutes } from '../admin/routes.ts';
 import type { AdminServices } from '../admin/services.ts';
+import { type ListServices, listRoutes } from '../exports/routes.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import { limitsRoutes } from '../limits/routes.ts';
@@ -25,6 +26,7 @@ type RouteServices = {
   counters: Counters;
   login: Login;
   pages: SessionServices;
+  lists: ListServices;
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
   portal: PortalParts;
@@ -37,7 +39,7 @@ export type PortalParts = Pick<PortalServices, 'usageByDay' | 'totals' | 'feeds'
 
 /** All routes of this server except `/openapi.json`, which describes them. */
 export function createRoutes(services: RouteServices): Route[] {
-  const { store, now, counters, login, pages, health, reputation, portal, admin, dataAdmin } = services;
+  const { store, now, counters, login, pages, lists, health, reputation, portal, admin, dataAdmin } = services;
   const { addresses } = reputation;
   return [
     ...accountRoutes(login),
@@ -45,6 +47,7 @@ export function createRoutes(services: RouteServices): Route[] {
     ...limitsRoutes(counters),
     ...urlRoutes(store, now),
     ...reputationRoutes({ store, now, ...reputation }),
+    ...listRoutes(lists),
     ...portalRoutes({
       ...{ store, now, counters, addresses, freshness: health.freshness, ...portal },
       ...createDomainPages({ store, addresses, now }),

@@ -6,6 +6,7 @@ import type { SigningKey } from '../accounts/store.ts';
 import type { Settings } from '../config/settings.ts';
 import { programVersion } from '../config/version.ts';
 import { toTs } from '../core/time.ts';
+import { createListServices } from '../exports/services.ts';
 import { lastKnown } from '../health/last-known.ts';
 import { buildServer } from '../http/server.ts';
 import type { TlsPair } from '../http/tls.ts';
@@ -59,10 +60,10 @@ const ISSUER = 'urlwarden';
 export const now = () => toTs(Date.now());
 
 /** The HTTP server of one thread, and what it needs beside the stores. It does not listen yet. */
-export async function openServing(parts: ServingParts): Promise<{ server: FastifyInstance; close(): void }> {
+export async function openServing(parts: ServingParts): Promise<{ server: FastifyInstance; close(): Promise<void> }> {
   const { settings, thread, state, node, tls, store, control, redis, networks, owner, metrics } = parts;
   const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
-  const onFailure = (task: 'account_poll' | 'session_write') => (err: unknown) => {
+  const onFailure = (task: 'account_poll' | 'session_write' | 'fetch_write') => (err: unknown) => {
     metrics?.failed(task);
     if (!owner.reportFailure(err)) server.log.error({ err, task }, TASK_FAILED);
   };
@@ -82,9 +83,13 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
   const sessions = createSessions({
     ...{ store: control, authenticator, nowMs: Date.now, onFailure: onFailure('session_write') },
   });
+  const lists = createListServices({
+    ...{ store: control, copies: { copy: owner.listCopy }, nowMs: Date.now, onFailure: onFailure('fetch_write') },
+    callerOfAccount: authenticator.callerOf,
+  });
   const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : limitsWithoutRedis(whenDown)));
   const routes = createRoutes({
-    ...{ store, now, counters, login },
+    ...{ store, now, counters, login, lists },
     pages: { checkPassword, sessions, store: control, now, version: programVersion() },
     health: {
       ...{ isStopping: state.isStopping, ready: owner.ready, hasFaults: state.hasFaults },
@@ -136,7 +141,13 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     },
   );
   if (redis !== null) watchRedis(redis, { thread, state, log: server.log, whenDown });
-  return { server, close: authenticator.close };
+  return {
+    server,
+    async close() {
+      authenticator.close();
+      await lists.close();
+    },
+  };
 }
 
 export const TASK_FAILED = 'a background task failed; it will be retried';

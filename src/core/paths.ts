@@ -35,6 +35,8 @@ export const paths = {
   contexts: `${DOMAINS}/contexts`,
   contextsAlias: '/api/intel/v2/context',
   dimensions: `${DOMAINS}/dimensions`,
+  list: '/api/lists/v1/:file',
+  listByKey: '/api/lists/v1/:key/:file',
   portalLogin: `${PORTAL}/login`,
   portalLogout: `${PORTAL}/logout`,
   portalSession: `${PORTAL}/session`,

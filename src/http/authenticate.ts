@@ -24,8 +24,11 @@ export function authenticateHook(
   authenticate: Authenticate,
   authenticateSession: AuthenticateSession,
   access: Exclude<Route['access'], 'open'>,
+  findOwn?: Route['findCaller'],
 ): onRequestHookHandler {
   function findCaller(request: FastifyRequest): Caller | Promise<Caller> {
+    const own = findOwn?.(request) ?? null;
+    if (own !== null) return own;
     const { authorization, cookie } = request.headers;
     if (authorization !== undefined || cookie === undefined) return authenticate(authorization);
     const session = sessionCookie(cookie);

@@ -35,6 +35,7 @@ export function createHandler({ endpoint, charge }: Route, charging: Charging, o
         await charging.chargeCall(exchange);
         return endpoint.answer(question, exchange, options, charging);
       };
+    case 'own':
     case 'none':
       return async (request, reply) => endpoint.answer(endpoint.read(request), { request, reply }, options, charging);
   }

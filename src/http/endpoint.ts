@@ -91,11 +91,13 @@ export type Route = {
    * tier has this dataset.
    */
   access: 'open' | 'account' | 'administrator' | { dataset: string };
+  /** Finds the caller of a request with credentials of its own kind; null: the request has none of them. */
+  findCaller?(request: FastifyRequest): Promise<Caller> | null;
   /**
    * `query`: counts against the limits of the account. `steps`: a stream that charges queries itself while it is answered.
-   * `call`: limited per second, not a query. `none`: free.
+   * `own`: charges a query itself, or none. `call`: limited per second, not a query. `none`: free.
    */
-  charge: 'query' | 'steps' | 'call' | 'none';
+  charge: 'query' | 'steps' | 'own' | 'call' | 'none';
   /** A page for people, which OpenAPI does not describe. */
   isHidden?: true;
 };

@@ -55,7 +55,7 @@ function operationOf({ access, charge, endpoint }: Route) {
     summary,
     security: access === 'open' ? [] : [{ token: [] }, { session: [] }],
     'x-access': access,
-    'x-charge': charge === 'steps' || (charge === 'query' && endpoint.weight) ? 'queries' : charge,
+    'x-charge': chargeOf(charge, endpoint),
     ...(endpoint.parameters && { parameters: endpoint.parameters.map(parameterOf) }),
     ...(body && { requestBody: { required: true, content: contentOf(body, bodyTypes) } }),
     responses: {
@@ -67,6 +67,11 @@ function operationOf({ access, charge, endpoint }: Route) {
       ...errorResponses(access, endpoint),
     },
   };
+}
+
+function chargeOf(charge: Route['charge'], { weight }: Endpoint) {
+  if (charge === 'own') return 'query';
+  return charge === 'steps' || (charge === 'query' && weight) ? 'queries' : charge;
 }
 
 function contentOf(body: Schema | 'stream', bodyTypes: Endpoint['bodyTypes']) {

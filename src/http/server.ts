@@ -163,7 +163,7 @@ function addRoute(
   const { access, endpoint } = route;
   const { method, path: url, body } = endpoint;
   const onRequest = pathChecks(endpoint.parameters);
-  if (access !== 'open') onRequest.push(authenticateHook(authenticate, authenticateSession, access));
+  if (access !== 'open') onRequest.push(authenticateHook(authenticate, authenticateSession, access, route.findCaller));
   if (body) onRequest.push(body === 'stream' ? prepareStream : prepareBody);
   const schema = body === 'stream' ? undefined : body;
   app.route({

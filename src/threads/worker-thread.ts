@@ -4,7 +4,7 @@ import { AppError, type ErrorCode } from '../core/errors.ts';
 import { type CallTask, createTaskCaller, runTask, type TaskRequest, type TaskResponse } from './calls.ts';
 
 type WorkerThread<Tasks> = {
-  /** Tasks run sequentially, in the order of the calls. */
+  /** Tasks start in the order of the calls. One that returns no promise is finished before the next one starts. */
   call: CallTask<Tasks>;
   /** Waits for pending calls, then ends the thread. */
   close(): Promise<void>;
@@ -52,13 +52,22 @@ function codeOf(error: Error & { code?: unknown }): ErrorCode {
   return error.name === 'AppError' ? (error.code as ErrorCode) : 'unavailable';
 }
 
-/** For the entry file of a worker: runs tasks, none of which is asynchronous, until `WorkerThread.close` is called. */
-export function serveTasks(tasks: object, close: () => void = () => {}): void {
+/** For the entry file of a worker: runs tasks until `WorkerThread.close` is called, and finishes those that have begun. */
+export function serveTasks(tasks: object, close: () => unknown = () => {}): void {
   if (parentPort === null) throw new Error('the entry file of a worker thread was started as a program');
   const port = parentPort;
-  port.on('message', (request: Request) => {
-    if (request !== 'close') return port.postMessage(runTask(tasks, request));
-    close();
-    port.close();
+  const running = new Set<Promise<void>>();
+  port.on('message', async (request: Request) => {
+    if (request === 'close') {
+      await Promise.all(running);
+      await close();
+      return port.close();
+    }
+    const response = runTask(tasks, request);
+    if (!(response instanceof Promise)) return port.postMessage(response);
+    const sent = response.then((ready) => port.postMessage(ready));
+    running.add(sent);
+    await sent;
+    running.delete(sent);
   });
 }

@@ -1,0 +1,41 @@
+import type { Settings } from '../config/settings.ts';
+import { createListCopies, type ListBuilder, type ListCopies } from '../exports/copies.ts';
+import { createWorkerThread, workerEntry } from '../threads/worker-thread.ts';
+import { now } from './serving.ts';
+import type { Control, DataPlace, Intelligence } from './stores.ts';
+
+/** What the thread that builds lists gets. */
+export type ListBuilderStart = { place: DataPlace; options: { allowReserved: boolean } };
+
+type ListParts = {
+  store: Intelligence;
+  control: Control;
+  settings: Settings;
+  onFailure(error: unknown, list: string): void;
+};
+
+/** The lists of this process, built on a thread that starts with the first fetch. */
+export function openListCopies({ store, control, settings, onFailure }: ListParts): ListCopies & {
+  close(): Promise<void>;
+} {
+  const { dataDir, databaseUrl, databaseReadUrls, allowReserved, demo } = settings;
+  const thread = createWorkerThread<ListBuilder>(workerEntry('list-builder-thread', import.meta.url), {
+    place: { dataDir, databaseUrl, databaseReadUrls, databaseConnections: CONNECTIONS },
+    options: { allowReserved: allowReserved || demo },
+  } satisfies ListBuilderStart);
+  const copies = createListCopies({
+    builder: {
+      build: (...args) => thread.call('build', ...args),
+      render: (...args) => thread.call('render', ...args),
+    },
+    ...{ now, clockMs: () => performance.now(), onFailure },
+    newestChange: store.newestChange,
+    listsVersion: control.listsVersion,
+    exclusions: control.exclusions,
+    listSerial: control.listSerial,
+  });
+  return { ...copies, close: thread.close };
+}
+
+/** It reads one list at a time. */
+const CONNECTIONS = 2;

@@ -1,0 +1,174 @@
+import { AppError } from '../core/errors.ts';
+import type { ListContent } from './content.ts';
+import type { Exclusion, ListDefinition } from './store.ts';
+
+// Lists as devices fetch them: built once for each change, and kept.
+//
+//     fetch → is the copy fresh? the data, the definitions and the next end of an entry say so
+//           → no: build the entries (list-builder.ts), then each variant that is asked for
+
+export const ENCODINGS = ['identity', 'gzip', 'zstd'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/** A form in which a list can be fetched. Null: no bound, no device. */
+export type Variant = { format: string; profile: string | null; max: number | null };
+
+/** The bytes of one variant; those of the encodings are in shared memory. */
+export type Rendered = { bytes: Record<Encoding, Uint8Array>; etags: Record<Encoding, string> };
+
+/** What is known of a list when its entries were built. The entries stay with the builder. */
+export type Built = Pick<ListContent, 'leftOut' | 'nextEndTs'> & {
+  /** Of the entries and of what was left out. */
+  hash: Uint8Array;
+  count: number;
+};
+
+/** Builds lists beside the threads that answer. */
+export type ListBuilder = {
+  build(definition: ListDefinition, exclusions: readonly Exclusion[], nowTs: number): Promise<Built>;
+  /** Null if the builder no longer has these entries. */
+  render(name: string, hash: Uint8Array, serial: number, variant: Variant): Promise<Rendered | null>;
+};
+
+/** A list as it is sent. */
+export type ListCopy = Rendered &
+  Pick<Built, 'count' | 'leftOut'> & {
+    serial: number;
+    /** Since when it may be out of date, because it could not be built again; null if it is not. */
+    staleSinceTs: number | null;
+  };
+
+export type ListCopies = {
+  /** Throws what the builder throws, if there is no copy yet. */
+  copy(definition: ListDefinition, variant: Variant): Promise<ListCopy>;
+};
+
+export type CopiesOptions = {
+  builder: ListBuilder;
+  /** Unix seconds. */
+  now(): number;
+  /** Never set back. */
+  clockMs(): number;
+  /** Grows with each change of the data. */
+  newestChange(): number | Promise<number>;
+  /** Grows with each change of definitions and exclusions. */
+  listsVersion(): number | Promise<number>;
+  exclusions(): Promise<Exclusion[]>;
+  listSerial(name: string, contentHash: Uint8Array, nowTs: number): Promise<number>;
+  /** A list could not be built; the last copy is served. */
+  onFailure(error: unknown, list: string): void;
+};
+
+/** How long a copy is used without asking the store whether it is out of date. */
+export const CHECK_MS = 500;
+
+/** Building takes at most a tenth of the time: after a build of one second the next begins nine seconds later. */
+const REST_PER_BUILD = 9;
+
+/** After a failed build. Long enough that a broken database is not asked by every device. */
+const RETRY_MS = 5_000;
+
+/** Of one list: formats, profiles and bounds that devices ask for. The oldest is dropped. */
+const MAX_VARIANTS = 32;
+
+type State = {
+  /** Of the data and the definitions; null if the builder has lost the entries. */
+  version: string | null;
+  built: Built;
+  builtTs: number;
+  serial: number;
+  /** When the store is asked again. */
+  nextCheckMs: number;
+  nextBuildMs: number;
+  isStale: boolean;
+  /** By variant. Promises, so that a thousand devices wait for one. */
+  rendered: Map<string, Promise<Rendered | null>>;
+};
+
+export function createListCopies(options: CopiesOptions): ListCopies {
+  const { builder, now, clockMs, newestChange, listsVersion, exclusions, listSerial, onFailure } = options;
+  const states = new Map<string, State>();
+  const refreshing = new Map<string, Promise<State>>();
+
+  function freshState(definition: ListDefinition): State | Promise<State> {
+    const { name } = definition;
+    const known = states.get(name);
+    if (known !== undefined && clockMs() < known.nextCheckMs) return known;
+    const running = refreshing.get(name);
+    if (running !== undefined) return running;
+    const started = bringUpToDate(definition, known).finally(() => refreshing.delete(name));
+    refreshing.set(name, started);
+    return started;
+  }
+
+  async function bringUpToDate(definition: ListDefinition, known: State | undefined): Promise<State> {
+    try {
+      // Read before the entries: a change that is made meanwhile leads to another build.
+      const version = JSON.stringify([await newestChange(), await listsVersion(), definition.changedTs]);
+      const isCurrent = known?.version === version && !hasEnded(known.built, now());
+      if (known !== undefined && (isCurrent || clockMs() < known.nextBuildMs)) {
+        known.nextCheckMs = clockMs() + CHECK_MS;
+        known.isStale &&= !isCurrent;
+        return known;
+      }
+      const state = await build(definition, version, known);
+      states.set(definition.name, state);
+      return state;
+    } catch (error) {
+      if (known === undefined) throw error;
+      onFailure(error, definition.name);
+      known.isStale = true;
+      known.nextCheckMs = clockMs() + RETRY_MS;
+      return known;
+    }
+  }
+
+  async function build(definition: ListDefinition, version: string, known: State | undefined): Promise<State> {
+    const startedMs = clockMs();
+    const builtTs = now();
+    const built = await builder.build(definition, await exclusions(), builtTs);
+    const serial = await listSerial(definition.name, built.hash, builtTs);
+    const endedMs = clockMs();
+    return {
+      ...{ version, built, builtTs, serial, isStale: false },
+      nextCheckMs: endedMs + CHECK_MS,
+      nextBuildMs: endedMs + REST_PER_BUILD * (endedMs - startedMs),
+      rendered: known?.serial === serial ? known.rendered : new Map(),
+    };
+  }
+
+  function render({ built, serial, rendered }: State, name: string, variant: Variant): Promise<Rendered | null> {
+    const key = JSON.stringify([variant.format, variant.profile, variant.max]);
+    const ready = rendered.get(key);
+    if (ready !== undefined) return ready;
+    const started = builder.render(name, built.hash, serial, variant);
+    for (const oldest of rendered.keys()) if (rendered.size >= MAX_VARIANTS) rendered.delete(oldest);
+    rendered.set(key, started);
+    const forget = () => rendered.delete(key);
+    started.then((bytes) => bytes ?? forget(), forget);
+    return started;
+  }
+
+  async function copyOrNull(definition: ListDefinition, variant: Variant): Promise<ListCopy | null> {
+    const state = await freshState(definition);
+    const rendered = await render(state, definition.name, variant);
+    if (rendered === null) {
+      // The thread of the builder has ended, and its entries with it.
+      state.version = null;
+      state.nextCheckMs = state.nextBuildMs = 0;
+      return null;
+    }
+    const { built, builtTs, serial, isStale } = state;
+    return { ...rendered, serial, count: built.count, leftOut: built.leftOut, staleSinceTs: isStale ? builtTs : null };
+  }
+
+  return {
+    async copy(definition, variant) {
+      const copy = (await copyOrNull(definition, variant)) ?? (await copyOrNull(definition, variant));
+      if (copy === null) throw new AppError('unavailable', `the list ${definition.name} could not be built`);
+      return copy;
+    },
+  };
+}
+
+const hasEnded = ({ nextEndTs }: Built, nowTs: number): boolean => nextEndTs !== null && nextEndTs <= nowTs;

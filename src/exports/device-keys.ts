@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { createExpiringMap } from '../accounts/expiring-map.ts';
+import { AppError } from '../core/errors.ts';
+import type { Caller } from '../http/endpoint.ts';
+import type { ListKey, ListStore } from './store.ts';
+
+// Keys with which devices fetch lists: as password, as Bearer token, or in the path.
+
+/** `keyId`: of the key that was sent; absent for a token or a session. */
+export type DeviceCaller = Caller & { keyId?: number };
+
+/** So that scanners for leaked secrets find it. */
+export const KEY_PREFIX = 'uwk_';
+const KEY = /^uwk_[\w-]{20,100}$/;
+
+export const isListKey = (text: string): boolean => KEY.test(text);
+
+/** What is stored of a key. It has enough random bits that a slow hash would protect it no better. */
+export const hashOfKey = (key: string): Uint8Array => createHash('sha256').update(key).digest();
+
+/** The key in an Authorization header: a Bearer token, or the password of Basic with any user name. */
+export function keyOfHeader(authorization: string | undefined): string | null {
+  const [, scheme, credentials = ''] = /^(bearer|basic) +(\S+)$/i.exec(authorization ?? '') ?? [];
+  if (scheme === undefined) return null;
+  if (scheme.toLowerCase() === 'bearer') return isListKey(credentials) ? credentials : null;
+  const text = Buffer.from(credentials, 'base64').toString();
+  return text.slice(text.indexOf(':') + 1);
+}
+
+/** A revoked key is refused within five seconds on every node; accounts are up to a second old besides. */
+const CACHE_MS = 2_000;
+/** 3 MB. A key that was evicted is read again. */
+const MAX_CACHED = 10_000;
+
+export type DeviceKeysOptions = {
+  store: Pick<ListStore, 'findListKey'>;
+  /** The caller of an account; null if it does not exist. Throws `forbidden` if it is disabled. */
+  callerOfAccount(sub: string): Promise<Caller | null>;
+  nowMs(): number;
+};
+
+/** Finds the caller of a key. Throws `unauthorized` or `forbidden`. */
+export function createDeviceKeys({ store, callerOfAccount, nowMs }: DeviceKeysOptions) {
+  const cache = createExpiringMap<{ found: Promise<ListKey | null>; readMs: number }>({
+    ...{ maxEntries: MAX_CACHED, lifeMs: CACHE_MS },
+  });
+
+  function find(key: string): Promise<ListKey | null> {
+    const hash = hashOfKey(key);
+    const id = Buffer.from(hash).toString('base64');
+    const now = nowMs();
+    const cached = cache.get(id, now);
+    // The clock may have been set back.
+    if (cached !== undefined && cached.readMs <= now) return cached.found;
+    const found = (async () => store.findListKey(hash))();
+    cache.set(id, { found, readMs: now }, now);
+    found.catch(() => cache.delete(id));
+    return found;
+  }
+
+  return async (key: string, list: string): Promise<DeviceCaller> => {
+    const found = isListKey(key) ? await find(key) : null;
+    if (found === null) throw keyInvalid();
+    if (found.list !== list) throw new AppError('forbidden', 'This key is for another list');
+    const caller = await callerOfAccount(found.sub);
+    if (caller === null) throw keyInvalid();
+    return { ...caller, keyId: found.id };
+  };
+}
+
+/** Devices that know only Basic send their key when they are asked for it. */
+function keyInvalid(): AppError {
+  const message = 'The key of the list is unknown or revoked; ask who gave it to you for another one';
+  return new AppError('unauthorized', message, { challenge: 'Basic realm="lists"' });
+}

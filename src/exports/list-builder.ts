@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import type { ListContent } from './content.ts';
+import { ENCODINGS, type Encoding, type ListBuilder, type Rendered } from './copies.ts';
+import { buildEntries, type ListStores } from './entries.ts';
+import { type Format, renderList } from './formats/formats.ts';
+import type { Exclusion, ListDefinition } from './store.ts';
+
+// Builds lists on a thread of its own: reading, sorting and compressing 100,000 entries would delay every look-up.
+
+type Entries = Omit<ListContent, 'serial'>;
+
+/** Lists whose entries are kept for further formats. 100,000 entries take about 50 MB. */
+const MAX_KEPT = 8;
+
+export function createListBuilder(stores: ListStores, options: BuildOptions): ListBuilder {
+  const kept = new Map<string, { entries: Entries; hash: Uint8Array }>();
+  return {
+    async build(definition, exclusions, nowTs) {
+      const entries = await buildEntries(stores, definition, exclusions, nowTs, options);
+      const hash = hashOf(entries);
+      const { name } = definition;
+      kept.delete(name);
+      for (const oldest of kept.keys()) if (kept.size >= MAX_KEPT) kept.delete(oldest);
+      kept.set(name, { entries, hash });
+      return { hash, count: entries.entries.length, leftOut: entries.leftOut, nextEndTs: entries.nextEndTs };
+    },
+
+    async render(name, hash, serial, { format, profile, max }) {
+      const found = kept.get(name);
+      if (found === undefined || Buffer.compare(found.hash, hash) !== 0) return null;
+      return encoded(renderList({ ...found.entries, serial }, format as Format, { profile, max }));
+    },
+  };
+}
+
+/** NDJSON has every field, so that any format changes only if it does. The serial follows from the hash. */
+export function hashOf(entries: Entries): Uint8Array {
+  const text = renderList({ ...entries, serial: 0 }, 'ndjson', { profile: null, max: null });
+  return createHash('sha256').update(JSON.stringify(entries.leftOut)).update(text).digest();
+}
+
+const COMPRESS: Record<Encoding, (plain: Buffer) => Buffer> = {
+  identity: (plain) => plain,
+  gzip: (plain) => gzipSync(plain),
+  zstd: (plain) => zstdCompressSync(plain),
+};
+
+function encoded(text: string): Rendered {
+  const plain = Buffer.from(text);
+  const hash = createHash('sha256').update(plain).digest('base64url');
+  const entries = ENCODINGS.map((encoding) => {
+    const etag = encoding === 'identity' ? `"${hash}"` : `"${hash}-${encoding}"`;
+    return [encoding, { bytes: shared(COMPRESS[encoding](plain)), etag }] as const;
+  });
+  return {
+    bytes: Object.fromEntries(entries.map(([encoding, { bytes }]) => [encoding, bytes])) as Rendered['bytes'],
+    etags: Object.fromEntries(entries.map(([encoding, { etag }]) => [encoding, etag])) as Rendered['etags'],
+  };
+}
+
+/** All threads send the same bytes, without a copy for each. */
+function shared(bytes: Buffer): Uint8Array {
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}

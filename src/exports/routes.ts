@@ -1,0 +1,173 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../core/errors.ts';
+import { paths } from '../core/paths.ts';
+import { callerOf } from '../http/authenticate.ts';
+import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
+import { integerParameter, queryString } from '../http/query.ts';
+import { Type } from '../http/schema.ts';
+import { datasetsOf } from './built-in.ts';
+import type { ListCopy, Variant } from './copies.ts';
+import { type DeviceCaller, isListKey, keyOfHeader } from './device-keys.ts';
+import { bestEncoding, isUnchanged } from './fetch-headers.ts';
+import { contentTypeOf, FORMATS, type FormatName, hasFormat, PROFILES } from './formats/formats.ts';
+import type { ListDefinition } from './store.ts';
+
+export type ListServices = {
+  /** The definition of a list; null if there is none of this name. */
+  definition(name: string): Promise<ListDefinition | null>;
+  copy(definition: ListDefinition, variant: Variant): ListCopy | Promise<ListCopy>;
+  /** The caller of a key of this list. Throws `unauthorized` or `forbidden`. */
+  callerOfKey(key: string, list: string): Promise<DeviceCaller>;
+  /** Notes the fetch; must return at once. */
+  fetched(keyId: number, fetch: { ts: number; address: string; etag: string }): void;
+  /** Unix seconds. */
+  now(): number;
+};
+
+/** A list by name and format. */
+type ListQuestion = { name: string; variant: Variant & { format: FormatName } };
+
+/** `urls-online.txt`: names have no dot. */
+const FILE = /^([a-z0-9-]+)\.([a-z-]+)$/;
+
+const fileParameter: Parameter = {
+  in: 'path',
+  name: 'file',
+  schema: Type.String({ pattern: FILE.source, examples: ['urls-online.txt'] }),
+  description: `The name of a list, a dot, and a format: ${FORMATS.join(', ')}.`,
+  isValid: (text) => fileOf(text) !== null,
+};
+
+const keyParameter: Parameter = {
+  in: 'path',
+  name: 'key',
+  schema: Type.String(),
+  description: 'A key of this list, for devices that can send no header.',
+  isValid: isListKey,
+};
+
+const queryParameters: readonly Parameter[] = [
+  {
+    in: 'query',
+    name: 'max',
+    schema: Type.Integer({ minimum: 1 }),
+    description: 'At most so many entries, the newest ones. A comment says that the list was cut.',
+  },
+  {
+    in: 'query',
+    name: 'profile',
+    schema: Type.Enum([...PROFILES]),
+    description: 'A kind of device: its capacity and its rules for entries.',
+  },
+];
+
+/** The same list with the key in the path, and with credentials in a header. */
+export function listRoutes(services: ListServices): Route[] {
+  const headerKey = ({ headers }: FastifyRequest) => keyOfHeader(headers.authorization);
+  const pathKey = ({ params }: FastifyRequest) => (params as { key: string }).key;
+  return [
+    listRoute(services, {
+      ...{ path: paths.list, operationId: 'list', summary: 'A list for devices' },
+      ...{ parameters: [fileParameter, ...queryParameters], keyOf: headerKey },
+    }),
+    listRoute(services, {
+      ...{ path: paths.listByKey, operationId: 'listByKey', summary: 'A list for devices that can send no header' },
+      ...{ parameters: [keyParameter, fileParameter, ...queryParameters], keyOf: pathKey },
+    }),
+  ];
+}
+
+type ListPath = Pick<Endpoint, 'path' | 'operationId' | 'summary' | 'parameters'> & {
+  keyOf(request: FastifyRequest): string | null;
+};
+
+function listRoute(services: ListServices, { keyOf, ...described }: ListPath): Route {
+  const endpoint: Endpoint<ListQuestion> = {
+    ...described,
+    method: 'GET',
+    response: { contentType: 'text/plain; charset=utf-8', hasEtag: true },
+    refusals: ['not_found'],
+    read: readQuestion,
+    answer: (question, exchange, _options, charging) => answer(services, question, exchange, charging),
+  };
+  const findCaller = (request: FastifyRequest): Promise<Caller> | null => {
+    const key = keyOf(request);
+    return key === null ? null : services.callerOfKey(key, fileOf(fileIn(request))?.name ?? '');
+  };
+  return { endpoint: endpoint as Endpoint, access: 'account', findCaller, charge: 'own' };
+}
+
+const fileIn = ({ params }: FastifyRequest): string => (params as { file: string }).file;
+
+function fileOf(text: string): { name: string; format: FormatName } | null {
+  const [, name, format] = FILE.exec(text) ?? [];
+  if (name === undefined || !(FORMATS as readonly string[]).includes(format ?? '')) return null;
+  return { name, format: format as FormatName };
+}
+
+function readQuestion(request: FastifyRequest): ListQuestion {
+  const file = fileOf(fileIn(request));
+  if (file === null) throw new Error('unreachable: another path gets 404');
+  const query = queryString(request);
+  const { profile } = query;
+  if (profile !== undefined && !(PROFILES as readonly unknown[]).includes(profile)) {
+    throw new AppError('bad_request', `"profile" must be one of ${PROFILES.join(', ')}`);
+  }
+  const max = integerParameter(query, 'max', 1) ?? null;
+  return { name: file.name, variant: { format: file.format, profile: (profile as string | undefined) ?? null, max } };
+}
+
+async function answer(
+  { definition: find, copy, fetched, now }: ListServices,
+  { name, variant }: ListQuestion,
+  exchange: Exchange,
+  charging: StepCharging,
+): Promise<Buffer | ''> {
+  const { request, reply } = exchange;
+  const definition = await find(name);
+  if (definition === null) throw new AppError('not_found', `There is no list ${name}`);
+  if (!hasFormat(definition.kind, variant.format)) {
+    throw new AppError('not_found', `A list of ${definition.kind} has no format ${variant.format}`);
+  }
+  const caller = callerOf(request) as DeviceCaller;
+  requireDatasets(caller, definition);
+  const list = await copy(definition, variant);
+  const encoding = bestEncoding(request.headers['accept-encoding']);
+  const etag = list.etags[encoding];
+  const isKnown = isUnchanged(request.headers, etag, list.serial);
+  // Neither 304 nor HEAD sends the list.
+  if (!isKnown && request.method !== 'HEAD') await charging.chargeStep(exchange, 1);
+  if (caller.keyId !== undefined) fetched(caller.keyId, { ts: now(), address: request.ip, etag });
+  reply.headers(headersOf(list, etag, now()));
+  if (isKnown) {
+    reply.code(304);
+    return '';
+  }
+  reply.type(contentTypeOf(variant.format));
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  const { buffer, byteOffset, byteLength } = list.bytes[encoding];
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
+}
+
+function requireDatasets({ limits }: Caller, definition: ListDefinition): void {
+  const missing = datasetsOf(definition).find((dataset) => !limits.ads.includes(dataset));
+  if (missing === undefined) return;
+  throw new AppError('forbidden', `The dataset ${missing} is not part of this subscription`);
+}
+
+function headersOf({ serial, count, leftOut, staleSinceTs }: ListCopy, etag: string, nowTs: number) {
+  const reasons = Object.entries(leftOut).map(([reason, left]) => `${reason}=${left}`);
+  return {
+    etag,
+    'last-modified': new Date(serial * 1000).toUTCString(),
+    // A proxy may keep it, but has to ask whether it has changed.
+    'cache-control': 'private, no-cache',
+    vary: 'accept-encoding, authorization',
+    'x-list-entries': String(count),
+    ...(reasons.length > 0 && { 'x-list-left-out': reasons.join(', ') }),
+    ...(staleSinceTs !== null && {
+      warning: '110 - "Response is Stale"',
+      age: String(Math.max(0, nowTs - staleSinceTs)),
+    }),
+  };
+}

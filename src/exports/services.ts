@@ -1,0 +1,67 @@
+import type { Caller } from '../http/endpoint.ts';
+import { allLists } from './built-in.ts';
+import { CHECK_MS, type ListCopies, type ListCopy } from './copies.ts';
+import { createDeviceKeys } from './device-keys.ts';
+import { createFetchLog } from './fetch-log.ts';
+import type { ListServices } from './routes.ts';
+import type { ListDefinition, ListStore } from './store.ts';
+
+export type ListServicesOptions = {
+  store: ListStore;
+  /** Of the process; on other threads than its first one, a call of that. */
+  copies: ListCopies;
+  callerOfAccount(sub: string): Promise<Caller | null>;
+  nowMs(): number;
+  /** The time of a fetch could not be written. */
+  onFailure(error: unknown): void;
+};
+
+/** What one thread needs to serve lists. */
+export function createListServices(options: ListServicesOptions): ListServices & { close(): Promise<void> } {
+  const { store, copies, callerOfAccount, nowMs, onFailure } = options;
+  const now = () => Math.floor(nowMs() / 1000);
+  const fetchLog = createFetchLog({ store, onFailure });
+  const definitions = briefly(async (): Promise<Map<string, ListDefinition>> => {
+    return new Map((await allLists(store)).map((definition) => [definition.name, definition]));
+  });
+  const copyOf = new Map<string, () => ListCopy | Promise<ListCopy>>();
+
+  return {
+    definition: async (name) => (await definitions()).get(name) ?? null,
+    copy(definition, variant) {
+      const key = JSON.stringify([definition.name, definition.changedTs, variant]);
+      let read = copyOf.get(key);
+      if (read === undefined) {
+        for (const oldest of copyOf.keys()) if (copyOf.size >= MAX_COPIES) copyOf.delete(oldest);
+        copyOf.set(key, (read = briefly(() => copies.copy(definition, variant))));
+      }
+      return read();
+    },
+    callerOfKey: createDeviceKeys({ store, callerOfAccount, nowMs }),
+    fetched: fetchLog.fetched,
+    now,
+    close: fetchLog.close,
+  };
+}
+
+/** References to shared memory. One that was dropped is asked for again. */
+const MAX_COPIES = 200;
+
+/** Reads at most twice a second. A result is used meanwhile, an error is not. */
+function briefly<Value>(read: () => Promise<Value>): () => Value | Promise<Value> {
+  let known: { value: Value; readMs: number } | null = null;
+  let reading: Promise<Value> | null = null;
+  return () => {
+    if (known !== null && performance.now() - known.readMs < CHECK_MS) return known.value;
+    const readMs = performance.now();
+    reading ??= read()
+      .then((value) => {
+        known = { value, readMs };
+        return value;
+      })
+      .finally(() => {
+        reading = null;
+      });
+    return reading;
+  };
+}
