@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AppError } from '../../src/core/errors.ts';
+import { CHECK_MS, createListCopies, type ListBuilder, type Rendered } from '../../src/exports/copies.ts';
+import type { ListDefinition } from '../../src/exports/store.ts';
+
+const LIST: ListDefinition = {
+  name: 'urls-online',
+  kind: 'urls',
+  description: '',
+  changedTs: 0,
+  filter: {
+    ...{ status: 'online', maxAgeSeconds: 86_400, families: [], reporters: [], datasets: [], maxScore: null },
+    listedDomains: false,
+  },
+};
+const TXT = { format: 'txt', profile: null, max: null };
+const CSV = { format: 'csv', profile: null, max: null };
+
+/** A store whose content is one word, and a builder that takes `buildMs` for it. */
+function setUp() {
+  const world = {
+    ...{ word: 'first', change: 1, listsVersion: 1, nextEndTs: null as number | null, ms: 1_000_000, buildMs: 10 },
+    ...{ builds: 0, renders: 0, serial: 0, isBroken: false, hasForgotten: false, failures: [] as unknown[] },
+  };
+  const serials = new Map<string, number>();
+  const kept = new Map<string, string>();
+  const builder: ListBuilder = {
+    async build(definition) {
+      world.builds++;
+      world.ms += world.buildMs;
+      if (world.isBroken) throw new AppError('unavailable', 'the database is away');
+      kept.set(definition.name, world.word);
+      world.hasForgotten = false;
+      return { hash: Buffer.from(world.word), count: 1, leftOut: {}, nextEndTs: world.nextEndTs };
+    },
+    async render(name, hash, serial, { format }) {
+      world.renders++;
+      const word = kept.get(name);
+      if (world.hasForgotten || word !== Buffer.from(hash).toString()) return null;
+      const bytes = Buffer.from(`${word} ${serial} ${format}`);
+      return {
+        bytes: { identity: bytes, gzip: bytes, zstd: bytes },
+        etags: { identity: '"1"', gzip: '"2"', zstd: '"3"' },
+      };
+    },
+  };
+  const copies = createListCopies({
+    builder,
+    now: () => Math.floor(world.ms / 1000),
+    clockMs: () => world.ms,
+    newestChange: () => world.change,
+    listsVersion: () => world.listsVersion,
+    exclusions: async () => [],
+    async listSerial(_name, hash) {
+      const word = Buffer.from(hash).toString();
+      if (!serials.has(word)) serials.set(word, ++world.serial);
+      return serials.get(word) as number;
+    },
+    onFailure: (error) => void world.failures.push(error),
+  });
+  const text = ({ bytes }: Rendered) => Buffer.from(bytes.identity).toString();
+  const later = (ms: number) => {
+    world.ms += ms;
+  };
+  return { world, copies, text, later };
+}
+
+test('a thousand fetches of an unchanged list are one build and one rendering', async () => {
+  const { world, copies, text, later } = setUp();
+  const fetched = await Promise.all(Array.from({ length: 1_000 }, () => copies.copy(LIST, TXT)));
+  assert.deepEqual([...new Set(fetched.map(text))], ['first 1 txt']);
+  later(10 * CHECK_MS);
+  await copies.copy(LIST, TXT);
+  assert.equal(text(await copies.copy(LIST, CSV)), 'first 1 csv');
+  assert.deepEqual([world.builds, world.renders], [1, 2]);
+});
+
+test('a change of the data, of a definition, or the end of an entry leads to a build', async () => {
+  const { world, copies, text, later } = setUp();
+  world.buildMs = 0;
+  await copies.copy(LIST, TXT);
+  for (const change of [
+    () => world.change++,
+    () => world.listsVersion++,
+    () => {
+      world.nextEndTs = Math.floor(world.ms / 1000) + 60; // told by the next build
+      world.change++;
+    },
+  ]) {
+    change();
+    world.word += '+';
+    later(CHECK_MS);
+    assert.equal(text(await copies.copy(LIST, TXT)), `${world.word} ${world.serial} txt`);
+  }
+  assert.equal(world.builds, 4);
+  later(58_000);
+  await copies.copy(LIST, TXT);
+  assert.equal(world.builds, 4);
+  later(2_000);
+  await copies.copy(LIST, TXT);
+  assert.equal(world.builds, 5);
+});
+
+test('a build that changes nothing keeps the bytes', async () => {
+  const { world, copies, later } = setUp();
+  const before = await copies.copy(LIST, TXT);
+  world.change++;
+  later(CHECK_MS);
+  const after = await copies.copy(LIST, TXT);
+  assert.equal(world.builds, 2);
+  assert.equal(after.bytes, before.bytes);
+});
+
+test('building takes at most a tenth of the time', async () => {
+  const { world, copies, text, later } = setUp();
+  world.buildMs = 2_000;
+  await copies.copy(LIST, TXT);
+  const firstMs = world.ms;
+  world.word = 'second';
+  world.change++;
+  while (world.builds === 1) {
+    later(CHECK_MS);
+    await copies.copy(LIST, TXT);
+  }
+  assert.equal(world.ms - firstMs, 18_000 + world.buildMs);
+  assert.equal(text(await copies.copy(LIST, TXT)), 'second 2 txt');
+});
+
+test('if building fails, the last copy is served with its age, and the next build is not at once', async () => {
+  const { world, copies, text, later } = setUp();
+  const good = await copies.copy(LIST, TXT);
+  assert.equal(good.staleSinceTs, null);
+  const builtTs = Math.floor(world.ms / 1000);
+  world.isBroken = true;
+  world.change++;
+  later(60_000);
+  for (let i = 0; i < 10; i++) {
+    const old = await copies.copy(LIST, TXT);
+    assert.equal(text(old), text(good));
+    assert.equal(old.staleSinceTs, builtTs);
+  }
+  assert.deepEqual([world.builds, world.failures.length], [2, 1]);
+  world.isBroken = false;
+  later(5_000);
+  assert.equal((await copies.copy(LIST, TXT)).staleSinceTs, null);
+});
+
+test('the first build that fails is an error, and the next fetch tries again', async () => {
+  const { world, copies, text } = setUp();
+  world.isBroken = true;
+  await assert.rejects(copies.copy(LIST, TXT), { code: 'unavailable' });
+  world.isBroken = false;
+  assert.equal(text(await copies.copy(LIST, TXT)), 'first 1 txt');
+});
+
+test('entries that the builder has lost are built again', async () => {
+  const { world, copies, text } = setUp();
+  await copies.copy(LIST, TXT);
+  world.hasForgotten = true;
+  world.word = 'second';
+  assert.equal(text(await copies.copy(LIST, CSV)), 'second 2 csv');
+  assert.equal(text(await copies.copy(LIST, TXT)), 'second 2 txt');
+});
+
+test('the number of variants in memory is bounded', async () => {
+  const { world, copies } = setUp();
+  for (let max = 1; max <= 40; max++) await copies.copy(LIST, { ...TXT, max });
+  assert.equal(world.renders, 40);
+  await copies.copy(LIST, { ...TXT, max: 40 });
+  assert.equal(world.renders, 40);
+  await copies.copy(LIST, { ...TXT, max: 1 });
+  assert.equal(world.renders, 41);
+});
