@@ -49,7 +49,7 @@ async function open() {
   return {
     server,
     async close() {
-      await close();
+      close();
       networks.close();
       await redis?.close();
       await Promise.all([store.close(), control.close()]);

@@ -60,10 +60,10 @@ const ISSUER = 'urlwarden';
 export const now = () => toTs(Date.now());
 
 /** The HTTP server of one thread, and what it needs beside the stores. It does not listen yet. */
-export async function openServing(parts: ServingParts): Promise<{ server: FastifyInstance; close(): Promise<void> }> {
+export async function openServing(parts: ServingParts): Promise<{ server: FastifyInstance; close(): void }> {
   const { settings, thread, state, node, tls, store, control, redis, networks, owner, metrics } = parts;
   const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
-  const onFailure = (task: 'account_poll' | 'session_write' | 'fetch_write') => (err: unknown) => {
+  const onFailure = (task: 'account_poll' | 'session_write') => (err: unknown) => {
     metrics?.failed(task);
     if (!owner.reportFailure(err)) server.log.error({ err, task }, TASK_FAILED);
   };
@@ -84,7 +84,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     ...{ store: control, authenticator, nowMs: Date.now, onFailure: onFailure('session_write') },
   });
   const lists = createListServices({
-    ...{ store: control, copies: { copy: owner.listCopy }, nowMs: Date.now, onFailure: onFailure('fetch_write') },
+    ...{ store: control, copies: { copy: owner.listCopy }, now },
     callerOfAccount: authenticator.callerOf,
   });
   const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : limitsWithoutRedis(whenDown)));
@@ -141,13 +141,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     },
   );
   if (redis !== null) watchRedis(redis, { thread, state, log: server.log, whenDown });
-  return {
-    server,
-    async close() {
-      authenticator.close();
-      await lists.close();
-    },
-  };
+  return { server, close: authenticator.close };
 }
 
 export const TASK_FAILED = 'a background task failed; it will be retried';

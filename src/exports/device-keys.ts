@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createExpiringMap } from '../accounts/expiring-map.ts';
 import { AppError } from '../core/errors.ts';
 import type { Caller } from '../http/endpoint.ts';
-import type { ListKey, ListStore } from './store.ts';
+import type { ListStore } from './store.ts';
 
 // Keys with which devices fetch lists: as password, as Bearer token, or in the path.
 
@@ -27,39 +26,16 @@ export function keyOfHeader(authorization: string | undefined): string | null {
   return text.slice(text.indexOf(':') + 1);
 }
 
-/** A revoked key is refused within five seconds on every node; accounts are up to a second old besides. */
-const CACHE_MS = 2_000;
-/** 3 MB. A key that was evicted is read again. */
-const MAX_CACHED = 10_000;
-
 export type DeviceKeysOptions = {
   store: Pick<ListStore, 'findListKey'>;
   /** The caller of an account; null if it does not exist. Throws `forbidden` if it is disabled. */
   callerOfAccount(sub: string): Promise<Caller | null>;
-  nowMs(): number;
 };
 
-/** Finds the caller of a key. Throws `unauthorized` or `forbidden`. */
-export function createDeviceKeys({ store, callerOfAccount, nowMs }: DeviceKeysOptions) {
-  const cache = createExpiringMap<{ found: Promise<ListKey | null>; readMs: number }>({
-    ...{ maxEntries: MAX_CACHED, lifeMs: CACHE_MS },
-  });
-
-  function find(key: string): Promise<ListKey | null> {
-    const hash = hashOfKey(key);
-    const id = Buffer.from(hash).toString('base64');
-    const now = nowMs();
-    const cached = cache.get(id, now);
-    // The clock may have been set back.
-    if (cached !== undefined && cached.readMs <= now) return cached.found;
-    const found = (async () => store.findListKey(hash))();
-    cache.set(id, { found, readMs: now }, now);
-    found.catch(() => cache.delete(id));
-    return found;
-  }
-
+/** Finds the caller of a key of a list. It throws `unauthorized` or `forbidden`. */
+export function createDeviceKeys({ store, callerOfAccount }: DeviceKeysOptions) {
   return async (key: string, list: string): Promise<DeviceCaller> => {
-    const found = isListKey(key) ? await find(key) : null;
+    const found = isListKey(key) ? await store.findListKey(hashOfKey(key)) : null;
     if (found === null) throw keyInvalid();
     if (found.list !== list) throw new AppError('forbidden', 'This key is for another list');
     const caller = await callerOfAccount(found.sub);

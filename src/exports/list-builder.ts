@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { AppError } from '../core/errors.ts';
 import type { ListContent } from './content.ts';
-import { ENCODINGS, type Encoding, type ListBuilder, type Rendered } from './copies.ts';
+import { ENCODINGS, type Encoding, type ListBuilder, type Rendered, type Variant } from './copies.ts';
 import { buildEntries, type ListStores } from './entries.ts';
-import { type Format, renderList } from './formats/formats.ts';
-import type { Exclusion, ListDefinition } from './store.ts';
+import { findFormat, type RenderedList, renderList } from './formats/formats.ts';
+import { findProfile } from './formats/profiles.ts';
+import { NDJSON } from './formats/tables.ts';
 
 // Builds lists on a thread of its own: reading, sorting and compressing 100,000 entries would delay every look-up.
 
@@ -26,17 +28,24 @@ export function createListBuilder(stores: ListStores, options: BuildOptions): Li
       return { hash, count: entries.entries.length, leftOut: entries.leftOut, nextEndTs: entries.nextEndTs };
     },
 
-    async render(name, hash, serial, { format, profile, max }) {
+    async render(name, hash, serial, variant) {
       const found = kept.get(name);
       if (found === undefined || Buffer.compare(found.hash, hash) !== 0) return null;
-      return encoded(renderList({ ...found.entries, serial }, format as Format, { profile, max }));
+      return encoded(renderVariant({ ...found.entries, serial }, variant).text);
     },
   };
 }
 
+/** Throws if the list has no such format. */
+export function renderVariant(content: ListContent, { format, profile, max }: Variant): RenderedList {
+  const found = findFormat(content.kind, format);
+  if (found === null) throw new AppError('not_found', `A list of ${content.kind} has no format ${format}`);
+  return renderList(content, found, { profile: profile === null ? null : findProfile(profile), max });
+}
+
 /** NDJSON has every field, so that any format changes only if it does. The serial follows from the hash. */
 export function hashOf(entries: Entries): Uint8Array {
-  const text = renderList({ ...entries, serial: 0 }, 'ndjson', { profile: null, max: null });
+  const { text } = renderList({ ...entries, serial: 0 }, NDJSON, { profile: null, max: null });
   return createHash('sha256').update(JSON.stringify(entries.leftOut)).update(text).digest();
 }
 

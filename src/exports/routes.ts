@@ -9,7 +9,8 @@ import { datasetsOf } from './built-in.ts';
 import type { ListCopy, Variant } from './copies.ts';
 import { type DeviceCaller, isListKey, keyOfHeader } from './device-keys.ts';
 import { bestEncoding, isUnchanged } from './fetch-headers.ts';
-import { contentTypeOf, FORMATS, type FormatName, hasFormat, PROFILES } from './formats/formats.ts';
+import { FORMATS, findFormat } from './formats/formats.ts';
+import { PROFILE_NAMES } from './formats/profiles.ts';
 import type { ListDefinition } from './store.ts';
 
 export type ListServices = {
@@ -25,7 +26,9 @@ export type ListServices = {
 };
 
 /** A list by name and format. */
-type ListQuestion = { name: string; variant: Variant & { format: FormatName } };
+type ListQuestion = { name: string; variant: Variant };
+
+const FORMAT_NAMES = FORMATS.map(({ name }) => name);
 
 /** `urls-online.txt`: names have no dot. */
 const FILE = /^([a-z0-9-]+)\.([a-z-]+)$/;
@@ -34,7 +37,7 @@ const fileParameter: Parameter = {
   in: 'path',
   name: 'file',
   schema: Type.String({ pattern: FILE.source, examples: ['urls-online.txt'] }),
-  description: `The name of a list, a dot, and a format: ${FORMATS.join(', ')}.`,
+  description: `The name of a list, a dot, and a format: ${FORMAT_NAMES.join(', ')}.`,
   isValid: (text) => fileOf(text) !== null,
 };
 
@@ -56,7 +59,7 @@ const queryParameters: readonly Parameter[] = [
   {
     in: 'query',
     name: 'profile',
-    schema: Type.Enum([...PROFILES]),
+    schema: Type.Enum([...PROFILE_NAMES]),
     description: 'A kind of device: its capacity and its rules for entries.',
   },
 ];
@@ -99,22 +102,21 @@ function listRoute(services: ListServices, { keyOf, ...described }: ListPath): R
 
 const fileIn = ({ params }: FastifyRequest): string => (params as { file: string }).file;
 
-function fileOf(text: string): { name: string; format: FormatName } | null {
+function fileOf(text: string): { name: string; format: string } | null {
   const [, name, format] = FILE.exec(text) ?? [];
-  if (name === undefined || !(FORMATS as readonly string[]).includes(format ?? '')) return null;
-  return { name, format: format as FormatName };
+  return name === undefined || format === undefined || !FORMAT_NAMES.includes(format) ? null : { name, format };
 }
 
 function readQuestion(request: FastifyRequest): ListQuestion {
   const file = fileOf(fileIn(request));
   if (file === null) throw new Error('unreachable: another path gets 404');
   const query = queryString(request);
-  const { profile } = query;
-  if (profile !== undefined && !(PROFILES as readonly unknown[]).includes(profile)) {
-    throw new AppError('bad_request', `"profile" must be one of ${PROFILES.join(', ')}`);
+  const { profile = null } = query;
+  if (profile !== null && (typeof profile !== 'string' || !PROFILE_NAMES.includes(profile))) {
+    throw new AppError('bad_request', `"profile" must be one of ${PROFILE_NAMES.join(', ')}`);
   }
   const max = integerParameter(query, 'max', 1) ?? null;
-  return { name: file.name, variant: { format: file.format, profile: (profile as string | undefined) ?? null, max } };
+  return { name: file.name, variant: { format: file.format, profile, max } };
 }
 
 async function answer(
@@ -126,7 +128,8 @@ async function answer(
   const { request, reply } = exchange;
   const definition = await find(name);
   if (definition === null) throw new AppError('not_found', `There is no list ${name}`);
-  if (!hasFormat(definition.kind, variant.format)) {
+  const format = findFormat(definition.kind, variant.format);
+  if (format === null) {
     throw new AppError('not_found', `A list of ${definition.kind} has no format ${variant.format}`);
   }
   const caller = callerOf(request) as DeviceCaller;
@@ -143,7 +146,7 @@ async function answer(
     reply.code(304);
     return '';
   }
-  reply.type(contentTypeOf(variant.format));
+  reply.type(format.contentType);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   const { buffer, byteOffset, byteLength } = list.bytes[encoding];
   return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);

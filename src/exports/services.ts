@@ -2,7 +2,6 @@ import type { Caller } from '../http/endpoint.ts';
 import { allLists } from './built-in.ts';
 import { CHECK_MS, type ListCopies, type ListCopy } from './copies.ts';
 import { createDeviceKeys } from './device-keys.ts';
-import { createFetchLog } from './fetch-log.ts';
 import type { ListServices } from './routes.ts';
 import type { ListDefinition, ListStore } from './store.ts';
 
@@ -11,16 +10,13 @@ export type ListServicesOptions = {
   /** Of the process; on other threads than its first one, a call of that. */
   copies: ListCopies;
   callerOfAccount(sub: string): Promise<Caller | null>;
-  nowMs(): number;
-  /** The time of a fetch could not be written. */
-  onFailure(error: unknown): void;
+  /** Unix seconds. */
+  now(): number;
 };
 
 /** What one thread needs to serve lists. */
-export function createListServices(options: ListServicesOptions): ListServices & { close(): Promise<void> } {
-  const { store, copies, callerOfAccount, nowMs, onFailure } = options;
-  const now = () => Math.floor(nowMs() / 1000);
-  const fetchLog = createFetchLog({ store, onFailure });
+export function createListServices(options: ListServicesOptions): ListServices {
+  const { store, copies, callerOfAccount, now } = options;
   const definitions = briefly(async (): Promise<Map<string, ListDefinition>> => {
     return new Map((await allLists(store)).map((definition) => [definition.name, definition]));
   });
@@ -37,10 +33,9 @@ export function createListServices(options: ListServicesOptions): ListServices &
       }
       return read();
     },
-    callerOfKey: createDeviceKeys({ store, callerOfAccount, nowMs }),
-    fetched: fetchLog.fetched,
+    callerOfKey: createDeviceKeys({ store, callerOfAccount }),
+    fetched: (keyId, fetch) => void store.recordFetch(keyId, fetch),
     now,
-    close: fetchLog.close,
   };
 }
 

@@ -82,6 +82,7 @@ const TASKS = [
   'feed_poll',
   'totals_count',
   'node_write',
+  'list_build',
 ] as const;
 
 /** The names of limits in the API. */
