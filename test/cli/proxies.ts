@@ -7,14 +7,18 @@ import { temporaryFolder } from '../temporary-folder.ts';
 
 export type Proxy = { name: string; url: string; child: Child };
 
-/** Starts nginx with `deploy/nginx.conf`, in front of these ports instead of its two nodes. */
-export async function startNginx(t: TestContext, ports: readonly number[]): Promise<Proxy> {
+/** Starts nginx with `deploy/nginx.conf`, as `edit` changes it, in front of these ports instead of its two nodes. */
+export async function startNginx(
+  t: TestContext,
+  ports: readonly number[],
+  edit: (text: string) => string = (text) => text,
+): Promise<Proxy> {
   needs('nginx');
   const folder = temporaryFolder(t);
   const port = await freePort();
   // Folders that only root can write to otherwise.
   const folders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder};`);
-  const text = withNodes(shipped('nginx.conf'), ports)
+  const text = withNodes(edit(shipped('nginx.conf')), ports)
     .replace('listen 8080;', `listen 127.0.0.1:${port};`)
     .replace('http {', `http { ${folders.join(' ')}`);
   const file = join(folder, 'nginx.conf');

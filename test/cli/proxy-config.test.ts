@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { startHaproxy, startNginx } from './proxies.ts';
 
 /** The configurations in `deploy`, in front of nodes that show what they receive. */
@@ -22,6 +26,16 @@ for (const [name, startProxy] of [
         const answer = await fetch(`${url}/a`, { method: 'POST', headers, body: 'x'.repeat(bytes) });
         assert.deepEqual(await answer.json(), { authorization: 'Bearer x', address: '127.0.0.1', bytes });
       }
+    });
+
+    test('forwards a bulk request of 8 MB', async (t) => {
+      const { ports } = await startNodes(t, async (received, response) => {
+        response.end(String((await textOf(received)).length));
+      });
+      const { url } = await startProxy(t, ports);
+      const body = 'x'.repeat(8_000_000);
+      const answer = await fetch(`${url}/api/intel/v2/byobject/url/bulk`, { method: 'POST', body });
+      assert.equal(await answer.text(), '8000000');
     });
 
     test('forwards each line of a stream at once', async (t) => {
@@ -110,3 +124,14 @@ async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(chunks).toString();
 }
+
+test('the log format of nginx masks the key of a list', async (t) => {
+  const { ports } = await startNodes(t, (_received, response) => void response.end());
+  const file = join(temporaryFolder(t), 'access.log');
+  const { url } = await startNginx(t, ports, (text) => text.replace('access_log off;', `access_log ${file} masked;`));
+  await fetch(`${url}/api/lists/v1/uwk_secret/urls-online.txt?max=3`);
+  const log = () => readFileSync(file, 'utf8');
+  await until(() => log().includes('urls-online.txt'), 'nginx writes its log');
+  assert.match(log(), /"GET \/api\/lists\/v1\/\*\*\*\/urls-online\.txt\?max=3" 200/);
+  assert.doesNotMatch(log(), /uwk_/);
+});
