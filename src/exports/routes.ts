@@ -138,8 +138,7 @@ async function answer(
   const encoding = bestEncoding(request.headers['accept-encoding']);
   const etag = list.etags[encoding];
   const isKnown = isUnchanged(request.headers, etag, list.serial);
-  // Neither 304 nor HEAD sends the list.
-  if (!isKnown && request.method !== 'HEAD') await charging.chargeStep(exchange, 1);
+  if (!isKnown) await charging.chargeStep(exchange, 1);
   if (caller.keyId !== undefined) fetched(caller.keyId, { ts: now(), address: request.ip, etag });
   reply.headers(headersOf(list, etag, now()));
   if (isKnown) {
