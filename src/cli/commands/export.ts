@@ -1,13 +1,14 @@
 import type { Intelligence } from '../../app/stores.ts';
 import { type CsvCell, csvRow } from '../../core/csv.ts';
 import type { DomainEvidence, DomainFact } from '../../core/evidence.ts';
-import { parseIp } from '../../core/ip/address.ts';
+import { FORMATS as DEVICE_FORMATS } from '../../exports/formats/formats.ts';
 import { printDomainEvidence, printFact, printListing } from '../../ingest/evidence-json.ts';
 import { printObservation } from '../../ingest/observation-json.ts';
 import type { ExportedUrl, ExportFilter } from '../../urls/store.ts';
 import { SHOWN_STATUS } from '../../urls/timeline.ts';
 import { UsageError } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
+import { exportList, LIST_FLAGS } from '../list-export.ts';
 import { print, timeText } from '../output.ts';
 import { suggestion } from '../suggestion.ts';
 import { readTime } from '../time.ts';
@@ -32,16 +33,14 @@ const FORMATS: readonly ExportFormat[] = [
   },
   { name: 'csv', summary: 'one row per URL with its last status and payload, for spreadsheets', lines: csvLines },
   { name: 'url-list', summary: 'one URL per line', lines: urlLines },
-  {
-    name: 'hosts',
-    summary: 'a hosts file that maps the host names to 0.0.0.0; URLs with an IP address as host are omitted',
-    lines: hostsLines,
-  },
 ];
+/** Formats of lists for devices. With them a list is meant. */
+const LIST_FORMATS = DEVICE_FORMATS.filter(({ name }) => !FORMATS.some((format) => format.name === name));
 const STATUSES = ['online', 'offline'] as const;
 const TIME_FORMS = ['iso', 'unix'] as const;
 
 const FORMAT_NAMES = FORMATS.map(({ name }) => name).join(', ');
+const ALL_FORMATS = [...FORMATS, ...LIST_FORMATS].map(({ name }) => name);
 
 type CsvColumn = readonly [heading: string, cellOf: (url: ExportedUrl) => CsvCell, isTime?: 'time'];
 
@@ -80,9 +79,13 @@ export const exportCommand = dataCommand(
 is running. Settings of operators and feeds are not exported: urlwarden backup and urlwarden move take them along.
 
 Formats:
-${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
+${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}
+
+With --list it writes a list for devices (docs/lists.md), in one of its formats:
+${definitions(DEVICE_FORMATS.map(({ name, summary }) => [name, summary]))}`,
     flags: {
-      format: { argument: 'FORMAT', meaning: FORMAT_NAMES, values: FORMATS.map(({ name }) => name) },
+      format: { argument: 'FORMAT', meaning: FORMAT_NAMES, values: ALL_FORMATS },
+      ...LIST_FLAGS,
       since: {
         argument: 'TIME',
         meaning:
@@ -106,11 +109,18 @@ ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
       tag: { argument: 'TAG', meaning: 'only URLs with this tag, in any letter case; no evidence and no facts' },
     },
     examples: [
-      'urlwarden export --format hosts --status online > hosts',
+      'urlwarden export --list hosts-malware --format hosts > hosts',
+      'urlwarden export --list hosts-malware --explain files.example.com',
       'urlwarden export --format csv --time iso --columns url,status,confirmed,ip,asn > urls.csv',
     ],
   },
-  async ({ flags, place }) => {
+  async (input) => {
+    const { flags, place } = input;
+    if (flags.list !== undefined) {
+      refuseFlags(flags, DATA_ONLY, 'a list: urlwarden list add defines one with a filter of its own');
+      return exportList(input, flags.list);
+    }
+    refuseFlags(flags, LIST_ONLY, 'all data: add --list');
     const { name, lines } = readFormat(flags.format ?? 'ndjson');
     for (const flag of ['columns', 'time'] as const) {
       if (flags[flag] === undefined || name === 'csv') continue;
@@ -128,13 +138,21 @@ ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}`,
   },
 );
 
+const DATA_ONLY = ['since', 'status', 'columns', 'time', 'tag'] as const;
+const LIST_ONLY = ['max', 'profile', 'explain', 'allow-reserved'] as const;
+
+function refuseFlags(given: Readonly<Record<string, unknown>>, flags: readonly string[], what: string): void {
+  const bad = flags.find((flag) => given[flag] !== undefined);
+  if (bad !== undefined) throw new UsageError(`--${bad} has no meaning for ${what}`);
+}
+
 function readFormat(name: string): ExportFormat {
   const format = FORMATS.find((candidate) => candidate.name === name);
   if (format !== undefined) return format;
-  const hint = suggestion(
-    name,
-    FORMATS.map((candidate) => candidate.name),
-  );
+  if (LIST_FORMATS.some((candidate) => candidate.name === name)) {
+    throw new UsageError(`${name} is a format of lists: add --list, for example --list hosts-malware`);
+  }
+  const hint = suggestion(name, ALL_FORMATS);
   throw new UsageError(`--format must be one of ${FORMAT_NAMES}, not ${JSON.stringify(name)}${hint && `.${hint}`}`);
 }
 
@@ -195,20 +213,6 @@ function printDomainLine(item: DomainEvidence | DomainFact): string {
 
 async function* urlLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
   for await (const urls of store.exportUrls(filter, signal)) yield urls.map(({ url }) => `${url}\n`).join('');
-}
-
-/** Each host name once. The set of names takes about 100 bytes each; IP addresses are not stored in it. */
-async function* hostsLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
-  const written = new Set<string>();
-  for await (const urls of store.exportUrls(filter, signal)) {
-    const added = new Set(urls.map(({ host }) => host).filter((host) => !written.has(host) && !isAddress(host)));
-    for (const host of added) written.add(host);
-    yield [...added].map((host) => `0.0.0.0 ${host}\n`).join('');
-  }
-}
-
-function isAddress(host: string): boolean {
-  return parseIp(host.replace(/^\[|\]$/g, '')) !== null;
 }
 
 async function* csvLines(...[store, filter, signal, columns]: Parameters<Lines>): AsyncGenerator<string> {

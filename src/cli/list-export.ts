@@ -1,0 +1,80 @@
+import { openControl } from '../app/stores.ts';
+import { allLists } from '../exports/built-in.ts';
+import type { Variant } from '../exports/copies.ts';
+import { buildEntries } from '../exports/entries.ts';
+import { explainEntry } from '../exports/explain.ts';
+import { formatsOf } from '../exports/formats/formats.ts';
+import { PROFILE_NAMES } from '../exports/formats/profiles.ts';
+import { hashOf, renderVariant } from '../exports/list-builder.ts';
+import type { ListDefinition } from '../exports/store.ts';
+import { UsageError } from './command.ts';
+import { type DataInput, openExisting } from './data-command.ts';
+import { INGEST_FLAGS, readIngestSettings } from './ingest-settings.ts';
+import { print, visible } from './output.ts';
+import { suggestion } from './suggestion.ts';
+import { currentTs } from './time.ts';
+import type { Flags } from './usage.ts';
+
+/** Flags of `urlwarden export` for a list. */
+export const LIST_FLAGS = {
+  list: { argument: 'NAME', meaning: 'a list for devices: the same bytes as a server sends. urlwarden list shows all' },
+  max: { argument: 'COUNT', meaning: 'of a list: at most so many entries, the newest ones' },
+  profile: {
+    argument: 'DEVICE',
+    meaning: `of a list: as ${PROFILE_NAMES.join(' or ')} can load it`,
+    values: PROFILE_NAMES,
+  },
+  explain: { argument: 'TEXT', meaning: 'instead of the list, why this URL, host or address is on it, or is not' },
+  'allow-reserved': INGEST_FLAGS['allow-reserved'],
+} as const satisfies Flags;
+
+type ListInput = DataInput<typeof LIST_FLAGS & { format: { argument: string; meaning: string } }>;
+
+export async function exportList({ flags, place }: ListInput, name: string): Promise<number> {
+  const { allowReserved } = readIngestSettings(flags);
+  const options = { allowReserved, signal: new AbortController().signal };
+  const nowTs = currentTs();
+  const store = await openExisting(place);
+  const control = await openControl(place);
+  try {
+    const definition = findList(await allLists(control), name);
+    const exclusions = await control.exclusions();
+    if (flags.explain !== undefined) {
+      const found = await explainEntry(store, definition, exclusions, nowTs, options, flags.explain);
+      if (found === null) throw new UsageError(`--explain: ${visible(flags.explain)} is no URL, host name or network`);
+      const { subject, isOnList, reasons } = found;
+      const lines = [`${subject} is ${isOnList ? '' : 'not '}on ${name}`, ...reasons.map(({ text }) => `  ${text}`)];
+      await print(lines.map((line) => `${visible(line)}\n`).join(''));
+      return 0;
+    }
+    const variant = readVariant(flags, definition);
+    const entries = await buildEntries(store, definition, exclusions, nowTs, options);
+    const serial = await control.listSerial(name, hashOf(entries), nowTs);
+    await print(renderVariant({ ...entries, serial }, variant).text);
+    return 0;
+  } finally {
+    await control.close();
+    await store.close();
+  }
+}
+
+function findList(lists: readonly ListDefinition[], name: string): ListDefinition {
+  const found = lists.find((list) => list.name === name);
+  if (found !== undefined) return found;
+  const names = lists.map((list) => list.name);
+  throw new UsageError(
+    `There is no list ${JSON.stringify(name)}.${suggestion(name, names)} Lists: ${names.join(', ')}`,
+  );
+}
+
+function readVariant({ format = 'txt', max, profile }: ListInput['flags'], { name, kind }: ListDefinition): Variant {
+  const formats = formatsOf(kind).map((one) => one.name);
+  if (!formats.includes(format)) {
+    throw new UsageError(`The list ${name} has ${kind}; --format must be one of ${formats.join(', ')}`);
+  }
+  if (profile !== undefined && !PROFILE_NAMES.includes(profile)) {
+    throw new UsageError(`--profile must be one of ${PROFILE_NAMES.join(', ')}, not ${JSON.stringify(profile)}`);
+  }
+  if (max !== undefined && !/^[1-9]\d{0,8}$/.test(max)) throw new UsageError('--max must be a number, 1 or more');
+  return { format, profile: profile ?? null, max: max === undefined ? null : Number(max) };
+}
