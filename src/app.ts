@@ -8,6 +8,7 @@ import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import type { SigningKey } from './accounts/store.ts';
 import { createServerAudit } from './app/audit.ts';
+import { startChangeCleanup } from './app/change-cleanup.ts';
 import { fillDemo, fillDemoControl } from './app/demo.ts';
 import { openUploads, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
@@ -119,10 +120,11 @@ export async function openApp(given: Settings): Promise<App> {
       info: (details: object, message: string) => server.log.info(details, message),
     };
     const outages = createOutages(log, () => performance.now());
-    const onFailure = (task: 'usage_write' | 'usage_cleanup' | 'totals_count' | 'node_write') => (err: unknown) => {
-      metrics?.failed(task);
-      if (!outages.report(err)) log.error({ err, task }, TASK_FAILED);
-    };
+    const onFailure =
+      (task: 'usage_write' | 'usage_cleanup' | 'change_cleanup' | 'totals_count' | 'node_write') => (err: unknown) => {
+        metrics?.failed(task);
+        if (!outages.report(err)) log.error({ err, task }, TASK_FAILED);
+      };
     const state = createProcessState();
     const redis = settings.redis && opened(await openRedis(settings.redis, settings.redisPrefix));
     if (redis !== null) metrics?.watchRedis(state.isRedisUp);
@@ -222,6 +224,11 @@ export async function openApp(given: Settings): Promise<App> {
         deleteCounters: redis && createCounterDeletion(redis),
       });
       opened(cleanup);
+      opened(
+        startChangeCleanup({
+          ...{ store, changeDays: settings.changeDays, now, every: everyMs, onFailure: onFailure('change_cleanup') },
+        }),
+      );
       void cleanup.runDue();
       const version = programVersion();
       opened(

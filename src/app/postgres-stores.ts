@@ -2,6 +2,7 @@ import { createSessionStore } from '../accounts/postgres/sessions.ts';
 import { createAccountStore } from '../accounts/postgres/store.ts';
 import { createAuditStore } from '../audit/postgres/audit.ts';
 import { createSoftLimitStore } from '../audit/postgres/soft-limit.ts';
+import { createChangeStore } from '../changes/postgres/store.ts';
 import { AppError } from '../core/errors.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
 import { createReads } from '../database/postgres/replicas.ts';
@@ -40,6 +41,7 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
   return {
     ...createUrlStore(primary, read),
     ...createReputationStore(primary, read),
+    ...createChangeStore(primary, createReputationStore(primary, primary.query)),
 
     async ready() {
       const [row] = await primary.query<[readOnly: string, migrations: number]>(CHECK);

@@ -3,6 +3,9 @@ import { accountRoutes } from '../accounts/routes.ts';
 import { type SessionServices, sessionRoutes } from '../accounts/session-routes.ts';
 import { adminRoutes, type DataAdminServices, dataAdminRoutes } from '../admin/routes.ts';
 import type { AdminServices } from '../admin/services.ts';
+import type { FeedServices } from '../changes/feed.ts';
+import { changeRoutes } from '../changes/routes.ts';
+import type { ChangeStore } from '../changes/store.ts';
 import { type ListServices, listRoutes } from '../exports/routes.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
@@ -20,7 +23,7 @@ import { searchCost } from '../urls/search-key.ts';
 import type { UrlStore } from '../urls/store.ts';
 
 type RouteServices = {
-  store: UrlStore & ReputationStore;
+  store: UrlStore & ReputationStore & ChangeStore;
   /** Unix seconds. */
   now(): number;
   counters: Counters;
@@ -29,6 +32,7 @@ type RouteServices = {
   lists: ListServices;
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
+  changes: Omit<FeedServices, 'store'>;
   portal: PortalParts;
   admin: Omit<AdminServices, 'now'>;
   dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
@@ -39,7 +43,7 @@ export type PortalParts = Pick<PortalServices, 'usageByDay' | 'totals' | 'feeds'
 
 /** All routes of this server except `/openapi.json`, which describes them. */
 export function createRoutes(services: RouteServices): Route[] {
-  const { store, now, counters, login, pages, lists, health, reputation, portal, admin, dataAdmin } = services;
+  const { store, now, counters, login, pages, lists, health, reputation, changes, portal, admin, dataAdmin } = services;
   const { addresses } = reputation;
   return [
     ...accountRoutes(login),
@@ -48,6 +52,7 @@ export function createRoutes(services: RouteServices): Route[] {
     ...urlRoutes(store, now),
     ...reputationRoutes({ store, now, ...reputation }),
     ...listRoutes(lists),
+    ...changeRoutes({ store, ...changes }),
     ...portalRoutes({
       ...{ store, now, counters, addresses, freshness: health.freshness, ...portal },
       ...createDomainPages({ store, addresses, now }),

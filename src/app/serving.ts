@@ -21,6 +21,7 @@ import { timedPort } from '../metrics/timed-port.ts';
 import type { RedisLink } from '../redis/link.ts';
 import { createAddressLists } from '../reputation/address-lists.ts';
 import { createAddressReport } from '../reputation/address-report.ts';
+import { createChangeViews } from '../reputation/change-views.ts';
 import { feedHealth, feedsOnPage } from './feeds.ts';
 import type { Owner } from './owner.ts';
 import { openPortalFiles } from './portal-files.ts';
@@ -97,7 +98,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     },
-    reputation: openReputation(store, networks, settings),
+    ...openReputation(store, networks, settings, state.isStopping),
     portal: {
       ...{ totals: owner.totals, usageByDay: control.usageByDay, networkOf: networks.networkOf },
       nameOf: networkNames(networks, settings),
@@ -164,10 +165,19 @@ export function openNetworkTable({ asnDb }: Settings, log: Log): Networks {
   return openNetworks(asnDb, { every: everyMs, onFailure });
 }
 
-function openReputation(store: Intelligence, { asnOf }: Networks, { allowReserved, demo, listedExact }: Settings) {
+function openReputation(
+  store: Intelligence,
+  { asnOf }: Networks,
+  { demo, listedExact, ...settings }: Settings,
+  isStopping: () => boolean,
+) {
   const lists = createAddressLists(store, { nowMs: Date.now });
-  const options = { store, lists, now, allowReserved: allowReserved || demo, listedExact };
-  return { addresses: createAddressReport(options), asnOf };
+  const allowReserved = settings.allowReserved || demo;
+  const current = { listings: store.currentListings, domainState: store.currentDomain };
+  return {
+    reputation: { addresses: createAddressReport({ store, lists, now, allowReserved, listedExact }), asnOf },
+    changes: { views: createChangeViews({ store: current, lists, now, allowReserved }), isStopping },
+  };
 }
 
 /** The AS numbers of the demo data are reserved for documentation, so no table has their names. */

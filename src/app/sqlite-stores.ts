@@ -2,6 +2,7 @@ import { createSessionStore } from '../accounts/sqlite/sessions.ts';
 import { createAccountStore } from '../accounts/sqlite/store.ts';
 import { createAuditStore } from '../audit/sqlite/audit.ts';
 import { createSoftLimitStore } from '../audit/sqlite/soft-limit.ts';
+import { createChangeStore } from '../changes/sqlite/store.ts';
 import type { Part } from '../database/migrations.ts';
 import { type DatabaseFile, openDatabaseFile, shareDatabaseFile } from '../database/sqlite/database-file.ts';
 import { createListStore } from '../exports/sqlite/store.ts';
@@ -36,9 +37,11 @@ function writesOf<Writes>({ write }: DatabaseFile<Writes>) {
 export function openSqliteIntelligence(path: string, writeFor?: WriteFor) {
   const file = openFile('intelligence', path, writeFor);
   const check = file.db.prepare<[number]>('select count(*) from migrations');
+  const reputation = createReputationStore(file);
   return {
     ...createUrlStore(file),
-    ...createReputationStore(file),
+    ...reputation,
+    ...createChangeStore(file, reputation),
 
     async ready() {
       check.get();

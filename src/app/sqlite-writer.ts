@@ -3,6 +3,7 @@ import { createSessionWrites } from '../accounts/sqlite/sessions.ts';
 import { createAccountWrites } from '../accounts/sqlite/store.ts';
 import { createAuditWrites } from '../audit/sqlite/audit.ts';
 import { createSoftLimitWrites } from '../audit/sqlite/soft-limit.ts';
+import { createChangeWrites } from '../changes/sqlite/writes.ts';
 import type { Part } from '../database/migrations.ts';
 import { type Database, openWriter } from '../database/sqlite/database.ts';
 import type { WriterData } from '../database/sqlite/database-file.ts';
@@ -31,7 +32,7 @@ const WRITES = {
   intelligence(db: Database) {
     db.exec(`pragma cache_size = -${INTELLIGENCE_CACHE_KIB}`);
     db.exec(`pragma wal_autocheckpoint = ${INTELLIGENCE_CHECKPOINT_PAGES}`);
-    return { ...createUrlWrites(db), ...createReputationWrites(db) };
+    return { ...createUrlWrites(db), ...createReputationWrites(db), ...createChangeWrites(db) };
   },
   control: (db: Database) => ({
     ...createAccountWrites(db),

@@ -1,5 +1,6 @@
 import type { AccountStore, SessionStore } from '../accounts/store.ts';
 import type { AuditStore, SoftLimitStore } from '../audit/store.ts';
+import type { ChangeStore } from '../changes/store.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { dataFiles, makeFolder } from '../database/data-folder.ts';
 import type { ListStore } from '../exports/store.ts';
@@ -25,6 +26,7 @@ type Opened = {
 /** The stores of all features in the intelligence database. */
 export type Intelligence = UrlStore &
   ReputationStore &
+  ChangeStore &
   Opened & {
     /** Throws when the database cannot answer now. */
     ready(): Promise<void>;

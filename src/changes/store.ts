@@ -1,19 +1,49 @@
-/** What happened to what; see docs/api.md. */
-export const CHANGE_OPERATIONS = ['add', 'update', 'remove'] as const;
-export const CHANGE_KINDS = ['url', 'listing', 'domain'] as const;
-export type ChangeKind = (typeof CHANGE_KINDS)[number];
+import type { AddressDataset } from '../core/evidence.ts';
+import type { ChangeOperation, ListingSubject } from '../database/changes.ts';
+import type { ReputationStore } from '../reputation/store.ts';
 
-/** A page of the change feed: lines of JSON without their ends, in order of `seq`. */
-export type ChangePage = { lines: string[]; lastSeq: number };
+export { CHANGE_KINDS, CHANGE_OPERATIONS, type ChangeKind, type ChangeOperation } from '../database/changes.ts';
+export type { ListingSubject };
 
-/** The port of the change feed. Its numbers become visible in their order: no number below one that was read appears later. */
+/** Which changes a caller may see. */
+export type AskedChanges = { urls: boolean; datasets: readonly AddressDataset[]; domains: boolean };
+
+/** The last status and the last payload of a URL. */
+export type UrlState = {
+  id: number;
+  url: string;
+  /** `kind`: index in ENTRY_KINDS. */
+  status: { ts: number; kind: number; removal: string; reporter: string } | null;
+  payload: { ts: number; sha256: string | null; family: string | null } | null;
+};
+
+/** A change, with the subject as it is now. `listing`: a string is the address whose listing follows from URLs. */
+export type Change = { seq: number; ts: number; op: ChangeOperation } & (
+  | { kind: 'url'; url: UrlState }
+  | { kind: 'listing'; listing: string | ListingSubject }
+  | { kind: 'domain'; domain: string }
+);
+
+/** `lastSeq`: the cursor after this page, which also counts what was left out. Without changes there may still be more. */
+export type ChangePage = { changes: Change[]; lastSeq: number };
+
+/**
+ * Why a cursor cannot be continued. `gone`: some of the changes after it are not kept, or were lost with a failover or
+ * restore. `unknown`: no such number was given yet.
+ */
+export type BadCursor = 'gone' | 'unknown';
+
+/** The port of the change feed. No number below one that was read appears later. */
 export type ChangeStore = {
-  /** The newest number; 0 without any. Every write to the intelligence database makes it grow. */
+  /** The newest number; 0 without any. Every transaction that changes intelligence data makes it grow. */
   newestChange(): number | Promise<number>;
-  /** The oldest number that is kept, minus one: a reader with a smaller cursor has missed changes. */
-  oldestCursor(): Promise<number>;
-  /** At most `limit` changes after `after` of these kinds. `lastSeq` also counts what was skipped. */
-  changesAfter(after: number, kinds: readonly ChangeKind[], limit: number): Promise<ChangePage>;
-  /** Deletes up to `limit` changes that are older; returns how many. */
+  /** The cursor before the oldest change that is kept. */
+  oldestCursor(): number | Promise<number>;
+  /** At most `limit` changes after a cursor, in order of `seq`. */
+  changesAfter(after: number, asked: AskedChanges, limit: number): Promise<ChangePage | BadCursor>;
+  /** Deletes up to `limit` of the oldest rows that are older; returns how many. */
   removeOldChanges(beforeTs: number, limit: number): Promise<number>;
+  /** As in `ReputationStore`, but never from a replica: it has all that `changesAfter` has returned. */
+  currentListings: ReputationStore['listings'];
+  currentDomain: ReputationStore['domainState'];
 };

@@ -294,6 +294,14 @@ export const SETTINGS = {
     read: integerBetween(1, 1_200),
     accepts: 'a whole number from 1 to 1200',
   } satisfies Setting<number>,
+  changeDays: {
+    flag: 'change-days',
+    argument: 'DAYS',
+    meaning: 'how long entries of the change feed are kept; a reader that was away longer has to load a full list',
+    fallback: 30,
+    read: integerBetween(1, 3_650),
+    accepts: 'a whole number from 1 to 3650',
+  } satisfies Setting<number>,
   auditMonths: {
     flag: 'audit-months',
     argument: 'MONTHS',

@@ -4,6 +4,8 @@ export type ErrorCode =
   | 'unauthorized'
   | 'forbidden'
   | 'not_found'
+  /** It was there, and is not any more. */
+  | 'gone'
   | 'method_not_allowed'
   | 'timed_out'
   | 'body_too_large'

@@ -75,6 +75,7 @@ export const paths = {
   adminListingsRemove: `${ADMIN}/listings/remove`,
   adminAllow: `${ADMIN}/allow`,
   adminAllowRemove: `${ADMIN}/allow/remove`,
+  changes: '/api/changes/v1',
   healthz: '/healthz',
   readyz: '/readyz',
   openapi: '/openapi.json',

@@ -11,6 +11,7 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
   not_found: 404,
   method_not_allowed: 405,
   timed_out: 408,
+  gone: 410,
   body_too_large: 413,
   expectation_failed: 417,
   limit_reached: 429,

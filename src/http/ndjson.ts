@@ -23,7 +23,7 @@ const READER_LEFT = new Error('The reader has left');
 const READER_STALLED = new Error('The reader has stalled');
 
 /**
- * Answers with a stream of lines. The first page is read before the headers are sent, so that the answer can still be
+ * Answers with a stream of lines, also of another type whose pieces may end after any line. The first page is read before the headers are sent, so that the answer can still be
  * "not found" or "timed out". Fastify's `reply.send(readable)` sends the headers first, reads ahead of the socket and
  * cannot detect a stalled reader.
  */
@@ -31,6 +31,7 @@ export async function sendNdjson(
   { request, reply }: Exchange,
   source: NdjsonSource,
   options: AnswerOptions,
+  contentType: string = NDJSON,
 ): Promise<FastifyReply> {
   const stop = new AbortController();
   const { socket } = request.raw;
@@ -41,9 +42,9 @@ export async function sendNdjson(
   else socket.once('close', leave);
   try {
     const first = await firstPage(pages, stop, options.queryBudgetMs);
-    if (first === null) return reply.type(NDJSON).send();
+    if (first === null) return reply.type(contentType).send();
     reply.hijack();
-    reply.type(NDJSON).raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
+    reply.type(contentType).raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
     options.recordFirst?.(reply.elapsedTime / 1000);
     if (request.method !== 'HEAD') await pump(reply.raw, first, pages, stop, options.stallMs);
     reply.raw.end();

@@ -77,6 +77,7 @@ export function joinMetrics(threads: readonly MetricValues[]): {
 const TASKS = [
   'usage_write',
   'usage_cleanup',
+  'change_cleanup',
   'account_poll',
   'session_write',
   'feed_poll',

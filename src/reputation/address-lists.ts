@@ -19,6 +19,8 @@ export type ListsInMemory = {
 export type AddressListCopy = {
   /** A promise only for the first call, and for the first one after a pause. */
   current(): ListsInMemory | Promise<ListsInMemory>;
+  /** With every change up to now. */
+  fresh(): Promise<ListsInMemory>;
 };
 
 type Options = { nowMs(): number };
@@ -65,6 +67,7 @@ export function createAddressLists(
       refreshed.catch(() => {}); // the next call tries again, and fails when the lists are too old
       return lists;
     },
+    fresh: compareWithStore,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { AddressDataset, Source } from '../core/evidence.ts';
+import { isToldAgain } from '../database/changes.ts';
 
 /**
  * A listing is an episode: evidence for the same network, dataset, family, port and source, without a gap longer than its
@@ -65,6 +66,22 @@ export function episodeChanges(
     return old === undefined || old.seenTs !== episode.seenTs || old.details !== episode.details;
   });
   return { puts, deletes: [...left.values()] };
+}
+
+/**
+ * What the change feed is told when the episodes near some evidence become `merged`; null: nothing. A listing that ended and
+ * begins again is added again: readers have dropped it at its end.
+ */
+export function toldOperation(known: readonly Episode[], merged: readonly Episode[]): 'add' | 'update' | null {
+  if (known.length === 0) return 'add';
+  const old = newestOf(known);
+  const now = newestOf(merged);
+  const isSame = old.listedTs === now.listedTs && !isToldAgain(now.listedTs, old.seenTs, now.seenTs);
+  return isSame ? null : 'update';
+}
+
+function newestOf(episodes: readonly Episode[]): Episode {
+  return episodes.reduce((newest, episode) => (episode.seenTs > newest.seenTs ? episode : newest));
 }
 
 function joined(a: Episode, b: Episode): Episode {

@@ -1,4 +1,5 @@
 import type { StatusObservation } from '../core/observation.ts';
+import { isToldAgain } from '../database/changes.ts';
 import { advance, type Entry, type EntryKind, type ImpliedChange, isEvent } from './timeline.ts';
 
 export type EntryRow = [ts: number, kind: number, removal: string, reporter: string, confirmedTs: number | null];
@@ -13,6 +14,10 @@ export type TimelineChange = {
   eventsChanged: number;
   /** The newest event; null: there is none any more, undefined: it has not changed. */
   last: Entry | null | undefined;
+  /** Whether the newest event is another one than before. */
+  isLastChanged: boolean;
+  /** Whether an online run is new, or its end is to be told to the change feed again. */
+  isSeenAgain: boolean;
 };
 
 /** The effect of more observations and of another implied offline on a timeline that ends with `before`. */
@@ -25,17 +30,31 @@ export function timelineChange(
   const left = new Map(before.map((entry) => [keyOf(entry), entry]));
   const upserts: Entry[] = [];
   let eventsChanged = 0;
+  let isSeenAgain = false;
   for (const entry of after) {
     const old = left.get(keyOf(entry));
     left.delete(keyOf(entry));
     if (old !== undefined && isSame(old, entry) && old.confirmedTs === entry.confirmedTs) continue;
     upserts.push(entry);
+    isSeenAgain ||= isEndTold(old, entry);
     if (isEvent(entry) && (old === undefined || !isSame(old, entry))) eventsChanged++;
   }
   const deletes = [...left.values()];
   eventsChanged += deletes.filter(isEvent).length;
   const newest = eventsChanged > 0 ? after.findLast(isEvent) : undefined;
-  return { upserts, deletes, eventsChanged, last: after.length === 0 ? null : newest };
+  const last = after.length === 0 ? null : newest;
+  const isLastChanged = last !== undefined && !isSameEvent(before.findLast(isEvent), last ?? undefined);
+  return { upserts, deletes, eventsChanged, last, isLastChanged, isSeenAgain };
+}
+
+function isSameEvent(a: Entry | undefined, b: Entry | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return keyOf(a) === keyOf(b) && isSame(a, b);
+}
+
+function isEndTold(old: Entry | undefined, { ts, kind, confirmedTs }: Entry): boolean {
+  if (confirmedTs === null || (kind !== 'added' && kind !== 'online')) return false;
+  return old === undefined || old.confirmedTs === null || isToldAgain(ts, old.confirmedTs, confirmedTs);
 }
 
 /** The time of the first entry that may change. */

@@ -20,6 +20,7 @@ import { createCharging } from '../../src/limits/charge.ts';
 import type { Counters } from '../../src/limits/store.ts';
 import { createAddressLists } from '../../src/reputation/address-lists.ts';
 import { createAddressReport } from '../../src/reputation/address-report.ts';
+import { createChangeViews } from '../../src/reputation/change-views.ts';
 import type { ReputationServices } from '../../src/reputation/routes.ts';
 import { CHECKED_TABLES } from '../../src/urls/integrity-rules.ts';
 import { type CheckedTable, type Fact, NOTHING_APPLIED } from '../../src/urls/store.ts';
@@ -139,6 +140,12 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     exportListings: async function* () {},
     exportDomains: async function* () {},
     rebuildHosts: async () => ({ isDone: true, share: 1, hostsChanged: 0, urlsChanged: 0 }),
+    newestChange: () => 0,
+    oldestCursor: () => 0,
+    changesAfter: async (after) => ({ changes: [], lastSeq: after }),
+    removeOldChanges: async () => 0,
+    currentListings: () => [],
+    currentDomain: () => null,
     urlId: async () => null,
     urlLast: async () => null,
     lastOfMany: async (urls) => urls.map(() => null),
@@ -198,7 +205,8 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
   const charging = createCharging(counters);
   options?.metrics?.watchStreams(counters.countStreams);
   const admin = adminOf({ ...services, ready });
-  const routes = createRoutes({ ...services, health, reputation, portal, admin });
+  const changes = changesOf(store, services);
+  const routes = createRoutes({ ...services, health, reputation, changes, portal, admin });
   return buildServer(routes, { authenticate, authenticateSession, charging }, options);
 }
 
@@ -221,6 +229,12 @@ const NO_PORTAL: PortalParts = {
 function reputationOf(store: Intelligence, now: () => number) {
   const lists = createAddressLists(store, { nowMs: () => now() * 1000 });
   return { addresses: createAddressReport({ store, lists, now, allowReserved: true }), asnOf: () => null };
+}
+
+function changesOf(store: Intelligence, { now, isStopping }: Pick<Services, 'now' | 'isStopping'>) {
+  const lists = createAddressLists(store, { nowMs: () => now() * 1000 });
+  const current = { listings: store.currentListings, domainState: store.currentDomain };
+  return { views: createChangeViews({ store: current, lists, now, allowReserved: true }), isStopping };
 }
 
 /** Values for the parameters of paths. */
@@ -250,6 +264,7 @@ function routesOfStub(services: Services): Route[] {
   return createRoutes({
     ...services,
     reputation,
+    changes: changesOf(services.store, services),
     portal: NO_PORTAL,
     health: { ...services, ready },
     admin: adminOf({ ...services, ready }),

@@ -64,6 +64,7 @@ test('each route has its kind of charge', () => {
         'query',
       ]),
     ),
+    '/api/changes/v1': 'query',
     '/healthz': 'none',
     '/readyz': 'none',
     '/openapi.json': 'none',

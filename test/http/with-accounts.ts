@@ -135,6 +135,7 @@ export const QUERIES: InjectOptions[] = [
   ...ROUTES.map(({ endpoint }) => endpoint.path)
     .filter((path) => path.includes(':domain'))
     .map((path) => ({ method: 'GET' as const, url: path.replace(':domain', 'site.example') })),
+  { method: 'GET', url: paths.changes },
   { method: 'POST', url: paths.portalUrl, payload: { url: 'http://192.0.2.1/x' } },
   { method: 'GET', url: paths.portalAddress.replace(':ip', '192.0.2.1') },
   { method: 'GET', url: paths.portalNetwork.replace(':ip', '192.0.2.1').replace(':mask', '32') },

@@ -22,6 +22,7 @@ const EMPTY = `
       execute format('delete from %I', name);
       if name = 'control_version' then insert into control_version values (0); end if;
       if name = 'audit_retention' then insert into audit_retention values (0, 0); end if;
+      if name = 'change_numbers' then insert into change_numbers values (0, ''); end if;
       if name = 'list_version' then insert into list_version values (0); end if;
       if name = 'lists_state' then insert into lists_state values (0, 0); end if;
     end loop;

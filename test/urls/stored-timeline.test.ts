@@ -147,11 +147,35 @@ const CASES: Case[] = [
   },
 ];
 
+/** Cases in which a run begins, or begins at another time. */
+const SEEN_AGAIN: ReadonlySet<string> = new Set([
+  'the first observation',
+  'an earlier observation moves the first event',
+  'the newest event is the last entry that is not hidden',
+]);
+
 for (const { name, before, observations = [], implied = null, upserts = [], deletes = [], events, last } of CASES) {
   test(`timelineChange: ${name}`, () => {
-    assert.deepEqual(timelineChange(before, observations, implied), { upserts, deletes, eventsChanged: events, last });
+    const { isLastChanged, isSeenAgain, ...change } = timelineChange(before, observations, implied);
+    assert.deepEqual(change, { upserts, deletes, eventsChanged: events, last });
+    assert.equal(isLastChanged, last !== undefined);
+    assert.equal(isSeenAgain, SEEN_AGAIN.has(name));
   });
 }
+
+test('timelineChange: an older event changes, the last one does not', () => {
+  const { eventsChanged, isLastChanged } = timelineChange([ADDED, REMOVED], [observed('offline', 15)], null);
+  assert.deepEqual({ eventsChanged, isLastChanged }, { eventsChanged: 1, isLastChanged: false });
+});
+
+test('timelineChange: a run is told again when its end is in another hour since it began', () => {
+  const isSeenAgain = (confirmedTs: number, ts: number) =>
+    timelineChange([entry('added', 10, confirmedTs)], [observed('online', ts)], null).isSeenAgain;
+  assert.equal(isSeenAgain(10, 3_609), false);
+  assert.equal(isSeenAgain(10, 3_610), true);
+  assert.equal(isSeenAgain(3_700, 7_209), false);
+  assert.equal(isSeenAgain(3_700, 3_650), false);
+});
 
 for (const [observations, implied, first] of [
   [[observed('online', 10), observed('online', 20)], null, 10],

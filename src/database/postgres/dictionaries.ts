@@ -1,5 +1,6 @@
 import { hostParts } from '../../core/domain-name.ts';
 import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
+import type { ChangeRecorder } from '../changes.ts';
 import type { Session } from './database.ts';
 import { inOrder } from './lock-order.ts';
 
@@ -69,19 +70,28 @@ const ADD_DOMAINS = `
   insert into domains (name, first_url_ts)
   select t.name, t.ts from unnest($1::text[], $2::bigint[]) as t (name, ts)
   where not exists (select 1 from domains d where d.name = t.name)
-  order by t.name collate "C" on conflict do nothing`;
+  order by t.name collate "C" on conflict do nothing returning name`;
+
+/** Where a transaction tells what it adds. */
+type Changes = Pick<ChangeRecorder, 'domain'>;
 
 /** Adds domains. `firstUrlTs` by name, for those that are new: when a URL of the domain was first seen online. */
-export async function addDomains(session: Session, firstUrlTs: ReadonlyMap<string, number | null>): Promise<void> {
-  if (firstUrlTs.size > 0) await session.run(ADD_DOMAINS, [[...firstUrlTs.keys()], [...firstUrlTs.values()]]);
+export async function addDomains(
+  session: Session,
+  firstUrlTs: ReadonlyMap<string, number | null>,
+  changes: Changes,
+): Promise<void> {
+  if (firstUrlTs.size === 0) return;
+  const added = await session.query<[string]>(ADD_DOMAINS, [[...firstUrlTs.keys()], [...firstUrlTs.values()]]);
+  for (const [name] of added) changes.domain(name, 'add');
 }
 
 const FIND_DOMAINS = 'select name, id from domains where name = any($1::text[])';
 
-export async function domainIds(session: Session, names: ReadonlySet<string>): Promise<Ids> {
+export async function domainIds(session: Session, names: ReadonlySet<string>, changes: Changes): Promise<Ids> {
   if (names.size === 0) return new Map();
   const [, rows] = await inOrder([
-    () => addDomains(session, new Map([...names].map((name) => [name, null]))),
+    () => addDomains(session, new Map([...names].map((name) => [name, null])), changes),
     () => session.query<[string, number]>(FIND_DOMAINS, [[...names]]),
   ]);
   return new Map(rows);
@@ -92,14 +102,15 @@ const ADD_HOSTS = `
   select h.host, domains.id, h.ip from unnest($1::text[], $2::text[], $3::bytea[]) as h (host, domain, ip)
   left join domains on domains.name = h.domain
   where not exists (select 1 from hosts where hosts.host = h.host)
-  order by h.host collate "C" on conflict do nothing`;
+  order by h.host collate "C" on conflict do nothing returning host`;
 
-/** Adds hosts. Their domains must exist: `domainIds` of `domainsOf`, before this in the order of locks. */
-export async function addHosts(session: Session, hosts: ReadonlySet<string>): Promise<void> {
+/** Adds hosts; returns those that are new. Their domains must exist: `domainIds` of `domainsOf`, before this in the order of locks. */
+export async function addHosts(session: Session, hosts: ReadonlySet<string>): Promise<Set<string>> {
   const names = [...hosts];
   const parts = names.map(hostParts);
-  if (names.length === 0) return;
-  await session.run(ADD_HOSTS, [names, parts.map(({ domain }) => domain), parts.map(({ ip }) => ip)]);
+  if (names.length === 0) return new Set();
+  const columns = [names, parts.map(({ domain }) => domain), parts.map(({ ip }) => ip)];
+  return new Set((await session.query<[string]>(ADD_HOSTS, columns)).map(([host]) => host));
 }
 
 const FIND_HOSTS = 'select host, id from hosts where host = any($1::text[])';

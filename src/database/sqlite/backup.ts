@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 import { AppError } from '../../core/errors.ts';
 import { type DataFiles, FILE_MODE } from '../data-folder.ts';
 import { type Part, partOfMigration } from '../migrations.ts';
+import { skipUsedNumbers } from './changes.ts';
 import { type Database, findDamage, openReader, withWriter } from './database.ts';
 import { prepareDatabaseFile } from './database-file.ts';
 import { requireSpace } from './disk-space.ts';
@@ -48,6 +49,8 @@ export function restoreSqlite(from: string, to: DataFiles): void {
   copyFileSync(from, to.intelligence, constants.COPYFILE_FICLONE);
   chmodSync(to.intelligence, FILE_MODE); // the copy has the mode of the backup
   withWriter(to.intelligence, (db) => db.transaction(() => dropControl(db)));
+  prepareDatabaseFile('intelligence', to.intelligence); // a backup of an older program has no change feed
+  withWriter(to.intelligence, (db) => db.transaction(() => skipUsedNumbers(db)));
 }
 
 const CONTROL_TABLES = `

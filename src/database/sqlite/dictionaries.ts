@@ -1,13 +1,15 @@
 import { hostParts } from '../../core/domain-name.ts';
 import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
 import { foldFamily } from '../../core/text.ts';
+import { createChangeWriter } from './changes.ts';
 import type { Database } from './database.ts';
 
 export type Dictionaries = ReturnType<typeof createDictionaries>;
 
-/** The dictionaries of `intelligence.db`, shared by all writes. */
+/** The dictionaries of `intelligence.db`, shared by all writes, and what the current transaction tells the change feed. */
 export function createDictionaries(db: Database) {
-  const domains = createDomains(db);
+  const changes = createChangeWriter(db);
+  const domains = createDomains(db, (name) => changes.domain(name, 'add'));
   const hosts = createHosts(db, domains);
   const reporters = createDictionary(db, 'reporters', 'name');
   const removals = createDictionary(db, 'removals', 'reason');
@@ -23,12 +25,18 @@ export function createDictionaries(db: Database) {
     families,
     tags,
     sources,
+    changes,
 
-    /** Every transaction that may add texts must use this one. */
+    /** Every transaction of `intelligence.db` must use this one: it forgets texts that were not added, and numbers its changes. */
     transaction<T>(work: () => T): T {
-      hosts.forgetDomains();
+      hosts.forgetTransaction();
       try {
-        return db.batch(work);
+        return db.batch(() => {
+          changes.begin();
+          const result = work();
+          changes.write();
+          return result;
+        });
       } catch (error) {
         for (const dictionary of all) dictionary.clearCache();
         throw error;
@@ -82,41 +90,58 @@ const ADD_DOMAIN = 'insert into domains (name) values (?) on conflict do nothing
 const FIND_DOMAIN = 'select id from domains where name = ?';
 
 /** Most names that are not cached are new, so the insert comes first. */
-function createDomains(db: Database): Dictionary {
+function createDomains(db: Database, onAdded: (name: string) => void): Dictionary {
   const add = db.prepare(ADD_DOMAIN);
   const find = db.prepare<[number]>(FIND_DOMAIN);
-  return createIds((name) => add.insertNew(name) ?? find.one(name)[0]);
+  return createIds((name) => {
+    const id = add.insertNew(name);
+    if (id === null) return find.one(name)[0];
+    onAdded(name);
+    return id;
+  });
 }
 
 const ADD_HOST = 'insert into hosts (host, domain_id, ip) values (?, ?, ?) on conflict do nothing';
 const FIND_HOST = 'select id from hosts where host = ?';
-const FIND_DOMAIN_OF_HOST = 'select domain_id from hosts where id = ?';
+const FIND_DOMAIN_OF_HOST = 'select d.id, d.name from hosts h join domains d on d.id = h.domain_id where h.id = ?';
+
+type HostDomain = { id: number; name: string };
 
 /** Most hosts that are not cached are new, so the insert comes first. */
 function createHosts(db: Database, domains: Dictionary) {
   const add = db.prepare(ADD_HOST);
   const find = db.prepare<[number]>(FIND_HOST);
-  const findDomain = db.prepare<[number | null]>(FIND_DOMAIN_OF_HOST);
-  const domainIds = new Map<number, number | null>();
+  const findDomain = db.prepare<[id: number, name: string]>(FIND_DOMAIN_OF_HOST);
+  const ofHosts = new Map<number, HostDomain | null>();
+  const added = new Set<number>();
   const ids = createIds((host) => {
     const { domain, ip } = hostParts(host);
     const domainId = domain === null ? null : domains.idOf(domain);
     const id = add.insertNew(host, domainId, ip);
-    if (id !== null) domainIds.set(id, domainId);
+    if (id !== null) {
+      ofHosts.set(id, domain === null || domainId === null ? null : { id: domainId, name: domain });
+      added.add(id);
+    }
     return id ?? find.one(host)[0];
   });
   return {
     ...ids,
-    /** The id of the registrable domain of a host; null without one. Cached for one transaction. */
-    domainOf(id: number): number | null {
-      let domainId = domainIds.get(id);
-      if (domainId === undefined) {
-        domainId = findDomain.get(id)?.[0] ?? null;
-        domainIds.set(id, domainId);
+    /** The registrable domain of a host; null without one. Cached for one transaction. */
+    domainOf(id: number): HostDomain | null {
+      let found = ofHosts.get(id);
+      if (found === undefined) {
+        const row = findDomain.get(id);
+        found = row === undefined ? null : { id: row[0], name: row[1] };
+        ofHosts.set(id, found);
       }
-      return domainId;
+      return found;
     },
+    /** Whether this transaction has added the host. */
+    isNew: (id: number) => added.has(id),
     /** Another process may set the domains of hosts between two transactions: `urlwarden domain rebuild`. */
-    forgetDomains: () => domainIds.clear(),
+    forgetTransaction(): void {
+      ofHosts.clear();
+      added.clear();
+    },
   };
 }

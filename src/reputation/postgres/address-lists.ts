@@ -1,8 +1,11 @@
 import { NETWORK_LIST_KINDS } from '../../core/evidence.ts';
+import { createChangeRecorder } from '../../database/changes.ts';
+import { putChanges, putChangesOf } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { sourceIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
+import { NO_PORT } from '../episode-rows.ts';
 import {
   type LifeRow,
   type NameListRow,
@@ -12,7 +15,7 @@ import {
   toListRows,
   toRemovalRow,
 } from '../list-rows.ts';
-import type { ReputationStore } from '../store.ts';
+import { type ReputationStore, URL_SOURCE } from '../store.ts';
 
 const VERSION = 'select version from list_version';
 
@@ -80,7 +83,7 @@ export async function raiseVersion(session: Session): Promise<void> {
 
 async function changeLists(session: Session, work: () => Promise<number>): Promise<number> {
   const changed = await work();
-  if (changed > 0) await raiseVersion(session);
+  if (changed > 0) await Promise.all([raiseVersion(session), putChanges(session, createChangeRecorder())]);
   return changed;
 }
 
@@ -98,16 +101,34 @@ const PUT_REMOVALS = `
   on conflict (ip, prefix, dataset, source_id, removed_ts)
     do update set until_ts = excluded.until_ts, reason = excluded.reason`;
 
+// The listings that the removals are about.
+const PUT_REMOVED = putChangesOf(
+  'remove',
+  'listing',
+  `jsonb_build_array(encode(e.ip, 'hex'), e.prefix, e.dataset, sources.name, families.name, nullif(e.port, ${NO_PORT}))`,
+  `from unnest($1::bytea[], $2::smallint[], $3::smallint[], $4::bigint[]) as r (ip, prefix, dataset, source_id)
+  join episodes e on e.ip = r.ip and e.prefix = r.prefix and e.dataset = r.dataset and e.source_id = r.source_id
+  join sources on sources.id = e.source_id left join families on families.id = e.family_id`,
+);
+
 async function putRemovals(session: Session, rows: readonly RemovalRow[]): Promise<void> {
   const lock = createLock();
+  const recorder = createChangeRecorder();
+  for (const [ip, , , sourceId] of rows) if (sourceId === URL_SOURCE.id) recorder.address(ip, 'remove');
+  const keys = columns(4, rows, ([ip, prefix, dataset, sourceId]) => [ip, prefix, dataset, sourceId]);
   await lock({
     episodes: () =>
-      changeLists(session, () =>
-        session.run(
-          PUT_REMOVALS,
-          columns(7, rows, (row) => [...row]),
-        ),
-      ),
+      changeLists(session, async () => {
+        const [changed] = await Promise.all([
+          session.run(
+            PUT_REMOVALS,
+            columns(7, rows, (row) => [...row]),
+          ),
+          session.run(PUT_REMOVED, keys),
+          putChanges(session, recorder),
+        ]);
+        return changed;
+      }),
   });
 }
 
@@ -144,7 +165,9 @@ async function applyLists(
   }
   if (names.length > 0) {
     const rows = columns(4, names, ([name, kind, source, ts]) => [name, kind, idOf(source), ts]);
-    changed += (await lock({ names: () => session.run(PUT_NAMES, rows) })).names;
+    const { names: put } = await lock({ names: () => session.run(PUT_NAMES, rows) });
+    if (put > 0) await putChanges(session, createChangeRecorder());
+    changed += put;
   }
   return changed;
 }
@@ -177,7 +200,11 @@ async function finishList(db: Database, source: string, ts: number): Promise<num
     inChunk = await db.transaction(async (session) => {
       const old = await session.query<[name: string, kind: number]>(LOCK_OLD_NAMES, [id, ts]);
       if (old.length === 0) return 0;
-      return session.run(DELETE_NAMES, [id, ...columns(2, old, (row) => [...row])]);
+      const [gone] = await Promise.all([
+        session.run(DELETE_NAMES, [id, ...columns(2, old, (row) => [...row])]),
+        putChanges(session, createChangeRecorder()),
+      ]);
+      return gone;
     });
   }
   return deleted;

@@ -3,7 +3,13 @@ import type { Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
 import { columns, type Scalar } from '../../database/postgres/parameters.ts';
-import { type EvidenceGroup, type EvidenceRow, isSameEvidence, mergeEvidence } from '../domain-rules.ts';
+import {
+  type EvidenceGroup,
+  type EvidenceRow,
+  isSameEvidence,
+  isToldEvidence,
+  mergeEvidence,
+} from '../domain-rules.ts';
 
 /** The ids of the texts of a batch. */
 export type TextIds = { sources: Ids; domains: Ids; hosts: Ids };
@@ -43,7 +49,7 @@ const ADD_EVIDENCE = `
   insert into domain_evidence (domain_id, source_id, kind, host_id, ${EVIDENCE_COLUMNS})
   select * from ${GIVEN_EVIDENCE}
   where not exists (select 1 from domain_evidence e where ${SAME_EVIDENCE})
-  order by domain_id, source_id, kind, host_id on conflict do nothing`;
+  order by domain_id, source_id, kind, host_id on conflict do nothing returning domain_id`;
 
 // In the order of the given rows, which are sorted. With an order by columns of the table, the planner would read the whole
 // index to avoid a sort.
@@ -66,10 +72,10 @@ type LockedEvidence = [
 
 /** Adds the rows that are new, then locks and reads all of them. Those that were added need no update. */
 export async function lockEvidence(session: Session, rows: readonly WithIds<EvidenceRow>[]) {
-  if (rows.length === 0) return { added: 0, stored: [] };
+  if (rows.length === 0) return { added: [], stored: [] };
   const given = columns(10, rows, evidenceColumns);
   const [added, stored] = await inOrder([
-    () => session.run(ADD_EVIDENCE, given),
+    () => session.query<[domainId: number]>(ADD_EVIDENCE, given),
     () => session.query<LockedEvidence>(LOCK_EVIDENCE, given.slice(0, 4)),
   ]);
   return { added, stored };
@@ -80,17 +86,21 @@ const UPDATE_EVIDENCE = `
     first_ts = t.first_ts, last_ts = t.last_ts, details = t.details
   from ${GIVEN_EVIDENCE} where ${SAME_EVIDENCE}`;
 
+/** Tells before its first `await` which domains change. */
 export async function updateEvidence(
   session: Session,
   rows: readonly WithIds<EvidenceRow>[],
   stored: readonly LockedEvidence[],
+  tell: (domainId: number) => void,
 ): Promise<number> {
   const changed: WithIds<EvidenceRow>[] = [];
   for (const [place, rank, bestTs, bestConfidence, firstTs, lastTs, details] of stored) {
     const { ids, row } = rows[place - 1] as WithIds<EvidenceRow>;
     const old = { rank, bestTs, bestConfidence, firstTs, lastTs, details };
     const merged = mergeEvidence(old, row);
-    if (!isSameEvidence(old, merged)) changed.push({ ids, row: merged });
+    if (isSameEvidence(old, merged)) continue;
+    changed.push({ ids, row: merged });
+    if (isToldEvidence(old, merged)) tell(ids[0] as number);
   }
   return changed.length === 0 ? 0 : session.run(UPDATE_EVIDENCE, columns(10, changed, evidenceColumns));
 }

@@ -1,3 +1,5 @@
+import { createChangeRecorder } from '../../database/changes.ts';
+import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { domainIds, domainsOf, hostIds, sourceIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
@@ -32,10 +34,12 @@ export function createWriteDomains(
     setDomain: (name, { human, isAbused, reason, setTs }) =>
       primary.transaction(async (session) => {
         const lock = createLock();
-        const { domains } = await lock({ domains: () => domainIds(session, new Set([name])) });
+        const recorder = createChangeRecorder();
+        const { domains } = await lock({ domains: () => domainIds(session, new Set([name]), recorder) });
+        recorder.domain(name, 'update');
         const abused = isAbused === null ? null : Number(isAbused);
         const settings = [idOf(domains, name), human, abused, withoutNul(reason), setTs];
-        await lock({ names: () => session.run(PUT_SETTINGS, settings) });
+        await Promise.all([lock({ names: () => session.run(PUT_SETTINGS, settings) }), putChanges(session, recorder)]);
       }),
 
     setDomains: async (limit) => (await primary.query<SetDomainRow>(SET_DOMAINS, [limit])).map(toSetDomain),
@@ -50,9 +54,10 @@ export function createWriteDomains(
 async function applyRows(session: Session, groups: readonly EvidenceGroup[], facts: FactRows): Promise<number> {
   const texts = textsOf(groups, facts);
   const lock = createLock();
+  const recorder = createChangeRecorder();
   const ids = await lock({
     sources: () => sourceIds(session, texts.sources),
-    domains: () => domainIds(session, texts.domains),
+    domains: () => domainIds(session, texts.domains, recorder),
     hosts: () => hostIds(session, texts.hosts),
   });
   const evidence = groups.map((group) => evidenceWithIds(group, ids)).sort((a, b) => compareIds(a.ids, b.ids));
@@ -65,12 +70,17 @@ async function applyRows(session: Session, groups: readonly EvidenceGroup[], fac
         () => putFacts(session, facts, ids),
       ]),
   });
-  const [lockedEvidence, lockedWhois, factsChanged] = names;
+  const [lockedEvidence, lockedWhois, putFact] = names;
+  const namesById = new Map([...ids.domains].map(([name, id]) => [id, name]));
+  const tell = (id: number) => recorder.domain(namesById.get(id) as string, 'update');
+  const added = [...lockedEvidence.added, ...lockedWhois.added].map(([id]) => id);
+  for (const id of [...added, ...putFact.domainIds]) tell(id);
   const [evidenceUpdated, whoisUpdated] = await Promise.all([
-    updateEvidence(session, evidence, lockedEvidence.stored),
-    updateWhois(session, whois, lockedWhois.stored),
+    updateEvidence(session, evidence, lockedEvidence.stored, tell),
+    updateWhois(session, whois, lockedWhois.stored, tell),
+    putChanges(session, recorder),
   ]);
-  return lockedEvidence.added + evidenceUpdated + lockedWhois.added + whoisUpdated + factsChanged;
+  return added.length + evidenceUpdated + whoisUpdated + putFact.changed;
 }
 
 function textsOf(groups: readonly EvidenceGroup[], facts: FactRows) {

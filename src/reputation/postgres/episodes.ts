@@ -1,13 +1,22 @@
 import { toBytes } from '../../core/byte-text.ts';
 import { foldFamily } from '../../core/text.ts';
+import { createChangeRecorder } from '../../database/changes.ts';
+import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { familyIds, type Ids } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { columns, type Scalar } from '../../database/postgres/parameters.ts';
 import { type EvidenceRow, forEachListing, NO_FAMILY, spanOf } from '../episode-rows.ts';
-import { type Episode, episodeChanges, lifeOf, mergeEpisodes, type SourceLife } from '../episode-rules.ts';
+import {
+  type Episode,
+  episodeChanges,
+  lifeOf,
+  mergeEpisodes,
+  type SourceLife,
+  toldOperation,
+} from '../episode-rules.ts';
 import { blockOf } from '../listing-blocks.ts';
-import { datasetOf } from '../listing-rows.ts';
+import { datasetOf, portOf } from '../listing-rows.ts';
 import { lockSources } from './sources.ts';
 
 /**
@@ -126,9 +135,13 @@ async function writeChanges(
   const puts: Scalar[][] = [];
   const deletes: Scalar[][] = [];
   const blocks: Scalar[][] = [];
-  for (const [i, { key, lifeSeconds, evidence }] of listings.entries()) {
+  const recorder = createChangeRecorder();
+  for (const [i, { key, lifeSeconds, evidence, row }] of listings.entries()) {
     const near = known.get(i) ?? [];
-    const changes = episodeChanges(near, mergeEpisodes(near, evidence, lifeSeconds));
+    const merged = mergeEpisodes(near, evidence, lifeSeconds);
+    const changes = episodeChanges(near, merged);
+    const op = toldOperation(near, merged);
+    if (op !== null) recorder.listing(toldListing(row), op);
     for (const { listedTs, seenTs, details } of changes.puts) puts.push([...key, listedTs, seenTs, details]);
     for (const { listedTs } of changes.deletes) deletes.push([...key, listedTs]);
     const [ip, prefix] = key as [Uint8Array, number];
@@ -142,6 +155,15 @@ async function writeChanges(
           sql,
           columns(count, rows, (row) => row),
         );
-  await inOrder([() => run(ADD_BLOCKS, 3, blocks), () => run(DELETE, 7, deletes), () => run(PUT, 9, puts)]);
+  await inOrder([
+    () => run(ADD_BLOCKS, 3, blocks),
+    () => run(DELETE, 7, deletes),
+    () => run(PUT, 9, puts),
+    async () => puts.length + deletes.length > 0 && putChanges(session, recorder),
+  ]);
   return puts.length + deletes.length;
+}
+
+function toldListing([ip, prefix, dataset, source, family, port]: EvidenceRow) {
+  return { ip: toBytes(ip), prefix, dataset, source, family: family === '' ? null : family, port: portOf(port) };
 }

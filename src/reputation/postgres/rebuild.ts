@@ -1,3 +1,5 @@
+import { createChangeRecorder } from '../../database/changes.ts';
+import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { domainIds, type Ids } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
@@ -116,8 +118,10 @@ async function rebuildHosts(session: Session, afterId: number): Promise<RebuiltP
   if (found.length === 0) return { lastId: pageEnd, changed: 0 };
   const { changes, lastId } = boundMoves(found, pageEnd);
   const lock = createLock();
+  const recorder = createChangeRecorder();
+  const namesById = new Map([...ids].map(([name, id]) => [id, name]));
   const { domains } = await lock({
-    domains: () => domainIds(session, new Set(changes.flatMap(({ domain }) => domain ?? []))),
+    domains: () => domainIds(session, new Set(changes.flatMap(({ domain }) => domain ?? [])), recorder),
     hosts: () => session.run(LOCK_HOSTS),
   });
   const idOf = ({ domain }: HostChange) => (domain === null ? null : (domains.get(domain) ?? null));
@@ -128,6 +132,9 @@ async function rebuildHosts(session: Session, afterId: number): Promise<RebuiltP
   const left = changes.filter((change) => change.oldId !== null && change.oldId !== idOf(change));
   const moved = left.filter(({ domain }) => domain !== null);
   const leftIds = [...new Set(left.map(({ oldId }) => oldId))];
+  for (const { domain } of changes) if (domain !== null) recorder.domain(domain, 'update');
+  for (const id of leftIds) recorder.domain(namesById.get(id as number) as string, 'update');
+  await putChanges(session, recorder);
   const moves = columns(3, moved, (change) => [change.id, change.oldId, idOf(change)]);
   if (left.length > 0) {
     await lock({
@@ -176,7 +183,8 @@ const PUT_SIGHTINGS = `
   order by u.id
   on conflict (url_id) do update set
     domain_id = excluded.domain_id, host_id = excluded.host_id, online_ts = greatest(s.online_ts, excluded.online_ts)
-  where s.domain_id <> excluded.domain_id or s.host_id <> excluded.host_id or s.online_ts < excluded.online_ts`;
+  where s.domain_id <> excluded.domain_id or s.host_id <> excluded.host_id or s.online_ts < excluded.online_ts
+  returning (select name from domains where id = s.domain_id)`;
 
 const DELETE_SIGHTINGS = `
   delete from url_sightings where url_id in (select u.id ${OF_PAGE} and h.domain_id is null)`;
@@ -209,7 +217,7 @@ async function rebuildUrls(session: Session, afterId: number): Promise<RebuiltPa
   const { names } = await createLock()({
     names: () =>
       inOrder([
-        () => session.run(PUT_SIGHTINGS, ofPage),
+        () => session.query<[name: string]>(PUT_SIGHTINGS, ofPage),
         () => session.run(DELETE_SIGHTINGS, ofPage),
         () => session.query(LOCK_DOMAINS, [first[0] ?? []]),
         () => session.run(SET_FIRST, first),
@@ -217,5 +225,8 @@ async function rebuildUrls(session: Session, afterId: number): Promise<RebuiltPa
       ]),
   });
   const [put, deleted] = names;
-  return { lastId: rows < PAGE_URLS ? null : lastId, changed: put + deleted };
+  const recorder = createChangeRecorder();
+  for (const [name] of put) recorder.domain(name, 'update');
+  if (put.length + deleted > 0) await putChanges(session, recorder);
+  return { lastId: rows < PAGE_URLS ? null : lastId, changed: put.length + deleted };
 }

@@ -1,4 +1,6 @@
 import type { Source } from '../../core/evidence.ts';
+import { createChangeRecorder } from '../../database/changes.ts';
+import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { type Ids, sourceIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
@@ -48,5 +50,8 @@ async function putSources(session: Session, sources: ReadonlyMap<string, Source>
     () => lock({ sources: () => lockSources(session, new Set(sources.keys())) }),
     () => session.run(UPDATE, rows),
   ]);
-  if (changed > 0) await lock({ episodes: () => raiseVersion(session) });
+  if (changed > 0) {
+    await lock({ episodes: () => raiseVersion(session) });
+    await putChanges(session, createChangeRecorder());
+  }
 }

@@ -11,7 +11,8 @@ import {
   toListRows,
   toRemovalRow,
 } from '../list-rows.ts';
-import type { ReputationStore } from '../store.ts';
+import { portOf } from '../listing-rows.ts';
+import { type ReputationStore, URL_SOURCE } from '../store.ts';
 
 const VERSION = 'select version from list_version';
 
@@ -63,6 +64,13 @@ const PUT_REMOVAL = `
   values (?, ?, ?, ?, ?, ?, ?)
   on conflict do update set until_ts = excluded.until_ts, reason = excluded.reason`;
 
+const REMOVED_KEYS = `
+  select distinct sources.name, families.name, e.port
+  from episodes e join sources on sources.id = e.source_id left join families on families.id = e.family_id
+  where e.ip = ? and e.prefix = ? and e.dataset = ? and e.source_id = ?`;
+
+type RemovedKeyRow = [source: string, family: string | null, port: number];
+
 const REMOVE_ENTRY = `
   delete from network_lists where kind = :kind and ip = :ip and prefix = :prefix
     and (:source is null or source_id = (select id from sources where name = :source))`;
@@ -88,7 +96,8 @@ const DELETE_NAMES = `
   delete from name_lists where (name, kind, source_id) in (
     select name, kind, source_id from name_lists where source_id = ? and ts < ? limit ${CHUNK_ROWS})`;
 
-export function createAddressListWrites(db: Database, { sources, transaction }: Dictionaries) {
+export function createAddressListWrites(db: Database, { sources, changes, transaction }: Dictionaries) {
+  const removedKeys = db.prepare<RemovedKeyRow>(REMOVED_KEYS);
   const raiseVersion = createRaiseVersion(db);
   const putRemoval = db.prepare(PUT_REMOVAL);
   const removeEntry = db.prepare(REMOVE_ENTRY);
@@ -105,9 +114,21 @@ export function createAddressListWrites(db: Database, { sources, transaction }: 
     return changed;
   }
 
+  function tellRemoval([ip, prefix, dataset, sourceId]: RemovalRow): void {
+    if (sourceId === URL_SOURCE.id) changes.address(ip, 'remove');
+    for (const [source, family, port] of removedKeys.all(ip, prefix, dataset, sourceId)) {
+      changes.listing({ ip, prefix, dataset, source, family, port: portOf(port) }, 'remove');
+    }
+  }
+
+  function remove(row: RemovalRow): number {
+    tellRemoval(row);
+    return putRemoval.run(...row);
+  }
+
   return {
     removeListings: (rows: readonly RemovalRow[]): void =>
-      void transaction(() => change(() => rows.reduce((changed, row) => changed + putRemoval.run(...row), 0))),
+      void transaction(() => change(() => rows.reduce((changed, row) => changed + remove(row), 0))),
 
     removeListEntry: (kind: number, ip: Uint8Array, prefix: number, source: string | null): number =>
       transaction(() => change(() => removeEntry.run({ kind, ip, prefix, source }))),

@@ -1,7 +1,7 @@
 import { DOMAIN_KINDS } from '../../core/evidence.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
-import { type EvidenceKey, type EvidenceRow, isSameEvidence, mergeEvidence } from '../domain-rules.ts';
+import { type EvidenceKey, type EvidenceRow, isSameEvidence, isToldEvidence, mergeEvidence } from '../domain-rules.ts';
 
 const FIND_EVIDENCE = `
   select rank, best_ts, best_confidence, first_ts, last_ts, details from domain_evidence
@@ -19,7 +19,7 @@ type StoredRow = [
 ];
 
 /** Applies the evidence of one row; returns whether the stored row changed. */
-export function createApplyEvidence(db: Database, { domains, hosts, sources }: Dictionaries) {
+export function createApplyEvidence(db: Database, { domains, hosts, sources, changes }: Dictionaries) {
   const find = db.prepare<StoredRow>(FIND_EVIDENCE);
   const put = db.prepare(PUT_EVIDENCE);
 
@@ -34,6 +34,7 @@ export function createApplyEvidence(db: Database, { domains, hosts, sources }: D
     const stored = found === undefined ? null : toEvidenceRow(found);
     const row = stored === null ? given : mergeEvidence(stored, given);
     if (stored !== null && isSameEvidence(stored, row)) return false;
+    if (isToldEvidence(stored, row)) changes.domain(name.domain, 'update');
     put.run(...ids, row.rank, row.bestTs, row.bestConfidence, row.firstTs, row.lastTs, row.details);
     return true;
   };

@@ -8,17 +8,12 @@ const POPULAR = NAME_LIST_KINDS.indexOf('popular');
 /** The origin of addresses that facts give. */
 const FACT = 1;
 
-const PUT_ADDRESS = `
-  insert into name_addresses (domain_id, host_id, ip, day, origin, ts) values (?, ?, ?, ?, ${FACT}, ?)
-  on conflict do update set ts = excluded.ts where excluded.ts > ts`;
-
-const PUT_SERVER = `
-  insert into name_servers (domain_id, ns_host_id, day, ts) values (?, ?, ?, ?)
-  on conflict do update set ts = excluded.ts where excluded.ts > ts`;
-
-const PUT_SENDER = `
-  insert into senders (domain_id, ip, helo, ts) values (?, ?, ?, ?)
-  on conflict do update set ts = excluded.ts where excluded.ts > ts`;
+// In two statements, because the change feed is told what is new, not that it was seen again.
+const ADDRESS = `insert into name_addresses (domain_id, host_id, ip, day, origin, ts) values (?, ?, ?, ?, ${FACT}, ?)`;
+const SERVER = 'insert into name_servers (domain_id, ns_host_id, day, ts) values (?, ?, ?, ?)';
+const SENDER = 'insert into senders (domain_id, ip, helo, ts) values (?, ?, ?, ?)';
+const UNLESS_KNOWN = 'on conflict do nothing';
+const IF_NEWER = 'on conflict do update set ts = excluded.ts where excluded.ts > ts';
 
 const FIND_WHOIS = 'select ts, created_ts, expires_ts, registrar from domain_whois where domain_id = ?';
 
@@ -31,13 +26,19 @@ const PUT_RANK = `
   where excluded.ts > ts or (excluded.ts = ts and (rank is null or excluded.rank < rank))`;
 
 /** Applies facts; returns how many rows changed. */
-export function createApplyFacts(db: Database, { domains, hosts, sources }: Dictionaries) {
-  const putAddress = db.prepare(PUT_ADDRESS);
-  const putServer = db.prepare(PUT_SERVER);
-  const putSender = db.prepare(PUT_SENDER);
+export function createApplyFacts(db: Database, { domains, hosts, sources, changes }: Dictionaries) {
+  const putAddress = createPut(db, ADDRESS);
+  const putServer = createPut(db, SERVER);
+  const putSender = createPut(db, SENDER);
   const findWhois = db.prepare<WhoisExportRow>(FIND_WHOIS);
   const putWhois = db.prepare(PUT_WHOIS);
   const putRank = db.prepare(PUT_RANK);
+
+  /** Returns the number of changed rows. */
+  function tell(domain: string, put: PutResult): number {
+    if (put === 'new') changes.domain(domain, 'update');
+    return put === 'same' ? 0 : 1;
+  }
 
   function applyWhois(given: WhoisRow): number {
     const id = domains.idOf(given.domain);
@@ -47,21 +48,35 @@ export function createApplyFacts(db: Database, { domains, hosts, sources }: Dict
       const stored = { domain: given.domain, ts, createdTs, expiresTs, registrar };
       if (mergeWhois(stored, given) === stored) return 0;
     }
+    changes.domain(given.domain, 'update');
     return putWhois.run(id, given.ts, given.createdTs, given.expiresTs, given.registrar);
   }
 
   return ({ addresses, servers, senders, whois, ranks }: FactRows): number => {
     let changed = 0;
     for (const { name, ip, day, ts } of addresses) {
-      changed += putAddress.run(domains.idOf(name.domain), hosts.idOf(name.hostname), ip, day, ts);
+      changed += tell(name.domain, putAddress(domains.idOf(name.domain), hosts.idOf(name.hostname), ip, day, ts));
     }
     for (const { domain, server, day, ts } of servers) {
-      changed += putServer.run(domains.idOf(domain), hosts.idOf(server.hostname), day, ts);
+      changed += tell(domain, putServer(domains.idOf(domain), hosts.idOf(server.hostname), day, ts));
     }
-    for (const { domain, ip, helo, ts } of senders) changed += putSender.run(domains.idOf(domain), ip, helo, ts);
+    for (const { domain, ip, helo, ts } of senders) {
+      changed += tell(domain, putSender(domains.idOf(domain), ip, helo, ts));
+    }
     for (const row of whois) changed += applyWhois(row);
     // Without a row in `domains`: a popularity list has a million names, of which few have anything else.
     for (const { domain, source, rank, ts } of ranks) changed += putRank.run(domain, sources.idOf(source), rank, ts);
     return changed;
+  };
+}
+
+type PutResult = 'new' | 'newer' | 'same';
+
+function createPut(db: Database, insert: string): (...row: (number | string | Uint8Array)[]) => PutResult {
+  const add = db.prepare(`${insert} ${UNLESS_KNOWN}`);
+  const update = db.prepare(`${insert} ${IF_NEWER}`);
+  return (...row) => {
+    if (add.run(...row) > 0) return 'new';
+    return update.run(...row) > 0 ? 'newer' : 'same';
   };
 }

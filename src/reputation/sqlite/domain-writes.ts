@@ -43,9 +43,12 @@ export function createDomainWrites(db: Database, dictionaries: Dictionaries) {
 
 const PUT_SETTINGS = 'insert or replace into domain_settings values (?, ?, ?, ?, ?)';
 
-function createSetDomain(db: Database, { domains, transaction }: Dictionaries) {
+function createSetDomain(db: Database, { domains, changes, transaction }: Dictionaries) {
   const put = db.prepare(PUT_SETTINGS);
   return (name: string, { human, isAbused, reason, setTs }: DomainSettings): void => {
-    transaction(() => put.run(domains.idOf(name), human, isAbused === null ? null : Number(isAbused), reason, setTs));
+    transaction(() => {
+      changes.domain(name, 'update');
+      put.run(domains.idOf(name), human, isAbused === null ? null : Number(isAbused), reason, setTs);
+    });
   };
 }

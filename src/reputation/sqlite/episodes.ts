@@ -3,8 +3,16 @@ import { ADDRESS_DATASETS, type AddressDataset } from '../../core/evidence.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { type EvidenceRow, forEachListing, NO_FAMILY, spanOf } from '../episode-rows.ts';
-import { type Episode, episodeChanges, lifeOf, mergeEpisodes, type SourceLife } from '../episode-rules.ts';
+import {
+  type Episode,
+  episodeChanges,
+  lifeOf,
+  mergeEpisodes,
+  type SourceLife,
+  toldOperation,
+} from '../episode-rules.ts';
 import { blockOf } from '../listing-blocks.ts';
+import { portOf } from '../listing-rows.ts';
 
 const KEY = 'ip = ? and prefix = ? and dataset = ? and source_id = ? and family_id = ? and port = ?';
 
@@ -28,7 +36,7 @@ type LifeRow = [lifeSeconds: number | null, intervalSeconds: number | null];
 type BatchSource = SourceLife & { id: number };
 
 /** Applies evidence of listings, in order of key; returns how many episodes changed. */
-export function createApplyListings(db: Database, { sources, families, transaction }: Dictionaries) {
+export function createApplyListings(db: Database, { sources, families, changes, transaction }: Dictionaries) {
   const near = db.prepare<NearRow>(NEAR);
   const put = db.prepare(ADD);
   const remove = db.prepare(DELETE);
@@ -42,7 +50,7 @@ export function createApplyListings(db: Database, { sources, families, transacti
   }
 
   function applyListing(row: EvidenceRow, evidence: readonly Episode[], source: BatchSource): number {
-    const [ipText, prefix, dataset, , family, port] = row;
+    const [ipText, prefix, dataset, sourceName, family, port] = row;
     const ip = toBytes(ipText);
     const key = [ip, prefix, dataset, source.id, family === '' ? NO_FAMILY : families.idOf(family), port];
     const lifeSeconds = lifeOf(source, ADDRESS_DATASETS[dataset] as AddressDataset);
@@ -50,7 +58,20 @@ export function createApplyListings(db: Database, { sources, families, transacti
     const known = near
       .all(...key, toTs + lifeSeconds, fromTs - lifeSeconds)
       .map(([listedTs, seenTs, details]): Episode => ({ listedTs, seenTs, details }));
-    const { puts, deletes } = episodeChanges(known, mergeEpisodes(known, evidence, lifeSeconds));
+    const merged = mergeEpisodes(known, evidence, lifeSeconds);
+    const { puts, deletes } = episodeChanges(known, merged);
+    const op = toldOperation(known, merged);
+    if (op !== null) {
+      const told = {
+        ip,
+        prefix,
+        dataset,
+        source: sourceName,
+        family: family === '' ? null : family,
+        port: portOf(port),
+      };
+      changes.listing(told, op);
+    }
     for (const { listedTs } of deletes) remove.run(...key, listedTs);
     for (const { listedTs, seenTs, details } of puts) put.run(...key, listedTs, seenTs, details);
     const block = known.length === 0 ? blockOf({ ip, prefix }) : null;

@@ -42,7 +42,7 @@ export function createRebuildHosts(db: Database, dictionaries: Dictionaries): ()
     hosts: db.prepare<[number | null]>(LAST_HOST),
     urls: db.prepare<[number | null]>(LAST_URL),
   };
-  const rebuildPage = { hosts: createHostsPage(db, dictionaries), urls: createUrlsPage(db) };
+  const rebuildPage = { hosts: createHostsPage(db, dictionaries), urls: createUrlsPage(db, dictionaries) };
 
   const beginOf = (step: RebuildStep): RebuildPlace => ({ step, afterId: 0, lastId: lastIds[step].get()?.[0] ?? 0 });
 
@@ -63,6 +63,7 @@ type Page = (afterId: number) => RebuiltPage;
 const PAGE_HOSTS = 1_000;
 const HOSTS = `select id, host, domain_id, ip from hosts where id > ? order by id limit ${PAGE_HOSTS}`;
 const FIND_DOMAIN = 'select id from domains where name = ?';
+const DOMAIN_NAME = 'select name from domains where id = ?';
 const SET_HOST = 'update hosts set domain_id = ?, ip = ? where id = ?';
 // The URLs of the other hosts of the domain set it again.
 const RESET_FIRST = 'update domains set first_url_ts = null where id = ?';
@@ -92,7 +93,8 @@ const DELETE_EVIDENCE = 'delete from domain_evidence where domain_id = ? and hos
  * Sets the domains and addresses of hosts. What is known about a host moves with it to another domain. It stays where it is
  * if the host is a public suffix now: nobody can ask for it, but a later list may make it a domain again.
  */
-function createHostsPage(db: Database, { domains }: Dictionaries): Page {
+function createHostsPage(db: Database, { domains, changes }: Dictionaries): Page {
+  const domainName = db.prepare<[string]>(DOMAIN_NAME);
   const hosts = db.prepare<HostRow>(HOSTS);
   const findDomain = db.prepare<[number]>(FIND_DOMAIN);
   const setHost = db.prepare(SET_HOST);
@@ -120,7 +122,9 @@ function createHostsPage(db: Database, { domains }: Dictionaries): Page {
       const domainId = domain === null ? null : domains.idOf(domain);
       setHost.run(domainId, ip, id);
       changed++;
+      if (domain !== null) changes.domain(domain, 'update');
       if (oldId === null || domainId === oldId) continue;
+      changes.domain(domainName.one(oldId)[0], 'update');
       resetFirst.run(oldId);
       if (domainId !== null) moved += move(id, oldId, domainId);
       if (moved >= MAX_CHANGES) {
@@ -161,7 +165,8 @@ const PUT_ADDRESSES = `
   on conflict do update set ts = excluded.ts where excluded.ts > name_addresses.ts`;
 
 /** Writes again what the domains of URLs know from them. */
-function createUrlsPage(db: Database): Page {
+function createUrlsPage(db: Database, { changes }: Dictionaries): Page {
+  const domainName = db.prepare<[string]>(DOMAIN_NAME);
   const urls = db.prepare<UrlRow>(URLS);
   const firstOnline = db.prepare<[number]>(FIRST_ONLINE);
   const newestOnline = db.prepare<[number]>(NEWEST_ONLINE);
@@ -173,24 +178,25 @@ function createUrlsPage(db: Database): Page {
   /** Returns the number of changed rows. */
   function rebuild([id, hostId, domainId, ofHostId, ofDomainId, onlineTs]: UrlRow): number {
     if (domainId === null) return onlineTs === null ? 0 : deleteSighting.run(id);
-    let changes = putAddresses.run(domainId, hostId, id);
+    let rows = putAddresses.run(domainId, hostId, id);
     const [newestTs] = newestOnline.get(id) ?? [];
     const [firstTs] = firstOnline.get(id) ?? [];
-    if (newestTs === undefined || firstTs === undefined) return changes;
+    if (newestTs === undefined || firstTs === undefined) return rows;
     if (hostId !== ofHostId || domainId !== ofDomainId || newestTs !== onlineTs) {
-      changes += putSighting.run(id, domainId, hostId, newestTs);
+      rows += putSighting.run(id, domainId, hostId, newestTs);
+      changes.domain(domainName.one(domainId)[0], 'update');
     }
-    return changes + setFirst.run(firstTs, domainId);
+    return rows + setFirst.run(firstTs, domainId);
   }
 
   return (afterId) => {
     const rows = urls.all(afterId);
-    let [changed, changes] = [0, 0];
+    let [changed, written] = [0, 0];
     for (const row of rows) {
       const rowChanges = rebuild(row);
-      changes += rowChanges;
+      written += rowChanges;
       if (rowChanges > 0) changed++;
-      if (changes >= MAX_CHANGES) return { lastId: row[0], changed };
+      if (written >= MAX_CHANGES) return { lastId: row[0], changed };
     }
     return { lastId: rows.length < PAGE_URLS ? null : (rows.at(-1)?.[0] ?? null), changed };
   };

@@ -1,6 +1,7 @@
 import type { Source } from '../../core/evidence.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import type { ReputationStore } from '../store.ts';
 import { createRaiseVersion } from './address-lists.ts';
 
@@ -11,11 +12,11 @@ const PUT = `
   where (trust_permille, life_seconds, interval_seconds)
     is not (excluded.trust_permille, excluded.life_seconds, excluded.interval_seconds)`;
 
-export function createPutSources(db: Database) {
+export function createPutSources(db: Database, { transaction }: Pick<Dictionaries, 'transaction'>) {
   const put = db.prepare(PUT);
   const raiseVersion = createRaiseVersion(db);
   return (sources: readonly Source[]): void =>
-    db.transaction(() => {
+    transaction(() => {
       let changed = 0;
       for (const { name, trustPermille, lifeSeconds, intervalSeconds } of sources) {
         changed += put.run(name, trustPermille, lifeSeconds, intervalSeconds);

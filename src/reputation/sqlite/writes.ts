@@ -12,7 +12,7 @@ export type ReputationWrites = ReturnType<typeof createReputationWrites>;
 export function createReputationWrites(db: Database) {
   const dictionaries = createDictionaries(db);
   return {
-    putSources: createPutSources(db),
+    putSources: createPutSources(db, dictionaries),
     applyListings: createApplyListings(db, dictionaries),
     ...createAddressListWrites(db, dictionaries),
     ...createDomainWrites(db, dictionaries),

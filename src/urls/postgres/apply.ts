@@ -2,6 +2,8 @@ import { toBytes } from '../../core/byte-text.ts';
 import { hostParts } from '../../core/domain-name.ts';
 import type { Observation } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
+import { type ChangeRecorder, createChangeRecorder } from '../../database/changes.ts';
+import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import {
   addDomains,
@@ -49,7 +51,8 @@ async function applyGroups(
   listing: Listing | undefined,
 ): Promise<ApplyReport> {
   const lock = createLock();
-  const { urls, urlsAdded, ...texts } = await lockAll(session, lock, groups, listing);
+  const recorder = createChangeRecorder();
+  const { urls, urlsAdded, newHosts, ...texts } = await lockAll(session, lock, groups, listing, recorder);
   const listed = listing === undefined ? NOT_LISTED : await markUrlsListed(session, urls, texts.reporters, listing);
   const updates = urls.map(({ id, hostId, statuses }) => {
     return { urlId: id, hostId, statuses, implied: listed.implied.get(id) ?? null };
@@ -67,9 +70,12 @@ async function applyGroups(
   for (const address of addresses) resolutions.apply(address);
   for (const address of hostAddresses) resolutions.applyHost(address);
   const last = new Map(urls.map((url) => [url.id, url.last]));
+  const newUrls = new Set(urls.filter(({ isNew }) => isNew).map(({ id }) => id));
   const sightings = sightingsOf(urls, texts.domains, changes);
+  tellUrls(recorder, urls, changes, { domains: texts.domains, newHosts });
   const [payloadsAdded] = await Promise.all([
-    putPayloads(session, payloads, files, (urlId) => last.get(urlId) ?? null),
+    putPayloads(session, payloads, files, { newUrls, recorder, lastOf: (urlId) => last.get(urlId) ?? null }),
+    putChanges(session, recorder), // `putPayloads` has told which last payloads change
     fillFiles(session, files),
     putStatuses(session, updates, changes, texts),
     resolutions.write(),
@@ -85,6 +91,27 @@ async function applyGroups(
     if (ts !== null && ts > (newestEventTs ?? -1)) newestEventTs = ts;
   }
   return { urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged: resolutions.changed(), newestEventTs };
+}
+
+type ToldHosts = { domains: ReadonlyMap<string, string | null>; newHosts: ReadonlySet<string> };
+
+/** A URL that is online counts for the score of its domain, and lists the address that its host is. */
+function tellUrls(
+  recorder: ChangeRecorder,
+  urls: readonly LockedUrl[],
+  changes: ReadonlyMap<number, TimelineChange>,
+  { domains, newHosts }: ToldHosts,
+): void {
+  for (const { id, host, isNew } of urls) {
+    const change = changes.get(id);
+    if (isNew) recorder.url(id, 'add');
+    else if (change?.isLastChanged) recorder.url(id, 'update');
+    if (!change?.isSeenAgain) continue;
+    const domain = domains.get(host) ?? null;
+    const ip = domain === null ? hostParts(host).ip : null;
+    if (domain !== null) recorder.domain(domain, 'update');
+    if (ip !== null) recorder.address(ip, newHosts.has(host) ? 'add' : 'update');
+  }
 }
 
 function sightingsOf(
@@ -106,20 +133,27 @@ function sightingsOf(
 const LOCK_FEED_SHARED = 'select id from reporters where text_key(name) = text_key($1) for share';
 
 /** Adds what is new, and locks and reads all URLs: the first round trip. */
-async function lockAll(session: Session, lock: Lock, groups: readonly UrlGroup[], listing: Listing | undefined) {
+async function lockAll(
+  session: Session,
+  lock: Lock,
+  groups: readonly UrlGroup[],
+  listing: Listing | undefined,
+  recorder: ChangeRecorder,
+) {
   const texts = textsOf(groups, listing);
-  const { reporters, removals, families, tags, urls } = await lock({
+  const { reporters, removals, families, tags, hosts, urls } = await lock({
     reporters: () => reporterIds(session, texts.reporters),
     feed: listing && (() => session.query(LOCK_FEED_SHARED, [listing.feed])),
     removals: () => removalIds(session, texts.removals),
     families: () => familyIds(session, texts.families, foldFamily),
     tags: () => tagIds(session, texts.tags, foldFamily),
-    domains: () => addDomains(session, firstSightings(groups, texts.domains)),
+    domains: () => addDomains(session, firstSightings(groups, texts.domains), recorder),
     hosts: () => addHosts(session, texts.hosts),
     urls: () => lockUrls(session, groups),
   });
   return {
     ...urls,
+    newHosts: hosts,
     domains: texts.domains,
     reporters: new Map(reporters),
     removals: new Map(removals),
@@ -166,7 +200,7 @@ function textsOf(groups: readonly UrlGroup[], listing: Listing | undefined) {
 }
 
 /** A URL of a batch with its stored columns; its row is locked until the end of the transaction. */
-type LockedUrl = UrlGroup & { id: number; hostId: number; last: ServedFile | null };
+type LockedUrl = UrlGroup & { id: number; hostId: number; last: ServedFile | null; isNew: boolean };
 
 function markUrlsListed(
   session: Session,
@@ -188,7 +222,7 @@ const ADD_URLS = `
   select g.url_key, g.url, hosts.id from unnest($1::bytea[], $2::text[], $3::text[]) as g (url_key, url, host)
   join hosts on hosts.host = g.host
   where not exists (select 1 from urls where urls.url_key = g.url_key)
-  order by g.url_key on conflict do nothing`;
+  order by g.url_key on conflict do nothing returning id`;
 
 const LOCK_URLS = `
   select count(*) from (select 1 from urls where url_key = any($1::bytea[]) order by url_key for update) l`;
@@ -204,18 +238,20 @@ type LockedRow = [key: Uint8Array, id: number, hostId: number, payloadTs: number
 /** Adds the URLs that are new, then locks all of them, then reads them: what is read cannot change any more. */
 async function lockUrls(session: Session, groups: readonly UrlGroup[]) {
   const keys = groups.map(({ key }) => toBytes(key));
-  const [urlsAdded, , rows] = await inOrder([
+  const [added, , rows] = await inOrder([
     () =>
-      session.run(
+      session.query<[number]>(
         ADD_URLS,
         columns(3, groups, ({ key, url, host }) => [toBytes(key), url, host]),
       ),
     () => session.query(LOCK_URLS, [keys]),
     () => session.query<LockedRow>(READ_URLS, [keys]),
   ]);
+  const newIds = new Set(added.map(([id]) => id));
   // Both are in order of key.
   const urls = rows.map(([, id, hostId, ts, key], i): LockedUrl => {
-    return { ...(groups[i] as UrlGroup), id, hostId, last: ts === null || key === null ? null : { ts, key } };
+    const last = ts === null || key === null ? null : { ts, key };
+    return { ...(groups[i] as UrlGroup), id, hostId, last, isNew: newIds.has(id) };
   });
-  return { urls, urlsAdded };
+  return { urls, urlsAdded: added.length };
 }

@@ -1,3 +1,4 @@
+import { putChangesOf } from '../../database/postgres/changes.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { DETAILS_KEY_BYTES, MAX_TIES, SHA256_BYTES } from '../file-rules.ts';
@@ -47,6 +48,7 @@ export async function deleteBare(session: Session, pairs: readonly [urlId: numbe
 
 // The newest by the key of its file, as `comparePayloads` orders payloads of one second.
 const SET_LAST = `
+  with corrected as (
   update urls u set payload_ts = n.ts, payload_file_id = n.file_id
   from unnest($1::bigint[]) as g (id) left join lateral (
     select same.ts, same.file_id from (
@@ -55,9 +57,15 @@ const SET_LAST = `
     join files f on f.id = same.file_id
     order by f.file_key desc limit 1) n on true
   where u.id = g.id and u.payload_ts is not null and (
-    select 1 from payloads p where p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id) is null`;
+    select 1 from payloads p where p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id) is null
+  returning u.id)
+  ${putChangesOf('update', 'url', 'id', 'from corrected where not (id = any($2::bigint[]))')}`;
 
-/** Sets the last payload of those URLs whose last payload was deleted or not added. */
-export async function correctLast(session: Session, urlIds: readonly number[]): Promise<void> {
-  if (urlIds.length > 0) await session.run(SET_LAST, [urlIds]);
+/** Sets the last payload of those URLs whose last payload was deleted or not added. `added`: told as new ones already. */
+export async function correctLast(
+  session: Session,
+  urlIds: readonly number[],
+  added: ReadonlySet<number>,
+): Promise<void> {
+  if (urlIds.length > 0) await session.run(SET_LAST, [urlIds, [...added]]);
 }

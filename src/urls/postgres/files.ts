@@ -1,5 +1,7 @@
 import type { FileReport } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
+import { createChangeRecorder } from '../../database/changes.ts';
+import { putChanges, putChangesOf } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { familyIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
@@ -116,7 +118,10 @@ export function createApplyFiles(db: Database, backfillFamilies: () => Promise<v
         return { key: fileKey(file), given: { familyId, details: detailsOf(file) } };
       });
       const { files: upserted } = await lock({ files: () => upsertFiles(session, updates) });
-      await fillFiles(session, upserted);
+      await Promise.all([
+        fillFiles(session, upserted),
+        upserted.changed > 0 && putChanges(session, createChangeRecorder()),
+      ]);
       return upserted.changed;
     });
     await backfillFamilies();
@@ -144,8 +149,11 @@ const LOCK_URLS = `
   select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key for update) l`;
 
 const SET_FAMILY = `
-  update payloads set family_id = (select family_id from files where id = $1)
-  where file_id = $1 and (ts, url_id) > ($2, $3) and (ts, url_id) <= ($4, $5) and family_id is null`;
+  with set_now as (
+    update payloads set family_id = (select family_id from files where id = $1)
+    where file_id = $1 and (ts, url_id) > ($2, $3) and (ts, url_id) <= ($4, $5) and family_id is null
+    returning url_id, ts, file_id)
+  ${putChangesOf('update', 'url', 'u.id', 'from set_now s join urls u on u.id = s.url_id and u.payload_ts = s.ts and u.payload_file_id = s.file_id')}`;
 
 const BACKFILL_DONE = 'delete from family_spreads where file_id = $1';
 
@@ -187,7 +195,8 @@ async function backfillChunk(
           session,
           urlIds.map((urlId) => [urlId, noted[0]]),
         ),
-      () => correctLast(session, urlIds),
+      () => correctLast(session, urlIds, new Set()),
+      () => putChanges(session, createChangeRecorder()),
     ]);
   }
   if (last !== undefined && payloads.length === CHUNK_ROWS) return last;

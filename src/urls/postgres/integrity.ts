@@ -1,3 +1,5 @@
+import { createChangeRecorder } from '../../database/changes.ts';
+import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Query, Session } from '../../database/postgres/database.ts';
 import { addHosts, domainIds, domainsOf } from '../../database/postgres/dictionaries.ts';
 import { createLock } from '../../database/postgres/lock-order.ts';
@@ -124,6 +126,7 @@ const LOCK_URLS = `
 
 async function repairPage(session: Session, table: CheckedTable, after: RowKey): Promise<RepairedPage> {
   const first = await findFaults(session.query, table, after);
+  const recorder = createChangeRecorder();
   const urlIds = new Set<number>();
   const hosts = new Set<string>();
   for (const { repair } of first.faults) {
@@ -131,7 +134,7 @@ async function repairPage(session: Session, table: CheckedTable, after: RowKey):
     if (repair?.set === 'host') hosts.add(repair.host);
   }
   await createLock()({
-    domains: hosts.size === 0 ? undefined : () => domainIds(session, domainsOf(hosts)),
+    domains: hosts.size === 0 ? undefined : () => domainIds(session, domainsOf(hosts), recorder),
     hosts: hosts.size === 0 ? undefined : () => addHosts(session, hosts),
     urls: urlIds.size === 0 ? undefined : () => session.query(LOCK_URLS, [[...urlIds]]),
   });
@@ -141,6 +144,10 @@ async function repairPage(session: Session, table: CheckedTable, after: RowKey):
     (!('urlId' in repair) || urlIds.has(repair.urlId)) &&
     (repair.set !== 'host' || hosts.has(repair.host));
   const repairable = faults.filter(({ repair }) => canRepair(repair));
+  for (const { repair } of repairable) {
+    if (repair?.set === 'last status' || repair?.set === 'last payload') recorder.url(repair.urlId, 'update');
+  }
+  if (repairable.length > 0) await putChanges(session, recorder);
   await applyRepairs(
     session,
     repairable.map(({ repair }) => repair as Repair),

@@ -1,4 +1,6 @@
+import { createChangeRecorder } from '../../database/changes.ts';
 import { PAGE_ROWS } from '../../database/pages.ts';
+import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Query, Session } from '../../database/postgres/database.ts';
 import { removalIds, reporterIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder, type Lock } from '../../database/postgres/lock-order.ts';
@@ -210,7 +212,10 @@ async function takeOffline(
     readResolutions(session, [], hostAddresses),
   ]);
   for (const address of hostAddresses) resolutions.applyHost(address);
+  const recorder = createChangeRecorder();
+  for (const [urlId, change] of changes) if (change.isLastChanged) recorder.url(urlId, 'update');
   await Promise.all([
+    putChanges(session, recorder),
     putStatuses(session, updates, changes, texts),
     resolutions.write(),
     putListed(session, listed.rows),

@@ -1,4 +1,6 @@
+import { createChangeRecorder } from '../../database/changes.ts';
 import { PAGE_ROWS } from '../../database/pages.ts';
+import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Query } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { BUCKETS, createPagedNetworkless } from '../resolution-rules.ts';
@@ -38,7 +40,11 @@ export function createSetNetworks(db: Database) {
       const addresses = columns(2, networks.slice(at, at + ADDRESSES_PER_STATEMENT), ({ ip, asn }) => [ip, asn]);
       for (const [bucket] of buckets) {
         for (let inChunk = 1; inChunk > 0; ) {
-          inChunk = await db.transaction((session) => session.run(SET, [...addresses, bucket]));
+          inChunk = await db.transaction(async (session) => {
+            const set = await session.run(SET, [...addresses, bucket]);
+            if (set > 0) await putChanges(session, createChangeRecorder());
+            return set;
+          });
           changed += inChunk;
         }
       }

@@ -1,4 +1,5 @@
 import type { ObservedPayload } from '../../core/observation.ts';
+import type { ChangeRecorder } from '../../database/changes.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
 import { columns } from '../../database/postgres/parameters.ts';
@@ -38,12 +39,20 @@ const SET_LAST = `
   update urls set payload_ts = l.ts, payload_file_id = l.file_id
   from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as l (id, ts, file_id) where urls.id = l.id`;
 
-/** Writes payloads; returns how many were new. `lastOf`: the last payload of a URL before the batch. */
+type PutOptions = {
+  /** The last payload of a URL before the batch. */
+  lastOf(urlId: number): ServedFile | null;
+  /** URLs that this transaction has added. */
+  newUrls: ReadonlySet<number>;
+  recorder: Pick<ChangeRecorder, 'url'>;
+};
+
+/** Writes payloads; returns how many were new. Tells the recorder before its first `await` which last ones change. */
 export async function putPayloads(
   session: Session,
   payloads: readonly UrlPayload[],
   files: UpsertedFiles,
-  lastOf: (urlId: number) => ServedFile | null,
+  { lastOf, newUrls, recorder }: PutOptions,
 ): Promise<number> {
   if (payloads.length === 0) return 0;
   const rows = new Map<string, Row>();
@@ -67,6 +76,7 @@ export async function putPayloads(
   const toDelete = [...withFile.values()].filter(([urlId]) => hadPayload(urlId));
   const perhapsNotAdded = bare.filter(({ urlId }) => hadPayload(urlId) || given.has(urlId));
   const corrected = new Set([...toDelete.map(([urlId]) => urlId), ...perhapsNotAdded.map(({ urlId }) => urlId)]);
+  for (const urlId of last.keys()) recorder.url(urlId, 'update');
   // In this order, which the server keeps: a bare payload is added only if no other one makes it unnecessary.
   const [added, addedBare] = await Promise.all([
     others.length === 0
@@ -82,7 +92,7 @@ export async function putPayloads(
         columns(3, [...last], ([urlId, { ts, key }]) => [urlId, ts, files.fileOf(key).id]),
       ),
     deleteBare(session, toDelete),
-    correctLast(session, [...corrected]),
+    correctLast(session, [...corrected], newUrls),
   ]);
   return added + addedBare;
 }

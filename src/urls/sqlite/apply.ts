@@ -1,3 +1,4 @@
+import { hostParts } from '../../core/domain-name.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { type PackedGroups, type UnpackedGroup, unpackGroups } from '../packed-groups.ts';
@@ -15,7 +16,7 @@ const FIND_URL = 'select id, host_id from urls where url_key = ?';
 
 /** Applies batches of observations, each in one transaction. */
 export function createApply(db: Database, dictionaries: Dictionaries, backfillFamilies: () => void) {
-  const { reporters, families, transaction } = dictionaries;
+  const { reporters, families, hosts, changes, transaction } = dictionaries;
   const addUrl = createAddUrl(db, dictionaries);
   const applyStatus = createApplyStatus(db, dictionaries);
   const payloadWrites = createApplyPayloads(db, families);
@@ -48,18 +49,34 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
       report.eventsChanged += added.filter(isEvent).length;
     }
     const change = listing === undefined ? null : listed.markListed(urlId, reporters.idOf(listing.feed), listing);
-    const { upserts, eventsChanged, last } = applyStatus(urlId, hostId, isNewUrl ? [] : group.statuses, change);
-    report.eventsChanged += eventsChanged;
+    const status = applyStatus(urlId, hostId, isNewUrl ? [] : group.statuses, change);
+    const { last } = status;
+    report.eventsChanged += status.eventsChanged;
     const newestTs = (last ?? added?.findLast(isEvent))?.ts ?? null;
     if (newestTs !== null && newestTs > (report.newestEventTs ?? -1)) report.newestEventTs = newestTs;
-    sightings.addOnline(urlId, hostId, onlineSpan(added ?? upserts));
-    report.payloadsAdded += payloadWrites.apply(urlId, payloads, isNewUrl);
+    const span = onlineSpan(added ?? status.upserts);
+    sightings.addOnline(urlId, hostId, span);
+    const payload = payloadWrites.apply(urlId, payloads, isNewUrl);
+    report.payloadsAdded += payload.added;
+    if (isNewUrl) changes.url(urlId, 'add');
+    else if (status.isLastChanged || payload.isLastChanged) changes.url(urlId, 'update');
+    if (span !== null && (isNewUrl || status.isSeenAgain)) tellHost(hostId, group.host);
     addTags(urlId, tags);
     for (const [ts, ip, asn] of addresses) {
       report.resolutionsChanged += applyAddress(urlId, ts, ip, asn, isNewUrl);
       sightings.addAddress(hostId, ts, ip);
     }
     if (change?.after) report.resolutionsChanged += applyHostAddress(urlId, change.after.ts, url);
+  }
+
+  /** A URL that is online counts for the score of its domain, and lists the address that its host is. */
+  function tellHost(hostId: number, host: string): void {
+    const domain = hosts.domainOf(hostId);
+    if (domain !== null) changes.domain(domain.name, 'update');
+    else {
+      const { ip } = hostParts(host);
+      if (ip !== null) changes.address(ip, hosts.isNew(hostId) ? 'add' : 'update');
+    }
   }
 
   return (packed: PackedGroups, listing?: Listing): ApplyReport => {

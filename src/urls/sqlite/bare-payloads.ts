@@ -33,11 +33,12 @@ export function createBarePayloads(db: Database) {
     /** Whether the URL has a payload with a file and this family, in any spelling. */
     hasFile: (urlId: number, familyId: number): boolean => hasFile.get(urlId, familyId) !== undefined,
 
-    /** To be called when the URL got a payload with a file and this family. */
-    drop(urlId: number, familyId: number): void {
-      if (deleteBare.run(urlId, familyId) === 0) return;
+    /** To be called when the URL got a payload with a file and this family. Returns whether payloads were deleted. */
+    drop(urlId: number, familyId: number): boolean {
+      if (deleteBare.run(urlId, familyId) === 0) return false;
       const newest = newestPayload(newestPayloads.all(urlId));
       setLast.run(newest?.ts ?? null, newest?.fileId ?? null, urlId);
+      return true;
     },
   };
 }

@@ -33,7 +33,10 @@ const SET_LAST = `
 /** The entries that were written, how many events changed, and the newest event then. */
 type StatusChange = Omit<TimelineChange, 'deletes'>;
 
-const NO_CHANGE: StatusChange = { upserts: [], eventsChanged: 0, last: undefined };
+const NO_CHANGE: StatusChange = {
+  ...{ upserts: [], eventsChanged: 0, last: undefined },
+  ...{ isLastChanged: false, isSeenAgain: false },
+};
 
 /** Applies observations and an implied offline to the timeline of a known URL. */
 export function createApplyStatus(db: Database, dictionaries: EntryDictionaries) {
@@ -50,11 +53,12 @@ export function createApplyStatus(db: Database, dictionaries: EntryDictionaries)
   ): StatusChange => {
     if (observations.length === 0 && implied === null) return NO_CHANGE;
     const before = readTail.all(urlId, firstChangeTs(observations, implied)).map(toEntry);
-    const { upserts, deletes, eventsChanged, last } = timelineChange(before, observations, implied);
+    const { deletes, ...change } = timelineChange(before, observations, implied);
+    const { upserts, last } = change;
     for (const entry of upserts) putEntry(urlId, hostId, entry);
     for (const entry of deletes) remove.run(urlId, entry.ts, kindCode(entry));
     if (last !== undefined) setLast.run(...lastColumns(last, dictionaries), urlId);
-    return { upserts, eventsChanged, last };
+    return change;
   };
 }
 

@@ -69,6 +69,8 @@ const PAYLOADS_OF_FILE = `
 
 const SET_FAMILY = 'update payloads set family_id = ? where url_id = ? and ts = ? and file_id = ?';
 
+const IS_LAST = 'select 1 from urls where id = ? and payload_ts = ? and payload_file_id = ?';
+
 const BACKFILL_DONE = 'delete from family_spreads where file_id = ?';
 
 /**
@@ -76,11 +78,12 @@ const BACKFILL_DONE = 'delete from family_spreads where file_id = ?';
  * payloads, so each chunk is a transaction. If the process ends before the last one, the row in `family_spreads` stays
  * and the next batch continues.
  */
-export function createBackfillFamilies(db: Database) {
+export function createBackfillFamilies(db: Database, { changes, transaction }: Dictionaries) {
   const nextFile = db.prepare<[fileId: number, familyId: number]>(NEXT_FILE);
   const payloadsOf = db.prepare<PayloadPlace>(PAYLOADS_OF_FILE);
   const setFamily = db.prepare(SET_FAMILY);
   const done = db.prepare(BACKFILL_DONE);
+  const isLast = db.prepare<[number]>(IS_LAST);
   const bare = createBarePayloads(db);
 
   function backfillChunk(fileId: number, familyId: number, [afterTs, afterUrlId]: PayloadPlace): PayloadPlace | null {
@@ -88,7 +91,8 @@ export function createBackfillFamilies(db: Database) {
     for (const [ts, urlId, old] of payloads) {
       if (old !== null) continue;
       setFamily.run(familyId, urlId, ts, fileId);
-      bare.drop(urlId, familyId);
+      const isDropped = bare.drop(urlId, familyId);
+      if (isDropped || isLast.get(urlId, ts, fileId) !== undefined) changes.url(urlId, 'update');
     }
     const last = payloads.length < CHUNK_ROWS ? null : (payloads.at(-1) ?? null);
     if (last === null) done.run(fileId);
@@ -101,7 +105,7 @@ export function createBackfillFamilies(db: Database) {
       let after: PayloadPlace | null = [-1, 0, null];
       while (after !== null) {
         const from: PayloadPlace = after;
-        after = db.batch(() => backfillChunk(fileId, familyId, from));
+        after = transaction(() => backfillChunk(fileId, familyId, from));
       }
     }
   };

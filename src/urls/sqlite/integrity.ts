@@ -145,8 +145,10 @@ export function createRepairRows(db: Database, dictionaries: Dictionaries, backf
       case 'host':
         return repairHost(repair.urlId, dictionaries.hosts.idOf(repair.host));
       case 'last status':
+        dictionaries.changes.url(repair.urlId, 'update');
         return setLastStatus.run(...(repair.event ?? [null, null, null, null]), repair.urlId);
       case 'last payload':
+        dictionaries.changes.url(repair.urlId, 'update');
         return setLastPayload.run(repair.payload?.ts ?? null, repair.payload?.fileId ?? null, repair.urlId);
       case 'sighting':
         return repairSighting(repair);

@@ -85,7 +85,7 @@ type UrlRow = [kind: number | null, hostId: number, url: string];
  * stays pending, and the next call for the feed continues.
  */
 export function createFinishListing(db: Database, dictionaries: Dictionaries) {
-  const { reporters, transaction } = dictionaries;
+  const { reporters, changes, transaction } = dictionaries;
   const applyStatus = createApplyStatus(db, dictionaries);
   const { applyHostAddress } = createApplyAddress(db);
   const listed = createListed(db);
@@ -100,7 +100,7 @@ export function createFinishListing(db: Database, dictionaries: Dictionaries) {
     const [before, hostId, url] = findUrl.one(urlId);
     const change = listed.markMissing(urlId, feedId);
     if (change === null) return false;
-    applyStatus(urlId, hostId, [], change);
+    if (applyStatus(urlId, hostId, [], change).isLastChanged) changes.url(urlId, 'update');
     if (change.after !== null) applyHostAddress(urlId, change.after.ts, url);
     return isOnline(before) && !isOnline(findUrl.one(urlId)[0]);
   }

@@ -1,5 +1,6 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { BUCKETS, createPagedNetworkless, type NetworklessRow } from '../resolution-rules.ts';
 import type { AddressNetwork } from '../store.ts';
 
@@ -24,7 +25,7 @@ const SET = `
     where r.bucket = :bucket and r.ip = :ip and r.asn is null limit ${CHUNK_ROWS})`;
 
 /** Sets the network of resolutions that have none; returns how many changed. */
-export function createSetNetworks(db: Database) {
+export function createSetNetworks(db: Database, { transaction }: Pick<Dictionaries, 'transaction'>) {
   const readBuckets = db.prepare<[number]>(BUCKETS);
   const set = db.prepare(SET);
 
@@ -33,7 +34,7 @@ export function createSetNetworks(db: Database) {
     const places = networks.flatMap(({ ip, asn }) => buckets.map(([bucket]) => ({ ip, asn, bucket })));
     let changed = 0;
     for (let at = 0; at < places.length; ) {
-      changed += db.batch(() => {
+      changed += transaction(() => {
         let inChunk = 0;
         for (let updates = 0; updates < CHUNK_ROWS && inChunk < CHUNK_ROWS; updates++) {
           const place = places[at];

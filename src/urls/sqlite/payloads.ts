@@ -17,7 +17,12 @@ const SET_LAST = 'update urls set payload_ts = ?, payload_file_id = ? where id =
 
 type AddedPayload = ServedFile & { fileId: number; familyId: number | null };
 
-/** Writes the payloads of one URL; returns how many were new. `isNewUrl`: the URL has no payload yet. */
+/** How many payloads were new, and whether the last one is another one now. */
+type AppliedPayloads = { added: number; isLastChanged: boolean };
+
+const NOTHING: AppliedPayloads = { added: 0, isLastChanged: false };
+
+/** Writes the payloads of one URL. `isNewUrl`: the URL has no payload yet. */
 export function createApplyPayloads(db: Database, families: Dictionary) {
   const upsertFile = createUpsertFile(db);
   const addPayload = db.prepare(ADD_PAYLOAD);
@@ -57,8 +62,8 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
     return row === undefined ? null : { ts: row[0], key: row[1] };
   }
 
-  function apply(urlId: number, payloads: readonly ObservedPayload[], isNewUrl: boolean): number {
-    if (payloads.length === 0) return 0;
+  function apply(urlId: number, payloads: readonly ObservedPayload[], isNewUrl: boolean): AppliedPayloads {
+    if (payloads.length === 0) return NOTHING;
     let count = 0;
     let newest: AddedPayload | null = null;
     /** Families of payloads with a file. */
@@ -70,11 +75,10 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
       if (isNewerPayload(added, newest)) newest = added;
       if (payload.sha256 !== null && added.familyId !== null) withFile.add(added.familyId);
     }
-    if (newest !== null && isNewerPayload(newest, isNewUrl ? null : lastOf(urlId))) {
-      setLast.run(newest.ts, newest.fileId, urlId);
-    }
-    if (!isNewUrl) for (const familyId of withFile) bare.drop(urlId, familyId);
-    return count;
+    let isLastChanged = newest !== null && isNewerPayload(newest, isNewUrl ? null : lastOf(urlId));
+    if (newest !== null && isLastChanged) setLast.run(newest.ts, newest.fileId, urlId);
+    if (!isNewUrl) for (const familyId of withFile) if (bare.drop(urlId, familyId)) isLastChanged = true;
+    return { added: count, isLastChanged };
   }
 
   return {

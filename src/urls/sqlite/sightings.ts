@@ -37,7 +37,7 @@ export function createSightings(db: Database, { hosts }: Pick<Dictionaries, 'hos
     },
 
     addOnline(urlId: number, hostId: number, span: OnlineSpan | null): void {
-      const domainId = span === null ? null : hosts.domainOf(hostId);
+      const domainId = span === null ? null : (hosts.domainOf(hostId)?.id ?? null);
       if (span === null || domainId === null) return;
       putSighting.run(urlId, domainId, hostId, span.lastTs);
       const known = firstTs.get(domainId);
@@ -45,8 +45,8 @@ export function createSightings(db: Database, { hosts }: Pick<Dictionaries, 'hos
     },
 
     addAddress(hostId: number, ts: number, ip: Uint8Array): void {
-      const domainId = hosts.domainOf(hostId);
-      if (domainId === null) return;
+      const domainId = hosts.domainOf(hostId)?.id;
+      if (domainId === undefined) return;
       const key = `${hostId} ${dayOf(ts)} ${toByteText(ip)}`;
       const known = addresses.get(key);
       if (known === undefined || known.ts < ts) addresses.set(key, { domainId, hostId, ip, ts });

@@ -11,12 +11,12 @@ export type UrlWrites = ReturnType<typeof createUrlWrites>;
 /** The writes, which run on the writer thread of `intelligence.db`. A separate file, so that the thread loads no reads. */
 export function createUrlWrites(db: Database) {
   const dictionaries = createDictionaries(db);
-  const backfillFamilies = createBackfillFamilies(db);
+  const backfillFamilies = createBackfillFamilies(db, dictionaries);
   return {
     apply: createApply(db, dictionaries, backfillFamilies),
     applyFiles: createApplyFiles(db, dictionaries, backfillFamilies),
     finishListing: createFinishListing(db, dictionaries),
-    setNetworks: createSetNetworks(db),
+    setNetworks: createSetNetworks(db, dictionaries),
     repairRows: createRepairRows(db, dictionaries, backfillFamilies),
   };
 }

@@ -1,0 +1,114 @@
+import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../core/errors.ts';
+import type { AskedChanges, Change, ChangeStore } from './store.ts';
+import { type ChangeViews, changeLine } from './wire.ts';
+
+export type FeedServices = {
+  store: Pick<ChangeStore, 'newestChange' | 'oldestCursor' | 'changesAfter'>;
+  views: ChangeViews;
+  /** Streams end, so that the server need not wait for them. */
+  isStopping(): boolean;
+};
+
+/** Where a reader is, and what it may see. `after` null: before the oldest change that is kept. */
+export type FeedQuestion = { after: number | null; asked: AskedChanges };
+
+/** A line and its number. */
+type NumberedLine = { seq: number; line: string };
+type LinePage = { lines: NumberedLine[]; lastSeq: number };
+
+/** Changes in one step of a response. The state of a domain takes up to some milliseconds. */
+const PAGE_CHANGES = 200;
+
+/** Lines whose state is read at the same time on PostgreSQL, and before other requests are handled on SQLite. */
+const LINES_AT_ONCE = 10;
+
+/** How often a stream looks for changes. All streams of a thread share one look. */
+const POLL_MS = 1_000;
+const HEARTBEAT_MS = 15_000;
+
+/** A stream ends after this time, so that an account that lost its access keeps it no longer. Clients connect again. */
+const MAX_STREAM_MS = 3_600_000;
+
+/** The pages of the change feed as text. */
+export function createFeed({ store, views, isStopping }: FeedServices) {
+  const newest = createSharedPoll(store.newestChange);
+
+  async function readPage(after: number, asked: AskedChanges, limit: number): Promise<LinePage> {
+    const page = await store.changesAfter(after, asked, limit);
+    if (page === 'unknown') throw new AppError('bad_request', `No change has the number ${after} yet`);
+    if (page === 'gone') throw await cursorGone();
+    return { lines: await toLines(page.changes), lastSeq: page.lastSeq };
+  }
+
+  async function cursorGone(): Promise<AppError> {
+    const now = await store.newestChange();
+    return new AppError('gone', `Changes after this number are not kept: load a full list, then continue after ${now}`);
+  }
+
+  async function toLines(changes: readonly Change[]): Promise<NumberedLine[]> {
+    const viewListing = await views.listings();
+    const lines: NumberedLine[] = [];
+    for (let at = 0; at < changes.length; at += LINES_AT_ONCE) {
+      const some = changes.slice(at, at + LINES_AT_ONCE);
+      const texts = await Promise.all(some.map((change) => changeLine(change, viewListing, views.domain)));
+      for (const [i, line] of texts.entries()) if (line !== null) lines.push({ seq: some[i]?.seq ?? 0, line });
+      await nextIteration();
+    }
+    return lines;
+  }
+
+  return {
+    /** All up to the newest change, but at most `limit`. */
+    async *lines({ after, asked }: FeedQuestion, limit: number, signal: AbortSignal): AsyncGenerator<string> {
+      let cursor = after ?? (await store.oldestCursor());
+      const last = await store.newestChange();
+      for (let left = limit; left > 0; ) {
+        signal.throwIfAborted();
+        const page = await readPage(cursor, asked, Math.min(left, PAGE_CHANGES));
+        if (page.lines.length > 0) yield page.lines.map(({ line }) => `${line}\n`).join('');
+        left -= page.lines.length;
+        cursor = page.lastSeq;
+        if (cursor >= last) return;
+      }
+    },
+
+    /** Server-sent events, without an end of their own. A comment first, so that the reader gets its answer at once. */
+    async *events({ after, asked }: FeedQuestion, signal: AbortSignal): AsyncGenerator<string> {
+      let cursor = after ?? (await store.oldestCursor());
+      let writtenMs = Number.NEGATIVE_INFINITY;
+      const endMs = performance.now() + MAX_STREAM_MS;
+      for (;;) {
+        signal.throwIfAborted();
+        const page = await readPage(cursor, asked, PAGE_CHANGES);
+        const isLast = page.lastSeq === cursor || page.lastSeq >= (await newest(0));
+        cursor = page.lastSeq;
+        const text = page.lines.map(({ seq, line }) => `id: ${seq}\ndata: ${line}\n\n`).join('');
+        if (text !== '') yield text;
+        else if (performance.now() - writtenMs >= HEARTBEAT_MS) yield `:\nid: ${cursor}\n\n`;
+        if (text !== '' || performance.now() - writtenMs >= HEARTBEAT_MS) writtenMs = performance.now();
+        if (!isLast) continue;
+        do {
+          if (isStopping() || performance.now() >= endMs) return;
+          await sleep(POLL_MS, undefined, { signal });
+        } while ((await newest(POLL_MS)) === cursor && performance.now() - writtenMs < HEARTBEAT_MS);
+      }
+    },
+  };
+}
+
+/** Returns a function that asks at most once in the given time, whoever calls it. */
+function createSharedPoll(ask: ChangeStore['newestChange']): (maxAgeMs: number) => Promise<number> {
+  let answer: Promise<number> | null = null;
+  let askedMs = 0;
+  return (maxAgeMs) => {
+    if (answer === null || performance.now() - askedMs >= maxAgeMs) {
+      askedMs = performance.now();
+      answer = Promise.resolve(ask());
+      answer.catch(() => {
+        answer = null;
+      });
+    }
+    return answer;
+  };
+}

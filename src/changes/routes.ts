@@ -1,0 +1,86 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../core/errors.ts';
+import { ADDRESS_DATASETS } from '../core/evidence.ts';
+import { paths } from '../core/paths.ts';
+import { DOMAIN_DATASET, URL_DATASET } from '../core/tier.ts';
+import { callerOf } from '../http/authenticate.ts';
+import type { Endpoint, Route } from '../http/endpoint.ts';
+import { NDJSON, sendNdjson } from '../http/ndjson.ts';
+import { integerParameter, limitParameter, queryString, readLimit } from '../http/query.ts';
+import { MAX_INTEGER } from '../http/scalars.ts';
+import { Type } from '../http/schema.ts';
+import { createFeed, type FeedQuestion, type FeedServices } from './feed.ts';
+import { ChangeRecord } from './schemas.ts';
+import type { AskedChanges } from './store.ts';
+
+const DEFAULT_LIMIT = 1_000;
+const MAX_LIMIT = 10_000;
+
+const EVENT_STREAM = 'text/event-stream';
+
+export function changeRoutes(services: FeedServices): Route[] {
+  return [{ endpoint: changes(services), access: 'account', charge: 'query' }];
+}
+
+type Question = FeedQuestion & { limit: number; isEventStream: boolean };
+
+const changes = (services: FeedServices): Endpoint<Question> => {
+  const feed = createFeed(services);
+  return {
+    method: 'GET',
+    path: paths.changes,
+    operationId: 'changes',
+    summary: 'Changes of URLs, listings and domains in their order; with Accept: text/event-stream as they happen',
+    parameters: [
+      {
+        in: 'query',
+        name: 'after',
+        schema: Type.Integer({ minimum: 0, maximum: MAX_INTEGER }),
+        description: 'The number of the last change that the reader has. Default: before the oldest one that is kept.',
+      },
+      limitParameter(DEFAULT_LIMIT, MAX_LIMIT),
+    ],
+    response: { contentType: NDJSON, schema: ChangeRecord },
+    refusals: ['forbidden', 'gone'],
+    read(request) {
+      return {
+        after: readCursor(request),
+        asked: askedBy(request),
+        limit: readLimit(queryString(request), MAX_LIMIT) ?? DEFAULT_LIMIT,
+        isEventStream: wantsEvents(request),
+      };
+    },
+    async answer(question, exchange, options) {
+      const { reply } = exchange;
+      reply.header('newest-change', await services.store.newestChange());
+      if (!question.isEventStream) {
+        return sendNdjson(exchange, (signal) => feed.lines(question, question.limit, signal), options);
+      }
+      // A proxy must neither store nor delay the events.
+      reply.headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+      return sendNdjson(exchange, (signal) => feed.events(question, signal), options, EVENT_STREAM);
+    },
+  };
+};
+
+/** A client that connects again sends the header, and the address with which it began. */
+function readCursor(request: FastifyRequest): number | null {
+  const id = request.headers['last-event-id'];
+  const sent = id === undefined || id === '' ? queryString(request) : { after: id };
+  return integerParameter(sent, 'after', 0) ?? null;
+}
+
+function wantsEvents({ headers }: FastifyRequest): boolean {
+  return (headers.accept ?? '').split(',').some((type) => type.split(';')[0]?.trim().toLowerCase() === EVENT_STREAM);
+}
+
+function askedBy(request: FastifyRequest): AskedChanges {
+  const { ads } = callerOf(request).limits;
+  const asked = {
+    urls: ads.includes(URL_DATASET),
+    datasets: ADDRESS_DATASETS.filter((dataset) => ads.includes(dataset)),
+    domains: ads.includes(DOMAIN_DATASET),
+  };
+  if (asked.urls || asked.domains || asked.datasets.length > 0) return asked;
+  throw new AppError('forbidden', 'This subscription has no dataset of the change feed');
+}

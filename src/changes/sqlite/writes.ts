@@ -1,0 +1,21 @@
+import type { Database } from '../../database/sqlite/database.ts';
+import { lastOldSeq } from '../page-rules.ts';
+
+const OLDEST = 'select seq, ts from changes order by seq limit ?';
+
+const DELETE = 'delete from changes where seq <= ?';
+
+export type ChangeWrites = ReturnType<typeof createChangeWrites>;
+
+/** The writes, which run on the writer thread of `intelligence.db`. */
+export function createChangeWrites(db: Database) {
+  const oldest = db.prepare<[seq: number, ts: number]>(OLDEST);
+  const remove = db.prepare(DELETE);
+  return {
+    removeOldChanges: (beforeTs: number, limit: number): number =>
+      db.transaction(() => {
+        const last = lastOldSeq(oldest.all(limit), beforeTs);
+        return last === null ? 0 : remove.run(last);
+      }),
+  };
+}

@@ -1,0 +1,122 @@
+// What a transaction tells the change feed, on both engines. Writers name subjects only; their state is read when somebody
+// asks for the feed.
+
+/** In the order of the codes in the database. */
+export const CHANGE_OPERATIONS = ['add', 'update', 'remove'] as const;
+export type ChangeOperation = (typeof CHANGE_OPERATIONS)[number];
+export const CHANGE_KINDS = ['url', 'listing', 'domain'] as const;
+export type ChangeKind = (typeof CHANGE_KINDS)[number];
+
+/** A listing of a source. The codes of dataset and prefix are those of the table `episodes`. */
+export type ListingSubject = [
+  ip: string,
+  prefix: number,
+  dataset: number,
+  source: string,
+  family: string | null,
+  port: number | null,
+];
+
+/** The id of a URL; the name of a domain; a listing, or the address whose listing follows from URLs, in hexadecimal. */
+export type ChangeSubject = number | string | ListingSubject;
+
+/** A row of the table `changes` without its number. `kind` null: nothing that the feed tells. */
+export type ChangeRow = { count: number; op: number; kind: number | null; subjects: string };
+
+/** Subjects in one row: some kilobytes, so that a reader may read several rows at once. */
+export const MAX_SUBJECTS = 200;
+
+/** A transaction that changed something else: lists for devices have to be compared with the data again. */
+const TOUCH: ChangeRow = { count: 1, op: CHANGE_OPERATIONS.indexOf('update'), kind: null, subjects: '[]' };
+
+/** Collects the changes of one transaction. */
+export type ChangeRecorder = {
+  url(id: number, op: ChangeOperation): void;
+  domain(name: string, op: ChangeOperation): void;
+  /** The listing that follows from URLs whose host is this address. */
+  address(ip: Uint8Array, op: ChangeOperation): void;
+  listing(listing: Listing, op: ChangeOperation): void;
+  isEmpty(): boolean;
+  clear(): void;
+  /** The rows to write; without any change one that only raises the newest number. */
+  rows(): ChangeRow[];
+};
+
+type Listing = {
+  ip: Uint8Array;
+  prefix: number;
+  dataset: number;
+  source: string;
+  family: string | null;
+  port: number | null;
+};
+
+export function createChangeRecorder(): ChangeRecorder {
+  const urls = new Map<number, ChangeOperation>();
+  const domains = new Map<string, ChangeOperation>();
+  /** By the JSON of the subject. */
+  const listings = new Map<string, ChangeOperation>();
+
+  return {
+    url: (id, op) => set(urls, id, op),
+    domain: (name, op) => set(domains, name, op),
+    address: (ip, op) => set(listings, JSON.stringify(hexOf(ip)), op),
+    listing({ ip, prefix, dataset, source, family, port }, op) {
+      const subject: ListingSubject = [hexOf(ip), prefix, dataset, source, family, port];
+      set(listings, JSON.stringify(subject), op);
+    },
+    isEmpty: () => urls.size + domains.size + listings.size === 0,
+    clear() {
+      urls.clear();
+      domains.clear();
+      listings.clear();
+    },
+    rows() {
+      const rows = [
+        ...rowsOf('url', urls, String),
+        ...rowsOf('listing', listings, (json) => json),
+        ...rowsOf('domain', domains, (name) => JSON.stringify(name)),
+      ];
+      return rows.length === 0 ? [TOUCH] : rows;
+    },
+  };
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+}
+
+/** What was added in this transaction stays so. */
+function set<Key>(changes: Map<Key, ChangeOperation>, key: Key, op: ChangeOperation): void {
+  if (op === 'add' || changes.get(key) !== 'add') changes.set(key, op);
+}
+
+function rowsOf<Key>(
+  kind: ChangeKind,
+  changes: ReadonlyMap<Key, ChangeOperation>,
+  toJson: (key: Key) => string,
+): ChangeRow[] {
+  if (changes.size === 0) return [];
+  const rows: ChangeRow[] = [];
+  for (const [code, op] of CHANGE_OPERATIONS.entries()) {
+    const subjects: string[] = [];
+    for (const [key, keyOp] of changes) if (keyOp === op) subjects.push(toJson(key));
+    for (let at = 0; at < subjects.length; at += MAX_SUBJECTS) {
+      const part = subjects.slice(at, at + MAX_SUBJECTS);
+      rows.push({ count: part.length, op: code, kind: CHANGE_KINDS.indexOf(kind), subjects: `[${part.join()}]` });
+    }
+  }
+  return rows;
+}
+
+/** Seconds that an end may move before it is told again. */
+const TOLD_SECONDS = 3_600;
+
+/**
+ * Whether the end of a span that began at `fromTs` is told again: when it is in another hour since the beginning. So what
+ * was told last is never more than an hour away, and nothing has to be stored for it.
+ */
+export function isToldAgain(fromTs: number, oldTs: number, newTs: number): boolean {
+  const hourOf = (ts: number) => Math.floor((ts - fromTs) / TOLD_SECONDS);
+  return hourOf(oldTs) !== hourOf(newTs);
+}
