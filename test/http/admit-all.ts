@@ -1,5 +1,7 @@
 import type { SessionServices } from '../../src/accounts/session-routes.ts';
 import { BUILT_IN_TIERS, limitsOf, OPERATOR_TIER } from '../../src/core/tier.ts';
+import { BUILT_IN_LISTS } from '../../src/exports/built-in.ts';
+import type { ListServices } from '../../src/exports/routes.ts';
 import { memoryCounters } from '../limits/process-counters.ts';
 import type { Services } from './build.ts';
 
@@ -41,6 +43,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
       now,
       version: '0.0.0',
     },
+    lists: () => EMPTY_LISTS,
     control: NO_CONTROL,
     isStopping: () => false,
     hasFaults: () => false,
@@ -55,6 +58,21 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     },
   };
 }
+
+const NO_BYTES = new Uint8Array();
+
+/** The built-in lists, without entries. Every key is one of the operator. */
+const EMPTY_LISTS: ListServices = {
+  definition: async (name) => BUILT_IN_LISTS.find((list) => list.name === name) ?? null,
+  copy: () => ({
+    ...{ serial: 1, count: 0, leftOut: {}, staleSinceTs: null },
+    bytes: { identity: NO_BYTES, gzip: NO_BYTES, zstd: NO_BYTES },
+    etags: { identity: '"plain"', gzip: '"gzip"', zstd: '"zstd"' },
+  }),
+  callerOfKey: async () => OPERATOR,
+  fetched: () => {},
+  now: () => 0,
+};
 
 /** Only administrators reach it, and no caller of these tests is one. */
 const NO_CONTROL = new Proxy({} as Services['control'] & Services['dataAdmin']['control'], {

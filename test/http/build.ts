@@ -9,6 +9,7 @@ import type { AdminServices } from '../../src/admin/services.ts';
 import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
 import type { Intelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import type { ListServices } from '../../src/exports/routes.ts';
 import { watchDatabase } from '../../src/health/database-watch.ts';
 import type { Outages } from '../../src/health/outages.ts';
 import type { HealthServices } from '../../src/health/routes.ts';
@@ -47,6 +48,7 @@ export type Services = {
   pages: SessionServices;
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
   portal?: Partial<PortalParts>;
+  lists(store: Intelligence): ListServices;
   control: AdminServices['control'];
   admin?: Partial<Omit<AdminServices, 'control' | 'now'>>;
   dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
@@ -206,7 +208,10 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
   options?.metrics?.watchStreams(counters.countStreams);
   const admin = adminOf({ ...services, ready });
   const changes = changesOf(store, services);
-  const routes = createRoutes({ ...services, health, reputation, changes, portal, admin });
+  const routes = createRoutes({
+    ...{ ...services, health, reputation, changes, portal, admin },
+    lists: services.lists(store),
+  });
   return buildServer(routes, { authenticate, authenticateSession, charging }, options);
 }
 
@@ -248,6 +253,8 @@ const EXAMPLES: Record<string, string> = {
   domain: 'site.example',
   username: 'ada',
   name: 'site.example',
+  file: 'urls-online.txt',
+  key: `uwk_${'x'.repeat(40)}`,
 };
 
 /** A path that exists, from the path of an endpoint. */
@@ -263,6 +270,7 @@ function routesOfStub(services: Services): Route[] {
   const reputation = reputationOf(services.store, services.now);
   return createRoutes({
     ...services,
+    lists: services.lists(services.store),
     reputation,
     changes: changesOf(services.store, services),
     portal: NO_PORTAL,

@@ -65,6 +65,8 @@ test('each route has its kind of charge', () => {
       ]),
     ),
     '/api/changes/v1': 'query',
+    '/api/lists/v1/:file': 'own',
+    '/api/lists/v1/:key/:file': 'own',
     '/healthz': 'none',
     '/readyz': 'none',
     '/openapi.json': 'none',

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import type { FastifyInstance, InjectOptions } from 'fastify';
@@ -8,6 +9,9 @@ import { ensureKey } from '../../src/accounts/signing-keys.ts';
 import type { Control, Intelligence } from '../../src/app/stores.ts';
 import { paths } from '../../src/core/paths.ts';
 import { DATASETS, type Tier } from '../../src/core/tier.ts';
+import { createListCopies } from '../../src/exports/copies.ts';
+import { createListBuilder } from '../../src/exports/list-builder.ts';
+import { createListServices } from '../../src/exports/services.ts';
 import { openNetworks } from '../../src/ingest/networks.ts';
 import { INPUT_LIMITS } from '../../src/ingest/sources/format.ts';
 import { createUploads } from '../../src/ingest/uploads.ts';
@@ -84,6 +88,19 @@ export async function withAccounts(
       login: createLogin({ checkPassword, authenticator, ...clock }),
       pages: { checkPassword, sessions, store: control, now, version: '1.2.3' },
       now,
+      lists: (store) =>
+        createListServices({
+          ...{ store: control, callerOfAccount: authenticator.callerOf, now },
+          copies: createListCopies({
+            ...{ now, clockMs: () => nowMs, newestChange: store.newestChange, listsVersion: control.listsVersion },
+            ...{
+              exclusions: control.exclusions,
+              listSerial: control.listSerial,
+              onFailure: (error) => assert.fail(`${error}`),
+            },
+            builder: createListBuilder(store, { allowReserved: true }),
+          }),
+        }),
       portal: { usageByDay: control.usageByDay },
       control,
       dataAdmin: {
@@ -136,6 +153,7 @@ export const QUERIES: InjectOptions[] = [
     .filter((path) => path.includes(':domain'))
     .map((path) => ({ method: 'GET' as const, url: path.replace(':domain', 'site.example') })),
   { method: 'GET', url: paths.changes },
+  { method: 'GET', url: paths.list.replace(':file', 'urls-online.txt') },
   { method: 'POST', url: paths.portalUrl, payload: { url: 'http://192.0.2.1/x' } },
   { method: 'GET', url: paths.portalAddress.replace(':ip', '192.0.2.1') },
   { method: 'GET', url: paths.portalNetwork.replace(':ip', '192.0.2.1').replace(':mask', '32') },
