@@ -6,6 +6,7 @@ import type { AdminServices } from '../admin/services.ts';
 import type { FeedServices } from '../changes/feed.ts';
 import { changeRoutes } from '../changes/routes.ts';
 import type { ChangeStore } from '../changes/store.ts';
+import { type OwnKeyServices, ownKeyRoutes } from '../exports/own-keys.ts';
 import { type ListServices, listRoutes } from '../exports/routes.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
@@ -34,6 +35,7 @@ type RouteServices = {
   reputation: Omit<ReputationServices, 'store' | 'now'>;
   changes: Omit<FeedServices, 'store'>;
   portal: PortalParts;
+  ownKeys: Omit<OwnKeyServices, 'now'>;
   admin: Omit<AdminServices, 'now'>;
   dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
 };
@@ -43,7 +45,8 @@ export type PortalParts = Pick<PortalServices, 'usageByDay' | 'totals' | 'feeds'
 
 /** All routes of this server except `/openapi.json`, which describes them. */
 export function createRoutes(services: RouteServices): Route[] {
-  const { store, now, counters, login, pages, lists, health, reputation, changes, portal, admin, dataAdmin } = services;
+  const { store, now, counters, login, pages, lists, health, reputation, changes, portal, ownKeys } = services;
+  const { admin, dataAdmin } = services;
   const { addresses } = reputation;
   return [
     ...accountRoutes(login),
@@ -64,6 +67,7 @@ export function createRoutes(services: RouteServices): Route[] {
         refuse: noMatch,
       },
     }),
+    ...ownKeyRoutes({ ...ownKeys, now }),
     ...adminRoutes({ ...admin, now }),
     ...dataAdminRoutes({ store, now, ...dataAdmin }),
     ...healthRoutes(health),

@@ -1,21 +1,12 @@
-import { createHash } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import type { Caller } from '../http/endpoint.ts';
+import { isListKey, keyHash } from './keys.ts';
 import type { ListStore } from './store.ts';
 
 // Keys with which devices fetch lists: as password, as Bearer token, or in the path.
 
 /** `keyId`: of the key that was sent; absent for a token or a session. */
 export type DeviceCaller = Caller & { keyId?: number };
-
-/** So that scanners for leaked secrets find it. */
-export const KEY_PREFIX = 'uwk_';
-const KEY = /^uwk_[\w-]{20,100}$/;
-
-export const isListKey = (text: string): boolean => KEY.test(text);
-
-/** What is stored of a key. It has enough random bits that a slow hash would protect it no better. */
-export const hashOfKey = (key: string): Uint8Array => createHash('sha256').update(key).digest();
 
 /** The key in an Authorization header: a Bearer token, or the password of Basic with any user name. */
 export function keyOfHeader(authorization: string | undefined): string | null {
@@ -35,7 +26,7 @@ export type DeviceKeysOptions = {
 /** Finds the caller of a key of a list. It throws `unauthorized` or `forbidden`. */
 export function createDeviceKeys({ store, callerOfAccount }: DeviceKeysOptions) {
   return async (key: string, list: string): Promise<DeviceCaller> => {
-    const found = isListKey(key) ? await store.findListKey(hashOfKey(key)) : null;
+    const found = isListKey(key) ? await store.findListKey(keyHash(key)) : null;
     if (found === null) throw keyInvalid();
     if (found.list !== list) throw new AppError('forbidden', 'This key is for another list');
     const caller = await callerOfAccount(found.sub);

@@ -7,10 +7,11 @@ import { integerParameter, queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
 import type { ListCopy, Variant } from './copies.ts';
-import { type DeviceCaller, isListKey, keyOfHeader } from './device-keys.ts';
+import { type DeviceCaller, keyOfHeader } from './device-keys.ts';
 import { bestEncoding, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, findFormat } from './formats/formats.ts';
 import { PROFILE_NAMES } from './formats/profiles.ts';
+import { isListKey } from './keys.ts';
 import type { ListDefinition } from './store.ts';
 
 export type ListServices = {

@@ -44,6 +44,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
       version: '0.0.0',
     },
     lists: () => EMPTY_LISTS,
+    ownKeys: { control: NO_KEYS },
     control: NO_CONTROL,
     isStopping: () => false,
     hasFaults: () => false,
@@ -73,6 +74,11 @@ const EMPTY_LISTS: ListServices = {
   fetched: () => {},
   now: () => 0,
 };
+const NO_KEYS = {
+  listDefinitions: async () => [],
+  listKeys: async () => [],
+  listKey: async () => null,
+} as Partial<Services['ownKeys']['control']> as Services['ownKeys']['control'];
 
 /** Only administrators reach it, and no caller of these tests is one. */
 const NO_CONTROL = new Proxy({} as Services['control'] & Services['dataAdmin']['control'], {

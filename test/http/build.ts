@@ -9,6 +9,7 @@ import type { AdminServices } from '../../src/admin/services.ts';
 import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
 import type { Intelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import type { OwnKeyServices } from '../../src/exports/own-keys.ts';
 import type { ListServices } from '../../src/exports/routes.ts';
 import { watchDatabase } from '../../src/health/database-watch.ts';
 import type { Outages } from '../../src/health/outages.ts';
@@ -49,6 +50,7 @@ export type Services = {
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
   portal?: Partial<PortalParts>;
   lists(store: Intelligence): ListServices;
+  ownKeys: Omit<OwnKeyServices, 'now'>;
   control: AdminServices['control'];
   admin?: Partial<Omit<AdminServices, 'control' | 'now'>>;
   dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
@@ -254,7 +256,7 @@ const EXAMPLES: Record<string, string> = {
   username: 'ada',
   name: 'site.example',
   file: 'urls-online.txt',
-  key: `uwk_${'x'.repeat(40)}`,
+  key: `uwk_${'0'.repeat(40)}`,
 };
 
 /** A path that exists, from the path of an endpoint. */
