@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import type { InjectOptions } from 'fastify';
+import { setAccountEnabled } from '../../src/accounts/manage.ts';
+
+import { makeListKey } from '../../src/exports/keys.ts';
+import { until } from '../until.ts';
+import { seen } from '../urls/contract/observations.ts';
+import { assertError, NOW } from './build.ts';
+import { authorized, LIMITS, USERNAME, type World, withAccounts } from './with-accounts.ts';
+
+const LISTS = '/api/lists/v1';
+const URLS = 'http://192.0.2.1/x\nhttp://site.example/x\n';
+
+const fetched = (answer: { body: string }) =>
+  answer.body
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .join('\n');
+
+async function makeKey({ control, sub }: World, list = 'urls-online') {
+  const { key, made } = await makeListKey(control, { list, device: 'firewall', sub }, NOW);
+  return { key, id: made.id };
+}
+
+async function queriesOf({ app, logIn }: World): Promise<number> {
+  return (await app.inject(authorized(LIMITS, await logIn()))).json().current.qpd;
+}
+
+describe('credentials', () => {
+  test('a key opens its list in the path, as Bearer and as password of Basic; a token opens every list', async (t) => {
+    const world = await withAccounts(t);
+    const { key } = await makeKey(world);
+    const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+    const requests: InjectOptions[] = [
+      { url: `${LISTS}/${key}/urls-online.txt` },
+      { url: `${LISTS}/urls-online.txt`, headers: { authorization: `Bearer ${key}` } },
+      { url: `${LISTS}/urls-online.txt`, headers: basic(`firewall:${key}`) },
+      { url: `${LISTS}/urls-online.txt`, headers: { authorization: await world.logIn() } },
+    ];
+    for (const request of requests) {
+      const answer = await world.app.inject(request);
+      assert.equal(answer.statusCode, 200, answer.body);
+      assert.equal(fetched(answer), URLS);
+    }
+  });
+
+  test('a key of one list opens no other, an unknown one none, and its text is in no answer', async (t) => {
+    const world = await withAccounts(t);
+    const { key } = await makeKey(world);
+    const unknown = `uwk_${'0'.repeat(40)}`;
+    assertError(await world.app.inject(`${LISTS}/${key}/hosts-malware.txt`), 403, /another list/);
+    for (const url of [`${LISTS}/${unknown}/urls-online.txt`, `${LISTS}/${unknown}/nothing.txt`]) {
+      const answer = await world.app.inject(url);
+      assertError(answer, 401);
+      assert.equal(answer.headers['www-authenticate'], 'Basic realm="lists"');
+      assert.doesNotMatch(answer.body, /uwk_/);
+    }
+    assertError(await world.app.inject(`${LISTS}/not-a-key/urls-online.txt`), 404);
+    assertError(await world.app.inject(`${LISTS}/urls-online.txt`), 401);
+  });
+
+  test('a removed key, and a key of a disabled account, open nothing', async (t) => {
+    const world = await withAccounts(t);
+    const [first, second] = [await makeKey(world), await makeKey(world)];
+    assert.equal((await world.app.inject(`${LISTS}/${first.key}/urls-online.txt`)).statusCode, 200);
+    await world.control.removeListKey(first.id);
+    assertError(await world.app.inject(`${LISTS}/${first.key}/urls-online.txt`), 401);
+    await setAccountEnabled(world.control, USERNAME, false);
+    await world.refresh();
+    assertError(await world.app.inject(`${LISTS}/${second.key}/urls-online.txt`), 403, /disabled/);
+  });
+
+  test('the datasets of the list are needed', async (t) => {
+    const world = await withAccounts(t, { ads: ['URL'] });
+    const authorization = await world.logIn();
+    const get = (file: string) => world.app.inject({ url: `${LISTS}/${file}`, headers: { authorization } });
+    assert.equal((await get('urls-online.txt')).statusCode, 200);
+    assertError(await get('addresses-bcl.txt'), 403, /BCL/);
+    assertError(await get('domains-listed.txt'), 403, /DOMAIN/);
+  });
+});
+
+describe('a fetch', () => {
+  test('counts one query; 304 counts none', async (t) => {
+    const world = await withAccounts(t);
+    const { key } = await makeKey(world);
+    const get = (headers = {}) => world.app.inject({ url: `${LISTS}/${key}/urls-online.txt`, headers });
+    const first = await get();
+    assert.equal(await queriesOf(world), 1);
+    const { etag = '', 'last-modified': modified = '' } = first.headers as Record<string, string>;
+    for (const headers of [
+      { 'if-none-match': etag },
+      { 'if-none-match': `"x", W/${etag}` },
+      { 'if-modified-since': modified },
+    ]) {
+      const again = await get(headers);
+      assert.equal(again.statusCode, 304);
+      assert.equal(again.body, '');
+      assert.equal(again.headers.etag, etag);
+    }
+    assert.equal(await queriesOf(world), 1);
+    assert.equal((await get({ 'if-none-match': '"other"', 'if-modified-since': modified })).statusCode, 200);
+    assert.equal(await queriesOf(world), 2);
+  });
+
+  test('beyond the monthly limit gets 429, but 304 is still answered', async (t) => {
+    const world = await withAccounts(t, { qmh: 1 });
+    const { key } = await makeKey(world);
+    const get = (headers = {}) => world.app.inject({ url: `${LISTS}/${key}/urls-online.txt`, headers });
+    const { etag } = (await get()).headers;
+    assertError(await get(), 429, /qmh/);
+    assert.equal((await get({ 'if-none-match': etag })).statusCode, 304);
+  });
+
+  test('has gzip and zstd by Accept-Encoding, each with an ETag of its own', async (t) => {
+    const world = await withAccounts(t);
+    const { key } = await makeKey(world);
+    const get = (encoding?: string) =>
+      world.app.inject({
+        url: `${LISTS}/${key}/urls-online.txt`,
+        headers: encoding === undefined ? {} : { 'accept-encoding': encoding },
+      });
+    const plain = await get();
+    const packed = { gzip: gunzipSync, zstd: zstdDecompressSync };
+    const etags = new Set([plain.headers.etag]);
+    for (const [name, unpack] of Object.entries(packed)) {
+      const answer = await get(`${name}, br`);
+      assert.equal(answer.headers['content-encoding'], name);
+      assert.equal(unpack(answer.rawPayload).toString(), plain.body);
+      etags.add(answer.headers.etag);
+    }
+    assert.equal(etags.size, 3);
+    for (const refused of ['gzip;q=0', 'identity', 'br', '']) {
+      assert.equal((await get(refused)).headers['content-encoding'], undefined, refused);
+    }
+    assert.equal((await get('GZIP;q=0.5, zstd;q=0')).headers['content-encoding'], 'gzip');
+    assert.equal((await get('*')).headers['content-encoding'], 'zstd');
+  });
+
+  test('of a list or a format that does not exist gets 404; an empty list is 200 with a comment', async (t) => {
+    const world = await withAccounts(t);
+    const authorization = await world.logIn();
+    const get = (file: string) => world.app.inject({ url: `${LISTS}/${file}`, headers: { authorization } });
+    assertError(await get('nothing.txt'), 404, /no list nothing/);
+    assertError(await get('urls-online.rpz'), 404, /no format rpz/);
+    assertError(await get('urls-online.exe'), 404);
+    assertError(await get('urls-online'), 404);
+    assertError(await get('urls-online.txt?profile=toaster'), 400, /pan-os/);
+    assertError(await get('urls-online.txt?max=0'), 400, /max/);
+    const empty = await get('addresses-bcl.txt');
+    assert.equal(empty.statusCode, 200);
+    assert.match(empty.body, /^# .*\n/);
+    assert.equal(fetched(empty), '');
+  });
+
+  test('with max has the newest entries, and says that it was cut', async (t) => {
+    const world = await withAccounts(t);
+    const { key } = await makeKey(world);
+    const answer = await world.app.inject(`${LISTS}/${key}/urls-online.txt?max=1`);
+    assert.equal(fetched(answer), 'http://192.0.2.1/x\n');
+    assert.match(answer.body, /# Cut by max=1: 1 older/);
+  });
+
+  test('by HEAD has the headers of GET', async (t) => {
+    const world = await withAccounts(t);
+    const { key } = await makeKey(world);
+    const url = `${LISTS}/${key}/urls-online.csv`;
+    const [get, head] = [await world.app.inject(url), await world.app.inject({ method: 'HEAD', url })];
+    assert.equal(head.statusCode, 200);
+    assert.equal(head.body, '');
+    for (const name of ['etag', 'last-modified', 'content-type', 'content-length', 'x-list-entries']) {
+      assert.equal(head.headers[name], get.headers[name], name);
+    }
+  });
+
+  test('after a change has the new content, a greater serial and another ETag', async (t) => {
+    const world = await withAccounts(t);
+    const { key } = await makeKey(world);
+    const get = () => world.app.inject(`${LISTS}/${key}/urls-online.txt`);
+    const before = await get();
+    await world.setNow(NOW + 60);
+    await world.store.apply([seen({ ts: NOW + 50, url: 'http://new.example/' })]);
+    let after = before;
+    await until(async () => {
+      after = await get();
+      return after.headers.etag !== before.headers.etag;
+    }, 'the list has changed');
+    assert.equal(fetched(after), `http://new.example/\n${URLS}`);
+    const serialOf = ({ body }: { body: string }) => Number(/Serial: (\d+)/.exec(body)?.[1]);
+    assert.ok(serialOf(after) > serialOf(before));
+    assert.equal(after.headers['last-modified'], new Date(serialOf(after) * 1000).toUTCString());
+  });
+
+  test('is remembered as the last one of its key', async (t) => {
+    const world = await withAccounts(t);
+    const { key, id } = await makeKey(world);
+    const { headers } = await world.app.inject({ url: `${LISTS}/${key}/urls-online.txt`, remoteAddress: '192.0.2.44' });
+    const lastOf = async () =>
+      (await world.control.listKeys({ list: 'urls-online' })).find((one) => one.id === id)?.lastFetch;
+    await until(async () => (await lastOf()) !== null, 'the fetch is written');
+    assert.deepEqual(await lastOf(), { ts: NOW, address: '192.0.2.44', etag: headers.etag });
+  });
+});
