@@ -5,13 +5,13 @@ export const PROGRAM = fileURLToPath(new URL('../../bin/urlwarden.js', import.me
 
 export type Outcome = { code: number | null; stdout: string; stderr: string };
 
-/** Runs the program with these arguments, in a folder and with variables of its own if they are given. */
+/** Runs the program with these arguments, in a folder and with variables of its own if they are given. Another `program` is an installed one. */
 export async function urlwarden(
   args: string[],
   stdin: string | Buffer = '',
-  { cwd, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
+  { cwd, env = {}, program = PROGRAM }: { cwd?: string; env?: Record<string, string>; program?: string } = {},
 ): Promise<Outcome> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env: { ...process.env, ...env } });
+  const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...process.env, ...env } });
   child.stdin.on('error', () => {}); // the program may exit before it reads its input
   child.stdin.end(stdin);
   const [code, stdout, stderr] = await Promise.all([
@@ -22,8 +22,8 @@ export async function urlwarden(
   return { code, stdout, stderr };
 }
 
-export function startUrlwarden(args: string[]) {
-  return spawn(process.execPath, [PROGRAM, ...args]);
+export function startUrlwarden(args: string[], program = PROGRAM) {
+  return spawn(process.execPath, [program, ...args]);
 }
 
 async function text(stream: AsyncIterable<Buffer>): Promise<string> {
