@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { signal } from './signal.ts';
 
 // All requests of the pages. The session is a cookie that scripts cannot read.
 

@@ -14,6 +14,7 @@ import { Loading, Problem } from './parts/basics.tsx';
 import { LogIn } from './parts/login.tsx';
 import { matchPath, place } from './router.ts';
 import { readSession, session, sessionProblem } from './session.ts';
+import { drawWith } from './signal.ts';
 
 /** The values of the path, and the part after the question mark. */
 export type PageProps = { values: Record<string, string>; query: URLSearchParams };
@@ -90,5 +91,7 @@ function content(page: Page | undefined, props: PageProps) {
 }
 
 const root = document.getElementById('page');
-if (root) render(<App />, root);
+const drawPage = () => root && render(<App />, root);
+drawWith(drawPage);
+drawPage();
 void readSession();

@@ -1,9 +1,9 @@
-import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
 import { agoText, defang, shortHash, spanText, timeText, visible } from '../format.ts';
 import type { Loaded } from '../load.ts';
+import { signal } from '../signal.ts';
 
 // Small parts that every page uses.
 
