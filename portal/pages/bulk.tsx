@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { bulkFile } from '../bulk-file.ts';
 import { MAX_ROWS } from '../bulk-read.ts';
 import { type Bulk, bulk, cancelBulk, forgetBulk, incompleteText, lookUp, unanswered } from '../bulk-run.ts';
@@ -9,7 +9,7 @@ import { fitText, getLimits, type Limits, leftText } from '../limits.ts';
 import { useLoad } from '../load.ts';
 import '../main.tsx';
 import type { PageProps } from '../main.tsx';
-import { Badge, Card, Empty, Problem, Show } from '../parts/basics.tsx';
+import { Badge, Card, Empty, isFocusFree, Problem, Show } from '../parts/basics.tsx';
 import { BulkInput, Kinds } from '../parts/bulk-input.tsx';
 import { BulkTable } from '../parts/bulk-table.tsx';
 import { saveFile } from '../parts/save-file.ts';
@@ -59,7 +59,7 @@ function Preview({ current, owner }: { current: Bulk; owner: string }) {
         )}
         <dl class="stats">
           <Figure value={reading.valid} name={reading.valid === 1 ? 'URL' : 'different URLs'} />
-          <Figure value={reading.occurrences} name={`with repetitions, in ${counted(reading.lines, 'line')}`} />
+          <Figure value={reading.occurrences} name={`occurrences in ${counted(reading.lines, 'line')}`} />
           <Figure value={reading.defanged} name="read from a defanged form" />
           <Figure value={reading.invalid} name="not valid, will not be sent" />
         </dl>
@@ -102,7 +102,9 @@ function Start({ current }: { current: Bulk }) {
         <button type="button" class="button primary" disabled={current.phase === 'reading'} onClick={lookUp}>
           Look up {counted(cost, 'URL')}
         </button>
-        <span class="cost">Counts as {queries(cost)}</span>
+        <span class="cost" role="status">
+          Counts as {queries(cost)}
+        </span>
         <Show loaded={limits}>{(answer) => <span class="dim">{leftText(answer) ?? 'You have no limit'}</span>}</Show>
       </div>
       {limits.data && <Fit cost={cost} limits={limits.data} />}
@@ -119,8 +121,12 @@ function Fit({ cost, limits }: { cost: number; limits: Limits }) {
 function Progress({ current }: { current: Bulk }) {
   const { phase, answered, found, charged, reading, stop } = current;
   const isRunning = phase === 'running';
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (isFocusFree()) section.current?.focus();
+  }, [phase]);
   return (
-    <section class="card search-progress">
+    <section ref={section} class="card search-progress" tabIndex={-1}>
       <div class="page-head">
         <p class="verdict">
           {isRunning && <span class="busy-dot" aria-hidden="true" />}
@@ -148,8 +154,8 @@ function Progress({ current }: { current: Bulk }) {
 }
 
 function Stopped({ current }: { current: Bulk }) {
-  const { stop } = current;
-  const again = `Go on with the other ${counted(unanswered(current), 'URL')}`;
+  const { stop, answered } = current;
+  const again = answered === 0 ? 'Try again' : `Go on with the other ${counted(unanswered(current), 'URL')}`;
   if (stop?.how === 'failed') return <Problem error={stop.error} retry={lookUp} again={again} />;
   return stop?.how === 'cut' ? (
     <Notice title="The connection was cut" again={again}>

@@ -203,3 +203,6 @@ export function Show<T>({ loaded, what, children }: LoadProps<T>) {
 export function Cost({ queries }: { queries: number }) {
   return queries > 1 ? <span class="cost">{queries} queries</span> : null;
 }
+
+/** The control that had the focus is gone. */
+export const isFocusFree = (): boolean => document.activeElement === document.body;

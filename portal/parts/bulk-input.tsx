@@ -3,7 +3,7 @@ import type { InputKind } from '../bulk-read.ts';
 import { type Bulk, forgetBulk, readInput } from '../bulk-run.ts';
 import { bytesText, visible } from '../format.ts';
 import { takePasted } from '../pasted.ts';
-import { Card } from './basics.tsx';
+import { Card, isFocusFree } from './basics.tsx';
 
 /** A text field with more makes the browser slow: such a text is taken like a file. */
 const MAX_FIELD_LENGTH = 200_000;
@@ -11,8 +11,8 @@ const MAX_FIELD_LENGTH = 200_000;
 const PAUSE_MS = 250;
 const PASTED = 'Pasted text';
 
-/** Of the field, also after the page was left. */
-let typed = '';
+/** Of the field, also after the page was left. Nobody sees the text of another account. */
+let typed = { owner: '', text: '' };
 
 type InputProps = { current: Bulk | null; owner: string };
 
@@ -24,7 +24,7 @@ export function BulkInput({ current, owner }: InputProps) {
   const read = (blob: Blob, name: string) => void readInput(blob, name, owner, null);
 
   function onText(text: string, waitMs: number): void {
-    typed = text;
+    typed = { owner, text };
     clearTimeout(timer.current);
     timer.current = setTimeout(() => (text.trim() === '' ? forgetBulk() : read(new Blob([text]), '')), waitMs);
   }
@@ -58,6 +58,11 @@ export function BulkInput({ current, owner }: InputProps) {
     onText(pasted, 0);
   });
 
+  // Whoever opens the page, or has removed a list, can paste at once. On a phone a keyboard would hide the page.
+  useEffect(() => {
+    if (isFocusFree() && matchMedia('(pointer: fine)').matches) field.current?.focus();
+  }, []);
+
   const isFile = current !== null && current.name !== '';
   return (
     <Card>
@@ -87,7 +92,7 @@ export function BulkInput({ current, owner }: InputProps) {
               ref={field}
               class="mono"
               rows={8}
-              defaultValue={typed}
+              defaultValue={typed.owner === owner ? typed.text : ''}
               placeholder={'http://203.0.113.7/bin.sh\nhxxps://files[.]example[.]com/a.exe'}
               spellcheck={false}
               autoComplete="off"
@@ -118,7 +123,7 @@ const KINDS: [InputKind, text: string, title: string][] = [
 ];
 
 /** How it was read, and the other ways. */
-export function Kinds({ current: { kind, blob, name, phase }, owner }: { current: Bulk; owner: string }) {
+export function Kinds({ current: { kind, blob, name }, owner }: { current: Bulk; owner: string }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset would need a legend that is seen
     <span class="row tight" role="group" aria-label="Read as">
@@ -130,7 +135,6 @@ export function Kinds({ current: { kind, blob, name, phase }, owner }: { current
           class="button"
           title={title}
           aria-pressed={kind === value}
-          disabled={phase === 'reading'}
           onClick={() => void readInput(blob, name, owner, value)}
         >
           {text}

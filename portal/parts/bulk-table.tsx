@@ -107,7 +107,7 @@ const INPUT_COLUMNS: LongColumn<BulkRow>[] = [
 
 /** The first sentence of the reason; the others say how to correct it. */
 const INVALID_COLUMNS: LongColumn<BulkRow>[] = [
-  line,
+  { ...line, isWide: true },
   { title: 'Text', size: 'long-text', cell: ({ input }) => <span class="mono">{visible(input)}</span> },
   {
     title: 'Why',
@@ -117,7 +117,7 @@ const INVALID_COLUMNS: LongColumn<BulkRow>[] = [
 ];
 
 const DEFANGED_COLUMNS: LongColumn<BulkRow>[] = [
-  line,
+  { ...line, isWide: true },
   { title: 'Written as', size: 'long-text', cell: ({ input }) => <span class="mono">{visible(input)}</span> },
   { title: 'Read as', size: 'long-text', cell: ({ url }) => <span class="mono">{visible(url ?? '')}</span> },
 ];

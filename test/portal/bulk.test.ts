@@ -87,6 +87,7 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
     const visit = await portal.visit({ hasOwnSession: true });
     const { page } = visit;
     await visit.open('/bulk');
+    assert.equal(await page.evaluate('document.activeElement.tagName'), 'TEXTAREA', 'one can paste at once');
     await assertAccessible(page);
     await screenshot(page, 'bulk-empty');
     await fill(page, MAIL);
@@ -343,10 +344,10 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
     await page.route(`**${PATH}`, (route) =>
       route.fulfill({ status: 403, json: { code: 403, message: 'No URL dataset' } }),
     );
-    await page.getByRole('button', { name: 'Go on with the other 2 URLs' }).click();
+    await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('No URL dataset').waitFor();
     await page.unroute(`**${PATH}`);
-    await page.getByRole('button', { name: 'Go on with the other 2 URLs' }).click();
+    await page.getByRole('button', { name: 'Try again' }).click();
     await complete(page);
     assert.deepEqual(
       visit.messages.filter((text) => !text.startsWith('Failed to load resource')),
