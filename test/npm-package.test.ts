@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startServer } from './cli/server.ts';
-import { urlwarden } from './cli/urlwarden.ts';
+import { urlwardenAlone } from './cli/urlwarden.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 // The package as people get it: packed from a copy of the clone, installed by npm into an empty project. Takes half a minute,
@@ -126,12 +126,16 @@ test('the package works in a project without the development dependencies', asyn
 
   await t.test('import, lookup and check work on a data folder', async () => {
     const folder = ['--data', join(data, 'new')];
-    const imported = await urlwarden(['import', 'url-list', '-', ...folder], `${KNOWN}\n`, at);
+    const imported = await urlwardenAlone(['import', 'url-list', '-', ...folder], `${KNOWN}\n`, at);
     assert.equal(imported.code, 0, imported.stderr);
-    const lookup = await urlwarden(['lookup', KNOWN, ...folder], '', at);
+    const lookup = await urlwardenAlone(['lookup', KNOWN, ...folder], '', at);
     assert.deepEqual([lookup.code, lookup.stderr], [0, '']);
     assert.match(lookup.stdout, /online since/);
-    const check = await urlwarden(['check', '-', '--extract', ...folder], `GET ${KNOWN}, http://unknown.example/`, at);
+    const check = await urlwardenAlone(
+      ['check', '-', '--extract', ...folder],
+      `GET ${KNOWN}, http://unknown.example/`,
+      at,
+    );
     assert.deepEqual([check.code, check.stderr], [3, '1 line, 2 URLs (2 distinct), 1 found, 0 invalid\n']);
   });
 
