@@ -51,7 +51,9 @@ export function needsUnpacked(program: string, debianPackage: string): void {
 const LIST_READERS = {
   dnsmasq: 'dnsmasq-base',
   unbound: 'unbound',
+  'unbound-checkconf': 'unbound',
   'named-checkzone': 'bind9-utils',
+  'named-checkconf': 'bind9-utils',
   squid: 'squid',
   nft: 'nftables',
   suricata: 'suricata',
