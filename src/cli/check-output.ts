@@ -1,7 +1,7 @@
+import { csvRow } from '../core/csv.ts';
 import type { UrlLastResponse } from '../urls/schemas.ts';
 import type { Json } from '../urls/wire.ts';
 import type { Entry } from './check-input.ts';
-import { csvRow } from './csv.ts';
 import { lineColumns, noteLines, shorten, timeText, visible } from './output.ts';
 
 /** An entry with what is stored about it: the response of `url/last`, or null. */

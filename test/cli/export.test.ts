@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
-import { csvRow } from '../../src/cli/csv.ts';
+import { csvRow } from '../../src/core/csv.ts';
 import { observationAt } from '../../tools/soak/observations.ts';
 import { PROGRAM, urlwarden } from './urlwarden.ts';
 

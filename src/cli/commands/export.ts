@@ -1,4 +1,5 @@
 import type { Intelligence } from '../../app/stores.ts';
+import { type CsvCell, csvRow } from '../../core/csv.ts';
 import type { DomainEvidence, DomainFact } from '../../core/evidence.ts';
 import { parseIp } from '../../core/ip/address.ts';
 import { printDomainEvidence, printFact, printListing } from '../../ingest/evidence-json.ts';
@@ -6,7 +7,6 @@ import { printObservation } from '../../ingest/observation-json.ts';
 import type { ExportedUrl, ExportFilter } from '../../urls/store.ts';
 import { SHOWN_STATUS } from '../../urls/timeline.ts';
 import { UsageError } from '../command.ts';
-import { type CsvCell, csvRow } from '../csv.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import { print, timeText } from '../output.ts';
 import { suggestion } from '../suggestion.ts';

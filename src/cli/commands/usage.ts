@@ -1,3 +1,4 @@
+import { csvRow } from '../../core/csv.ts';
 import { windowIndex } from '../../core/quota.ts';
 import {
   type AccountUsage,
@@ -8,7 +9,6 @@ import {
   usageReportJson,
 } from '../../limits/usage-report.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
-import { csvRow } from '../csv.ts';
 import { dataCommand, openExistingControl } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
 import { print, table, timeText, visible } from '../output.ts';

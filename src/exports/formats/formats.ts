@@ -1,0 +1,129 @@
+import type { ListContent, ListKind } from '../content.ts';
+import { ADBLOCK } from './adblock.ts';
+import { type Format, kindsOf, type Writer } from './format.ts';
+import { NFT } from './nft.ts';
+import { HOSTS, TXT } from './plain.ts';
+import type { Profile } from './profiles.ts';
+import { DNSMASQ, RPZ, UNBOUND } from './resolvers.ts';
+import { SQUID } from './squid.ts';
+import { SURICATA, SURICATA_DATASET } from './suricata.ts';
+import { CSV, NDJSON } from './tables.ts';
+import { listName } from './values.ts';
+
+export { type Format, kindsOf };
+
+/** In the order of the documentation. */
+export const FORMATS: readonly Format[] = [
+  TXT,
+  HOSTS,
+  RPZ,
+  UNBOUND,
+  DNSMASQ,
+  SQUID,
+  SURICATA,
+  SURICATA_DATASET,
+  ADBLOCK,
+  CSV,
+  NDJSON,
+  NFT,
+];
+
+export const formatsOf = (kind: ListKind): Format[] => FORMATS.filter((format) => format[kind] !== undefined);
+
+/** Null: there is no such format, or lists of this kind do not have it. */
+export const findFormat = (kind: ListKind, name: string): Format | null =>
+  formatsOf(kind).find((format) => format.name === name) ?? null;
+
+export type RenderOptions = {
+  /** At most so many entries, the newest; null: all. */
+  max: number | null;
+  /** Only for a format that takes one. */
+  profile: Profile | null;
+};
+
+export type RenderedList = {
+  text: string;
+  /** How many entries were written. */
+  entries: number;
+  /** Entries that the format or the device cannot express. */
+  inexpressible: number;
+  /** Entries that another one covers: the same text, or a parent of the name. */
+  covered: number;
+  /** Entries after the last one that was taken. */
+  cut: number;
+};
+
+/** Room for the comments in a file of limited size. */
+const COMMENTS_MAX_BYTES = 2_000;
+
+/** The bytes follow from the arguments alone, so they are equal on all nodes. */
+export function renderList(content: ListContent, format: Format, options: RenderOptions): RenderedList {
+  const writer = format[content.kind];
+  if (writer === undefined) throw new RangeError(`No list of ${content.kind} has the format ${format.name}`);
+  // The kind of the entries and of the writer is the same one.
+  const taken = take(content.entries, writer as Writer<unknown>, content.kind, options);
+  const keys = writer.coversSubdomains ? withoutSubdomains(taken.keys) : taken.keys;
+  const counts = {
+    entries: keys.length,
+    inexpressible: taken.inexpressible,
+    covered: taken.duplicates + taken.keys.length - keys.length,
+    cut: taken.cut,
+  };
+  const comments = format.comment === null ? [] : commentsOf(content, format, options, counts);
+  const lines = [...comments.map((comment) => `${format.comment} ${comment}`), ...writer.lines(keys, content)];
+  return { text: lines.map((line) => line + format.lineEnd).join(''), ...counts };
+}
+
+type Taken = { keys: string[]; inexpressible: number; duplicates: number; cut: number };
+
+/** What cannot be written takes no place. Names below others are dropped afterwards: their parent could be cut off. */
+function take(entries: readonly unknown[], writer: Writer<unknown>, kind: ListKind, options: RenderOptions): Taken {
+  const { max, profile } = options;
+  const maxKeys = Math.min(max ?? Number.POSITIVE_INFINITY, profile?.maxEntries[kind] ?? Number.POSITIVE_INFINITY);
+  const maxBytes = (profile?.maxBytes ?? Number.POSITIVE_INFINITY) - COMMENTS_MAX_BYTES;
+  const keys = new Set<string>();
+  const taken = { inexpressible: 0, duplicates: 0, cut: 0 };
+  let bytes = 0;
+  for (const entry of entries) {
+    const key = writer.key(entry, profile);
+    if (key === null) taken.inexpressible++;
+    else if (keys.has(key)) taken.duplicates++;
+    else if (keys.size >= maxKeys || bytes + key.length + 1 > maxBytes) taken.cut++;
+    else {
+      keys.add(key);
+      bytes += key.length + 1;
+    }
+    if (taken.cut > 0) bytes = Number.POSITIVE_INFINITY;
+  }
+  return { keys: [...keys], ...taken };
+}
+
+function withoutSubdomains(hosts: readonly string[]): string[] {
+  const all = new Set(hosts);
+  return hosts.filter((host) => {
+    for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
+      if (all.has(host.slice(dot + 1))) return false;
+    }
+    return true;
+  });
+}
+
+function commentsOf(
+  { name, serial, leftOut }: ListContent,
+  format: Format,
+  { max, profile }: RenderOptions,
+  { entries, inexpressible, covered, cut }: Omit<RenderedList, 'text'>,
+): string[] {
+  const reasons = Object.entries(leftOut).sort(([a], [b]) => (a < b ? -1 : 1));
+  const limits = [max === null ? [] : `max=${max}`, profile === null ? [] : `profile=${profile.name}`].flat();
+  return [
+    `Title: Urlwarden list ${listName(name)}`,
+    `Format: ${format.name}`,
+    `Entries: ${entries}${entries === 0 ? ' (the list is empty)' : ''}`,
+    `Serial: ${serial}`,
+    reasons.map(([reason, count]) => `Left out, ${reason}: ${count}`),
+    inexpressible === 0 ? [] : `Left out, not possible in this format: ${inexpressible}`,
+    covered === 0 ? [] : `Covered by another entry: ${covered}`,
+    cut === 0 ? [] : `Cut by ${limits.join(', ')}: ${cut} older entries are missing`,
+  ].flat();
+}

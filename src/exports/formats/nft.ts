@@ -1,0 +1,68 @@
+import {
+  containsNetwork,
+  formatKeyNetwork,
+  isIpv4Network,
+  type KeyNetwork,
+  networkAt,
+  parseKeyNetwork,
+} from '../../core/ip/key-network.ts';
+import { type Format, TEXT_FORMAT } from './format.ts';
+import { listName, networkKey } from './values.ts';
+
+const TABLE = 'inet urlwarden';
+
+/** `nft -f` applies a file in one transaction: loading it again replaces the content of the sets, and rules that use them stay. */
+export const NFT: Format = {
+  ...TEXT_FORMAT,
+  name: 'nft',
+  summary: 'nftables: a script with one set of IPv4 and one of IPv6 networks',
+  addresses: {
+    key: networkKey,
+    lines(keys, { name }) {
+      const networks = keys.map(parseKeyNetwork).filter((network) => network !== null);
+      const [ipv4 = [], ipv6 = []] = [true, false].map((isIpv4) =>
+        coalesce(networks.filter((network) => isIpv4Network(network) === isIpv4)),
+      );
+      return [
+        `add table ${TABLE}`,
+        ...setLines(setName('ipv4', name), 'ipv4_addr', ipv4),
+        ...setLines(setName('ipv6', name), 'ipv6_addr', ipv6),
+      ];
+    },
+  },
+};
+
+/** A name that begins with a letter and contains no hyphen is valid everywhere in nftables. */
+const setName = (family: string, list: string): string => `${family}_${listName(list).replaceAll('-', '_')}`;
+
+function setLines(set: string, type: string, networks: readonly KeyNetwork[]): string[] {
+  const lines = [`add set ${TABLE} ${set} { type ${type}; flags interval; }`, `flush set ${TABLE} ${set}`];
+  if (networks.length === 0) return lines;
+  const elements = networks.map((network) => `    ${formatKeyNetwork(network)},`);
+  return [...lines, `add element ${TABLE} ${set} {`, ...elements, '}'];
+}
+
+/** Networks that do not overlap, in order; two halves are the network of both. nftables refuses networks that overlap. */
+export function coalesce(networks: readonly KeyNetwork[]): KeyNetwork[] {
+  const result: KeyNetwork[] = [];
+  for (const network of networks.toSorted(byAddress)) {
+    let joined = network;
+    for (let last = result.at(-1); last !== undefined; last = result.at(-1)) {
+      if (containsNetwork(last, joined)) break;
+      const parent = networkAt(last.ip, last.prefix - 1);
+      if (last.prefix !== joined.prefix || !containsNetwork(parent, joined) || !isSameFamily(parent, joined)) break;
+      result.pop();
+      joined = parent;
+    }
+    const last = result.at(-1);
+    if (last === undefined || !containsNetwork(last, joined)) result.push(joined);
+  }
+  return result;
+}
+
+/** The two halves of ::ffff:0:0/95 are all of IPv4 and other addresses; the network of all of IPv4 is no entry either. */
+const isSameFamily = (a: KeyNetwork, b: KeyNetwork): boolean =>
+  isIpv4Network(a) === isIpv4Network(b) && networkKey({ network: a }) !== null;
+
+/** Of networks with the same first address, the greatest first. */
+const byAddress = (a: KeyNetwork, b: KeyNetwork): number => Buffer.compare(a.ip, b.ip) || a.prefix - b.prefix;
