@@ -100,6 +100,13 @@ export const ACTION_WORDS: Record<AuditAction, string> = {
   'allow.add': 'Added to the allow list',
   'allow.remove': 'Taken from the allow list',
   'domain.set': 'Domain set by hand',
+  'list.add': 'List defined',
+  'list.set': 'List changed',
+  'list.remove': 'List removed',
+  'exclusion.add': 'Excluded from lists',
+  'exclusion.remove': 'Exclusion removed',
+  'list-key.add': 'Key of a list made',
+  'list-key.remove': 'Key of a list revoked',
   'audit.clean-up': 'Old entries deleted',
 };
 
@@ -113,6 +120,9 @@ const KIND_WORDS: Record<string, string> = {
   listing: 'All about listings',
   allow: 'All about the allow list',
   domain: 'All about domains',
+  list: 'All about lists for devices',
+  exclusion: 'All about exclusions',
+  'list-key': 'All about keys of lists',
 };
 
 /** For the filter: each kind, then its actions. */

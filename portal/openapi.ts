@@ -233,6 +233,12 @@ const OPERATION_EXAMPLES: Record<string, Record<string, unknown>> = {
   adminFeedSet: { name: 'urlhaus', paused: false },
   adminFeedRun: { name: 'urlhaus' },
   adminFeedRemove: { name: 'urlhaus' },
+  portalListKeyAdd: { list: 'urls-online', device: 'firewall' },
+  adminListAdd: { name: 'own-hosts', kind: 'hosts' },
+  adminListSet: { name: 'own-hosts', status: 'any' },
+  adminListRemove: { name: 'own-hosts' },
+  adminExclusionAdd: { value: 'shop.example', subdomains: true },
+  adminListKeyAdd: { list: 'urls-online', device: 'firewall', username: 'customer@example.com' },
   adminImportUpload: { format: 'urlhaus-csv', source: 'upload' },
 };
 

@@ -104,7 +104,7 @@ test('both adapters of a feature have the same files', () => {
     'src/reputation/sqlite/writes.ts',
   ]);
   const files = (engine: string) =>
-    globSync(`src/{urls,reputation,accounts,limits,ingest,audit,health}/${engine}/*.ts`, { cwd: ROOT });
+    globSync(`src/{urls,reputation,accounts,limits,ingest,audit,health,exports}/${engine}/*.ts`, { cwd: ROOT });
   const names = (engine: string) =>
     files(engine)
       .filter((file) => !oneEngine.has(file))

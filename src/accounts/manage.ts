@@ -60,7 +60,10 @@ export async function checkNewAccount(store: AccountStore, username: string, tie
   return key;
 }
 
-export async function requireAccount(store: AccountStore, username: string): Promise<Account> {
+export async function requireAccount(
+  store: Pick<AccountStore, 'accountByUsername'>,
+  username: string,
+): Promise<Account> {
   const account = await store.accountByUsername(requireUsernameKey(username));
   if (account !== null) return account;
   throw new AppError(

@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { toTs } from '../core/time.ts';
 import type { CallerSession } from '../http/endpoint.ts';
 import type { Authenticator } from './authenticator.ts';
+import { createBatchedFind } from './batched-find.ts';
 import { createExpiringMap } from './expiring-map.ts';
 import type { AccountCaller } from './snapshot.ts';
 import type { Account, Session, SessionBounds, SessionStore } from './store.ts';
@@ -68,7 +69,10 @@ const ADDRESS_MAX_LENGTH = 64;
 
 export function createSessions({ store, authenticator, nowMs, onFailure = () => {} }: SessionsOptions): Sessions {
   const cache = createExpiringMap<CachedSession>({ maxEntries: MAX_CACHED, lifeMs: CACHE_MS });
-  const findSession = createBatchedFind(store);
+  const findSession = createBatchedFind(async (ids) => {
+    const found = await store.findSessions(ids);
+    return new Map(found.map((session) => [session.id, session]));
+  });
 
   function read(id: string): Promise<Session | null> {
     const now = nowMs();
@@ -123,42 +127,6 @@ export function createSessions({ store, authenticator, nowMs, onFailure = () => 
       for (const one of ids) cache.delete(one);
       return ended;
     },
-  };
-}
-
-/** No batch is larger, so that a statement stays short. */
-const MAX_BATCH = 500;
-
-/**
- * One read at a time, of all sessions that were asked for meanwhile: a flood of invented cookies must not take the few
- * connections to the control database.
- */
-function createBatchedFind(store: SessionStore): (id: string) => Promise<Session | null> {
-  type Waiting = { id: string; found: PromiseWithResolvers<Session | null> };
-  let waiting: Waiting[] = [];
-  let isReading = false;
-
-  async function readWaiting(): Promise<void> {
-    isReading = true;
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, MAX_BATCH);
-      waiting = waiting.slice(MAX_BATCH);
-      try {
-        const sessions = await store.findSessions(batch.map(({ id }) => id));
-        const byId = new Map(sessions.map((session) => [session.id, session]));
-        for (const { id, found } of batch) found.resolve(byId.get(id) ?? null);
-      } catch (error) {
-        for (const { found } of batch) found.reject(error);
-      }
-    }
-    isReading = false;
-  }
-
-  return (id) => {
-    const found = Promise.withResolvers<Session | null>();
-    waiting.push({ id, found });
-    if (!isReading) void readWaiting();
-    return found.promise;
   };
 }
 

@@ -56,7 +56,7 @@ export type AccountStore = {
    */
   changeAccount(sub: string, change: AccountChange): Promise<boolean>;
   /**
-   * Its usage stays, under its sub. False when the account does not exist. Throws an AppError `bad_request` when no
+   * Its usage stays, under its sub; its keys of lists are deleted. False when the account does not exist. Throws an AppError `bad_request` when no
    * enabled administrator would be left.
    */
   removeAccount(sub: string, removedTs: number): Promise<boolean>;

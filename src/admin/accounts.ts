@@ -14,13 +14,13 @@ import { randomPassword, requireUsablePassword } from '../accounts/passwords.ts'
 import type { Account } from '../accounts/store.ts';
 import { allTiers, requireTier } from '../accounts/tiers.ts';
 import type { AuditAction } from '../audit/entry.ts';
+import { recordChange } from '../audit/request-record.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { windowIndex } from '../core/quota.ts';
 import { DEFAULT_TIER, type Tier } from '../core/tier.ts';
 import type { Endpoint, Route } from '../http/endpoint.ts';
 import { daysParameter, readDays, toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
-import { recordChange } from './record.ts';
 import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { AccountItem, AddAccountRequest, AddAccountResponse, ChangeAccountRequest, ListOf } from './wire.ts';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { recordChange } from '../audit/request-record.ts';
 import type { AuditStore } from '../audit/store.ts';
 import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
@@ -30,7 +31,6 @@ import { importState } from '../ingest/import-state.ts';
 import { checkHeader, shownUrl } from '../ingest/sources/fetch-url.ts';
 import type { Feed, FeedStore, ImportRecord, ImportStore } from '../ingest/store.ts';
 import { changedRows, ImportStateWord, wireImportState } from './imports.ts';
-import { recordChange } from './record.ts';
 import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
 
 export type FeedAdminServices = {

@@ -1,9 +1,9 @@
 import { keyFields } from '../accounts/audit-fields.ts';
 import { rotateKey } from '../accounts/signing-keys.ts';
+import { recordChange } from '../audit/request-record.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import type { Endpoint, Route } from '../http/endpoint.ts';
-import { recordChange } from './record.ts';
 import { adminRoute } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { KeysResponse, RotateKeyRequest } from './wire.ts';

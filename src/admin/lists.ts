@@ -1,3 +1,4 @@
+import { recordChange } from '../audit/request-record.ts';
 import type { AuditStore } from '../audit/store.ts';
 import { parseDomainName } from '../core/domain-name.ts';
 import { AppError } from '../core/errors.ts';
@@ -31,7 +32,6 @@ import {
   type ReputationStore,
   URL_SOURCE,
 } from '../reputation/store.ts';
-import { recordChange } from './record.ts';
 import { adminRoute } from './route.ts';
 
 export type ListAdminServices = {

@@ -1,5 +1,6 @@
 import type { Route } from '../http/endpoint.ts';
 import { accountAdminRoutes } from './accounts.ts';
+import { type DeviceListAdminServices, deviceListAdminRoutes } from './device-lists.ts';
 import { type FeedAdminServices, feedAdminRoutes } from './feeds.ts';
 import { healthAdminRoutes } from './health.ts';
 import { type ImportAdminServices, importAdminRoutes } from './imports.ts';
@@ -20,9 +21,14 @@ export function adminRoutes(services: AdminServices): Route[] {
   ];
 }
 
-export type DataAdminServices = FeedAdminServices & ImportAdminServices & ListAdminServices;
+export type DataAdminServices = FeedAdminServices & ImportAdminServices & ListAdminServices & DeviceListAdminServices;
 
-/** What administrators do with the data: feeds, imports, and what they set by hand. */
+/** What administrators do with the data: feeds, imports, what they set by hand, and lists for devices. */
 export function dataAdminRoutes(services: DataAdminServices): Route[] {
-  return [...feedAdminRoutes(services), ...importAdminRoutes(services), ...listAdminRoutes(services)];
+  return [
+    ...feedAdminRoutes(services),
+    ...importAdminRoutes(services),
+    ...listAdminRoutes(services),
+    ...deviceListAdminRoutes(services),
+  ];
 }

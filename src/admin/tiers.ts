@@ -1,9 +1,9 @@
 import { tierFields } from '../accounts/audit-fields.ts';
 import { allTiers, limitsJson, removeTier, requireTier, setTier } from '../accounts/tiers.ts';
+import { recordChange } from '../audit/request-record.ts';
 import { paths } from '../core/paths.ts';
 import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, limitsOf, type Tier } from '../core/tier.ts';
 import type { Endpoint, Route } from '../http/endpoint.ts';
-import { recordChange } from './record.ts';
 import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { ListOf, SetTierRequest, TierItem } from './wire.ts';

@@ -6,6 +6,7 @@ import { AppError } from '../core/errors.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
 import { createReads } from '../database/postgres/replicas.ts';
 import { migrate, refuseHalfMoved } from '../database/postgres/schema.ts';
+import { createListStore } from '../exports/postgres/store.ts';
 import { createNodeStore } from '../health/postgres/nodes.ts';
 import { createFeedStore } from '../ingest/postgres/feeds.ts';
 import { createImportStore } from '../ingest/postgres/imports.ts';
@@ -60,6 +61,7 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
 
 export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>) {
   const db = await openPrimary(url, CONTROL_CONNECTIONS);
+  const { closeLists, ...lists } = createListStore(db);
   return {
     ...createAccountStore(db),
     ...createSessionStore(db),
@@ -69,8 +71,12 @@ export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>)
     ...createAuditStore(db),
     ...createSoftLimitStore(db),
     ...createNodeStore(db),
+    ...lists,
     pools: () => [loadOf('control', CONTROL_CONNECTIONS, db)],
-    close: db.close,
+    async close() {
+      await closeLists();
+      await db.close();
+    },
   };
 }
 

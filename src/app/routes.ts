@@ -3,6 +3,7 @@ import { accountRoutes } from '../accounts/routes.ts';
 import { type SessionServices, sessionRoutes } from '../accounts/session-routes.ts';
 import { adminRoutes, type DataAdminServices, dataAdminRoutes } from '../admin/routes.ts';
 import type { AdminServices } from '../admin/services.ts';
+import { type OwnKeyServices, ownKeyRoutes } from '../exports/own-keys.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
 import { limitsRoutes } from '../limits/routes.ts';
@@ -28,6 +29,7 @@ type RouteServices = {
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
   portal: PortalParts;
+  ownKeys: Omit<OwnKeyServices, 'now'>;
   admin: Omit<AdminServices, 'now'>;
   dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
 };
@@ -37,7 +39,7 @@ export type PortalParts = Pick<PortalServices, 'usageByDay' | 'totals' | 'feeds'
 
 /** All routes of this server except `/openapi.json`, which describes them. */
 export function createRoutes(services: RouteServices): Route[] {
-  const { store, now, counters, login, pages, health, reputation, portal, admin, dataAdmin } = services;
+  const { store, now, counters, login, pages, health, reputation, portal, ownKeys, admin, dataAdmin } = services;
   const { addresses } = reputation;
   return [
     ...accountRoutes(login),
@@ -56,6 +58,7 @@ export function createRoutes(services: RouteServices): Route[] {
         refuse: noMatch,
       },
     }),
+    ...ownKeyRoutes({ ...ownKeys, now }),
     ...adminRoutes({ ...admin, now }),
     ...dataAdminRoutes({ store, now, ...dataAdmin }),
     ...healthRoutes(health),

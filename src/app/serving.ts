@@ -98,6 +98,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
       nameOf: networkNames(networks, settings),
       feeds: lastKnown(() => feedsOnPage(control, now()), []),
     },
+    ownKeys: { control },
     admin: {
       control,
       hasKeyFile: settings.signingKeyFile !== null,

@@ -4,6 +4,7 @@ import { createAuditStore } from '../audit/sqlite/audit.ts';
 import { createSoftLimitStore } from '../audit/sqlite/soft-limit.ts';
 import type { Part } from '../database/migrations.ts';
 import { type DatabaseFile, openDatabaseFile, shareDatabaseFile } from '../database/sqlite/database-file.ts';
+import { createListStore } from '../exports/sqlite/store.ts';
 import { createNodeStore } from '../health/sqlite/nodes.ts';
 import { createFeedStore } from '../ingest/sqlite/feeds.ts';
 import { createImportStore } from '../ingest/sqlite/imports.ts';
@@ -53,6 +54,7 @@ export function openSqliteIntelligence(path: string, writeFor?: WriteFor) {
 
 export function openSqliteControl(path: string, writeFor?: WriteFor) {
   const file = openFile('control', path, writeFor);
+  const { closeLists, ...lists } = createListStore(file);
   return {
     ...createAccountStore(file),
     ...createSessionStore(file),
@@ -62,8 +64,12 @@ export function openSqliteControl(path: string, writeFor?: WriteFor) {
     ...createAuditStore(file),
     ...createSoftLimitStore(file),
     ...createNodeStore(file),
+    ...lists,
     write: writesOf(file),
     sizes: file.sizes,
-    close: file.close,
+    async close() {
+      await closeLists();
+      await file.close();
+    },
   };
 }

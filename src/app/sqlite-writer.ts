@@ -5,6 +5,7 @@ import { createSoftLimitWrites } from '../audit/sqlite/soft-limit.ts';
 import type { Part } from '../database/migrations.ts';
 import { type Database, openWriter } from '../database/sqlite/database.ts';
 import type { WriterData } from '../database/sqlite/database-file.ts';
+import { createListWrites } from '../exports/sqlite/store.ts';
 import { createNodeWrites } from '../health/sqlite/nodes.ts';
 import { createFeedWrites } from '../ingest/sqlite/feeds.ts';
 import { createImportWrites } from '../ingest/sqlite/imports.ts';
@@ -40,6 +41,7 @@ const WRITES = {
     ...createAuditWrites(db),
     ...createSoftLimitWrites(db),
     ...createNodeWrites(db),
+    ...createListWrites(db),
   }),
 } satisfies Record<Part, unknown>;
 

@@ -2,6 +2,7 @@ import type { AccountStore, SessionStore } from '../accounts/store.ts';
 import type { AuditStore, SoftLimitStore } from '../audit/store.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { dataFiles, makeFolder } from '../database/data-folder.ts';
+import type { ListStore } from '../exports/store.ts';
 import type { NodeStore } from '../health/store.ts';
 import type { FeedStore, ImportStore } from '../ingest/store.ts';
 import type { UsageStore } from '../limits/store.ts';
@@ -40,6 +41,7 @@ export type Control = AccountStore &
   AuditStore &
   SoftLimitStore &
   NodeStore &
+  ListStore &
   Opened;
 
 /** Where the data is: in a folder, or in PostgreSQL if a URL is given. The names are those of the settings. */

@@ -23,6 +23,13 @@ export const AUDIT_ACTIONS = [
   'allow.add',
   'allow.remove',
   'domain.set',
+  'list.add',
+  'list.set',
+  'list.remove',
+  'exclusion.add',
+  'exclusion.remove',
+  'list-key.add',
+  'list-key.remove',
   'audit.clean-up',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -63,6 +63,11 @@ const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./commands/allow.ts')).allow,
   },
   {
+    name: 'list',
+    summary: 'Manage the lists that devices fetch, and what is excluded from them.',
+    load: async () => (await import('./commands/list.ts')).list,
+  },
+  {
     name: 'account',
     summary: 'Manage the accounts that may query the server.',
     load: async () => (await import('./commands/account.ts')).account,
@@ -84,7 +89,7 @@ const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'audit',
-    summary: 'Show who changed accounts, tiers, keys, feeds and listings.',
+    summary: 'Show who changed accounts, tiers, keys, feeds, listings and lists.',
     load: async () => (await import('./commands/audit.ts')).audit,
   },
   {

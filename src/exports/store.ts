@@ -61,30 +61,58 @@ export type ListKey = {
   lastFetch: { ts: number; address: string; etag: string } | null;
 };
 
-/** The port of definitions, exclusions, keys and serials of lists, in the control database. */
+export type LastFetch = NonNullable<ListKey['lastFetch']>;
+
+/** Which keys: of a list, of an account; absent does not restrict. */
+export type KeyFilter = { list?: string; sub?: string; limit?: number };
+
+/**
+ * The port of definitions, exclusions, keys and serials of lists, in the control database. Throws an AppError `unavailable`
+ * when the database does not respond.
+ */
 export type ListStore = {
+  /** Those of the operator, sorted by name; the built-in ones are in `built-in.ts`. */
   listDefinitions(): Promise<ListDefinition[]>;
   /** Adds or replaces. */
   putListDefinition(definition: ListDefinition): Promise<void>;
-  /** Deletes the list with its keys and its exclusions; false if there is none. */
+  /** Deletes the list with its keys and exclusions; false if there is none. A new list of this name continues its serial. */
   removeListDefinition(name: string): Promise<boolean>;
 
-  exclusions(): Promise<Exclusion[]>;
-  addExclusion(exclusion: Omit<Exclusion, 'id'>): Promise<number>;
+  /** The newest first, also those that have ended. */
+  exclusions(limit?: number): Promise<Exclusion[]>;
+  exclusion(id: number): Promise<Exclusion | null>;
+  /**
+   * Adds one, or replaces the one with the same match and list; returns its id. Deletes those that ended before
+   * `keepSinceTs`. Throws an AppError `not_found` if the list does not exist.
+   */
+  addExclusion(exclusion: Omit<Exclusion, 'id'>, keepSinceTs: number): Promise<number>;
   removeExclusion(id: number): Promise<boolean>;
 
-  listKeys(list: string | null): Promise<ListKey[]>;
-  /** `hash`: SHA-256 of the key. */
+  /** The newest first. */
+  listKeys(filter: KeyFilter): Promise<ListKey[]>;
+  listKey(id: number): Promise<ListKey | null>;
+  /** `hash`: SHA-256 of the key. Throws an AppError `not_found` if the list or the account does not exist. */
   addListKey(key: Omit<ListKey, 'id' | 'lastFetch'>, hash: Uint8Array): Promise<number>;
   removeListKey(id: number): Promise<boolean>;
+  /**
+   * For every fetch of a device. At most two seconds behind the changes of other nodes and threads. Its `lastFetch` may be
+   * older than that.
+   */
   findListKey(hash: Uint8Array): ListKey | null | Promise<ListKey | null>;
-  recordFetch(id: number, fetch: NonNullable<ListKey['lastFetch']>): Promise<void>;
+  /**
+   * Remembers the fetch, and does not wait for the database: the newest fetch of each key is written every few seconds, and
+   * when the store is closed.
+   */
+  recordFetch(id: number, fetch: LastFetch): Promise<void>;
 
   /** Grows with each change of definitions and exclusions. */
   listsVersion(): number | Promise<number>;
   /**
-   * The serial of a list whose content has this hash: the stored one if the hash is stored, else a greater one, at least
-   * `nowTs`, which is stored with the hash. All nodes get the same.
+   * The serial of a list whose content has this hash: the stored one if the newest content has this hash, else a greater
+   * one, at least `nowTs`, which is stored with the hash. All nodes get the same.
+   *
+   * A node that was behind may store its older content after a newer one, and the newer content then gets a further serial.
+   * Who keeps a copy calls this again from time to time, so that the copies of all nodes have the same serial.
    */
   listSerial(name: string, contentHash: Uint8Array, nowTs: number): Promise<number>;
 };

@@ -6,6 +6,7 @@ import { controlSessionsSuite } from '../accounts/contract/sessions.ts';
 import { controlTiersSuite } from '../accounts/contract/tiers.ts';
 import { controlAuditSuite } from '../audit/contract/audit.ts';
 import { controlSoftLimitSuite } from '../audit/contract/soft-limit.ts';
+import { controlListsSuite } from '../exports/contract/lists.ts';
 import { controlFeedsSuite } from '../ingest/contract/feeds.ts';
 import { controlImportsSuite } from '../ingest/contract/imports.ts';
 import { controlUsageSuite } from '../limits/contract/usage.ts';
@@ -24,4 +25,5 @@ export function controlContract(open: OpenControl): void {
   controlImportsSuite(open);
   controlAuditSuite(open);
   controlSoftLimitSuite(open);
+  controlListsSuite(open);
 }

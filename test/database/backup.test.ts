@@ -26,6 +26,7 @@ async function openData(t: TestContext) {
   await control.addKey(key('a', 1), 0);
   await control.addUsage([{ sub: ADA.sub, day: 1, month: 1, count: 5 }]);
   await control.addAudit(auditEntry({}));
+  await control.addListKey({ list: 'urls-online', device: 'proxy', sub: ADA.sub, createdTs: 1 }, new Uint8Array(32));
   return { folder, dataDir, store, control, file: join(folder, 'backup.db') };
 }
 
@@ -38,6 +39,7 @@ test('a restored folder returns the same data and accepts writes', async (t) => 
   t.after(() => Promise.all([store2.close(), control2.close()]));
   assert.deepEqual(await store2.urlHistory(URL, 10), await store.urlHistory(URL, 10));
   assert.deepEqual(await control2.accounts(), await control.accounts());
+  assert.equal((await control2.listKeys({})).length, 1);
   assert.deepEqual(await control2.tiers(), [GOLD]);
   assert.deepEqual(await control2.keys(), await control.keys());
   assert.deepEqual(await control2.usage(ADA.sub, 1, 1), { day: 5, month: 5 });

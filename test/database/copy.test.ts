@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Control, type Intelligence, openControl, openIntelligence } from '../../src/app/stores.ts';
 import { copyData } from '../../src/database/copy.ts';
+import { DEFAULT_FILTER } from '../../src/exports/built-in.ts';
 import { demoObservations } from '../../src/ingest/demo.ts';
 import { ALL_AUDIT, auditEntry } from '../audit/audit-entry.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
@@ -18,6 +19,9 @@ async function collected<Item>(pages: AsyncIterable<Item[]>): Promise<Item[]> {
 
 const exported = (store: Intelligence) => collected(store.exportObservations({}, signal));
 
+/** Of a key of a list, and of the content of one. */
+const KEY_HASH = new Uint8Array(32).fill(92);
+
 /** All control data that the port returns. */
 async function controlData(control: Control) {
   const imports = await control.imports({ limit: 100 });
@@ -29,6 +33,10 @@ async function controlData(control: Control) {
     usage: await control.usage('10000001', 20_000, 657),
     feeds: await control.feeds(),
     audit: await control.auditEntries(ALL_AUDIT),
+    lists: [await control.listDefinitions(), await control.exclusions(), await control.listKeys({})],
+    key: await control.findListKey(KEY_HASH),
+    listsVersion: await control.listsVersion(),
+    serial: await control.listSerial('urls-online', KEY_HASH, 1),
     imports,
     rejects: await collected(control.rejects(imports[0]?.id ?? 0)),
   };
@@ -57,6 +65,12 @@ async function fill(dataDir: string): Promise<void> {
   const id = await control.importStarted({ format: 'url-list', feed: 'f', source: '-', startedTs: NOW });
   await control.addRejects(id, 0, [{ line: 3, reason: 'no URL', text: 'a\tb\n\\c\r' }]);
   await control.addAudit(auditEntry({ ts: NOW }));
+  const list = { name: 'own', kind: 'urls', description: 'a\tb', filter: DEFAULT_FILTER, changedTs: NOW } as const;
+  await control.putListDefinition(list);
+  const match = { kind: 'url', prefix: 'http://a.example/\\' } as const;
+  await control.addExclusion({ match, list: 'own', reason: 'ours', setTs: NOW, untilTs: null }, 0);
+  await control.addListKey({ list: 'own', device: 'proxy', sub: '10000001', createdTs: NOW }, KEY_HASH);
+  await control.listSerial('urls-online', KEY_HASH, NOW);
   await control.close();
 }
 

@@ -41,6 +41,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
       now,
       version: '0.0.0',
     },
+    ownKeys: { control: NO_KEYS },
     control: NO_CONTROL,
     isStopping: () => false,
     hasFaults: () => false,
@@ -55,6 +56,12 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
     },
   };
 }
+
+const NO_KEYS = {
+  listDefinitions: async () => [],
+  listKeys: async () => [],
+  listKey: async () => null,
+} as Partial<Services['ownKeys']['control']> as Services['ownKeys']['control'];
 
 /** Only administrators reach it, and no caller of these tests is one. */
 const NO_CONTROL = new Proxy({} as Services['control'] & Services['dataAdmin']['control'], {

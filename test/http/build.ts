@@ -9,6 +9,7 @@ import type { AdminServices } from '../../src/admin/services.ts';
 import { createRoutes, type PortalParts } from '../../src/app/routes.ts';
 import type { Intelligence } from '../../src/app/stores.ts';
 import { type ObservationInput, toObservation } from '../../src/core/observation.ts';
+import type { OwnKeyServices } from '../../src/exports/own-keys.ts';
 import { watchDatabase } from '../../src/health/database-watch.ts';
 import type { Outages } from '../../src/health/outages.ts';
 import type { HealthServices } from '../../src/health/routes.ts';
@@ -46,6 +47,7 @@ export type Services = {
   pages: SessionServices;
   reputation?: Partial<Omit<ReputationServices, 'store' | 'now'>>;
   portal?: Partial<PortalParts>;
+  ownKeys: Omit<OwnKeyServices, 'now'>;
   control: AdminServices['control'];
   admin?: Partial<Omit<AdminServices, 'control' | 'now'>>;
   dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;

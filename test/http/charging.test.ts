@@ -30,6 +30,8 @@ const DOMAIN_VIEWS = [
   '/explain',
 ];
 
+const LIST_PATHS = ['lists', 'list-keys', 'list-keys/:id/remove'];
+
 test('each route has its kind of charge', () => {
   const others = ROUTES.filter(({ access }) => access !== 'administrator');
   assert.ok(ROUTES.every(({ access, charge }) => access !== 'administrator' || charge === 'call'));
@@ -53,7 +55,7 @@ test('each route has its kind of charge', () => {
     '/api/intel/v2/context': 'call',
     ...Object.fromEntries(['login', 'logout'].map((name) => [`/api/portal/v1/${name}`, 'none'])),
     ...Object.fromEntries(
-      ['session', 'sessions', 'sessions/end', 'password', 'overview', 'usage'].map((name) => [
+      ['session', 'sessions', 'sessions/end', 'password', 'overview', 'usage', ...LIST_PATHS].map((name) => [
         `/api/portal/v1/${name}`,
         'call',
       ]),

@@ -31,6 +31,8 @@ const GOOD_BODIES: Record<string, [body: string, status: number]> = {
   [paths.portalLogout]: ['{}', 200],
   [paths.portalSessionsEnd]: ['{"others":true}', 200],
   [paths.portalPassword]: ['{"current":"x","new":"y"}', 403],
+  [paths.portalListKeys]: ['{"list":"none","device":"x"}', 404],
+  [paths.portalListKeyRemove]: ['{}', 404],
   [paths.urlSearch]: ['{"asn":1}', 404],
   [paths.portalSearch]: ['{"asn":1}', 404],
   [paths.portalUrl]: ['{"url":"http://a.example/"}', 200],
@@ -116,8 +118,8 @@ describe('every route', () => {
     ['UTF-16', Buffer.from('{"url":"http://a.example/"}', 'utf16le'), /JSON/],
     ['deep nesting', '['.repeat(60_000), /JSON/],
     ['deep, but complete', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /object/],
-    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"(url|username|current)" is missing/],
-    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username|current)" is missing/],
+    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"(url|username|current|list)" is missing/],
+    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username|current|list)" is missing/],
   ];
   test('POST refuses an invalid body with 400', async (t) => {
     const { app } = await build(t);
@@ -146,7 +148,7 @@ describe('every route', () => {
         const [body, status] = goodBody(path);
         const answer = await app.inject({ method: 'POST', url, payload: Buffer.from(body), headers });
         if (status === 200) assert.equal(answer.statusCode, status);
-        else assertError(answer, status, /known|match|failed|wrong/);
+        else assertError(answer, status, /known|match|failed|wrong|There is no/);
       }
     }
   });

@@ -86,6 +86,7 @@ export async function withAccounts(
       now,
       portal: { usageByDay: control.usageByDay },
       control,
+      ownKeys: { control },
       dataAdmin: {
         ...base.dataAdmin,
         control,
@@ -162,6 +163,8 @@ export const PAGES: InjectOptions[] = [
   { method: 'GET', url: paths.portalSession },
   { method: 'GET', url: paths.portalSessions },
   { method: 'POST', url: paths.portalSessionsEnd, payload: { others: true } },
+  { method: 'GET', url: paths.portalLists },
+  { method: 'GET', url: paths.portalListKeys },
   { method: 'POST', url: paths.portalLogout, payload: {} },
 ];
 

@@ -23,6 +23,7 @@ const EMPTY = `
       if name = 'control_version' then insert into control_version values (0); end if;
       if name = 'audit_retention' then insert into audit_retention values (0, 0); end if;
       if name = 'list_version' then insert into list_version values (0); end if;
+      if name = 'lists_state' then insert into lists_state values (0, 0); end if;
     end loop;
     for name in select sequencename from pg_sequences where schemaname = 'public' loop
       perform setval(name::regclass, 1, false);

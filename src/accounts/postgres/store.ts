@@ -161,7 +161,10 @@ function accountWrites(runChange: RunChange) {
         await session.run(ADD_REMOVED_ACCOUNT, toRemovedAccountRow(account, tier, removedTs));
         await session.run('delete from soft_limit_events where sub = $1', [sub]);
         await session.run('delete from sessions where sub = $1', [sub]);
-        return session.run('delete from accounts where sub = $1', [sub]);
+        const removed = await session.run('delete from accounts where sub = $1', [sub]);
+        // After the account, so that this also finds a key that was being added.
+        await session.run('delete from list_keys where sub = $1', [sub]);
+        return removed;
       });
     },
   };

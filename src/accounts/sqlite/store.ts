@@ -124,6 +124,7 @@ function accountWrites(db: Database, runChange: RunChange) {
   const isLastAdministrator = db.prepare<[1]>(IS_LAST_ADMINISTRATOR);
   const removeSessions = db.prepare('delete from sessions where sub = ?');
   const remove = db.prepare('delete from accounts where sub = ?');
+  const removeListKeys = db.prepare('delete from list_keys where sub = ?');
   const removeEvents = db.prepare('delete from soft_limit_events where sub = ?');
   const addRemoved = db.prepare(ADD_REMOVED_ACCOUNT);
   const findRemoved = db.prepare<[1]>('select 1 from removed_accounts where sub = ?');
@@ -175,6 +176,7 @@ function accountWrites(db: Database, runChange: RunChange) {
         addRemoved.run(...toRemovedAccountRow(account, findTier(account.tier), removedTs));
         removeEvents.run(sub);
         removeSessions.run(sub);
+        removeListKeys.run(sub);
         return remove.run(sub);
       });
     },

@@ -14,7 +14,7 @@ const LIMIT_MAX = 10_000;
 export const audit = controlCommand(
   {
     synopsis: 'audit',
-    about: `Shows who changed accounts, tiers, keys, feeds, listings, allow lists and domains, the newest change first: its
+    about: `Shows who changed accounts, tiers, keys, feeds, listings, allow lists, domains and lists for devices, the newest change first: its
 time, what was done, by whom and on which machine, and the old and new values. Passwords and keys are never
 recorded. Imports are not changes of this kind: see urlwarden import list.
 
@@ -26,7 +26,7 @@ ${definitions(AUDIT_KINDS.map((kind) => [kind, verbsOf(kind).join(', ')]))}`,
         meaning: 'only changes from this time on, such as 2026-01-31, 30d (ago) or Unix seconds',
       },
       until: { argument: 'TIME', meaning: 'only changes up to this time' },
-      subject: { argument: 'NAME', meaning: 'only changes of this account, tier, key, feed, network or domain' },
+      subject: { argument: 'NAME', meaning: 'only changes of this account, tier, key, feed, network, domain or list' },
       action: { argument: 'ACTION', meaning: 'only these changes, such as account.set, or account for all of them' },
       limit: { argument: 'N', meaning: `how many, up to ${LIMIT_MAX} (default ${LIMIT_DEFAULT})` },
     },

@@ -20,7 +20,8 @@ const CONNECTIONS = 1;
 // Evidence and lists have a source, facts and settings a domain.
 const HAS_DATA = `
   select exists (select 1 from urls) or exists (select 1 from accounts) or exists (select 1 from feeds)
-    or exists (select 1 from sources) or exists (select 1 from domains)`;
+    or exists (select 1 from sources) or exists (select 1 from domains)
+    or exists (select 1 from device_lists) or exists (select 1 from list_exclusions)`;
 
 /** Accepts only an empty database, or one with an unfinished copy, so that no other data is overwritten. */
 export async function openTables(url: string): Promise<Tables> {

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { addChange, type Change } from '../audit/record.ts';
-import type { AuditStore } from '../audit/store.ts';
 import { toTs } from '../core/time.ts';
 import { callerOf } from '../http/authenticate.ts';
+import { addChange, type Change } from './record.ts';
+import type { AuditStore } from './store.ts';
 
-/** Writes a change that an administrator has made to the audit log. A browser sends a cookie, a program a token. */
+/** Writes a change that an account has made by a request to the audit log. A browser sends a cookie, a program a token. */
 export function recordChange(
   control: Pick<AuditStore, 'addAudit'>,
   request: FastifyRequest,

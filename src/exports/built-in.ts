@@ -1,0 +1,43 @@
+import { DOMAIN_DATASET, URL_DATASET } from '../core/tier.ts';
+import type { ListDefinition, ListFilter, ListKind, ListStore } from './store.ts';
+
+/** What malware uses it leaves within days. A list of everything that was ever seen would mostly block its next owners. */
+export const DEFAULT_AGE_SECONDS = 30 * 86_400;
+
+/** Without any choice of the operator. */
+export const DEFAULT_FILTER: ListFilter = {
+  status: 'online',
+  maxAgeSeconds: DEFAULT_AGE_SECONDS,
+  families: [],
+  reporters: [],
+  datasets: [],
+  maxScore: null,
+  listedDomains: false,
+};
+
+/** Lists that every server has. An operator cannot change or remove them, but can exclude from them. */
+export const BUILT_IN_LISTS: readonly ListDefinition[] = [
+  builtIn('urls-online', 'urls', 'URLs that distribute malware and are online'),
+  builtIn('hosts-malware', 'hosts', 'Host names of URLs that distribute malware and are online'),
+  builtIn('domains-listed', 'hosts', 'Domains that are listed by their score', { status: 'any', listedDomains: true }),
+  builtIn('addresses-bcl', 'addresses', 'Addresses of botnet controllers', { datasets: ['BCL'] }),
+  builtIn('addresses-xbl', 'addresses', 'Addresses of infected or attacking hosts', { datasets: ['XBL'] }),
+];
+
+function builtIn(name: string, kind: ListKind, description: string, filter: Partial<ListFilter> = {}): ListDefinition {
+  return { name, kind, description, filter: { ...DEFAULT_FILTER, ...filter }, changedTs: 0 };
+}
+
+/** The datasets (`ads`) that an account must have to fetch a list: all of them. */
+export function datasetsOf({ kind, filter }: Pick<ListDefinition, 'kind' | 'filter'>): readonly string[] {
+  if (kind === 'addresses') return filter.datasets;
+  if (kind === 'urls') return [URL_DATASET];
+  if (filter.listedDomains) return [DOMAIN_DATASET];
+  // Which hosts are on it says something about the scores of their domains.
+  return filter.maxScore === null ? [URL_DATASET] : [URL_DATASET, DOMAIN_DATASET];
+}
+
+/** The built-in lists, then those of the operator. */
+export async function allLists(store: Pick<ListStore, 'listDefinitions'>): Promise<ListDefinition[]> {
+  return [...BUILT_IN_LISTS, ...(await store.listDefinitions())];
+}

@@ -1,0 +1,130 @@
+import { recordChange } from '../audit/request-record.ts';
+import type { AuditStore } from '../audit/store.ts';
+import { paths } from '../core/paths.ts';
+import { callerOf } from '../http/authenticate.ts';
+import type { Caller, Endpoint, Parameter, Route } from '../http/endpoint.ts';
+import { parseDecimal } from '../http/query.ts';
+import { type Static, Type } from '../http/schema.ts';
+import { allLists, datasetsOf } from './built-in.ts';
+import { keyFields, MAX_KEYS_PER_ACCOUNT, makeListKey, revokeListKey } from './keys.ts';
+import type { ListDefinition, ListStore } from './store.ts';
+import { KeyAddRequest, KeyItem, ListItem, MadeKeyResponse, toKeyItem, toListItem } from './wire.ts';
+
+export type OwnKeyServices = {
+  control: ListStore & Pick<AuditStore, 'addAudit'>;
+  /** Unix seconds. */
+  now(): number;
+};
+
+/** What an account does with the lists that it may fetch: it sees them, and makes and revokes keys for its devices. */
+export function ownKeyRoutes(services: OwnKeyServices): Route[] {
+  return [lists(services), ownKeys(services), keyAdd(services), keyRemove(services)];
+}
+
+type Described<Question> = Omit<Endpoint<Question>, 'answer'> & {
+  find(question: Question, exchange: Parameters<Endpoint['answer']>[1]): Promise<object>;
+};
+
+/** No cache on the way keeps an answer (RFC 9111 §5.2.2.5): it belongs to one account, and may have a new key. */
+function route<Question>({ find, ...described }: Described<Question>): Route {
+  const endpoint: Endpoint<Question> = {
+    ...described,
+    answer(question, exchange) {
+      exchange.reply.header('cache-control', 'no-store');
+      return find(question, exchange);
+    },
+  };
+  return { endpoint: endpoint as Endpoint, access: 'account', charge: 'call' };
+}
+
+const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', schema });
+
+/** Whether the datasets of an account contain all that the list needs. */
+export function mayFetch({ limits }: Caller, definition: ListDefinition): boolean {
+  return datasetsOf(definition).every((dataset) => limits.ads.includes(dataset));
+}
+
+const OwnListItem = Type.Object({
+  ...ListItem.properties,
+  allowed: Type.Boolean({ description: 'The subscription has the datasets that the list needs.' }),
+});
+
+const lists = ({ control }: OwnKeyServices) =>
+  route<Caller>({
+    method: 'GET',
+    path: paths.portalLists,
+    operationId: 'portalLists',
+    summary: 'All lists for devices; does not count as a query',
+    response: json(Type.Object({ items: Type.Array(OwnListItem) })),
+    refusals: [],
+    read: callerOf,
+    async find(caller) {
+      const definitions = await allLists(control);
+      return { items: definitions.map((one) => ({ ...toListItem(one), allowed: mayFetch(caller, one) })) };
+    },
+  });
+
+const ownKeys = ({ control }: OwnKeyServices) =>
+  route<Caller>({
+    method: 'GET',
+    path: paths.portalListKeys,
+    operationId: 'portalListKeys',
+    summary: 'The keys of the account for its devices, the newest first; does not count as a query',
+    response: json(Type.Object({ items: Type.Array(KeyItem) })),
+    refusals: [],
+    read: callerOf,
+    async find({ account }) {
+      const keys = await control.listKeys({ sub: account.sub, limit: MAX_KEYS_PER_ACCOUNT });
+      return { items: keys.map(toKeyItem) };
+    },
+  });
+
+const keyAdd = ({ control, now }: OwnKeyServices) =>
+  route<KeyAddRequest>({
+    method: 'POST',
+    path: paths.portalListKeys,
+    operationId: 'portalListKeyAdd',
+    summary: 'Make a key with which one device fetches one list; only this answer has it',
+    body: KeyAddRequest,
+    response: json(MadeKeyResponse),
+    refusals: ['not_found'],
+    read: (request) => request.body as KeyAddRequest,
+    async find({ list, device }, { request }): Promise<Static<typeof MadeKeyResponse>> {
+      const caller = callerOf(request);
+      const { sub, username } = caller.account;
+      const { key, made } = await makeListKey(control, { list, device, sub }, now(), (one) => mayFetch(caller, one));
+      await recordChange(control, request, { action: 'list-key.add', subject: list, after: keyFields(made, username) });
+      return { ...toKeyItem(made), key };
+    },
+  });
+
+export const keyIdParameter: Parameter = {
+  in: 'path',
+  name: 'id',
+  schema: Type.Integer({ minimum: 1 }),
+  description: 'The id of a key.',
+  isValid: (text) => parseDecimal(text, 1) !== null,
+};
+
+const keyRemove = ({ control }: OwnKeyServices) =>
+  route<number>({
+    method: 'POST',
+    path: paths.portalListKeyRemove,
+    operationId: 'portalListKeyRemove',
+    summary: 'Revoke a key of the account; its device is refused within five seconds',
+    parameters: [keyIdParameter],
+    body: Type.Object({}, { additionalProperties: false }),
+    response: json(KeyItem),
+    refusals: ['not_found'],
+    read: (request) => Number((request.params as { id: string }).id),
+    async find(id, { request }) {
+      const { sub, username } = callerOf(request).account;
+      const key = await revokeListKey(control, id, sub);
+      await recordChange(control, request, {
+        action: 'list-key.remove',
+        subject: key.list,
+        before: keyFields(key, username),
+      });
+      return toKeyItem(key);
+    },
+  });
