@@ -1,10 +1,11 @@
-import { signal } from '@preact/signals';
+import { signal } from './signal.ts';
 
 // All requests of the pages. The session is a cookie that scripts cannot read.
 
 export class ApiError extends Error {
   readonly status: number;
   readonly retryAfterSeconds: number | null;
+  readonly madeMs = Date.now();
   constructor(status: number, message: string, retryAfterSeconds: number | null = null) {
     super(message);
     this.status = status;
@@ -88,9 +89,10 @@ function noteLimit(header: string | null): void {
 }
 
 /** The records of an NDJSON response, in the groups in which they arrive. A response that was cut off throws. */
-export async function* records<T>(path: string, body: unknown, abort: AbortSignal): AsyncGenerator<T[]> {
-  const headers = { 'content-type': 'application/json' };
-  const response = await send(path, { method: 'POST', headers, body: JSON.stringify(body) }, abort);
+export async function* records<T>(path: string, body: object | string, abort: AbortSignal): AsyncGenerator<T[]> {
+  const isText = typeof body === 'string';
+  const headers = { 'content-type': isText ? 'text/plain' : 'application/json' };
+  const response = await send(path, { method: 'POST', headers, body: isText ? body : JSON.stringify(body) }, abort);
   const reader = response.body?.getReader();
   if (reader === undefined) return;
   const decoder = new TextDecoder();

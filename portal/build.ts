@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type OutputFile } from 'esbuild';
+import { build, type Metafile } from 'esbuild';
 
 // Builds the pages into dist/pages: `npm run build`, and `urlwarden serve` in a clone when a source is newer.
 
@@ -14,15 +14,21 @@ const HASHED = /^\w+-\w+\.(?:js|css|svg)$/;
 /** Written last: if it is there, all other files are. */
 const INDEX = join(OUTPUT, 'index.html');
 
+/** The table of `tr46` takes more than all pages. */
+const TR46 = join(SOURCES, 'tr46.ts');
+
 /** Chromium, Firefox and Safari of 2024: `light-dark()` needs them. */
 const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 
 export async function buildPortal(): Promise<void> {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: [join(SOURCES, 'main.tsx'), join(SOURCES, 'style.css'), join(SOURCES, 'icon.svg')],
     bundle: true,
     minify: true,
     format: 'esm',
+    splitting: true, // what `import()` names in main.tsx is loaded when its page is opened
+    metafile: true,
+    alias: { tr46: TR46 },
     target: TARGET,
     jsx: 'transform',
     jsxFactory: 'h',
@@ -31,6 +37,7 @@ export async function buildPortal(): Promise<void> {
     tsconfigRaw: '{}', // what tsconfig.json says about JSX is for the type checker
     loader: { '.svg': 'copy' },
     entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
     legalComments: 'none',
     outdir: OUTPUT,
     write: false,
@@ -38,7 +45,7 @@ export async function buildPortal(): Promise<void> {
   });
   mkdirSync(OUTPUT, { recursive: true });
   for (const { path, contents } of outputFiles) writeWhole(path, contents);
-  writeWhole(INDEX, indexPage(outputFiles));
+  writeWhole(INDEX, indexPage(metafile));
   const current = new Set([basename(INDEX), ...outputFiles.map(({ path }) => basename(path))]);
   const old = readdirSync(OUTPUT).filter((name) => HASHED.test(name) && !current.has(name));
   for (const name of old) rmSync(join(OUTPUT, name), { force: true });
@@ -62,12 +69,21 @@ function writeWhole(path: string, contents: string | Uint8Array): void {
   renameSync(temporary, path);
 }
 
-function indexPage(files: readonly OutputFile[]): string {
-  const nameOf = (extension: string) => basename(files.find(({ path }) => path.endsWith(extension))?.path ?? '');
-  return readFileSync(join(SOURCES, 'index.html'), 'utf8').replaceAll(
-    /\{(js|css|svg)\}/g,
-    (_, extension) => `/assets/${nameOf(`.${extension}`)}`,
-  );
+/** The parts of the script that every page needs are fetched at the same time as the script. */
+function indexPage({ outputs }: Metafile): string {
+  const entryOf = (source: string) =>
+    Object.entries(outputs).find(([, { entryPoint }]) => entryPoint?.endsWith(source));
+  const [scriptPath = '', script] = entryOf('main.tsx') ?? [];
+  const parts = (script?.imports ?? []).filter(({ kind }) => kind === 'import-statement');
+  const names: Record<string, string> = {
+    js: scriptPath,
+    css: entryOf('style.css')?.[0] ?? '',
+    svg: entryOf('icon.svg')?.[0] ?? '',
+  };
+  const assetPath = (path: string) => `/assets/${basename(path)}`;
+  return readFileSync(join(SOURCES, 'index.html'), 'utf8')
+    .replaceAll(/\{(js|css|svg)\}/g, (_, name) => assetPath(names[name] ?? ''))
+    .replace(/^.*\{part\}.*\n/m, (line) => parts.map(({ path }) => line.replace('{part}', assetPath(path))).join(''));
 }
 
 if (import.meta.main) await buildPortal();

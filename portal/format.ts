@@ -79,11 +79,11 @@ export function visible(text: string): string {
 /** `4fdf895cdcc4…0622` */
 export const shortHash = (hash: string): string => (hash.length > 20 ? `${hash.slice(0, 12)}…${hash.slice(-4)}` : hash);
 
-/** A cell that a spreadsheet does not run as a formula, quoted for CSV. */
+/** A cell that a spreadsheet does not run as a formula, quoted for CSV: the same rule as in src/cli/csv.ts. */
 export function csvCell(value: string | number | null): string {
   if (value === null) return '';
   const text = String(value);
-  const safe = typeof value === 'string' && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  const safe = typeof value === 'string' && /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
@@ -94,4 +94,13 @@ export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'
 export function askLine(url: string, body?: object): string {
   const json = body === undefined ? '' : `--json ${shellQuoted(JSON.stringify(body))} `;
   return `curl -H "Authorization: Bearer $TOKEN" ${json}${shellQuoted(url)}`;
+}
+
+/** `origin`: the base address. The log-in needs a real account to work. */
+export type Caller = { origin: string; username: string; password: string };
+
+/** Sets TOKEN, which all other commands use. */
+export function loginLine({ origin, username, password }: Caller): string {
+  const body = shellQuoted(JSON.stringify({ username, password, realm: 'intel' }));
+  return `TOKEN=$(curl -s --json ${body} ${origin}/api/v1/login | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`;
 }

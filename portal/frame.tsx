@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { get, pendingRequests, tightestLimit } from './api.ts';
+import { pendingRequests, tightestLimit } from './api.ts';
 import { NO_LIMIT, numberText, spanText, visible } from './format.ts';
+import { LIMIT_WORDS, readMonth } from './limits.ts';
 import { message } from './parts/basics.tsx';
 import { QuestionBox } from './parts/box.tsx';
 import { Dialog } from './parts/forms.tsx';
@@ -60,6 +61,7 @@ function Header({ question, onHelp }: { question: string; onHelp(): void }) {
       <nav aria-label="Pages">
         {who && <NavLink href="/" text="Start" />}
         {who && <NavLink href="/search" text="Search" />}
+        {who && <NavLink href="/bulk" text="Bulk" />}
         {who?.admin && <NavLink href="/admin" text="Admin" />}
       </nav>
       <div class="header-end">
@@ -107,18 +109,10 @@ function NavLink({ href, text }: { href: string; text: string }) {
   );
 }
 
-const LIMIT_WORDS: Record<string, string> = {
-  qmh: 'this month',
-  rl_qph: 'this hour',
-  rl_qpm: 'this minute',
-  rl_qps: 'this second',
-  calls: 'this second',
-};
-
 /** What is left of the tightest limit. Asked for once; then every charged response has it. */
 function LimitPill() {
   useEffect(() => {
-    if (tightestLimit.value === null) void readLimits();
+    if (tightestLimit.value === null) void readMonth();
   }, []);
   const limit = tightestLimit.value;
   if (limit === null) return null;
@@ -132,18 +126,6 @@ function LimitPill() {
       {isFree ? 'No limit' : `${numberText(limit.left)} left ${LIMIT_WORDS[limit.name] ?? ''}`}
     </a>
   );
-}
-
-/** The answer of the public API: month, hour, minute and second with their limits. */
-type Limits = { limits: { qmh: number }; current: { qpm: number } };
-
-async function readLimits(): Promise<void> {
-  const { limits, current } = await get<Limits>('/api/intel/v1/limits').catch(() => ({ limits: null, current: null }));
-  if (limits === null || tightestLimit.value !== null) return;
-  const now = new Date();
-  const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
-  const resetsInSeconds = Math.ceil((endMs - now.getTime()) / 1_000);
-  tightestLimit.value = { name: 'qmh', left: Math.max(0, limits.qmh - current.qpm), resetsInSeconds };
 }
 
 function onShortcut(event: KeyboardEvent, showHelp: () => void): void {

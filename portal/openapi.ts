@@ -1,4 +1,4 @@
-import { shellQuoted } from './format.ts';
+import { type Caller, shellQuoted } from './format.ts';
 
 // The OpenAPI document of the server as lists that people can read, and as commands that they can paste.
 
@@ -268,9 +268,6 @@ export function exampleBody(given: Schema, document: Document, values: Record<st
   );
 }
 
-/** `origin`: the base address. The log-in needs a real account to work. */
-export type Caller = { origin: string; username: string; password: string };
-
 /** A command that works when pasted, with the token in $TOKEN. */
 export function curlLine(operation: Operation, document: Document, caller: Caller): string {
   const { method, path, operationId, security, parameters = [] } = operation;
@@ -303,10 +300,4 @@ function bodyArguments(operation: Operation, document: Document, values: Record<
   if (body.contentType !== 'application/json')
     return [`-H ${shellQuoted(`Content-Type: ${body.contentType}`)} --data-binary @FILE`];
   return [`--json ${shellQuoted(JSON.stringify(exampleBody(body.schema ?? {}, document, values)))}`];
-}
-
-/** Sets TOKEN, which all other commands use. */
-export function loginLine({ origin, username, password }: Caller): string {
-  const body = shellQuoted(JSON.stringify({ username, password, realm: 'intel' }));
-  return `TOKEN=$(curl -s --json ${body} ${origin}/api/v1/login | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')`;
 }

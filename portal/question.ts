@@ -4,7 +4,7 @@ import { refangHost, refangUrl } from '../src/core/url/refang.ts';
 // What a person typed into the box: where it leads, and the other pages that it could mean.
 
 export type Answer = {
-  kind: 'url' | 'address' | 'network' | 'domain' | 'host' | 'asn' | 'sha256' | 'family';
+  kind: 'url' | 'address' | 'network' | 'domain' | 'host' | 'asn' | 'sha256' | 'family' | 'list';
   /** What is looked up, in its real form. */
   text: string;
   path: string;
@@ -21,6 +21,7 @@ export const KIND_NAMES: Record<Answer['kind'], string> = {
   asn: 'URLs in the network',
   sha256: 'URLs with the file',
   family: 'URLs with the family',
+  list: 'Bulk look-up',
 };
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;

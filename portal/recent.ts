@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { signal } from './signal.ts';
 import { readStored, writeStored } from './theme.ts';
 
 // The last questions of this browser. They never leave it.

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { signal } from './signal.ts';
 
 // The address of the page. Every page can be shared and reloaded.
 

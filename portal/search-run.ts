@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals';
 import { ApiError, records, SERVER_AWAY } from './api.ts';
 import { counted, nowTs, numberText } from './format.ts';
 import { pathOf, type Search, windowQuery } from './search-key.ts';
@@ -13,6 +12,7 @@ import {
   type View,
   viewOf,
 } from './search-rows.ts';
+import { signal } from './signal.ts';
 
 // The search in progress, or the last one. It outlives its page: whoever looks at a URL and goes back pays only once.
 

@@ -1,6 +1,6 @@
-import { signal } from '@preact/signals';
 import { ApiError, get, post, setOnSessionOver, tightestLimit, UNAUTHORIZED } from './api.ts';
 import { forgetRecent } from './recent.ts';
+import { signal } from './signal.ts';
 
 /** Who is logged in. */
 export type Session = {

@@ -1,4 +1,4 @@
-import { effect, signal } from '@preact/signals';
+import { signal } from './signal.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
@@ -10,13 +10,12 @@ const stored = readStored(KEY);
 
 export const theme = signal<Theme>(isTheme(stored) ? stored : 'system');
 
-effect(() => {
-  document.documentElement.dataset.theme = theme.value;
-  writeStored(KEY, theme.value);
-});
+document.documentElement.dataset.theme = theme.value;
 
 export function nextTheme(): void {
   theme.value = NEXT[theme.value];
+  document.documentElement.dataset.theme = theme.value;
+  writeStored(KEY, theme.value);
 }
 
 /** A browser may refuse its storage. */

@@ -23,6 +23,20 @@ test('HAProxy starts with the shipped configuration while the names of the nodes
   execFileSync('haproxy', ['-c', '-q', '-f', join(ROOT, 'deploy/haproxy.cfg')], { stdio: 'pipe' });
 });
 
+test('the context of the image has every path that is copied from it', () => {
+  const context = readFileSync(join(ROOT, '.dockerignore'), 'utf8').trim().split('\n');
+  const copies = [...readFileSync(join(ROOT, 'Dockerfile'), 'utf8').matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
+  const paths = copies.flatMap(([, sources = '']) => sources.split(' '));
+  assert.ok(paths.includes('portal') && context[0] === '*');
+  assert.deepEqual(
+    [...new Set(paths)].sort(),
+    context
+      .slice(1)
+      .map((line) => line.replace('!', ''))
+      .sort(),
+  );
+});
+
 test('no document installs the program from the npm registry, where it is not', () => {
   const files = globSync('{README.md,docs/**/*.md,deploy/*.*,compose.yaml,Dockerfile}', { cwd: ROOT });
   assert.ok(files.length > 15, 'the documents were not found');

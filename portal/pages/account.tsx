@@ -1,25 +1,19 @@
 import { useState } from 'preact/hooks';
 import type { UsageByDayResponse } from '../../src/limits/wire.ts';
 import { get, post } from '../api.ts';
-import { askLine, counted, dateText, NO_LIMIT, nowTs, numberText, spanText, visible } from '../format.ts';
+import { askLine, counted, dateText, loginLine, NO_LIMIT, nowTs, numberText, spanText, visible } from '../format.ts';
+import { getLimits, type Limits } from '../limits.ts';
 import { useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
-import { loginLine } from '../openapi.ts';
 import { Ago, Badge, Card, CopyButton, Facts, Show, say } from '../parts/basics.tsx';
 import { Bars, dayBars, Meter } from '../parts/charts.tsx';
 import { Field, Form } from '../parts/forms.tsx';
 import { Table } from '../parts/table.tsx';
 import { logOut, type Session, session } from '../session.ts';
 
-/** The answer of the public API. */
-type Limits = {
-  limits: { ads: string; qms: number; qmh: number; rl_qph: number; rl_qpm: number; rl_qps: number };
-  current: { qpm: number; qpd: number; rl_qph: number; rl_qpm: number; rl_qps: number };
-};
-
 export function AccountPage(_: PageProps) {
   const who = session.value;
-  const limits = useLoad('limits', (abort) => get<Limits>('/api/intel/v1/limits', abort));
+  const limits = useLoad('limits', getLimits);
   const usage = useLoad('usage', (abort) => get<UsageByDayResponse>('/api/portal/v1/usage?days=90', abort));
   if (!who) return null;
   return (

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import { visible } from '../format.ts';
+import '../main.tsx';
 import type { PageProps } from '../main.tsx';
 import { session } from '../session.ts';
 import { AccountsAdmin } from './admin/accounts.tsx';

@@ -1,19 +1,18 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get } from '../api.ts';
-import { counted, visible } from '../format.ts';
+import { type Caller, counted, loginLine, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
+import '../main.tsx';
 import type { PageProps } from '../main.tsx';
 import {
   accessText,
   bodyOf,
-  type Caller,
   chargeText,
   curlLine,
   type Document,
   descriptionOf,
   groupsOf,
   isFound,
-  loginLine,
   type Operation,
   operationsOf,
   ownErrors,

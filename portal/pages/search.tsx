@@ -1,12 +1,14 @@
 import { useEffect } from 'preact/hooks';
 import { acceptCost, takeAccepted } from '../cost.ts';
+import type { FileFormat } from '../download.ts';
 import { counted, nowTs, numberText, visible } from '../format.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Card, Cost, Loading, Problem } from '../parts/basics.tsx';
+import { saveFile } from '../parts/save-file.ts';
 import { SearchForm } from '../parts/search-form.tsx';
 import { SearchResult } from '../parts/search-result.tsx';
 import { remember } from '../recent.ts';
-import { FILE_TYPES, type FileFormat, fileName, fileParts } from '../search-download.ts';
+import { fileName, fileParts } from '../search-download.ts';
 import { pathOf, readSearch, type Search, titleOf, windowName, windowOf, windowText } from '../search-key.ts';
 import { forgetSearch, incompleteText, isKept, type Run, run, startSearch, stopSearch } from '../search-run.ts';
 import { session } from '../session.ts';
@@ -221,7 +223,7 @@ function Downloads({ current }: { current: Run }) {
           onClick={() =>
             saveFile(
               fileName(titleOf(search)[1], format),
-              FILE_TYPES[format],
+              format,
               fileParts(format, store.facts(), incompleteText(current)),
             )
           }
@@ -232,16 +234,4 @@ function Downloads({ current }: { current: Run }) {
       ))}
     </>
   );
-}
-
-/** Some browsers begin to read the file after the click has returned. */
-const REVOKE_MS = 60_000;
-
-function saveFile(name: string, type: string, parts: Iterable<string>): void {
-  const url = URL.createObjectURL(new Blob([...parts], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), REVOKE_MS);
 }

@@ -21,6 +21,9 @@ export function StartPage(_: PageProps) {
           work too.
         </p>
         <QuestionBox isLarge />
+        <p class="dim">
+          A list, a log or a mail? <a href="/bulk">Look up all its URLs at once</a>
+        </p>
       </section>
       <Show loaded={loaded}>{(overview) => <Knowledge overview={overview} />}</Show>
     </>

@@ -1,9 +1,9 @@
-import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
 import { agoText, defang, shortHash, spanText, timeText, visible } from '../format.ts';
 import type { Loaded } from '../load.ts';
+import { signal } from '../signal.ts';
 
 // Small parts that every page uses.
 
@@ -142,8 +142,8 @@ export function Empty({ children }: { children: ComponentChildren }) {
 const BAD_REQUEST = 400;
 
 /** Why something could not be loaded, and what to do. */
-export function Problem({ error, retry }: { error: ApiError; retry?: () => void }) {
-  if (error.status === LIMIT_REACHED) return <LimitReached error={error} retry={retry} />;
+export function Problem({ error, retry, again }: { error: ApiError; retry?: () => void; again?: string }) {
+  if (error.status === LIMIT_REACHED) return <LimitReached error={error} retry={retry} again={again ?? 'Ask again'} />;
   const title =
     error.status === SERVER_AWAY
       ? 'The server does not answer'
@@ -156,29 +156,33 @@ export function Problem({ error, retry }: { error: ApiError; retry?: () => void 
       <p>{visible(error.message)}</p>
       {retry && error.status !== BAD_REQUEST && (
         <button type="button" class="button" onClick={retry}>
-          Try again
+          {again ?? 'Try again'}
         </button>
       )}
     </div>
   );
 }
 
+type LimitReachedProps = { error: ApiError; retry: (() => void) | undefined; again: string };
+
 /** Counts down, then offers to ask again. */
-function LimitReached({ error, retry }: { error: ApiError; retry: (() => void) | undefined }) {
-  const [left, setLeft] = useState(error.retryAfterSeconds ?? 0);
+function LimitReached({ error, retry, again }: LimitReachedProps) {
+  const endMs = error.madeMs + (error.retryAfterSeconds ?? 0) * 1_000;
+  const secondsLeft = () => Math.max(0, Math.ceil((endMs - Date.now()) / 1_000));
+  const [left, setLeft] = useState(secondsLeft);
   useEffect(() => {
-    const endMs = Date.now() + (error.retryAfterSeconds ?? 0) * 1_000;
-    const timer = setInterval(() => setLeft(Math.max(0, Math.ceil((endMs - Date.now()) / 1_000))), 1_000);
+    setLeft(secondsLeft());
+    const timer = setInterval(() => setLeft(secondsLeft()), 1_000);
     return () => clearInterval(timer);
   }, [error]);
   return (
     <div class="problem late" role="alert">
       <strong>Limit reached</strong>
       <p>{visible(error.message)}</p>
-      <p>{left > 0 ? `Room again in ${spanText(left)}.` : 'There is room again.'}</p>
+      <p>{left > 0 ? `Room again in ${spanText(left)}, at ${timeText(endMs / 1_000)} UTC.` : 'There is room again.'}</p>
       {retry && (
         <button type="button" class="button" disabled={left > 0} onClick={retry}>
-          Ask again
+          {again}
         </button>
       )}
     </div>
@@ -199,3 +203,6 @@ export function Show<T>({ loaded, what, children }: LoadProps<T>) {
 export function Cost({ queries }: { queries: number }) {
   return queries > 1 ? <span class="cost">{queries} queries</span> : null;
 }
+
+/** The control that had the focus is gone. */
+export const isFocusFree = (): boolean => document.activeElement === document.body;

@@ -1,15 +1,19 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { acceptCost } from '../cost.ts';
-import { visible } from '../format.ts';
+import { counted, visible } from '../format.ts';
+import { handOver, lineCount } from '../pasted.ts';
 import { type Answer, KIND_NAMES, readQuestion } from '../question.ts';
 import { go } from '../router.ts';
 import { Cost, say } from './basics.tsx';
 
 const HINT = 'URL, address, network, host, AS number, SHA-256 or family';
 
+const listAnswer = (text: string): Answer => ({ kind: 'list', text, path: '/bulk', cost: 1 });
+
 /** The box that takes any question. It shows what it recognized, and the other pages that the text could mean. */
 export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean; text?: string }) {
   const [typed, setTyped] = useState(text);
+  const [pasted, setPasted] = useState<string | null>(null);
   const [chosen, setChosen] = useState(0);
   const [isOpen, setOpen] = useState(false);
   const input = useRef<HTMLInputElement>(null);
@@ -18,7 +22,7 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
     // Whoever has just logged in can type at once. On a phone a keyboard would hide the page.
     if (isLarge && matchMedia('(pointer: fine)').matches) input.current?.focus();
   }, []);
-  const answers = readQuestion(typed);
+  const answers = pasted === null ? readQuestion(typed) : [listAnswer(typed)];
   const isShown = isOpen && typed.trim() !== '';
   const id = isLarge ? 'large-box' : 'box';
 
@@ -30,7 +34,27 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
     setOpen(false);
     input.current?.blur();
     acceptCost(answer.path); // the list has shown it
+    if (pasted !== null) {
+      handOver(pasted);
+      type('');
+    }
     go(answer.path);
+  }
+
+  function type(text: string, lines: string | null = null): void {
+    setTyped(text);
+    setPasted(lines);
+    setChosen(0);
+    setOpen(true);
+  }
+
+  /** The field has one line, and would join them. */
+  function onPaste(event: ClipboardEvent): void {
+    const text = event.clipboardData?.getData('text') ?? '';
+    const lines = lineCount(text);
+    if (lines < 2) return;
+    event.preventDefault();
+    type(counted(lines, 'line'), text);
   }
 
   function onKeyDown(event: KeyboardEvent): void {
@@ -68,11 +92,8 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
           aria-controls={`${id}-answers`}
           aria-autocomplete="list"
           {...(isShown && answers.length > 0 && { 'aria-activedescendant': `${id}-${chosen}` })}
-          onInput={(event) => {
-            setTyped(event.currentTarget.value);
-            setChosen(0);
-            setOpen(true);
-          }}
+          onInput={(event) => type(event.currentTarget.value)}
+          onPaste={onPaste}
           onFocus={() => setOpen(true)}
           onBlur={() => setOpen(false)}
           onKeyDown={onKeyDown}

@@ -10,7 +10,7 @@ export type LongColumn<T> = {
   /** Makes the column sortable. */
   sort?: Order['by'];
   /** The class that gives the width. */
-  size: 'long-text' | 'short' | 'medium' | 'time';
+  size: 'long-text' | 'short' | 'medium' | 'time' | 'day' | 'count';
   /** Left out on a phone. */
   isWide?: true;
 };
@@ -20,8 +20,9 @@ type LongTableProps<T> = {
   columns: readonly LongColumn<T>[];
   rows: readonly T[];
   keyOf(row: T): string | number;
-  order: Order | null;
-  onSort(order: Order): void;
+  /** Null: it cannot be sorted. */
+  order?: Order | null;
+  onSort?(order: Order): void;
 };
 
 /** The same number as in the style sheet. */
@@ -29,7 +30,7 @@ const ROW_PX = 37;
 /** Rows outside of the visible part: the next ones are there before they are scrolled to. */
 const SPARE_ROWS = 12;
 
-export function LongTable<T>({ caption, columns, rows, keyOf, order, onSort }: LongTableProps<T>) {
+export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSort }: LongTableProps<T>) {
   const body = useRef<HTMLElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -98,12 +99,16 @@ function Space({ rows }: { rows: number }) {
   );
 }
 
-type SortTitleProps<T> = { column: LongColumn<T>; order: Order | null; onSort(order: Order): void };
+type SortTitleProps<T> = {
+  column: LongColumn<T>;
+  order: Order | null;
+  onSort: LongTableProps<T>['onSort'];
+};
 
 function SortTitle<T>({ column: { title, sort }, order, onSort }: SortTitleProps<T>) {
   if (sort === undefined || order === null) return <>{title}</>;
   return (
-    <button type="button" class="sort" onClick={() => onSort(nextOrder(order, sort))}>
+    <button type="button" class="sort" onClick={() => onSort?.(nextOrder(order, sort))}>
       {title}
     </button>
   );

@@ -1,4 +1,3 @@
-import { workerData } from 'node:worker_threads';
 import { AppError } from '../core/errors.ts';
 import { createListBuilder } from '../exports/list-builder.ts';
 import { serveTasks } from '../threads/worker-thread.ts';
@@ -7,8 +6,9 @@ import { openIntelligence } from './stores.ts';
 
 // The entry file of the thread that builds lists for devices. It reads with handles of its own.
 
-const { place, options } = workerData as ListBuilderStart;
-const store = await openIntelligence(place, async () => {
-  throw new AppError('unavailable', 'the thread that builds lists does not write');
+serveTasks(async ({ place, allowReserved }: ListBuilderStart) => {
+  const store = await openIntelligence(place, async () => {
+    throw new AppError('unavailable', 'the thread that builds lists does not write');
+  });
+  return { tasks: createListBuilder(store, { allowReserved }), close: store.close };
 });
-serveTasks(createListBuilder(store, options), store.close);

@@ -5,7 +5,7 @@ import { now } from './serving.ts';
 import type { Control, DataPlace, Intelligence } from './stores.ts';
 
 /** What the thread that builds lists gets. */
-export type ListBuilderStart = { place: DataPlace; options: { allowReserved: boolean } };
+export type ListBuilderStart = { place: DataPlace; allowReserved: boolean };
 
 type ListParts = {
   store: Intelligence;
@@ -21,7 +21,7 @@ export function openListCopies({ store, control, settings, onFailure }: ListPart
   const { dataDir, databaseUrl, databaseReadUrls, allowReserved, demo } = settings;
   const thread = createWorkerThread<ListBuilder>(workerEntry('list-builder-thread', import.meta.url), {
     place: { dataDir, databaseUrl, databaseReadUrls, databaseConnections: CONNECTIONS },
-    options: { allowReserved: allowReserved || demo },
+    allowReserved: allowReserved || demo,
   } satisfies ListBuilderStart);
   const copies = createListCopies({
     builder: {

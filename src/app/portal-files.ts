@@ -31,6 +31,7 @@ const PAGES: { path: string; isValid?: Record<string, Parameter['isValid']> }[] 
   },
   { path: '/domain/:name' },
   { path: '/search' },
+  { path: '/bulk' },
   { path: '/account' },
   { path: '/api' },
   { path: '/admin' },

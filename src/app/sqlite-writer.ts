@@ -1,4 +1,3 @@
-import { workerData } from 'node:worker_threads';
 import { createSessionWrites } from '../accounts/sqlite/sessions.ts';
 import { createAccountWrites } from '../accounts/sqlite/store.ts';
 import { createAuditWrites } from '../audit/sqlite/audit.ts';
@@ -49,6 +48,7 @@ const WRITES = {
 
 export type WritesOf<P extends Part> = ReturnType<(typeof WRITES)[P]>;
 
-const { part, path } = workerData as WriterData;
-const db = openWriter(path);
-serveTasks(WRITES[part](db), () => db.close());
+serveTasks(({ part, path }: WriterData) => {
+  const db = openWriter(path);
+  return { tasks: WRITES[part](db), close: () => db.close() };
+});

@@ -1,4 +1,4 @@
-import { TextDecoder } from 'node:util';
+// Also part of the pages, so nothing of Node is used.
 
 const ENCODING = /^content-transfer-encoding:\s*(base64|quoted-printable)\b/i;
 /** In the header itself or in one of its further lines, which begin with a blank (RFC 5322 section 2.2.3). */
@@ -86,7 +86,7 @@ function base64Part(charset: string): Part {
       const whole = characters.length - (characters.length % 4);
       group = characters.slice(whole);
       const [first = '', ...others] = decoder
-        .decode(Buffer.from(characters.slice(0, whole), 'base64'), { stream: true })
+        .decode(base64Bytes(characters.slice(0, whole)), { stream: true })
         .split('\n');
       const lines = [open + first, ...others];
       const [ready, rest] = cutLong(lines.pop() ?? '');
@@ -94,7 +94,7 @@ function base64Part(charset: string): Part {
       return ready === '' ? lines : [...lines, ready];
     },
     end() {
-      const text = open + decoder.decode(Buffer.from(group, 'base64'));
+      const text = open + decoder.decode(base64Bytes(group));
       return text === '' ? [] : [text];
     },
   };
@@ -102,8 +102,7 @@ function base64Part(charset: string): Part {
 
 function quotedPrintablePart(charset: string, isEnd: (line: string) => boolean): Part {
   const decoder = textDecoder(charset);
-  const decode = (text: string) =>
-    text.replace(ENCODED_BYTES, (bytes) => decoder.decode(Buffer.from(bytes.replaceAll('=', ''), 'hex')));
+  const decode = (text: string) => text.replace(ENCODED_BYTES, (bytes) => decoder.decode(quotedBytes(bytes)));
   let open = '';
   return {
     accepts: (line) => !isEnd(line),
@@ -117,7 +116,20 @@ function quotedPrintablePart(charset: string, isEnd: (line: string) => boolean):
   };
 }
 
-function textDecoder(charset: string): TextDecoder {
+/** Of any characters of the alphabet: padding in the middle is ignored, and so is a last character without a whole byte. */
+function base64Bytes(text: string): Uint8Array {
+  const plain = text.replaceAll('=', '');
+  const binary = atob(plain.length % 4 === 1 ? plain.slice(0, -1) : plain);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+/** `=C3=A9` */
+const quotedBytes = (text: string): Uint8Array =>
+  Uint8Array.from(text.slice(1).split('='), (hex) => Number.parseInt(hex, 16));
+
+function textDecoder(charset: string) {
   try {
     return new TextDecoder(charset || 'utf-8');
   } catch {

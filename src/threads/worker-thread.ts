@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { parentPort, Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { type CallTask, createTaskCaller, runTask, type TaskRequest, type TaskResponse } from './calls.ts';
@@ -10,15 +9,22 @@ type WorkerThread<Tasks> = {
   close(): Promise<void>;
 };
 
-type Request = TaskRequest | 'close';
+type Request = TaskRequest | { open: unknown } | 'close';
+type Response = TaskResponse | 'closed';
 
 /** The entry file of a worker beside the module at `base`: JavaScript in a build, TypeScript in a clone. */
 export function workerEntry(name: string, base: string): URL {
   return new URL(`./${name}${base.endsWith('.ts') ? '.ts' : '.js'}`, base);
 }
 
-/** The first call starts the thread. After the thread has died, the next call starts a new one. */
-export function createWorkerThread<Tasks>(entry: URL, workerData: unknown = null): WorkerThread<Tasks> {
+/**
+ * Threads without work, by entry file. Loading the modules of a writer takes 150 ms, so a process that opens one database
+ * after the other, as tests do, starts few of them. They do not keep the process alive.
+ */
+const idle = new Map<string, Worker[]>();
+
+/** The first call starts the thread. After the thread has died, the next call starts a new one. `data` is for `serveTasks`. */
+export function createWorkerThread<Tasks>(entry: URL, data: unknown = null): WorkerThread<Tasks> {
   let worker: Worker | null = null;
   const { call, settle, rejectAll } = createTaskCaller<Tasks>((request) => {
     worker ??= start();
@@ -26,23 +32,35 @@ export function createWorkerThread<Tasks>(entry: URL, workerData: unknown = null
   });
 
   function start(): Worker {
-    const started = new Worker(entry, { workerData });
-    started.on('message', (response: TaskResponse) => settle(response));
-    started.on('error', (cause) => rejectAll(new AppError(codeOf(cause), cause.message, { cause })));
-    started.on('exit', () => {
-      worker = null;
-      rejectAll(new AppError('unavailable', 'the worker thread ended'));
+    const started = idle.get(entry.href)?.pop() ?? new Worker(entry);
+    started.ref();
+    started.on('message', (response: Response) => {
+      if (response !== 'closed') return settle(response);
+      for (const event of ['message', 'error', 'exit']) started.removeAllListeners(event);
+      started.unref();
+      idle.set(entry.href, [...(idle.get(entry.href) ?? []), started]);
+      onEnd();
     });
+    started.on('error', (cause) => rejectAll(new AppError(codeOf(cause), cause.message, { cause })));
+    started.on('exit', onEnd);
+    started.postMessage({ open: data } satisfies Request);
     return started;
+  }
+
+  let closed = Promise.withResolvers<void>();
+  function onEnd(): void {
+    worker = null;
+    rejectAll(new AppError('unavailable', 'the worker thread ended'));
+    closed.resolve();
+    closed = Promise.withResolvers();
   }
 
   return {
     call,
     async close() {
       if (worker === null) return;
-      const ended = once(worker, 'exit');
       worker.postMessage('close' satisfies Request);
-      await ended;
+      await closed.promise;
     },
   };
 }
@@ -52,22 +70,40 @@ function codeOf(error: Error & { code?: unknown }): ErrorCode {
   return error.name === 'AppError' ? (error.code as ErrorCode) : 'unavailable';
 }
 
-/** For the entry file of a worker: runs tasks until `WorkerThread.close` is called, and finishes those that have begun. */
-export function serveTasks(tasks: object, close: () => unknown = () => {}): void {
+type Opened = { tasks: object; close?(): unknown };
+
+/**
+ * For the entry file of a worker: runs tasks until `WorkerThread.close` is called, and finishes those that have begun. `open`
+ * gets the data of `createWorkerThread`; an error that it throws ends the thread.
+ */
+export function serveTasks<Data>(open: (data: Data) => Opened | Promise<Opened>): void {
   if (parentPort === null) throw new Error('the entry file of a worker thread was started as a program');
   const port = parentPort;
+  let opened: Opened | Promise<Opened> | null = null;
   const running = new Set<Promise<void>>();
-  port.on('message', async (request: Request) => {
-    if (request === 'close') {
-      await Promise.all(running);
-      await close();
-      return port.close();
-    }
+
+  function run({ tasks }: Opened, request: TaskRequest): void {
     const response = runTask(tasks, request);
     if (!(response instanceof Promise)) return port.postMessage(response);
-    const sent = response.then((ready) => port.postMessage(ready));
+    const sent = response.then((ready) => port.postMessage(ready)).finally(() => running.delete(sent));
     running.add(sent);
-    await sent;
-    running.delete(sent);
+  }
+
+  async function end(opening: Opened | Promise<Opened>): Promise<void> {
+    const { close } = await opening;
+    await Promise.all(running);
+    await close?.();
+    port.postMessage('closed' satisfies Response);
+  }
+
+  port.on('message', (request: Request) => {
+    if (typeof request === 'object' && 'open' in request) opened = open(request.open as Data);
+    else if (opened === null)
+      return; // sent after `close`: the other thread rejects it when it gets 'closed'
+    else if (request === 'close') {
+      void end(opened);
+      opened = null;
+    } else if (opened instanceof Promise) void opened.then((ready) => run(ready, request));
+    else run(opened, request);
   });
 }

@@ -21,8 +21,9 @@ const DEFAULTS = [
 ] as const;
 
 /** Starts `urlwarden serve`. Unless the arguments say otherwise: on any free port, on one thread (on two in `npm run test:threads`), without metrics and grace time. */
-export async function startServer(t: TestContext, args: string[]): Promise<RunningServer> {
-  const child = startUrlwarden(['serve', ...DEFAULTS.filter(([flag]) => !args.includes(flag)).flat(), ...args]);
+export async function startServer(t: TestContext, args: string[], program?: string): Promise<RunningServer> {
+  const defaults = DEFAULTS.filter(([flag]) => !args.includes(flag)).flat();
+  const child = startUrlwarden(['serve', ...defaults, ...args], program);
   t.after(() => child.kill('SIGKILL'));
   const closed = once(child, 'close');
   const output = { stdout: '', stderr: '' };

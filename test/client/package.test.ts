@@ -98,11 +98,13 @@ const VISIT = `async (UrlwardenClient, LimitReachedError, baseUrl) => {
   const refused = await client.url.last('hxxp://x/').catch((error) => [error.name, error.status, error instanceof LimitReachedError]);
   const aborted = await client.limits({ signal: AbortSignal.abort() }).catch((error) => error.name);
   const { account } = await client.limits();
-  return [known.payload['malware-family'], unknown, facts > 3, first, results.map(({ dataset }) => dataset), domain.tags, refused, aborted, account.usr, client.rate.policies.length];
+  const bulk = [];
+  for await (const line of client.url.bulk([...urls, 'no URL'], { batchLines: 2 })) bulk.push(line.error?.code ?? line.found);
+  return [known.payload['malware-family'], unknown, facts > 3, first, results.map(({ dataset }) => dataset), domain.tags, refused, aborted, account.usr, client.rate.policies.length, bulk];
 }`;
 const SEEN = [
   ...['Mirai', null, true, 'number', ['DROP', 'BCL'], ['botnetcc'], ['BadRequestError', 400, false], 'AbortError'],
-  ...['demo@example.com', 4],
+  ...['demo@example.com', 4, [true, false, 400]],
 ];
 
 /** Programs named `node` on the PATH whose version is 20, the oldest that the client supports. */

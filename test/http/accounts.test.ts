@@ -4,7 +4,6 @@ import { describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
 import { changePassword, removeAccount, revokeTokens, setAccountEnabled } from '../../src/accounts/manage.ts';
 import { rotateKey } from '../../src/accounts/signing-keys.ts';
-import { paths } from '../../src/core/paths.ts';
 import { assertError, NOW, ROUTES } from './build.ts';
 import {
   authorized,
@@ -25,11 +24,14 @@ const FREE = [...CALLS, ...PAGES];
 const PROTECTED = [...QUERIES, ...CATALOGUES, ...FREE];
 const INVALID = /^Bearer error="invalid_token", error_description="[^"]+"$/;
 
+/** They cannot be repeated: the first revokes the token (`sessions.test.ts`), the others are in `admin-device-lists.test.ts`. */
+const CHANGING = ['portalPassword', 'portalListKeyAdd', 'portalListKeyRemove'];
+
 /** Those for administrators are in `admin-access.test.ts`. */
 test('the requests of these tests reach every route that needs a token', () => {
   const needToken = ROUTES.filter(({ access }) => access !== 'open' && access !== 'administrator')
-    .map(({ endpoint }) => endpoint.path)
-    .filter((path) => path !== paths.portalPassword); // revokes the token: `sessions.test.ts`
+    .filter(({ endpoint }) => !CHANGING.includes(endpoint.operationId))
+    .map(({ endpoint }) => endpoint.path);
   const pathOf = (url: string) =>
     url
       .replace('/1/', '/:id/')

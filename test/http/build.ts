@@ -196,6 +196,18 @@ export async function until(condition: () => boolean): Promise<void> {
   }
 }
 
+/** Waits until a number above zero does not change for a while. */
+export async function settled(read: () => number): Promise<number> {
+  let last = -1;
+  let same = 0;
+  await until(() => {
+    same = read() === last && last > 0 ? same + 1 : 0;
+    last = read();
+    return same === 20;
+  });
+  return last;
+}
+
 const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, update: () => {} };
 
 /** Builds the server as the app does. */

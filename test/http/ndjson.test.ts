@@ -3,13 +3,12 @@ import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import type { Intelligence } from '../../src/app/stores.ts';
 import type { Bounds } from '../../src/database/pages.ts';
 import type { Fact } from '../../src/urls/store.ts';
+import { liveBytes } from '../live-bytes.ts';
 import { OPERATOR } from './admit-all.ts';
-import { assertError, BASE, build, linesOf, serve, stubStore, until } from './build.ts';
+import { assertError, BASE, build, linesOf, serve, settled, stubStore, until } from './build.ts';
 import { exchange, parseAnswers } from './raw.ts';
 import { connectionEvent, open, origin } from './transport.ts';
 
@@ -66,28 +65,6 @@ async function stalledReader(port: number): Promise<Socket> {
   socket.pause();
   socket.write(SEARCH_BYTES);
   return socket;
-}
-
-/** Waits until a number does not change for a while. */
-async function settled(read: () => number): Promise<number> {
-  let last = -1;
-  let same = 0;
-  await until(() => {
-    same = read() === last && last > 0 ? same + 1 : 0;
-    last = read();
-    return same === 20;
-  });
-  return last;
-}
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
-/** Memory in use, without what the next garbage collection frees. */
-function liveBytes(): number {
-  collectGarbage();
-  const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
 }
 
 describe('a stream', () => {

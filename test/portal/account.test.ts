@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../until.ts';
-import { assertAccessible, assertFits, DEMO, LOOKS, openPortal, screenshot, settled } from './browser.ts';
+import { assertAccessible, assertFits, assertSoon, DEMO, LOOKS, openPortal, screenshot, settled } from './browser.ts';
 
 test('account page', async (t) => {
   const portal = await openPortal(t);
@@ -48,9 +48,11 @@ test('account page', async (t) => {
     await page.waitForSelector('.toast:has-text("ended")');
     const sessions = page.locator('section[aria-label="Sessions of this account"] tbody tr');
     await until(async () => (await sessions.count()) === 1, 'the list of sessions is read again');
-    await other.page.waitForTimeout(2_100); // a node may use what it read of a session for two seconds
-    await other.page.reload();
-    await other.page.waitForSelector('h1:has-text("Log in")');
+    // A node may use what it read of a session for two seconds.
+    await assertSoon(async () => {
+      await other.open('/account');
+      return other.page.textContent('h1');
+    }, 'Log in');
   });
 
   await t.test('the password is changed, and this browser stays logged in', async () => {
@@ -65,7 +67,7 @@ test('account page', async (t) => {
     await page.waitForSelector('.toast:has-text("The password is changed")');
     await page.reload();
     await settled(page);
-    assert.equal(await page.textContent('h1'), DEMO.username);
+    await assertSoon(() => page.textContent('h1'), DEMO.username);
     const login = (password: string) =>
       fetch(`${portal.url}/api/v1/login`, {
         method: 'POST',

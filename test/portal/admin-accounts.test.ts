@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountItem } from '../../src/admin/wire.ts';
 import { assertGood } from './admin-page.ts';
-import { assertAccessible, assertFits, DEMO, openPortal, screenshot, settled, type Visit, WIDTHS } from './browser.ts';
+import {
+  assertAccessible,
+  assertFits,
+  assertSoon,
+  DEMO,
+  openPortal,
+  screenshot,
+  settled,
+  type Visit,
+  WIDTHS,
+} from './browser.ts';
 
 const CUSTOMER = 'customer@example.com';
 const CUSTOMER_PAGE = `/admin/accounts?name=${encodeURIComponent(CUSTOMER)}`;
@@ -30,11 +40,11 @@ test('accounts, for administrators', async (t) => {
     const names = () => page.locator('tbody td:first-child a').allTextContents();
     const byUsage = await names();
     await page.click('button.sort:has-text("This month")');
-    assert.deepEqual(await names(), byUsage);
+    await assertSoon(names, byUsage);
     await page.click('button.sort:has-text("This month")');
-    assert.deepEqual(await names(), byUsage.toReversed());
+    await assertSoon(names, byUsage.toReversed());
     await page.click('button.sort:has-text("Of the limit")');
-    assert.equal((await names())[0], CUSTOMER);
+    await assertSoon(async () => (await names())[0], CUSTOMER);
   });
 
   await t.test('by keyboard: an account is added, and its password is shown once', async () => {
@@ -62,11 +72,11 @@ test('accounts, for administrators', async (t) => {
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), password);
     await page.keyboard.press('Escape');
     await page.waitForSelector('dialog', { state: 'detached' });
-    assert.equal(await page.textContent(':focus'), 'Add an account');
+    await page.waitForSelector('button:focus:text-is("Add an account")');
     await page.click('a:has-text("<img src=x onerror=alert(1)>")');
-    assert.equal(await page.textContent('h1'), '<img src=x onerror=alert(1)>');
+    await assertSoon(() => page.textContent('h1'), '<img src=x onerror=alert(1)>');
     await page.waitForSelector('text=No query in these 90 days');
-    assert.equal(await page.inputValue('select[name=tier]'), 'developer');
+    await assertSoon(() => page.inputValue('select[name=tier]'), 'developer');
     await page.waitForSelector('text=Account added');
     await page.goBack();
     await page.waitForSelector('h1:has-text("Accounts")');
@@ -98,7 +108,7 @@ test('accounts, for administrators', async (t) => {
     await page.waitForSelector('.badge:has-text("administrator")', { state: 'detached' });
     await act(page, 'Disable', 'Disable');
     await page.waitForSelector('.badge:has-text("disabled")');
-    assert.equal(await page.textContent(':focus'), 'Enable');
+    await page.waitForSelector('button:focus:text-is("Enable")');
     await act(page, 'Enable', 'Enable');
     await page.waitForSelector('.badge:has-text("enabled")');
     await act(page, 'End sessions and tokens', 'End them');

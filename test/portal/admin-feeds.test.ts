@@ -50,17 +50,16 @@ test('page of feeds', async (t) => {
 
   await t.test('run now shows the progress until the run has ended', async () => {
     const { page, open } = await portal.visit();
-    let asked = 0;
-    let step = 'before';
+    let isRunning = false;
     await page.route(`${API}/feeds/demo-urls/run`, (route) => {
-      step = 'running';
+      isRunning = true;
       return route.fulfill({ json: {} });
     });
     await page.route(`${API}/feeds`, async (route) => {
       const response = await route.fetch();
       const { items } = (await response.json()) as { items: { name: string; running: boolean; runs: object[] }[] };
       const feed = items.find(({ name }) => name === 'demo-urls') ?? assert.fail();
-      if (step === 'running' && asked++ < 1) {
+      if (isRunning) {
         feed.running = true;
         feed.runs.push({ ...feed.runs.at(-1), id: 999, outcome: 'running', finished_ts: null, read: 1_234 });
       }
@@ -71,6 +70,7 @@ test('page of feeds', async (t) => {
     await page.waitForSelector('tr:has-text("demo-urls") :text("1,234 rows read")');
     assert.match(await rowOf(page, 'demo-urls').innerText(), /running now/i);
     await screenshot(page, 'feeds-running');
+    isRunning = false;
     await page.waitForSelector('tr:has-text("demo-urls") :text-is("Run now")');
   });
 

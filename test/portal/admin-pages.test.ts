@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertGood } from './admin-page.ts';
-import { assertAccessible, assertFits, openPortal, screenshot, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, assertSoon, openPortal, screenshot, WIDTHS } from './browser.ts';
 
 const HOSTILE = ['<img src=x onerror=alert(1)>', 'a\u202eb', `http://${'x'.repeat(8_000)}.example/`, 'half \ud800'];
 
@@ -110,7 +110,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     await page.click('button:text-is("Rotate and end all tokens")');
     await page.click('dialog button[type=submit]');
     await page.waitForSelector('tbody tr:nth-child(2)', { state: 'detached' });
-    assert.equal(await keys.count(), 1);
+    await assertSoon(() => keys.count(), 1);
     const json = { from_file: true, items: [{ kid: HOSTILE[1], created_ts: null, signs: true }] };
     await page.route('**/api/admin/v1/keys', (route) => route.fulfill({ json }));
     await open('/admin/keys');
@@ -128,7 +128,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     await page.keyboard.press('Enter');
     await page.waitForURL('**/admin/audit?action=account&subject=former%40example.com');
     await page.waitForSelector(`tbody:not(:has(tr:nth-child(${all})))`);
-    assert.equal(await page.locator('tbody tr').count(), 2);
+    await assertSoon(() => page.locator('tbody tr').count(), 2);
     await page.waitForSelector('td.wide .changes li:has-text("enabled: yes → no")');
     await page.fill('input[name=until]', '2020-01-01');
     await page.click('text=Show');

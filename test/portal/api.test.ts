@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, DEMO, LOOKS, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import {
+  assertAccessible,
+  assertFits,
+  assertSoon,
+  DEMO,
+  LOOKS,
+  openPortal,
+  screenshot,
+  settled,
+  WIDTHS,
+} from './browser.ts';
 
 const is401 = (message: string) => /status of 401/.test(message);
 
@@ -12,7 +22,7 @@ test('API page', async (t) => {
       const { page, open, messages } = await portal.visit({ theme, width });
       await open('/api#portalUrl');
       assert.equal(await page.textContent('h1'), 'API');
-      assert.equal(await page.locator('details[open]').count(), 1);
+      await assertSoon(() => page.locator('details[open]').count(), 1);
       const operation = page.locator('#portalUrl');
       await operation.locator('text=Counts as a query').waitFor();
       await operation.locator('.schema-name:text-is("on_host")').waitFor();
@@ -56,7 +66,7 @@ test('API page', async (t) => {
     await assertFits(page);
     await screenshot(page, 'api-none');
     await page.fill('input[type=search]', '');
-    assert.equal(await page.locator('.operation').count(), all);
+    await assertSoon(() => page.locator('.operation').count(), all);
   });
 
   await t.test('commands are copied: the log-in for this account, an operation for this server', async () => {

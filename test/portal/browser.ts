@@ -3,6 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { openApp } from '../../src/app.ts';
@@ -47,6 +49,8 @@ export type Visit = {
 /** Starts server and browser for the tests of a file. */
 export async function openPortal(t: TestContext, settings: Partial<Settings> = {}): Promise<Portal> {
   needs('chromium');
+  let close: () => Promise<void> = async () => {};
+  t.after(() => close()); // before the folder is removed
   const dataDir = temporaryFolder(t);
   const app = await openApp({
     ...DEFAULT_SETTINGS,
@@ -57,13 +61,19 @@ export async function openPortal(t: TestContext, settings: Partial<Settings> = {
     logLevel: 'error',
     ...settings,
   });
+  close = app.close;
   const { url } = await app.listen();
-  t.after(() => app.close());
   const browser = await chromium.launch({
     executablePath: execFileSync('bash', ['-c', 'command -v chromium']).toString().trim(),
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   });
-  t.after(() => browser.close());
+  close = async () => {
+    // A page that is open may be asking for something: the route of a test would fail without its page.
+    const pages = browser.contexts().flatMap((context) => context.pages());
+    await Promise.all(pages.map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })));
+    await browser.close();
+    await app.close();
+  };
   // One browser profile for most visits: each takes half a second, and an account that logs in often is slowed down.
   let shared: Promise<BrowserContext> | undefined;
   const sharedContext = () => {
@@ -80,7 +90,6 @@ export async function openPortal(t: TestContext, settings: Partial<Settings> = {
       const context = isShared ? await sharedContext() : await browser.newContext({ baseURL: url });
       if (isLoggedIn && hasOwnSession) await logIn(context, url);
       const page = await context.newPage();
-      t.after(() => (isShared ? page.close() : context.close()));
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme: theme });
       const messages: string[] = [];
@@ -107,11 +116,27 @@ export async function settled(page: Page): Promise<void> {
   await page.waitForSelector('.frame:not(:has(.progress.busy, .loading)) h1');
 }
 
+/** Reads until the page shows this: it may show a change some moments after a click. */
+export async function assertSoon<T>(read: () => Promise<T>, expected: T, what?: string): Promise<void> {
+  const endMs = performance.now() + SOON_MS;
+  let found = await read();
+  while (!isDeepStrictEqual(found, expected) && performance.now() < endMs) {
+    await setTimeout(20);
+    found = await read();
+  }
+  assert.deepEqual(found, expected, what);
+}
+
+const SOON_MS = 20_000;
+
 /** WCAG 2.2 AA. The message names every fault and its element. */
 export async function assertAccessible(page: Page): Promise<void> {
   const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
   // The other mode opens a second page for each analysis, for frames of other origins. Our pages have no frames.
-  const { violations } = await new AxeBuilder({ page }).withTags(tags).setLegacyMode().analyze();
+  const { violations } = await new AxeBuilder({ page })
+    .options({ resultTypes: ['violations'], runOnly: { type: 'tag', values: tags } })
+    .setLegacyMode()
+    .analyze();
   const faults = violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html}`));
   assert.deepEqual(faults, []);
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, DEMO, LOOKS, openPortal, screenshot, settled } from './browser.ts';
+import { until } from '../until.ts';
+import { assertAccessible, assertFits, assertSoon, DEMO, LOOKS, openPortal, screenshot, settled } from './browser.ts';
 
 test('frame, log-in and start page', async (t) => {
   const portal = await openPortal(t);
@@ -11,7 +12,8 @@ test('frame, log-in and start page', async (t) => {
     assert.equal(await page.textContent('h1'), 'Log in');
     await assertAccessible(page);
     await screenshot(page, 'log-in');
-    await page.keyboard.type(DEMO.username); // the first field has the focus
+    await page.waitForSelector('input[name=username]:focus'); // the first field gets the focus
+    await page.keyboard.type(DEMO.username);
     await page.keyboard.press('Tab');
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
@@ -47,15 +49,16 @@ test('frame, log-in and start page', async (t) => {
     const { page, open, messages } = await portal.visit();
     await open('/account');
     await page.keyboard.press('Tab');
-    assert.equal(await page.textContent(':focus'), 'Skip to the content');
+    await page.waitForSelector('a:focus:text-is("Skip to the content")');
     await page.keyboard.press('/');
     await page.keyboard.type('files[.]example[.]com');
     await page.waitForSelector('.answers:not([hidden])');
     await assertAccessible(page);
     await page.keyboard.press('ArrowDown');
-    assert.equal(await page.textContent('[aria-selected=true] .answer-kind'), 'URLs on the host');
+    await assertSoon(() => page.textContent('[aria-selected=true] .answer-kind'), 'URLs on the host');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/search?host=files.example.com');
+    await page.waitForSelector('#main:focus'); // not the box, in which the next key would be a text
     await page.goBack();
     await page.waitForURL('**/account');
     await page.keyboard.press('?');
@@ -73,9 +76,9 @@ test('frame, log-in and start page', async (t) => {
     const system = await ground();
     for (const expected of ['light', 'dark']) {
       await page.click('button[aria-label^="Theme"]');
-      assert.equal(await page.getAttribute('html', 'data-theme'), expected);
+      await assertSoon(() => page.getAttribute('html', 'data-theme'), expected);
     }
-    assert.notEqual(await ground(), system);
+    await until(async () => (await ground()) !== system, 'a dark page');
     await page.reload();
     await settled(page);
     assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
@@ -107,7 +110,7 @@ test('frame, log-in and start page', async (t) => {
     const [cookie] = await context.cookies();
     await page.click('text=Log out');
     await page.waitForSelector('h1:has-text("Log in")');
-    assert.equal(await page.evaluate("localStorage.getItem('urlwarden-recent')"), '[]');
+    await assertSoon(() => page.evaluate("localStorage.getItem('urlwarden-recent')"), '[]');
     const headers = { cookie: `${cookie?.name}=${cookie?.value}`, 'sec-fetch-site': 'same-origin' };
     assert.equal((await fetch(`${portal.url}/api/portal/v1/session`, { headers })).status, 401);
   });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { loginLine } from '../../portal/format.ts';
 import {
   curlLine,
   type Document,
@@ -9,7 +10,6 @@ import {
   exampleBody,
   groupsOf,
   isFound,
-  loginLine,
   type Operation,
   operationsOf,
   ownErrors,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, LOOKS, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, assertSoon, LOOKS, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
 
 const KNOWN = '/url?u=hxxp://user:pw@203[.]0[.]113[.]7:80/bin.sh%23top';
 const HOSTILE = '<img src=x onerror=alert(1)>\u202e';
@@ -17,7 +17,7 @@ test('page of a URL', async (t) => {
       const steps = await page.locator('.chip').allTextContents();
       assert.equal(steps[0], 'defanged form restored');
       assert.ok(steps.length >= 4, `only ${steps}`);
-      assert.equal(await page.locator('.timeline rect').count(), 5);
+      await assertSoon(() => page.locator('.timeline rect').count(), 5);
       await assertAccessible(page);
       await assertFits(page);
       await screenshot(page, `url-${name}`);

@@ -7,30 +7,47 @@ import { AppError } from '../../src/core/errors.ts';
 import { createWorkerThread, serveTasks, workerEntry } from '../../src/threads/worker-thread.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
-type Tasks = { add(a: number, b: number): number; refuse(): never; fail(): never; exit(): never; data(): unknown };
+type Tasks = {
+  add(a: number, b: number): number;
+  refuse(): never;
+  fail(): never;
+  exit(): never;
+  data(): unknown;
+  thread(): { threadId: number; closed: number };
+};
 
 const THREAD = new URL('../../src/threads/worker-thread.ts', import.meta.url).href;
 const ERRORS = new URL('../../src/core/errors.ts', import.meta.url).href;
 
-/** A worker with the tasks above. */
-function startTasks(t: TestContext, workerData: unknown = null) {
+/** A worker with the tasks above, which refuses to open 'wrong'. */
+function startTasks(t: TestContext, data: unknown = null) {
+  const thread = createWorkerThread<Tasks>(tasksFile(t), data);
+  t.after(() => thread.close());
+  return thread;
+}
+
+function tasksFile(t: TestContext): URL {
   const file = join(temporaryFolder(t), 'tasks.ts');
   writeFileSync(
     file,
-    `import { workerData } from 'node:worker_threads';
+    `import { threadId } from 'node:worker_threads';
     import { serveTasks } from ${JSON.stringify(THREAD)};
     import { AppError } from ${JSON.stringify(ERRORS)};
-    serveTasks({
-      add: (a, b) => a + b,
-      refuse() { throw new AppError('not_found', 'no such thing'); },
-      fail() { throw new TypeError('a defect'); },
-      exit: () => process.exit(7),
-      data: () => workerData,
+    let closed = 0;
+    serveTasks((data) => {
+      if (data === 'wrong') throw new AppError('damaged', 'it is damaged');
+      const tasks = {
+        add: (a, b) => a + b,
+        refuse() { throw new AppError('not_found', 'no such thing'); },
+        fail() { throw new TypeError('a defect'); },
+        exit: () => process.exit(7),
+        data: () => data,
+        thread: () => ({ threadId, closed }),
+      };
+      return { tasks, close: () => closed++ };
     });`,
   );
-  const thread = createWorkerThread<Tasks>(pathToFileURL(file), workerData);
-  t.after(() => thread.close());
-  return thread;
+  return pathToFileURL(file);
 }
 
 test('a task receives its arguments and returns its result', async (t) => {
@@ -54,6 +71,32 @@ test('when a thread dies, its pending calls are rejected as unavailable, and the
   const calls = [thread.call('exit'), thread.call('add', 1, 1)];
   for (const call of calls) await assert.rejects(call, { code: 'unavailable', message: /worker thread ended/ });
   assert.equal(await thread.call('add', 2, 2), 4);
+});
+
+test('a closed thread is used again, with other data; a call after close does not reach it', async (t) => {
+  const entry = tasksFile(t);
+  const first = createWorkerThread<Tasks>(entry, 'first');
+  const { threadId } = await first.call('thread');
+  const closing = [first.close(), first.close()];
+  await assert.rejects(first.call('data'), { code: 'unavailable', message: /worker thread ended/ });
+  await Promise.all(closing);
+  const second = createWorkerThread<Tasks>(entry, 'second');
+  t.after(() => second.close());
+  assert.equal(await second.call('data'), 'second');
+  assert.deepEqual(await second.call('thread'), { threadId, closed: 1 });
+  // The thread of the second one is in use, so the first one gets another.
+  t.after(() => first.close());
+  assert.equal(await first.call('data'), 'first');
+  assert.notEqual((await first.call('thread')).threadId, threadId);
+});
+
+test('a thread that cannot open its data ends with that error', async (t) => {
+  const entry = tasksFile(t);
+  const good = createWorkerThread<Tasks>(entry);
+  await good.call('data');
+  await good.close();
+  const thread = createWorkerThread<Tasks>(entry, 'wrong'); // on the thread that was just closed
+  await assert.rejects(thread.call('data'), { code: 'damaged', message: 'it is damaged' });
 });
 
 test('an AppError that ends a thread keeps its code, and the next call starts a new thread', async (t) => {
@@ -81,7 +124,7 @@ test('close waits for pending calls', async (t) => {
 });
 
 test('an entry file that is not run as a worker throws', () => {
-  assert.throws(() => serveTasks({}), /was started as a program/);
+  assert.throws(() => serveTasks(() => ({ tasks: {} })), /was started as a program/);
 });
 
 test('the entry file has the extension of the module beside it', () => {

@@ -8,7 +8,7 @@ import { type Database, openReader, type Reader, withWriter } from './database.t
 import { freeBytes, isDiskFull, sizesOf } from './disk-space.ts';
 import { damaged } from './faults.ts';
 
-/** The `workerData` of a writer thread. */
+/** What a writer thread opens. */
 export type WriterData = { part: Part; path: string };
 
 /** A database file of the data folder. `Writes` are the tasks of its writer thread. */

@@ -1,0 +1,192 @@
+import { createMailDecoder } from '../src/core/mail-text.ts';
+import { URL_ERRORS } from '../src/core/url/errors.ts';
+import { extractUrls } from '../src/core/url/extract.ts';
+import { isPlainUrl, normalizeUrl, URL_MAX_LENGTH } from '../src/core/url/normalize.ts';
+import { refangUrl, SCHEME_SOURCE } from '../src/core/url/refang.ts';
+import type { BulkFoundLine } from '../src/urls/schemas.ts';
+
+// The URLs of a pasted text or a file. Nothing is sent.
+
+/** `list`: every line is a URL, to its last character. In a table and in a text, URLs are searched for. */
+export type InputKind = 'list' | 'csv' | 'text';
+
+/** A URL of the input, or a text that should be one. Each once. */
+export type BulkRow = {
+  /** The first line with it. */
+  line: number;
+  /** How often it occurs. */
+  times: number;
+  /** As it is written there. */
+  input: string;
+  /** Normalized; null if it is none. */
+  url: string | null;
+  isDefanged: boolean;
+  /** Why it is not valid. */
+  error: string | null;
+  /** Undefined: not looked up. Null: unknown. */
+  answer?: BulkFoundLine | null;
+};
+
+/** What was read so far. */
+export type Reading = {
+  rows: BulkRow[];
+  /** Without blank ones. */
+  lines: number;
+  /** URLs with their repetitions. */
+  occurrences: number;
+  /** Different ones, like the two after it. */
+  valid: number;
+  invalid: number;
+  defanged: number;
+};
+
+/** A page with more needs hundreds of megabytes. */
+export const MAX_ROWS = 250_000;
+/** Takes some milliseconds. In between, the page is drawn. */
+const PIECE_BYTES = 128 * 1024;
+/** Of a line that is longer, URLs are searched in parts. */
+const MAX_LINE_LENGTH = 256 * 1024;
+
+export const newReading = (): Reading => ({
+  ...{ rows: [], lines: 0, occurrences: 0, valid: 0, invalid: 0, defanged: 0 },
+});
+
+export type ReadOptions = {
+  name: string;
+  /** Null: the beginning decides. */
+  kind: InputKind | null;
+  /** After each piece. `part` is from 0 to 1. */
+  onPiece(part: number, kind: InputKind): void;
+  signal: AbortSignal;
+};
+
+/** Adds the URLs of the file to `reading`. Returns false if there are more than a page can have. */
+export async function readBlob(blob: Blob, reading: Reading, options: ReadOptions): Promise<boolean> {
+  const { name, onPiece, signal } = options;
+  let kind = options.kind;
+  let parse: ((line: number, text: string) => void) | null = null;
+  let decoder: InstanceType<typeof TextDecoder> | null = null;
+  let [open, number] = ['', 1];
+  for (let at = 0; at < blob.size; at += PIECE_BYTES) {
+    const bytes = new Uint8Array(await blob.slice(at, at + PIECE_BYTES).arrayBuffer());
+    signal.throwIfAborted();
+    decoder ??= new TextDecoder(charsetOf(bytes));
+    const isLast = at + PIECE_BYTES >= blob.size;
+    const text = open + decoder.decode(bytes, { stream: !isLast });
+    kind ??= detectKind(text, name);
+    parse ??= createParser(kind, delimiterOf(firstLines(text)[0] ?? ''), reading);
+    const lines = text.split('\n');
+    open = isLast ? '' : (lines.pop() ?? '');
+    for (const line of lines) parse(number++, line);
+    if (open.length > MAX_LINE_LENGTH) {
+      const end = cutAt(open);
+      parse(number, open.slice(0, end));
+      open = open.slice(end);
+    }
+    if (isLast) parse(number, END);
+    onPiece(Math.min(1, (at + PIECE_BYTES) / blob.size), kind);
+    if (reading.rows.length >= MAX_ROWS) return false;
+  }
+  return true;
+}
+
+/** Programs of Windows write UTF-16, with a mark at the beginning (Unicode 17.0, section 23.8). */
+function charsetOf([first, second]: Uint8Array): string {
+  if (first === 0xff && second === 0xfe) return 'utf-16le';
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
+}
+
+/** Where no URL can be, if there is such a place in the second half. */
+function cutAt(line: string): number {
+  const at = Math.max(...[' ', '"', '<'].map((end) => line.lastIndexOf(end)));
+  return at < line.length / 2 ? line.length : at;
+}
+
+/** After the last line. A line never contains a newline. */
+const END = '\n';
+
+function createParser(kind: InputKind, delimiter: string, reading: Reading): (line: number, text: string) => void {
+  const add = createCollector(reading);
+  const addAll = (line: number, text: string) => {
+    for (const url of extractUrls(text)) add(line, url);
+  };
+  const mail = createMailDecoder();
+  return (line, text) => {
+    if (text === END) {
+      for (const part of mail.end()) addAll(line, part);
+      return;
+    }
+    const isBlank = text.trim() === '';
+    if (!isBlank) reading.lines++;
+    if (kind === 'text') for (const part of mail.add(text.replace(/\r$/, ''))) addAll(line, part);
+    else if (isBlank) return;
+    // A URL after the delimiter ends at the next one, so the first cell of a row needs one too.
+    else if (kind === 'csv') addAll(line, delimiter + text);
+    else if (!text.trimStart().startsWith('#')) add(line, text.trim());
+  };
+}
+
+function createCollector(reading: Reading): (line: number, input: string) => void {
+  const rowByKey = new Map<string, BulkRow>();
+  return (line, input) => {
+    reading.occurrences++;
+    const { url, isDefanged, error } = readUrl(input);
+    const text = input.slice(0, URL_MAX_LENGTH);
+    const key = url ?? `invalid ${text}`;
+    const known = rowByKey.get(key);
+    if (known !== undefined) {
+      known.times++;
+      return;
+    }
+    if (reading.rows.length >= MAX_ROWS) return;
+    const row: BulkRow = { line, times: 1, input: text, url, isDefanged, error };
+    rowByKey.set(key, row);
+    reading.rows.push(row);
+    if (url === null) reading.invalid++;
+    else reading.valid++;
+    if (isDefanged) reading.defanged++;
+  };
+}
+
+function readUrl(input: string): Pick<BulkRow, 'url' | 'isDefanged' | 'error'> {
+  if (isPlainUrl(input)) return { url: input, isDefanged: false, error: null };
+  const real = refangUrl(input);
+  const normal = normalizeUrl(real);
+  if (!normal.ok) return { url: null, isDefanged: false, error: URL_ERRORS[normal.error] };
+  return { url: normal.url, isDefanged: real !== input, error: null };
+}
+
+/** What is sent: the server normalizes it again. */
+export const sentText = ({ input, isDefanged }: BulkRow): string => (isDefanged ? refangUrl(input) : input);
+
+/** Enough to see what a file is. */
+const SAMPLE_LINES = 50;
+
+function firstLines(text: string): string[] {
+  const lines = text.slice(0, PIECE_BYTES).split('\n', 4 * SAMPLE_LINES);
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .slice(0, SAMPLE_LINES);
+}
+
+/** A scheme and one word, or a word with a dot inside: a URL without its scheme is not valid, and the page must say so. */
+const LIST_LINE = new RegExp(String.raw`^(?:${SCHEME_SOURCE}\S+|[^\s,;|"'<>=:@]+\.[^\s,;|"'<>=]+)$`, 'i');
+
+/** What the beginning of a text looks like. */
+export function detectKind(text: string, name: string): InputKind {
+  if (/\.[ct]sv$/i.test(name)) return 'csv';
+  const lines = firstLines(text);
+  if (lines.length > 0 && lines.every((line) => LIST_LINE.test(line))) return 'list';
+  const [head = '', second] = lines;
+  const delimiter = delimiterOf(head);
+  const isTable = second !== undefined && delimiter !== '' && lines.every((line) => line.includes(delimiter));
+  return isTable && extractUrls(head).length === 0 ? 'csv' : 'text';
+}
+
+/** The most frequent of the usual ones; empty if there is none. A tab ends a URL without our help. */
+function delimiterOf(line: string): string {
+  const counts = [',', ';', '|'].map((mark) => ({ mark, count: line.split(mark).length - 1 }));
+  const most = counts.reduce((best, next) => (next.count > best.count ? next : best));
+  return most.count > 0 ? most.mark : '';
+}

@@ -1,0 +1,73 @@
+import { get, tightestLimit } from './api.ts';
+import { counted, NO_LIMIT, numberText, spanText } from './format.ts';
+
+// What is left of the limits of the account.
+
+/** The answer of the public API. `current` counts what is used; its `qpm` is of the month, its `qpd` of the day. */
+export type Limits = {
+  limits: { ads: string; qms: number; qmh: number; rl_qph: number; rl_qpm: number; rl_qps: number };
+  current: { qpm: number; qpd: number; rl_qph: number; rl_qpm: number; rl_qps: number };
+};
+
+export const getLimits = (abort?: AbortSignal): Promise<Limits> => get<Limits>('/api/intel/v1/limits', abort);
+
+export const LIMIT_WORDS: Record<string, string> = {
+  qmh: 'this month',
+  rl_qph: 'this hour',
+  rl_qpm: 'this minute',
+  rl_qps: 'this second',
+  calls: 'this second',
+};
+
+/** For the frame, until a charged response says more. */
+export async function readMonth(): Promise<void> {
+  const answer = await getLimits().catch(() => null);
+  if (answer === null || tightestLimit.value !== null) return;
+  const { limits, current } = answer;
+  const now = new Date();
+  const endMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
+  const resetsInSeconds = Math.ceil((endMs - now.getTime()) / 1_000);
+  tightestLimit.value = { name: 'qmh', left: Math.max(0, limits.qmh - current.qpm), resetsInSeconds };
+}
+
+type Window = { words: string; limit: number; left: number; seconds: number };
+
+const HOUR = 3_600;
+const MINUTE = 60;
+
+/** The limits that a long list can reach, the longest window first. `seconds` is 0 for the month: nobody waits for it. */
+export function windowsOf({ limits, current }: Limits): Window[] {
+  const windows = [
+    { words: 'this month', limit: limits.qmh, used: current.qpm, seconds: 0 },
+    { words: 'this hour', limit: limits.rl_qph, used: current.rl_qph, seconds: HOUR },
+    { words: 'this minute', limit: limits.rl_qpm, used: current.rl_qpm, seconds: MINUTE },
+  ];
+  return windows
+    .filter(({ limit }) => limit < NO_LIMIT)
+    .map(({ words, limit, used, seconds }) => ({ words, limit, left: Math.max(0, limit - used), seconds }));
+}
+
+/** `300 left this month, 20 left this minute`; null without limits. */
+export function leftText(answer: Limits): string | null {
+  const texts = windowsOf(answer).map(({ words, left }) => `${numberText(left)} left ${words}`);
+  return texts.length === 0 ? null : texts.join(', ');
+}
+
+/** A shorter wait needs no words. */
+const SHORT_SECONDS = 10;
+
+/** What will happen to a list that costs so many queries; null if it is simply answered. */
+export function fitText(cost: number, answer: Limits): string | null {
+  const tight = windowsOf(answer).find(({ left }) => left < cost);
+  if (tight === undefined) {
+    const seconds = cost / answer.limits.rl_qps;
+    if (seconds < SHORT_SECONDS) return null;
+    return `It takes about ${spanText(seconds)}: your limit is ${numberText(answer.limits.rl_qps)} queries a second.`;
+  }
+  const { words, limit, left, seconds } = tight;
+  const start =
+    left === 0 ? `Nothing is left ${words}` : `It stops after ${counted(left, 'URL')}: that is what is left ${words}`;
+  if (seconds === 0 || limit === 0) return `${start}.`;
+  const rounds = Math.ceil((cost - left) / limit);
+  return `${start}. You can go on when there is room again; all of it takes about ${spanText(rounds * seconds)}.`;
+}

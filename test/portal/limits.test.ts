@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { NO_LIMIT } from '../../portal/format.ts';
+import { fitText, type Limits, leftText } from '../../portal/limits.ts';
+
+const limits = (more: Partial<Limits['limits']>, used: Partial<Limits['current']> = {}): Limits => ({
+  limits: { ads: '', qms: NO_LIMIT, qmh: NO_LIMIT, rl_qph: NO_LIMIT, rl_qpm: NO_LIMIT, rl_qps: NO_LIMIT, ...more },
+  current: { qpm: 0, qpd: 0, rl_qph: 0, rl_qpm: 0, rl_qps: 0, ...used },
+});
+
+const FITS: { cost: number; answer: Limits; text: RegExp | null }[] = [
+  { cost: 9_999, answer: limits({}), text: null },
+  { cost: 100, answer: limits({ qmh: 1_000, rl_qpm: 100 }, { qpm: 900 }), text: null },
+  {
+    cost: 101,
+    answer: limits({ qmh: 1_000 }, { qpm: 900 }),
+    text: /^It stops after 100 URLs: that is what is left this month\.$/,
+  },
+  { cost: 5, answer: limits({ qmh: 10 }, { qpm: 12 }), text: /^Nothing is left this month\.$/ },
+  {
+    cost: 1_000,
+    answer: limits({ rl_qpm: 100 }, { rl_qpm: 50 }),
+    text: /after 50 URLs.*this minute.*about 10 minutes\.$/,
+  },
+  { cost: 1_000, answer: limits({ rl_qph: 500, rl_qpm: 100 }), text: /after 500 URLs.*this hour.*about 1 hour\.$/ },
+  {
+    cost: 1_000,
+    answer: limits({ rl_qps: 5 }),
+    text: /^It takes about 3 minutes: your limit is 5 queries a second\.$/,
+  },
+  { cost: 40, answer: limits({ rl_qps: 5 }), text: null },
+];
+
+describe('what the limits say about a list', () => {
+  it('where it stops, and how long it takes', () => {
+    for (const { cost, answer, text } of FITS) {
+      const said = fitText(cost, answer);
+      if (text === null) assert.equal(said, null);
+      else assert.match(said ?? '', text);
+    }
+  });
+
+  it('what is left', () => {
+    assert.equal(leftText(limits({})), null);
+    assert.equal(
+      leftText(limits({ qmh: 2_000, rl_qpm: 60 }, { qpm: 500, rl_qpm: 70 })),
+      '1,500 left this month, 0 left this minute',
+    );
+  });
+});
