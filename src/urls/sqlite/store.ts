@@ -5,6 +5,7 @@ import { groupByUrl } from '../url-group.ts';
 import { createUrlDetails } from './details.ts';
 import { createExportObservations, createExportUrls, createFamilyNames } from './export.ts';
 import { createCheckRows } from './integrity.ts';
+import { createListUrls } from './list-urls.ts';
 import { createListingEffect } from './listings.ts';
 import { createLookup } from './lookup.ts';
 import { createNetworklessAddresses } from './networks.ts';
@@ -23,6 +24,7 @@ export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore
     finishListing: (listing) => write('finishListing', listing),
     exportObservations: createExportObservations(db, exportUrls),
     exportUrls,
+    urlsForList: createListUrls(db),
     familyNames: createFamilyNames(db),
     networklessAddresses: createNetworklessAddresses(db),
     setNetworks: (networks) => write('setNetworks', networks),
