@@ -49,6 +49,6 @@ test('no URL is missed once another process has stored it', async (t) => {
     await assertFound(Math.max(0, upTo - NEWEST), upTo);
   }
   assert.deepEqual(await ended, [0, null]);
-  assert.ok(requests > 10, `${requests} requests while it wrote`);
+  assert.ok(requests > 2, `${requests} requests while it wrote`);
   for (let from = 0; from < URLS; from += MAX_BULK_LINES) await assertFound(from, from + MAX_BULK_LINES);
 });
