@@ -7,7 +7,7 @@ import { integerParameter, queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
 import type { ListCopy, Variant } from './copies.ts';
-import { type DeviceCaller, keyOfHeader } from './device-keys.ts';
+import { type DeviceCaller, keyMissing, keyOfHeader } from './device-keys.ts';
 import { bestEncoding, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, findFormat } from './formats/formats.ts';
 import { PROFILE_NAMES } from './formats/profiles.ts';
@@ -67,7 +67,12 @@ const queryParameters: readonly Parameter[] = [
 
 /** The same list with the key in the path, and with credentials in a header. */
 export function listRoutes(services: ListServices): Route[] {
-  const headerKey = ({ headers }: FastifyRequest) => keyOfHeader(headers.authorization);
+  const headerKey = ({ headers }: FastifyRequest) => {
+    const { authorization, cookie, 'sec-fetch-site': page } = headers;
+    // Not to a page: the browser would ask for the password.
+    if (authorization === undefined && cookie === undefined && page === undefined) throw keyMissing();
+    return keyOfHeader(authorization);
+  };
   const pathKey = ({ params }: FastifyRequest) => (params as { key: string }).key;
   return [
     listRoute(services, {
@@ -150,6 +155,8 @@ async function answer(
     return '';
   }
   reply.type(format.contentType);
+  // Fastify takes bytes in shared memory for an object, and would write it as JSON.
+  reply.serializer((bytes: Buffer) => bytes);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   const { buffer, byteOffset, byteLength } = list.bytes[encoding];
   return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
