@@ -155,12 +155,14 @@ async function answer(
     return '';
   }
   reply.type(format.contentType);
-  // Fastify takes bytes in shared memory for an object, and would write it as JSON.
-  reply.serializer((bytes: Buffer) => bytes);
+  reply.serializer(asItIs);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   const { buffer, byteOffset, byteLength } = list.bytes[encoding];
   return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 }
+
+/** Fastify takes bytes in shared memory for an object, and would write it as JSON. Its type knows texts only. */
+const asItIs = (bytes: unknown) => bytes as string;
 
 function requireDatasets({ limits }: Caller, definition: ListDefinition): void {
   const missing = datasetsOf(definition).find((dataset) => !limits.ads.includes(dataset));
