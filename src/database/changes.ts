@@ -52,30 +52,30 @@ type Listing = {
 };
 
 export function createChangeRecorder(): ChangeRecorder {
-  const urls = new Map<number, ChangeOperation>();
+  const urls: Record<ChangeOperation, Set<number>> = { add: new Set(), update: new Set(), remove: new Set() };
   const domains = new Map<string, ChangeOperation>();
   /** By the JSON of the subject. */
   const listings = new Map<string, ChangeOperation>();
 
   return {
-    url: (id, op) => set(urls, id, op),
+    url: (id, op) => void urls[op].add(id),
     domain: (name, op) => set(domains, name, op),
-    address: (ip, op) => set(listings, JSON.stringify(hexOf(ip)), op),
+    address: (ip, op) => set(listings, `"${hexOf(ip)}"`, op),
     listing({ ip, prefix, dataset, source, family, port }, op) {
       const subject: ListingSubject = [hexOf(ip), prefix, dataset, source, family, port];
       set(listings, JSON.stringify(subject), op);
     },
-    isEmpty: () => urls.size + domains.size + listings.size === 0,
+    isEmpty: () => domains.size + listings.size + urls.add.size + urls.update.size + urls.remove.size === 0,
     clear() {
-      urls.clear();
+      for (const op of CHANGE_OPERATIONS) urls[op].clear();
       domains.clear();
       listings.clear();
     },
     rows() {
       const rows = [
-        ...rowsOf('url', urls, String),
-        ...rowsOf('listing', listings, (json) => json),
-        ...rowsOf('domain', domains, (name) => JSON.stringify(name)),
+        ...CHANGE_OPERATIONS.flatMap((op) => rowsOf('url', op, [...urls[op]])),
+        ...rowsByOperation('listing', listings, (json) => json),
+        ...rowsByOperation('domain', domains, (name) => JSON.stringify(name)),
       ];
       return rows.length === 0 ? [TOUCH] : rows;
     },
@@ -91,20 +91,23 @@ function set<Key>(changes: Map<Key, ChangeOperation>, key: Key, op: ChangeOperat
   if (op === 'add' || changes.get(key) !== 'add') changes.set(key, op);
 }
 
-function rowsOf<Key>(
+function rowsByOperation(
   kind: ChangeKind,
-  changes: ReadonlyMap<Key, ChangeOperation>,
-  toJson: (key: Key) => string,
+  changes: ReadonlyMap<string, ChangeOperation>,
+  toJson: (key: string) => string,
 ): ChangeRow[] {
   if (changes.size === 0) return [];
+  const subjects: Record<ChangeOperation, string[]> = { add: [], update: [], remove: [] };
+  for (const [key, op] of changes) subjects[op].push(toJson(key));
+  return CHANGE_OPERATIONS.flatMap((op) => rowsOf(kind, op, subjects[op]));
+}
+
+function rowsOf(kind: ChangeKind, op: ChangeOperation, subjects: readonly (string | number)[]): ChangeRow[] {
   const rows: ChangeRow[] = [];
-  for (const [code, op] of CHANGE_OPERATIONS.entries()) {
-    const subjects: string[] = [];
-    for (const [key, keyOp] of changes) if (keyOp === op) subjects.push(toJson(key));
-    for (let at = 0; at < subjects.length; at += MAX_SUBJECTS) {
-      const part = subjects.slice(at, at + MAX_SUBJECTS);
-      rows.push({ count: part.length, op: code, kind: CHANGE_KINDS.indexOf(kind), subjects: `[${part.join()}]` });
-    }
+  const codes = { op: CHANGE_OPERATIONS.indexOf(op), kind: CHANGE_KINDS.indexOf(kind) };
+  for (let at = 0; at < subjects.length; at += MAX_SUBJECTS) {
+    const part = subjects.slice(at, at + MAX_SUBJECTS);
+    rows.push({ ...codes, count: part.length, subjects: `[${part.join()}]` });
   }
   return rows;
 }

@@ -25,6 +25,8 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   const addTags = createAddTags(db, dictionaries.tags);
   const sightings = createSightings(db, dictionaries);
   const findUrl = db.prepare<[id: number, hostId: number]>(FIND_URL);
+  /** In this transaction. */
+  const toldHosts = new Set<number>();
   // Most batches have almost only new or almost only known URLs, so the last URL decides what is tried first.
   let isLikelyNew = false;
 
@@ -71,6 +73,8 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
 
   /** A URL that is online counts for the score of its domain, and lists the address that its host is. */
   function tellHost(hostId: number, host: string): void {
+    if (toldHosts.has(hostId)) return;
+    toldHosts.add(hostId);
     const domain = hosts.domainOf(hostId);
     if (domain !== null) changes.domain(domain.name, 'update');
     else {
@@ -83,6 +87,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     const report: ApplyReport = { ...NOTHING_APPLIED };
     transaction(() => {
       sightings.begin();
+      toldHosts.clear();
       payloadWrites.begin();
       for (const group of unpackGroups(packed)) applyUrl(group, listing, report);
       sightings.end();
