@@ -17,7 +17,10 @@ export type ListingSubject = [
   port: number | null,
 ];
 
-/** The id of a URL; the name of a domain; a listing, or the address whose listing follows from URLs, in hexadecimal. */
+/**
+ * The id of a URL; the name of a domain; a listing of a source, or the address whose listing follows from URLs: in hexadecimal,
+ * or as the id of the host that it is.
+ */
 export type ChangeSubject = number | string | ListingSubject;
 
 /** A row of the table `changes` without its number. `kind` null: nothing that the feed tells. */
@@ -35,6 +38,8 @@ export type ChangeRecorder = {
   domain(name: string, op: ChangeOperation): void;
   /** The listing that follows from URLs whose host is this address. */
   address(ip: Uint8Array, op: ChangeOperation): void;
+  /** The same by the host of the URLs, if it is an address. Imports do not parse it again. */
+  addressHost(hostId: number, op: ChangeOperation): void;
   listing(listing: Listing, op: ChangeOperation): void;
   isEmpty(): boolean;
   clear(): void;
@@ -53,6 +58,7 @@ type Listing = {
 
 export function createChangeRecorder(): ChangeRecorder {
   const urls: Record<ChangeOperation, Set<number>> = { add: new Set(), update: new Set(), remove: new Set() };
+  const addressHosts: Record<ChangeOperation, Set<number>> = { add: new Set(), update: new Set(), remove: new Set() };
   const domains = new Map<string, ChangeOperation>();
   /** By the JSON of the subject. */
   const listings = new Map<string, ChangeOperation>();
@@ -61,19 +67,26 @@ export function createChangeRecorder(): ChangeRecorder {
     url: (id, op) => void urls[op].add(id),
     domain: (name, op) => set(domains, name, op),
     address: (ip, op) => set(listings, `"${hexOf(ip)}"`, op),
+    addressHost: (hostId, op) => void addressHosts[op].add(hostId),
     listing({ ip, prefix, dataset, source, family, port }, op) {
       const subject: ListingSubject = [hexOf(ip), prefix, dataset, source, family, port];
       set(listings, JSON.stringify(subject), op);
     },
-    isEmpty: () => domains.size + listings.size + urls.add.size + urls.update.size + urls.remove.size === 0,
+    isEmpty: () =>
+      domains.size + listings.size === 0 &&
+      CHANGE_OPERATIONS.every((op) => urls[op].size + addressHosts[op].size === 0),
     clear() {
-      for (const op of CHANGE_OPERATIONS) urls[op].clear();
+      for (const op of CHANGE_OPERATIONS) {
+        urls[op].clear();
+        addressHosts[op].clear();
+      }
       domains.clear();
       listings.clear();
     },
     rows() {
       const rows = [
         ...CHANGE_OPERATIONS.flatMap((op) => rowsOf('url', op, [...urls[op]])),
+        ...CHANGE_OPERATIONS.flatMap((op) => rowsOf('listing', op, [...addressHosts[op]])),
         ...rowsByOperation('listing', listings, (json) => json),
         ...rowsByOperation('domain', domains, (name) => JSON.stringify(name)),
       ];

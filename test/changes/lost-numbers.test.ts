@@ -44,7 +44,7 @@ test('PostgreSQL: the same after a failover, which may lose the newest numbers; 
   const dataDir = temporaryFolder(t);
   const control = await openControl({ dataDir });
   const folder = await openIntelligence({ dataDir });
-  await folder.apply([observed(1)]);
+  await folder.apply([observed(1), seen({ ts: T, url: 'http://192.0.2.9/', status: 'online' })]);
   const moved = await folder.newestChange();
   await Promise.all([folder.close(), control.close()]);
   const databaseUrl = await temporaryDatabase(t);
@@ -53,6 +53,11 @@ test('PostgreSQL: the same after a failover, which may lose the newest numbers; 
   const store = await openPostgresIntelligence({ url: databaseUrl, readUrls: [], connections: 3 });
   const db = openDatabase(databaseUrl, { connections: 1, role: 'read-write' });
   t.after(() => Promise.all([store.close(), db.close()]));
+  deepEqual(textOf(await readLines(store, 0, { now: T })), [
+    'add listing XBL|192.0.2.9|URL data||',
+    `add url ${url(1)}`,
+    'add url http://192.0.2.9/',
+  ]);
   await store.apply([observed(2)]);
   deepEqual(textOf(await readLines(store, moved, { now: T })), [`add url ${url(2)}`]);
   const before = await store.newestChange();
