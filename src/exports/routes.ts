@@ -7,7 +7,7 @@ import { integerParameter, queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
 import type { ListCopy, Variant } from './copies.ts';
-import { type DeviceCaller, keyMissing, keyOfHeader } from './device-keys.ts';
+import { type DeviceCaller, keyOfHeader, NO_KEY } from './device-keys.ts';
 import { bestEncoding, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, findFormat } from './formats/formats.ts';
 import { PROFILE_NAMES } from './formats/profiles.ts';
@@ -69,9 +69,9 @@ const queryParameters: readonly Parameter[] = [
 export function listRoutes(services: ListServices): Route[] {
   const headerKey = ({ headers }: FastifyRequest) => {
     const { authorization, cookie, 'sec-fetch-site': page } = headers;
-    // Not to a page: the browser would ask for the password.
-    if (authorization === undefined && cookie === undefined && page === undefined) throw keyMissing();
-    return keyOfHeader(authorization);
+    // Not for a page: its browser would ask for a password.
+    const isDevice = authorization === undefined && cookie === undefined && page === undefined;
+    return isDevice ? NO_KEY : keyOfHeader(authorization);
   };
   const pathKey = ({ params }: FastifyRequest) => (params as { key: string }).key;
   return [
