@@ -181,6 +181,7 @@ function hostTests(open: OpenStore): void {
     const entry = {
       host: 'www.site.example',
       domain: 'site.example',
+      sinceTs: NOW,
       seenTs: NOW,
       urls: 2,
       families: ['Mirai', 'Mozi'],
@@ -277,19 +278,19 @@ function hostTests(open: OpenStore): void {
     await store.applyDomains([], [addressFact('fact.example', '192.0.2.1', '192.0.2.2')]);
     const filter = { listedDomains: true };
     assert.deepEqual(await keys(store, 'hosts', { filter }), [
-      'fact.example',
       'good.example',
       'two.example',
       'set.example',
+      'fact.example', // nothing says since when
     ]);
     const content = await build(store, 'hosts', { filter: { listedDomains: true, maxScore: -10 } });
     assert.deepEqual(content.leftOut, { 'shared-site': 1 });
     assert.equal(content.kind, 'hosts');
     for (const { domain, score } of content.kind === 'hosts' ? content.entries : []) assert.ok(score <= -10, domain);
     assert.deepEqual(await keys(store, 'hosts', { filter: { ...filter, maxScore: -10 } }), [
-      'fact.example',
       'two.example',
       'set.example',
+      'fact.example',
     ]);
     assert.match(
       String(await reasons(store, 'hosts', 'stale.example', { filter })),
