@@ -107,7 +107,8 @@ async function entriesOfDomain(build: Build, report: DomainReport, urlHosts: Can
   const entries: HostEntry[] = [];
   for (const candidate of hosts) {
     const { host } = candidate;
-    const isExcluded = exclusions.ofHost(host).length > 0;
+    // Most formats also block the names below a name, and could not leave out one of them.
+    const isExcluded = exclusions.ofHost(host).length > 0 || exclusions.namesBelow(host).length > 0;
     const reason = isExcluded ? 'excluded' : (await guardsOf(build, host, report, readAll))[0]?.reason;
     if (reason !== undefined) build.leaveOut(reason);
     else entries.push(toEntry(candidate, report, nowTs, state.name));

@@ -328,6 +328,24 @@ function hostTests(open: OpenStore): void {
     const host = excluded({ kind: 'host', host: 'b.example', withSubdomains: false });
     assert.deepEqual(await keys(store, 'hosts', { exclusions: [host] }), ['a.example']);
   });
+
+  test('a name is left out while a name below it is excluded: most formats block that too', async (t) => {
+    const store = await open(t);
+    const hosts = ['site.example', 'a.site.example', 'ok.a.site.example', 'b.site.example', 'notsite.example'];
+    await store.apply(hosts.map((host) => online(`http://${host}/`)));
+    const host = { kind: 'host', host: 'ok.a.site.example' } as const;
+    for (const withSubdomains of [false, true]) {
+      const given = { exclusions: [excluded({ ...host, withSubdomains })] };
+      assert.deepEqual(await keys(store, 'hosts', given), ['b.site.example', 'notsite.example']);
+      assert.deepEqual((await build(store, 'hosts', given)).leftOut, { excluded: 3 });
+      assert.deepEqual(await reasons(store, 'hosts', 'site.example', given), [
+        'excluded: ok.a.site.example below it is excluded, and most formats also block names below a name',
+      ]);
+      assert.equal((await keys(store, 'urls', given)).length, 4);
+    }
+    const ended = { exclusions: [excluded({ ...host, withSubdomains: true }, { untilTs: NOW })] };
+    assert.equal((await keys(store, 'hosts', ended)).length, 5);
+  });
 }
 
 function addressTests(open: OpenStore): void {
