@@ -5,7 +5,7 @@ import { buildEntries } from '../exports/entries.ts';
 import { explainEntry } from '../exports/explain.ts';
 import { formatsOf } from '../exports/formats/formats.ts';
 import { PROFILE_NAMES } from '../exports/formats/profiles.ts';
-import { hashOf, renderVariant } from '../exports/list-builder.ts';
+import { hashesOf, renderVariant } from '../exports/list-builder.ts';
 import type { ListDefinition } from '../exports/store.ts';
 import { UsageError } from './command.ts';
 import { type DataInput, openExisting } from './data-command.ts';
@@ -49,7 +49,7 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
     }
     const variant = readVariant(flags, definition);
     const entries = await buildEntries(store, definition, exclusions, nowTs, options);
-    const serial = await control.listSerial(name, hashOf(entries), nowTs);
+    const serial = await control.listSerial(name, hashesOf(entries).keysHash, nowTs);
     await print(renderVariant({ ...entries, serial }, variant).text);
     return 0;
   } finally {

@@ -89,7 +89,7 @@ function joined(listings: StoredListing[]): AddressEntry {
 }
 
 function compareEntries(a: AddressEntry, b: AddressEntry): number {
-  return b.seenTs - a.seenTs || compareNetworks(a.network, b.network) || (a.dataset < b.dataset ? -1 : 1);
+  return b.listedTs - a.listedTs || compareNetworks(a.network, b.network) || (a.dataset < b.dataset ? -1 : 1);
 }
 
 /** What is left of a network: excluded, allowed and shared addresses are also left out inside wider networks. */

@@ -17,6 +17,8 @@ export type HostEntry = {
   domain: string;
   /** Of the domain, as the API answers it at the last full hour: nodes that build the list at different times agree. */
   score: number;
+  /** When the newest of its URLs on the list came into their status; of a domain that evidence lists, its newest piece began. */
+  sinceTs: number;
   seenTs: number;
   /** Families of its URLs and evidence, in alphabetical order. */
   families: readonly string[];
@@ -37,7 +39,10 @@ export type AddressEntry = {
   sources: readonly string[];
 };
 
-/** All entries of a list, newest first (`seenTs`, then by URL, name, or network and dataset). */
+/**
+ * All entries of a list, newest first: by the time when they began (`sinceTs`, `listedTs`), then by URL, name, or network
+ * and dataset. What was only seen again keeps its place, so that devices need not load the list again.
+ */
 export type ListEntries =
   | { kind: 'urls'; entries: readonly UrlEntry[] }
   | { kind: 'hosts'; entries: readonly HostEntry[] }
@@ -57,7 +62,7 @@ export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number];
 
 export type ListContent = ListEntries & {
   name: string;
-  /** Unix seconds of the newest change of the content; grows with each change. */
+  /** Unix seconds of the newest change of the keys or of what was left out; grows with each change. */
   serial: number;
   /** By reason; reasons without any are absent. */
   leftOut: Readonly<Partial<Record<LeftOutReason, number>>>;

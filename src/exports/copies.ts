@@ -18,8 +18,10 @@ export type Rendered = { bytes: Record<Encoding, Uint8Array>; etags: Record<Enco
 
 /** What is known of a list when its entries were built. The entries stay with the builder. */
 export type Built = Pick<ListContent, 'leftOut' | 'nextEndTs'> & {
-  /** Of the entries and of what was left out. */
+  /** Of every field of the entries, and of what was left out. */
   hash: Uint8Array;
+  /** Of the keys of the entries, and of what was left out. The serial follows from it. */
+  keysHash: Uint8Array;
   count: number;
   /** How long it took, without the start of the thread. */
   tookMs: number;
@@ -126,21 +128,24 @@ export function createListCopies(options: CopiesOptions): ListCopies {
 
   /** A node that was behind may have stored older content since: then the same content has a new serial. */
   async function confirm(definition: ListDefinition, known: State): Promise<State> {
-    const serial = await listSerial(definition.name, known.built.hash, now());
-    const rendered: State['rendered'] = known.serial === serial ? known.rendered : new Map();
-    return { ...known, serial, rendered, nextCheckMs: clockMs() + CHECK_MS, isStale: false };
+    const { built } = known;
+    const serial = await listSerial(definition.name, built.keysHash, now());
+    return {
+      ...{ ...known, serial, rendered: keptOf(known, built, serial), isStale: false },
+      nextCheckMs: clockMs() + CHECK_MS,
+    };
   }
 
   async function build(definition: ListDefinition, version: string, known: State | undefined): Promise<State> {
     const builtTs = now();
     const built = await builder.build(definition, await exclusions(), builtTs);
-    const serial = await listSerial(definition.name, built.hash, builtTs);
+    const serial = await listSerial(definition.name, built.keysHash, builtTs);
     const endedMs = clockMs();
     return {
       ...{ version, built, builtTs, serial, isStale: false },
       nextCheckMs: endedMs + CHECK_MS,
       nextBuildMs: endedMs + REST_PER_BUILD * built.tookMs,
-      rendered: known?.serial === serial ? known.rendered : new Map(),
+      rendered: keptOf(known, built, serial),
     };
   }
 
@@ -176,6 +181,12 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       return copy;
     },
   };
+}
+
+/** What was rendered before and still is the same. */
+function keptOf(known: State | undefined, { hash }: Built, serial: number): State['rendered'] {
+  if (known?.serial !== serial || Buffer.compare(known.built.hash, hash) !== 0) return new Map();
+  return known.rendered;
 }
 
 const hasEnded = ({ nextEndTs }: Built, nowTs: number): boolean => nextEndTs !== null && nextEndTs <= nowTs;

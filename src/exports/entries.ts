@@ -46,7 +46,7 @@ async function entriesOf(build: Build): Promise<ListEntries> {
 async function urlEntries(build: Build): Promise<UrlEntry[]> {
   const { store, definition, filter, exclusions, options, end } = build;
   const { seenSinceTs } = filter;
-  const newest = createNewest<UrlEntry>(build, (a, b) => b.seenTs - a.seenTs || (a.url < b.url ? -1 : 1));
+  const newest = createNewest<UrlEntry>(build, (a, b) => b.sinceTs - a.sinceTs || (a.url < b.url ? -1 : 1));
   for await (const page of store.urlsForList({ status: definition.filter.status, seenSinceTs }, options.signal)) {
     for (const entry of page) {
       if (urlFaults(entry, filter).length > 0) continue;
@@ -55,7 +55,6 @@ async function urlEntries(build: Build): Promise<UrlEntry[]> {
     }
   }
   const entries = newest.sorted();
-  const oldest = entries.at(-1);
-  if (oldest !== undefined) end.at(filter.tooOldTs(oldest.seenTs));
+  for (const { seenTs } of entries) end.at(filter.tooOldTs(seenTs));
   return entries;
 }

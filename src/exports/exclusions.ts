@@ -11,6 +11,8 @@ export type ActiveExclusions = {
   firstEndTs: number | null;
   /** All that match a host name. */
   ofHost(host: string): Exclusion[];
+  /** Excluded names below a host name. */
+  namesBelow(host: string): readonly string[];
   /** All that match a URL: by its host, by a prefix, or by a network if its host is an address. */
   ofUrl(url: string, host: string): Exclusion[];
   /** All that contain a network or are inside it. */
@@ -28,12 +30,16 @@ export function activeExclusions(exclusions: readonly Exclusion[], list: string,
   );
   const exact = new Map<string, Exclusion[]>();
   const withSubdomains = new Map<string, Exclusion[]>();
+  const below = new Map<string, string[]>();
   const prefixes: { prefix: string; exclusion: Exclusion }[] = [];
   const networks: NetworkExclusion[] = [];
   for (const exclusion of active) {
     const { match } = exclusion;
-    if (match.kind === 'host') add(match.withSubdomains ? withSubdomains : exact, hostText(match.host), exclusion);
-    else if (match.kind === 'url') {
+    if (match.kind === 'host') {
+      const host = hostText(match.host);
+      add(match.withSubdomains ? withSubdomains : exact, host, exclusion);
+      for (const parent of namesAround(host).slice(1)) add(below, parent, host);
+    } else if (match.kind === 'url') {
       const parsed = normalizeUrl(match.prefix);
       if (parsed.ok) prefixes.push({ prefix: parsed.url, exclusion });
     } else {
@@ -66,6 +72,7 @@ export function activeExclusions(exclusions: readonly Exclusion[], list: string,
       null,
     ),
     ofHost,
+    namesBelow: (host) => below.get(host) ?? NO_NAMES,
     ofNetwork,
     ofUrl(url, host) {
       if (active.length === 0) return NONE;
@@ -81,9 +88,12 @@ export function activeExclusions(exclusions: readonly Exclusion[], list: string,
 }
 
 const NONE: Exclusion[] = [];
+const NO_NAMES: readonly string[] = [];
 
-function add(map: Map<string, Exclusion[]>, key: string, exclusion: Exclusion): void {
-  map.set(key, [...(map.get(key) ?? []), exclusion]);
+function add<Value>(map: Map<string, Value[]>, key: string, value: Value): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, [value]);
+  else known.push(value);
 }
 
 /** Stored ones are normalized already. */

@@ -88,6 +88,13 @@ function exclusionReasons(exclusions: readonly Exclusion[]): ExplainedReason[] {
   });
 }
 
+/** Each name once: the same one may be excluded from this list and from all. */
+function belowReasons(names: readonly string[]): ExplainedReason[] {
+  return [...new Set(names)].slice(0, MAX_REASONS).map((name) => {
+    return { reason: 'excluded', text: `${name} below it is excluded, and most formats also block names below a name` };
+  });
+}
+
 async function urlReasons(build: Build, url: string, host: string): Promise<ExplainedReason[]> {
   const details = await build.store.urlDetails(url, 1);
   const entry = details === null ? null : toUrlEntry(details, host);
@@ -159,6 +166,7 @@ async function hostReasons(build: Build, host: string, isAddress: boolean): Prom
     ...(byScore === null ? ofUrls : byScore.length === 0 ? [] : ofUrls.length === 0 ? [] : [...ofUrls, ...byScore]),
     ...inFilter(score === null ? [] : [score]),
     ...exclusionReasons(build.exclusions.ofHost(host)),
+    ...belowReasons(build.exclusions.namesBelow(host)),
     ...(await guardsOf(build, host, report, hostnamesOf(build, report))),
   ];
 }

@@ -9,7 +9,7 @@ import { urlFaults } from './filter.ts';
 import { type Guard, hostEvidence, hostGuards, needsOwnLists } from './guards.ts';
 
 /** A host with URLs that fit the filter, or a domain that may be listed by its score. */
-type Candidate = { host: string; seenTs: number; urls: number; families: Set<string> };
+type Candidate = { host: string; sinceTs: number; seenTs: number; urls: number; families: Set<string> };
 
 /** Domains whose states are in memory at once. */
 const DOMAINS_PER_READ = 500;
@@ -25,7 +25,7 @@ export async function hostEntries(build: Build): Promise<HostEntry[]> {
     }
   }
   const reportsOf = await createDomainReports(store, { ...options, nowTs });
-  const newest = createNewest<HostEntry>(build, (a, b) => b.seenTs - a.seenTs || (a.host < b.host ? -1 : 1));
+  const newest = createNewest<HostEntry>(build, (a, b) => b.sinceTs - a.sinceTs || (a.host < b.host ? -1 : 1));
   const domains = [...byDomain.keys()];
   for (let from = 0; from < domains.length; from += DOMAINS_PER_READ) {
     options.signal.throwIfAborted();
@@ -76,11 +76,12 @@ async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
 }
 
 function newCandidate(host: string): Candidate {
-  return { host, seenTs: 0, urls: 0, families: new Set() };
+  return { host, sinceTs: 0, seenTs: 0, urls: 0, families: new Set() };
 }
 
-function addUrl(candidate: Candidate, { seenTs, family }: UrlEntry): void {
+function addUrl(candidate: Candidate, { sinceTs, seenTs, family }: UrlEntry): void {
   candidate.urls++;
+  candidate.sinceTs = Math.max(candidate.sinceTs, sinceTs);
   candidate.seenTs = Math.max(candidate.seenTs, seenTs);
   if (family !== null) candidate.families.add(family);
 }
@@ -106,7 +107,8 @@ async function entriesOfDomain(build: Build, report: DomainReport, urlHosts: Can
   const entries: HostEntry[] = [];
   for (const candidate of hosts) {
     const { host } = candidate;
-    const isExcluded = exclusions.ofHost(host).length > 0;
+    // Most formats also block the names below a name, and could not leave out one of them.
+    const isExcluded = exclusions.ofHost(host).length > 0 || exclusions.namesBelow(host).length > 0;
     const reason = isExcluded ? 'excluded' : (await guardsOf(build, host, report, readAll))[0]?.reason;
     if (reason !== undefined) build.leaveOut(reason);
     else entries.push(toEntry(candidate, report, nowTs, state.name));
@@ -124,7 +126,7 @@ function withListedDomain(build: Build, report: DomainReport, urlHosts: Candidat
   end.whenNot((ts) => scoreOf(dimensionsOf(input, ts)) <= LISTED_FROM);
   if (!isSetByOperator(report)) end.at(filter.tooOldTs(seenTs));
   const known = urlHosts.find(({ host }) => host === state.name);
-  const domain = known ?? newCandidate(state.name);
+  const domain = known ?? { ...newCandidate(state.name), sinceTs: evidenceSinceTs(state) };
   domain.seenTs = Math.max(domain.seenTs, seenTs);
   return known === undefined ? [...urlHosts, domain] : urlHosts;
 }
@@ -156,6 +158,11 @@ function isSetByOperator({ input }: DomainReport): boolean {
 function domainSeenTs({ contexts, state }: DomainReport): number {
   const seen = contexts.find(({ context }) => context !== 'whois' && context !== 'popularity');
   return seen?.lastTs ?? state.settings?.setTs ?? 0;
+}
+
+/** When the newest evidence began. Of addresses only the newest sighting is known, and that is confirmed again and again. */
+function evidenceSinceTs({ evidence, firstUrlTs, settings }: DomainReport['state']): number {
+  return Math.max(firstUrlTs ?? 0, settings?.setTs ?? 0, ...evidence.map(({ firstTs }) => firstTs));
 }
 
 type ReadHostnames = () => Promise<readonly SeenHostname[]>;
@@ -192,7 +199,7 @@ async function ownLists(store: Build['store'], host: string, { state }: DomainRe
 }
 
 function toEntry(
-  { host, seenTs, urls, families }: Candidate,
+  { host, sinceTs, seenTs, urls, families }: Candidate,
   report: DomainReport,
   nowTs: number,
   domain: string,
@@ -201,5 +208,5 @@ function toEntry(
     if (botname !== null && (hostname === host || host === domain)) families.add(botname);
   }
   const score = scoreOf(dimensionsOf(report.input, hourOf(nowTs)));
-  return { host, domain, score, seenTs, families: [...families].sort(), urls };
+  return { host, domain, score, sinceTs, seenTs, families: [...families].sort(), urls };
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { AppError } from '../core/errors.ts';
+import { formatKeyNetwork } from '../core/ip/key-network.ts';
 import type { ListReads } from './build.ts';
 import type { ListContent } from './content.ts';
 import { ENCODINGS, type Encoding, type ListBuilder, type Rendered, type Variant } from './copies.ts';
@@ -21,18 +22,14 @@ export function createListBuilder(stores: ListReads, { allowReserved }: { allowR
     async build(definition, exclusions, nowTs) {
       const startedMs = performance.now();
       const entries = await buildEntries(stores, definition, exclusions, nowTs, { allowReserved, signal });
-      const hash = hashOf(entries);
+      const { hash, keysHash } = hashesOf(entries);
       const { name } = definition;
       kept.delete(name);
       for (const oldest of kept.keys()) if (kept.size >= MAX_KEPT) kept.delete(oldest);
       kept.set(name, { entries, hash });
-      return {
-        hash,
-        count: entries.entries.length,
-        leftOut: entries.leftOut,
-        nextEndTs: entries.nextEndTs,
-        tookMs: performance.now() - startedMs,
-      };
+      const { leftOut, nextEndTs } = entries;
+      const tookMs = performance.now() - startedMs;
+      return { hash, keysHash, count: entries.entries.length, leftOut, nextEndTs, tookMs };
     },
 
     async render(name, hash, serial, variant) {
@@ -50,10 +47,28 @@ export function renderVariant(content: ListContent, { format, profile, max }: Va
   return renderList(content, found, { profile: profile === null ? null : findProfile(profile), max });
 }
 
-/** NDJSON has every field, so that any format changes only if it does. The serial follows from the hash. */
-export function hashOf(entries: ListWithoutSerial): Uint8Array {
-  const { text } = renderList({ ...entries, serial: 0 }, NDJSON, { profile: null, max: null });
-  return createHash('sha256').update(JSON.stringify(entries.leftOut)).update(text).digest();
+/**
+ * `keysHash`: of the keys in their order, and of what was left out. Formats for devices have nothing else, so the serial
+ * follows from it, and stays while entries are only confirmed. `hash`: of every field, as NDJSON writes them.
+ */
+export function hashesOf(list: ListWithoutSerial): { hash: Uint8Array; keysHash: Uint8Array } {
+  const { text } = renderList({ ...list, serial: 0 }, NDJSON, { profile: null, max: null });
+  const sha256 = (content: string) =>
+    createHash('sha256')
+      .update(JSON.stringify(leftOutOf(list)))
+      .update(content);
+  return { hash: sha256(text).digest(), keysHash: sha256(keysOf(list).join('\n')).digest() };
+}
+
+/** In a fixed order: that of the reasons depends on which was met first. */
+function leftOutOf({ leftOut }: ListWithoutSerial): [string, number][] {
+  return Object.entries(leftOut).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function keysOf(list: ListWithoutSerial): string[] {
+  if (list.kind === 'urls') return list.entries.map(({ url }) => url);
+  if (list.kind === 'hosts') return list.entries.map(({ host }) => host);
+  return list.entries.map(({ network, dataset }) => `${formatKeyNetwork(network)} ${dataset}`);
 }
 
 const COMPRESS: Record<Encoding, (plain: Buffer) => Buffer> = {

@@ -146,10 +146,11 @@ async function answer(
   const list = await copy(definition, variant);
   const encoding = bestEncoding(request.headers['accept-encoding']);
   const etag = list.etags[encoding];
-  const isKnown = isUnchanged(request.headers, etag, list.serial);
+  const modifiedTs = format.hasAllFields ? null : list.serial;
+  const isKnown = isUnchanged(request.headers, etag, modifiedTs);
   if (!isKnown) await charging.chargeStep(exchange, 1);
   if (caller.keyId !== undefined) fetched(caller.keyId, { ts: now(), address: request.ip, etag });
-  reply.headers(headersOf(list, etag, now()));
+  reply.headers(headersOf(list, etag, modifiedTs, now()));
   if (isKnown) {
     reply.code(304);
     return '';
@@ -170,11 +171,11 @@ function requireDatasets({ limits }: Caller, definition: ListDefinition): void {
   throw new AppError('forbidden', `The dataset ${missing} is not part of this subscription`);
 }
 
-function headersOf({ serial, count, leftOut, staleSinceTs }: ListCopy, etag: string, nowTs: number) {
+function headersOf({ count, leftOut, staleSinceTs }: ListCopy, etag: string, modifiedTs: number | null, nowTs: number) {
   const reasons = Object.entries(leftOut).map(([reason, left]) => `${reason}=${left}`);
   return {
     etag,
-    'last-modified': new Date(serial * 1000).toUTCString(),
+    ...(modifiedTs !== null && { 'last-modified': new Date(modifiedTs * 1000).toUTCString() }),
     // A proxy may keep it, but has to ask whether it has changed.
     'cache-control': 'private, no-cache',
     vary: 'accept-encoding, authorization',

@@ -108,7 +108,7 @@ export type ListStore = {
   /** Grows with each change of definitions and exclusions. */
   listsVersion(): number | Promise<number>;
   /**
-   * The serial of a list whose content has this hash: the stored one if the newest content has this hash, else a greater
+   * The serial of a list whose keys have this hash: the stored one if the newest content has this hash, else a greater
    * one, at least `nowTs`, which is stored with the hash. All nodes get the same.
    *
    * A node that was behind may store its older content after a newer one, and the newer content then gets a further serial.

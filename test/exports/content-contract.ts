@@ -181,6 +181,7 @@ function hostTests(open: OpenStore): void {
     const entry = {
       host: 'www.site.example',
       domain: 'site.example',
+      sinceTs: NOW,
       seenTs: NOW,
       urls: 2,
       families: ['Mirai', 'Mozi'],
@@ -277,19 +278,19 @@ function hostTests(open: OpenStore): void {
     await store.applyDomains([], [addressFact('fact.example', '192.0.2.1', '192.0.2.2')]);
     const filter = { listedDomains: true };
     assert.deepEqual(await keys(store, 'hosts', { filter }), [
-      'fact.example',
       'good.example',
       'two.example',
       'set.example',
+      'fact.example', // nothing says since when
     ]);
     const content = await build(store, 'hosts', { filter: { listedDomains: true, maxScore: -10 } });
     assert.deepEqual(content.leftOut, { 'shared-site': 1 });
     assert.equal(content.kind, 'hosts');
     for (const { domain, score } of content.kind === 'hosts' ? content.entries : []) assert.ok(score <= -10, domain);
     assert.deepEqual(await keys(store, 'hosts', { filter: { ...filter, maxScore: -10 } }), [
-      'fact.example',
       'two.example',
       'set.example',
+      'fact.example',
     ]);
     assert.match(
       String(await reasons(store, 'hosts', 'stale.example', { filter })),
@@ -326,6 +327,24 @@ function hostTests(open: OpenStore): void {
     assert.match(String(await reasons(store, 'hosts', 'a.example', { exclusions })), /^excluded: 1 URL: excluded by/);
     const host = excluded({ kind: 'host', host: 'b.example', withSubdomains: false });
     assert.deepEqual(await keys(store, 'hosts', { exclusions: [host] }), ['a.example']);
+  });
+
+  test('a name is left out while a name below it is excluded: most formats block that too', async (t) => {
+    const store = await open(t);
+    const hosts = ['site.example', 'a.site.example', 'ok.a.site.example', 'b.site.example', 'notsite.example'];
+    await store.apply(hosts.map((host) => online(`http://${host}/`)));
+    const host = { kind: 'host', host: 'ok.a.site.example' } as const;
+    for (const withSubdomains of [false, true]) {
+      const given = { exclusions: [excluded({ ...host, withSubdomains })] };
+      assert.deepEqual(await keys(store, 'hosts', given), ['b.site.example', 'notsite.example']);
+      assert.deepEqual((await build(store, 'hosts', given)).leftOut, { excluded: 3 });
+      assert.deepEqual(await reasons(store, 'hosts', 'site.example', given), [
+        'excluded: ok.a.site.example below it is excluded, and most formats also block names below a name',
+      ]);
+      assert.equal((await keys(store, 'urls', given)).length, 4);
+    }
+    const ended = { exclusions: [excluded({ ...host, withSubdomains: true }, { untilTs: NOW })] };
+    assert.equal((await keys(store, 'hosts', ended)).length, 5);
   });
 }
 

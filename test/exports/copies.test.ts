@@ -20,31 +20,36 @@ const CSV = { format: 'csv', profile: null, max: null };
 /** A store whose content is one word, and a builder that takes `buildMs` for it. */
 function setUp() {
   const world = {
-    ...{ word: 'first', change: 1, listsVersion: 1, nextEndTs: null as number | null, ms: 1_000_000, buildMs: 10 },
+    ...{
+      word: 'first',
+      seen: 0,
+      change: 1,
+      listsVersion: 1,
+      nextEndTs: null as number | null,
+      ms: 1_000_000,
+      buildMs: 10,
+    },
     ...{ builds: 0, renders: 0, serial: 0, isBroken: false, hasForgotten: false, failures: [] as unknown[] },
   };
   const serials = new Map<string, number>();
   const kept = new Map<string, string>();
+  const everything = () => `${world.word} ${world.seen}`;
   const builder: ListBuilder = {
     async build(definition) {
       world.builds++;
       world.ms += world.buildMs;
       if (world.isBroken) throw new AppError('unavailable', 'the database is away');
-      kept.set(definition.name, world.word);
+      kept.set(definition.name, everything());
       world.hasForgotten = false;
-      return {
-        hash: Buffer.from(world.word),
-        count: 1,
-        leftOut: {},
-        nextEndTs: world.nextEndTs,
-        tookMs: world.buildMs,
-      };
+      const hashes = { hash: Buffer.from(everything()), keysHash: Buffer.from(world.word) };
+      return { ...hashes, count: 1, leftOut: {}, nextEndTs: world.nextEndTs, tookMs: world.buildMs };
     },
     async render(name, hash, serial, { format }) {
       world.renders++;
-      const word = kept.get(name);
-      if (world.hasForgotten || word !== Buffer.from(hash).toString()) return null;
-      const bytes = Buffer.from(`${word} ${serial} ${format}`);
+      const found = kept.get(name);
+      if (world.hasForgotten || found !== Buffer.from(hash).toString()) return null;
+      const [word, seen] = found.split(' ');
+      const bytes = Buffer.from(`${word} ${serial} ${format}${format === 'csv' ? ` seen ${seen}` : ''}`);
       return {
         bytes: { identity: bytes, gzip: bytes, zstd: bytes },
         etags: { identity: '"1"', gzip: '"2"', zstd: '"3"' },
@@ -78,7 +83,7 @@ test('a thousand fetches of an unchanged list are one build and one rendering', 
   assert.deepEqual([...new Set(fetched.map(text))], ['first 1 txt']);
   later(10 * CHECK_MS);
   await copies.copy(LIST, TXT);
-  assert.equal(text(await copies.copy(LIST, CSV)), 'first 1 csv');
+  assert.equal(text(await copies.copy(LIST, CSV)), 'first 1 csv seen 0');
   assert.deepEqual([world.builds, world.renders], [1, 2]);
 });
 
@@ -116,6 +121,18 @@ test('a build that changes nothing keeps the bytes', async () => {
   const after = await copies.copy(LIST, TXT);
   assert.equal(world.builds, 2);
   assert.equal(after.bytes, before.bytes);
+});
+
+test('a build that changes nothing but times keeps the serial, and renders again what has the times', async () => {
+  const { world, copies, text, later } = setUp();
+  const before = await copies.copy(LIST, TXT);
+  assert.equal(text(await copies.copy(LIST, CSV)), 'first 1 csv seen 0');
+  world.change++;
+  world.seen = 7;
+  later(CHECK_MS);
+  assert.equal(text(await copies.copy(LIST, CSV)), 'first 1 csv seen 7');
+  assert.equal(text(await copies.copy(LIST, TXT)), text(before));
+  assert.equal(world.serial, 1);
 });
 
 test('building takes at most a tenth of the time', async () => {
@@ -165,7 +182,7 @@ test('entries that the builder has lost are built again', async () => {
   await copies.copy(LIST, TXT);
   world.hasForgotten = true;
   world.word = 'second';
-  assert.equal(text(await copies.copy(LIST, CSV)), 'second 2 csv');
+  assert.equal(text(await copies.copy(LIST, CSV)), 'second 2 csv seen 0');
   assert.equal(text(await copies.copy(LIST, TXT)), 'second 2 txt');
 });
 

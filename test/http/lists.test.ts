@@ -193,6 +193,33 @@ describe('a fetch', () => {
     assert.equal(after.headers['last-modified'], new Date(serialOf(after) * 1000).toUTCString());
   });
 
+  test('after all URLs were only confirmed has the same serial and ETag; formats with all fields change', async (t) => {
+    const world = await withAccounts(t);
+    const authorization = await world.logIn();
+    const get = (file: string, headers = {}) =>
+      world.app.inject({ url: `${LISTS}/${file}`, headers: { authorization, ...headers } });
+    const files = ['urls-online.txt', 'hosts-malware.rpz', 'urls-online.ndjson', 'hosts-malware.csv'];
+    const before = await Promise.all(files.map((file) => get(file)));
+    await world.setNow(NOW + 7_200);
+    const urls = URLS.trim().split('\n');
+    // The first was seen later than the second, and now it is the other way round.
+    await world.store.apply(urls.map((url, i) => seen({ ts: NOW + 7_100 + i, url })));
+    await world.store.apply([seen({ ts: NOW + 7_200, url: 'http://off.example/', status: 'offline' })]);
+    for (const [i, file] of files.entries()) {
+      if (i < 2) continue;
+      await until(async () => (await get(file)).headers.etag !== before[i]?.headers.etag, `${file} has changed`);
+      assert.equal((await get(file)).headers['last-modified'], undefined);
+      const since = new Date((NOW + 9_000) * 1000).toUTCString();
+      assert.equal((await get(file, { 'if-modified-since': since })).statusCode, 200, file);
+    }
+    for (const [i, file] of files.slice(0, 2).entries()) {
+      const after = await get(file);
+      assert.equal(after.headers.etag, before[i]?.headers.etag, file);
+      assert.equal(after.headers['last-modified'], before[i]?.headers['last-modified'], file);
+      assert.equal(after.body, before[i]?.body, file);
+    }
+  });
+
   test('is remembered as the last one of its key', async (t) => {
     const world = await withAccounts(t);
     const { key, id } = await makeKey(world);

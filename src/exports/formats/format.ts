@@ -23,6 +23,8 @@ export type Format = {
   /** What begins a line of comment; null: the format has no comments. */
   comment: '#' | ';' | '!' | null;
   lineEnd: '\n' | '\r\n';
+  /** The bytes also have times and scores, which change while the serial stays. */
+  hasAllFields: boolean;
   /** Whether `profile` of a device has a meaning. */
   takesProfile: boolean;
   urls?: Writer<UrlEntry>;
@@ -37,6 +39,7 @@ export const TEXT_FORMAT = {
   contentType: PLAIN_TEXT,
   comment: '#',
   lineEnd: '\n',
+  hasAllFields: false,
   takesProfile: false,
 } as const satisfies Partial<Format>;
 

@@ -27,6 +27,7 @@ const HOST_COLUMNS: Columns<HostEntry> = [
   ['seen', ({ seenTs }) => seenTs],
   ['malware_families', ({ families }) => families],
   ['urls', ({ urls }) => urls],
+  ['since', ({ sinceTs }) => sinceTs],
 ];
 
 const ADDRESS_COLUMNS: Columns<AddressEntry> = [
@@ -50,6 +51,7 @@ export const CSV: Format = {
   summary: 'spreadsheets, SIEM: all fields, with a heading',
   contentType: 'text/csv; charset=utf-8; header=present', // RFC 4180 section 3
   comment: null,
+  hasAllFields: true,
   lineEnd: '\r\n',
   urls: csvWriter(URL_COLUMNS, hasUrl),
   hosts: csvWriter(HOST_COLUMNS, hasHost),
@@ -62,6 +64,7 @@ export const NDJSON: Format = {
   summary: 'SIEM, scripts: all fields, one JSON object per line',
   contentType: 'application/x-ndjson',
   comment: null,
+  hasAllFields: true,
   urls: ndjsonWriter(URL_COLUMNS, hasUrl),
   hosts: ndjsonWriter(HOST_COLUMNS, hasHost),
   addresses: ndjsonWriter(ADDRESS_COLUMNS, hasNetwork),

@@ -104,7 +104,7 @@ evil.example IN CNAME .
     ['www.evil.example', 'evil.example']
       .map(
         (host) =>
-          `{"host":"${host}","domain":"${host}","score":-5,"seen":1789000000,"malware_families":["Mirai","x,\\"y"],"urls":2}\n`,
+          `{"host":"${host}","domain":"${host}","score":-5,"seen":1789000000,"malware_families":["Mirai","x,\\"y"],"urls":2,"since":1788000000}\n`,
       )
       .join(''),
   ],

@@ -20,7 +20,15 @@ export function hostList(hosts: readonly string[]): ListContent {
 }
 
 export function hostEntry(host: string): HostEntry {
-  return { host, domain: host, score: -5, seenTs: 1_789_000_000, families: ['Mirai', 'x,"y'], urls: 2 };
+  return {
+    host,
+    domain: host,
+    score: -5,
+    sinceTs: 1_788_000_000,
+    seenTs: 1_789_000_000,
+    families: ['Mirai', 'x,"y'],
+    urls: 2,
+  };
 }
 
 export function urlList(urls: readonly string[]): ListContent {
