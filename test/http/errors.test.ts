@@ -31,6 +31,7 @@ const GOOD_BODIES: Record<string, [body: string, status: number]> = {
   [paths.portalLogout]: ['{}', 200],
   [paths.portalSessionsEnd]: ['{"others":true}', 200],
   [paths.portalPassword]: ['{"current":"x","new":"y"}', 403],
+  [paths.portalListExplain]: ['{"text":"a.example"}', 404],
   [paths.portalListKeys]: ['{"list":"none","device":"x"}', 404],
   [paths.portalListKeyRemove]: ['{}', 404],
   [paths.urlSearch]: ['{"asn":1}', 404],
