@@ -44,6 +44,7 @@ import { createCounterDeletion } from './limits/counters-redis.ts';
 import { createSharedCounts } from './limits/shared-counts.ts';
 import { joinMetrics } from './metrics/metrics.ts';
 import { createTotals } from './portal/totals.ts';
+import { createKnownUrlsBuffer } from './urls/sqlite/known-urls.ts';
 
 /** Everything is open, but nothing listens yet. */
 export type App = {
@@ -108,7 +109,8 @@ export async function openApp(given: Settings): Promise<App> {
     for (const part of open.splice(0)) await part.close();
   };
   try {
-    const store = timed(opened(await openIntelligence(settings)), 'intelligence', metrics);
+    const knownUrls = createKnownUrlsBuffer();
+    const store = timed(opened(await openIntelligence(settings, { knownUrls })), 'intelligence', metrics);
     if (settings.demo) await fillDemo(store, now());
     const openedControl = timed(opened(await openControl(settings)), 'control', metrics);
     const { control, fileKeys, newKid } = await withKeys(openedControl, settings);
@@ -181,7 +183,9 @@ export async function openApp(given: Settings): Promise<App> {
     const failed = new AbortController();
     const threads = createThreads({
       count: threadCount - 1,
-      start: (thread): ThreadStart => ({ settings, thread, state: state.buffer, node, fileKeys, tls }),
+      start: (thread): ThreadStart => ({
+        ...{ settings, thread, state: state.buffer, knownUrls, node, fileKeys, tls },
+      }),
       tasksFor: ({ call }) =>
         createOwnerTasks(owner, {
           writes: { intelligence: store.write, control: control.write },

@@ -5,6 +5,7 @@ import { type Control, type DataPlace, type Intelligence, openControl, openIntel
 import { createMemoryCounters } from '../src/limits/counters-memory.ts';
 import { createSharedCounts } from '../src/limits/shared-counts.ts';
 import type { Counters } from '../src/limits/store.ts';
+import { createKnownUrlsBuffer } from '../src/urls/sqlite/known-urls.ts';
 import { memoryCounters } from './limits/process-counters.ts';
 import { temporaryRedisCounters } from './limits/temporary-redis-counters.ts';
 import { temporaryDatabase } from './servers/temporary-database.ts';
@@ -25,7 +26,10 @@ export async function temporaryPlace(t: TestContext): Promise<DataPlace> {
 }
 
 /** Empty stores, closed and removed after the test. */
-export const temporaryIntelligence = (t: TestContext): Promise<Intelligence> => openOnThreads(t, openIntelligence);
+export function temporaryIntelligence(t: TestContext): Promise<Intelligence> {
+  const knownUrls = createKnownUrlsBuffer();
+  return openOnThreads(t, (place, writeFor) => openIntelligence(place, { knownUrls, ...(writeFor && { writeFor }) }));
+}
 export const temporaryControl = (t: TestContext): Promise<Control> => openOnThreads(t, openControl);
 
 type Opened = Pick<Control, 'write' | 'close'>;

@@ -98,6 +98,7 @@ test('both adapters of a feature have the same files', () => {
   /** Only SQLite has caches and a writer thread that loads no reads. */
   const oneEngine = new Set([
     'src/urls/sqlite/json-cache.ts',
+    'src/urls/sqlite/known-urls.ts',
     'src/reputation/sqlite/domain-cache.ts',
     'src/reputation/sqlite/listing-cache.ts',
     'src/urls/sqlite/writes.ts',

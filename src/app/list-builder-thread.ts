@@ -7,8 +7,10 @@ import { openIntelligence } from './stores.ts';
 // The entry file of the thread that builds lists for devices. It reads with handles of its own.
 
 serveTasks(async ({ place, allowReserved }: ListBuilderStart) => {
-  const store = await openIntelligence(place, async () => {
-    throw new AppError('unavailable', 'the thread that builds lists does not write');
+  const store = await openIntelligence(place, {
+    async writeFor() {
+      throw new AppError('unavailable', 'the thread that builds lists does not write');
+    },
   });
   return { tasks: createListBuilder(store, { allowReserved }), close: store.close };
 });

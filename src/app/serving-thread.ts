@@ -38,7 +38,11 @@ const metrics = openMetrics(start.settings, start.thread);
 async function open() {
   const { settings, thread } = start;
   const writeFor = (...write: Parameters<OwnerTasks['write']>) => call('write', ...write);
-  const store = timed(await openIntelligence(settings, writeFor), 'intelligence', metrics);
+  const store = timed(
+    await openIntelligence(settings, { writeFor, knownUrls: start.knownUrls }),
+    'intelligence',
+    metrics,
+  );
   const control = withKeys(timed(await openControl(settings, writeFor), 'control', metrics), start.fileKeys);
   const redis = settings.redis && (await openRedis(settings.redis, settings.redisPrefix));
   const networks = openNetworkTable(settings, { warn: (details, message) => server.log.warn(details, message) });

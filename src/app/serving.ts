@@ -37,6 +37,8 @@ export type ThreadStart = {
   thread: number;
   /** The buffer of the `ProcessState`. */
   state: SharedArrayBuffer;
+  /** URLs of the embedded store (urls/sqlite/known-urls.ts). */
+  knownUrls: SharedArrayBuffer;
   /** The id of this process among the nodes. */
   node: string;
   /** From a file of the operator; null if they are in the store. */
@@ -44,7 +46,7 @@ export type ThreadStart = {
   tls: TlsPair | undefined;
 };
 
-export type ServingParts = Omit<ThreadStart, 'state' | 'fileKeys'> & {
+export type ServingParts = Omit<ThreadStart, 'state' | 'knownUrls' | 'fileKeys'> & {
   state: ProcessState;
   store: Intelligence;
   control: Control;

@@ -21,6 +21,14 @@ const WRITER = workerEntry('sqlite-writer', import.meta.url);
 /** The writes of a database on its writer thread, which another thread of the process has started. */
 export type WriteFor = (part: Part, name: string, args: unknown[]) => Promise<unknown>;
 
+/** What the threads of a process share. */
+export type ThreadShare = {
+  /** For every thread but the first one. */
+  writeFor?: WriteFor;
+  /** Created by `createKnownUrlsBuffer`. */
+  knownUrls?: SharedArrayBuffer;
+};
+
 function openFile<P extends Part>(part: P, path: string, writeFor: WriteFor | undefined): DatabaseFile<WritesOf<P>> {
   if (writeFor === undefined) return openDatabaseFile(part, path, WRITER);
   const write = (name: string, ...args: unknown[]) => writeFor(part, name, args);
@@ -34,12 +42,12 @@ function writesOf<Writes>({ write }: DatabaseFile<Writes>) {
 }
 
 /** With `writeFor`, for a further thread of a process that has the database open. */
-export function openSqliteIntelligence(path: string, writeFor?: WriteFor) {
+export function openSqliteIntelligence(path: string, { writeFor, knownUrls }: ThreadShare = {}) {
   const file = openFile('intelligence', path, writeFor);
   const check = file.db.prepare<[number]>('select count(*) from migrations');
   const reputation = createReputationStore(file);
   return {
-    ...createUrlStore(file),
+    ...createUrlStore(file, knownUrls),
     ...reputation,
     ...createChangeStore(file, reputation),
 

@@ -10,7 +10,7 @@ import type { UsageStore } from '../limits/store.ts';
 import type { FileSizes, PoolLoad } from '../metrics/metrics.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
-import { openSqliteControl, openSqliteIntelligence, type WriteFor } from './sqlite-stores.ts';
+import { openSqliteControl, openSqliteIntelligence, type ThreadShare, type WriteFor } from './sqlite-stores.ts';
 
 /** What both databases have beside the stores. */
 type Opened = {
@@ -57,13 +57,13 @@ export type DataPlace = {
 /** Loaded on demand: commands on a folder start without the driver. */
 const postgres = () => import('./postgres-stores.ts');
 
-/** `writeFor`: for a further thread of a process, which has the database open. */
-export async function openIntelligence(place: DataPlace, writeFor?: WriteFor): Promise<Intelligence> {
+/** `share`: on a server, whose threads all have the database open. */
+export async function openIntelligence(place: DataPlace, share?: ThreadShare): Promise<Intelligence> {
   const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [] } = place;
   const { databaseConnections: connections = SETTINGS.databaseConnections.fallback } = place;
   if (url) return (await postgres()).openPostgresIntelligence({ url, readUrls, connections });
   makeFolder(dataDir);
-  return openSqliteIntelligence(dataFiles(dataDir).intelligence, writeFor);
+  return openSqliteIntelligence(dataFiles(dataDir).intelligence, share);
 }
 
 export async function openControl({ dataDir, databaseUrl: url }: DataPlace, writeFor?: WriteFor): Promise<Control> {

@@ -68,12 +68,17 @@ function findList(lists: readonly ListDefinition[], name: string): ListDefinitio
 }
 
 function readVariant({ format = 'txt', max, profile }: ListInput['flags'], { name, kind }: ListDefinition): Variant {
-  const formats = formatsOf(kind).map((one) => one.name);
-  if (!formats.includes(format)) {
-    throw new UsageError(`The list ${name} has ${kind}; --format must be one of ${formats.join(', ')}`);
+  const formats = formatsOf(kind);
+  const found = formats.find((one) => one.name === format);
+  if (found === undefined) {
+    const names = formats.map((one) => one.name);
+    throw new UsageError(`The list ${name} has ${kind}; --format must be one of ${names.join(', ')}`);
   }
   if (profile !== undefined && !PROFILE_NAMES.includes(profile)) {
     throw new UsageError(`--profile must be one of ${PROFILE_NAMES.join(', ')}, not ${JSON.stringify(profile)}`);
+  }
+  if (profile !== undefined && !found.takesProfile) {
+    throw new UsageError(`--profile has no meaning for the format ${format}`);
   }
   if (max !== undefined && !/^[1-9]\d{0,8}$/.test(max)) throw new UsageError('--max must be a number, 1 or more');
   return { format, profile: profile ?? null, max: max === undefined ? null : Number(max) };

@@ -89,7 +89,7 @@ export type DomainFact = { ts: number; name: DomainName } & (
   | { kind: 'rank'; source: string; rank: number }
 );
 
-/** An entry of a list that `source` published at `ts`. `name`: a registrable domain or a public suffix. */
+/** An entry of a list that `source` published at `ts`. `name`: a host name or a public suffix. */
 export type ListEntry = { source: string; ts: number } & (
   | { as: NetworkListKind; network: KeyNetwork; reason: string }
   | { as: NameListKind; name: string }

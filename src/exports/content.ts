@@ -1,28 +1,13 @@
 import type { AddressDataset } from '../core/evidence.ts';
 import type { KeyNetwork } from '../core/ip/key-network.ts';
+import type { ListedUrl } from '../urls/store.ts';
 
 // What is on a list for devices. Formats (`formats/`) turn it into bytes.
 
 export const LIST_KINDS = ['urls', 'hosts', 'addresses'] as const;
 export type ListKind = (typeof LIST_KINDS)[number];
 
-/** A URL with its last status and payload. */
-export type UrlEntry = {
-  /** Normalized. */
-  url: string;
-  id: number;
-  host: string;
-  status: 'online' | 'offline';
-  /** When the present status began. */
-  sinceTs: number;
-  /** Newest sighting in that status; without one, `sinceTs`. */
-  seenTs: number;
-  reporter: string;
-  family: string | null;
-  sha256: string | null;
-  /** In alphabetical order. */
-  tags: readonly string[];
-};
+export type UrlEntry = ListedUrl;
 
 /** A name, never an address. */
 export type HostEntry = {
@@ -30,7 +15,7 @@ export type HostEntry = {
   host: string;
   /** The registrable domain. */
   domain: string;
-  /** Of the domain, as the API answers it. */
+  /** Of the domain, as the API answers it at the last full hour: nodes that build the list at different times agree. */
   score: number;
   seenTs: number;
   /** Families of its URLs and evidence, in alphabetical order. */
@@ -52,7 +37,7 @@ export type AddressEntry = {
   sources: readonly string[];
 };
 
-/** All entries of a list, newest first (`seenTs`, then the text of the key). */
+/** All entries of a list, newest first (`seenTs`, then by URL, name, or network and dataset). */
 export type ListEntries =
   | { kind: 'urls'; entries: readonly UrlEntry[] }
   | { kind: 'hosts'; entries: readonly HostEntry[] }
@@ -66,6 +51,7 @@ export const LEFT_OUT_REASONS = [
   'shared-address', // a cloud or CDN range, or an address of many unrelated domains
   'allowed', // on an allow list
   'excluded', // an exclusion of the operator
+  'over-limit', // more entries than a list may have; the oldest ones
 ] as const;
 export type LeftOutReason = (typeof LEFT_OUT_REASONS)[number];
 

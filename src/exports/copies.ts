@@ -125,12 +125,11 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       // Read before the entries: a change that is made meanwhile leads to another build.
       const version = JSON.stringify([await newestChange(), await listsVersion(), definition.changedTs]);
       const isCurrent = known?.version === version && !hasEnded(known.built, now());
-      if (known !== undefined && (isCurrent || clockMs() < known.nextBuildMs)) {
+      if (known !== undefined && !isCurrent && clockMs() < known.nextBuildMs) {
         known.nextCheckMs = clockMs() + CHECK_MS;
-        known.isStale &&= !isCurrent;
         return known;
       }
-      const state = await build(definition, version, known);
+      const state = isCurrent ? await confirm(definition, known) : await build(definition, version, known);
       states.set(definition.name, state);
       return state;
     } catch (error) {
@@ -140,6 +139,13 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       known.nextCheckMs = clockMs() + RETRY_MS;
       return known;
     }
+  }
+
+  /** A node that was behind may have stored older content since: then the same content has a new serial. */
+  async function confirm(definition: ListDefinition, known: State): Promise<State> {
+    const serial = await listSerial(definition.name, known.built.hash, now());
+    const rendered: State['rendered'] = known.serial === serial ? known.rendered : new Map();
+    return { ...known, serial, rendered, nextCheckMs: clockMs() + CHECK_MS, isStale: false };
   }
 
   async function build(definition: ListDefinition, version: string, known: State | undefined): Promise<State> {

@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { AppError } from '../core/errors.ts';
+import type { ListReads } from './build.ts';
 import type { ListContent } from './content.ts';
 import { ENCODINGS, type Encoding, type ListBuilder, type Rendered, type Variant } from './copies.ts';
-import { buildEntries, type ListStores } from './entries.ts';
+import { buildEntries, type ListWithoutSerial } from './entries.ts';
 import { findFormat, type RenderedList, renderList } from './formats/formats.ts';
 import { findProfile } from './formats/profiles.ts';
 import { NDJSON } from './formats/tables.ts';
 
 // Builds lists on a thread of its own: reading, sorting and compressing 100,000 entries would delay every look-up.
 
-type Entries = Omit<ListContent, 'serial'>;
-
 /** Lists whose entries are kept for further formats. 100,000 entries take about 50 MB. */
 const MAX_KEPT = 8;
 
-export function createListBuilder(stores: ListStores, options: BuildOptions): ListBuilder {
-  const kept = new Map<string, { entries: Entries; hash: Uint8Array }>();
+export function createListBuilder(stores: ListReads, { allowReserved }: { allowReserved: boolean }): ListBuilder {
+  const { signal } = new AbortController(); // a build is never given up: others wait for it
+  const kept = new Map<string, { entries: ListWithoutSerial; hash: Uint8Array }>();
   return {
     async build(definition, exclusions, nowTs) {
-      const entries = await buildEntries(stores, definition, exclusions, nowTs, options);
+      const entries = await buildEntries(stores, definition, exclusions, nowTs, { allowReserved, signal });
       const hash = hashOf(entries);
       const { name } = definition;
       kept.delete(name);
@@ -44,7 +44,7 @@ export function renderVariant(content: ListContent, { format, profile, max }: Va
 }
 
 /** NDJSON has every field, so that any format changes only if it does. The serial follows from the hash. */
-export function hashOf(entries: Entries): Uint8Array {
+export function hashOf(entries: ListWithoutSerial): Uint8Array {
   const { text } = renderList({ ...entries, serial: 0 }, NDJSON, { profile: null, max: null });
   return createHash('sha256').update(JSON.stringify(entries.leftOut)).update(text).digest();
 }

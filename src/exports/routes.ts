@@ -137,6 +137,9 @@ async function answer(
   if (format === null) {
     throw new AppError('not_found', `A list of ${definition.kind} has no format ${variant.format}`);
   }
+  if (variant.profile !== null && !format.takesProfile) {
+    throw new AppError('bad_request', `"profile" has no meaning for the format ${format.name}`);
+  }
   const caller = callerOf(request) as DeviceCaller;
   requireDatasets(caller, definition);
   const list = await copy(definition, variant);

@@ -26,11 +26,11 @@ export function createListServices(options: ListServicesOptions): ListServices {
     definition: async (name) => (await definitions()).get(name) ?? null,
     copy(definition, variant) {
       const key = JSON.stringify([definition.name, definition.changedTs, variant]);
-      let read = copyOf.get(key);
-      if (read === undefined) {
-        for (const oldest of copyOf.keys()) if (copyOf.size >= MAX_COPIES) copyOf.delete(oldest);
-        copyOf.set(key, (read = briefly(() => copies.copy(definition, variant))));
-      }
+      const known = copyOf.get(key);
+      if (known !== undefined) return known();
+      for (const oldest of copyOf.keys()) if (copyOf.size >= MAX_COPIES) copyOf.delete(oldest);
+      const read = briefly(() => copies.copy(definition, variant));
+      copyOf.set(key, read);
       return read();
     },
     callerOfKey: createDeviceKeys({ store, callerOfAccount }),

@@ -1,4 +1,4 @@
-import { type DomainName, parseDomainName, registrableDomain } from '../core/domain-name.ts';
+import { type DomainName, parseDomainName } from '../core/domain-name.ts';
 import {
   type AddressDataset,
   DOMAIN_TAGS,
@@ -262,7 +262,7 @@ export function toListEntry(input: ListInput, rules: EvidenceRules): ListEntry |
   if (!host.ok || host.ip !== null || !host.host.includes('.')) {
     return `${JSON.stringify(text)} is neither a host name nor a network`;
   }
-  return { source, ts, as, name: registrableDomain(host.host) ?? host.host };
+  return { source, ts, as, name: host.host };
 }
 
 function isNetworkListKind(as: ListKind): as is NetworkListKind {

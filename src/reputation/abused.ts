@@ -17,7 +17,7 @@ export type AbusedDecision = {
 };
 
 /** The source of what the program itself knows. */
-const BUILT_IN_SOURCE = 'built-in';
+export const BUILT_IN_SOURCE = 'built-in';
 /** The store keeps registration data without their source. */
 export const WHOIS_SOURCE = 'whois';
 
@@ -45,7 +45,7 @@ function bySource({ abusedClaim }: DomainState): AbusedDecision | null {
   return { isAbused: true, text: `${source} says that the site was broken into (${dayText(ts)})`, feed: source, ts };
 }
 
-const LISTS_OF: Record<NameListKind, string> = {
+export const LISTS_OF: Record<NameListKind, string> = {
   popular: 'popular sites',
   shared: 'shared sites',
   shortener: 'URL shorteners',

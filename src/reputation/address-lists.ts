@@ -1,7 +1,7 @@
 import { toByteText } from '../core/byte-text.ts';
 import type { NetworkListKind } from '../core/evidence.ts';
-import { isIpv4Network, type KeyNetwork } from '../core/ip/key-network.ts';
-import { createNetworkSet } from '../core/ip/network-set.ts';
+import type { KeyNetwork } from '../core/ip/key-network.ts';
+import { createFamilySets } from '../core/ip/network-set.ts';
 import type { AddressLists, ListingRemoval, ReputationStore, StoredListing } from './store.ts';
 
 /** Allowed and shared networks and removals at one version of the store. A copy is never changed, only replaced. */
@@ -86,12 +86,8 @@ function toLists({ entries, removals, longestLifeSeconds }: AddressLists): Lists
 
 const NO_REMOVALS: readonly ListingRemoval[] = [];
 
-/** Two sets, because an IPv6 network around the IPv4 keys must not match IPv4 addresses. */
 function createSearch(networks: readonly KeyNetwork[]): (network: KeyNetwork) => boolean {
-  if (networks.length === 0) return () => false;
-  const ipv4 = createNetworkSet(networks.filter(isIpv4Network));
-  const ipv6 = createNetworkSet(networks.filter((network) => !isIpv4Network(network)));
-  return (network) => (isIpv4Network(network) ? ipv4 : ipv6).covers(network);
+  return networks.length === 0 ? () => false : createFamilySets(networks).covers;
 }
 
 function keyOf({ ip, prefix }: KeyNetwork, dataset: string, sourceId: number): string {

@@ -125,7 +125,7 @@ function then<T, Result>(
 const IPV6_CLIENT_PREFIX = 64;
 
 /** What counts as one address: an IPv4 /32, an IPv6 /64 or narrower. */
-function isOneAddress(network: KeyNetwork): boolean {
+export function isOneAddress(network: KeyNetwork): boolean {
   return network.prefix >= (isIpv4Network(network) ? KEY_BITS : IPV6_CLIENT_PREFIX);
 }
 

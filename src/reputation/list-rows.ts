@@ -1,3 +1,4 @@
+import { registrableDomain } from '../core/domain-name.ts';
 import {
   ADDRESS_DATASETS,
   type AddressDataset,
@@ -16,7 +17,8 @@ export type NameListRow = [name: string, kind: number, source: string, ts: numbe
 
 /**
  * The rows of entries, each kind in order of key. Of several entries with one key the newest; of two reasons of one time, the
- * greater text, so that the order does not matter.
+ * greater text, so that the order does not matter. A name counts for its registrable domain, and is kept itself: a site
+ * like docs.example.com may be shared, while other names of example.com are not (`nameLists`).
  */
 export function toListRows(entries: readonly ListEntry[]): { networks: NetworkListRow[]; names: NameListRow[] } {
   const networks: NetworkListRow[] = [];
@@ -25,7 +27,12 @@ export function toListRows(entries: readonly ListEntry[]): { networks: NetworkLi
     if ('network' in entry) {
       const { ip, prefix } = entry.network;
       networks.push([NETWORK_LIST_KINDS.indexOf(entry.as), ip, prefix, entry.source, entry.ts, entry.reason]);
-    } else names.push([entry.name, NAME_LIST_KINDS.indexOf(entry.as), entry.source, entry.ts]);
+    } else {
+      const domain = registrableDomain(entry.name) ?? entry.name;
+      for (const name of new Set([domain, entry.name])) {
+        names.push([name, NAME_LIST_KINDS.indexOf(entry.as), entry.source, entry.ts]);
+      }
+    }
   }
   networks.sort((a, b) => compareNetworkKeys(a, b) || b[4] - a[4] || compare(b[5], a[5]));
   names.sort((a, b) => compareNameKeys(a, b) || b[3] - a[3]);

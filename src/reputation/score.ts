@@ -37,7 +37,8 @@ export const MAX_PIECES = 64;
 /** What an abused domain keeps of its evidence. */
 const ABUSED_SHARE = 0.2;
 
-const LISTED_FROM = -10;
+/** A score from which a domain is listed. */
+export const LISTED_FROM = -10;
 const MAX_LISTED_SECONDS = 30 * DAY;
 
 /** A domain that was registered within this time loses points. */

@@ -202,6 +202,29 @@ export type ReputationStore = {
    * URLs are found by a search for the network.
    */
   namesAt(network: KeyNetwork): Promise<NamesAt>;
+
+  // For lists for devices. Statements read more than the answering thread may: for a thread of its own, or a command.
+  /**
+   * All listings of these datasets whose newest evidence is not older, also those that follow from URLs, in any order and
+   * without their details.
+   */
+  listingsForList(
+    datasets: readonly AddressDataset[],
+    seenSinceTs: number,
+    signal: AbortSignal,
+  ): AsyncIterable<StoredListing[]>;
+  /**
+   * The names of domains with a URL that was seen online since then, or evidence, or facts other than registration and
+   * rank, and of domains that the operator listed. In any order.
+   */
+  domainsForList(seenSinceTs: number, signal: AbortSignal): AsyncIterable<string[]>;
+  /** `domainState` for many names, in their order. */
+  domainStates(names: readonly string[]): Promise<(DomainState | null)[]>;
+  /** The lists on which exactly these names are. Names that are on none are absent. */
+  nameLists(names: readonly string[]): Promise<Map<string, NameListing[]>>;
+  /** How many registrable domains resolved to an address in each network, by facts and URLs; of very many not all. */
+  domainsAt(networks: readonly KeyNetwork[], sinceTs: number, untilTs: number): Promise<number[]>;
+
   /** Counts the live ones among the next listings of sources, few enough to be counted beside requests. */
   countListings(after: ListingKey, nowTs: number): Promise<{ live: number; next: ListingKey | null }>;
   /** Counts the domains of the next ids. */

@@ -84,9 +84,10 @@ export function serveTasks<Data>(open: (data: Data) => Opened | Promise<Opened>)
 
   function run({ tasks }: Opened, request: TaskRequest): void {
     const response = runTask(tasks, request);
-    if (!(response instanceof Promise)) return port.postMessage(response);
-    const sent = response.then((ready) => port.postMessage(ready)).finally(() => running.delete(sent));
-    running.add(sent);
+    if (response instanceof Promise) {
+      const sent = response.then((ready) => port.postMessage(ready)).finally(() => running.delete(sent));
+      running.add(sent);
+    } else port.postMessage(response);
   }
 
   async function end(opening: Opened | Promise<Opened>): Promise<void> {

@@ -60,6 +60,34 @@ export type ExportDetails = {
   address: { ip: string; asn: number | null } | null;
 };
 
+/** Which URLs a list for devices has. URLs without a status are on none. */
+export type ListedUrlFilter = {
+  /** A removed URL counts as offline. */
+  status: 'online' | 'offline' | 'any';
+  /** URLs whose `seenTs` is not older than this. */
+  seenSinceTs: number;
+  /** Only the URLs of this host, of very many not all. */
+  host?: string;
+};
+
+/** A URL with its last status and payload. */
+export type ListedUrl = {
+  id: number;
+  url: string;
+  host: string;
+  status: 'online' | 'offline';
+  /** When the present status began. */
+  sinceTs: number;
+  /** Newest sighting in that status; without one, `sinceTs`. */
+  seenTs: number;
+  /** Of the newest event. */
+  reporter: string;
+  family: string | null;
+  sha256: string | null;
+  /** In alphabetical order. */
+  tags: readonly string[];
+};
+
 /** The network of an address; `ip`: sixteen sortable bytes (`core/ip/address.ts`). */
 export type AddressNetwork = { ip: Uint8Array; asn: number };
 
@@ -123,6 +151,12 @@ export type UrlStore = {
   exportObservations(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ObservationInput[]>;
   /** URLs with their last status and payload, in the order of `exportObservations`. Details take more time. */
   exportUrls(filter: ExportFilter, signal: AbortSignal, isDetailed?: boolean): AsyncIterable<ExportedUrl[]>;
+
+  /**
+   * The URLs of a list for devices, in any order. A statement reads more than the answering thread may: this is for a
+   * thread of its own, or a command.
+   */
+  urlsForList(filter: ListedUrlFilter, signal: AbortSignal): AsyncIterable<ListedUrl[]>;
 
   /** The names of malware families, in the order in which they were stored; of very many, the first. */
   familyNames(): Promise<string[]>;

@@ -56,5 +56,7 @@ export const URL_KEY_BYTES = 16;
  * string first, because a buffer from a string uses pooled memory and a buffer from the hash does not: 1.1 µs, not 2.2.
  */
 export function urlKey(url: string): Uint8Array {
-  return Buffer.from(hash('sha256', url).slice(0, 2 * URL_KEY_BYTES), 'hex');
+  return Buffer.from(urlKeyHex(url), 'hex');
 }
+
+export const urlKeyHex = (url: string): string => hash('sha256', url).slice(0, 2 * URL_KEY_BYTES);

@@ -181,7 +181,7 @@ test('toFact: the same address twice is one', () => {
 const ENTRIES: [as: ListInput['as'], entry: string, result: string | RegExp][] = [
   ['allow', '192.0.2.0/24', '192.0.2.0/24'],
   ['shared', '192.0.2.1', '192.0.2.1'],
-  ['shared', 'www.example.com', 'example.com'],
+  ['shared', 'www.example.com', 'www.example.com'],
   ['popular', '.example.com', 'example.com'],
   ['popular', '*.example.com', 'example.com'],
   ['shared', '.github.io', 'github.io'],

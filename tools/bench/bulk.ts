@@ -4,7 +4,7 @@ import { paths } from '../../src/core/paths.ts';
 import { MAX_BULK_LINES } from '../../src/urls/bulk.ts';
 import { unknownUrlAt, urlAt } from '../shared/observations.ts';
 import { alternate, type Bench, type Figure, type Result, type Row } from './harness/figure.ts';
-import { cpuSeconds } from './harness/measure.ts';
+import { cpuSeconds, memoryMb } from './harness/measure.ts';
 import { startUrlwarden, type Urlwarden } from './harness/servers.ts';
 import { sample } from './lookups.ts';
 
@@ -14,7 +14,12 @@ const PARALLEL = 2;
 /** One URL of so many is known. */
 const KNOWN_ONE_IN = 20;
 const WARM_UP_SECONDS = 4;
+/** A server that uses less processor time in `IDLE_CHECK_MS` is idle. */
+const IDLE_CPU_SECONDS = 0.05;
+const IDLE_CHECK_MS = 500;
 const LOOKUPS_PER_SECOND = 200;
+
+type BulkServer = Pick<Urlwarden, 'url' | 'child' | 'authorization'>;
 
 /** Bodies of text that have all samples. */
 function bodiesOf(urls: readonly string[]): Buffer[] {
@@ -24,7 +29,7 @@ function bodiesOf(urls: readonly string[]): Buffer[] {
 }
 
 /** Sends a body and reads the whole response. With `http`: `fetch` costs the client more than the request the server. */
-function send(agent: Agent, { url, authorization }: Urlwarden, body: Buffer): Promise<void> {
+function send(agent: Agent, { url, authorization }: BulkServer, body: Buffer): Promise<void> {
   const headers = { authorization, 'content-type': 'text/plain', 'content-length': body.length };
   return new Promise((resolve, reject) => {
     const sent = request(url + paths.urlBulk, { agent, method: 'POST', headers }, (response) => {
@@ -42,7 +47,7 @@ function send(agent: Agent, { url, authorization }: Urlwarden, body: Buffer): Pr
 }
 
 /** Sends bodies for some time; returns the number of URLs. */
-async function load(server: Urlwarden, bodies: readonly Buffer[], seconds: number): Promise<number> {
+async function load(server: BulkServer, bodies: readonly Buffer[], seconds: number): Promise<number> {
   const agent = new Agent({ keepAlive: true });
   const endMs = performance.now() + seconds * 1000;
   let sent = 0;
@@ -55,10 +60,47 @@ async function load(server: Urlwarden, bodies: readonly Buffer[], seconds: numbe
 }
 
 /** URLs per second of processor time, which other load on the machine changes least. */
-async function rate(server: Urlwarden, bodies: readonly Buffer[], seconds: number): Promise<number> {
+async function rate(server: BulkServer, bodies: readonly Buffer[], seconds: number): Promise<number> {
   const before = cpuSeconds(server.child.pid);
   const urls = await load(server, bodies, seconds);
   return urls / (cpuSeconds(server.child.pid) - before);
+}
+
+/** After its first request a server builds the filter of known URLs (docs/decisions/bulk.md). */
+async function untilIdle({ child }: BulkServer): Promise<void> {
+  for (let before = Number.NEGATIVE_INFINITY; ; await wait(IDLE_CHECK_MS)) {
+    const current = cpuSeconds(child.pid);
+    if (current - before < IDLE_CPU_SECONDS) return;
+    before = current;
+  }
+}
+
+export const known = (): string[] => sample(URLS, urlAt);
+
+/** One URL of twenty is known. */
+export function mostlyUnknown(): string[] {
+  const urls = known();
+  return sample(URLS, unknownUrlAt).map((url, i) => (i % KNOWN_ONE_IN === 0 ? (urls[i] ?? url) : url));
+}
+
+/** `memory`: anonymous memory after each round, and after the warm-up. */
+export async function rates(
+  server: BulkServer,
+  urls: readonly string[],
+  { rounds, seconds }: Pick<Bench, 'rounds' | 'seconds'>,
+): Promise<{ rates: number[]; memory: { ours: number[]; yardstick: number[] } }> {
+  const bodies = bodiesOf(urls);
+  await load(server, bodies, 0.1);
+  await untilIdle(server);
+  await load(server, bodies, WARM_UP_SECONDS);
+  const warmMb = memoryMb(server.child.pid);
+  const measured = { rates: [] as number[], memory: { ours: [] as number[], yardstick: [] as number[] } };
+  for (let round = 0; round < rounds; round++) {
+    measured.rates.push(await rate(server, bodies, seconds));
+    measured.memory.ours.push(memoryMb(server.child.pid));
+    measured.memory.yardstick.push(warmMb);
+  }
+  return measured;
 }
 
 /** The p99 of lookups that are sent at a fixed rate, in milliseconds. */
@@ -82,26 +124,28 @@ async function lookupMs({ url, authorization }: Urlwarden, urls: readonly string
 export const bulk: Row = {
   name: 'bulk',
   async measure({ dataDir, rounds, seconds }: Bench): Promise<Result[]> {
-    const [known, unknown] = [sample(URLS, urlAt), sample(URLS, unknownUrlAt)];
-    const mixed = unknown.map((url, i) => (i % KNOWN_ONE_IN === 0 ? (known[i] ?? url) : url));
+    const [knownUrls, mixed] = [known(), mostlyUnknown()];
     const server = await startUrlwarden(dataDir(URLS), [], ['--threads', '1']);
-    const rateOf = async (name: string, urls: readonly string[], atLeast: number): Promise<Figure> => {
-      const bodies = bodiesOf(urls);
-      await load(server, bodies, WARM_UP_SECONDS);
-      const ours: number[] = [];
-      for (let round = 0; round < rounds; round++) ours.push(await rate(server, bodies, seconds));
-      return { name: `url/bulk, ${name}`, unit: 'URLs/s of CPU', ours, yardstick: null, mark: { of: 'ours', atLeast } };
-    };
+    const rateOf = (name: string, ours: number[], atLeast: number): Figure => ({
+      ...{ name: `url/bulk, ${name}`, unit: 'URLs/s of CPU', ours, yardstick: null, mark: { of: 'ours', atLeast } },
+    });
     try {
-      const rates = [await rateOf('95 % unknown', mixed, 150_000), await rateOf('all known', known, 60_000)];
+      const ofMixed = await rates(server, mixed, { rounds, seconds });
+      const ofKnown = await rates(server, knownUrls, { rounds, seconds });
       const bodies = bodiesOf(mixed);
       const lookups = await alternate(
         rounds,
-        () => lookupMs(server, known, seconds),
-        async () => (await Promise.all([lookupMs(server, known, seconds), load(server, bodies, seconds)]))[0],
+        () => lookupMs(server, knownUrls, seconds),
+        async () => (await Promise.all([lookupMs(server, knownUrls, seconds), load(server, bodies, seconds)]))[0],
       );
       const name = `${LOOKUPS_PER_SECOND} url/last a second beside url/bulk, p99 / alone`;
-      return [...rates, { name, unit: 'ms', ...lookups, mark: null }];
+      const memory = 'url/bulk, anonymous memory / after the warm-up';
+      return [
+        rateOf('95 % unknown', ofMixed.rates, 150_000),
+        rateOf('all known', ofKnown.rates, 60_000),
+        { name: memory, unit: 'MB', ...ofMixed.memory, mark: { of: 'ratio', atMost: 1.4 } },
+        { name, unit: 'ms', ...lookups, mark: null },
+      ];
     } finally {
       await server.stop();
     }

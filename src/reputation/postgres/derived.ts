@@ -41,13 +41,28 @@ const EPISODES = `
 
 type Row = [ip: Uint8Array, family: string | null, listedTs: number, seenTs: number];
 
+const HOSTS_AT = 'select ip, id from hosts where ip = any($1::bytea[])';
+
+async function episodesOf(
+  query: Query,
+  hosts: readonly [ip: Uint8Array, id: number][],
+  seenSinceTs: number,
+): Promise<StoredListing[]> {
+  if (hosts.length === 0) return [];
+  const rows = await query<Row>(EPISODES, [...columns(2, hosts, (host) => host), seenSinceTs]);
+  return rows.map(([ip, family, listedTs, seenTs]) => derivedListing(ip, family, { listedTs, seenTs }));
+}
+
+/** Reads the listings of these addresses that follow from URLs. */
+export function createDerivedOf(query: Query) {
+  return async (ips: readonly Uint8Array[], seenSinceTs: number): Promise<StoredListing[]> =>
+    episodesOf(query, await query<[ip: Uint8Array, id: number]>(HOSTS_AT, [ips]), seenSinceTs);
+}
+
 /** Reads listings that follow from URLs. Two hosts may be one address: 192.0.2.1 and [::ffff:c000:201]. */
 export function createDerivedListings(query: Query) {
   return async (network: KeyNetwork, seenSinceTs: number): Promise<StoredListing[]> => {
     const ranges = keyRanges(network).map((range) => query<[ip: Uint8Array, id: number]>(HOSTS, range));
-    const hosts = (await Promise.all(ranges)).flat();
-    if (hosts.length === 0) return [];
-    const rows = await query<Row>(EPISODES, [...columns(2, hosts, (host) => host), seenSinceTs]);
-    return rows.map(([ip, family, listedTs, seenTs]) => derivedListing(ip, family, { listedTs, seenTs }));
+    return episodesOf(query, (await Promise.all(ranges)).flat(), seenSinceTs);
   };
 }

@@ -5,6 +5,7 @@ import { createUrlDetails } from './details.ts';
 import { createExportObservations, createExportUrls, createFamilyNames } from './export.ts';
 import { createApplyFiles, createBackfillFamilies } from './files.ts';
 import { createCheckRows, createRepairRows } from './integrity.ts';
+import { createListUrls } from './list-urls.ts';
 import { createFinishListing, createListingEffect } from './listings.ts';
 import { createLookup } from './lookup.ts';
 import { createNetworklessAddresses, createSetNetworks } from './networks.ts';
@@ -23,6 +24,7 @@ export function createUrlStore(primary: Database, read: Query): UrlStore {
     finishListing: createFinishListing(primary),
     exportObservations: createExportObservations(primary.query, exportUrls),
     exportUrls,
+    urlsForList: createListUrls(read),
     familyNames: createFamilyNames(primary.query),
     networklessAddresses: createNetworklessAddresses(primary.query),
     setNetworks: createSetNetworks(primary),

@@ -5,6 +5,8 @@ import { groupByUrl } from '../url-group.ts';
 import { createUrlDetails } from './details.ts';
 import { createExportObservations, createExportUrls, createFamilyNames } from './export.ts';
 import { createCheckRows } from './integrity.ts';
+import { createKnownUrls } from './known-urls.ts';
+import { createListUrls } from './list-urls.ts';
 import { createListingEffect } from './listings.ts';
 import { createLookup } from './lookup.ts';
 import { createNetworklessAddresses } from './networks.ts';
@@ -13,8 +15,11 @@ import { createStreams } from './streams.ts';
 import { createSummaries } from './summaries.ts';
 import type { UrlWrites } from './writes.ts';
 
-/** URLs in `intelligence.db`: reads on the calling thread, writes on the writer thread. */
-export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore {
+/**
+ * URLs in `intelligence.db`: reads on the calling thread, writes on the writer thread. `knownUrls` is shared by the threads
+ * of a server; commands have none, because building it takes a second for a million URLs.
+ */
+export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>, knownUrls?: SharedArrayBuffer): UrlStore {
   const exportUrls = createExportUrls(db);
   return {
     apply: (observations, listing) => write('apply', packGroups(groupByUrl(observations)), listing),
@@ -23,12 +28,13 @@ export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>): UrlStore
     finishListing: (listing) => write('finishListing', listing),
     exportObservations: createExportObservations(db, exportUrls),
     exportUrls,
+    urlsForList: createListUrls(db),
     familyNames: createFamilyNames(db),
     networklessAddresses: createNetworklessAddresses(db),
     setNetworks: (networks) => write('setNetworks', networks),
     ...createCheckRows(db),
     repairRows: (table, after) => write('repairRows', table, after),
-    ...createLookup(db),
+    ...createLookup(db, knownUrls === undefined ? null : createKnownUrls(db, knownUrls)),
     urlDetails: createUrlDetails(db),
     ...createSummaries(db),
     ...createStreams(db),

@@ -1,6 +1,7 @@
 import type { TestContext } from 'node:test';
 import type { Intelligence } from '../../../src/app/stores.ts';
 import { domainSuite } from './domains.ts';
+import { listReadsSuite } from './list-reads.ts';
 import { listingsSuite } from './listings.ts';
 import { listsSuite } from './lists.ts';
 
@@ -12,4 +13,5 @@ export function reputationContract(open: OpenStore): void {
   listingsSuite(open);
   listsSuite(open);
   domainSuite(open);
+  listReadsSuite(open);
 }

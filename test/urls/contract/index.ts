@@ -5,6 +5,7 @@ import { barePayloadsSuite } from './bare-payloads.ts';
 import { detailsSuite } from './details.ts';
 import { exportSuite } from './export.ts';
 import { filesSuite } from './files.ts';
+import { listUrlsSuite } from './list-urls.ts';
 import { listingsSuite } from './listings.ts';
 import { networksSuite } from './networks.ts';
 import { oneUrlSuite } from './one-url.ts';
@@ -28,4 +29,5 @@ export function storeContract(open: OpenStore): void {
   exportSuite(open);
   tagsSuite(open);
   barePayloadsSuite(open);
+  listUrlsSuite(open);
 }

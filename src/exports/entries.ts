@@ -1,0 +1,61 @@
+import { addressEntries } from './address-entries.ts';
+import { type Build, type BuildOptions, createNewest, type ListReads, prepareBuild } from './build.ts';
+import type { LeftOutReason, ListContent, ListEntries, UrlEntry } from './content.ts';
+import { urlFaults } from './filter.ts';
+import { hostEntries } from './host-entries.ts';
+import type { Exclusion, ListDefinition } from './store.ts';
+
+export type ListWithoutSerial = ListEntries & Omit<ListContent, 'serial' | 'kind' | 'entries'>;
+
+/**
+ * What is on a list at a time:
+ *
+ *     const content = await buildEntries(store, definition, await lists.exclusions(), nowTs, { allowReserved, signal });
+ *
+ * It reads more at once than the answering thread may, so it runs on a thread of its own, or in a command.
+ */
+export async function buildEntries(
+  store: ListReads,
+  definition: ListDefinition,
+  exclusions: readonly Exclusion[],
+  nowTs: number,
+  options: BuildOptions,
+): Promise<ListWithoutSerial> {
+  const leftOut: Partial<Record<LeftOutReason, number>> = {};
+  const build = prepareBuild(store, definition, exclusions, nowTs, options);
+  build.leaveOut = (reason, count = 1) => {
+    if (count > 0) leftOut[reason] = (leftOut[reason] ?? 0) + count;
+  };
+  build.end.at(build.exclusions.firstEndTs);
+  const entries = await entriesOf(build);
+  return { ...entries, name: definition.name, leftOut, nextEndTs: build.end.earliest() };
+}
+
+async function entriesOf(build: Build): Promise<ListEntries> {
+  const { kind } = build.definition;
+  switch (kind) {
+    case 'urls':
+      return { kind, entries: await urlEntries(build) };
+    case 'hosts':
+      return { kind, entries: await hostEntries(build) };
+    case 'addresses':
+      return { kind, entries: await addressEntries(build) };
+  }
+}
+
+async function urlEntries(build: Build): Promise<UrlEntry[]> {
+  const { store, definition, filter, exclusions, options, end } = build;
+  const { seenSinceTs } = filter;
+  const newest = createNewest<UrlEntry>(build, (a, b) => b.seenTs - a.seenTs || (a.url < b.url ? -1 : 1));
+  for await (const page of store.urlsForList({ status: definition.filter.status, seenSinceTs }, options.signal)) {
+    for (const entry of page) {
+      if (urlFaults(entry, filter).length > 0) continue;
+      if (exclusions.ofUrl(entry.url, entry.host).length > 0) build.leaveOut('excluded');
+      else newest.add(entry);
+    }
+  }
+  const entries = newest.sorted();
+  const oldest = entries.at(-1);
+  if (oldest !== undefined) end.at(filter.tooOldTs(oldest.seenTs));
+  return entries;
+}

@@ -1,0 +1,210 @@
+import { registrableDomain } from '../core/domain-name.ts';
+import { ADDRESS_DATASETS } from '../core/evidence.ts';
+import { formatKeyNetwork, KEY_BITS, type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
+import { createFamilySets } from '../core/ip/network-set.ts';
+import { dayText, timeText } from '../core/time.ts';
+import { parseHostKey } from '../core/url/host.ts';
+import { normalizeUrl } from '../core/url/normalize.ts';
+import { isOneAddress } from '../reputation/address-report.ts';
+import { type DescribedListing, describeListings, listingText } from '../reputation/listing-state.ts';
+import type { UrlDetails } from '../urls/store.ts';
+import { SHOWN_STATUS } from '../urls/timeline.ts';
+import { MAX_DOMAINS_AT_ADDRESS, RESOLUTION_SECONDS } from './address-entries.ts';
+import { type Build, type BuildOptions, type ListReads, prepareBuild } from './build.ts';
+import type { LeftOutReason, UrlEntry } from './content.ts';
+import { createDomainReports } from './domain-reports.ts';
+import { urlFaults } from './filter.ts';
+import { suffixGuard } from './guards.ts';
+import { guardsOf, hostnamesOf, listedDomainFaults } from './host-entries.ts';
+import type { Exclusion, ListDefinition } from './store.ts';
+
+/** `kind`: no such list has it. `unknown`: nothing is stored of it. `filter`: it does not fit the filter. */
+export type ExplainedReason = { reason: LeftOutReason | 'kind' | 'unknown' | 'filter'; text: string };
+
+/** Whether something is on a list; if not, every reason. `subject`: the URL, name or network, normalized. */
+export type Explanation = { subject: string; isOnList: boolean; reasons: ExplainedReason[] };
+
+/** `text`: a URL, a host name, an address or a network. Null if it is none of them. */
+export async function explainEntry(
+  store: ListReads,
+  definition: ListDefinition,
+  exclusions: readonly Exclusion[],
+  nowTs: number,
+  options: BuildOptions,
+  text: string,
+): Promise<Explanation | null> {
+  const build = prepareBuild(store, definition, exclusions, nowTs, options);
+  const subject = subjectOf(text);
+  if (subject === null) return null;
+  const explanation = (reasons: ExplainedReason[]) => {
+    return { subject: subject.text, isOnList: reasons.length === 0, reasons };
+  };
+  const { kind } = definition;
+  if (kind === 'addresses') {
+    if (subject.network !== null) return explanation(await addressReasons(build, subject.network));
+    return explanation([{ reason: 'kind', text: `the list has addresses, and ${subject.host} is a name` }]);
+  }
+  if (subject.host === null) return explanation([{ reason: 'kind', text: `the list has ${kind}, not networks` }]);
+  if (kind === 'hosts') return explanation(await hostReasons(build, subject.host, subject.network !== null));
+  return explanation(
+    subject.url === null
+      ? await urlsOfHostReasons(build, subject.host)
+      : await urlReasons(build, subject.url, subject.host),
+  );
+}
+
+type Subject = { text: string; url: string | null; host: string | null; network: KeyNetwork | null };
+
+function subjectOf(text: string): Subject | null {
+  const given = text.trim();
+  if (given.includes('://')) {
+    const parsed = normalizeUrl(given);
+    if (!parsed.ok) return null;
+    const { url, host, ip } = parsed;
+    return { text: url, url, host, network: ip === null ? null : { ip, prefix: KEY_BITS } };
+  }
+  const network = parseKeyNetwork(given);
+  if (network !== null && network.prefix < KEY_BITS) {
+    return { text: formatKeyNetwork(network), url: null, host: null, network };
+  }
+  const parsed = parseHostKey(given);
+  if (!parsed.ok) return null;
+  const { host, ip } = parsed;
+  return { text: host, url: null, host, network: ip === null ? null : { ip, prefix: KEY_BITS } };
+}
+
+function inFilter(texts: readonly string[]): ExplainedReason[] {
+  return texts.map((text) => ({ reason: 'filter', text }));
+}
+
+function exclusionReasons(exclusions: readonly Exclusion[]): ExplainedReason[] {
+  return exclusions.map(({ id, match, list, reason, setTs, untilTs }) => {
+    const what = match.kind === 'host' ? match.host : match.kind === 'url' ? match.prefix : match.network;
+    const below = match.kind === 'host' && match.withSubdomains ? ' and the names below it' : '';
+    const where = list === null ? 'all lists' : 'this list';
+    const until = untilTs === null ? 'without an end' : `until ${timeText(untilTs)}`;
+    const text = `excluded by the operator (exclusion ${id}: ${what}${below}, on ${where}, since ${timeText(setTs)}, ${until}): ${reason}`;
+    return { reason: 'excluded', text };
+  });
+}
+
+async function urlReasons(build: Build, url: string, host: string): Promise<ExplainedReason[]> {
+  const details = await build.store.urlDetails(url, 1);
+  const entry = details === null ? null : toUrlEntry(details, host);
+  const excluded = exclusionReasons(build.exclusions.ofUrl(url, host));
+  if (entry === null) return [{ reason: 'unknown', text: `no status of ${url} is known` }, ...excluded];
+  return [...inFilter(urlFaults(entry, build.filter)), ...excluded];
+}
+
+function toUrlEntry({ id, url, events, payloads, tags }: UrlDetails, host: string): UrlEntry | null {
+  const [event] = events;
+  if (event === undefined) return null;
+  const { ts, kind, reporter, confirmedTs } = event;
+  const { family = null, sha256 = null } = payloads[0] ?? {};
+  return {
+    ...{ id, url, host, status: SHOWN_STATUS[kind], sinceTs: ts, seenTs: confirmedTs ?? ts },
+    ...{ reporter, family, sha256, tags },
+  };
+}
+
+/** Different reasons of the URLs of one host that are shown. */
+const MAX_REASONS = 20;
+
+/** Empty if a URL of the host is on the list. */
+async function urlsOfHostReasons(build: Build, host: string): Promise<ExplainedReason[]> {
+  const urls = await urlsOf(build, host);
+  if (urls.length === 0) return [unknownHost(host)];
+  const reasons = urls.map((entry) => [
+    ...inFilter(urlFaults(entry, build.filter)),
+    ...exclusionReasons(build.exclusions.ofUrl(entry.url, host)),
+  ]);
+  return reasons.some(({ length }) => length === 0) ? [] : counted(reasons.flat());
+}
+
+function unknownHost(host: string): ExplainedReason {
+  return { reason: 'unknown', text: `no URL of ${host} is known` };
+}
+
+/** Each reason once, with the number of URLs that have it, the most frequent first. */
+function counted(reasons: readonly ExplainedReason[]): ExplainedReason[] {
+  const groups = [...Map.groupBy(reasons, ({ text }) => text).values()].sort((a, b) => b.length - a.length);
+  return groups.slice(0, MAX_REASONS).map((group) => {
+    const { reason, text } = group[0] as ExplainedReason;
+    return { reason, text: `${group.length === 1 ? '1 URL' : `${group.length} URLs`}: ${text}` };
+  });
+}
+
+async function urlsOf({ store, options }: Build, host: string): Promise<UrlEntry[]> {
+  const urls: UrlEntry[] = [];
+  const filter = { status: 'any', seenSinceTs: 0, host } as const;
+  for await (const page of store.urlsForList(filter, options.signal)) urls.push(...page);
+  return urls;
+}
+
+async function hostReasons(build: Build, host: string, isAddress: boolean): Promise<ExplainedReason[]> {
+  if (isAddress) return [{ reason: 'address', text: 'the list has names, and this is an address' }];
+  const domain = registrableDomain(host);
+  if (domain === null) return [suffixGuard(host)];
+  const [report] = await (await createDomainReports(build.store, { ...build.options, nowTs: build.nowTs }))(
+    [domain],
+    build.end,
+  );
+  if (report === undefined) throw new Error('a report for each domain');
+  const { listedDomains } = build.definition.filter;
+  const ofUrls = await urlsOfHostReasons(build, host);
+  const byScore =
+    listedDomains && host === domain ? inFilter(listedDomainFaults(build, report, ofUrls.length === 0)) : null;
+  const score = build.filter.score(report.score);
+  return [
+    ...(byScore === null ? ofUrls : byScore.length === 0 ? [] : ofUrls.length === 0 ? [] : [...ofUrls, ...byScore]),
+    ...inFilter(score === null ? [] : [score]),
+    ...exclusionReasons(build.exclusions.ofHost(host)),
+    ...(await guardsOf(build, host, report, hostnamesOf(build, report))),
+  ];
+}
+
+async function addressReasons(build: Build, network: KeyNetwork): Promise<ExplainedReason[]> {
+  const { store, nowTs, options, exclusions } = build;
+  const question = { inside: true, covering: true, nowTs, allowReserved: options.allowReserved };
+  const listings = await describeListings(store, network, question);
+  const faults = listings.map((listing) => listingFaults(build, listing));
+  const fits = faults.some(({ length }) => length === 0);
+  const text = formatKeyNetwork(network);
+  const reasons: ExplainedReason[] = fits ? [] : faults.flat().slice(0, MAX_REASONS);
+  if (listings.length === 0) reasons.push({ reason: 'unknown', text: `no listing of ${text} is known` });
+  reasons.push(...exclusionReasons(exclusions.ofNetwork(network)));
+  for (const { as, network: listed, source, reason } of (await store.addressLists()).entries) {
+    const set = createFamilySets([listed]);
+    if (!set.covers(network)) continue;
+    const because = reason === '' ? '' : `: ${reason}`;
+    const where = `${formatKeyNetwork(listed)} (${source}${because})`;
+    if (as === 'allow') reasons.push({ reason: 'allowed', text: `allowed by ${where}` });
+    else reasons.push({ reason: 'shared-address', text: `a range that many share: ${where}` });
+  }
+  const [domains = 0] = isOneAddress(network)
+    ? await store.domainsAt([network], nowTs - RESOLUTION_SECONDS, nowTs)
+    : [];
+  if (domains > MAX_DOMAINS_AT_ADDRESS) {
+    const days = RESOLUTION_SECONDS / 86_400;
+    reasons.push({
+      reason: 'shared-address',
+      text: `${domains} registrable domains resolved to it in the last ${days} days`,
+    });
+  }
+  return reasons;
+}
+
+function listingFaults({ definition, filter }: Build, listing: DescribedListing): ExplainedReason[] {
+  const { dataset, seenTs, family, source, state, removal, validUntilTs } = listing;
+  const datasets = definition.filter.datasets.length === 0 ? ADDRESS_DATASETS : definition.filter.datasets;
+  const texts = [
+    datasets.includes(dataset) ? null : filter.dataset(dataset),
+    filter.age(seenTs),
+    filter.family(family),
+    filter.source(source.name),
+    state === 'expired' ? `expired ${dayText(validUntilTs)}` : null,
+    state === 'removed' ? `removed by the operator: ${removal?.reason ?? ''}` : null,
+    state === 'reserved' ? 'in a private or reserved range' : null,
+  ];
+  return inFilter(texts.filter((text) => text !== null).map((text) => `${listingText(listing)}: ${text}`));
+}

@@ -1,0 +1,76 @@
+import type { AddressDataset } from '../core/evidence.ts';
+import { foldFamily } from '../core/text.ts';
+import { dayText } from '../core/time.ts';
+import type { UrlEntry } from './content.ts';
+import type { ListFilter } from './store.ts';
+
+/** A filter at a time. Each check returns the part that does not fit, in words; null if all fits. */
+export type ActiveFilter = {
+  /** What was seen earlier is too old. */
+  seenSinceTs: number;
+  /** The first second at which something is too old. */
+  tooOldTs(seenTs: number): number;
+  status(status: UrlEntry['status']): string | null;
+  age(seenTs: number): string | null;
+  family(family: string | null): string | null;
+  /** A reporter of URLs, or a source of listings and evidence. */
+  source(name: string): string | null;
+  dataset(dataset: AddressDataset): string | null;
+  score(score: number): string | null;
+  /** Nothing restricts families and sources. */
+  isOpen: boolean;
+};
+
+export function activeFilter(filter: ListFilter, nowTs: number): ActiveFilter {
+  const { maxAgeSeconds, maxScore } = filter;
+  const families = new Set(filter.families.map(foldFamily));
+  const sources = new Set(filter.reporters);
+  const datasets = new Set(filter.datasets);
+  const seenSinceTs = Math.max(0, nowTs - maxAgeSeconds);
+  return {
+    seenSinceTs,
+    tooOldTs: (seenTs) => seenTs + maxAgeSeconds + 1,
+    status: (status) =>
+      filter.status === 'any' || filter.status === status
+        ? null
+        : `the status is ${status}, the list has ${filter.status}`,
+    age: (seenTs) =>
+      seenTs >= seenSinceTs
+        ? null
+        : `last seen ${dayText(seenTs)}, the list has what was seen in the last ${spanText(maxAgeSeconds)}`,
+    family: (family) =>
+      families.size === 0 || (family !== null && families.has(foldFamily(family)))
+        ? null
+        : `the malware family is ${family ?? 'unknown'}, the list has ${filter.families.join(', ')}`,
+    source: (name) =>
+      sources.size === 0 || sources.has(name)
+        ? null
+        : `reported by ${name === '' ? 'nobody by name' : name}, the list has ${filter.reporters.join(', ')}`,
+    dataset: (dataset) =>
+      datasets.size === 0 || datasets.has(dataset)
+        ? null
+        : `listed in ${dataset}, the list has ${filter.datasets.join(', ')}`,
+    score: (score) =>
+      maxScore === null || score <= maxScore
+        ? null
+        : `the score of the domain is ${score}, the list has ${maxScore} and lower`,
+    isOpen: families.size === 0 && sources.size === 0,
+  };
+}
+
+/** The parts of the filter that a URL does not fit. */
+export function urlFaults({ status, seenTs, family, reporter }: UrlEntry, filter: ActiveFilter): string[] {
+  const faults = [filter.status(status), filter.age(seenTs), filter.family(family), filter.source(reporter)];
+  return faults.filter((fault) => fault !== null);
+}
+
+function spanText(seconds: number): string {
+  const [unit, length] = (
+    [
+      ['day', 86_400],
+      ['hour', 3_600],
+    ] as const
+  ).find(([, size]) => seconds % size === 0) ?? ['second', 1];
+  const count = seconds / length;
+  return count === 1 ? unit : `${count} ${unit}s`;
+}

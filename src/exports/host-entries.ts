@@ -1,0 +1,205 @@
+import { hostParts, registrableDomain } from '../core/domain-name.ts';
+import { type DomainReport, isHostListed } from '../reputation/domain-report.ts';
+import { dimensionsOf, LISTED_FROM, scoreOf } from '../reputation/score.ts';
+import type { NameListing, SeenHostname } from '../reputation/store.ts';
+import { type Build, createNewest } from './build.ts';
+import type { HostEntry, LeftOutReason, UrlEntry } from './content.ts';
+import { createDomainReports } from './domain-reports.ts';
+import { urlFaults } from './filter.ts';
+import { type Guard, hostEvidence, hostGuards, needsOwnLists } from './guards.ts';
+
+/** A host with URLs that fit the filter, or a domain that may be listed by its score. */
+type Candidate = { host: string; seenTs: number; urls: number; families: Set<string> };
+
+/** Domains whose states are in memory at once. */
+const DOMAINS_PER_READ = 500;
+
+const HOUR = 3_600;
+
+export async function hostEntries(build: Build): Promise<HostEntry[]> {
+  const { store, definition, filter, nowTs, options, end } = build;
+  const byDomain = await candidates(build);
+  if (definition.filter.listedDomains) {
+    for await (const names of store.domainsForList(filter.seenSinceTs, options.signal)) {
+      for (const name of names) if (!byDomain.has(name)) byDomain.set(name, []);
+    }
+  }
+  const reportsOf = await createDomainReports(store, { ...options, nowTs });
+  const newest = createNewest<HostEntry>(build, (a, b) => b.seenTs - a.seenTs || (a.host < b.host ? -1 : 1));
+  const domains = [...byDomain.keys()];
+  for (let from = 0; from < domains.length; from += DOMAINS_PER_READ) {
+    options.signal.throwIfAborted();
+    const names = domains.slice(from, from + DOMAINS_PER_READ);
+    for (const report of await reportsOf(names, end)) {
+      for (const entry of await entriesOfDomain(build, report, byDomain.get(report.state.name) ?? []))
+        newest.add(entry);
+    }
+  }
+  const entries = newest.sorted();
+  if (entries.length > 0) end.at(hourOf(nowTs) + HOUR);
+  return entries;
+}
+
+function hourOf(ts: number): number {
+  return ts - (ts % HOUR);
+}
+
+/** Hosts of URLs that fit the filter, by their domain. Addresses, public suffixes and excluded hosts are left out here. */
+async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
+  const { store, definition, filter, exclusions, options, end } = build;
+  const hosts = new Map<string, Candidate>();
+  let oldestTs = Number.POSITIVE_INFINITY;
+  const { status } = definition.filter;
+  for await (const page of store.urlsForList({ status, seenSinceTs: filter.seenSinceTs }, options.signal)) {
+    for (const url of page) {
+      if (urlFaults(url, filter).length > 0) continue;
+      oldestTs = Math.min(oldestTs, url.seenTs);
+      let candidate = hosts.get(url.host);
+      if (candidate === undefined) {
+        candidate = newCandidate(url.host);
+        hosts.set(url.host, candidate);
+      }
+      // A host whose URLs are all excluded is left out; other URLs of it count.
+      if (exclusions.ofUrl(url.url, url.host).length === 0) addUrl(candidate, url);
+    }
+  }
+  if (oldestTs < Number.POSITIVE_INFINITY) end.at(filter.tooOldTs(oldestTs));
+
+  const byDomain = new Map<string, Candidate[]>();
+  for (const candidate of hosts.values()) {
+    const { reason, domain } = placeOf(candidate);
+    if (reason !== null) build.leaveOut(reason);
+    else if (!byDomain.has(domain)) byDomain.set(domain, [candidate]);
+    else byDomain.get(domain)?.push(candidate);
+  }
+  return byDomain;
+}
+
+function newCandidate(host: string): Candidate {
+  return { host, seenTs: 0, urls: 0, families: new Set() };
+}
+
+function addUrl(candidate: Candidate, { seenTs, family }: UrlEntry): void {
+  candidate.urls++;
+  candidate.seenTs = Math.max(candidate.seenTs, seenTs);
+  if (family !== null) candidate.families.add(family);
+}
+
+type Place = { reason: LeftOutReason; domain: null } | { reason: null; domain: string };
+
+function placeOf({ host, urls }: Candidate): Place {
+  const { ip } = hostParts(host);
+  if (ip !== null) return { reason: 'address', domain: null };
+  if (urls === 0) return { reason: 'excluded', domain: null };
+  const domain = registrableDomain(host);
+  return domain === null ? { reason: 'shared-site', domain: null } : { reason: null, domain };
+}
+
+async function entriesOfDomain(build: Build, report: DomainReport, urlHosts: Candidate[]): Promise<HostEntry[]> {
+  const { filter, exclusions, end, nowTs } = build;
+  const { state, score, input } = report;
+  const hosts = withListedDomain(build, report, urlHosts);
+  if (hosts.length === 0 || filter.score(score) !== null) return [];
+  const { maxScore } = build.definition.filter;
+  if (maxScore !== null) end.whenNot((ts) => scoreOf(dimensionsOf(input, ts)) <= maxScore);
+  const readAll = hostnamesOf(build, report);
+  const entries: HostEntry[] = [];
+  for (const candidate of hosts) {
+    const { host } = candidate;
+    const isExcluded = exclusions.ofHost(host).length > 0;
+    const reason = isExcluded ? 'excluded' : (await guardsOf(build, host, report, readAll))[0]?.reason;
+    if (reason !== undefined) build.leaveOut(reason);
+    else entries.push(toEntry(candidate, report, nowTs, state.name));
+  }
+  return entries;
+}
+
+/** With the domain itself, if it is listed by its score and was seen, or the operator listed it. */
+function withListedDomain(build: Build, report: DomainReport, urlHosts: Candidate[]): readonly Candidate[] {
+  const { definition, filter, end } = build;
+  const { state, input } = report;
+  if (!definition.filter.listedDomains || listedDomainFaults(build, report, urlHosts.length > 0).length > 0)
+    return urlHosts;
+  const seenTs = domainSeenTs(report);
+  end.whenNot((ts) => scoreOf(dimensionsOf(input, ts)) <= LISTED_FROM);
+  if (!isSetByOperator(report)) end.at(filter.tooOldTs(seenTs));
+  const known = urlHosts.find(({ host }) => host === state.name);
+  const domain = known ?? newCandidate(state.name);
+  domain.seenTs = Math.max(domain.seenTs, seenTs);
+  return known === undefined ? [...urlHosts, domain] : urlHosts;
+}
+
+/** Why a domain is not on a list as one that is listed by its score; empty if it is. */
+export function listedDomainFaults(
+  { filter }: Pick<Build, 'filter'>,
+  report: DomainReport,
+  hasUrls: boolean,
+): string[] {
+  const { state, score, isListed } = report;
+  const faults: string[] = [];
+  if (!isListed) faults.push(`${state.name} is not listed by its score, which is ${score}`);
+  const age = isSetByOperator(report) ? null : filter.age(domainSeenTs(report));
+  if (age !== null) faults.push(age);
+  const isNamed = state.evidence.some(
+    ({ botname, source }) => filter.family(botname) === null && filter.source(source.name) === null,
+  );
+  if (!filter.isOpen && !hasUrls && !isNamed) faults.push('no evidence on it has a family and a source of the list');
+  return faults;
+}
+
+/** What the operator says does not age. */
+function isSetByOperator({ input }: DomainReport): boolean {
+  return input.human <= LISTED_FROM;
+}
+
+/** Registration and rank say that a domain exists, not that anything happened there. */
+function domainSeenTs({ contexts, state }: DomainReport): number {
+  const seen = contexts.find(({ context }) => context !== 'whois' && context !== 'popularity');
+  return seen?.lastTs ?? state.settings?.setTs ?? 0;
+}
+
+type ReadHostnames = () => Promise<readonly SeenHostname[]>;
+
+/** The host names of a domain, read once. */
+export function hostnamesOf({ store }: Build, { state }: DomainReport): ReadHostnames {
+  let all: ReturnType<ReadHostnames> | null = null;
+  return () => {
+    all ??= store.domainHostnames(state.id, Number.POSITIVE_INFINITY);
+    return all;
+  };
+}
+
+/** The rules by which a name is left out. A name of an abused domain stays while its own evidence lists it. */
+export async function guardsOf(
+  { store, nowTs, end }: Build,
+  host: string,
+  report: DomainReport,
+  readAll: ReadHostnames,
+): Promise<Guard[]> {
+  const { state, abused } = report;
+  const isNameOfAbused = abused?.isAbused === true && host !== state.name;
+  const own = isNameOfAbused ? await hostEvidence(host, state, readAll, nowTs) : null;
+  const isListed = own !== null && isHostListed(own, nowTs);
+  const guards = hostGuards(host, report, await ownLists(store, host, report), isListed);
+  if (own !== null && guards.length === 0) end.whenNot((ts) => isHostListed(own, ts));
+  return guards;
+}
+
+async function ownLists(store: Build['store'], host: string, { state }: DomainReport): Promise<NameListing[]> {
+  if (!needsOwnLists(host, state)) return [];
+  const names = host.startsWith('www.') ? [host, host.slice(4)] : [host];
+  return [...(await store.nameLists(names)).values()].flat();
+}
+
+function toEntry(
+  { host, seenTs, urls, families }: Candidate,
+  report: DomainReport,
+  nowTs: number,
+  domain: string,
+): HostEntry {
+  for (const { hostname, botname } of report.state.evidence) {
+    if (botname !== null && (hostname === host || host === domain)) families.add(botname);
+  }
+  const score = scoreOf(dimensionsOf(report.input, hourOf(nowTs)));
+  return { host, domain, score, seenTs, families: [...families].sort(), urls };
+}

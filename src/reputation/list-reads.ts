@@ -1,0 +1,160 @@
+import { setImmediate } from 'node:timers/promises';
+import { type AddressDataset, NAME_LIST_KINDS, type NameListKind } from '../core/evidence.ts';
+import { compareLists } from './domain-rows.ts';
+import { datasetCodes, datasetOf, portOf, type SourceRow, toSource } from './listing-rows.ts';
+import { FIRST_LISTING, type ListingKey, type NameListing, type ReputationStore, type StoredListing } from './store.ts';
+
+// What lists for devices are made of, as both engines read it.
+
+/** An episode without its details. */
+export type ListedEpisodeRow = [
+  ip: Uint8Array,
+  prefix: number,
+  dataset: number,
+  port: number,
+  listedTs: number,
+  seenTs: number,
+  family: string | null,
+  ...SourceRow,
+];
+
+export const EPISODE_COLUMNS = `
+  e.ip, e.prefix, e.dataset, e.port, e.listed_ts, e.seen_ts, families.name, sources.id, sources.name,
+  sources.trust_permille, sources.life_seconds, sources.interval_seconds`;
+
+export const EPISODE_JOINS = `
+  join sources on sources.id = e.source_id left join families on families.id = e.family_id`;
+
+export const EPISODE_KEY = '(e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts)';
+
+function toListing(row: ListedEpisodeRow): StoredListing {
+  const [ip, prefix, dataset, port, listedTs, seenTs, family, ...source] = row;
+  return {
+    ...{ network: { ip, prefix }, dataset: datasetOf(dataset), source: toSource(source), family, port: portOf(port) },
+    ...{ listedTs, seenTs, details: '' },
+  };
+}
+
+/** After all episodes: longer than an address. */
+const LAST_LISTING: ListingKey = [new Uint8Array(17).fill(0xff), 0, 0, 0, 0, 0, 0];
+
+type Awaitable<T> = T | Promise<T>;
+
+type ListReads = {
+  /** The key of the last of the next episodes of one read; undefined if fewer are left. */
+  endOfRead(after: ListingKey): Awaitable<ListingKey | undefined>;
+  /** Episodes after `after` up to `last`. */
+  episodes(
+    after: ListingKey,
+    last: ListingKey,
+    datasets: readonly number[],
+    seenSinceTs: number,
+  ): Awaitable<ListedEpisodeRow[]>;
+  lastIds(): Awaitable<{ urls: number; hosts: number; domains: number }>;
+  /** Addresses that are hosts of URLs of these ids that are online, and were seen since then. */
+  onlineAddresses(afterUrl: number, lastUrl: number, sinceTs: number): Awaitable<[ip: Uint8Array][]>;
+  /** Addresses among these hosts that have an event since then. */
+  addressesWithEvents(afterHost: number, lastHost: number, sinceTs: number): Awaitable<[ip: Uint8Array][]>;
+  derived(ips: readonly Uint8Array[], seenSinceTs: number): Awaitable<StoredListing[]>;
+  domains(afterId: number, lastId: number, sinceTs: number): Awaitable<[name: string][]>;
+};
+
+/** Addresses whose URLs are read together. */
+const ADDRESSES_PER_READ = 500;
+
+/** Between two reads no transaction is open, so that the write-ahead log can be folded back. */
+export function createListReads(
+  reads: ListReads,
+  idsPerRead: number,
+): Pick<ReputationStore, 'listingsForList' | 'domainsForList'> {
+  async function* episodes(datasets: readonly AddressDataset[], seenSinceTs: number, signal: AbortSignal) {
+    const codes = datasetCodes(datasets);
+    for (let after: ListingKey | undefined = FIRST_LISTING; after !== undefined; ) {
+      signal.throwIfAborted();
+      const end: ListingKey | undefined = await reads.endOfRead(after);
+      const rows = await reads.episodes(after, end ?? LAST_LISTING, codes, seenSinceTs);
+      if (rows.length > 0) yield rows.map(toListing);
+      after = end;
+      await setImmediate();
+    }
+  }
+
+  /**
+   * Addresses of URLs that may have been seen online since then: those that are online and were seen, and those that have
+   * gone offline since, which is an event.
+   */
+  async function recentAddresses(sinceTs: number, signal: AbortSignal): Promise<Uint8Array[]> {
+    const found = new Map<string, Uint8Array>();
+    const last = await reads.lastIds();
+    const add = async (lastId: number, read: ListReads['onlineAddresses']) => {
+      for (let after = 0; after < lastId; after += idsPerRead) {
+        signal.throwIfAborted();
+        for (const [ip] of await read(after, after + idsPerRead, sinceTs)) {
+          found.set(Buffer.from(ip).toString('latin1'), ip);
+        }
+        await setImmediate();
+      }
+    };
+    await add(last.urls, reads.onlineAddresses);
+    await add(last.hosts, reads.addressesWithEvents);
+    return [...found.values()];
+  }
+
+  return {
+    async *listingsForList(datasets, seenSinceTs, signal) {
+      yield* episodes(datasets, seenSinceTs, signal);
+      if (!datasets.includes('XBL')) return;
+      const ips = await recentAddresses(seenSinceTs, signal);
+      for (let from = 0; from < ips.length; from += ADDRESSES_PER_READ) {
+        signal.throwIfAborted();
+        const found = await reads.derived(ips.slice(from, from + ADDRESSES_PER_READ), seenSinceTs);
+        if (found.length > 0) yield found;
+        await setImmediate();
+      }
+    },
+
+    async *domainsForList(seenSinceTs, signal) {
+      const { domains: lastId } = await reads.lastIds();
+      for (let after = 0; after < lastId; after += idsPerRead) {
+        signal.throwIfAborted();
+        const rows = await reads.domains(after, after + idsPerRead, seenSinceTs);
+        if (rows.length > 0) yield rows.map(([name]) => name);
+        await setImmediate();
+      }
+    },
+  };
+}
+
+export type NamedListRow = [name: string, kind: number, source: string, rank: number | null, ts: number];
+
+/** Lists by name. */
+export function listsByName(rows: readonly NamedListRow[]): Map<string, NameListing[]> {
+  const found = new Map<string, NameListing[]>();
+  for (const [name, kind, source, rank, ts] of rows) {
+    const lists = found.get(name) ?? [];
+    lists.push({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts });
+    found.set(name, lists);
+  }
+  for (const lists of found.values()) lists.sort(compareLists);
+  return found;
+}
+
+/** The tables whose rows make a domain seen at a time, with the column of the time. */
+export const SEEN_TABLES = [
+  ['url_sightings', 'online_ts'],
+  ['domain_evidence', 'last_ts'],
+  ['name_addresses', 'ts'],
+  ['name_servers', 'ts'],
+  ['senders', 'ts'],
+] as const;
+
+const BUCKET_SECONDS = 30 * 86_400;
+
+/** The buckets of resolutions (migration 0001) that have times since then, the newest first. */
+export function bucketsBetween(sinceTs: number, untilTs: number): number[] {
+  const [first, last] = [Math.floor(sinceTs / BUCKET_SECONDS), Math.floor(untilTs / BUCKET_SECONDS)];
+  return Array.from({ length: last - first + 1 }, (_, i) => last - i);
+}
+
+/** Newest rows of one address that are read to count its domains, of facts and of each bucket of resolutions. */
+export const MAX_ADDRESS_ROWS = 1_000;

@@ -1,0 +1,404 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import type { Intelligence } from '../../src/app/stores.ts';
+import { parseDomainName } from '../../src/core/domain-name.ts';
+import type { DomainFact, ListEntry, ListingEvidence } from '../../src/core/evidence.ts';
+import { formatKeyNetwork, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
+import type { ObservationInput } from '../../src/core/observation.ts';
+import type { ListKind } from '../../src/exports/content.ts';
+import { buildEntries, type ListWithoutSerial } from '../../src/exports/entries.ts';
+import { explainEntry } from '../../src/exports/explain.ts';
+import type { Exclusion, ExclusionMatch, ListFilter } from '../../src/exports/store.ts';
+import { DAY, NEW_YEAR, seen } from '../urls/contract/observations.ts';
+
+export type OpenStore = (t: TestContext) => Promise<Intelligence>;
+
+/** Not at a full hour: scores are those of the hour. */
+const NOW = NEW_YEAR + 100;
+
+const FILTER: ListFilter = {
+  ...{ status: 'online', maxAgeSeconds: 30 * DAY, families: [], reporters: [], datasets: [] },
+  ...{ maxScore: null, listedDomains: false },
+};
+
+type Given = { filter?: Partial<ListFilter>; exclusions?: Exclusion[]; nowTs?: number; maxEntries?: number };
+
+const definition = (kind: ListKind, filter: Partial<ListFilter> = {}) => {
+  return { name: 'list', kind, description: '', filter: { ...FILTER, ...filter }, changedTs: 0 };
+};
+
+const optionsOf = ({ maxEntries }: Given) => {
+  const options = { allowReserved: true, signal: new AbortController().signal };
+  return maxEntries === undefined ? options : { ...options, maxEntries };
+};
+
+function build(store: Intelligence, kind: ListKind, given: Given = {}): Promise<ListWithoutSerial> {
+  const { filter, exclusions = [], nowTs = NOW } = given;
+  return buildEntries(store, definition(kind, filter), exclusions, nowTs, optionsOf(given));
+}
+
+/** The keys of the entries, in their order. */
+async function keys(store: Intelligence, kind: ListKind, given: Given = {}): Promise<string[]> {
+  const content = await build(store, kind, given);
+  if (content.kind === 'urls') return content.entries.map(({ url }) => url);
+  if (content.kind === 'hosts') return content.entries.map(({ host }) => host);
+  return content.entries.map(({ network, dataset }) => `${formatKeyNetwork(network)} ${dataset}`);
+}
+
+async function reasons(store: Intelligence, kind: ListKind, text: string, given: Given = {}): Promise<string[]> {
+  const { filter, exclusions = [], nowTs = NOW } = given;
+  const found = await explainEntry(store, definition(kind, filter), exclusions, nowTs, optionsOf(given), text);
+  assert.ok(found !== null, text);
+  assert.equal(found.isOnList, found.reasons.length === 0);
+  return found.reasons.map(({ reason, text: words }) => `${reason}: ${words}`);
+}
+
+function excluded(match: ExclusionMatch, more: Partial<Exclusion> = {}): Exclusion {
+  return { id: 1, match, list: null, reason: 'our partner', setTs: NOW - DAY, untilTs: null, ...more };
+}
+
+const online = (url: string, day = 0, more: Partial<ObservationInput> = {}) =>
+  seen({ ts: NOW + day * DAY, url, status: 'online', ...more });
+
+const networkOf = (text: string) => parseKeyNetwork(text) ?? assert.fail(text);
+
+function listed(cidr: string, given: Partial<ListingEvidence> = {}): ListingEvidence {
+  const { ts = NOW } = given;
+  return {
+    ...{ source: 'feed', network: networkOf(cidr), dataset: 'BCL', family: null, port: null, details: '' },
+    ...{ listedTs: ts, ts },
+    ...given,
+  };
+}
+
+function addressFact(hostname: string, ...ips: string[]): DomainFact {
+  const parsed = parseDomainName(hostname);
+  assert.ok(parsed.ok);
+  return { ts: NOW, name: parsed.name, kind: 'a', ips: ips.map((ip) => networkOf(ip).ip) };
+}
+
+const onList = (as: 'popular' | 'shared' | 'shortener' | 'dyndns', name: string): ListEntry => {
+  return { as, name, source: `${as}-list`, ts: NOW };
+};
+
+/** The tests of what is on lists, for every engine. */
+export function contentContract(open: OpenStore): void {
+  suite('lists of URLs', () => urlTests(open));
+  suite('lists of hosts', () => hostTests(open));
+  suite('lists of addresses', () => addressTests(open));
+}
+
+function urlTests(open: OpenStore): void {
+  test('the filter, and what explains it', async (t) => {
+    const store = await open(t);
+    const offline = seen({ ts: NOW, url: 'http://off.example/', status: 'offline' });
+    await store.apply([
+      online('http://b.example/'),
+      online('http://a.example/', 0, { reporter: 'anna', payload: { family: 'MIRAI' } }),
+      online('http://old.example/', -31),
+      offline,
+    ]);
+    const content = await build(store, 'urls');
+    assert.deepEqual(await keys(store, 'urls'), ['http://a.example/', 'http://b.example/']);
+    assert.deepEqual([content.leftOut, content.nextEndTs], [{}, NOW + 30 * DAY + 1]);
+    assert.deepEqual(await keys(store, 'urls', { filter: { families: ['Mirai'] } }), ['http://a.example/']);
+    assert.deepEqual(await keys(store, 'urls', { filter: { reporters: ['anna'] } }), ['http://a.example/']);
+    assert.deepEqual(await keys(store, 'urls', { filter: { status: 'offline' } }), ['http://off.example/']);
+    const everything = { status: 'any', maxAgeSeconds: 365 * DAY } as const;
+    assert.equal((await keys(store, 'urls', { filter: everything })).length, 4);
+
+    assert.deepEqual(await reasons(store, 'urls', 'HTTP://A.example'), []);
+    assert.match(
+      String(await reasons(store, 'urls', 'http://old.example/')),
+      /^filter: last seen 2025-12-01, .* 30 days$/,
+    );
+    assert.match(
+      String(await reasons(store, 'urls', 'off.example')),
+      /^filter: 1 URL: the status is offline, the list has online$/,
+    );
+    const given = { filter: { families: ['Mozi'], reporters: ['otto'] } };
+    assert.deepEqual(await reasons(store, 'urls', 'http://a.example/', given), [
+      'filter: the malware family is MIRAI, the list has Mozi',
+      'filter: reported by anna, the list has otto',
+    ]);
+    assert.match(String(await reasons(store, 'urls', 'http://new.example/')), /^unknown: no status of/);
+    assert.match(String(await reasons(store, 'urls', '192.0.2.0/24')), /^kind: /);
+  });
+
+  test('exclusions match as meant, and end', async (t) => {
+    const store = await open(t);
+    const urls = [
+      'http://good.example/',
+      'http://sub.good.example/',
+      'http://notgood.example/',
+      'http://p.example/dir/a',
+    ];
+    await store.apply([...urls, 'http://p.example/direct', 'http://192.0.2.7/'].map((url) => online(url)));
+    const without = async (...exclusions: Exclusion[]) => {
+      const left = await keys(store, 'urls', { exclusions });
+      const all = await keys(store, 'urls');
+      return all.filter((url) => !left.includes(url)).map((url) => url.slice(7));
+    };
+    const host = { kind: 'host', host: 'good.example', withSubdomains: false } as const;
+    assert.deepEqual(await without(excluded(host)), ['good.example/']);
+    assert.deepEqual(await without(excluded({ ...host, withSubdomains: true })), [
+      'good.example/',
+      'sub.good.example/',
+    ]);
+    assert.deepEqual(await without(excluded({ kind: 'url', prefix: 'HTTP://P.example:80/dir/' })), ['p.example/dir/a']);
+    assert.deepEqual(await without(excluded({ kind: 'network', network: '192.0.2.0/24' })), ['192.0.2.7/']);
+    assert.deepEqual(await without(excluded(host, { list: 'other' })), []);
+    assert.deepEqual(await without(excluded(host, { untilTs: NOW })), []);
+    const ending = excluded(host, { list: 'list', untilTs: NOW + 60 });
+    const content = await build(store, 'urls', { exclusions: [ending] });
+    assert.deepEqual([content.leftOut, content.nextEndTs], [{ excluded: 1 }, NOW + 60]);
+    const explained = String(await reasons(store, 'urls', 'http://good.example/', { exclusions: [ending] }));
+    assert.match(explained, /^excluded: .*good\.example, on this list, .*until 2026-01-01T00:02:40Z\): our partner$/);
+  });
+
+  test('the newest entries, if there are more than a list may have', async (t) => {
+    const store = await open(t);
+    await store.apply(Array.from({ length: 9 }, (_, i) => online(`http://${i}.example/`, -i)));
+    const content = await build(store, 'urls', { maxEntries: 3 });
+    assert.deepEqual(
+      await keys(store, 'urls', { maxEntries: 3 }),
+      [0, 1, 2].map((i) => `http://${i}.example/`),
+    );
+    assert.deepEqual(content.leftOut, { 'over-limit': 6 });
+  });
+}
+
+function hostTests(open: OpenStore): void {
+  test('names of URLs, with the score of the API', async (t) => {
+    const store = await open(t);
+    await store.apply([
+      online('http://www.site.example/a', 0, { payload: { family: 'Mozi' } }),
+      online('http://www.site.example/b', -1, { payload: { family: 'Mirai' } }),
+      ...[online('http://192.0.2.1/'), online('http://[2001:db8::1]/'), online('http://github.io/')],
+    ]);
+    const { kind: _, name: __, ...content } = await build(store, 'hosts');
+    const entry = {
+      host: 'www.site.example',
+      domain: 'site.example',
+      seenTs: NOW,
+      urls: 2,
+      families: ['Mirai', 'Mozi'],
+    };
+    assert.deepEqual(content, {
+      entries: [{ ...entry, score: -26.8 }],
+      leftOut: { address: 2, 'shared-site': 1 },
+      nextEndTs: NEW_YEAR + 3_600,
+    });
+    assert.match(String(await reasons(store, 'hosts', '192.0.2.1')), /^address: /);
+    assert.match(String(await reasons(store, 'hosts', 'github.io')), /^shared-site: github.io is a public suffix/);
+    assert.match(String(await reasons(store, 'hosts', 'site.example')), /^unknown: no URL of site.example is known$/);
+    assert.deepEqual(await keys(store, 'hosts', { filter: { maxScore: -30 } }), []);
+    assert.match(
+      String(await reasons(store, 'hosts', 'www.site.example', { filter: { maxScore: -30 } })),
+      /^filter: the score of the domain is -26.8, the list has -30 and lower$/,
+    );
+  });
+
+  test('sites that many share are left out, whatever the evidence', async (t) => {
+    const store = await open(t);
+    const shared = [
+      ...['raw.githubusercontent.com', 'drive.google.com', 'download7.mediafire.com', 'popular.example'],
+      ...['www.popular.example', 'docs.site.example', 'short.example', 'dyn.example', 'suffix.dyn2.example'],
+    ];
+    const kept = ['hacked.popular.example', 'user.dyn.example', 'own.site.example', 'ranked.example', 'x.github.io'];
+    await store.apply([...shared, ...kept].map((host) => online(`http://${host}/`)));
+    await store.applyLists([
+      ...[onList('popular', 'popular.example'), onList('shared', 'docs.site.example'), onList('dyndns', 'dyn.example')],
+      ...[onList('shortener', 'short.example'), onList('dyndns', 'suffix.dyn2.example')],
+    ]);
+    const name = { hostname: 'ranked.example', domain: 'ranked.example' };
+    await store.applyDomains([], [{ ts: NOW, name, kind: 'rank', source: 'top', rank: 100_001 }]);
+    const content = await build(store, 'hosts');
+    assert.deepEqual(await keys(store, 'hosts'), kept.toSorted());
+    assert.deepEqual(content.leftOut, { 'shared-site': shared.length });
+    for (const host of kept) assert.deepEqual(await reasons(store, 'hosts', host), [], host);
+    const explained = async (host: string) => String(await reasons(store, 'hosts', host));
+    assert.match(await explained('raw.githubusercontent.com'), /^shared-site: the path, .*\(built-in\)/);
+    assert.match(
+      await explained('docs.site.example'),
+      /shared-site: docs.site.example is on a list of shared sites \(shared-list\)/,
+    );
+    assert.match(
+      await explained('www.popular.example'),
+      /shared-site: .*\(popular-list\),abused-domain: popular.example is /,
+    );
+    assert.equal((await keys(store, 'urls')).length, shared.length + kept.length);
+  });
+
+  test('an abused domain and its www are left out; its names stay while they are listed themselves', async (t) => {
+    const store = await open(t);
+    const hosts = ['hacked.example', 'www.hacked.example', 'shop.hacked.example'];
+    await store.apply([...hosts.map((host) => online(`http://${host}/`)), online('http://old.hacked.example/', -20)]);
+    await store.setDomain('hacked.example', { human: 0, isAbused: true, reason: 'ours', setTs: NOW });
+    const content = await build(store, 'hosts');
+    assert.deepEqual(await keys(store, 'hosts'), ['shop.hacked.example']);
+    assert.deepEqual(content.leftOut, { 'abused-domain': 3 });
+    const [first] = await reasons(store, 'hosts', 'www.hacked.example');
+    assert.match(
+      first ?? '',
+      /^abused-domain: hacked.example is a good site that somebody misused: the operator says .*ours$/,
+    );
+    const [old] = await reasons(store, 'hosts', 'old.hacked.example');
+    assert.match(old ?? '', /the evidence on old.hacked.example alone does not list it$/);
+    // Its one URL lists it for 15 days and some hours, as the known answers of the score say.
+    const end = await build(store, 'hosts', { nowTs: NOW + 15 * DAY });
+    assert.deepEqual(await keys(store, 'hosts', { nowTs: NOW + 15 * DAY }), ['shop.hacked.example']);
+    assert.ok(end.nextEndTs !== null);
+    assert.deepEqual(await keys(store, 'hosts', { nowTs: NOW + 16 * DAY }), []);
+  });
+
+  test('a name of an abused domain with more URLs than its score reads', async (t) => {
+    const store = await open(t);
+    const many = Array.from({ length: 100 }, (_, i) => online(`http://busy.site.example/${i}`));
+    await store.apply([...many, online('http://quiet.site.example/', -1)]);
+    await store.applyLists([onList('shared', 'site.example')]);
+    assert.deepEqual(await keys(store, 'hosts'), ['busy.site.example', 'quiet.site.example']);
+  });
+
+  test('domains that are listed by their score', async (t) => {
+    const store = await open(t);
+    await store.apply([
+      online('http://www.two.example/', -3),
+      seen({ ts: NOW, url: 'http://www.two.example/', status: 'offline' }),
+    ]);
+    await store.apply([online('http://stale.example/', -40), online('http://good.example/')]);
+    await store.setDomain('good.example', { human: 50, isAbused: null, reason: '', setTs: NOW });
+    await store.setDomain('set.example', { human: -20, isAbused: null, reason: '', setTs: NOW - 90 * DAY });
+    await store.setDomain('short.example', { human: -50, isAbused: null, reason: '', setTs: NOW });
+    await store.applyLists([onList('shortener', 'short.example')]);
+    // Two addresses of controllers are enough, without any URL or evidence.
+    await store.applyListings([listed('192.0.2.1'), listed('192.0.2.0/30', { dataset: 'DROP', source: 'drop' })]);
+    await store.applyDomains([], [addressFact('fact.example', '192.0.2.1', '192.0.2.2')]);
+    const filter = { listedDomains: true };
+    assert.deepEqual(await keys(store, 'hosts', { filter }), [
+      'fact.example',
+      'good.example',
+      'two.example',
+      'set.example',
+    ]);
+    const content = await build(store, 'hosts', { filter: { listedDomains: true, maxScore: -10 } });
+    assert.deepEqual(content.leftOut, { 'shared-site': 1 });
+    assert.equal(content.kind, 'hosts');
+    for (const { domain, score } of content.kind === 'hosts' ? content.entries : []) assert.ok(score <= -10, domain);
+    assert.deepEqual(await keys(store, 'hosts', { filter: { ...filter, maxScore: -10 } }), [
+      'fact.example',
+      'two.example',
+      'set.example',
+    ]);
+    assert.match(
+      String(await reasons(store, 'hosts', 'stale.example', { filter })),
+      /last seen .*not listed by its score/,
+    );
+    assert.deepEqual(await reasons(store, 'hosts', 'set.example', { filter }), []);
+  });
+
+  test('a list ends with a score that decays', async (t) => {
+    const store = await open(t);
+    await store.apply([online('http://site.example/')]);
+    const filter = { maxScore: -18.1 };
+    const { nextEndTs } = await build(store, 'hosts', { filter });
+    assert.ok(nextEndTs !== null && nextEndTs <= NEW_YEAR + 3_600);
+    const late = { filter: { maxScore: -10 }, nowTs: NOW + 15 * DAY + 3_000 };
+    const ends = await build(store, 'hosts', late);
+    assert.equal(ends.entries.length, 1);
+  });
+
+  test('excluded hosts, and hosts whose URLs are all excluded', async (t) => {
+    const store = await open(t);
+    await store.apply([online('http://a.example/x'), online('http://b.example/x'), online('http://b.example/y')]);
+    const exclusions = [
+      excluded({ kind: 'url', prefix: 'http://a.example/' }),
+      excluded({ kind: 'url', prefix: 'http://b.example/x' }, { id: 2 }),
+    ];
+    assert.deepEqual(await keys(store, 'hosts', { exclusions }), ['b.example']);
+    assert.deepEqual((await build(store, 'hosts', { exclusions })).leftOut, { excluded: 1 });
+    assert.match(String(await reasons(store, 'hosts', 'a.example', { exclusions })), /^excluded: 1 URL: excluded by/);
+    const host = excluded({ kind: 'host', host: 'b.example', withSubdomains: false });
+    assert.deepEqual(await keys(store, 'hosts', { exclusions: [host] }), ['a.example']);
+  });
+}
+
+function addressTests(open: OpenStore): void {
+  test('live listings, one entry for each network and dataset', async (t) => {
+    const store = await open(t);
+    await store.applyListings([
+      listed('192.0.2.1', { ts: NOW - DAY, listedTs: NOW - 2 * DAY, family: 'Mirai', port: 443 }),
+      listed('192.0.2.1', { source: 'another', ts: NOW - 60 }),
+      ...[listed('192.0.2.1', { dataset: 'DROP' }), listed('192.0.2.2', { ts: NOW - 8 * DAY }), listed('192.0.2.3')],
+    ]);
+    await store.apply([online('http://192.0.2.9/'), online('http://192.0.2.10/', -8)]);
+    const network = networkOf('192.0.2.3');
+    const sources = await store.sourceNames();
+    const sourceId = [...sources].find(([, name]) => name === 'feed')?.[0] as number;
+    const removal = { network, dataset: 'BCL', sourceId, removedTs: NOW, untilTs: NOW + DAY, reason: 'wrong' } as const;
+    await store.removeListings([removal]);
+    assert.deepEqual(await keys(store, 'addresses'), ['192.0.2.1 DROP', '192.0.2.9 XBL', '192.0.2.1 BCL']);
+    const content = await build(store, 'addresses', { filter: { datasets: ['BCL'] } });
+    assert.ok(content.kind === 'addresses');
+    const shown = content.entries.map((entry) => ({ ...entry, network: formatKeyNetwork(entry.network) }));
+    assert.deepEqual(shown, [
+      {
+        ...{ network: '192.0.2.1', dataset: 'BCL', listedTs: NOW - 2 * DAY, seenTs: NOW - 60 },
+        ...{ validUntilTs: NOW - 60 + 7 * DAY, family: 'Mirai', port: 443, sources: ['another', 'feed'] },
+      },
+    ]);
+    assert.equal(content.nextEndTs, NOW + 6 * DAY);
+    const explained = async (text: string) => String(await reasons(store, 'addresses', text));
+    assert.deepEqual(await reasons(store, 'addresses', 'http://192.0.2.9/x'), []);
+    assert.match(await explained('192.0.2.2'), /^filter: 192.0.2.2 \(BCL, feed\): expired /);
+    assert.match(await explained('192.0.2.3'), /removed by the operator: wrong$/);
+    assert.match(await explained('192.0.2.4'), /^unknown: no listing/);
+    assert.match(await explained('site.example'), /^kind: the list has addresses/);
+    assert.deepEqual(await keys(store, 'addresses', { filter: { families: ['mirai'] } }), ['192.0.2.1 BCL']);
+  });
+
+  test('allowed, shared and excluded addresses are left out, also inside wider networks', async (t) => {
+    const store = await open(t);
+    const entry = { source: 'list', ts: NOW, reason: 'ours' };
+    await store.applyLists([
+      { ...entry, as: 'allow', network: networkOf('192.0.2.1') },
+      { ...entry, as: 'shared', network: networkOf('198.51.100.128/25') },
+    ]);
+    await store.applyListings([
+      ...['192.0.2.0/30', '192.0.2.1', '198.51.100.200', '198.51.100.0/24', '203.0.113.7', '2001:db8::1'].map((cidr) =>
+        listed(cidr),
+      ),
+    ]);
+    const exclusions = [excluded({ kind: 'network', network: '203.0.113.0/24' })];
+    const content = await build(store, 'addresses', { exclusions });
+    assert.deepEqual(await keys(store, 'addresses', { exclusions }), [
+      ...['192.0.2.0 BCL', '192.0.2.2/31 BCL', '198.51.100.0/25 BCL', '2001:db8::1 BCL'],
+    ]);
+    assert.deepEqual(content.leftOut, { allowed: 2, 'shared-address': 2, excluded: 1 });
+    const explained = async (text: string) => String(await reasons(store, 'addresses', text, { exclusions }));
+    assert.match(await explained('192.0.2.1'), /allowed: allowed by 192.0.2.1 \(list: ours\)/);
+    assert.match(
+      await explained('198.51.100.200'),
+      /^shared-address: a range that many share: 198.51.100.128\/25 \(list: ours\)$/,
+    );
+    assert.match(await explained('203.0.113.7'), /^excluded: .*our partner$/);
+    assert.match(await explained('203.0.113.0/24'), /excluded: /);
+  });
+
+  test('an address that more than 20 registrable domains resolve to is left out', async (t) => {
+    const store = await open(t);
+    const facts = (ip: string, count: number) =>
+      Array.from({ length: count }, (_, i) => [
+        addressFact(`d${i}.example`, ip),
+        addressFact(`www.d${i}.example`, ip),
+      ]).flat();
+    await store.applyDomains([], [...facts('192.0.2.20', 20), ...facts('192.0.2.21', 15)]);
+    await store.apply(Array.from({ length: 6 }, (_, i) => online(`http://u${i}.example/`, -1, { ip: '192.0.2.21' })));
+    await store.applyListings(['192.0.2.20', '192.0.2.21', '192.0.2.0/24'].map((cidr) => listed(cidr)));
+    assert.deepEqual(await keys(store, 'addresses'), ['192.0.2.0/24 BCL', '192.0.2.20 BCL']);
+    assert.deepEqual((await build(store, 'addresses')).leftOut, { 'shared-address': 1 });
+    assert.deepEqual(await reasons(store, 'addresses', '192.0.2.21'), [
+      'shared-address: 21 registrable domains resolved to it in the last 90 days',
+    ]);
+  });
+}
