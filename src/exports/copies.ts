@@ -194,9 +194,18 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       return copy;
     },
     known: () =>
-      [...states].map(([name, { changedTs, serial, built: { count, leftOut } }]) => {
-        return { name, changedTs, serial, count, leftOut };
-      }),
+      [...states].map(
+        ([
+          name,
+          {
+            changedTs,
+            serial,
+            built: { count, leftOut },
+          },
+        ]) => {
+          return { name, changedTs, serial, count, leftOut };
+        },
+      ),
     explain: async (definition, text) => builder.explain(definition, await exclusions(), now(), text),
   };
 }

@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
 import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
-import { Timestamp } from '../http/scalars.ts';
+import { IntegerOrNull } from '../http/scalars.ts';
 import { type Static, Type } from '../http/schema.ts';
 import { LEFT_OUT_REASONS } from './content.ts';
 import type { KnownList } from './copies.ts';
@@ -22,22 +22,18 @@ export function listPageRoutes(services: ListServices): Route[] {
 
 const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', schema });
 
-const Content = Type.Object({
-  entries: Type.Integer(),
-  left_out: Type.Object(
-    Object.fromEntries(LEFT_OUT_REASONS.map((reason) => [reason, Type.Optional(Type.Integer({ minimum: 1 }))])),
-    { description: 'What fits the filter and is not on the list, by reason.' },
-  ),
-  serial_ts: Timestamp,
-});
-
 const OwnListItem = Type.Object({
   ...ListItem.properties,
   allowed: Type.Boolean({ description: 'The subscription has the datasets that the list needs.' }),
   formats: Type.Array(Type.Object({ name: Type.String(), summary: Type.String() })),
-  content: Type.Union([Content, Type.Null()], {
-    description: 'As it was at the last fetch; null: nobody has fetched it since the server was started.',
+  entries: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description: 'At the last fetch; null: nobody has fetched it since the server was started.',
   }),
+  left_out: Type.Record(Type.Integer({ minimum: 1 }), {
+    description: 'What fits the filter and is not on the list, by reason.',
+  }),
+  serial_ts: IntegerOrNull,
 });
 export type OwnListItem = Static<typeof OwnListItem>;
 
@@ -68,7 +64,9 @@ function toOwnItem(definition: ListDefinition, caller: Caller, built: readonly K
     ...toListItem(definition),
     allowed: isAllowed,
     formats: formatsOf(kind).map((format) => ({ name: format.name, summary: format.summary })),
-    content: found ? { entries: found.count, left_out: { ...found.leftOut }, serial_ts: found.serial } : null,
+    entries: found?.count ?? null,
+    left_out: { ...found?.leftOut },
+    serial_ts: found?.serial ?? null,
   };
 }
 
@@ -125,7 +123,10 @@ function readQuestion({ params, body }: FastifyRequest): ExplainQuestion {
   const { text } = body as Static<typeof ExplainRequest>;
   if (!isExplainable(text)) {
     const examples = 'https://files.example/a, shop.example, 203.0.113.7 or 203.0.113.0/24';
-    throw new AppError('bad_request', `"text" must be a URL, a host name, an address or a network, such as ${examples}`);
+    throw new AppError(
+      'bad_request',
+      `"text" must be a URL, a host name, an address or a network, such as ${examples}`,
+    );
   }
   return { name: (params as { name: string }).name, text };
 }

@@ -44,6 +44,7 @@ function setUp() {
         etags: { identity: '"1"', gzip: '"2"', zstd: '"3"' },
       };
     },
+    explain: async () => null,
   };
   const copies = createListCopies({
     builder,

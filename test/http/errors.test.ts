@@ -119,8 +119,12 @@ describe('every route', () => {
     ['UTF-16', Buffer.from('{"url":"http://a.example/"}', 'utf16le'), /JSON/],
     ['deep nesting', '['.repeat(60_000), /JSON/],
     ['deep, but complete', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /object/],
-    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"(url|username|current|list)" is missing/],
-    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username|current|list)" is missing/],
+    [
+      'a prototype',
+      '{"__proto__":{"url":"http://a.example/"}}',
+      /__proto__|"(url|username|current|list|text)" is missing/,
+    ],
+    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username|current|list|text)" is missing/],
   ];
   test('POST refuses an invalid body with 400', async (t) => {
     const { app } = await build(t);
