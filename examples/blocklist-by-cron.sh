@@ -1,10 +1,10 @@
 #!/bin/sh
-# Writes the URLs that are online as a blocklist. Run it by cron:
+# Writes what is online as a blocklist. Run it by cron:
 #
 #   */15 * * * *  blocklist-by-cron.sh hosts    /etc/dnsmasq.d/urlwarden.hosts
 #   */15 * * * *  blocklist-by-cron.sh url-list /var/www/blocklist.txt
 #
-# hosts is a hosts file for a DNS resolver, url-list has one URL per line for a proxy.
+# hosts is a hosts file for a DNS resolver, without sites that many people share. url-list has one URL per line for a proxy.
 #
 # It writes a new file and renames it, so a reader sees the old list or the new one, never a part of one. It keeps the
 # old list when the new one is empty, or has less than WARDEN_KEEP_PERCENT (default 50) of the old one's lines: a feed
@@ -27,10 +27,10 @@ lines_of() {
 }
 
 case "$#:${1:-}" in
-2:hosts | 2:url-list) ;;
+2:hosts) export='--list hosts-malware --format hosts' ;;
+2:url-list) export='--list urls-online --format txt' ;;
 *) fail 'usage: blocklist-by-cron.sh hosts|url-list FILE' 2 ;;
 esac
-format=$1
 list=$2
 new=$list.$$.new # in the same folder: a rename is atomic only within one file system
 
@@ -38,8 +38,8 @@ umask 022 # the programs that read the list have other accounts
 trap 'rm -f "$new"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# Not quoted: the command may have several words.
-${WARDEN_PROGRAM:-urlwarden} export --format "$format" --status online >"$new" || fail "export failed, $list stays as it is"
+# Not quoted: both have several words.
+${WARDEN_PROGRAM:-urlwarden} export $export >"$new" || fail "export failed, $list stays as it is"
 [ -s "$new" ] || fail "the new list is empty, $list stays as it is"
 
 if [ -e "$list" ]; then

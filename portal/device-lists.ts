@@ -38,7 +38,7 @@ const STATUS_WORDS: Record<DeviceList['status'], string> = {
 
 /** What the filter lets through, for people. Null: it does not restrict. */
 export function filterFacts(list: DeviceList): Record<string, string | null> {
-  const names = (texts: readonly string[]) => (texts.length === 0 ? null : visible(texts.join(', ')));
+  const names = (texts: readonly string[]) => (texts.length === 0 ? null : brief(texts.join(', ')));
   return {
     'What is on it': list.listed_domains ? 'Domains listed by their score' : KIND_WORDS[list.kind],
     Status: list.kind === 'addresses' || list.listed_domains ? null : STATUS_WORDS[list.status],
@@ -96,8 +96,10 @@ export type Preview = {
   staleSeconds: number | null;
 };
 
-/** Longer lines are cut: a URL can have 8,000 characters. */
-const MAX_LINE = 400;
+/** Longer texts are cut: a URL can have 8,000 characters. */
+const MAX_SHOWN = 400;
+
+export const brief = (text: string): string => visible(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 
 export function readPreview(headers: Pick<Headers, 'get'>, text: string): Preview {
   const changedMs = Date.parse(headers.get('last-modified') ?? '');
@@ -105,7 +107,7 @@ export function readPreview(headers: Pick<Headers, 'get'>, text: string): Previe
   const lines = text.split(/\r?\n/);
   if (lines.at(-1) === '') lines.pop();
   return {
-    lines: lines.map((line) => visible(line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line)),
+    lines: lines.map(brief),
     entries: Number(headers.get('x-list-entries') ?? 0),
     leftOut: Object.fromEntries([...reasons].map(([, reason = '', count]) => [reason, Number(count)])),
     changedTs: Number.isNaN(changedMs) ? null : changedMs / 1_000,

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { get, post, send } from '../api.ts';
 import {
+  brief,
   type DeviceList,
   type ExplainResponse,
   filePath,
@@ -70,7 +71,7 @@ function NotAllowed({ list: { name, needs, description } }: { list: DeviceList }
   return (
     <section class="card stack">
       <h1 class="mono">{name}</h1>
-      <p>{visible(description)}</p>
+      <p>{brief(description)}</p>
       <p>Your subscription does not contain it: it needs the datasets {needs.join(', ')}.</p>
     </section>
   );
@@ -85,8 +86,8 @@ function AllLists({ loaded }: { loaded: Loaded<Lists> & { reload(): void } }) {
         {isAdmin && <DefineList reload={loaded.reload} />}
       </div>
       <p class="dim">
-        Firewalls, resolvers and proxies fetch a list again and again, each with a key of its own. Open a list for a
-        preview, the configuration of a device, and a key.
+        Firewalls, resolvers and proxies fetch them again and again, each with a key of its own. Open a list to see it
+        and to set up a device.
       </p>
       <Show loaded={loaded}>
         {({ items }) => (
@@ -126,7 +127,7 @@ function ListTable({ lists }: { lists: readonly DeviceList[] }) {
               <a class="mono" href={listPath(name)}>
                 {name}
               </a>
-              <small class="sub">{visible(description)}</small>
+              <small class="sub">{brief(description)}</small>
             </span>
           ),
         },
@@ -182,7 +183,7 @@ function OneList({ list, format: asked, reload }: OneListProps) {
         <h1 class="mono">{name}</h1>
         {session.value?.admin && <ListActions list={list} reload={reload} />}
       </div>
-      <p class="dim">{visible(list.description)}</p>
+      <p class="dim">{brief(list.description)}</p>
       {built ? (
         <Numbers built={built} />
       ) : (
@@ -310,13 +311,13 @@ function Answer({ answer: { subject, on_list: isOnList, reasons } }: { answer: E
     <div class="stack why below">
       <p>
         <Badge tone={isOnList ? 'danger' : 'off'}>{isOnList ? 'On the list' : 'Not on the list'}</Badge>{' '}
-        <span class="mono">{visible(subject)}</span>
+        <span class="mono">{brief(subject)}</span>
       </p>
       <ul class="listings">
         {reasons.map(({ reason, text }) => (
           <li key={text}>
             <strong>{reasonText(reason)}</strong>
-            <span>{visible(text)}</span>
+            <span>{brief(text)}</span>
           </li>
         ))}
       </ul>

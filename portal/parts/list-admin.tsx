@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { ADMIN_API } from '../admin.ts';
 import { get, post } from '../api.ts';
 import {
+  brief,
   DATASETS,
   DEFINED_KIND_OPTIONS,
   type DefinedKind,
@@ -183,7 +184,7 @@ export function Exclusions({ lists }: { lists: readonly DeviceList[] }) {
               {
                 title: 'Reason',
                 isWide: true,
-                cell: ({ reason }) => <span class="reason-text">{visible(reason)}</span>,
+                cell: ({ reason }) => <span class="reason-text">{brief(reason)}</span>,
               },
               { title: 'Set', isWide: true, sort: (row) => row.set_ts, cell: (row) => <Ago ts={row.set_ts} /> },
               { title: 'Ends', sort: ({ until_ts: ts }) => ts, cell: (row) => <End row={row} /> },
@@ -201,10 +202,10 @@ function Excluded({ row: { kind, value, subdomains, list, reason } }: { row: Exc
   const about = subdomains ? 'and its subdomains' : kind === 'url' ? 'and what begins with it' : '';
   return (
     <span class="network">
-      <span class="mono">{visible(value)}</span>
+      <span class="mono">{brief(value)}</span>
       {about && <small class="sub">{about}</small>}
       <small class="sub narrow">
-        {list === null ? 'all lists' : visible(list)}: {visible(reason)}
+        {list === null ? 'all lists' : visible(list)}: {brief(reason)}
       </small>
     </span>
   );
@@ -233,7 +234,7 @@ function Exclude({ lists, reload }: { lists: readonly DeviceList[]; reload(): vo
       isPrimary
       act={async (texts) => {
         const { value } = await post<ExclusionItem>(EXCLUSIONS, readExclusion(texts));
-        say(`${visible(value)} is excluded.`);
+        say(`${brief(value)} is excluded.`);
         return undefined;
       }}
       onDone={reload}
@@ -266,7 +267,7 @@ function Include({ row, reload }: { row: ExclusionItem; reload(): void }) {
       <Ask
         text="Remove"
         about={value}
-        title={`Remove the exclusion of ${visible(value)}?`}
+        title={`Remove the exclusion of ${brief(value)}?`}
         submit="Remove the exclusion"
         isDangerous
         act={async () => {

@@ -1,6 +1,6 @@
 import { ADMIN_API } from '../admin.ts';
 import { get, post } from '../api.ts';
-import { type DeviceKey, listPath, OWN_KEYS_API } from '../device-lists.ts';
+import { brief, type DeviceKey, listPath, OWN_KEYS_API } from '../device-lists.ts';
 import { visible } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { session } from '../session.ts';
@@ -23,7 +23,7 @@ export function ListKeys({ list, round = 0 }: { list?: string; round?: number })
       sort: ({ device }) => device,
       cell: (row) => (
         <span class="network">
-          {visible(row.device)}
+          {brief(row.device)}
           {isAdmin() && <small class="sub narrow">{accountText(row)}</small>}
         </span>
       ),
@@ -39,7 +39,7 @@ export function ListKeys({ list, round = 0 }: { list?: string; round?: number })
       cell: ({ last_fetch_ts: ts, last_fetch_address: address }) => (
         <>
           <Ago ts={ts} />
-          {address !== null && <small class="sub mono">{visible(address)}</small>}
+          {address !== null && <small class="sub mono">{brief(address)}</small>}
         </>
       ),
     },
@@ -74,7 +74,7 @@ function titleOf(list: string | undefined): string {
 }
 
 const accountText = ({ username }: DeviceKey): string =>
-  username === null || username === undefined ? 'removed' : visible(username);
+  username === null || username === undefined ? 'removed' : brief(username);
 
 function ListLink({ name }: { name: string }) {
   return (
@@ -91,12 +91,12 @@ function Revoke({ row, reload }: { row: DeviceKey; reload(): void }) {
       <Ask
         text="Revoke"
         about={`${device}, ${list}`}
-        title={`Revoke the key of ${visible(device)}?`}
+        title={`Revoke the key of ${brief(device)}?`}
         submit="Revoke the key"
         isDangerous
         act={async () => {
           await post(`${keysApi()}/${id}/remove`, {});
-          say(`The key of ${visible(device)} is revoked.`);
+          say(`The key of ${brief(device)} is revoked.`);
           return undefined;
         }}
         onDone={reload}

@@ -2,8 +2,7 @@ import { useState } from 'preact/hooks';
 import { deviceConfigurations } from '../../src/exports/devices.ts';
 import { ADMIN_API } from '../admin.ts';
 import { post } from '../api.ts';
-import { type DeviceKey, type DeviceList, KEY_PLACEHOLDER, OWN_KEYS_API } from '../device-lists.ts';
-import { visible } from '../format.ts';
+import { brief, type DeviceKey, type DeviceList, KEY_PLACEHOLDER, OWN_KEYS_API } from '../device-lists.ts';
 import { session } from '../session.ts';
 import { Card, CopyButton } from './basics.tsx';
 import { Field, Form, type FormTexts, Select } from './forms.tsx';
@@ -56,7 +55,7 @@ function NewKey({ made, onAnother }: { made: MadeKey; onAnother(): void }) {
   return (
     <section class="new-key stack" aria-label="The new key">
       <p role="status">
-        <strong>The key of {visible(made.device)} is shown only now.</strong> It opens this list and no other. The
+        <strong>The key of {brief(made.device)} is shown only now.</strong> It opens this list and no other. The
         configuration below contains it.
       </p>
       <pre class="secret">{made.key}</pre>

@@ -35,6 +35,7 @@ export function createFeed({ store, views, isStopping }: FeedServices) {
   const newest = createSharedPoll(store.newestChange);
 
   async function readPage(after: number, asked: AskedChanges, limit: number): Promise<LinePage> {
+    await nextIteration(); // SQLite answers at once: other requests are handled in between
     const page = await store.changesAfter(after, asked, limit);
     if (page === 'unknown') throw new AppError('bad_request', `No change has the number ${after} yet`);
     if (page === 'gone') throw await cursorGone();
@@ -53,7 +54,7 @@ export function createFeed({ store, views, isStopping }: FeedServices) {
       const some = changes.slice(at, at + LINES_AT_ONCE);
       const texts = await Promise.all(some.map((change) => changeLine(change, viewListing, views.domain)));
       for (const [i, line] of texts.entries()) if (line !== null) lines.push({ seq: some[i]?.seq ?? 0, line });
-      await nextIteration();
+      if (at + LINES_AT_ONCE < changes.length) await nextIteration();
     }
     return lines;
   }

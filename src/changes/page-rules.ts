@@ -5,7 +5,6 @@ import {
   type ChangeKind,
   type ChangeOperation,
   type ChangeSubject,
-  type ListingSubject,
 } from '../database/changes.ts';
 import type { AskedChanges, BadCursor, Change, ChangePage, UrlState } from './store.ts';
 
@@ -71,7 +70,7 @@ function isAskedKind(kind: ChangeKind, { urls, datasets, domains }: AskedChanges
 /** An address whose listing follows from URLs is in XBL. */
 function isAsked(kind: ChangeKind, subject: ChangeSubject, { datasets }: AskedChanges): boolean {
   if (kind !== 'listing') return true;
-  const dataset = ADDRESS_DATASETS[typeof subject === 'string' ? 0 : (subject as ListingSubject)[2]];
+  const dataset = ADDRESS_DATASETS[Array.isArray(subject) ? subject[2] : 0];
   return dataset !== undefined && datasets.includes(dataset);
 }
 
@@ -79,6 +78,15 @@ function isAsked(kind: ChangeKind, subject: ChangeSubject, { datasets }: AskedCh
 export function urlIdsOf(picked: readonly PickedChange[]): number[] {
   return [...new Set(picked.flatMap(({ kind, subject }) => (kind === 'url' ? [subject as number] : [])))];
 }
+
+/** The ids of the hosts whose addresses are listed because of URLs. */
+export function hostIdsOf(picked: readonly PickedChange[]): number[] {
+  const isHost = ({ kind, subject }: PickedChange) => kind === 'listing' && typeof subject === 'number';
+  return [...new Set(picked.filter(isHost).map(({ subject }) => subject as number))];
+}
+
+/** The address in hexadecimal. */
+export type HostRow = [id: number, ip: string];
 
 export type UrlStateRow = [
   id: number,
@@ -92,12 +100,20 @@ export type UrlStateRow = [
   family: string | null,
 ];
 
-/** A page with the state of its URLs. A URL without a row, which only a damaged database has, is left out. */
-export function pageOf({ picked, lastSeq }: ReturnType<typeof pickChanges>, rows: readonly UrlStateRow[]): ChangePage {
+/** A page with the state of its URLs. Left out is a URL without a row, in a damaged database, and a host that is no address. */
+export function pageOf(
+  { picked, lastSeq }: ReturnType<typeof pickChanges>,
+  rows: readonly UrlStateRow[],
+  hosts: readonly HostRow[],
+): ChangePage {
+  const addresses = new Map(hosts);
   const urls = new Map(rows.map((row) => [row[0], toUrlState(row)]));
   const changes = picked.flatMap(({ subject, kind, ...change }): Change[] => {
     if (kind === 'domain') return [{ ...change, kind, domain: subject as string }];
-    if (kind === 'listing') return [{ ...change, kind, listing: subject as string | ListingSubject }];
+    if (kind === 'listing') {
+      const listing = typeof subject === 'number' ? addresses.get(subject) : subject;
+      return listing === undefined ? [] : [{ ...change, kind, listing }];
+    }
     const url = urls.get(subject as number);
     return url === undefined ? [] : [{ ...change, kind, url }];
   });

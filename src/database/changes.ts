@@ -17,7 +17,10 @@ export type ListingSubject = [
   port: number | null,
 ];
 
-/** The id of a URL; the name of a domain; a listing, or the address whose listing follows from URLs, in hexadecimal. */
+/**
+ * The id of a URL; the name of a domain; a listing of a source, or the address whose listing follows from URLs: in hexadecimal,
+ * or as the id of the host that it is.
+ */
 export type ChangeSubject = number | string | ListingSubject;
 
 /** A row of the table `changes` without its number. `kind` null: nothing that the feed tells. */
@@ -35,6 +38,8 @@ export type ChangeRecorder = {
   domain(name: string, op: ChangeOperation): void;
   /** The listing that follows from URLs whose host is this address. */
   address(ip: Uint8Array, op: ChangeOperation): void;
+  /** The same by the host of the URLs, if it is an address. Imports do not parse it again. */
+  addressHost(hostId: number, op: ChangeOperation): void;
   listing(listing: Listing, op: ChangeOperation): void;
   isEmpty(): boolean;
   clear(): void;
@@ -52,30 +57,38 @@ type Listing = {
 };
 
 export function createChangeRecorder(): ChangeRecorder {
-  const urls = new Map<number, ChangeOperation>();
+  const urls: Record<ChangeOperation, Set<number>> = { add: new Set(), update: new Set(), remove: new Set() };
+  const addressHosts: Record<ChangeOperation, Set<number>> = { add: new Set(), update: new Set(), remove: new Set() };
   const domains = new Map<string, ChangeOperation>();
   /** By the JSON of the subject. */
   const listings = new Map<string, ChangeOperation>();
 
   return {
-    url: (id, op) => set(urls, id, op),
+    url: (id, op) => void urls[op].add(id),
     domain: (name, op) => set(domains, name, op),
-    address: (ip, op) => set(listings, JSON.stringify(hexOf(ip)), op),
+    address: (ip, op) => set(listings, `"${hexOf(ip)}"`, op),
+    addressHost: (hostId, op) => void addressHosts[op].add(hostId),
     listing({ ip, prefix, dataset, source, family, port }, op) {
       const subject: ListingSubject = [hexOf(ip), prefix, dataset, source, family, port];
       set(listings, JSON.stringify(subject), op);
     },
-    isEmpty: () => urls.size + domains.size + listings.size === 0,
+    isEmpty: () =>
+      domains.size + listings.size === 0 &&
+      CHANGE_OPERATIONS.every((op) => urls[op].size + addressHosts[op].size === 0),
     clear() {
-      urls.clear();
+      for (const op of CHANGE_OPERATIONS) {
+        urls[op].clear();
+        addressHosts[op].clear();
+      }
       domains.clear();
       listings.clear();
     },
     rows() {
       const rows = [
-        ...rowsOf('url', urls, String),
-        ...rowsOf('listing', listings, (json) => json),
-        ...rowsOf('domain', domains, (name) => JSON.stringify(name)),
+        ...CHANGE_OPERATIONS.flatMap((op) => rowsOf('url', op, [...urls[op]])),
+        ...CHANGE_OPERATIONS.flatMap((op) => rowsOf('listing', op, [...addressHosts[op]])),
+        ...rowsByOperation('listing', listings, (json) => json),
+        ...rowsByOperation('domain', domains, (name) => JSON.stringify(name)),
       ];
       return rows.length === 0 ? [TOUCH] : rows;
     },
@@ -91,20 +104,23 @@ function set<Key>(changes: Map<Key, ChangeOperation>, key: Key, op: ChangeOperat
   if (op === 'add' || changes.get(key) !== 'add') changes.set(key, op);
 }
 
-function rowsOf<Key>(
+function rowsByOperation(
   kind: ChangeKind,
-  changes: ReadonlyMap<Key, ChangeOperation>,
-  toJson: (key: Key) => string,
+  changes: ReadonlyMap<string, ChangeOperation>,
+  toJson: (key: string) => string,
 ): ChangeRow[] {
   if (changes.size === 0) return [];
+  const subjects: Record<ChangeOperation, string[]> = { add: [], update: [], remove: [] };
+  for (const [key, op] of changes) subjects[op].push(toJson(key));
+  return CHANGE_OPERATIONS.flatMap((op) => rowsOf(kind, op, subjects[op]));
+}
+
+function rowsOf(kind: ChangeKind, op: ChangeOperation, subjects: readonly (string | number)[]): ChangeRow[] {
   const rows: ChangeRow[] = [];
-  for (const [code, op] of CHANGE_OPERATIONS.entries()) {
-    const subjects: string[] = [];
-    for (const [key, keyOp] of changes) if (keyOp === op) subjects.push(toJson(key));
-    for (let at = 0; at < subjects.length; at += MAX_SUBJECTS) {
-      const part = subjects.slice(at, at + MAX_SUBJECTS);
-      rows.push({ count: part.length, op: code, kind: CHANGE_KINDS.indexOf(kind), subjects: `[${part.join()}]` });
-    }
+  const codes = { op: CHANGE_OPERATIONS.indexOf(op), kind: CHANGE_KINDS.indexOf(kind) };
+  for (let at = 0; at < subjects.length; at += MAX_SUBJECTS) {
+    const part = subjects.slice(at, at + MAX_SUBJECTS);
+    rows.push({ ...codes, count: part.length, subjects: `[${part.join()}]` });
   }
   return rows;
 }

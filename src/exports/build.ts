@@ -17,7 +17,7 @@ export type BuildOptions = {
   maxEntries?: number;
 };
 
-/** Entries in memory: a million URLs take 0.5 GB. Devices take far fewer, and get the newest. */
+/** Entries in memory: a million URLs take 0.3 GB. Devices take far fewer, and get the newest. */
 export const MAX_ENTRIES = 1_000_000;
 
 /** All that the parts of a build need. */

@@ -1,4 +1,5 @@
 import { DOMAIN_DATASET, URL_DATASET } from '../core/tier.ts';
+import { LISTED_FROM } from '../reputation/score.ts';
 import type { ListDefinition, ListFilter, ListKind, ListStore } from './store.ts';
 
 /** What malware uses it leaves within days. A list of everything that was ever seen would mostly block its next owners. */
@@ -19,7 +20,9 @@ export const DEFAULT_FILTER: ListFilter = {
 export const BUILT_IN_LISTS: readonly ListDefinition[] = [
   builtIn('urls-online', 'urls', 'URLs that distribute malware and are online'),
   builtIn('hosts-malware', 'hosts', 'Host names of URLs that distribute malware and are online'),
-  builtIn('domains-listed', 'hosts', 'Domains that are listed by their score', { status: 'any', listedDomains: true }),
+  builtIn('domains-listed', 'hosts', 'Domains that are listed by their score', {
+    ...{ status: 'any', listedDomains: true, maxScore: LISTED_FROM },
+  }),
   builtIn('addresses-bcl', 'addresses', 'Addresses of botnet controllers', { datasets: ['BCL'] }),
   builtIn('addresses-xbl', 'addresses', 'Addresses of infected or attacking hosts', { datasets: ['XBL'] }),
 ];

@@ -8,7 +8,10 @@ import type { ListStore } from './store.ts';
 /** `keyId`: of the key that was sent; absent for a token or a session. */
 export type DeviceCaller = Caller & { keyId?: number };
 
-/** The key in an Authorization header: a Bearer token, or the password of Basic with any user name. */
+/** A device that has sent no key. */
+export const NO_KEY = '';
+
+/** The key in an Authorization header: a Bearer token, or the password of Basic with any user name. Null: it has another token. */
 export function keyOfHeader(authorization: string | undefined): string | null {
   const [, scheme, credentials = ''] = /^(bearer|basic) +(\S+)$/i.exec(authorization ?? '') ?? [];
   if (scheme === undefined) return null;
@@ -26,6 +29,7 @@ export type DeviceKeysOptions = {
 /** Finds the caller of a key of a list. It throws `unauthorized` or `forbidden`. */
 export function createDeviceKeys({ store, callerOfAccount }: DeviceKeysOptions) {
   return async (key: string, list: string): Promise<DeviceCaller> => {
+    if (key === NO_KEY) throw keyMissing();
     const found = isListKey(key) ? await store.findListKey(keyHash(key)) : null;
     if (found === null) throw keyInvalid();
     if (found.list !== list) throw new AppError('forbidden', 'This key is for another list');
@@ -35,8 +39,14 @@ export function createDeviceKeys({ store, callerOfAccount }: DeviceKeysOptions) 
   };
 }
 
-/** Devices that know only Basic send their key when they are asked for it. */
 function keyInvalid(): AppError {
-  const message = 'The key of the list is unknown or revoked; ask who gave it to you for another one';
-  return new AppError('unauthorized', message, { challenge: 'Basic realm="lists"' });
+  return unauthorized('The key of the list is unknown or revoked; ask who gave it to you for another one');
 }
+
+function keyMissing(): AppError {
+  return unauthorized('Send a key of the list as password or as Bearer token, or the token that login returned');
+}
+
+/** Some devices send their password only when they are asked for it. */
+const unauthorized = (message: string): AppError =>
+  new AppError('unauthorized', message, { challenge: 'Bearer, Basic realm="lists"' });

@@ -7,7 +7,7 @@ import { integerParameter, queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
 import type { ListCopies, ListCopy, Variant } from './copies.ts';
-import { type DeviceCaller, keyOfHeader } from './device-keys.ts';
+import { type DeviceCaller, keyOfHeader, NO_KEY } from './device-keys.ts';
 import { bestEncoding, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, findFormat } from './formats/formats.ts';
 import { PROFILE_NAMES } from './formats/profiles.ts';
@@ -71,7 +71,12 @@ const queryParameters: readonly Parameter[] = [
 
 /** The same list with the key in the path, and with credentials in a header. */
 export function listRoutes(services: ListServices): Route[] {
-  const headerKey = ({ headers }: FastifyRequest) => keyOfHeader(headers.authorization);
+  const headerKey = ({ headers }: FastifyRequest) => {
+    const { authorization, cookie, 'sec-fetch-site': page } = headers;
+    // Not for a page: its browser would ask for a password.
+    const isDevice = authorization === undefined && cookie === undefined && page === undefined;
+    return isDevice ? NO_KEY : keyOfHeader(authorization);
+  };
   const pathKey = ({ params }: FastifyRequest) => (params as { key: string }).key;
   return [
     listRoute(services, {
@@ -154,10 +159,14 @@ async function answer(
     return '';
   }
   reply.type(format.contentType);
+  reply.serializer(asItIs);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   const { buffer, byteOffset, byteLength } = list.bytes[encoding];
   return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 }
+
+/** Fastify takes bytes in shared memory for an object, and would write it as JSON. Its type knows texts only. */
+const asItIs = (bytes: unknown) => bytes as string;
 
 /** The datasets of an account must contain all that the list needs. */
 export function requireDatasets({ limits }: Caller, definition: ListDefinition): void {

@@ -48,7 +48,9 @@ export function createChangeViews({ store, lists, now, allowReserved }: Services
     },
     async domain(name) {
       const found = await findDomain(store, findListings, name, now());
-      return found && toWireListing(found);
+      if (found === null) return null;
+      const { ts: _ts, ...listing } = toWireListing(found); // a line has the time of the change under this key
+      return listing;
     },
   };
 }

@@ -18,7 +18,7 @@ const VECTORS: [line: string, offered: string[]][] = [
   ['urlwarden expo', ['export']],
   ['urlwarden feed re', ['remove', 'resume']],
   ['urlwarden feed set own --no-', ['--no-complete', '--no-headers', '--no-private']],
-  ['urlwarden export --format ', ['csv', 'hosts', 'ndjson', 'url-list']],
+  ['urlwarden export --format s', ['squid', 'suricata', 'suricata-dataset']],
   ['urlwarden export --status online --time ', ['iso', 'unix']],
   ['urlwarden import li', ['list']],
   ['urlwarden import stix', FORMATS.map(({ name }) => name).filter((name) => name.startsWith('stix'))],

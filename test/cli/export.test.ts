@@ -135,11 +135,6 @@ suite('urlwarden export', () => {
     );
   });
 
-  test('hosts has each host name once and no IP addresses', async () => {
-    assert.deepEqual((await lines('--format', 'hosts')).toSorted(), ['0.0.0.0 b.example', '0.0.0.0 c.example']);
-    assert.deepEqual(await lines('--format', 'hosts', '--status', 'online'), ['0.0.0.0 b.example']);
-  });
-
   test('--tag selects URLs with a tag in any letter case, and no evidence', async () => {
     assert.deepEqual(await lines('--format', 'url-list', '--tag', 'MOZI'), ['http://203.0.113.7/a.sh']);
     assert.deepEqual(await lines('--tag', 'moz'), []);
@@ -156,14 +151,21 @@ suite('urlwarden export', () => {
   });
 
   const mistakes: [string[], number, RegExp][] = [
-    [['--format', 'xml'], 2, /^--format must be one of ndjson, csv, url-list, hosts, not "xml"\n/],
+    [['--format', 'xml'], 2, /^--format must be one of ndjson, csv, url-list, not "xml"\n/],
     [['--status', 'removed'], 2, /^--status must be online or offline, not "removed"\n/],
     [['--time', 'iso'], 2, /^--time has no meaning for the format ndjson: add --format csv\n/],
+    [['--format', 'hosts'], 2, /^hosts is a format of lists: add --list, for example --list hosts-malware\n/],
+    [['--max', '10'], 2, /^--max has no meaning for all data: add --list\n/],
+    [['--list', 'urls-online', '--status', 'online'], 2, /^--status has no meaning for a list: /],
+    [['--list', 'urls-onlin'], 2, /^There is no list "urls-onlin"\. Did you mean "urls-online"\? Lists: urls-online, /],
+    [['--list', 'urls-online', '--format', 'rpz'], 2, /^The list urls-online has urls; --format must be one of txt, /],
     [
-      ['--format', 'hosts', '--columns', 'url'],
+      ['--list', 'urls-online', '--profile', 'toaster'],
       2,
-      /^--columns has no meaning for the format hosts: add --format csv\n/,
+      /^--profile must be one of pan-os, fortigate, not "toaster"/,
     ],
+    [['--list', 'urls-online', '--max', '0'], 2, /^--max must be a number, 1 or more\n/],
+    [['--list', 'urls-online', '--explain', 'a b'], 2, /^--explain: a b is no URL, host name or network\n/],
     [['--format', 'csv', '--time', 'local'], 2, /^--time must be one of iso, unix, not "local"\n/],
     [
       ['--format', 'csv', '--columns', 'url,staus'],

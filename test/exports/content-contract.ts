@@ -9,6 +9,7 @@ import type { ListKind } from '../../src/exports/content.ts';
 import { buildEntries, type ListWithoutSerial } from '../../src/exports/entries.ts';
 import { explainEntry } from '../../src/exports/explain.ts';
 import type { Exclusion, ExclusionMatch, ListFilter } from '../../src/exports/store.ts';
+import { listedUntil } from '../../src/reputation/score.ts';
 import { DAY, NEW_YEAR, seen } from '../urls/contract/observations.ts';
 
 export type OpenStore = (t: TestContext) => Promise<Intelligence>;
@@ -299,13 +300,18 @@ function hostTests(open: OpenStore): void {
 
   test('a list ends with a score that decays', async (t) => {
     const store = await open(t);
-    await store.apply([online('http://site.example/')]);
-    const filter = { maxScore: -18.1 };
-    const { nextEndTs } = await build(store, 'hosts', { filter });
-    assert.ok(nextEndTs !== null && nextEndTs <= NEW_YEAR + 3_600);
-    const late = { filter: { maxScore: -10 }, nowTs: NOW + 15 * DAY + 3_000 };
-    const ends = await build(store, 'hosts', late);
-    assert.equal(ends.entries.length, 1);
+    await store.apply([online('http://site.example/'), online('http://shop.hacked.example/')]);
+    await store.setDomain('hacked.example', { human: 0, isAbused: true, reason: '', setTs: NOW });
+    const piece = { source: 'URL data', trust: 0.9, kind: 'url', subject: '', ts: NOW, newestTs: NOW } as const;
+    const endTs = listedUntil({ pieces: [piece], isAbused: false, createdTs: null, rank: null, human: 0 }, NOW);
+    const at = (nowTs: number, maxScore: number | null) => ({ filter: { maxScore }, nowTs });
+    assert.equal((await build(store, 'hosts', at(endTs - 5, -10))).nextEndTs, endTs);
+    assert.deepEqual(await keys(store, 'hosts', at(endTs - 1, -10)), ['site.example']);
+    assert.deepEqual(await keys(store, 'hosts', at(endTs, -10)), []);
+    // Without a bound of the score only the name of the abused domain ends.
+    assert.equal((await build(store, 'hosts', at(endTs - 5, null))).nextEndTs, endTs);
+    assert.deepEqual(await keys(store, 'hosts', at(endTs - 1, null)), ['shop.hacked.example', 'site.example']);
+    assert.deepEqual(await keys(store, 'hosts', at(endTs, null)), ['site.example']);
   });
 
   test('excluded hosts, and hosts whose URLs are all excluded', async (t) => {

@@ -24,13 +24,16 @@ const FREE = [...CALLS, ...PAGES];
 const PROTECTED = [...QUERIES, ...CATALOGUES, ...FREE];
 const INVALID = /^Bearer error="invalid_token", error_description="[^"]+"$/;
 
-/** They cannot be repeated: the first revokes the token (`sessions.test.ts`), the others are in `admin-device-lists.test.ts`. */
-const CHANGING = ['portalPassword', 'portalListKeyAdd', 'portalListKeyRemove'];
+/**
+ * The first cannot be repeated, because it revokes the token (`sessions.test.ts`), nor can the next two
+ * (`admin-device-lists.test.ts`). The last needs a key instead of a token (`lists.test.ts`).
+ */
+const ELSEWHERE = ['portalPassword', 'portalListKeyAdd', 'portalListKeyRemove', 'listByKey'];
 
 /** Those for administrators are in `admin-access.test.ts`. */
 test('the requests of these tests reach every route that needs a token', () => {
   const needToken = ROUTES.filter(({ access }) => access !== 'open' && access !== 'administrator')
-    .filter(({ endpoint }) => !CHANGING.includes(endpoint.operationId))
+    .filter(({ endpoint }) => !ELSEWHERE.includes(endpoint.operationId))
     .map(({ endpoint }) => endpoint.path);
   const pathOf = (url: string) =>
     url
@@ -39,11 +42,15 @@ test('the requests of these tests reach every route that needs a token', () => {
       .replace(':ip/32', ':ip/:mask')
       .replace(/address\/192\.0\.2\.1$/, 'address/:ip')
       .replace('network/192.0.2.1/32', 'network/:ip/:mask')
+      .replace('urls-online.txt', ':file')
       .replace('/v1/domain/site.example', '/v1/domain/:name')
       .replace('/lists/urls-online/explain', '/lists/:name/explain')
       .replace('site.example', ':domain');
   assert.deepEqual(PROTECTED.map(({ url }) => pathOf(String(url))).sort(), needToken.sort());
 });
+
+/** Lists for devices also accept the password of Basic. */
+const ANY_SCHEME = /^Bearer(?:, Basic realm="lists")?$/;
 
 /** Faults that make a valid request fail, and the expected response. */
 const REFUSALS: {
@@ -55,8 +62,8 @@ const REFUSALS: {
   /** An account without the dataset may still read its limits. */
   queriesOnly?: true;
 }[] = [
-  { why: 'no header', authorization: () => undefined, status: 401, challenge: /^Bearer$/ },
-  { why: 'another scheme', authorization: () => 'Basic YTpi', status: 401, challenge: /^Bearer$/ },
+  { why: 'no header', authorization: () => undefined, status: 401, challenge: ANY_SCHEME },
+  { why: 'another scheme', authorization: () => 'Basic YTpi', status: 401, challenge: ANY_SCHEME },
   { why: 'no token', authorization: () => 'Bearer', status: 401, challenge: INVALID },
   { why: 'garbage', authorization: () => 'Bearer a.b.c', status: 401, challenge: INVALID },
   { why: 'two tokens', authorization: (good) => `${good} ${good}`, status: 401, challenge: INVALID },

@@ -9,7 +9,7 @@ import { assertError } from './build.ts';
 const LIST = 'http://192.0.2.1/a\nnowhere at all\nhttp://192.0.2.1/b\n';
 
 async function ended(world: Administration, id: number) {
-  for (let tries = 0; tries < 250; tries++) {
+  for (let tries = 0; tries < 1_000; tries++) {
     const one = (await world.get(`/imports/${id}`)).json();
     if (one.state !== 'running') return one;
     await sleep(20);
@@ -89,7 +89,7 @@ describe('imports of administrators', () => {
     const head = `POST ${ADMIN}/imports?format=url-list HTTP/1.1\r\nHost: x\r\nAuthorization: ${world.authorization}\r\n`;
     socket.write(`${head}Content-Length: 100000\r\n\r\nhttp://192.0.2.1/broken\n`);
     let items: { id: number; state: string }[] = [];
-    for (let tries = 0; items.length === 0 && tries < 100; tries++) {
+    for (let tries = 0; items.length === 0 && tries < 1_000; tries++) {
       await sleep(20);
       items = (await world.get('/imports')).json().items;
     }
@@ -101,7 +101,7 @@ describe('imports of administrators', () => {
     assert.match(error, /^The upload ended early/);
     // The record ends shortly before the place is free.
     let next = await upload(world, 'format=url-list', LIST);
-    for (let tries = 0; next.statusCode === 429 && tries < 100; tries++) {
+    for (let tries = 0; next.statusCode === 429 && tries < 1_000; tries++) {
       await sleep(20);
       next = await upload(world, 'format=url-list', LIST);
     }

@@ -63,7 +63,7 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
 const NO_BYTES = new Uint8Array();
 
 /** The built-in lists, without entries. Every key is one of the operator. */
-const EMPTY_LISTS: ListServices = {
+export const EMPTY_LISTS: ListServices = {
   definition: async (name) => BUILT_IN_LISTS.find((list) => list.name === name) ?? null,
   copy: () => ({
     ...{ serial: 1, count: 0, leftOut: {}, staleSinceTs: null },

@@ -194,13 +194,15 @@ export function lines(body: string): unknown[] {
     .map((line) => JSON.parse(line));
 }
 
-/** Polls until the condition is true. Fails after 1,000 tries, which take five seconds or more. */
-export async function until(condition: () => boolean): Promise<void> {
-  for (let tries = 0; !condition(); tries += 1) {
-    assert.ok(tries < 1000, 'the condition did not become true');
+/** Polls until the condition is true. Fails after tries that take twenty seconds or more. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await condition()); tries += 1) {
+    assert.ok(tries < MAX_TRIES, 'the condition did not become true');
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
+
+const MAX_TRIES = 4_000;
 
 /** Waits until a number above zero does not change for a while. */
 export async function settled(read: () => number): Promise<number> {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { InjectOptions } from 'fastify';
 import { AppError } from '../../src/core/errors.ts';
@@ -200,7 +199,7 @@ describe('the limits', () => {
     const world = await withAccounts(t, { rlQps: 3 });
     const response = withToken(world, bulk(urlsOf(5)));
     await until(() => world.counters.countStreams() === 1);
-    await sleep(50);
+    await until(async () => (await currentOf(world)).rl_qps === 3);
     await world.setNow(NOW + 1);
     assert.deepEqual(parsed((await response).body).end, endOf(5));
     assert.equal((await currentOf(world)).rl_qps, 2);
@@ -286,7 +285,7 @@ describe('a client', () => {
     const response = await fetch(`http://127.0.0.1:${port}${PATH}`, request as RequestInit);
     assert.equal(response.status, 200);
     await until(() => world.counters.countStreams() === 1);
-    await sleep(50);
+    await until(async () => (await currentOf(world)).qpm === 300);
     stop.abort();
     await until(() => world.counters.countStreams() === 0);
     assert.equal((await currentOf(world)).qpm, 300);

@@ -54,7 +54,7 @@ describe('credentials', () => {
     for (const url of [`${LISTS}/${unknown}/urls-online.txt`, `${LISTS}/${unknown}/nothing.txt`]) {
       const answer = await world.app.inject(url);
       assertError(answer, 401);
-      assert.equal(answer.headers['www-authenticate'], 'Basic realm="lists"');
+      assert.equal(answer.headers['www-authenticate'], 'Bearer, Basic realm="lists"');
       assert.doesNotMatch(answer.body, /uwk_/);
     }
     assertError(await world.app.inject(`${LISTS}/not-a-key/urls-online.txt`), 404);

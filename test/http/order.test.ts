@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
+import { EMPTY_LISTS } from './admit-all.ts';
 import { assertError, BASE, build, exampleOf, ROUTES } from './build.ts';
 
 const refuse = () => {
@@ -67,7 +68,8 @@ describe('the list of routes', () => {
   });
 
   test('matches what the server does', async (t) => {
-    const { app } = await build(t, { services: { authenticate: refuse } });
+    const lists = () => ({ ...EMPTY_LISTS, callerOfKey: async () => refuse() });
+    const { app } = await build(t, { services: { authenticate: refuse, lists } });
     for (const { access, endpoint } of ROUTES) {
       const url = exampleOf(endpoint.path);
       const answer = await app.inject({ method: endpoint.method, url });

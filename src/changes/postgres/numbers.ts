@@ -39,7 +39,7 @@ const NUMBERS_PER_SECOND = 1_000_000;
 // none of them can be.
 const SKIP = `
   with skipped as (
-    update change_numbers set newest = greatest(newest + 1, ${CLOCK} * ${NUMBERS_PER_SECOND}) returning newest)
+    update change_numbers set newest = greatest(newest + ${NUMBERS_PER_SECOND}, ${CLOCK} * ${NUMBERS_PER_SECOND}) returning newest)
   insert into changes (seq, count, ts, op, kind, subjects) select newest, 1, ${CLOCK}, 1, null, '[]' from skipped`;
 
 /** Rows in one transaction: some ten milliseconds. */

@@ -2,6 +2,8 @@ import type { Database } from '../../database/postgres/database.ts';
 import type { ReputationStore } from '../../reputation/store.ts';
 import {
   cursorFault,
+  type HostRow,
+  hostIdsOf,
   lastOldSeq,
   pageOf,
   pickChanges,
@@ -33,6 +35,9 @@ const URLS = `
   left join families on families.id = p.family_id
   where u.id = any($1::bigint[])`;
 
+// Rows that were written by SQLite, before a move, have ids of hosts.
+const HOSTS = `select id, encode(ip, 'hex') from hosts where id = any($1::bigint[]) and ip is not null`;
+
 const OLDEST_CURSOR = 'select seq - count from changes where seq is not null order by seq limit 1';
 
 const OLDEST = 'select seq, ts from changes where seq is not null order by seq limit $1';
@@ -60,8 +65,12 @@ export function createChangeStore(
       const fault = cursorFault(after, { newest, isEndOfRow, first: rows[0] });
       if (fault !== null) return fault;
       const page = pickChanges(rows, after, asked, limit);
-      const ids = urlIdsOf(page.picked);
-      return pageOf(page, ids.length === 0 ? [] : await primary.query<UrlStateRow>(URLS, [ids]));
+      const [ids, hostIds] = [urlIdsOf(page.picked), hostIdsOf(page.picked)];
+      const [urls, hosts] = await Promise.all([
+        ids.length === 0 ? [] : primary.query<UrlStateRow>(URLS, [ids]),
+        hostIds.length === 0 ? [] : primary.query<HostRow>(HOSTS, [hostIds]),
+      ]);
+      return pageOf(page, urls, hosts);
     },
 
     async removeOldChanges(beforeTs, limit) {

@@ -2,6 +2,8 @@ import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { ReputationStore } from '../../reputation/store.ts';
 import {
   cursorFault,
+  type HostRow,
+  hostIdsOf,
   pageOf,
   pickChanges,
   ROWS_AT_ONCE,
@@ -31,6 +33,9 @@ const URLS = `
   left join files on files.id = p.file_id
   left join families on families.id = p.family_id`;
 
+const HOSTS = `
+  select h.id, lower(hex(h.ip)) from json_each(?) ids join hosts h on h.id = ids.value where h.ip is not null`;
+
 /** The change feed of `intelligence.db`. */
 export function createChangeStore(
   { db, write }: DatabaseFile<ChangeWrites>,
@@ -41,6 +46,7 @@ export function createChangeStore(
   const endOfRow = db.prepare<[1]>(IS_END_OF_ROW);
   const rowsAfter = db.prepare<StoredRow>(ROWS);
   const urls = db.prepare<UrlStateRow>(URLS);
+  const hosts = db.prepare<HostRow>(HOSTS);
   return {
     newestChange: () => newest.one()[0],
     oldestCursor: () => (oldest.get() ?? newest.one())[0],
@@ -52,8 +58,12 @@ export function createChangeStore(
       const fault = cursorFault(after, state);
       if (fault !== null) return fault;
       const page = pickChanges(rows, after, asked, limit);
-      const ids = urlIdsOf(page.picked);
-      return pageOf(page, ids.length === 0 ? [] : urls.all(JSON.stringify(ids)));
+      const [ids, hostIds] = [urlIdsOf(page.picked), hostIdsOf(page.picked)];
+      return pageOf(
+        page,
+        ids.length === 0 ? [] : urls.all(JSON.stringify(ids)),
+        hostIds.length === 0 ? [] : hosts.all(JSON.stringify(hostIds)),
+      );
     },
 
     removeOldChanges: (beforeTs, limit) => write('removeOldChanges', beforeTs, limit),

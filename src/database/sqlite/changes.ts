@@ -44,7 +44,7 @@ export function createChangeWriter(db: Database): ChangeWriter {
 const NUMBERS_PER_SECOND = 1_000_000;
 
 const JUMP = `
-  update change_numbers set newest = max(newest + 1, unixepoch() * ${NUMBERS_PER_SECOND}) returning newest`;
+  update change_numbers set newest = max(newest + ${NUMBERS_PER_SECOND}, unixepoch() * ${NUMBERS_PER_SECOND}) returning newest`;
 
 /**
  * To be called after a restore: numbers after those of the backup were given to readers, with other changes. New ones begin

@@ -76,7 +76,7 @@ export async function putPayloads(
   const toDelete = [...withFile.values()].filter(([urlId]) => hadPayload(urlId));
   const perhapsNotAdded = bare.filter(({ urlId }) => hadPayload(urlId) || given.has(urlId));
   const corrected = new Set([...toDelete.map(([urlId]) => urlId), ...perhapsNotAdded.map(({ urlId }) => urlId)]);
-  for (const urlId of last.keys()) recorder.url(urlId, 'update');
+  for (const urlId of last.keys()) if (!newUrls.has(urlId)) recorder.url(urlId, 'update');
   // In this order, which the server keeps: a bare payload is added only if no other one makes it unnecessary.
   const [added, addedBare] = await Promise.all([
     others.length === 0

@@ -1,4 +1,3 @@
-import { hostParts } from '../../core/domain-name.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { type PackedGroups, type UnpackedGroup, unpackGroups } from '../packed-groups.ts';
@@ -60,7 +59,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     report.payloadsAdded += payload.added;
     if (isNewUrl) changes.url(urlId, 'add');
     else if (status.isLastChanged || payload.isLastChanged) changes.url(urlId, 'update');
-    if (span !== null && (isNewUrl || status.isSeenAgain)) tellHost(hostId, group.host);
+    if (span !== null && (isNewUrl || status.isSeenAgain)) tellHost(hostId);
     addTags(urlId, tags);
     for (const [ts, ip, asn] of addresses) {
       report.resolutionsChanged += applyAddress(urlId, ts, ip, asn, isNewUrl);
@@ -70,13 +69,10 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   }
 
   /** A URL that is online counts for the score of its domain, and lists the address that its host is. */
-  function tellHost(hostId: number, host: string): void {
+  function tellHost(hostId: number): void {
     const domain = hosts.domainOf(hostId);
     if (domain !== null) changes.domain(domain.name, 'update');
-    else {
-      const { ip } = hostParts(host);
-      if (ip !== null) changes.address(ip, hosts.isNew(hostId) ? 'add' : 'update');
-    }
+    else changes.addressHost(hostId, hosts.isNew(hostId) ? 'add' : 'update');
   }
 
   return (packed: PackedGroups, listing?: Listing): ApplyReport => {

@@ -158,6 +158,7 @@ export function changesContract(open: OpenStore): void {
         step(() => store.applyDomains([named('www.site.example', { ts, ...more })], []));
       const added = await evidence(T, { kind: 'botnetcc' });
       deepEqual(added.told, ['add domain site.example']);
+      ok(Math.abs((added.lines[0]?.ts ?? 0) - Date.now() / 1000) < 60, 'the time of the write');
       equal(added.lines[0]?.['is-listed'], true);
       ok((added.lines[0]?.['listed-until'] ?? 0) > T);
       deepEqual((await evidence(T + 600, { kind: 'botnetcc' })).told, []);
@@ -219,12 +220,12 @@ export function changesContract(open: OpenStore): void {
 
     test('pages of every size have the same lines, each once', async (t) => {
       const store = await open(t);
-      const urls = Array.from({ length: 450 }, (_, i) => `http://host${i}.example/`);
+      const urls = Array.from({ length: 210 }, (_, i) => `http://host${i}.example/`);
       await store.apply(urls.map((url) => seen({ ts: T, url, status: 'online' })));
       await store.apply(urls.map((url) => seen({ ts: T + 1, url, status: 'offline' })));
       const all = await readLines(store, 0, { now: T });
-      equal(all.length, 450 * 3);
-      for (const limit of [7, 200, 201, 999]) {
+      equal(all.length, 210 * 3);
+      for (const limit of [29, 200, 201, 999]) {
         const read: Line[] = [];
         for (let cursor = 0; ; cursor = read.at(-1)?.seq ?? 0) {
           const lines = await readLines(store, cursor, { now: T, limit });

@@ -5,6 +5,7 @@ import { isIpv4 } from '../../../src/core/ip/address.ts';
 import { URL_ERRORS } from '../../../src/core/url/errors.ts';
 import { normalizeUrl, URL_MAX_LENGTH } from '../../../src/core/url/normalize.ts';
 import { splitAuthority } from '../../../src/core/url/split.ts';
+import { cpuTimeMs } from '../../cpu-time.ts';
 import type { UrlCase } from '../../vectors/url-case.ts';
 import * as n01 from '../../vectors/url-n01-n06.ts';
 import * as n07 from '../../vectors/url-n07-n08.ts';
@@ -163,9 +164,9 @@ describe('normalizeUrl', () => {
       'ب\u200c'.repeat(4000),
     ];
     for (const url of [...hostile, ...names.map((name) => `http://${name}/`)]) {
-      const start = performance.now();
+      const start = cpuTimeMs();
       normalizeUrl(url.slice(0, URL_MAX_LENGTH));
-      const tookMs = performance.now() - start;
+      const tookMs = cpuTimeMs() - start;
       assert.ok(tookMs < 100, `${tookMs} ms for ${url.slice(0, 20)}`);
     }
   });

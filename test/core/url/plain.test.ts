@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isPlainUrl, normalizeUrl, URL_MAX_LENGTH } from '../../../src/core/url/normalize.ts';
+import { cpuTimeMs } from '../../cpu-time.ts';
 import { anyUrlText } from './url-texts.ts';
 
 const isOwnNormalForm = (text: string): boolean => {
@@ -82,12 +83,12 @@ describe('isPlainUrl', () => {
     });
   }
 
-  it('takes less than 20 ms for hostile texts', () => {
+  it('takes less than 20 ms of CPU time for hostile texts', () => {
     for (const unit of ['a.', 'a', '-.', '1.', '/', '?', '0']) {
-      const start = performance.now();
+      const start = cpuTimeMs();
       isPlainUrl(`http://${unit.repeat(URL_MAX_LENGTH)}`.slice(0, URL_MAX_LENGTH));
       isPlainUrl(`http://a.example/${unit.repeat(URL_MAX_LENGTH)}`.slice(0, URL_MAX_LENGTH - 1).concat(' '));
-      assert.ok(performance.now() - start < 20, unit);
+      assert.ok(cpuTimeMs() - start < 20, unit);
     }
   });
 });

@@ -449,11 +449,11 @@ describe('siblings of a download', () => {
 
   test('have one time limit together with the first file', async (t) => {
     const { at } = await serve(t, (_request, response) => response.end('x'));
-    const limits = { totalTimeoutMs: 50 };
+    const limits = { totalTimeoutMs: 1_000 };
     const manifest = await openUrl(at('a.test', '/feed/manifest.json'), { guard: GUARD, limits });
     assert.ok(manifest !== 'not_modified');
     assert.equal(await textOf(manifest), 'x');
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await new Promise((resolve) => setTimeout(resolve, 1_010));
     await assert.rejects(textOf(manifest.sibling('1234.json') as Download), /within the time limit/);
   });
 });
