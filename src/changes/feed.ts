@@ -23,15 +23,17 @@ const PAGE_CHANGES = 200;
 /** Lines whose state is read at the same time on PostgreSQL, and before other requests are handled on SQLite. */
 const LINES_AT_ONCE = 10;
 
-/** How often a stream looks for changes. All streams of a thread share one look. */
-const POLL_MS = 1_000;
-const HEARTBEAT_MS = 15_000;
-
-/** A stream ends after this time, so that an account that lost its access keeps it no longer. Clients connect again. */
-const MAX_STREAM_MS = 3_600_000;
+const STREAM_TIMES = {
+  /** How often a stream looks for changes. All streams of a thread share one look. */
+  pollMs: 1_000,
+  heartbeatMs: 15_000,
+  /** A stream ends after this time, so that an account that lost its access keeps it no longer. Clients connect again. */
+  maxMs: 3_600_000,
+};
 
 /** The pages of the change feed as text. */
-export function createFeed({ store, views, isStopping }: FeedServices) {
+export function createFeed({ store, views, isStopping }: FeedServices, times = STREAM_TIMES) {
+  const { pollMs, heartbeatMs, maxMs } = times;
   const newest = createSharedPoll(store.newestChange);
 
   async function readPage(after: number, asked: AskedChanges, limit: number): Promise<LinePage> {
@@ -78,7 +80,7 @@ export function createFeed({ store, views, isStopping }: FeedServices) {
     async *events({ after, asked }: FeedQuestion, signal: AbortSignal): AsyncGenerator<string> {
       let cursor = after ?? (await store.oldestCursor());
       let writtenMs = Number.NEGATIVE_INFINITY;
-      const endMs = performance.now() + MAX_STREAM_MS;
+      const endMs = performance.now() + maxMs;
       for (;;) {
         signal.throwIfAborted();
         const page = await readPage(cursor, asked, PAGE_CHANGES);
@@ -86,13 +88,13 @@ export function createFeed({ store, views, isStopping }: FeedServices) {
         cursor = page.lastSeq;
         const text = page.lines.map(({ seq, line }) => `id: ${seq}\ndata: ${line}\n\n`).join('');
         if (text !== '') yield text;
-        else if (performance.now() - writtenMs >= HEARTBEAT_MS) yield `:\nid: ${cursor}\n\n`;
-        if (text !== '' || performance.now() - writtenMs >= HEARTBEAT_MS) writtenMs = performance.now();
+        else if (performance.now() - writtenMs >= heartbeatMs) yield `:\nid: ${cursor}\n\n`;
+        if (text !== '' || performance.now() - writtenMs >= heartbeatMs) writtenMs = performance.now();
         if (!isLast) continue;
         do {
           if (isStopping() || performance.now() >= endMs) return;
-          await sleep(POLL_MS, undefined, { signal });
-        } while ((await newest(POLL_MS)) === cursor && performance.now() - writtenMs < HEARTBEAT_MS);
+          await sleep(pollMs, undefined, { signal });
+        } while ((await newest(pollMs)) === cursor && performance.now() - writtenMs < heartbeatMs);
       }
     },
   };

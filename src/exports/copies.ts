@@ -22,6 +22,8 @@ export type Built = Pick<ListContent, 'leftOut' | 'nextEndTs'> & {
   /** Of the entries and of what was left out. */
   hash: Uint8Array;
   count: number;
+  /** How long it took, without the start of the thread. */
+  tookMs: number;
 };
 
 /** Builds lists beside the threads that answer. */
@@ -149,7 +151,6 @@ export function createListCopies(options: CopiesOptions): ListCopies {
   }
 
   async function build(definition: ListDefinition, version: string, known: State | undefined): Promise<State> {
-    const startedMs = clockMs();
     const builtTs = now();
     const built = await builder.build(definition, await exclusions(), builtTs);
     const serial = await listSerial(definition.name, built.hash, builtTs);
@@ -157,7 +158,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     return {
       ...{ changedTs: definition.changedTs, version, built, builtTs, serial, isStale: false },
       nextCheckMs: endedMs + CHECK_MS,
-      nextBuildMs: endedMs + REST_PER_BUILD * (endedMs - startedMs),
+      nextBuildMs: endedMs + REST_PER_BUILD * built.tookMs,
       rendered: known?.serial === serial ? known.rendered : new Map(),
     };
   }

@@ -20,13 +20,20 @@ export function createListBuilder(stores: ListReads, { allowReserved }: { allowR
   const kept = new Map<string, { entries: ListWithoutSerial; hash: Uint8Array }>();
   return {
     async build(definition, exclusions, nowTs) {
+      const startedMs = performance.now();
       const entries = await buildEntries(stores, definition, exclusions, nowTs, { allowReserved, signal });
       const hash = hashOf(entries);
       const { name } = definition;
       kept.delete(name);
       for (const oldest of kept.keys()) if (kept.size >= MAX_KEPT) kept.delete(oldest);
       kept.set(name, { entries, hash });
-      return { hash, count: entries.entries.length, leftOut: entries.leftOut, nextEndTs: entries.nextEndTs };
+      return {
+        hash,
+        count: entries.entries.length,
+        leftOut: entries.leftOut,
+        nextEndTs: entries.nextEndTs,
+        tookMs: performance.now() - startedMs,
+      };
     },
 
     async render(name, hash, serial, variant) {

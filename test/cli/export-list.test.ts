@@ -1,16 +1,33 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryDatabase } from '../servers/temporary-database.ts';
+import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { startServer } from './server.ts';
+import { type RunningServer, startServer } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
-/** What a person does with a list: data, a key, a device that fetches, a mistake that is excluded, a key that is revoked. */
-test('a list is the same by command and by server, is explained, follows exclusions, and its key can be revoked', async (t) => {
+test('a list in a data folder', async (t) => {
   const folder = ['--data', join(temporaryFolder(t), 'data')];
+  await useList(folder, async () => [await startServer(t, folder)]);
+});
+
+test('a list on two nodes with PostgreSQL and Redis', async (t) => {
+  const place = ['--database-url', await temporaryDatabase(t)];
+  const redis = ['--redis-url', redisServerUrl(), '--redis-prefix', `test-${randomUUID()}`];
+  const start = () => startServer(t, [...place, ...redis, '--data', temporaryFolder(t)]);
+  await useList(place, async () => [await start(), await start()]);
+});
+
+/**
+ * What a person does with a list: data, a key, devices that fetch it, the same by command, a mistake that is explained and
+ * excluded, a key that is revoked.
+ */
+async function useList(place: string[], startNodes: () => Promise<RunningServer[]>) {
   const run = async (args: string[], stdin = '') => {
-    const { code, stdout, stderr } = await urlwarden([...args, ...folder], stdin);
+    const { code, stdout, stderr } = await urlwarden([...args, ...place], stdin);
     assert.equal(code, 0, stderr);
     return stdout;
   };
@@ -21,13 +38,19 @@ test('a list is the same by command and by server, is explained, follows exclusi
   const { key, id } = JSON.parse(
     await run(['list', 'key', 'add', 'hosts-malware', 'resolver', '--account', 'ada@example.com', '--json']),
   );
-  const { url } = await startServer(t, folder);
-  const get = (format: string) => fetch(`${url}/api/lists/v1/${key}/hosts-malware.${format}`);
+  const nodes = await startNodes();
+  const get = (format: string, node = nodes[0]) => fetch(`${node?.url}/api/lists/v1/${key}/hosts-malware.${format}`);
 
   for (const format of ['txt', 'rpz', 'unbound', 'suricata', 'csv', 'ndjson']) {
-    const answer = await get(format);
-    assert.equal(answer.status, 200, format);
-    assert.equal(await answer.text(), await run(['export', '--list', 'hosts-malware', '--format', format]), format);
+    const exported = await run(['export', '--list', 'hosts-malware', '--format', format]);
+    const etags = new Set<string | null>();
+    for (const node of nodes) {
+      const answer = await get(format, node);
+      assert.equal(answer.status, 200, format);
+      assert.equal(await answer.text(), exported, format);
+      etags.add(answer.headers.get('etag'));
+    }
+    assert.equal(etags.size, 1, format);
   }
   const txt = await get('txt');
   assert.equal(txt.headers.get('x-list-left-out'), 'shared-site=1');
@@ -40,9 +63,13 @@ test('a list is the same by command and by server, is explained, follows exclusi
   );
 
   await run(['list', 'exclude', 'bad.example', '--reason', 'a customer']);
-  await until(async () => !(await (await get('txt')).text()).includes('bad.example'), 'the list follows the exclusion');
+  for (const node of nodes) {
+    const isFollowed = async () => !(await (await get('txt', node)).text()).includes('bad.example');
+    await until(isFollowed, 'the list follows the exclusion');
+  }
   assert.match(await explain('bad.example'), /not on hosts-malware\n.*a customer/);
 
   await run(['list', 'key', 'remove', String(id)]);
-  await until(async () => (await get('txt')).status === 401, 'the key is refused', 5_000);
-});
+  for (const node of nodes)
+    await until(async () => (await get('txt', node)).status === 401, 'the key is refused', 5_000);
+}

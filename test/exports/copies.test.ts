@@ -32,7 +32,13 @@ function setUp() {
       if (world.isBroken) throw new AppError('unavailable', 'the database is away');
       kept.set(definition.name, world.word);
       world.hasForgotten = false;
-      return { hash: Buffer.from(world.word), count: 1, leftOut: {}, nextEndTs: world.nextEndTs };
+      return {
+        hash: Buffer.from(world.word),
+        count: 1,
+        leftOut: {},
+        nextEndTs: world.nextEndTs,
+        tookMs: world.buildMs,
+      };
     },
     async render(name, hash, serial, { format }) {
       world.renders++;
