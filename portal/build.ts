@@ -6,8 +6,8 @@ import { build, type Metafile } from 'esbuild';
 // Builds the pages into dist/pages: `npm run build`, and `urlwarden serve` in a clone when a source is newer.
 
 const SOURCES = fileURLToPath(new URL('./', import.meta.url));
-/** The browser code uses rules of the server, such as the recognition of addresses. */
-const SHARED = fileURLToPath(new URL('../src/core/', import.meta.url));
+/** The browser code uses rules of the server, such as the recognition of addresses, and its texts. */
+const SHARED = ['../src/core/', '../src/exports/'].map((folder) => fileURLToPath(new URL(folder, import.meta.url)));
 const OUTPUT = fileURLToPath(new URL('../dist/pages/', import.meta.url));
 /** Not the files that another process is writing. */
 const HASHED = /^\w+-\w+\.(?:js|css|svg)$/;
@@ -54,7 +54,7 @@ export async function buildPortal(): Promise<void> {
 /** True if there is no build, or a source is newer. */
 export function isStale(): boolean {
   const builtMs = statSync(INDEX, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  return [SOURCES, SHARED].some((folder) => newestMs(folder) > builtMs);
+  return [SOURCES, ...SHARED].some((folder) => newestMs(folder) > builtMs);
 }
 
 function newestMs(folder: string): number {

@@ -62,6 +62,7 @@ function Header({ question, onHelp }: { question: string; onHelp(): void }) {
         {who && <NavLink href="/" text="Start" />}
         {who && <NavLink href="/search" text="Search" />}
         {who && <NavLink href="/bulk" text="Bulk" />}
+        {who && <NavLink href="/lists" text="Lists" />}
         {who?.admin && <NavLink href="/admin" text="Admin" />}
       </nav>
       <div class="header-end">

@@ -31,6 +31,7 @@ type Page = {
 // all that is here into one part: otherwise it makes one for each set of pages that share something, and they take 10 % more.
 const ApiPage = lazy<PageProps>(async () => (await import('./pages/api.tsx')).ApiPage);
 const AdminPage = lazy<PageProps>(async () => (await import('./pages/admin.tsx')).AdminPage);
+const ListsPage = lazy<PageProps>(async () => (await import('./pages/lists.tsx')).ListsPage);
 const BulkPage = lazy<PageProps>(async () => (await import('./pages/bulk.tsx')).BulkPage);
 
 /** Every page. The server has the same list of paths (src/app/portal-files.ts). */
@@ -62,6 +63,8 @@ const PAGES: Page[] = [
   },
   { pattern: '/search', title: () => 'Search', component: SearchPage },
   { pattern: '/bulk', title: () => 'Bulk look-up', component: BulkPage },
+  { pattern: '/lists', title: () => 'Lists', component: ListsPage },
+  { pattern: '/lists/:name', title: ({ values }) => `List ${values.name}`, component: ListsPage },
   { pattern: '/account', title: () => 'Account', component: AccountPage },
   { pattern: '/api', title: () => 'API', component: ApiPage, isOpen: true },
   { pattern: '/admin', title: () => 'Administration', component: AdminPage },

@@ -233,6 +233,7 @@ const OPERATION_EXAMPLES: Record<string, Record<string, unknown>> = {
   adminFeedSet: { name: 'urlhaus', paused: false },
   adminFeedRun: { name: 'urlhaus' },
   adminFeedRemove: { name: 'urlhaus' },
+  portalListExplain: { name: 'hosts-malware', text: 'shop.example' },
   portalListKeyAdd: { list: 'urls-online', device: 'firewall' },
   adminListAdd: { name: 'own-hosts', kind: 'hosts' },
   adminListSet: { name: 'own-hosts', status: 'any' },

@@ -169,6 +169,8 @@ export async function openApp(given: Settings): Promise<App> {
       receiveUpload: uploads.receive,
       wakeFeeds: () => void feeds?.runDue(),
       listCopy: lists.copy,
+      knownLists: lists.known,
+      explainEntry: lists.explain,
     };
     const node = randomUUID();
     const serving = opened(

@@ -22,7 +22,7 @@ const SUB_PAGES: AdminSubPage[] = [
   { name: 'tiers', text: 'Tiers', component: TiersAdmin },
   { name: 'feeds', text: 'Feeds', component: FeedsAdmin },
   { name: 'imports', text: 'Imports', component: ImportsAdmin },
-  { name: 'lists', text: 'Lists', component: ListsAdmin },
+  { name: 'lists', text: 'Lists by hand', component: ListsAdmin },
   { name: 'keys', text: 'Keys', component: KeysAdmin },
   { name: 'audit', text: 'Audit log', component: AuditAdmin },
   { name: 'health', text: 'Health', component: HealthAdmin },

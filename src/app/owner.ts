@@ -27,6 +27,8 @@ export type Owner = {
   receiveUpload: Uploads['receive'];
   wakeFeeds(): void;
   listCopy: ListCopies['copy'];
+  knownLists: ListCopies['known'];
+  explainEntry: ListCopies['explain'];
 };
 
 /** What another thread can call, by message. */
@@ -41,6 +43,8 @@ export type OwnerTasks = CountsPort & {
   wakeFeeds(): void;
   /** The bytes are in shared memory. */
   listCopy: ListCopies['copy'];
+  knownLists: ListCopies['known'];
+  explainEntry: ListCopies['explain'];
   write: WriteFor;
 };
 
@@ -67,6 +71,8 @@ export function createOwnerTasks(owner: Owner, { writes, nextUploadedBytes }: Ow
       ),
     wakeFeeds: owner.wakeFeeds,
     listCopy: owner.listCopy,
+    knownLists: owner.knownLists,
+    explainEntry: owner.explainEntry,
     write(part, name, args) {
       const write = writes[part];
       if (write === undefined) throw new Error(`no other thread writes to the database ${part}`);
@@ -147,5 +153,7 @@ export function createRemoteOwner(call: CallTask<OwnerTasks>, uploads: ReceivedU
     },
     wakeFeeds: () => void tell('wakeFeeds'),
     listCopy: (...wanted) => call('listCopy', ...wanted),
+    knownLists: () => call('knownLists'),
+    explainEntry: (...asked) => call('explainEntry', ...asked),
   };
 }

@@ -20,7 +20,7 @@ const oneOf =
   (text) =>
     words.includes(text);
 
-/** Every path that returns HTML. `address` and `network` have only texts that can be one: any other is a JSON 404. */
+/** Every path that returns HTML. `address`, `network` and `lists` have only texts that can be one: any other is a JSON 404. */
 const PAGES: { path: string; isValid?: Record<string, Parameter['isValid']> }[] = [
   { path: '/' },
   { path: '/url' },
@@ -32,6 +32,8 @@ const PAGES: { path: string; isValid?: Record<string, Parameter['isValid']> }[] 
   { path: '/domain/:name' },
   { path: '/search' },
   { path: '/bulk' },
+  { path: '/lists' },
+  { path: '/lists/:name', isValid: { name: (text) => /^[a-z0-9-]{1,63}$/.test(text) } },
   { path: '/account' },
   { path: '/api' },
   { path: '/admin' },

@@ -7,6 +7,7 @@ import type { FeedServices } from '../changes/feed.ts';
 import { changeRoutes } from '../changes/routes.ts';
 import type { ChangeStore } from '../changes/store.ts';
 import { type OwnKeyServices, ownKeyRoutes } from '../exports/own-keys.ts';
+import { listPageRoutes } from '../exports/page-routes.ts';
 import { type ListServices, listRoutes } from '../exports/routes.ts';
 import { type HealthServices, healthRoutes } from '../health/routes.ts';
 import type { Route } from '../http/endpoint.ts';
@@ -67,6 +68,7 @@ export function createRoutes(services: RouteServices): Route[] {
         refuse: noMatch,
       },
     }),
+    ...listPageRoutes(lists),
     ...ownKeyRoutes({ ...ownKeys, now }),
     ...adminRoutes({ ...admin, now }),
     ...dataAdminRoutes({ store, now, ...dataAdmin }),

@@ -87,7 +87,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     ...{ store: control, authenticator, nowMs: Date.now, onFailure: onFailure('session_write') },
   });
   const lists = createListServices({
-    ...{ store: control, copies: { copy: owner.listCopy }, now },
+    ...{ store: control, copies: { copy: owner.listCopy, known: owner.knownLists, explain: owner.explainEntry }, now },
     callerOfAccount: authenticator.callerOf,
   });
   const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : limitsWithoutRedis(whenDown)));

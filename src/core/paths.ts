@@ -51,6 +51,7 @@ export const paths = {
   portalDomain: `${PORTAL}/domain/:name`,
   portalSearch: `${PORTAL}/search`,
   portalLists: `${PORTAL}/lists`,
+  portalListExplain: `${PORTAL}/lists/:name/explain`,
   portalListKeys: `${PORTAL}/list-keys`,
   portalListKeyRemove: `${PORTAL}/list-keys/:id/remove`,
   adminAccounts: `${ADMIN}/accounts`,

@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import type { ListContent } from './content.ts';
+import type { Explanation } from './explain.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
 
 // Lists as devices fetch them: built once for each change, and kept.
@@ -32,6 +33,13 @@ export type ListBuilder = {
   build(definition: ListDefinition, exclusions: readonly Exclusion[], nowTs: number): Promise<Built>;
   /** Null if the builder no longer has these entries. */
   render(name: string, hash: Uint8Array, serial: number, variant: Variant): Promise<Rendered | null>;
+  /** Why something is on the list or not. Null if the text is no URL, name, address or network. */
+  explain(
+    definition: ListDefinition,
+    exclusions: readonly Exclusion[],
+    nowTs: number,
+    text: string,
+  ): Promise<Explanation | null>;
 };
 
 /** A list as it is sent. */
@@ -42,9 +50,18 @@ export type ListCopy = Rendered &
     staleSinceTs: number | null;
   };
 
+/** A list as it was when somebody fetched it last. */
+export type KnownList = Pick<Built, 'count' | 'leftOut'> &
+  Pick<ListDefinition, 'name' | 'changedTs'> & {
+    serial: number;
+  };
+
 export type ListCopies = {
   /** Throws what the builder throws, if there is no copy yet. */
   copy(definition: ListDefinition, variant: Variant): Promise<ListCopy>;
+  /** Those that were built since the start. Builds nothing. */
+  known(): KnownList[] | Promise<KnownList[]>;
+  explain(definition: ListDefinition, text: string): Promise<Explanation | null>;
 };
 
 export type CopiesOptions = {
@@ -76,6 +93,8 @@ const RETRY_MS = 5_000;
 const MAX_VARIANTS = 32;
 
 type State = {
+  /** Of the definition that was built. */
+  changedTs: number;
   /** Of the data and the definitions; null if the builder has lost the entries. */
   version: string | null;
   built: Built;
@@ -142,7 +161,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     const serial = await listSerial(definition.name, built.keysHash, builtTs);
     const endedMs = clockMs();
     return {
-      ...{ version, built, builtTs, serial, isStale: false },
+      ...{ changedTs: definition.changedTs, version, built, builtTs, serial, isStale: false },
       nextCheckMs: endedMs + CHECK_MS,
       nextBuildMs: endedMs + REST_PER_BUILD * built.tookMs,
       rendered: keptOf(known, built, serial),
@@ -180,6 +199,20 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       if (copy === null) throw new AppError('unavailable', `the list ${definition.name} could not be built`);
       return copy;
     },
+    known: () =>
+      [...states].map(
+        ([
+          name,
+          {
+            changedTs,
+            serial,
+            built: { count, leftOut },
+          },
+        ]) => {
+          return { name, changedTs, serial, count, leftOut };
+        },
+      ),
+    explain: async (definition, text) => builder.explain(definition, await exclusions(), now(), text),
   };
 }
 

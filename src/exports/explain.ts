@@ -53,6 +53,9 @@ export async function explainEntry(
   );
 }
 
+/** Whether it is a URL, a host name, an address or a network. */
+export const isExplainable = (text: string): boolean => subjectOf(text) !== null;
+
 type Subject = { text: string; url: string | null; host: string | null; network: KeyNetwork | null };
 
 function subjectOf(text: string): Subject | null {

@@ -6,6 +6,7 @@ import type { ListReads } from './build.ts';
 import type { ListContent } from './content.ts';
 import { ENCODINGS, type Encoding, type ListBuilder, type Rendered, type Variant } from './copies.ts';
 import { buildEntries, type ListWithoutSerial } from './entries.ts';
+import { explainEntry } from './explain.ts';
 import { findFormat, type RenderedList, renderList } from './formats/formats.ts';
 import { findProfile } from './formats/profiles.ts';
 import { NDJSON } from './formats/tables.ts';
@@ -37,6 +38,9 @@ export function createListBuilder(stores: ListReads, { allowReserved }: { allowR
       if (found === undefined || Buffer.compare(found.hash, hash) !== 0) return null;
       return encoded(renderVariant({ ...found.entries, serial }, variant).text);
     },
+
+    explain: (definition, exclusions, nowTs, text) =>
+      explainEntry(stores, definition, exclusions, nowTs, { allowReserved, signal }, text),
   };
 }
 

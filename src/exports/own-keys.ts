@@ -5,10 +5,10 @@ import { callerOf } from '../http/authenticate.ts';
 import type { Caller, Endpoint, Parameter, Route } from '../http/endpoint.ts';
 import { parseDecimal } from '../http/query.ts';
 import { type Static, Type } from '../http/schema.ts';
-import { allLists, datasetsOf } from './built-in.ts';
+import { datasetsOf } from './built-in.ts';
 import { keyFields, MAX_KEYS_PER_ACCOUNT, makeListKey, revokeListKey } from './keys.ts';
 import type { ListDefinition, ListStore } from './store.ts';
-import { KeyAddRequest, KeyItem, ListItem, MadeKeyResponse, toKeyItem, toListItem } from './wire.ts';
+import { KeyAddRequest, KeyItem, MadeKeyResponse, toKeyItem } from './wire.ts';
 
 export type OwnKeyServices = {
   control: ListStore & Pick<AuditStore, 'addAudit'>;
@@ -16,9 +16,9 @@ export type OwnKeyServices = {
   now(): number;
 };
 
-/** What an account does with the lists that it may fetch: it sees them, and makes and revokes keys for its devices. */
+/** The keys of an account for its devices: it sees, makes and revokes them. */
 export function ownKeyRoutes(services: OwnKeyServices): Route[] {
-  return [lists(services), ownKeys(services), keyAdd(services), keyRemove(services)];
+  return [ownKeys(services), keyAdd(services), keyRemove(services)];
 }
 
 type Described<Question> = Omit<Endpoint<Question>, 'answer'> & {
@@ -43,26 +43,6 @@ const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', sch
 export function mayFetch({ limits }: Caller, definition: ListDefinition): boolean {
   return datasetsOf(definition).every((dataset) => limits.ads.includes(dataset));
 }
-
-const OwnListItem = Type.Object({
-  ...ListItem.properties,
-  allowed: Type.Boolean({ description: 'The subscription has the datasets that the list needs.' }),
-});
-
-const lists = ({ control }: OwnKeyServices) =>
-  route<Caller>({
-    method: 'GET',
-    path: paths.portalLists,
-    operationId: 'portalLists',
-    summary: 'All lists for devices; does not count as a query',
-    response: json(Type.Object({ items: Type.Array(OwnListItem) })),
-    refusals: [],
-    read: callerOf,
-    async find(caller) {
-      const definitions = await allLists(control);
-      return { items: definitions.map((one) => ({ ...toListItem(one), allowed: mayFetch(caller, one) })) };
-    },
-  });
 
 const ownKeys = ({ control }: OwnKeyServices) =>
   route<Caller>({

@@ -6,7 +6,7 @@ import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from 
 import { integerParameter, queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
-import type { ListCopy, Variant } from './copies.ts';
+import type { ListCopies, ListCopy, Variant } from './copies.ts';
 import { type DeviceCaller, keyOfHeader, NO_KEY } from './device-keys.ts';
 import { bestEncoding, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, findFormat } from './formats/formats.ts';
@@ -18,6 +18,10 @@ export type ListServices = {
   /** The definition of a list; null if there is none of this name. */
   definition(name: string): Promise<ListDefinition | null>;
   copy(definition: ListDefinition, variant: Variant): ListCopy | Promise<ListCopy>;
+  /** All definitions as they are now. */
+  all(): Promise<ListDefinition[]>;
+  known: ListCopies['known'];
+  explain: ListCopies['explain'];
   /** The caller of a key of this list. Throws `unauthorized` or `forbidden`. */
   callerOfKey(key: string, list: string): Promise<DeviceCaller>;
   /** Notes the fetch; must return at once. */
@@ -165,7 +169,8 @@ async function answer(
 /** Fastify takes bytes in shared memory for an object, and would write it as JSON. Its type knows texts only. */
 const asItIs = (bytes: unknown) => bytes as string;
 
-function requireDatasets({ limits }: Caller, definition: ListDefinition): void {
+/** The datasets of an account must contain all that the list needs. */
+export function requireDatasets({ limits }: Caller, definition: ListDefinition): void {
   const missing = datasetsOf(definition).find((dataset) => !limits.ads.includes(dataset));
   if (missing === undefined) return;
   throw new AppError('forbidden', `The dataset ${missing} is not part of this subscription`);

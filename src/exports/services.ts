@@ -34,6 +34,9 @@ export function createListServices(options: ListServicesOptions): ListServices {
       return read();
     },
     callerOfKey: createDeviceKeys({ store, callerOfAccount }),
+    all: () => allLists(store),
+    known: copies.known,
+    explain: copies.explain,
     fetched: (keyId, fetch) => void store.recordFetch(keyId, fetch),
     now,
   };

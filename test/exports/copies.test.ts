@@ -55,6 +55,7 @@ function setUp() {
         etags: { identity: '"1"', gzip: '"2"', zstd: '"3"' },
       };
     },
+    explain: async () => null,
   };
   const copies = createListCopies({
     builder,

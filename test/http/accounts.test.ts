@@ -44,6 +44,7 @@ test('the requests of these tests reach every route that needs a token', () => {
       .replace('network/192.0.2.1/32', 'network/:ip/:mask')
       .replace('urls-online.txt', ':file')
       .replace('/v1/domain/site.example', '/v1/domain/:name')
+      .replace('/lists/urls-online/explain', '/lists/:name/explain')
       .replace('site.example', ':domain');
   assert.deepEqual(PROTECTED.map(({ url }) => pathOf(String(url))).sort(), needToken.sort());
 });

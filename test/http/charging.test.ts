@@ -67,6 +67,7 @@ test('each route has its kind of charge', () => {
       ]),
     ),
     '/api/changes/v1': 'query',
+    '/api/portal/v1/lists/:name/explain': 'own',
     '/api/lists/v1/:file': 'own',
     '/api/lists/v1/:key/:file': 'own',
     '/healthz': 'none',

@@ -31,6 +31,7 @@ const GOOD_BODIES: Record<string, [body: string, status: number]> = {
   [paths.portalLogout]: ['{}', 200],
   [paths.portalSessionsEnd]: ['{"others":true}', 200],
   [paths.portalPassword]: ['{"current":"x","new":"y"}', 403],
+  [paths.portalListExplain]: ['{"text":"a.example"}', 404],
   [paths.portalListKeys]: ['{"list":"none","device":"x"}', 404],
   [paths.portalListKeyRemove]: ['{}', 404],
   [paths.urlSearch]: ['{"asn":1}', 404],
@@ -118,8 +119,12 @@ describe('every route', () => {
     ['UTF-16', Buffer.from('{"url":"http://a.example/"}', 'utf16le'), /JSON/],
     ['deep nesting', '['.repeat(60_000), /JSON/],
     ['deep, but complete', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, /object/],
-    ['a prototype', '{"__proto__":{"url":"http://a.example/"}}', /__proto__|"(url|username|current|list)" is missing/],
-    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username|current|list)" is missing/],
+    [
+      'a prototype',
+      '{"__proto__":{"url":"http://a.example/"}}',
+      /__proto__|"(url|username|current|list|text)" is missing/,
+    ],
+    ['an unknown key', '{"nonsense":1}', /nonsense|"(url|username|current|list|text)" is missing/],
   ];
   test('POST refuses an invalid body with 400', async (t) => {
     const { app } = await build(t);

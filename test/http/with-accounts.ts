@@ -155,6 +155,7 @@ export const QUERIES: InjectOptions[] = [
     .map((path) => ({ method: 'GET' as const, url: path.replace(':domain', 'site.example') })),
   { method: 'GET', url: paths.changes },
   { method: 'GET', url: paths.list.replace(':file', 'urls-online.txt') },
+  { method: 'POST', url: paths.portalListExplain.replace(':name', 'urls-online'), payload: { text: '192.0.2.1' } },
   { method: 'POST', url: paths.portalUrl, payload: { url: 'http://192.0.2.1/x' } },
   { method: 'GET', url: paths.portalAddress.replace(':ip', '192.0.2.1') },
   { method: 'GET', url: paths.portalNetwork.replace(':ip', '192.0.2.1').replace(':mask', '32') },

@@ -14,6 +14,8 @@ const PAGES = [
   '/domain/example.com',
   '/search?host=example.com',
   '/bulk',
+  '/lists',
+  '/lists/urls-online',
   '/account',
   '/api',
   '/admin',
@@ -24,6 +26,7 @@ const JSON_PATHS = [
   '/nothing',
   '/address/x',
   '/network/203.0.113.0/x',
+  '/lists/Urls.txt',
   '/admin/nothing',
   '/assets/nothing.js',
   '/assets/index.html',
@@ -89,7 +92,7 @@ test('pages', async (t) => {
     await Promise.all(names.map(load));
     const commonBytes = common.reduce((sum, { bytes }) => sum + bytes, 0);
     const later = common.flatMap(({ text }) => [...text.matchAll(/import\("\.\/([\w-]+\.js)"\)/g)]);
-    assert.deepEqual(later.map(([, name = '']) => name.split('-')[0]).toSorted(), ['admin', 'api', 'bulk']);
+    assert.deepEqual(later.map(([, name = '']) => name.split('-')[0]).toSorted(), ['admin', 'api', 'bulk', 'lists']);
     for (const [, name = ''] of later) {
       const bytes = commonBytes + (await load(name)).bytes;
       t.diagnostic(`${name}: ${bytes} bytes gzipped, ${commonBytes} of them for every page`);

@@ -1,0 +1,149 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../core/errors.ts';
+import { paths } from '../core/paths.ts';
+import { callerOf } from '../http/authenticate.ts';
+import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
+import { IntegerOrNull } from '../http/scalars.ts';
+import { type Static, Type } from '../http/schema.ts';
+import { LEFT_OUT_REASONS } from './content.ts';
+import type { KnownList } from './copies.ts';
+import { isExplainable } from './explain.ts';
+import { formatsOf } from './formats/formats.ts';
+import { mayFetch } from './own-keys.ts';
+import { type ListServices, requireDatasets } from './routes.ts';
+import { listNotFound } from './rows.ts';
+import type { ListDefinition } from './store.ts';
+import { ListItem, toListItem } from './wire.ts';
+
+/** What the page of lists shows beside the lists themselves, which it fetches as devices do. */
+export function listPageRoutes(services: ListServices): Route[] {
+  return [lists(services), explain(services)];
+}
+
+const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', schema });
+
+const OwnListItem = Type.Object({
+  ...ListItem.properties,
+  allowed: Type.Boolean({ description: 'The subscription has the datasets that the list needs.' }),
+  formats: Type.Array(Type.Object({ name: Type.String(), summary: Type.String() })),
+  entries: Type.Unsafe<number | null>({
+    type: ['integer', 'null'],
+    description: 'At the last fetch; null: nobody has fetched it since the server was started.',
+  }),
+  left_out: Type.Record(Type.Integer({ minimum: 1 }), {
+    description: 'What fits the filter and is not on the list, by reason.',
+  }),
+  serial_ts: IntegerOrNull,
+});
+export type OwnListItem = Static<typeof OwnListItem>;
+
+const lists = ({ all, known }: ListServices): Route => {
+  const endpoint: Endpoint<Caller> = {
+    method: 'GET',
+    path: paths.portalLists,
+    operationId: 'portalLists',
+    summary: 'All lists for devices; does not count as a query',
+    response: json(Type.Object({ items: Type.Array(OwnListItem) })),
+    refusals: [],
+    read: callerOf,
+    async answer(caller, { reply }) {
+      const [definitions, built] = await Promise.all([all(), known()]);
+      reply.header('cache-control', 'no-store');
+      return { items: definitions.map((definition) => toOwnItem(definition, caller, built)) };
+    },
+  };
+  return { endpoint: endpoint as Endpoint, access: 'account', charge: 'call' };
+};
+
+function toOwnItem(definition: ListDefinition, caller: Caller, built: readonly KnownList[]): OwnListItem {
+  const { name, kind, changedTs } = definition;
+  const isAllowed = mayFetch(caller, definition);
+  // Not that of an older definition. What the account may not fetch it does not see in numbers either.
+  const found = isAllowed ? built.find((one) => one.name === name && one.changedTs === changedTs) : undefined;
+  return {
+    ...toListItem(definition),
+    allowed: isAllowed,
+    formats: formatsOf(kind).map((format) => ({ name: format.name, summary: format.summary })),
+    entries: found?.count ?? null,
+    left_out: { ...found?.leftOut },
+    serial_ts: found?.serial ?? null,
+  };
+}
+
+/** Longer than any URL that is stored. */
+const MAX_TEXT = 16_384;
+
+const ExplainRequest = Type.Object(
+  {
+    text: Type.String({
+      ...{ minLength: 1, maxLength: MAX_TEXT },
+      description: 'A URL with its scheme, a host name, an address or a network.',
+    }),
+  },
+  { additionalProperties: false },
+);
+
+const ExplainResponse = Type.Object({
+  subject: Type.String({ description: 'What was asked about, normalized.' }),
+  on_list: Type.Boolean(),
+  reasons: Type.Array(
+    Type.Object({
+      reason: Type.Enum([...LEFT_OUT_REASONS, 'kind', 'unknown', 'filter']),
+      text: Type.String(),
+    }),
+    { description: 'Every reason why it is not on the list.' },
+  ),
+});
+export type ExplainResponse = Static<typeof ExplainResponse>;
+
+const nameParameter: Parameter = {
+  ...{ in: 'path', name: 'name', schema: Type.String() },
+  description: 'The name of a list.',
+};
+
+type ExplainQuestion = { name: string; text: string };
+
+const explain = (services: ListServices): Route => {
+  const endpoint: Endpoint<ExplainQuestion> = {
+    method: 'POST',
+    path: paths.portalListExplain,
+    operationId: 'portalListExplain',
+    summary: 'Why something is not on a list for devices',
+    parameters: [nameParameter],
+    body: ExplainRequest,
+    response: json(ExplainResponse),
+    refusals: ['not_found'],
+    read: readQuestion,
+    answer: (question, exchange, _options, charging) => explained(services, question, exchange, charging),
+  };
+  return { endpoint: endpoint as Endpoint, access: 'account', charge: 'own' };
+};
+
+function readQuestion({ params, body }: FastifyRequest): ExplainQuestion {
+  const { text } = body as Static<typeof ExplainRequest>;
+  if (!isExplainable(text)) {
+    const examples = 'https://files.example/a, shop.example, 203.0.113.7 or 203.0.113.0/24';
+    throw new AppError(
+      'bad_request',
+      `"text" must be a URL, a host name, an address or a network, such as ${examples}`,
+    );
+  }
+  return { name: (params as { name: string }).name, text };
+}
+
+async function explained(
+  { definition: find, explain }: ListServices,
+  { name, text }: ExplainQuestion,
+  exchange: Exchange,
+  charging: StepCharging,
+): Promise<ExplainResponse> {
+  const definition = await find(name);
+  if (definition === null) throw listNotFound(name);
+  requireDatasets(callerOf(exchange.request), definition);
+  await charging.chargeStep(exchange, 1);
+  const found = await explain(definition, text);
+  if (found === null) throw new Error('unreachable: readQuestion refuses what cannot be explained');
+  const { subject, isOnList, reasons } = found;
+  exchange.reply.header('cache-control', 'no-store');
+  return { subject, on_list: isOnList, reasons };
+}
