@@ -24,12 +24,22 @@ export function ListKeys({ list, round = 0 }: { list?: string; round?: number })
       cell: (row) => (
         <span class="network">
           {brief(row.device)}
+          {list === undefined && (
+            <a class="sub narrow mono" href={listPath(row.list)}>
+              {visible(row.list)}
+            </a>
+          )}
           {isAdmin() && <small class="sub narrow">{accountText(row)}</small>}
         </span>
       ),
     },
     ...(list === undefined
-      ? [{ title: 'List', sort: (row: DeviceKey) => row.list, cell: (row: DeviceKey) => <ListLink name={row.list} /> }]
+      ? [
+          {
+            ...{ title: 'List', isWide: true as const, sort: (row: DeviceKey) => row.list },
+            cell: (row: DeviceKey) => <ListLink name={row.list} />,
+          },
+        ]
       : []),
     ...(isAdmin() ? [{ title: 'Account', isWide: true as const, sort: accountText, cell: accountText }] : []),
     { title: 'Made', isWide: true, sort: ({ created_ts: ts }) => ts, cell: ({ created_ts: ts }) => <Ago ts={ts} /> },
@@ -78,7 +88,7 @@ const accountText = ({ username }: DeviceKey): string =>
 
 function ListLink({ name }: { name: string }) {
   return (
-    <a class="mono list-name" href={listPath(name)}>
+    <a class="mono" href={listPath(name)}>
       {visible(name)}
     </a>
   );

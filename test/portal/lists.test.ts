@@ -96,7 +96,7 @@ test('page of lists', async (t) => {
     await page.fill('dialog input[name=age]', '7');
     await submit(page);
     await page.waitForSelector('.facts:has-text("7 days")');
-    await open('/lists');
+    await page.click('text=All lists');
     await page.click('text=Exclude something');
     await page.fill('dialog input[name=value]', 'shop[.]example');
     await page.check('dialog input[name=subdomains]');
@@ -108,8 +108,8 @@ test('page of lists', async (t) => {
     await page.click('[aria-label="Remove: shop.example"]');
     await submit(page);
     await rowOf(page, 'shop.example').waitFor({ state: 'detached' });
-    await open('/lists/own');
-    await page.click('button:text-is("Remove")');
+    await page.click('td a:text-is("own")');
+    await page.click('.page-head button:text-is("Remove")');
     await submit(page);
     await page.waitForSelector('h1:text-is("Lists for devices")');
     await settled(page);
@@ -127,6 +127,8 @@ test('page of lists', async (t) => {
       await open('/lists');
       return (await rowOf(page, 'firewall <b>').innerText()).includes('127.0.0.1');
     }, true);
+    await page.setViewportSize({ width: WIDTHS.phone, height: 900 });
+    await screenshot(page, 'keys-phone');
     await page.click('[aria-label="Revoke: firewall <b>, addresses-bcl"]');
     await submit(page);
     await rowOf(page, 'firewall <b>').waitFor({ state: 'detached' });
