@@ -102,9 +102,9 @@ test('a server on four threads', async (t) => {
   await t.test('admits exactly as many queries as the limit allows, and every thread reports the same', async () => {
     const { authorization } = await server.account('limited', { qmh: 1_000 });
     const sent = { body: { url: urlAt(0) }, authorization };
-    const answers = await server.sendMany(5_000, paths.urlLast, sent);
+    const answers = await server.sendMany(2_000, paths.urlLast, sent);
     const statuses = Map.groupBy(answers, ({ status }) => status);
-    assert.deepEqual([statuses.get(200)?.length, statuses.get(429)?.length], [1_000, 4_000]);
+    assert.deepEqual([statuses.get(200)?.length, statuses.get(429)?.length], [1_000, 1_000]);
     assert.deepEqual(await server.used(authorization), new Set([1_000]));
     const responses = await responsesByThread(server);
     assert.ok(responses.length === THREADS && Math.min(...responses) > 0, `all threads answered: ${responses}`);

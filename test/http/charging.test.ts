@@ -206,13 +206,13 @@ test('a month ends at midnight UTC, and then queries are admitted again', async 
   assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 1);
 });
 
-test('of 10,000 concurrent queries with 1,000 left, exactly 1,000 are admitted', async (t) => {
+test('of 2,000 concurrent queries with 1,000 left, exactly 1,000 are admitted', async (t) => {
   const { app, logIn } = await withAccounts(t, { qmh: 1_000 });
   const good = await logIn();
   const request = authorized(QUERIES[1] as InjectOptions, good);
-  const answers = await Promise.all(Array.from({ length: 10_000 }, () => app.inject(request)));
+  const answers = await Promise.all(Array.from({ length: 2_000 }, () => app.inject(request)));
   const byStatus = Map.groupBy(answers, ({ statusCode }) => statusCode);
-  assert.deepEqual([byStatus.get(200)?.length, byStatus.get(429)?.length], [1_000, 9_000]);
+  assert.deepEqual([byStatus.get(200)?.length, byStatus.get(429)?.length], [1_000, 1_000]);
   assert.equal((await app.inject(authorized(LIMITS, good))).json().current.qpm, 1_000);
 });
 

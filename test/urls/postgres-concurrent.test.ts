@@ -98,13 +98,14 @@ async function openWorld(t: TestContext) {
     async play(round: number, steps: Step[]): Promise<void> {
       await Promise.all(steps.map((step, i) => step(nodes[i] as Intelligence)));
       const answers = await answersOf(nodes[0] as Intelligence, round);
-      const expected = await Promise.all(
-        serial.map(async (store, i) => {
-          for (const step of orders[i] ?? []) await steps[step]?.(store);
-          return answersOf(store, round);
-        }),
-      );
-      assert.ok(expected.includes(answers), `round ${round}: ${answers}\nis not one of\n${expected.join('\n')}`);
+      const expected: string[] = [];
+      // Each round has its own data, so the other orders need not be played once one has this result.
+      for (const [i, store] of serial.entries()) {
+        for (const step of orders[i] ?? []) await steps[step]?.(store);
+        expected.push(await answersOf(store, round));
+        if (expected.at(-1) === answers) return;
+      }
+      assert.fail(`round ${round}: ${answers}\nis not one of\n${expected.join('\n')}`);
     },
   };
 }

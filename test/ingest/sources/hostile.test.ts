@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { constants } from 'node:buffer';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
@@ -66,8 +67,8 @@ for (const format of FORMATS) {
     );
   });
 
-  test(`${format.name}: a line of 400 MB is rejected or refused, in bounded memory`, async () => {
-    const { items, error } = await readBounded(format.name, repeated('a', 400 * MIB));
+  test(`${format.name}: a line of 250 MB is rejected or refused, in bounded memory`, async () => {
+    const { items, error } = await readBounded(format.name, repeated('a', 250 * MIB));
     if (error === null)
       assert.deepEqual(
         items.map((item) => item.kind).filter((kind) => kind !== 'list_end'),
@@ -84,10 +85,10 @@ for (const format of FORMATS) {
   });
 }
 
-test('a line of 1 GB rejects only that line', async () => {
+test('a line longer than any string rejects only that line', async () => {
   async function* bytes(): AsyncGenerator<Buffer> {
     yield Buffer.from('http://a.example/\n');
-    yield* repeated('a', 1024 * MIB);
+    yield* repeated('a', constants.MAX_STRING_LENGTH + MIB);
     yield Buffer.from('\nhttp://b.example/\n');
   }
   const { items } = await readBounded('url-list', bytes());
