@@ -104,7 +104,11 @@ export async function rates(
 }
 
 /** The p99 of lookups that are sent at a fixed rate, in milliseconds. */
-async function lookupMs({ url, authorization }: Urlwarden, urls: readonly string[], seconds: number): Promise<number> {
+export async function lookupMs(
+  { url, authorization }: Urlwarden,
+  urls: readonly string[],
+  seconds: number,
+): Promise<number> {
   const timesMs: number[] = [];
   const running: Promise<void>[] = [];
   for (let i = 0; i < seconds * LOOKUPS_PER_SECOND; i++) {

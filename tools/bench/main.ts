@@ -11,6 +11,7 @@ import { machine } from './harness/machine.ts';
 import { tableOf } from './harness/table.ts';
 import { importing } from './import.ts';
 import { inProcess } from './in-process.ts';
+import { lists } from './lists.ts';
 import { history, last, unknown } from './lookups.ts';
 import { peer } from './peer.ts';
 import { address, addressImport, addressSize, domain, network } from './reputation.ts';
@@ -33,6 +34,7 @@ const ROWS: readonly Row[] = [
   cidr,
   importing,
   growth,
+  lists,
   start,
   memory,
   inProcess,

@@ -14,6 +14,8 @@ const FAMILIES = ['Mozi', 'Hajime', 'Emotet', 'RedLineStealer', 'SocGholish', 'A
 const FIRST_TS = 1_704_067_200;
 /** All URLs are first seen within this time, regardless of their number. */
 const SPAN_SECONDS = 2 * 365 * 86_400;
+/** No URL is first seen later. */
+export const LAST_FIRST_TS = FIRST_TS + SPAN_SECONDS;
 const HOUR_SECONDS = 3_600;
 
 /** One URL in this many goes online and offline repeatedly, with another file each time. */
