@@ -40,12 +40,16 @@ async function openOnThreads<Store extends Opened>(
 ): Promise<Store> {
   const place = await temporaryPlace(t);
   const first = await open(place);
-  t.after(() => first.close());
+  let second: Store | undefined;
+  // The second one may still write through the first one. Registered before the channel, which is closed later.
+  t.after(async () => {
+    await second?.close();
+    await first.close();
+  });
   if (!hasThreads) return first;
   const write: WriteFor = (_part, name, args) => first.write?.(name, args) ?? Promise.reject(new Error('no writes'));
   const call = callByMessage(t, { write });
-  const second = await open(place, (...args) => call('write', ...args));
-  t.after(() => second.close());
+  second = await open(place, (...args) => call('write', ...args));
   return alternating(first, second);
 }
 

@@ -31,7 +31,7 @@ export function createFetchTimes(
     const fetches = waiting;
     waiting = new Map();
     timer = undefined;
-    writing = write([...fetches.values()]).catch(() => {
+    writing = (async () => write([...fetches.values()]))().catch(() => {
       for (const [id, fetch] of fetches) if (!waiting.has(id)) add(id, fetch);
     });
   }
