@@ -9,7 +9,6 @@ import { buildEntries, type ListWithoutSerial } from './entries.ts';
 import { explainEntry } from './explain.ts';
 import { findFormat, type RenderedList, renderList } from './formats/formats.ts';
 import { findProfile } from './formats/profiles.ts';
-import { NDJSON } from './formats/tables.ts';
 
 // Builds lists on a thread of its own: reading, sorting and compressing 100,000 entries would delay every look-up.
 
@@ -53,15 +52,28 @@ export function renderVariant(content: ListContent, { format, profile, max }: Va
 
 /**
  * `keysHash`: of the keys in their order, and of what was left out. Formats for devices have nothing else, so the serial
- * follows from it, and stays while entries are only confirmed. `hash`: of every field, as NDJSON writes them.
+ * follows from it, and stays while entries are only confirmed. `hash`: of every field.
  */
 export function hashesOf(list: ListWithoutSerial): { hash: Uint8Array; keysHash: Uint8Array } {
-  const { text } = renderList({ ...list, serial: 0 }, NDJSON, { profile: null, max: null });
-  const sha256 = (content: string) =>
-    createHash('sha256')
-      .update(JSON.stringify(leftOutOf(list)))
-      .update(content);
-  return { hash: sha256(text).digest(), keysHash: sha256(keysOf(list).join('\n')).digest() };
+  const [hash, keysHash] = [createHash('sha256'), createHash('sha256')];
+  for (const one of [hash, keysHash]) one.update(JSON.stringify(leftOutOf(list)));
+  const keys = keysOf(list);
+  for (let at = 0; at < keys.length; at += HASHED_AT_ONCE) {
+    const some = JSON.stringify(keys.slice(at, at + HASHED_AT_ONCE));
+    keysHash.update(some);
+    hash.update(some).update(JSON.stringify(fieldsOf(list, at)));
+  }
+  return { hash: hash.digest(), keysHash: keysHash.digest() };
+}
+
+/** As one text, a million entries would be longer than a string can be. */
+const HASHED_AT_ONCE = 1_000;
+
+/** Without the bytes of networks, which JSON would write one by one: their texts are among the keys. */
+function fieldsOf(list: ListWithoutSerial, at: number): readonly object[] {
+  const end = at + HASHED_AT_ONCE;
+  if (list.kind !== 'addresses') return list.entries.slice(at, end);
+  return list.entries.slice(at, end).map(({ network: _network, ...fields }) => fields);
 }
 
 /** In a fixed order: that of the reasons depends on which was met first. */
