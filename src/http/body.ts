@@ -38,9 +38,9 @@ export function sentContentType({ rawHeaders }: IncomingMessage): string | null 
 const DISCARD_MS = 30_000;
 
 /** Discards what is left of a body, because many clients read the response only after they have sent everything. */
-export function discardRest(raw: IncomingMessage): void {
+export function discardRest(raw: IncomingMessage, withinMs = DISCARD_MS): void {
   if (raw.readableEnded || raw.destroyed) return;
-  const timer = setTimeout(() => raw.destroy(), DISCARD_MS);
+  const timer = setTimeout(() => raw.destroy(), withinMs);
   const stop = () => clearTimeout(timer);
   raw.once('end', stop).once('close', stop).resume();
 }

@@ -190,7 +190,8 @@ const longBodies = new WeakSet<IncomingMessage>();
 /** `requestTimeoutMs` does not limit this request, such as an upload. Its reader must end when no bytes arrive. */
 export const allowLongBody = (request: IncomingMessage): void => void longBodies.add(request);
 
-const isLongBody = (request: IncomingMessage | undefined): boolean => request !== undefined && longBodies.has(request);
+export const isLongBody = (request: IncomingMessage | undefined): boolean =>
+  request !== undefined && longBodies.has(request);
 
 const badRequest = (message: string) => new AppError('bad_request', message);
 

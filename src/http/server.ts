@@ -10,13 +10,22 @@ import {
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordResponse, RouteMetrics } from '../metrics/metrics.ts';
 import { type Authenticate, type AuthenticateSession, authenticateHook } from './authenticate.ts';
-import { MAX_BODY_BYTES, parseJson, prepareBody, prepareStream, STREAM_TYPE, validationMessage } from './body.ts';
+import {
+  discardRest,
+  MAX_BODY_BYTES,
+  parseJson,
+  prepareBody,
+  prepareStream,
+  STREAM_TYPE,
+  validationMessage,
+} from './body.ts';
 import {
   answerError,
   type ConnectionTimes,
   closeAfterBody,
   createNodeServer,
   DEFAULT_CONNECTION_TIMES,
+  isLongBody,
   type NodeServer,
 } from './connection.ts';
 import { type Charging, createHandler } from './dispatch.ts';
@@ -112,7 +121,7 @@ export function buildServer(
   const accessLog = createAccessLog(app.log, routes, accessLogOptions);
   // Fastify creates a child logger for every request, which costs more than the request id in each line is worth.
   app.log.child = () => app.log;
-  answerErrors(app, metrics, reportFailure);
+  answerErrors(app, metrics, reportFailure, times.requestTimeoutMs);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
   app.addContentTypeParser(STREAM_TYPE, (_request, payload, done) => done(null, payload));
@@ -234,6 +243,7 @@ function answerErrors(
   app: FastifyInstance,
   metrics: Metrics | undefined,
   reportFailure: AnswerOptions['reportFailure'],
+  requestTimeoutMs: number,
 ): void {
   const recordUnknown = metrics?.route(UNKNOWN_ROUTE).answered;
   app.setErrorHandler((error, request, reply) => {
@@ -250,6 +260,8 @@ function answerErrors(
     const isBodyComing = request.raw.headers.expect === undefined;
     if (mayStayOpen && isBodyComing && reply.hasHeader('connection')) reply.removeHeader('connection');
     closeAfterBody(reply.raw);
+    // A body without a time limit that nobody reads any more gets one: otherwise the connection would stay open for ever.
+    if (isLongBody(request.raw)) discardRest(request.raw, requestTimeoutMs);
     return reply.code(status).headers(headers).send(body);
   });
 }

@@ -304,4 +304,19 @@ describe('a client', () => {
     }
     assert.deepEqual(log, []);
   });
+
+  test('that is refused and stops sending loses its connection', async (t) => {
+    const { port } = await serve(t, { options: { requestTimeoutMs: 100, connectionsCheckMs: 20 } });
+    const socket = open(port);
+    let answer = '';
+    socket
+      .on('error', () => {})
+      .on('data', (chunk) => {
+        answer += chunk;
+      });
+    await once(socket, 'connect');
+    socket.write(`POST ${PATH}?view=x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 100\r\n\r\n`);
+    await once(socket, 'close');
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+  });
 });
