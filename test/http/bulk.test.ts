@@ -306,7 +306,9 @@ describe('a client', () => {
   });
 
   test('that is refused and stops sending loses its connection', async (t) => {
-    const { port } = await serve(t, { options: { requestTimeoutMs: 100, connectionsCheckMs: 20 } });
+    const { port } = await serve(t, {
+      options: { headersTimeoutMs: 100, requestTimeoutMs: 100, connectionsCheckMs: 20 },
+    });
     const socket = open(port);
     let answer = '';
     socket
