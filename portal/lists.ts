@@ -3,7 +3,7 @@ import { counted, DAY, dateText } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 import { encoded } from './question.ts';
 
-// What the page about lists by hand computes. The answers are in src/admin/lists.ts.
+// What the page about lists by hand computes. The answers are in src/admin/{domains,listings,allow-list}.ts.
 
 export type HandDomain = { domain: string; human: number; abused: boolean | null; reason: string; set_ts: number };
 

@@ -1,5 +1,5 @@
 import { paths } from '../core/paths.ts';
-import type { Endpoint, Route } from '../http/endpoint.ts';
+import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import type { LoginRequest as Credentials, Login } from './login.ts';
 import { LoginRequest, LoginResponse } from './wire.ts';
 
@@ -13,7 +13,7 @@ const loginEndpoint = (login: Login): Endpoint<Credentials> => ({
   operationId: 'login',
   summary: 'Get a token for an account; it is valid for a day, so log in once, not for every request',
   body: LoginRequest,
-  response: { contentType: 'application/json', schema: LoginResponse },
+  response: json(LoginResponse),
   refusals: ['unauthorized', 'limit_reached'],
   read(request) {
     const { username, password, realm } = request.body as LoginRequest;

@@ -3,7 +3,7 @@ import type { AuditStore } from '../audit/store.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
-import type { Caller, CallerSession, Endpoint, Route } from '../http/endpoint.ts';
+import { type Caller, type CallerSession, type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { clearSessionCookie, keepsSecureCookies, refuseOtherOrigin, setSessionCookie } from '../http/session-cookie.ts';
 import type { CheckPassword } from './login.ts';
 import { changePassword } from './manage.ts';
@@ -47,7 +47,7 @@ const login = ({ checkPassword, sessions, version }: SessionServices): Endpoint<
   operationId: 'portalLogin',
   summary: 'Start a session of the pages; the response sets its cookie',
   body: SessionLoginRequest,
-  response: { contentType: 'application/json', schema: SessionResponse },
+  response: json(SessionResponse),
   refusals: ['unauthorized', 'forbidden', 'limit_reached'],
   read(request) {
     refuseOtherOrigin(request); // another site must not log a browser in to an account of its own
@@ -68,7 +68,7 @@ const logout = ({ sessions }: SessionServices): Endpoint<Caller> => ({
   operationId: 'portalLogout',
   summary: 'End this session and delete its cookie; a token stays valid',
   body: Empty,
-  response: { contentType: 'application/json', schema: Empty },
+  response: json(Empty),
   refusals: [],
   read: callerOf,
   async answer({ account, session }, { reply }) {
@@ -84,7 +84,7 @@ const session = ({ version }: SessionServices): Endpoint<Caller> => ({
   path: paths.portalSession,
   operationId: 'portalSession',
   summary: 'Who is logged in; the times are null for a token',
-  response: { contentType: 'application/json', schema: SessionResponse },
+  response: json(SessionResponse),
   refusals: [],
   read: callerOf,
   async answer(caller, { request, reply }): Promise<SessionResponse> {
@@ -98,7 +98,7 @@ const listSessions = ({ sessions }: SessionServices): Endpoint<Caller> => ({
   path: paths.portalSessions,
   operationId: 'portalSessions',
   summary: 'The sessions of the account, the last used first',
-  response: { contentType: 'application/json', schema: SessionsResponse },
+  response: json(SessionsResponse),
   refusals: [],
   read: callerOf,
   async answer({ account, session: current }, { reply }): Promise<SessionsResponse> {
@@ -119,7 +119,7 @@ const endSessions = ({ sessions, store, now }: SessionServices): Endpoint<EndSes
   operationId: 'portalSessionsEnd',
   summary: 'End one session of the account, or all others',
   body: EndSessionsRequest,
-  response: { contentType: 'application/json', schema: EndSessionsResponse },
+  response: json(EndSessionsResponse),
   refusals: [],
   read: (request) => request.body as EndSessionsRequest,
   async answer({ id }, { request, reply }): Promise<EndSessionsResponse> {
@@ -146,7 +146,7 @@ const password = ({ checkPassword, sessions, store, now, version }: SessionServi
   operationId: 'portalPassword',
   summary: 'Change the own password; ends all other sessions and all tokens',
   body: PasswordRequest,
-  response: { contentType: 'application/json', schema: SessionResponse },
+  response: json(SessionResponse),
   refusals: [],
   read: (request) => request.body as PasswordRequest,
   async answer({ current, new: next }, { request, reply }): Promise<SessionResponse> {

@@ -19,7 +19,7 @@ import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { windowIndex } from '../core/quota.ts';
 import { DEFAULT_TIER, type Tier } from '../core/tier.ts';
-import type { Endpoint, Route } from '../http/endpoint.ts';
+import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { daysParameter, readDays, toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
 import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
 import type { AdminServices } from './services.ts';
@@ -71,7 +71,7 @@ const listAccounts = (services: AdminServices): Endpoint => ({
   path: paths.adminAccounts,
   operationId: 'adminAccounts',
   summary: 'All accounts by username, with their queries of this month and of today',
-  response: { contentType: 'application/json', schema: ListOf(AccountItem) },
+  response: json(ListOf(AccountItem)),
   refusals: [],
   read: () => undefined,
   async answer() {
@@ -91,7 +91,7 @@ const addAccount = (services: AdminServices): Endpoint<AddAccountRequest> => ({
   operationId: 'adminAddAccount',
   summary: 'Add an account; without a password, one is generated and answered once',
   body: AddAccountRequest,
-  response: { contentType: 'application/json', schema: AddAccountResponse },
+  response: json(AddAccountResponse),
   refusals: ['not_found'],
   read: (request) => request.body as AddAccountRequest,
   async answer({ username, tier = DEFAULT_TIER, password, admin = false }, { request }): Promise<AddAccountResponse> {
@@ -114,7 +114,7 @@ const changeAccount = (services: AdminServices): Endpoint<{ username: string; ch
   summary: 'Change tier, state, role or password of an account',
   parameters: [usernameParameter],
   body: ChangeAccountRequest,
-  response: { contentType: 'application/json', schema: AccountItem },
+  response: json(AccountItem),
   refusals: ['not_found'],
   read(request) {
     const change = request.body as ChangeAccountRequest;
@@ -168,7 +168,7 @@ const revokeAccount = (services: AdminServices): Endpoint<string> => ({
   summary: 'End all sessions and tokens of an account; its password stays',
   parameters: [usernameParameter],
   body: Nothing,
-  response: { contentType: 'application/json', schema: AccountItem },
+  response: json(AccountItem),
   refusals: ['not_found'],
   read: usernameOf,
   async answer(username, { request }) {
@@ -184,7 +184,7 @@ const removeOneAccount = (services: AdminServices): Endpoint<string> => ({
   summary: 'Remove an account permanently; the answer is the account as it was',
   parameters: [usernameParameter],
   body: Nothing,
-  response: { contentType: 'application/json', schema: AccountItem },
+  response: json(AccountItem),
   refusals: ['not_found'],
   read: usernameOf,
   async answer(username, { request }) {
@@ -207,7 +207,7 @@ const accountUsage = (services: AdminServices): Endpoint<{ username: string; day
   operationId: 'adminAccountUsage',
   summary: 'The queries of an account by day, and its month',
   parameters: [usernameParameter, daysParameter],
-  response: { contentType: 'application/json', schema: UsageByDayResponse },
+  response: json(UsageByDayResponse),
   refusals: ['not_found'],
   read: (request) => ({ username: usernameOf(request), days: readDays(request) }),
   async answer({ username, days }) {

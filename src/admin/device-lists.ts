@@ -23,7 +23,7 @@ import {
   toListItem,
   toListValues,
 } from '../exports/wire.ts';
-import type { Parameter, Route } from '../http/endpoint.ts';
+import { json, type Parameter, type Route } from '../http/endpoint.ts';
 import { type Static, Type } from '../http/schema.ts';
 import type { NameOf } from '../ingest/evidence-choices.ts';
 import { adminRoute, Nothing, pathParameter, pathText, queryText } from './route.ts';
@@ -50,8 +50,6 @@ export function deviceListAdminRoutes(services: DeviceListAdminServices): Route[
     keyRemove(services),
   ];
 }
-
-const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', schema });
 
 const jsonName: NameOf = (key) => JSON.stringify(key.replaceAll('-', '_'));
 

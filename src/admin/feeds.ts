@@ -2,35 +2,26 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { recordChange } from '../audit/request-record.ts';
 import type { AuditStore } from '../audit/store.ts';
-import { AppError } from '../core/errors.ts';
-import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
+import { badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
-import type { Exchange, Route } from '../http/endpoint.ts';
-import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
+import { type Exchange, json, type Route } from '../http/endpoint.ts';
 import { type Static, Type } from '../http/schema.ts';
-import { LIST_KINDS } from '../ingest/evidence.ts';
-import { jsonName, LIFE_MAX_SECONDS, LIFE_MIN_SECONDS, TRUST_MAX_PERMILLE } from '../ingest/evidence-choices.ts';
+import { jsonName } from '../ingest/evidence-choices.ts';
 import { checkFeedHost } from '../ingest/feeds/feed-host.ts';
-import { PAGE_STATES, pageState } from '../ingest/feeds/feed-state.ts';
 import { KNOWN_FEEDS } from '../ingest/feeds/known-feeds.ts';
 import {
   addFeed,
   changeOfFeed,
   checkFeedName,
   draftFeed,
-  EVERY_MAX_SECONDS,
-  EVERY_MIN_SECONDS,
-  type FeedValues,
   feedFields,
   refuseKnownName,
   requireFeed,
   toNewFeed,
   whileNotFetched,
 } from '../ingest/feeds/manage.ts';
-import { importState } from '../ingest/import-state.ts';
-import { checkHeader, shownUrl } from '../ingest/sources/fetch-url.ts';
-import type { Feed, FeedStore, ImportRecord, ImportStore } from '../ingest/store.ts';
-import { changedRows, ImportStateWord, wireImportState } from './imports.ts';
+import type { FeedStore, ImportStore } from '../ingest/store.ts';
+import { FeedResponse, FeedValuesRequest, presentFeed, readHeaders, toValues } from './feed-wire.ts';
 import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
 
 export type FeedAdminServices = {
@@ -43,9 +34,6 @@ export type FeedAdminServices = {
   wakeFeeds(): void;
 };
 
-/** Enough for a chart of two weeks of daily runs. */
-const RUNS_SHOWN = 14;
-
 export function feedAdminRoutes(services: FeedAdminServices): Route[] {
   return [
     feedList(services),
@@ -56,43 +44,6 @@ export function feedAdminRoutes(services: FeedAdminServices): Route[] {
     feedRemove(services),
   ];
 }
-
-const FeedRun = Type.Object({
-  id: Type.Integer(),
-  started_ts: Timestamp,
-  finished_ts: IntegerOrNull,
-  outcome: ImportStateWord,
-  read: Type.Integer(),
-  added: Type.Integer(),
-  changed: Type.Integer(),
-  rejected: Type.Integer(),
-});
-
-const FeedResponse = Type.Object({
-  name: Type.String(),
-  format: Type.String(),
-  url: Type.String({ description: 'Without its query, which may contain a key.' }),
-  interval_seconds: Type.Integer(),
-  complete: Type.Boolean(),
-  paused: Type.Boolean(),
-  private: Type.Boolean(),
-  trust: Type.Number(),
-  life_seconds: IntegerOrNull,
-  dataset: StringOrNull,
-  kind: StringOrNull,
-  as: StringOrNull,
-  state: Type.Enum([...PAGE_STATES]),
-  last_run_ts: IntegerOrNull,
-  last_success_ts: IntegerOrNull,
-  last_error: StringOrNull,
-  next_run_ts: IntegerOrNull,
-  failures: Type.Integer(),
-  rows: IntegerOrNull,
-  running: Type.Boolean(),
-  runs: Type.Array(FeedRun, { description: `The newest ${RUNS_SHOWN} imports, oldest first.` }),
-});
-
-const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', schema });
 
 const feedList = (services: FeedAdminServices) =>
   adminRoute({
@@ -107,7 +58,7 @@ const feedList = (services: FeedAdminServices) =>
         services.control.feeds(),
         services.control.leasedFeeds(services.now()),
       ]);
-      return { items: await Promise.all(feeds.map((feed) => present(feed, leased, services))) };
+      return { items: await Promise.all(feeds.map((feed) => presentFeed(feed, leased, services))) };
     },
   });
 
@@ -144,32 +95,6 @@ const knownFeeds = ({ control }: FeedAdminServices) =>
     },
   });
 
-/** More than any publisher wants. */
-const MAX_HEADERS = 20;
-/** Longer than any real URL or key, and far below the limit of a body. */
-const MAX_TEXT = 4_096;
-
-const FeedValuesRequest = {
-  format: Type.Optional(Type.String()),
-  url: Type.Optional(Type.String({ maxLength: MAX_TEXT })),
-  interval_seconds: Type.Optional(Type.Integer({ minimum: EVERY_MIN_SECONDS, maximum: EVERY_MAX_SECONDS })),
-  headers: Type.Optional(
-    Type.Record(Type.String({ maxLength: MAX_TEXT }), {
-      maxProperties: MAX_HEADERS,
-      description: 'Headers to send, such as an access key. They are never shown.',
-    }),
-  ),
-  complete: Type.Optional(Type.Boolean({ description: 'Each fetch lists everything that is online.' })),
-  private: Type.Optional(Type.Boolean({ description: 'It is in a network that the server allows.' })),
-  trust: Type.Optional(Type.Number({ minimum: 0, maximum: TRUST_MAX_PERMILLE / 1000 })),
-  life_seconds: Type.Optional(
-    Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: LIFE_MIN_SECONDS, maximum: LIFE_MAX_SECONDS }),
-  ),
-  dataset: Type.Optional(Type.Enum([...ADDRESS_DATASETS])),
-  kind: Type.Optional(Type.Enum([...DOMAIN_KINDS])),
-  as: Type.Optional(Type.Enum([...LIST_KINDS])),
-};
-
 const FeedAddRequest = Type.Object(
   {
     known: Type.Optional(Type.String({ description: 'The name of a well-known feed, instead of "name".' })),
@@ -200,15 +125,15 @@ const feedAdd = (services: FeedAdminServices) =>
       await addFeed(control, feed);
       await recordChange(control, request, { action: 'feed.add', subject: name, after: feedFields(feed) });
       services.wakeFeeds();
-      return present(feed, [], services);
+      return presentFeed(feed, [], services);
     },
   });
 
 function readNewName(known: string | undefined, given: string | undefined): string {
   const name = known ?? given ?? '';
-  if (known !== undefined && given !== undefined) throw refused('Send "known" or "name", not both');
+  if (known !== undefined && given !== undefined) throw badRequest('Send "known" or "name", not both');
   if (known !== undefined && !KNOWN_FEEDS.some((feed) => feed.name === known)) {
-    throw refused(`There is no well-known feed ${JSON.stringify(known)}`);
+    throw badRequest(`There is no well-known feed ${JSON.stringify(known)}`);
   }
   checkFeedName('"name"', name);
   return name;
@@ -240,11 +165,11 @@ const feedSet = (services: FeedAdminServices) =>
     async answer({ name, sent: { paused, ...values } }, { request }) {
       const { control } = services;
       await requireFeed(control, name);
-      if (paused === undefined && Object.keys(values).length === 0) throw refused('There is nothing to change');
+      if (paused === undefined && Object.keys(values).length === 0) throw badRequest('There is nothing to change');
       if (Object.keys(values).length > 0) await changeValues(name, values, request, services);
       if (paused !== undefined) await setPaused(name, paused, request, services);
       services.wakeFeeds();
-      return present(await requireFeed(control, name), await control.leasedFeeds(services.now()), services);
+      return presentFeed(await requireFeed(control, name), await control.leasedFeeds(services.now()), services);
     },
   });
 
@@ -298,10 +223,10 @@ const feedRun = (services: FeedAdminServices) =>
     async answer(name) {
       const { control, now } = services;
       const { isPaused } = await requireFeed(control, name);
-      if (isPaused) throw refused(`${name} is paused: resume it, and it is fetched at once`);
+      if (isPaused) throw badRequest(`${name} is paused: resume it, and it is fetched at once`);
       await control.changeFeed(name, { nextRunTs: now() });
       services.wakeFeeds();
-      return present(await requireFeed(control, name), await control.leasedFeeds(now()), services);
+      return presentFeed(await requireFeed(control, name), await control.leasedFeeds(now()), services);
     },
   });
 
@@ -318,7 +243,7 @@ const feedRemove = (services: FeedAdminServices) =>
     read: (request) => pathText(request, 'name'),
     async answer(name, { request }: Exchange) {
       const feed = await requireFeed(services.control, name);
-      const removed = await present(feed, [], services);
+      const removed = await presentFeed(feed, [], services);
       await services.control.removeFeed(name);
       await recordChange(services.control, request, {
         action: 'feed.remove',
@@ -331,67 +256,3 @@ const feedRemove = (services: FeedAdminServices) =>
 
 const networksOf = ({ feedsAllowPrivate }: FeedAdminServices) =>
   ({ allowed: feedsAllowPrivate, of: 'server' }) as const;
-
-function readHeaders(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => checkHeader(name, value.trim())));
-}
-
-type SentValues = Omit<FeedAddRequest, 'known' | 'name' | 'headers'>;
-
-function toValues(sent: SentValues): FeedValues {
-  return {
-    format: sent.format,
-    url: sent.url,
-    intervalSeconds: sent.interval_seconds,
-    isComplete: sent.complete,
-    allowsPrivate: sent.private,
-    trustPermille: sent.trust === undefined ? undefined : Math.round(sent.trust * 1000),
-    lifeSeconds: sent.life_seconds,
-    dataset: sent.dataset,
-    evidenceKind: sent.kind,
-    listKind: sent.as,
-  };
-}
-
-async function present(feed: Feed, leased: readonly string[], { control, now }: FeedAdminServices) {
-  const nowTs = now();
-  const imports = await control.imports({ feed: feed.name, limit: RUNS_SHOWN });
-  return {
-    name: feed.name,
-    format: feed.format,
-    url: shownUrl(feed.url),
-    interval_seconds: feed.intervalSeconds,
-    complete: feed.isComplete,
-    paused: feed.isPaused,
-    private: feed.allowsPrivate,
-    trust: feed.trustPermille / 1000,
-    life_seconds: feed.lifeSeconds,
-    dataset: feed.dataset,
-    kind: feed.evidenceKind,
-    as: feed.listKind,
-    state: pageState(feed, nowTs),
-    last_run_ts: feed.lastRunTs,
-    last_success_ts: feed.lastSuccessTs,
-    last_error: feed.lastError,
-    next_run_ts: feed.isPaused ? null : feed.nextRunTs,
-    failures: feed.failures,
-    rows: feed.rows,
-    running: leased.includes(feed.name),
-    runs: imports.reverse().map((one) => presentRun(one, nowTs)),
-  };
-}
-
-function presentRun(one: ImportRecord, nowTs: number) {
-  return {
-    id: one.id,
-    started_ts: one.startedTs,
-    finished_ts: one.finishedTs,
-    outcome: wireImportState(importState(one, nowTs)),
-    read: one.counts.read,
-    added: one.counts.urlsAdded,
-    changed: changedRows(one.counts),
-    rejected: one.counts.rejected,
-  };
-}
-
-const refused = (message: string): AppError => new AppError('bad_request', message);

@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
-import type { Endpoint, Route } from '../http/endpoint.ts';
+import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { adminRoute } from './route.ts';
 import type { AdminServices, SystemState } from './services.ts';
 import { HealthResponse } from './wire.ts';
@@ -14,7 +14,7 @@ const health = ({ control, system }: AdminServices): Endpoint => ({
   path: paths.adminHealth,
   operationId: 'adminHealth',
   summary: 'The state of the store, of Redis and of all servers',
-  response: { contentType: 'application/json', schema: HealthResponse },
+  response: json(HealthResponse),
   refusals: [],
   read: () => undefined,
   async answer(): Promise<HealthResponse> {

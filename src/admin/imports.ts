@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import { textFault } from '../core/text.ts';
-import type { Parameter, Route } from '../http/endpoint.ts';
+import { json, type Parameter, type Route } from '../http/endpoint.ts';
 import { limitParameter, parseDecimal, queryString, readLimit, readSwitch } from '../http/query.ts';
 import { IntegerOrNull, MAX_INTEGER, StringOrNull, Timestamp } from '../http/scalars.ts';
 import { Type } from '../http/schema.ts';
@@ -115,7 +115,7 @@ const importList = ({ control, now }: ImportAdminServices) =>
     operationId: 'adminImports',
     summary: 'The newest imports',
     parameters: [textParameter('feed', 'Only imports of this feed.'), limitParameter(LIST_DEFAULT, LIST_MAX)],
-    response: { contentType: 'application/json', schema: Type.Object({ items: Type.Array(ImportResponse) }) },
+    response: json(Type.Object({ items: Type.Array(ImportResponse) })),
     read: (request) => ({
       feed: queryText(request, 'feed'),
       limit: readLimit(queryString(request), LIST_MAX) ?? LIST_DEFAULT,
@@ -147,7 +147,7 @@ const importShow = (services: ImportAdminServices) =>
     operationId: 'adminImport',
     summary: 'One import, also while it runs',
     parameters: [idParameter],
-    response: { contentType: 'application/json', schema: ImportResponse },
+    response: json(ImportResponse),
     refusals: ['not_found'],
     read: (request) => Number(pathText(request, 'id')),
     answer: async (id) => present(await requireImport(services, id), services.now()),
@@ -177,7 +177,7 @@ const importRejects = (services: ImportAdminServices) =>
     operationId: 'adminImportRejects',
     summary: 'Why rows of an import were rejected, with samples',
     parameters: [idParameter],
-    response: { contentType: 'application/json', schema: RejectsResponse },
+    response: json(RejectsResponse),
     refusals: ['not_found'],
     read: (request) => Number(pathText(request, 'id')),
     async answer(id) {
@@ -221,7 +221,7 @@ const importUpload = ({ uploads }: ImportAdminServices) =>
       wordParameter('as', LIST_KINDS),
     ],
     body: 'stream',
-    response: { contentType: 'application/json', schema: Type.Object({ id: Type.Integer() }) },
+    response: json(Type.Object({ id: Type.Integer() })),
     read: readChoices,
     async answer(choices, { request: { raw } }, { stallMs }) {
       const id = await uploads.receive(bodyOf(raw, stallMs), choices);

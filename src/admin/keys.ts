@@ -3,7 +3,7 @@ import { rotateKey } from '../accounts/signing-keys.ts';
 import { recordChange } from '../audit/request-record.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
-import type { Endpoint, Route } from '../http/endpoint.ts';
+import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { adminRoute } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { KeysResponse, RotateKeyRequest } from './wire.ts';
@@ -27,7 +27,7 @@ const listKeys = (services: AdminServices): Endpoint => ({
   path: paths.adminKeys,
   operationId: 'adminKeys',
   summary: 'The ids of the signing keys, the newest first',
-  response: { contentType: 'application/json', schema: KeysResponse },
+  response: json(KeysResponse),
   refusals: [],
   read: () => undefined,
   answer: () => keysOf(services),
@@ -39,7 +39,7 @@ const rotate = (services: AdminServices): Endpoint<RotateKeyRequest> => ({
   operationId: 'adminRotateKey',
   summary: 'Sign new tokens with a new key; the answer is the list of keys',
   body: RotateKeyRequest,
-  response: { contentType: 'application/json', schema: KeysResponse },
+  response: json(KeysResponse),
   refusals: [],
   read: (request) => request.body as RotateKeyRequest,
   async answer({ now: isImmediate = false }, { request }) {

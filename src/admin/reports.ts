@@ -3,7 +3,7 @@ import type { AuditFilter } from '../audit/store.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { windowIndex } from '../core/quota.ts';
-import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
+import { type Endpoint, json, type Parameter, type Route } from '../http/endpoint.ts';
 import {
   limitParameter,
   queryString,
@@ -52,7 +52,7 @@ const auditLog = ({ control }: AdminServices): Endpoint<AuditFilter> => ({
     actionParameter,
     limitParameter(AUDIT_LIMIT_DEFAULT, AUDIT_LIMIT_MAX),
   ],
-  response: { contentType: 'application/json', schema: ListOf(AuditItem) },
+  response: json(ListOf(AuditItem)),
   refusals: [],
   read(request) {
     const query = queryString(request);
@@ -86,7 +86,7 @@ const usageOfMonth = ({ control, now }: AdminServices): Endpoint<number> => ({
   operationId: 'adminUsage',
   summary: 'The queries of a month by account and day: the basis of a bill',
   parameters: [monthParameter],
-  response: { contentType: 'application/json', schema: UsageReportResponse },
+  response: json(UsageReportResponse),
   refusals: [],
   read: (request) => readMonth(queryText(request, 'month'), windowIndex('month', now())),
   answer: async (month): Promise<UsageReportResponse> => usageReportJson(await usageReport(control, month, now())),

@@ -3,7 +3,7 @@ import { allTiers, limitsJson, removeTier, requireTier, setTier } from '../accou
 import { recordChange } from '../audit/request-record.ts';
 import { paths } from '../core/paths.ts';
 import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, limitsOf, type Tier } from '../core/tier.ts';
-import type { Endpoint, Route } from '../http/endpoint.ts';
+import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { ListOf, SetTierRequest, TierItem } from './wire.ts';
@@ -30,7 +30,7 @@ const listTiers = (services: AdminServices): Endpoint => ({
   path: paths.adminTiers,
   operationId: 'adminTiers',
   summary: 'The built-in tiers and your own, with all limits',
-  response: { contentType: 'application/json', schema: ListOf(TierItem) },
+  response: json(ListOf(TierItem)),
   refusals: [],
   read: () => undefined,
   async answer() {
@@ -46,7 +46,7 @@ const setOneTier = (services: AdminServices): Endpoint<Tier> => ({
   operationId: 'adminSetTier',
   summary: 'Create a tier, or replace all limits of one',
   body: SetTierRequest,
-  response: { contentType: 'application/json', schema: TierItem },
+  response: json(TierItem),
   refusals: [],
   read(request) {
     const { name, qms, qmh, trs, ads, rl_qps, rl_qpm, rl_qph } = request.body as SetTierRequest;
@@ -70,7 +70,7 @@ const removeOneTier = (services: AdminServices): Endpoint<string> => ({
   summary: 'Remove a tier that no account has; the answer is the tier as it was',
   parameters: [pathParameter('name', 'The name of the tier.')],
   body: Nothing,
-  response: { contentType: 'application/json', schema: TierItem },
+  response: json(TierItem),
   refusals: ['not_found'],
   read: (request) => pathText(request, 'name'),
   async answer(name, { request }) {

@@ -54,3 +54,6 @@ export class AppError extends Error {
     this.limit = options.limit;
   }
 }
+
+/** What was sent is wrong; the message says what. */
+export const badRequest = (message: string): AppError => new AppError('bad_request', message);

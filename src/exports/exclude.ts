@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { formatKeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
 import { textFault } from '../core/text.ts';
 import { URL_ERRORS } from '../core/url/errors.ts';
@@ -41,13 +41,14 @@ const HAS_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 export function readMatch(value: string, withSubdomains: boolean): ExclusionMatch {
   const url = refangUrl(value.trim());
   const match = HAS_SCHEME.test(url) ? readPrefix(url) : readHostOrNetwork(value.trim(), withSubdomains);
-  if (withSubdomains && match.kind !== 'host') throw refused(`Only a host has subdomains: ${matchText(match)} is none`);
+  if (withSubdomains && match.kind !== 'host')
+    throw badRequest(`Only a host has subdomains: ${matchText(match)} is none`);
   return match;
 }
 
 function readPrefix(url: string): ExclusionMatch {
   const normal = normalizeUrl(url);
-  if (!normal.ok) throw refused(`${JSON.stringify(url)}: ${URL_ERRORS[normal.error]}`);
+  if (!normal.ok) throw badRequest(`${JSON.stringify(url)}: ${URL_ERRORS[normal.error]}`);
   return { kind: 'url', prefix: normal.url };
 }
 
@@ -55,17 +56,17 @@ function readHostOrNetwork(value: string, withSubdomains: boolean): ExclusionMat
   const text = refangHost(value);
   if (parseKeyNetwork(text) !== null) {
     const network = toNetwork(text);
-    if (typeof network === 'string') throw refused(network);
+    if (typeof network === 'string') throw badRequest(network);
     return { kind: 'network', network: formatKeyNetwork(network) };
   }
   const host = parseHostKey(text);
   if (!host.ok || host.ip !== null) {
-    throw refused(
+    throw badRequest(
       `${JSON.stringify(value)} is no host, no address, no network and no URL with its scheme, such as shop.example, 203.0.113.0/24 or https://files.example/shared/`,
     );
   }
   if (withSubdomains && !host.host.includes('.')) {
-    throw refused(`${host.host} is a top-level name: nothing below it would be on the lists`);
+    throw badRequest(`${host.host} is a top-level name: nothing below it would be on the lists`);
   }
   return { kind: 'host', host: host.host, withSubdomains };
 }
@@ -77,14 +78,14 @@ export async function exclude(
   nowTs: number,
 ): Promise<{ before: Exclusion | null; exclusion: Exclusion }> {
   const match = readMatch(value, withSubdomains);
-  if (reason.trim() === '') throw refused('The reason is missing: others will ask why it is on no list');
+  if (reason.trim() === '') throw badRequest('The reason is missing: others will ask why it is on no list');
   const fault = textFault(reason);
-  if (fault !== null) throw refused(`The reason: ${fault}`);
-  if (untilTs !== null && untilTs <= nowTs) throw refused('The end of the exclusion is in the past');
+  if (fault !== null) throw badRequest(`The reason: ${fault}`);
+  if (untilTs !== null && untilTs <= nowTs) throw badRequest('The end of the exclusion is in the past');
   if (list !== null) await requireList(store, list);
   const known = await store.exclusions();
   if (known.length >= MAX_EXCLUSIONS)
-    throw refused(`There are ${MAX_EXCLUSIONS} exclusions already: remove some first`);
+    throw badRequest(`There are ${MAX_EXCLUSIONS} exclusions already: remove some first`);
   const isSame = (one: Exclusion) =>
     one.list === list && one.match.kind === match.kind && matchText(one.match) === matchText(match);
   const added = { match, list, reason, setTs: nowTs, untilTs };
@@ -116,5 +117,3 @@ export function exclusionFields({ match, list, reason, untilTs }: Exclusion) {
 }
 
 export const exclusionSubject = ({ match }: Exclusion): string => matchText(match);
-
-const refused = (message: string): AppError => new AppError('bad_request', message);

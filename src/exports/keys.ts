@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { AccountStore } from '../accounts/store.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { textFault } from '../core/text.ts';
 import { requireList } from './manage.ts';
 import type { ListDefinition, ListKey, ListStore } from './store.ts';
@@ -42,15 +42,15 @@ export async function makeListKey(
   nowTs: number,
   mayFetch: (definition: ListDefinition) => boolean = () => true,
 ): Promise<MadeKey> {
-  if (device.trim() === '') throw refused('The name of the device is missing');
+  if (device.trim() === '') throw badRequest('The name of the device is missing');
   const fault = textFault(device);
-  if (fault !== null) throw refused(`The name of the device: ${fault}`);
+  if (fault !== null) throw badRequest(`The name of the device: ${fault}`);
   const definition = await requireList(store, list);
   if (!mayFetch(definition)) {
     throw new AppError('forbidden', `The datasets of the list ${list} are not part of this subscription`);
   }
   if ((await store.listKeys({ sub, limit: MAX_KEYS_PER_ACCOUNT })).length >= MAX_KEYS_PER_ACCOUNT) {
-    throw refused(`The account has ${MAX_KEYS_PER_ACCOUNT} keys already: revoke some first`);
+    throw badRequest(`The account has ${MAX_KEYS_PER_ACCOUNT} keys already: revoke some first`);
   }
   const key = `${KEY_PREFIX}${randomBytes(KEY_BYTES).toString('hex')}`;
   const added = { list, device, sub, createdTs: nowTs };
@@ -84,5 +84,3 @@ export async function accountNames(
 export function keyFields({ id, device }: ListKey, username: string | null) {
   return { key_id: id, device, account: username };
 }
-
-const refused = (message: string): AppError => new AppError('bad_request', message);

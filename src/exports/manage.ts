@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
 import { textFault } from '../core/text.ts';
 import type { NameOf } from '../ingest/evidence-choices.ts';
@@ -73,15 +73,15 @@ export async function defineList(
   nameOf: NameOf,
 ): Promise<ListDefinition> {
   if (!NAME.test(name)) {
-    throw refused(
+    throw badRequest(
       'The name of a list must be 1 to 63 lower-case letters, digits and hyphens, a hyphen neither first nor last',
     );
   }
   const lists = await store.listDefinitions();
   if (isBuiltIn(name) || lists.some((list) => list.name === name)) {
-    throw refused(`There is already a list ${name}. Choose another name`);
+    throw badRequest(`There is already a list ${name}. Choose another name`);
   }
-  if (lists.length >= MAX_LISTS) throw refused(`There are ${MAX_LISTS} lists already: remove one first`);
+  if (lists.length >= MAX_LISTS) throw badRequest(`There are ${MAX_LISTS} lists already: remove one first`);
   const start = given.listedDomains ? { ...DEFAULT_FILTER, status: 'any' as const } : DEFAULT_FILTER;
   const datasets = kind === 'addresses' && given.datasets === undefined ? ADDRESS_DATASETS : undefined;
   const old = { name, kind, description: '', filter: { ...start, ...(datasets && { datasets }) } };
@@ -99,7 +99,7 @@ export async function changeList(
   nameOf: NameOf,
 ): Promise<{ before: ListDefinition; after: ListDefinition }> {
   const before = await requireOwnList(store, name);
-  if (Object.values(given).every((value) => value === undefined)) throw refused('There is nothing to change');
+  if (Object.values(given).every((value) => value === undefined)) throw badRequest('There is nothing to change');
   const after = withValues(before, given, nowTs, nameOf);
   await store.putListDefinition(after);
   return { before, after };
@@ -117,7 +117,9 @@ export async function removeList(
 
 export async function requireOwnList(store: Pick<ListStore, 'listDefinitions'>, name: string): Promise<ListDefinition> {
   if (!isBuiltIn(name)) return requireList(store, name);
-  throw refused(`${name} is built in and cannot be changed. Exclude something from it, or define a list of your own`);
+  throw badRequest(
+    `${name} is built in and cannot be changed. Exclude something from it, or define a list of your own`,
+  );
 }
 
 function withValues(
@@ -130,13 +132,13 @@ function withValues(
   const filter: ListFilter = { ...old.filter, ...chosen };
   const values = VALUES[old.kind === 'hosts' && filter.listedDomains ? 'domains' : old.kind];
   for (const value of Object.keys(chosen).filter((name) => name in WORDS) as Value[]) {
-    if (!values.includes(value)) throw refused(`${nameOf(WORDS[value])} ${meansNothing(old.kind, filter)}`);
+    if (!values.includes(value)) throw badRequest(`${nameOf(WORDS[value])} ${meansNothing(old.kind, filter)}`);
   }
   checkText('description', description, nameOf);
   checkNames('families', filter.families, nameOf);
   checkNames('reporters', filter.reporters, nameOf);
   if (old.kind === 'addresses' && filter.datasets.length === 0) {
-    throw refused(`${nameOf('datasets')} must name one or more of ${ADDRESS_DATASETS.join(', ')}`);
+    throw badRequest(`${nameOf('datasets')} must name one or more of ${ADDRESS_DATASETS.join(', ')}`);
   }
   return { ...old, description, filter, changedTs: nowTs };
 }
@@ -146,14 +148,14 @@ function meansNothing(kind: ListKind, { listedDomains }: ListFilter): string {
 }
 
 function checkNames(word: string, names: readonly string[], nameOf: NameOf): void {
-  if (names.length > MAX_NAMES) throw refused(`${nameOf(word)}: at most ${MAX_NAMES} names`);
-  if (names.some((name) => name.trim() === '')) throw refused(`${nameOf(word)}: a name is empty`);
+  if (names.length > MAX_NAMES) throw badRequest(`${nameOf(word)}: at most ${MAX_NAMES} names`);
+  if (names.some((name) => name.trim() === '')) throw badRequest(`${nameOf(word)}: a name is empty`);
   for (const name of names) checkText(word, name, nameOf);
 }
 
 function checkText(word: string, text: string, nameOf: NameOf): void {
   const fault = textFault(text);
-  if (fault !== null) throw refused(`${nameOf(word)}: ${fault}`);
+  if (fault !== null) throw badRequest(`${nameOf(word)}: ${fault}`);
 }
 
 /** What an operator has set of a list, for the audit log. */
@@ -172,5 +174,3 @@ export function listFields({ kind, description, filter }: ListDefinition) {
 }
 
 const unlessEmpty = (names: readonly string[]) => (names.length === 0 ? undefined : names);
-
-const refused = (message: string): AppError => new AppError('bad_request', message);

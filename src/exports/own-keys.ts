@@ -2,7 +2,7 @@ import { recordChange } from '../audit/request-record.ts';
 import type { AuditStore } from '../audit/store.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
-import type { Caller, Endpoint, Parameter, Route } from '../http/endpoint.ts';
+import { type Caller, type Endpoint, json, type Parameter, type Route } from '../http/endpoint.ts';
 import { parseDecimal } from '../http/query.ts';
 import { type Static, Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
@@ -36,8 +36,6 @@ function route<Question>({ find, ...described }: Described<Question>): Route {
   };
   return { endpoint: endpoint as Endpoint, access: 'account', charge: 'call' };
 }
-
-const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', schema });
 
 /** Whether the datasets of an account contain all that the list needs. */
 export function mayFetch({ limits }: Caller, definition: ListDefinition): boolean {

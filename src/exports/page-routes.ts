@@ -2,7 +2,15 @@ import type { FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
-import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
+import {
+  type Caller,
+  type Endpoint,
+  type Exchange,
+  json,
+  type Parameter,
+  type Route,
+  type StepCharging,
+} from '../http/endpoint.ts';
 import { IntegerOrNull } from '../http/scalars.ts';
 import { type Static, Type } from '../http/schema.ts';
 import { LEFT_OUT_REASONS } from './content.ts';
@@ -19,8 +27,6 @@ import { ListItem, toListItem } from './wire.ts';
 export function listPageRoutes(services: ListServices): Route[] {
   return [lists(services), explain(services)];
 }
-
-const json = <Schema>(schema: Schema) => ({ contentType: 'application/json', schema });
 
 const OwnListItem = Type.Object({
   ...ListItem.properties,

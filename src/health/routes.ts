@@ -1,6 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
-import type { Endpoint, Route } from '../http/endpoint.ts';
+import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { queryString, readSwitch, verboseParameter } from '../http/query.ts';
 import { IntegerOrNull } from '../http/scalars.ts';
 import { type Static, Type } from '../http/schema.ts';
@@ -68,7 +68,7 @@ const healthz: Endpoint = {
   path: paths.healthz,
   operationId: 'healthz',
   summary: 'Whether the process is up',
-  response: { contentType: 'application/json', schema: Health },
+  response: json(Health),
   refusals: [],
   read: () => undefined,
   answer: async (): Promise<Health> => ({ status: 'ok' }),
@@ -92,7 +92,7 @@ const readyz = ({
   summary:
     'Whether the server can answer now; with `verbose` also how fresh its data is, and the state of its feeds, rows and limits',
   parameters: [verboseParameter],
-  response: { contentType: 'application/json', schema: Readiness },
+  response: json(Readiness),
   refusals: [],
   read: (request) => ({ isVerbose: readSwitch(queryString(request), 'verbose') }),
   async answer({ isVerbose }): Promise<Readiness> {

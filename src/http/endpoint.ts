@@ -101,3 +101,6 @@ export type Route = {
   /** A page for people, which OpenAPI does not describe. */
   isHidden?: true;
 };
+
+/** The response of an endpoint that answers with one JSON value. */
+export const json = <S extends Schema>(schema: S) => ({ contentType: 'application/json', schema });

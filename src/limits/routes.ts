@@ -1,6 +1,6 @@
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
-import type { Caller, Endpoint, Route } from '../http/endpoint.ts';
+import { type Caller, type Endpoint, json, type Route } from '../http/endpoint.ts';
 import type { Counters } from './store.ts';
 import { LimitsResponse, toLimitsResponse } from './wire.ts';
 
@@ -13,7 +13,7 @@ const limits = (counters: Counters): Endpoint<Caller> => ({
   path: paths.limits,
   operationId: 'limits',
   summary: 'The limits of the account and its current counters; does not count as a query',
-  response: { contentType: 'application/json', schema: LimitsResponse },
+  response: json(LimitsResponse),
   refusals: [],
   read: callerOf,
   async answer(caller): Promise<LimitsResponse> {

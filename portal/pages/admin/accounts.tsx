@@ -1,29 +1,14 @@
 import type { AccountItem, AddAccountResponse, TierItem } from '../../../src/admin/wire.ts';
-import type { UsageByDayResponse } from '../../../src/limits/wire.ts';
-import {
-  ADMIN_API,
-  accountApi,
-  accountPath,
-  auditPath,
-  limitText,
-  NO_FILTER,
-  newPassword,
-  requireTyped,
-  usedShare,
-} from '../../admin.ts';
+import { ADMIN_API, accountPath, usedShare } from '../../admin.ts';
 import { get, post } from '../../api.ts';
-import { dateText, NO_LIMIT, numberText, visible } from '../../format.ts';
+import { dateText, numberText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
-import { Badge, Card, Facts, Show, say } from '../../parts/basics.tsx';
-import { Meter } from '../../parts/charts.tsx';
-import { Check, Field, Form, type FormTexts, Select } from '../../parts/forms.tsx';
+import { Card, Show, say } from '../../parts/basics.tsx';
+import { Check, Field, type FormTexts, Select } from '../../parts/forms.tsx';
 import { Table } from '../../parts/table.tsx';
-import { go } from '../../router.ts';
-import { readSession, session } from '../../session.ts';
-import { UsageChart } from '../account.tsx';
-import { NewestChanges } from './audit.tsx';
+import { OneAccount, States, tierOptions, Used } from './account.tsx';
 
 type Known = { accounts: AccountItem[]; tiers: TierItem[] };
 
@@ -119,44 +104,6 @@ function Name({ account }: { account: AccountItem }) {
   );
 }
 
-function States({ account: { admin, enabled } }: { account: AccountItem }) {
-  return (
-    <>
-      {admin && <Badge tone="info">administrator</Badge>}
-      {!enabled && <Badge tone="off">disabled</Badge>}
-    </>
-  );
-}
-
-/** The queries of the month, and a bar against the hard limit. */
-export function Used({ account: { username, queries_month: used, soft, hard } }: { account: AccountItem }) {
-  const isLimited = hard !== null && hard < NO_LIMIT;
-  return (
-    <div class="used">
-      <span>
-        {numberText(used)}
-        <span class="dim">
-          {isLimited ? ` of ${numberText(hard)}` : `, ${hard === null ? 'limit unknown' : 'no limit'}`}
-        </span>
-      </span>
-      {isLimited && (
-        <Meter
-          value={used}
-          max={hard}
-          soft={soft}
-          label={`${visible(username)}: ${numberText(used)} of ${numberText(hard)} queries this month`}
-        />
-      )}
-    </div>
-  );
-}
-
-const tierOptions = (tiers: readonly TierItem[]) =>
-  tiers.map(({ name, qmh }) => ({
-    value: name,
-    text: `${visible(name)}: ${limitText(qmh)}${qmh < NO_LIMIT ? ' a month' : ''}`,
-  }));
-
 const DEFAULT_TIER = 'standard';
 
 function AddAccount({ tiers, onDone }: { tiers: TierItem[]; onDone(): void }) {
@@ -184,182 +131,5 @@ function AddAccount({ tiers, onDone }: { tiers: TierItem[]; onDone(): void }) {
       />
       <Check label="Administrator: may see and change everything here" name="admin" />
     </Ask>
-  );
-}
-
-type OneProps = { account: AccountItem; tiers: TierItem[]; reload(): void };
-
-function OneAccount({ account, tiers, reload }: OneProps) {
-  const { username, sub, created_ts: createdTs, queries_day: today } = account;
-  const usage = useLoad(`usage ${username}`, (abort) =>
-    get<UsageByDayResponse>(`${accountApi(username)}/usage?days=90`, abort),
-  );
-  return (
-    <>
-      <div>
-        <a href="/admin/accounts">← All accounts</a>
-      </div>
-      <div class="page-head">
-        <h1>{visible(username)}</h1>
-        <span class="row">
-          <States account={account} />
-          {account.enabled && <Badge tone="ok">enabled</Badge>}
-        </span>
-      </div>
-      <div class="columns">
-        <div>
-          <Card title="This month">
-            <Used account={account} />
-          </Card>
-          <Card title="Queries by day, last 90 days">
-            <Show loaded={usage}>{(answer) => <UsageChart usage={answer} />}</Show>
-          </Card>
-          <Card
-            title="Newest changes of this account"
-            aside={<a href={auditPath({ ...NO_FILTER, subject: username })}>All of them</a>}
-          >
-            <NewestChanges key={changeKey(account)} subject={username} />
-          </Card>
-        </div>
-        <div>
-          <Card title="Account">
-            <Facts
-              facts={{
-                Subscription: sub,
-                Added: dateText(createdTs),
-                'Queries today': numberText(today),
-                'Soft limit of a month': limitText(account.soft),
-                'Hard limit of a month': limitText(account.hard),
-              }}
-            />
-          </Card>
-          <Card title="Tier">
-            <TierForm account={account} tiers={tiers} reload={reload} />
-          </Card>
-          <Card title="Access">
-            <Access account={account} reload={reload} />
-          </Card>
-        </div>
-      </div>
-    </>
-  );
-}
-
-/** Reads the changes again after one. */
-const changeKey = ({ tier, enabled, admin }: AccountItem): string => `${tier} ${enabled} ${admin}`;
-
-function TierForm({ account: { username, tier }, tiers, reload }: OneProps) {
-  return (
-    <Form
-      submit="Change the tier"
-      onSubmit={async ({ tier: chosen }) => {
-        await post(accountApi(username), { tier: chosen });
-        say(`${visible(username)} has the tier ${visible(chosen ?? '')}.`);
-        reload();
-      }}
-    >
-      <Select label="Tier of this account" name="tier" value={tier} options={tierOptions(tiers)} />
-    </Form>
-  );
-}
-
-/** Everything that decides who can log in. Each asks first, and says what it means. */
-function Access({ account, reload }: { account: AccountItem; reload(): void }) {
-  const { username, enabled, admin } = account;
-  const name = visible(username);
-  const change = async (body: { enabled?: boolean; admin?: boolean; password?: string }, words: string) => {
-    await post(accountApi(username), body);
-    say(words);
-    // Whoever takes the role from himself, or ends his own sessions, must see it at once.
-    if (username === session.value?.username) await readSession();
-    return undefined;
-  };
-  return (
-    <div class="actions">
-      <Ask
-        text={admin ? 'Remove the administrator role' : 'Make administrator'}
-        title={admin ? 'Remove the administrator role' : 'Make administrator'}
-        submit={admin ? 'Remove the role' : 'Make administrator'}
-        act={() =>
-          change({ admin: !admin }, admin ? `${name} is no administrator now.` : `${name} is an administrator.`)
-        }
-        onDone={reload}
-      >
-        <p>
-          {admin
-            ? `${name} will no longer see these pages. Queries work as before.`
-            : `${name} will see and change everything here: accounts, feeds, lists and keys.`}
-        </p>
-      </Ask>
-      <Ask
-        text={enabled ? 'Disable' : 'Enable'}
-        title={enabled ? 'Disable the account' : 'Enable the account'}
-        submit={enabled ? 'Disable' : 'Enable'}
-        isDangerous={enabled}
-        act={() => change({ enabled: !enabled }, `${name} is ${enabled ? 'disabled' : 'enabled'}.`)}
-        onDone={reload}
-      >
-        <p>
-          {enabled
-            ? `${name} cannot log in any more, and its sessions and tokens end within five seconds. It can be enabled again.`
-            : `${name} can log in again, with the password it had.`}
-        </p>
-      </Ask>
-      <Ask
-        text="End sessions and tokens"
-        title="End sessions and tokens"
-        submit="End them"
-        act={async () => {
-          await post(`${accountApi(username)}/revoke`, {});
-          say(`All sessions and tokens of ${name} end within five seconds.`);
-          if (username === session.value?.username) await readSession();
-          return undefined;
-        }}
-        onDone={reload}
-      >
-        <p>{name} has to log in again everywhere. The password stays as it is.</p>
-      </Ask>
-      <Ask
-        text="New password"
-        title="New password"
-        submit="Set the password"
-        act={async ({ password }) => {
-          const chosen = password ?? newPassword();
-          await change({ password: chosen }, `${name} has a new password.`);
-          return password === undefined ? chosen : undefined;
-        }}
-        onDone={reload}
-      >
-        <p>All sessions and tokens of {name} end within five seconds.</p>
-        {/* For programs that keep passwords. */}
-        <input type="text" name="username" autoComplete="username" value={username} hidden readOnly />
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint="Leave it empty: one is generated and shown once."
-        />
-      </Ask>
-      <Ask
-        text="Remove"
-        title="Remove the account"
-        submit="Remove for ever"
-        isDangerous
-        act={async ({ name: typed }) => {
-          requireTyped(typed, username);
-          await post(`${accountApi(username)}/remove`, {});
-          say(`Account ${name} removed.`);
-          return undefined;
-        }}
-        onDone={() => {
-          reload();
-          go('/admin/accounts');
-        }}
-      >
-        <p>This cannot be undone. Its queries stay in the report of the month. To keep it for later, disable it.</p>
-        <Field label={`Type ${name} to confirm`} name="name" isRequired />
-      </Ask>
-    </div>
   );
 }

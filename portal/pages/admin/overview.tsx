@@ -5,7 +5,7 @@ import { counted, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ago, Badge, Card, Empty, Show, type Tone } from '../../parts/basics.tsx';
-import { Used } from './accounts.tsx';
+import { Used } from './account.tsx';
 import { NewestChanges } from './audit.tsx';
 import { HealthList, readHealth } from './health.tsx';
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { AppError, badRequest } from '../../core/errors.ts';
 import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
 import {
   chooseEvidence,
@@ -51,10 +51,13 @@ const PATH_WORD = 'known';
 
 export function checkFeedName(what: string, name: string): void {
   if (!NAME.test(name)) {
-    throw refused(`${what} must be 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit`);
+    throw badRequest(
+      `${what} must be 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit`,
+    );
   }
   refuseSourceName(what, name);
-  if (name === PATH_WORD) throw refused(`${what} must not be ${JSON.stringify(name)}: Urlwarden uses this name itself`);
+  if (name === PATH_WORD)
+    throw badRequest(`${what} must not be ${JSON.stringify(name)}: Urlwarden uses this name itself`);
 }
 
 /** Given values have precedence over those of a well-known feed of this name. */
@@ -63,7 +66,9 @@ export function draftFeed(name: string, given: FeedValues, nameOf: NameOf): Feed
   const formatName = given.format ?? known?.format;
   const url = given.url ?? known?.url;
   if (formatName === undefined || url === undefined) {
-    throw refused(`There is no well-known feed ${JSON.stringify(name)}: give ${nameOf('format')} and ${nameOf('url')}`);
+    throw badRequest(
+      `There is no well-known feed ${JSON.stringify(name)}: give ${nameOf('format')} and ${nameOf('url')}`,
+    );
   }
   const format = findFormat(formatName);
   if (format === null) throw unknownFormat(formatName, nameOf);
@@ -112,7 +117,7 @@ export async function addFeed(control: Pick<FeedStore, 'feed' | 'putFeed'>, feed
 
 export async function refuseKnownName(control: Pick<FeedStore, 'feed'>, name: string): Promise<void> {
   if ((await control.feed(name)) === null) return;
-  throw refused(`There is already a feed ${name}. To change it: urlwarden feed set ${name}`);
+  throw badRequest(`There is already a feed ${name}. To change it: urlwarden feed set ${name}`);
 }
 
 export async function requireFeed(control: Pick<FeedStore, 'feed'>, name: string): Promise<Feed> {
@@ -134,7 +139,7 @@ export async function whileNotFetched<T>(
 ): Promise<T> {
   if (!(await control.leaseFeed(name, owner, { nowTs, untilTs: nowTs + LEASE_SECONDS }))) {
     await requireFeed(control, name);
-    throw refused(
+    throw badRequest(
       `${name} is being fetched now. Nothing was changed: try again when the run has ended (urlwarden import list --feed ${name})`,
     );
   }
@@ -202,7 +207,7 @@ function refuseNewOrigin(feed: Feed, to: URL, { added, advice }: HeaderChange): 
   const given = new Set(Object.keys(added).map((name) => name.toLowerCase()));
   const kept = Object.keys(feed.headers).filter((name) => !given.has(name.toLowerCase()));
   if (kept.length === 0 || readFetchUrl(feed.url, feed.headers).origin === to.origin) return;
-  throw refused(
+  throw badRequest(
     `The new URL is on ${to.origin}, to which the value of ${kept.join(', ')} would be sent. ${advice} Nothing was changed.`,
   );
 }
@@ -246,5 +251,3 @@ export function feedFields(feed: Feed) {
     as: feed.listKind,
   };
 }
-
-const refused = (message: string): AppError => new AppError('bad_request', message);

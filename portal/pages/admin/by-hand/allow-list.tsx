@@ -1,0 +1,90 @@
+import type { ComponentChildren } from 'preact';
+import { ADMIN_API } from '../../../admin.ts';
+import { get } from '../../../api.ts';
+import { visible } from '../../../format.ts';
+import { type AllowEntry, isByHand } from '../../../lists.ts';
+import { useLoad } from '../../../load.ts';
+import { Ask } from '../../../parts/ask.tsx';
+import { Ago, Card, Show } from '../../../parts/basics.tsx';
+import { Field } from '../../../parts/forms.tsx';
+import { Table } from '../../../parts/table.tsx';
+import { acting, Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
+
+const ALLOW = `${ADMIN_API}/allow`;
+
+export function AllowList() {
+  const loaded = useLoad('allow', (abort) => get<{ items: AllowEntry[]; truncated: boolean }>(ALLOW, abort));
+  const aside: ComponentChildren = (
+    <Ask
+      text="Allow a network"
+      title="Never list an address or a network"
+      submit="Allow"
+      isPrimary
+      act={acting<AllowEntry>(
+        ALLOW,
+        ({ cidr, reason }) => ({ cidr, reason }),
+        ({ cidr }) => `${cidr} is never listed.`,
+      )}
+      onDone={loaded.reload}
+    >
+      <p>Whatever a source says, it is not listed. What is listed there now is no longer shown.</p>
+      <Field label="Address or network" name="cidr" isRequired hint="Such as 192.0.2.53 or 192.0.2.0/24." />
+      <Field label="Reason" name="reason" isRequired hint={REASON_HINT} />
+    </Ask>
+  );
+  return (
+    <Card title="Allow list" aside={aside}>
+      <Show loaded={loaded}>
+        {({ items, truncated }) => (
+          <>
+            <Table
+              caption="Networks that are never listed"
+              rows={items}
+              keyOf={({ cidr, source }) => `${cidr} ${source}`}
+              empty="No network is on the allow list."
+              columns={[
+                { title: 'Network', sort: ({ cidr }) => cidr, cell: (row) => <Network {...row} /> },
+                {
+                  title: 'From',
+                  sort: ({ source }) => source,
+                  cell: (row) => (isByHand(row) ? 'by hand' : visible(row.source)),
+                },
+                { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
+                { title: 'Added', isWide: true, sort: ({ ts }) => ts, cell: ({ ts }) => <Ago ts={ts} /> },
+                { title: 'Actions', cell: (row) => <Disallow row={row} reload={loaded.reload} /> },
+              ]}
+            />
+            <Truncated isTruncated={truncated} shown={items.length} />
+          </>
+        )}
+      </Show>
+    </Card>
+  );
+}
+
+function Disallow({ row, reload }: { row: AllowEntry; reload(): void }) {
+  const { cidr } = row;
+  return (
+    <div class="small-buttons">
+      <Ask
+        text="Remove"
+        about={cidr}
+        title={`Take ${visible(cidr)} off the allow list?`}
+        submit="Take it off"
+        isDangerous
+        act={acting(
+          `${ALLOW}/remove`,
+          () => ({ cidr }),
+          () => `${cidr} can be listed again.`,
+        )}
+        onDone={reload}
+      >
+        <p>
+          {isByHand(row)
+            ? 'It can be listed again, as soon as a source says so.'
+            : `It is on the list ${visible(row.source)}: the next import of that list adds it again.`}
+        </p>
+      </Ask>
+    </div>
+  );
+}

@@ -1,0 +1,109 @@
+import { ADMIN_API } from '../../../admin.ts';
+import { get } from '../../../api.ts';
+import { visible } from '../../../format.ts';
+import { abusedOptions, abusedText, type HandDomain, humanText, readDomain } from '../../../lists.ts';
+import { useLoad } from '../../../load.ts';
+import { Ask } from '../../../parts/ask.tsx';
+import { Ago, Card, Show } from '../../../parts/basics.tsx';
+import { Field, Select } from '../../../parts/forms.tsx';
+import { Table } from '../../../parts/table.tsx';
+import { domainPath } from '../../../question.ts';
+import { acting, REASON_HINT, Reason, Truncated } from './parts.tsx';
+
+const DOMAINS = `${ADMIN_API}/domains`;
+
+export function Domains() {
+  const loaded = useLoad('domains', (abort) => get<{ items: HandDomain[]; truncated: boolean }>(DOMAINS, abort));
+  const act = acting<HandDomain>(DOMAINS, readDomain, ({ domain }) => `${domain} is set.`);
+  return (
+    <Card
+      title="Domains"
+      aside={
+        <Ask text="Set a domain" title="Set a domain" submit="Set" isPrimary act={act} onDone={loaded.reload}>
+          <Field label="Domain" name="domain" isRequired hint="Such as shop.example, also defanged." />
+          <DomainFields />
+        </Ask>
+      }
+    >
+      <Show loaded={loaded}>
+        {({ items, truncated }) => (
+          <>
+            <Table
+              caption="Domains set by hand"
+              rows={items}
+              keyOf={({ domain }) => domain}
+              empty="No domain was set by hand: scores follow from the data alone."
+              columns={[
+                {
+                  title: 'Domain',
+                  sort: ({ domain }) => domain,
+                  cell: ({ domain, reason }) => (
+                    <>
+                      <a class="mono cut" href={domainPath(domain)}>
+                        {visible(domain)}
+                      </a>
+                      <small class="sub narrow">{visible(reason)}</small>
+                    </>
+                  ),
+                },
+                {
+                  title: 'Points',
+                  isNumber: true,
+                  sort: ({ human }) => human,
+                  cell: ({ human }) => humanText(human),
+                },
+                { title: 'Abused', cell: ({ abused }) => abusedText(abused) },
+                { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
+                { title: 'Set', isWide: true, sort: ({ set_ts: ts }) => ts, cell: ({ set_ts: ts }) => <Ago ts={ts} /> },
+                { title: 'Actions', cell: (row) => <DomainActions row={row} reload={loaded.reload} /> },
+              ]}
+            />
+            <Truncated isTruncated={truncated} shown={items.length} />
+          </>
+        )}
+      </Show>
+    </Card>
+  );
+}
+
+function DomainFields({ row }: { row?: HandDomain }) {
+  return (
+    <>
+      <Field
+        label="Points for its score"
+        name="human"
+        value={row ? String(row.human) : ''}
+        hint="−50 (bad) to +50 (good); 0: none."
+      />
+      <Select
+        label="Abused: a legitimate domain that others misuse"
+        name="abused"
+        value={row ? String(row.abused) : 'keep'}
+        options={abusedOptions(row === undefined)}
+      />
+      <Field label="Reason" name="reason" value={row?.reason ?? ''} isRequired hint={REASON_HINT} />
+    </>
+  );
+}
+
+function DomainActions({ row, reload }: { row: HandDomain; reload(): void }) {
+  const { domain } = row;
+  return (
+    <div class="row tight small-buttons">
+      <Ask
+        text="Edit"
+        about={domain}
+        title={`Set ${visible(domain)}`}
+        submit="Set"
+        act={acting<HandDomain>(
+          DOMAINS,
+          (texts) => readDomain({ ...texts, domain }),
+          () => `${domain} is set.`,
+        )}
+        onDone={reload}
+      >
+        <DomainFields row={row} />
+      </Ask>
+    </div>
+  );
+}

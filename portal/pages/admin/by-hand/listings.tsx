@@ -1,0 +1,183 @@
+import { ADMIN_API } from '../../../admin.ts';
+import { get } from '../../../api.ts';
+import { visible } from '../../../format.ts';
+import { DATASET_OPTIONS, DATASET_WORDS } from '../../../formats.ts';
+import {
+  type AddedListing,
+  listedAs,
+  REMOVAL_OPTIONS,
+  type RemovedListing,
+  readListing,
+  readRemoval,
+  removalText,
+} from '../../../lists.ts';
+import { useLoad } from '../../../load.ts';
+import { Ask } from '../../../parts/ask.tsx';
+import { Ago, Badge, Card, Show } from '../../../parts/basics.tsx';
+import { Check, Field, Select } from '../../../parts/forms.tsx';
+import { Table } from '../../../parts/table.tsx';
+import { acting, Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
+
+const LISTINGS = `${ADMIN_API}/listings`;
+
+const Dataset = ({ name }: { name: string }) => <span title={DATASET_WORDS[name]}>{visible(name)}</span>;
+
+type ListingsAnswer = {
+  added: AddedListing[];
+  added_truncated: boolean;
+  removed: RemovedListing[];
+  removed_truncated: boolean;
+};
+
+export function Listings() {
+  const loaded = useLoad('listings', (abort) => get<ListingsAnswer>(LISTINGS, abort));
+  const { reload } = loaded;
+  return (
+    <>
+      <Card
+        title="Listings added by hand"
+        aside={
+          <Ask
+            text="Add a listing"
+            title="List an address or a network"
+            submit="Add the listing"
+            isPrimary
+            act={acting<AddedListing>(LISTINGS, readListing, listedAs)}
+            onDone={reload}
+          >
+            <ListingFields />
+          </Ask>
+        }
+      >
+        <Show loaded={loaded}>
+          {({ added, added_truncated: isTruncated }) => (
+            <>
+              <AddedTable rows={added} reload={reload} />
+              <Truncated isTruncated={isTruncated} shown={added.length} />
+            </>
+          )}
+        </Show>
+      </Card>
+      <Card title="Listings removed by hand" aside={<RemoveListing reload={reload} />}>
+        <Show loaded={loaded}>
+          {({ removed, removed_truncated: isTruncated }) => (
+            <>
+              <RemovedTable rows={removed} />
+              <Truncated isTruncated={isTruncated} shown={removed.length} />
+            </>
+          )}
+        </Show>
+      </Card>
+    </>
+  );
+}
+
+function ListingFields() {
+  return (
+    <>
+      <Field label="Address or network" name="cidr" isRequired hint="Such as 203.0.113.7 or 203.0.113.0/24." />
+      <Select label="Dataset" name="dataset" value="XBL" options={DATASET_OPTIONS} />
+      <div class="two">
+        <Field label="Malware family" name="botname" hint="If it is known." />
+        <Field label="Port" name="port" hint="Of a controller." />
+      </div>
+      <Check label="A legitimate host that somebody broke into" name="abused" />
+      <Field label="Reason" name="reason" isRequired hint={REASON_HINT} />
+    </>
+  );
+}
+
+const reasonOf = ({ details }: AddedListing): string => String(details.detection ?? '');
+
+function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) {
+  return (
+    <Table
+      caption="Listings added by hand"
+      rows={rows}
+      keyOf={({ cidr, dataset, botname, port }) => `${cidr} ${dataset} ${botname} ${port}`}
+      empty="Nobody is listed by hand."
+      columns={[
+        {
+          title: 'Network',
+          sort: ({ cidr }) => cidr,
+          cell: (row) => <Network cidr={row.cidr} reason={`${row.dataset}: ${reasonOf(row)}`} />,
+        },
+        {
+          title: 'Dataset',
+          isWide: true,
+          sort: ({ dataset }) => dataset,
+          cell: ({ dataset }) => <Dataset name={dataset} />,
+        },
+        {
+          title: 'State',
+          cell: ({ state }) => <Badge tone={state === 'live' ? 'danger' : 'off'}>{visible(state)}</Badge>,
+        },
+        { title: 'Reason', isWide: true, cell: (row) => <Reason text={reasonOf(row)} /> },
+        { title: 'Added', isWide: true, sort: ({ seen_ts: ts }) => ts, cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
+        {
+          title: 'Ends',
+          isWide: true,
+          sort: ({ valid_until_ts: ts }) => ts,
+          cell: ({ valid_until_ts: ts }) => <Ago ts={ts} />,
+        },
+        {
+          title: 'Actions',
+          cell: (row) => row.state === 'live' && <RemoveListing row={row} reload={reload} />,
+        },
+      ]}
+    />
+  );
+}
+
+type RemoveAnswer = { cidr: string; removed: RemovedListing[]; still_covered_by: string[] };
+
+function RemoveListing({ row, reload }: { row?: AddedListing; reload(): void }) {
+  const body = (texts: Record<string, string>) =>
+    readRemoval(row ? { ...texts, cidr: row.cidr, dataset: row.dataset } : texts);
+  return (
+    <div class={row ? 'small-buttons' : ''}>
+      <Ask
+        text={row ? 'Remove' : 'Remove a listing'}
+        {...(row && { about: `${row.cidr} ${row.dataset}` })}
+        title={row ? `Remove ${visible(row.cidr)} from ${visible(row.dataset)}?` : 'Remove a listing'}
+        submit="Remove the listing"
+        isDangerous
+        act={acting<RemoveAnswer>(`${LISTINGS}/remove`, body, removalText)}
+        onDone={reload}
+      >
+        {row === undefined && (
+          <>
+            <Field label="Address or network" name="cidr" isRequired hint="Exactly as it is listed." />
+            <Select
+              label="Dataset"
+              name="dataset"
+              value=""
+              options={[{ value: '', text: 'all' }, ...DATASET_OPTIONS]}
+            />
+          </>
+        )}
+        <Select label="Its sources do not list it again for" name="seconds" options={REMOVAL_OPTIONS} />
+        <Field label="Reason" name="reason" isRequired hint={REASON_HINT} />
+      </Ask>
+    </div>
+  );
+}
+
+function RemovedTable({ rows }: { rows: RemovedListing[] }) {
+  return (
+    <Table
+      caption="Listings removed by hand"
+      rows={rows}
+      keyOf={({ cidr, dataset, source }) => `${cidr} ${dataset} ${source}`}
+      empty="No listing was removed by hand."
+      columns={[
+        { title: 'Network', sort: ({ cidr }) => cidr, cell: (row) => <Network {...row} /> },
+        { title: 'Dataset', sort: ({ dataset }) => dataset, cell: ({ dataset }) => <Dataset name={dataset} /> },
+        { title: 'Source', isWide: true, sort: ({ source }) => source, cell: ({ source }) => visible(source) },
+        { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
+        { title: 'Removed', isWide: true, sort: (row) => row.removed_ts, cell: (row) => <Ago ts={row.removed_ts} /> },
+        { title: 'Can be listed again', sort: (row) => row.until_ts, cell: (row) => <Ago ts={row.until_ts} /> },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,35 @@
+import { post } from '../../../api.ts';
+import { numberText, visible } from '../../../format.ts';
+import { networkPath } from '../../../lists.ts';
+import { say } from '../../../parts/basics.tsx';
+
+// What the cards of the page "Lists by hand" share.
+
+/** Posts, then says what happened and reads the list again. */
+export function acting<T>(path: string, body: (texts: Record<string, string>) => object, done: (answer: T) => string) {
+  return async (texts: Record<string, string>) => {
+    say(visible(done(await post<T>(path, body(texts)))));
+    return undefined;
+  };
+}
+
+export function Truncated({ isTruncated, shown }: { isTruncated: boolean; shown: number }) {
+  return isTruncated ? <p class="dim small below">There are more. The first {numberText(shown)} are shown.</p> : null;
+}
+
+export const REASON_HINT = 'Others will ask why.';
+
+export const Reason = ({ text }: { text: string }) =>
+  text === '' ? <span class="dim">none given</span> : <span class="reason-text">{visible(text)}</span>;
+
+/** On a phone the reason is below it. */
+export function Network({ cidr, reason }: { cidr: string; reason: string }) {
+  return (
+    <span class="network">
+      <a class="mono" href={networkPath(cidr)}>
+        {visible(cidr)}
+      </a>
+      <small class="sub narrow">{visible(reason)}</small>
+    </span>
+  );
+}
