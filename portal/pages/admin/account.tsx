@@ -51,6 +51,11 @@ export const tierOptions = (tiers: readonly TierItem[]) =>
     text: `${visible(name)}: ${limitText(qmh)}${qmh < NO_LIMIT ? ' a month' : ''}`,
   }));
 
+export function NewPassword() {
+  const hint = 'Leave it empty: one is generated and shown once.';
+  return <Field label="Password" name="password" type="password" autoComplete="new-password" hint={hint} />;
+}
+
 type OneProps = { account: AccountItem; tiers: TierItem[]; reload(): void };
 
 export function OneAccount({ account, tiers, reload }: OneProps) {
@@ -197,13 +202,7 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
         <p>All sessions and tokens of {name} end within five seconds.</p>
         {/* For programs that keep passwords. */}
         <input type="text" name="username" autoComplete="username" value={username} hidden readOnly />
-        <Field
-          label="Password"
-          name="password"
-          type="password"
-          autoComplete="new-password"
-          hint="Leave it empty: one is generated and shown once."
-        />
+        <NewPassword />
       </Ask>
       <Ask
         text="Remove"

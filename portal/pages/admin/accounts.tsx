@@ -8,7 +8,7 @@ import { Ask } from '../../parts/ask.tsx';
 import { Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, type FormTexts, Select } from '../../parts/forms.tsx';
 import { Table } from '../../parts/table.tsx';
-import { OneAccount, States, tierOptions, Used } from './account.tsx';
+import { NewPassword, OneAccount, States, tierOptions, Used } from './account.tsx';
 
 type Known = { accounts: AccountItem[]; tiers: TierItem[] };
 
@@ -122,13 +122,7 @@ function AddAccount({ tiers, onDone }: { tiers: TierItem[]; onDone(): void }) {
         hint="Usually an e-mail address. Letter case does not matter."
       />
       <Select label="Tier" name="tier" value={DEFAULT_TIER} options={tierOptions(tiers)} />
-      <Field
-        label="Password"
-        name="password"
-        type="password"
-        autoComplete="new-password"
-        hint="Leave it empty: one is generated and shown once."
-      />
+      <NewPassword />
       <Check label="Administrator: may see and change everything here" name="admin" />
     </Ask>
   );
