@@ -262,7 +262,7 @@ async function* bodyOf(raw: IncomingMessage, stallMs: number): AsyncGenerator<Bu
 }
 
 async function inTime<T>(next: Promise<T>, raw: IncomingMessage, stallMs: number): Promise<T> {
-  const timer = setTimeout(() => raw.destroy(), stallMs);
+  const stalled = createStallTimer(stallMs, () => raw.destroy());
   try {
     return await next;
   } catch (cause) {
@@ -270,7 +270,7 @@ async function inTime<T>(next: Promise<T>, raw: IncomingMessage, stallMs: number
       'The upload ended early: the connection was closed, or no bytes arrived for too long. Send it again.';
     throw new AppError('bad_request', message, { cause });
   } finally {
-    clearTimeout(timer);
+    stalled.stop();
   }
 }
 

@@ -5,6 +5,7 @@ import { queryTimedOut, unlessAborted } from './budget.ts';
 import type { AnswerOptions, Exchange } from './endpoint.ts';
 import { isOurFault } from './errors.ts';
 import { requestFields } from './request-log.ts';
+import { createStallTimer } from './stall-timer.ts';
 import { resetConnection } from './tls.ts';
 
 export const NDJSON = 'application/x-ndjson';
@@ -119,18 +120,18 @@ function* pieces(page: string): Generator<string> {
 
 /** Resolves when the kernel has the bytes, which is never earlier than 'drain'. */
 async function write(response: ServerResponse, piece: string, stop: AbortController, stallMs: number): Promise<void> {
-  const timer = setTimeout(() => {
+  const stalled = createStallTimer(stallMs, () => {
     // A pipelined response that waits for the one before it has no socket yet, so its reader cannot stall.
-    if (response.socket === null) timer.refresh();
+    if (response.socket === null) stalled.refresh();
     else stop.abort(READER_STALLED);
-  }, stallMs);
+  });
   const written = new Promise<void>((resolve, reject) => {
     response.write(piece, 'utf8', (error) => (error ? reject(READER_LEFT) : resolve()));
   });
   try {
     await unlessAborted(written, stop.signal);
   } finally {
-    clearTimeout(timer);
+    stalled.stop();
   }
 }
 

@@ -4,6 +4,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { AppError } from '../core/errors.ts';
 import { discardRest } from '../http/body.ts';
+import { createStallTimer } from '../http/stall-timer.ts';
 import { createLineBuffer, type Line } from './bulk-lines.ts';
 
 /** How a body ended: `cut` after the bytes that are kept, `corrupt` where its gzip is not valid. */
@@ -24,14 +25,13 @@ export function readBulkBody(raw: IncomingMessage, isGzip: boolean, stallMs: num
   let end: BodyEnd | 'left' | null = null;
   let wake = () => {};
 
-  const stalled = setTimeout(() => raw.destroy(), stallMs);
-  const refresh = () => void stalled.refresh();
+  const stalled = createStallTimer(stallMs, () => raw.destroy());
 
   function finish(how: NonNullable<typeof end>): void {
     if (end !== null) return;
     end = how;
-    clearTimeout(stalled);
-    raw.off('data', refresh);
+    stalled.stop();
+    raw.off('data', stalled.refresh);
     source.off('data', keep);
     if (packed !== null) raw.unpipe(packed);
     if (how !== 'complete') packed?.destroy();
@@ -49,7 +49,7 @@ export function readBulkBody(raw: IncomingMessage, isGzip: boolean, stallMs: num
     finish('complete');
   }
 
-  raw.on('data', refresh);
+  raw.on('data', stalled.refresh);
   source.on('data', keep);
   source.once('end', complete);
   raw.on('error', () => finish('left'));
