@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, type Metafile } from 'esbuild';
+import type { Metafile } from 'esbuild';
 
 // Builds the pages into dist/pages: `npm run build`, and `urlwarden serve` in a clone when a source is newer.
 
@@ -21,6 +21,7 @@ const TR46 = join(SOURCES, 'tr46.ts');
 const TARGET = ['chrome123', 'firefox120', 'safari17.5'];
 
 export async function buildPortal(): Promise<void> {
+  const { build } = await import('esbuild'); // not when the server starts and nothing is stale
   const { outputFiles, metafile } = await build({
     entryPoints: [join(SOURCES, 'main.tsx'), join(SOURCES, 'style.css'), join(SOURCES, 'icon.svg')],
     bundle: true,

@@ -71,6 +71,12 @@ test('drivers are imported only inside their adapter', () => {
   }
 });
 
+test('node:http is imported for its types only, see core/node-http.ts', () => {
+  for (const file of globSync('src/**/*.ts', { cwd: ROOT })) {
+    assert.doesNotMatch(readFileSync(`${ROOT}/${file}`, 'utf8'), /^import (?!type )[^;]*from 'node:http'/m, file);
+  }
+});
+
 test('no import cycles', () => {
   const graph = Map.groupBy(
     imports.filter(({ target }) => target.startsWith('.')),

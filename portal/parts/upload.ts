@@ -1,6 +1,6 @@
 import { ApiError, SERVER_AWAY, settled } from '../api.ts';
 
-/** Sends a file as the body, and tells how many bytes of it are sent: `fetch` does not. */
+/** Sends a file as the body, and reports how many bytes of it are sent: `fetch` does not. */
 export async function upload<T>(
   path: string,
   file: Blob,

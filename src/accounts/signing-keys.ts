@@ -20,6 +20,8 @@ export async function ensureKey(
   ts: number,
   onCreated: (kid: string) => void = () => {},
 ): Promise<SigningKey> {
+  const [newest] = await store.keys();
+  if (newest !== undefined) return newest; // a write would wait until the writer thread has started
   const offered = newKey(ts);
   const signing = await store.ensureKey(offered);
   if (signing.kid === offered.kid) onCreated(signing.kid);

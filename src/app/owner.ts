@@ -119,28 +119,28 @@ export function createReceivedUploads(): ReceivedUploads {
 /** The owner as another thread sees it. */
 export function createRemoteOwner(call: CallTask<OwnerTasks>, uploads: ReceivedUploads): Owner {
   /** For calls without a result. If the first thread has ended, this one ends too. */
-  const tell: CallTask<OwnerTasks> = (name, ...args) => call(name, ...args).catch(() => undefined as never);
+  const send: CallTask<OwnerTasks> = (name, ...args) => call(name, ...args).catch(() => undefined as never);
   const reported = new Map<string, number>();
   return {
     counts: {
       place: (sub) => call('place', sub),
       loaded: (...account) => call('loaded', ...account),
-      unload: () => void tell('unload'),
-      add: (...count) => void tell('add', ...count),
+      unload: () => void send('unload'),
+      add: (...count) => void send('add', ...count),
       flush: () => call('flush'),
     },
     checkPassword: (credentials) => call('checkPassword', credentials),
     ready: () => call('ready'),
     reportFailure(error) {
       if (!isOutage(error)) return false;
-      void tell('reportFailure', error.code, error.message);
+      void send('reportFailure', error.code, error.message);
       return true;
     },
     onAboveSoftLimit(state) {
       const month = windowIndex('month', state.ts);
       if (reported.get(state.sub) === month) return; // every query above the limit calls this
       reported.set(state.sub, month);
-      void tell('aboveSoftLimit', state);
+      void send('aboveSoftLimit', state);
     },
     totals: () => call('totals'),
     async receiveUpload(bytes, choices) {
@@ -151,7 +151,7 @@ export function createRemoteOwner(call: CallTask<OwnerTasks>, uploads: ReceivedU
         await end();
       }
     },
-    wakeFeeds: () => void tell('wakeFeeds'),
+    wakeFeeds: () => void send('wakeFeeds'),
     listCopy: (...wanted) => call('listCopy', ...wanted),
     knownLists: () => call('knownLists'),
     explainEntry: (...asked) => call('explainEntry', ...asked),

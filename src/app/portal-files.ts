@@ -1,12 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { AppError } from '../core/errors.ts';
 import { parseIp } from '../core/ip/address.ts';
 import type { Endpoint, Exchange, Parameter, Route } from '../http/endpoint.ts';
 import { Type } from '../http/schema.ts';
 
 // The pages for people: one HTML document for all of them, and its script, style and icon. They are small and stay in
-// memory. In a clone they are built first if a source is newer.
+// memory, compressed when first asked for. In a clone they are built first if a source is newer.
 
 /** The same relative paths from src/app and from dist/app. */
 const BUILD = new URL('../../portal/build.ts', import.meta.url);
@@ -72,7 +73,7 @@ const SECURITY_HEADERS = {
 /** The names of assets contain a hash of their content. */
 const FOREVER = 'public, max-age=31536000, immutable';
 
-type PageFile = { type: string; plain: Buffer; gzipped: Buffer };
+type PageFile = { type: string; plain: Buffer; gzipped(): Promise<Buffer> };
 
 /** The routes of all pages and their assets. Builds the pages first if this is a clone and a source is newer. */
 export async function openPortalFiles(): Promise<Route[]> {
@@ -97,14 +98,11 @@ function readFiles(): Map<string, PageFile> {
 function readFile(name: string): PageFile {
   const plain = readFileSync(new URL(name, FILES));
   const type = CONTENT_TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream';
-  return { type, plain, gzipped: gzipSync(plain, { level: 9 }) };
+  let compressed: Promise<Buffer> | undefined;
+  return { type, plain, gzipped: () => (compressed ??= promisify(gzip)(plain, { level: 9 })) };
 }
 
-function page(
-  path: string,
-  isValid: Record<string, Parameter['isValid']>,
-  answer: (exchange: Exchange) => Buffer,
-): Route {
+function page(path: string, isValid: Record<string, Parameter['isValid']>, answer: HiddenRoute['answer']): Route {
   const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name);
   const parameters = names.map(
     (name): Parameter => ({
@@ -130,7 +128,7 @@ function assets(files: ReadonlyMap<string, PageFile>): Route {
     path: '/assets/:file',
     parameters: [file],
     contentType: CONTENT_TYPES.js ?? '',
-    answer(exchange) {
+    async answer(exchange) {
       const found = files.get((exchange.request.params as { file: string }).file);
       if (found === undefined) throw new Error('unreachable: other names get 404');
       return send(exchange, found, FOREVER);
@@ -138,7 +136,12 @@ function assets(files: ReadonlyMap<string, PageFile>): Route {
   });
 }
 
-type HiddenRoute = { path: string; parameters: Parameter[]; contentType: string; answer(exchange: Exchange): Buffer };
+type HiddenRoute = {
+  path: string;
+  parameters: Parameter[];
+  contentType: string;
+  answer(exchange: Exchange): Promise<Buffer>;
+};
 
 /** Not part of the API, so not in its description. */
 function hidden({ path, parameters, contentType, answer }: HiddenRoute): Route {
@@ -146,14 +149,18 @@ function hidden({ path, parameters, contentType, answer }: HiddenRoute): Route {
     ...{ method: 'GET', path, operationId: path, summary: '', parameters, refusals: [] },
     response: { contentType },
     read: () => undefined,
-    answer: async (_, exchange) => answer(exchange),
+    answer: (_, exchange) => answer(exchange),
   };
   return { endpoint, access: 'open', charge: 'none', isHidden: true };
 }
 
-function send({ request, reply }: Exchange, { type, plain, gzipped }: PageFile, cacheControl: string): Buffer {
+async function send(
+  { request, reply }: Exchange,
+  { type, plain, gzipped }: PageFile,
+  cacheControl: string,
+): Promise<Buffer> {
   reply.headers({ ...SECURITY_HEADERS, 'content-type': type, 'cache-control': cacheControl, vary: 'accept-encoding' });
   if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return plain;
   reply.header('content-encoding', 'gzip');
-  return gzipped;
+  return gzipped();
 }

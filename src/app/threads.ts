@@ -98,7 +98,7 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
   }
 
   /** A thread that ends meanwhile is replaced by one that knows the newest state. */
-  function tellAll(task: (caller: TaskCaller<ServingTasks>) => Promise<unknown>): void {
+  function callAll(task: (caller: TaskCaller<ServingTasks>) => Promise<unknown>): void {
     for (const { caller } of threads.values()) task(caller).catch(() => {});
   }
 
@@ -107,8 +107,8 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
       port = chosen;
       await Promise.all(Array.from({ length: count }, (_, i) => run(i + 1)));
     },
-    setTlsPair: (pair) => tellAll(({ call }) => call('setTlsPair', pair)),
-    endKeepAlive: () => tellAll(({ call }) => call('endKeepAlive')),
+    setTlsPair: (pair) => callAll(({ call }) => call('setTlsPair', pair)),
+    endKeepAlive: () => callAll(({ call }) => call('endKeepAlive')),
     async readMetrics() {
       const read = [...threads.values()].map(async (thread) => {
         thread.metrics = await thread.readMetrics().catch(() => thread.metrics);

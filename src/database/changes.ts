@@ -1,4 +1,4 @@
-// What a transaction tells the change feed, on both engines. Writers name subjects only; their state is read when somebody
+// What a transaction records for the change feed, on both engines. Writers name subjects only; their state is read when somebody
 // asks for the feed.
 
 /** In the order of the codes in the database. */
@@ -23,7 +23,7 @@ export type ListingSubject = [
  */
 export type ChangeSubject = number | string | ListingSubject;
 
-/** A row of the table `changes` without its number. `kind` null: nothing that the feed tells. */
+/** A row of the table `changes` without its number. `kind` null: nothing that the feed reports. */
 export type ChangeRow = { count: number; op: number; kind: number | null; subjects: string };
 
 /** Subjects in one row: some kilobytes, so that a reader may read several rows at once. */
@@ -125,14 +125,14 @@ function rowsOf(kind: ChangeKind, op: ChangeOperation, subjects: readonly (strin
   return rows;
 }
 
-/** Seconds that an end may move before it is told again. */
-const TOLD_SECONDS = 3_600;
+/** Seconds that an end may move before it is recorded again. */
+const RECORDED_SECONDS = 3_600;
 
 /**
- * Whether the end of a span that began at `fromTs` is told again: when it is in another hour since the beginning. So what
- * was told last is never more than an hour away, and nothing has to be stored for it.
+ * Whether the end of a span that began at `fromTs` is recorded again: when it is in another hour since the beginning. So
+ * what was recorded last is never more than an hour away, and nothing has to be stored for it.
  */
-export function isToldAgain(fromTs: number, oldTs: number, newTs: number): boolean {
-  const hourOf = (ts: number) => Math.floor((ts - fromTs) / TOLD_SECONDS);
+export function isRecordedAgain(fromTs: number, oldTs: number, newTs: number): boolean {
+  const hourOf = (ts: number) => Math.floor((ts - fromTs) / RECORDED_SECONDS);
   return hourOf(oldTs) !== hourOf(newTs);
 }

@@ -7,7 +7,7 @@ import type { ListDefinition, ListKey, ListStore } from './store.ts';
 
 // Keys with which devices fetch a list. Only their hashes are stored.
 
-/** Tells a key from other secrets, for people and for programs that look for leaked ones. */
+/** Distinguishes a key from other secrets, for people and for programs that look for leaked ones. */
 export const KEY_PREFIX = 'uwk_';
 /** 160 bits. Hexadecimal, so that a double click selects it and no program has to escape it. */
 const KEY_BYTES = 20;

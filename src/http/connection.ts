@@ -1,9 +1,10 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
+import { http } from '../core/node-http.ts';
 import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { TLS_RULES, type TlsPair, trackHandshakes } from './tls.ts';
@@ -180,7 +181,7 @@ function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Serve
     connectionsCheckingInterval: times.connectionsCheckMs,
     keepAliveTimeout: times.keepAliveTimeoutMs,
   };
-  if (tls === undefined) return createServer(options);
+  if (tls === undefined) return http.createServer(options);
   const handshakeTimeout = times.headersTimeoutMs; // the timeout for headers starts after the handshake
   return createTlsServer({ ...options, ...TLS_RULES, ...tls, handshakeTimeout });
 }

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import { AppError, type ErrorCode } from '../core/errors.ts';
+import { http } from '../core/node-http.ts';
 import { REQUEST_ID_HEADER } from './request-id.ts';
 import { type Static, Type } from './schema.ts';
 
@@ -57,7 +57,7 @@ export function wireErrorBytes(error: unknown, requestId: string): string {
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(json),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${json}`;
+  return `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${head.join('')}\r\n${json}`;
 }
 
 type Refusal = {

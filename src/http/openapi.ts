@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import type { ErrorCode } from '../core/errors.ts';
+import { http } from '../core/node-http.ts';
 import { paths } from '../core/paths.ts';
 import { STREAM_TYPE } from './body.ts';
 import type { Endpoint, Parameter, Route } from './endpoint.ts';
@@ -63,7 +63,7 @@ function operationOf({ access, charge, endpoint }: Route) {
         description: 'Found',
         content: { [response.contentType]: response.schema ? { schema: response.schema } : {} },
       },
-      ...(response.hasEtag && { 304: { description: STATUS_CODES[304] } }),
+      ...(response.hasEtag && { 304: { description: http.STATUS_CODES[304] } }),
       ...errorResponses(access, endpoint),
     },
   };
@@ -91,7 +91,7 @@ function errorResponses(access: Route['access'], { body, refusals }: Endpoint) {
   if (body) codes.push('body_too_large');
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
   const statuses = codes.map(statusOf).sort((a, b) => a - b);
-  return Object.fromEntries(statuses.map((status) => [status, { description: STATUS_CODES[status], content }]));
+  return Object.fromEntries(statuses.map((status) => [status, { description: http.STATUS_CODES[status], content }]));
 }
 
 /** The route that serves the document of all routes, itself included. */

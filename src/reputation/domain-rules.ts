@@ -6,7 +6,7 @@ import {
   type DomainTag,
   detailsText,
 } from '../core/evidence.ts';
-import { isToldAgain } from '../database/changes.ts';
+import { isRecordedAgain } from '../database/changes.ts';
 import { EVIDENCE } from './score.ts';
 
 /**
@@ -78,10 +78,10 @@ export function isSameEvidence(a: EvidenceRow, b: EvidenceRow): boolean {
   return (Object.keys(a) as (keyof EvidenceRow)[]).every((key) => a[key] === b[key]);
 }
 
-/** Whether the change feed is told: not if the same is only seen again within an hour. */
-export function isToldEvidence(old: EvidenceRow | null, now: EvidenceRow): boolean {
+/** Whether the change feed records it: not if the same is only seen again within an hour. */
+export function isRecordedEvidence(old: EvidenceRow | null, now: EvidenceRow): boolean {
   if (old === null || old.firstTs !== now.firstTs || old.details !== now.details) return true;
-  return isToldAgain(now.firstTs, old.rank, now.rank);
+  return isRecordedAgain(now.firstTs, old.rank, now.rank);
 }
 
 function countsMore(a: EvidenceRow, b: EvidenceRow): boolean {

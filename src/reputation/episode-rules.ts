@@ -1,5 +1,5 @@
 import type { AddressDataset, Source } from '../core/evidence.ts';
-import { isToldAgain } from '../database/changes.ts';
+import { isRecordedAgain } from '../database/changes.ts';
 
 /**
  * A listing is an episode: evidence for the same network, dataset, family, port and source, without a gap longer than its
@@ -69,14 +69,14 @@ export function episodeChanges(
 }
 
 /**
- * What the change feed is told when the episodes near some evidence become `merged`; null: nothing. A listing that ended and
+ * What the change feed records when the episodes near some evidence become `merged`; null: nothing. A listing that ended and
  * begins again is added again: readers have dropped it at its end.
  */
-export function toldOperation(known: readonly Episode[], merged: readonly Episode[]): 'add' | 'update' | null {
+export function recordedOperation(known: readonly Episode[], merged: readonly Episode[]): 'add' | 'update' | null {
   if (known.length === 0) return 'add';
   const old = newestOf(known);
   const now = newestOf(merged);
-  const isSame = old.listedTs === now.listedTs && !isToldAgain(now.listedTs, old.seenTs, now.seenTs);
+  const isSame = old.listedTs === now.listedTs && !isRecordedAgain(now.listedTs, old.seenTs, now.seenTs);
   return isSame ? null : 'update';
 }
 

@@ -101,7 +101,6 @@ export const PATH_HOSTS = [
   'pomf.lain.la',
   'qu.ax',
   'raw.githubusercontent.com',
-  'registry.npmjs.org',
   'release-assets.githubusercontent.com',
   'rentry.co',
   'rentry.org',

@@ -1,5 +1,5 @@
 import type { StatusObservation } from '../core/observation.ts';
-import { isToldAgain } from '../database/changes.ts';
+import { isRecordedAgain } from '../database/changes.ts';
 import { advance, type Entry, type EntryKind, type ImpliedChange, isEvent } from './timeline.ts';
 
 export type EntryRow = [ts: number, kind: number, removal: string, reporter: string, confirmedTs: number | null];
@@ -16,7 +16,7 @@ export type TimelineChange = {
   last: Entry | null | undefined;
   /** Whether the newest event is another one than before. */
   isLastChanged: boolean;
-  /** Whether an online run is new, or its end is to be told to the change feed again. */
+  /** Whether an online run is new, or its end is to be recorded for the change feed again. */
   isSeenAgain: boolean;
 };
 
@@ -36,7 +36,7 @@ export function timelineChange(
     left.delete(keyOf(entry));
     if (old !== undefined && isSame(old, entry) && old.confirmedTs === entry.confirmedTs) continue;
     upserts.push(entry);
-    isSeenAgain ||= isEndTold(old, entry);
+    isSeenAgain ||= isEndRecorded(old, entry);
     if (isEvent(entry) && (old === undefined || !isSame(old, entry))) eventsChanged++;
   }
   const deletes = [...left.values()];
@@ -52,9 +52,9 @@ function isSameEvent(a: Entry | undefined, b: Entry | undefined): boolean {
   return keyOf(a) === keyOf(b) && isSame(a, b);
 }
 
-function isEndTold(old: Entry | undefined, { ts, kind, confirmedTs }: Entry): boolean {
+function isEndRecorded(old: Entry | undefined, { ts, kind, confirmedTs }: Entry): boolean {
   if (confirmedTs === null || (kind !== 'added' && kind !== 'online')) return false;
-  return old === undefined || old.confirmedTs === null || isToldAgain(ts, old.confirmedTs, confirmedTs);
+  return old === undefined || old.confirmedTs === null || isRecordedAgain(ts, old.confirmedTs, confirmedTs);
 }
 
 /** The time of the first entry that may change. */

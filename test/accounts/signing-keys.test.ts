@@ -21,6 +21,13 @@ test('concurrent calls create the first key once', async (t) => {
   assert.deepEqual(await kids(), [a.kid]);
 });
 
+test('a key that exists is returned without a write', async (t) => {
+  const { control } = await open(t);
+  const first = await ensureKey(control, TS);
+  const store = { ...control, ensureKey: () => assert.fail('a write') };
+  assert.equal((await ensureKey(store, TS)).kid, first.kid);
+});
+
 test('a rotated key is kept as long as its tokens can be valid', async (t) => {
   const { control, kids } = await open(t);
   const first = await ensureKey(control, TS);

@@ -15,7 +15,7 @@ const T = NEW_YEAR;
 const url = (n: number) => `http://192.0.2.1/${n}`;
 const observed = (n: number) => seen({ ts: T, url: url(n), status: 'offline' });
 
-test('after a restore no number is used again, and a reader that has lost changes is told', async (t) => {
+test('after a restore no number is used again, and a reader that has lost changes is refused', async (t) => {
   const folder = temporaryFolder(t);
   const [dataDir, restoredDir, file] = ['data', 'restored', 'backup'].map((name) => join(folder, name)) as [
     string,

@@ -96,7 +96,7 @@ test('a change of the data, of a definition, or the end of an entry leads to a b
     () => world.change++,
     () => world.listsVersion++,
     () => {
-      world.nextEndTs = Math.floor(world.ms / 1000) + 60; // told by the next build
+      world.nextEndTs = Math.floor(world.ms / 1000) + 60; // reported by the next build
       world.change++;
     },
   ]) {

@@ -28,7 +28,6 @@ import { CHECKED_TABLES } from '../../src/urls/integrity-rules.ts';
 import { type CheckedTable, type Fact, NOTHING_APPLIED } from '../../src/urls/store.ts';
 import { temporaryIntelligence } from '../engine.ts';
 import { admitAll } from './admit-all.ts';
-import './shared-compilers.ts';
 import { transportOptions } from './transport.ts';
 
 /** 2026-01-01T00:00:00Z, the current time in every test. */

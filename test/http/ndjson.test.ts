@@ -33,7 +33,7 @@ function textOf(socket: Socket): () => string {
 
 const bodiesOf = (text: string) => parseAnswers(text).map(({ body }) => body);
 
-/** A search that tells what became of it. */
+/** A search that reports what became of it. */
 function watchedSearch(pages: (signal: AbortSignal) => AsyncGenerator<string>) {
   const seen = { pages: 0, closed: false, signal: null as AbortSignal | null };
   async function* search(...args: Parameters<Intelligence['search']>): AsyncGenerator<string> {

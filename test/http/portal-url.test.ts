@@ -96,7 +96,7 @@ describe('the page of a URL', () => {
     assert.deepEqual([nowhere.domain, nowhere.domain_listed, nowhere.addresses], ['unknown.example', null, []]);
   });
 
-  test('tells the datasets in which the address is listed, of those of the account', async (t) => {
+  test('has the datasets in which the address is listed, of those of the account', async (t) => {
     const world = await withAccounts(t, { ads: ['URL', 'BCL'] });
     const { app, logIn } = world;
     const question = { method: 'POST', url: paths.portalUrl, payload: { url: 'http://192.0.2.1/y' } } as const;

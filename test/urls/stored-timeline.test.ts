@@ -168,7 +168,7 @@ test('timelineChange: an older event changes, the last one does not', () => {
   assert.deepEqual({ eventsChanged, isLastChanged }, { eventsChanged: 1, isLastChanged: false });
 });
 
-test('timelineChange: a run is told again when its end is in another hour since it began', () => {
+test('timelineChange: a run is recorded again when its end is in another hour since it began', () => {
   const isSeenAgain = (confirmedTs: number, ts: number) =>
     timelineChange([entry('added', 10, confirmedTs)], [observed('online', ts)], null).isSeenAgain;
   assert.equal(isSeenAgain(10, 3_609), false);

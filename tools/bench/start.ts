@@ -12,22 +12,30 @@ const URLS = 1_000_000;
 const IDLE_MS = 2_000;
 const SAMPLE_MS = 50;
 
-/** From the start of the process to its first response. */
+/** From the start of the process to the first response to a look-up. */
 export const start: Row = {
   name: 'start',
-  async measure({ dataDir, largest, rounds }: Bench) {
-    const folder = dataDir(largest);
-    await (await startUrlwarden(folder)).stop(); // the first start creates the account
+  async measure({ dataDir, rounds }: Bench) {
+    const folder = dataDir(URLS);
+    const { authorization, stop } = await startUrlwarden(folder); // fills the compile cache
+    await stop();
+    const request = {
+      method: 'POST',
+      headers: { authorization },
+      body: JSON.stringify({ url: urlAt({ i: 0, urls: URLS }) }),
+    };
     const ours: number[] = [];
     for (let round = 0; round < rounds; round++) {
       const startMs = performance.now();
       const server = await startServer(folder, { metricsPort: 0 });
-      await (await fetch(server.url + paths.healthz)).text();
+      const answer = await fetch(server.url + paths.urlLast, request);
+      await answer.text();
       ours.push((performance.now() - startMs) / 1000);
       await server.stop();
+      if (!answer.ok) throw new Error(`the look-up was answered with ${answer.status}`);
     }
-    const name = `start to first response on ${largest.toLocaleString('en')} URLs`;
-    return [{ name, unit: 's', ours, yardstick: null, mark: { of: 'ours', atMost: 1 } }];
+    const name = `start to first look-up on ${URLS.toLocaleString('en')} URLs`;
+    return [{ name, unit: 's', ours, yardstick: null, mark: { of: 'ours', atMost: 0.5 } }];
   },
 };
 

@@ -26,7 +26,7 @@ export async function putChanges(session: Session, recorder: Pick<ChangeRecorder
   );
 }
 
-/** A statement that tells changes which the server finds: `subject` is an expression on the rows of `from`. */
+/** A statement that records changes which the server finds: `subject` is an expression on the rows of `from`. */
 export const putChangesOf = (op: ChangeOperation, kind: ChangeKind, subject: string, from: string) => `
   insert into changes (count, ts, op, kind, subjects)
   select count(*), ${CLOCK}, ${CHANGE_OPERATIONS.indexOf(op)}, ${CHANGE_KINDS.indexOf(kind)}, jsonb_agg(subject)::text

@@ -72,7 +72,7 @@ const ADD_DOMAINS = `
   where not exists (select 1 from domains d where d.name = t.name)
   order by t.name collate "C" on conflict do nothing returning name`;
 
-/** Where a transaction tells what it adds. */
+/** Where a transaction records what it adds. */
 type Changes = Pick<ChangeRecorder, 'domain'>;
 
 /** Adds domains. `firstUrlTs` by name, for those that are new: when a URL of the domain was first seen online. */

@@ -6,7 +6,7 @@ import type { Database } from './database.ts';
 
 export type Dictionaries = ReturnType<typeof createDictionaries>;
 
-/** The dictionaries of `intelligence.db`, shared by all writes, and what the current transaction tells the change feed. */
+/** The dictionaries of `intelligence.db`, shared by all writes, and what the current transaction records for the change feed. */
 export function createDictionaries(db: Database) {
   const changes = createChangeWriter(db);
   const domains = createDomains(db, (name) => changes.domain(name, 'add'));

@@ -1,5 +1,6 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { AppError } from '../../core/errors.ts';
+import { http } from '../../core/node-http.ts';
 import { certificateRefusal } from '../../core/tls-errors.ts';
 
 /** What to do if a response is too large. */
@@ -29,7 +30,7 @@ export function responseRefusal(host: string, response: IncomingMessage, maxByte
 
 function refusedStatus(host: string, status: number, retryAfter: string | undefined): AppError {
   const seconds = /^\d{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) : undefined;
-  const answer = `${host} answered ${status} ${STATUS_CODES[status] ?? ''}`.trim();
+  const answer = `${host} answered ${status} ${http.STATUS_CODES[status] ?? ''}`.trim();
   return new AppError('unavailable', answer + statusHint(status), {
     ...(seconds !== undefined && { retryAfterSeconds: seconds }),
   });

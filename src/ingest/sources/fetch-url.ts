@@ -1,5 +1,5 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { AppError } from '../../core/errors.ts';
+import { http } from '../../core/node-http.ts';
 
 /** Values by header name. Values may be API keys, so they are never shown. */
 export type FetchHeaders = Readonly<Record<string, string>>;
@@ -53,8 +53,8 @@ export function parseHeaderLine(line: string): [name: string, value: string] {
 /** The same for a name and a value that are separate already. */
 export function checkHeader(name: string, value: string): [name: string, value: string] {
   try {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
+    http.validateHeaderName(name);
+    http.validateHeaderValue(name, value);
   } catch {
     throw new AppError('bad_request', 'A header must have the form Name: value, without special characters');
   }

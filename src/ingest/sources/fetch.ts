@@ -1,6 +1,7 @@
-import http, { type IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { AppError } from '../../core/errors.ts';
+import { http } from '../../core/node-http.ts';
 import { IN_PARTS, responseRefusal, toFetchError } from './fetch-errors.ts';
 import { checkLiteral, type Guard, guardedLookup } from './fetch-guard.ts';
 import { type FetchHeaders, readFetchUrl, shownUrl } from './fetch-url.ts';

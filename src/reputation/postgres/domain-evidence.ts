@@ -6,8 +6,8 @@ import { columns, type Scalar } from '../../database/postgres/parameters.ts';
 import {
   type EvidenceGroup,
   type EvidenceRow,
+  isRecordedEvidence,
   isSameEvidence,
-  isToldEvidence,
   mergeEvidence,
 } from '../domain-rules.ts';
 
@@ -86,12 +86,12 @@ const UPDATE_EVIDENCE = `
     first_ts = t.first_ts, last_ts = t.last_ts, details = t.details
   from ${GIVEN_EVIDENCE} where ${SAME_EVIDENCE}`;
 
-/** Tells before its first `await` which domains change. */
+/** Records before its first `await` which domains change. */
 export async function updateEvidence(
   session: Session,
   rows: readonly WithIds<EvidenceRow>[],
   stored: readonly LockedEvidence[],
-  tell: (domainId: number) => void,
+  record: (domainId: number) => void,
 ): Promise<number> {
   const changed: WithIds<EvidenceRow>[] = [];
   for (const [place, rank, bestTs, bestConfidence, firstTs, lastTs, details] of stored) {
@@ -100,7 +100,7 @@ export async function updateEvidence(
     const merged = mergeEvidence(old, row);
     if (isSameEvidence(old, merged)) continue;
     changed.push({ ids, row: merged });
-    if (isToldEvidence(old, merged)) tell(ids[0] as number);
+    if (isRecordedEvidence(old, merged)) record(ids[0] as number);
   }
   return changed.length === 0 ? 0 : session.run(UPDATE_EVIDENCE, columns(10, changed, evidenceColumns));
 }

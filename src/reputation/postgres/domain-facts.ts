@@ -50,14 +50,14 @@ export async function updateWhois(
   session: Session,
   rows: readonly WithIds<WhoisRow>[],
   stored: readonly LockedWhois[],
-  tell: (domainId: number) => void,
+  record: (domainId: number) => void,
 ): Promise<number> {
   const changed = stored.flatMap(([place, ts, createdTs, expiresTs, registrar]) => {
     const { ids, row } = rows[place - 1] as WithIds<WhoisRow>;
     const old = { domain: row.domain, ts, createdTs, expiresTs, registrar };
     return mergeWhois(old, row) === old ? [] : [{ ids, row }];
   });
-  for (const { ids } of changed) tell(ids[0] as number);
+  for (const { ids } of changed) record(ids[0] as number);
   return changed.length === 0 ? 0 : session.run(UPDATE_WHOIS, columns(5, changed, whoisColumns));
 }
 

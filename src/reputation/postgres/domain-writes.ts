@@ -72,12 +72,12 @@ async function applyRows(session: Session, groups: readonly EvidenceGroup[], fac
   });
   const [lockedEvidence, lockedWhois, putFact] = names;
   const namesById = new Map([...ids.domains].map(([name, id]) => [id, name]));
-  const tell = (id: number) => recorder.domain(namesById.get(id) as string, 'update');
+  const record = (id: number) => recorder.domain(namesById.get(id) as string, 'update');
   const added = [...lockedEvidence.added, ...lockedWhois.added].map(([id]) => id);
-  for (const id of [...added, ...putFact.domainIds]) tell(id);
+  for (const id of [...added, ...putFact.domainIds]) record(id);
   const [evidenceUpdated, whoisUpdated] = await Promise.all([
-    updateEvidence(session, evidence, lockedEvidence.stored, tell),
-    updateWhois(session, whois, lockedWhois.stored, tell),
+    updateEvidence(session, evidence, lockedEvidence.stored, record),
+    updateWhois(session, whois, lockedWhois.stored, record),
     putChanges(session, recorder),
   ]);
   return added.length + evidenceUpdated + whoisUpdated + putFact.changed;

@@ -12,8 +12,8 @@ import {
   episodeChanges,
   lifeOf,
   mergeEpisodes,
+  recordedOperation,
   type SourceLife,
-  toldOperation,
 } from '../episode-rules.ts';
 import { blockOf } from '../listing-blocks.ts';
 import { datasetOf, portOf } from '../listing-rows.ts';
@@ -140,8 +140,8 @@ async function writeChanges(
     const near = known.get(i) ?? [];
     const merged = mergeEpisodes(near, evidence, lifeSeconds);
     const changes = episodeChanges(near, merged);
-    const op = toldOperation(near, merged);
-    if (op !== null) recorder.listing(toldListing(row), op);
+    const op = recordedOperation(near, merged);
+    if (op !== null) recorder.listing(recordedListing(row), op);
     for (const { listedTs, seenTs, details } of changes.puts) puts.push([...key, listedTs, seenTs, details]);
     for (const { listedTs } of changes.deletes) deletes.push([...key, listedTs]);
     const [ip, prefix] = key as [Uint8Array, number];
@@ -164,6 +164,6 @@ async function writeChanges(
   return puts.length + deletes.length;
 }
 
-function toldListing([ip, prefix, dataset, source, family, port]: EvidenceRow) {
+function recordedListing([ip, prefix, dataset, source, family, port]: EvidenceRow) {
   return { ip: toBytes(ip), prefix, dataset, source, family: family === '' ? null : family, port: portOf(port) };
 }

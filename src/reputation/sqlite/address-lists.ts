@@ -114,7 +114,7 @@ export function createAddressListWrites(db: Database, { sources, changes, transa
     return changed;
   }
 
-  function tellRemoval([ip, prefix, dataset, sourceId]: RemovalRow): void {
+  function recordRemoval([ip, prefix, dataset, sourceId]: RemovalRow): void {
     if (sourceId === URL_SOURCE.id) changes.address(ip, 'remove');
     for (const [source, family, port] of removedKeys.all(ip, prefix, dataset, sourceId)) {
       changes.listing({ ip, prefix, dataset, source, family, port: portOf(port) }, 'remove');
@@ -122,7 +122,7 @@ export function createAddressListWrites(db: Database, { sources, changes, transa
   }
 
   function remove(row: RemovalRow): number {
-    tellRemoval(row);
+    recordRemoval(row);
     return putRemoval.run(...row);
   }
 

@@ -1,7 +1,13 @@
 import { DOMAIN_KINDS } from '../../core/evidence.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
-import { type EvidenceKey, type EvidenceRow, isSameEvidence, isToldEvidence, mergeEvidence } from '../domain-rules.ts';
+import {
+  type EvidenceKey,
+  type EvidenceRow,
+  isRecordedEvidence,
+  isSameEvidence,
+  mergeEvidence,
+} from '../domain-rules.ts';
 
 const FIND_EVIDENCE = `
   select rank, best_ts, best_confidence, first_ts, last_ts, details from domain_evidence
@@ -34,7 +40,7 @@ export function createApplyEvidence(db: Database, { domains, hosts, sources, cha
     const stored = found === undefined ? null : toEvidenceRow(found);
     const row = stored === null ? given : mergeEvidence(stored, given);
     if (stored !== null && isSameEvidence(stored, row)) return false;
-    if (isToldEvidence(stored, row)) changes.domain(name.domain, 'update');
+    if (isRecordedEvidence(stored, row)) changes.domain(name.domain, 'update');
     put.run(...ids, row.rank, row.bestTs, row.bestConfidence, row.firstTs, row.lastTs, row.details);
     return true;
   };

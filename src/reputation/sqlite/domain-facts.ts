@@ -8,7 +8,7 @@ const POPULAR = NAME_LIST_KINDS.indexOf('popular');
 /** The origin of addresses that facts give. */
 const FACT = 1;
 
-// In two statements, because the change feed is told what is new, not that it was seen again.
+// In two statements, because the change feed records what is new, not that it was seen again.
 const ADDRESS = `insert into name_addresses (domain_id, host_id, ip, day, origin, ts) values (?, ?, ?, ?, ${FACT}, ?)`;
 const SERVER = 'insert into name_servers (domain_id, ns_host_id, day, ts) values (?, ?, ?, ?)';
 const SENDER = 'insert into senders (domain_id, ip, helo, ts) values (?, ?, ?, ?)';
@@ -35,7 +35,7 @@ export function createApplyFacts(db: Database, { domains, hosts, sources, change
   const putRank = db.prepare(PUT_RANK);
 
   /** Returns the number of changed rows. */
-  function tell(domain: string, put: PutResult): number {
+  function record(domain: string, put: PutResult): number {
     if (put === 'new') changes.domain(domain, 'update');
     return put === 'same' ? 0 : 1;
   }
@@ -55,13 +55,13 @@ export function createApplyFacts(db: Database, { domains, hosts, sources, change
   return ({ addresses, servers, senders, whois, ranks }: FactRows): number => {
     let changed = 0;
     for (const { name, ip, day, ts } of addresses) {
-      changed += tell(name.domain, putAddress(domains.idOf(name.domain), hosts.idOf(name.hostname), ip, day, ts));
+      changed += record(name.domain, putAddress(domains.idOf(name.domain), hosts.idOf(name.hostname), ip, day, ts));
     }
     for (const { domain, server, day, ts } of servers) {
-      changed += tell(domain, putServer(domains.idOf(domain), hosts.idOf(server.hostname), day, ts));
+      changed += record(domain, putServer(domains.idOf(domain), hosts.idOf(server.hostname), day, ts));
     }
     for (const { domain, ip, helo, ts } of senders) {
-      changed += tell(domain, putSender(domains.idOf(domain), ip, helo, ts));
+      changed += record(domain, putSender(domains.idOf(domain), ip, helo, ts));
     }
     for (const row of whois) changed += applyWhois(row);
     // Without a row in `domains`: a popularity list has a million names, of which few have anything else.

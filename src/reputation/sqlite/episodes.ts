@@ -8,8 +8,8 @@ import {
   episodeChanges,
   lifeOf,
   mergeEpisodes,
+  recordedOperation,
   type SourceLife,
-  toldOperation,
 } from '../episode-rules.ts';
 import { blockOf } from '../listing-blocks.ts';
 import { portOf } from '../listing-rows.ts';
@@ -60,9 +60,9 @@ export function createApplyListings(db: Database, { sources, families, changes, 
       .map(([listedTs, seenTs, details]): Episode => ({ listedTs, seenTs, details }));
     const merged = mergeEpisodes(known, evidence, lifeSeconds);
     const { puts, deletes } = episodeChanges(known, merged);
-    const op = toldOperation(known, merged);
+    const op = recordedOperation(known, merged);
     if (op !== null) {
-      const told = {
+      const listing = {
         ip,
         prefix,
         dataset,
@@ -70,7 +70,7 @@ export function createApplyListings(db: Database, { sources, families, changes, 
         family: family === '' ? null : family,
         port: portOf(port),
       };
-      changes.listing(told, op);
+      changes.listing(listing, op);
     }
     for (const { listedTs } of deletes) remove.run(...key, listedTs);
     for (const { listedTs, seenTs, details } of puts) put.run(...key, listedTs, seenTs, details);

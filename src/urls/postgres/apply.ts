@@ -72,10 +72,10 @@ async function applyGroups(
   const last = new Map(urls.map((url) => [url.id, url.last]));
   const newUrls = new Set(urls.filter(({ isNew }) => isNew).map(({ id }) => id));
   const sightings = sightingsOf(urls, texts.domains, changes);
-  tellUrls(recorder, urls, changes, { domains: texts.domains, newHosts });
+  recordUrls(recorder, urls, changes, { domains: texts.domains, newHosts });
   const [payloadsAdded] = await Promise.all([
     putPayloads(session, payloads, files, { newUrls, recorder, lastOf: (urlId) => last.get(urlId) ?? null }),
-    putChanges(session, recorder), // `putPayloads` has told which last payloads change
+    putChanges(session, recorder), // `putPayloads` has recorded which last payloads change
     fillFiles(session, files),
     putStatuses(session, updates, changes, texts),
     resolutions.write(),
@@ -93,14 +93,14 @@ async function applyGroups(
   return { urlsAdded, eventsChanged, payloadsAdded, resolutionsChanged: resolutions.changed(), newestEventTs };
 }
 
-type ToldHosts = { domains: ReadonlyMap<string, string | null>; newHosts: ReadonlySet<string> };
+type RecordedHosts = { domains: ReadonlyMap<string, string | null>; newHosts: ReadonlySet<string> };
 
 /** A URL that is online counts for the score of its domain, and lists the address that its host is. */
-function tellUrls(
+function recordUrls(
   recorder: ChangeRecorder,
   urls: readonly LockedUrl[],
   changes: ReadonlyMap<number, TimelineChange>,
-  { domains, newHosts }: ToldHosts,
+  { domains, newHosts }: RecordedHosts,
 ): void {
   for (const { id, host, isNew } of urls) {
     const change = changes.get(id);

@@ -61,7 +61,7 @@ const SET_LAST = `
   returning u.id)
   ${putChangesOf('update', 'url', 'id', 'from corrected where not (id = any($2::bigint[]))')}`;
 
-/** Sets the last payload of those URLs whose last payload was deleted or not added. `added`: told as new ones already. */
+/** Sets the last payload of those URLs whose last payload was deleted or not added. `added`: recorded as new ones already. */
 export async function correctLast(
   session: Session,
   urlIds: readonly number[],

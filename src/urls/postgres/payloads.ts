@@ -47,7 +47,7 @@ type PutOptions = {
   recorder: Pick<ChangeRecorder, 'url'>;
 };
 
-/** Writes payloads; returns how many were new. Tells the recorder before its first `await` which last ones change. */
+/** Writes payloads; returns how many were new. Records before its first `await` which last ones change. */
 export async function putPayloads(
   session: Session,
   payloads: readonly UrlPayload[],

@@ -59,7 +59,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     report.payloadsAdded += payload.added;
     if (isNewUrl) changes.url(urlId, 'add');
     else if (status.isLastChanged || payload.isLastChanged) changes.url(urlId, 'update');
-    if (span !== null && (isNewUrl || status.isSeenAgain)) tellHost(hostId);
+    if (span !== null && (isNewUrl || status.isSeenAgain)) recordHost(hostId);
     addTags(urlId, tags);
     for (const [ts, ip, asn] of addresses) {
       report.resolutionsChanged += applyAddress(urlId, ts, ip, asn, isNewUrl);
@@ -69,7 +69,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   }
 
   /** A URL that is online counts for the score of its domain, and lists the address that its host is. */
-  function tellHost(hostId: number): void {
+  function recordHost(hostId: number): void {
     const domain = hosts.domainOf(hostId);
     if (domain !== null) changes.domain(domain.name, 'update');
     else changes.addressHost(hostId, hosts.isNew(hostId) ? 'add' : 'update');

@@ -18,8 +18,8 @@ const HOUR = 3_600;
 const URL = 'http://www.site.example/a';
 const SHA = hashOf('a');
 
-/** What a step tells, `op kind key`, and the state in the lines. */
-type Step = (work: () => Promise<unknown>) => Promise<{ told: string[]; lines: Line[] }>;
+/** What a step records, `op kind key`, and the state in the lines. */
+type Step = (work: () => Promise<unknown>) => Promise<{ recorded: string[]; lines: Line[] }>;
 
 async function openSteps(open: OpenStore, t: TestContext): Promise<{ store: Intelligence; step: Step }> {
   const store = await open(t);
@@ -27,7 +27,7 @@ async function openSteps(open: OpenStore, t: TestContext): Promise<{ store: Inte
     const after = await store.newestChange();
     await work();
     const lines = await readLines(store, after, { now: T + HOUR });
-    return { told: textOf(lines), lines };
+    return { recorded: textOf(lines), lines };
   };
   return { store, step };
 }
@@ -45,7 +45,7 @@ export function changesContract(open: OpenStore): void {
     test('a URL: first known, another status, another payload; not what is only seen again', async (t) => {
       const { store, step } = await openSteps(open, t);
       const added = await step(() => store.apply([seen({ ts: T, url: URL, status: 'online', reporter: 'ada' })]));
-      deepEqual(added.told, ['add domain site.example', `add url ${URL}`]);
+      deepEqual(added.recorded, ['add domain site.example', `add url ${URL}`]);
       const line = added.lines.find(({ kind }) => kind === 'url');
       deepEqual(line?.status, { ts: T, status: 'online', removal: '', reporter: 'ada' });
       equal(line?.payload, null);
@@ -53,30 +53,30 @@ export function changesContract(open: OpenStore): void {
 
       const before = await store.newestChange();
       const again = await step(() => store.apply([seen({ ts: T + 600, url: URL, status: 'online', reporter: 'ada' })]));
-      deepEqual(again.told, []);
+      deepEqual(again.recorded, []);
       ok((await store.newestChange()) > before, 'lists for devices have to look again');
       const later = await step(() =>
         store.apply([seen({ ts: T + 2 * HOUR, url: URL, status: 'online', reporter: 'ada' })]),
       );
-      deepEqual(later.told, ['update domain site.example']);
+      deepEqual(later.recorded, ['update domain site.example']);
 
       const gone = await step(() => store.apply([seen({ ts: T + DAY, url: URL, status: 'offline', reporter: 'bob' })]));
-      deepEqual(gone.told, [`update url ${URL}`]);
+      deepEqual(gone.recorded, [`update url ${URL}`]);
       equal(gone.lines[0]?.status?.status, 'offline');
       const old = await step(() =>
         store.apply([seen({ ts: T + DAY / 2, url: URL, status: 'offline', reporter: 'bob' })]),
       );
-      deepEqual(old.told, [`update url ${URL}`]);
+      deepEqual(old.recorded, [`update url ${URL}`]);
 
       const payload = await step(() =>
         store.apply([seen({ ts: T + DAY, url: URL, status: null, payload: { sha256: SHA } })]),
       );
-      deepEqual(payload.told, [`update url ${URL}`]);
+      deepEqual(payload.recorded, [`update url ${URL}`]);
       deepEqual(payload.lines[0]?.payload, { ts: T + DAY, sha256_hash: SHA, 'malware-family': null });
       const older = await step(() =>
         store.apply([seen({ ts: T + 2, url: URL, status: null, payload: { sha256: hashOf('b') } })]),
       );
-      deepEqual(older.told, []);
+      deepEqual(older.recorded, []);
       const family = await step(() =>
         store.applyFiles([
           {
@@ -85,7 +85,7 @@ export function changesContract(open: OpenStore): void {
           },
         ]),
       );
-      deepEqual(family.told, [`update url ${URL}`]);
+      deepEqual(family.recorded, [`update url ${URL}`]);
       equal(family.lines[0]?.payload?.['malware-family'], 'Mirai');
     });
 
@@ -94,8 +94,8 @@ export function changesContract(open: OpenStore): void {
       const listing = { feed: 'feed', ts: T };
       await store.apply([seen({ ts: T, url: URL, status: 'online', reporter: 'feed' })], listing);
       await store.finishListing(listing);
-      const { told, lines } = await step(() => store.finishListing({ feed: 'feed', ts: T + DAY }));
-      deepEqual(told, [`update url ${URL}`]);
+      const { recorded, lines } = await step(() => store.finishListing({ feed: 'feed', ts: T + DAY }));
+      deepEqual(recorded, [`update url ${URL}`]);
       equal(lines[0]?.status?.status, 'offline');
     });
 
@@ -104,11 +104,11 @@ export function changesContract(open: OpenStore): void {
       const key = 'DROP|192.0.2.0/24|feed||';
       const at = (ts: number) => () => store.applyListings([listed('192.0.2.0/24', { dataset: 'DROP', ts })]);
       const added = await step(at(T));
-      deepEqual(added.told, [`add listing ${key}`]);
+      deepEqual(added.recorded, [`add listing ${key}`]);
       equal(added.lines[0]?.valid_until, T + 3 * DAY);
-      deepEqual((await step(at(T + 600))).told, []);
+      deepEqual((await step(at(T + 600))).recorded, []);
       const moved = await step(at(T + 2 * HOUR));
-      deepEqual(moved.told, [`update listing ${key}`]);
+      deepEqual(moved.recorded, [`update listing ${key}`]);
       equal(moved.lines[0]?.valid_until, T + 2 * HOUR + 3 * DAY);
 
       const network = parseKeyNetwork('192.0.2.0/24') ?? { ip: new Uint8Array(16), prefix: 0 };
@@ -121,13 +121,13 @@ export function changesContract(open: OpenStore): void {
         reason: 'mistake',
       } as const;
       const removed = await step(() => store.removeListings([{ ...removal, untilTs: T + DAY }]));
-      deepEqual(removed.told, [`remove listing ${key}`]);
+      deepEqual(removed.recorded, [`remove listing ${key}`]);
       const hidden = await step(at(T + 5 * HOUR));
-      deepEqual(hidden.told, [`remove listing ${key}`]);
+      deepEqual(hidden.recorded, [`remove listing ${key}`]);
       const again = await step(at(T + DAY + HOUR));
-      deepEqual(again.told, [`update listing ${key}`]);
+      deepEqual(again.recorded, [`update listing ${key}`]);
       const expired = await step(at(T + 30 * DAY));
-      deepEqual(expired.told, [`add listing ${key}`]);
+      deepEqual(expired.recorded, [`add listing ${key}`]);
     });
 
     test('a listing that follows from URLs', async (t) => {
@@ -135,10 +135,10 @@ export function changesContract(open: OpenStore): void {
       const url = (path: string) => `http://192.0.2.1/${path}`;
       const key = `XBL|192.0.2.1|${URL_SOURCE.name}||`;
       const added = await step(() => store.apply([seen({ ts: T, url: url('a'), status: 'online' })]));
-      deepEqual(added.told, [`add listing ${key}`, `add url ${url('a')}`]);
+      deepEqual(added.recorded, [`add listing ${key}`, `add url ${url('a')}`]);
       equal(added.lines.find(({ kind }) => kind === 'listing')?.valid_until, T + 7 * DAY);
       const second = await step(() => store.apply([seen({ ts: T + DAY, url: url('b'), status: 'online' })]));
-      deepEqual(second.told, [`add url ${url('b')}`, `update listing ${key}`]);
+      deepEqual(second.recorded, [`add url ${url('b')}`, `update listing ${key}`]);
       equal(second.lines.find(({ kind }) => kind === 'listing')?.valid_until, T + 8 * DAY);
       const network = parseKeyNetwork('192.0.2.1') ?? { ip: new Uint8Array(16), prefix: 0 };
       const removal = {
@@ -149,7 +149,7 @@ export function changesContract(open: OpenStore): void {
         untilTs: T + 9 * DAY,
       } as const;
       const removed = await step(() => store.removeListings([{ ...removal, reason: 'mistake' }]));
-      deepEqual(removed.told, [`remove listing ${key}`]);
+      deepEqual(removed.recorded, [`remove listing ${key}`]);
     });
 
     test('a domain: first known, evidence, facts, settings', async (t) => {
@@ -157,28 +157,28 @@ export function changesContract(open: OpenStore): void {
       const evidence = (ts: number, more: Partial<DomainEvidence> = {}) =>
         step(() => store.applyDomains([named('www.site.example', { ts, ...more })], []));
       const added = await evidence(T, { kind: 'botnetcc' });
-      deepEqual(added.told, ['add domain site.example']);
+      deepEqual(added.recorded, ['add domain site.example']);
       ok(Math.abs((added.lines[0]?.ts ?? 0) - Date.now() / 1000) < 60, 'the time of the write');
       equal(added.lines[0]?.['is-listed'], true);
       ok((added.lines[0]?.['listed-until'] ?? 0) > T);
-      deepEqual((await evidence(T + 600, { kind: 'botnetcc' })).told, []);
-      deepEqual((await evidence(T + 2 * HOUR, { kind: 'botnetcc' })).told, ['update domain site.example']);
-      deepEqual((await evidence(T, { kind: 'phishing' })).told, ['update domain site.example']);
+      deepEqual((await evidence(T + 600, { kind: 'botnetcc' })).recorded, []);
+      deepEqual((await evidence(T + 2 * HOUR, { kind: 'botnetcc' })).recorded, ['update domain site.example']);
+      deepEqual((await evidence(T, { kind: 'phishing' })).recorded, ['update domain site.example']);
       const { name } = named('site.example');
       const whois = { kind: 'whois', ts: T, createdTs: T - DAY, expiresTs: null, registrar: null, name } as const;
-      deepEqual((await step(() => store.applyDomains([], [whois]))).told, ['update domain site.example']);
-      deepEqual((await step(() => store.applyDomains([], [whois]))).told, []);
+      deepEqual((await step(() => store.applyDomains([], [whois]))).recorded, ['update domain site.example']);
+      deepEqual((await step(() => store.applyDomains([], [whois]))).recorded, []);
       const address = { kind: 'a', ts: T, ips: [parseKeyNetwork('192.0.2.9')?.ip as Uint8Array], name } as const;
-      deepEqual((await step(() => store.applyDomains([], [address]))).told, ['update domain site.example']);
-      deepEqual((await step(() => store.applyDomains([], [{ ...address, ts: T + 60 }]))).told, []);
+      deepEqual((await step(() => store.applyDomains([], [address]))).recorded, ['update domain site.example']);
+      deepEqual((await step(() => store.applyDomains([], [{ ...address, ts: T + 60 }]))).recorded, []);
       const settings = { human: 50, isAbused: null, reason: 'ours', setTs: T };
       const set = await step(() => store.setDomain('site.example', settings));
-      deepEqual(set.told, ['update domain site.example']);
+      deepEqual(set.recorded, ['update domain site.example']);
       equal(set.lines[0]?.['is-listed'], false);
       equal(set.lines[0]?.['listed-until'], undefined);
     });
 
-    test('every write makes the newest number grow, also one that tells nothing', async (t) => {
+    test('every write makes the newest number grow, also one that records nothing', async (t) => {
       const store = await open(t);
       await store.apply([seen({ ts: T, url: URL, status: 'online' })]);
       const network = parseKeyNetwork('198.51.100.0/24') ?? { ip: new Uint8Array(16), prefix: 0 };
