@@ -8,6 +8,7 @@ import { json, type Parameter, type Route } from '../http/endpoint.ts';
 import { limitParameter, parseDecimal, queryString, readLimit, readSwitch } from '../http/query.ts';
 import { IntegerOrNull, MAX_INTEGER, StringOrNull, Timestamp } from '../http/scalars.ts';
 import { Type } from '../http/schema.ts';
+import { createStallTimer } from '../http/stall-timer.ts';
 import { LIST_KINDS } from '../ingest/evidence.ts';
 import { FORMATS } from '../ingest/formats/formats.ts';
 import { importState } from '../ingest/import-state.ts';
