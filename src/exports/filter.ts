@@ -64,6 +64,12 @@ export function urlFaults({ status, seenTs, family, reporter }: UrlEntry, filter
   return faults.filter((fault) => fault !== null);
 }
 
+/** Whether there are none. */
+export function urlFits({ status, seenTs, family, reporter }: UrlEntry, filter: ActiveFilter): boolean {
+  if (filter.status(status) !== null || filter.age(seenTs) !== null) return false;
+  return filter.isOpen || (filter.family(family) === null && filter.source(reporter) === null);
+}
+
 function spanText(seconds: number): string {
   const [unit, length] = (
     [

@@ -5,7 +5,7 @@ import type { NameListing, SeenHostname } from '../reputation/store.ts';
 import { type Build, createNewest } from './build.ts';
 import type { HostEntry, LeftOutReason, UrlEntry } from './content.ts';
 import { createDomainReports } from './domain-reports.ts';
-import { urlFaults } from './filter.ts';
+import { urlFits } from './filter.ts';
 import { type Guard, hostEvidence, hostGuards, needsOwnLists } from './guards.ts';
 
 /** A host with URLs that fit the filter, or a domain that may be listed by its score. */
@@ -25,7 +25,10 @@ export async function hostEntries(build: Build): Promise<HostEntry[]> {
     }
   }
   const reportsOf = await createDomainReports(store, { ...options, nowTs });
-  const newest = createNewest<HostEntry>(build, (a, b) => b.sinceTs - a.sinceTs || (a.host < b.host ? -1 : 1));
+  const newest = createNewest<HostEntry>(build, {
+    tsOf: ({ sinceTs }) => sinceTs,
+    compareKeys: (a, b) => (a.host < b.host ? -1 : 1),
+  });
   const domains = [...byDomain.keys()];
   for (let from = 0; from < domains.length; from += DOMAINS_PER_READ) {
     options.signal.throwIfAborted();
@@ -52,7 +55,7 @@ async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
   const { status } = definition.filter;
   for await (const page of store.urlsForList({ status, seenSinceTs: filter.seenSinceTs }, options.signal)) {
     for (const url of page) {
-      if (urlFaults(url, filter).length > 0) continue;
+      if (!urlFits(url, filter)) continue;
       oldestTs = Math.min(oldestTs, url.seenTs);
       let candidate = hosts.get(url.host);
       if (candidate === undefined) {
@@ -104,6 +107,7 @@ async function entriesOfDomain(build: Build, report: DomainReport, urlHosts: Can
   const { maxScore } = build.definition.filter;
   if (maxScore !== null) end.whenNot((ts) => scoreOf(dimensionsOf(input, ts)) <= maxScore);
   const readAll = hostnamesOf(build, report);
+  const hourScore = scoreOf(dimensionsOf(input, hourOf(nowTs)));
   const entries: HostEntry[] = [];
   for (const candidate of hosts) {
     const { host } = candidate;
@@ -111,7 +115,7 @@ async function entriesOfDomain(build: Build, report: DomainReport, urlHosts: Can
     const isExcluded = exclusions.ofHost(host).length > 0 || exclusions.namesBelow(host).length > 0;
     const reason = isExcluded ? 'excluded' : (await guardsOf(build, host, report, readAll))[0]?.reason;
     if (reason !== undefined) build.leaveOut(reason);
-    else entries.push(toEntry(candidate, report, nowTs, state.name));
+    else entries.push(toEntry(candidate, state, hourScore));
   }
   return entries;
 }
@@ -200,13 +204,11 @@ async function ownLists(store: Build['store'], host: string, { state }: DomainRe
 
 function toEntry(
   { host, sinceTs, seenTs, urls, families }: Candidate,
-  report: DomainReport,
-  nowTs: number,
-  domain: string,
+  { name: domain, evidence }: DomainReport['state'],
+  score: number,
 ): HostEntry {
-  for (const { hostname, botname } of report.state.evidence) {
+  for (const { hostname, botname } of evidence) {
     if (botname !== null && (hostname === host || host === domain)) families.add(botname);
   }
-  const score = scoreOf(dimensionsOf(report.input, hourOf(nowTs)));
   return { host, domain, score, sinceTs, seenTs, families: [...families].sort(), urls };
 }

@@ -4,7 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { formatKeyNetwork } from '../core/ip/key-network.ts';
 import type { ListReads } from './build.ts';
 import type { ListContent } from './content.ts';
-import { ENCODINGS, type Encoding, type ListBuilder, type Rendered, type Variant } from './copies.ts';
+import type { Encoding, ListBuilder, Rendered, Variant } from './copies.ts';
 import { buildEntries, type ListWithoutSerial } from './entries.ts';
 import { explainEntry } from './explain.ts';
 import { findFormat, type RenderedList, renderList } from './formats/formats.ts';
@@ -35,8 +35,10 @@ export function createListBuilder(stores: ListReads, { allowReserved }: { allowR
     async render(name, hash, serial, variant) {
       const found = kept.get(name);
       if (found === undefined || Buffer.compare(found.hash, hash) !== 0) return null;
-      return encoded(renderVariant({ ...found.entries, serial }, variant).text);
+      return withEtags(Buffer.from(renderVariant({ ...found.entries, serial }, variant).text));
     },
+
+    compress: async (bytes, encoding) => shared(COMPRESS[encoding](bytes)),
 
     explain: (definition, exclusions, nowTs, text) =>
       explainEntry(stores, definition, exclusions, nowTs, { allowReserved, signal }, text),
@@ -57,11 +59,12 @@ export function renderVariant(content: ListContent, { format, profile, max }: Va
 export function hashesOf(list: ListWithoutSerial): { hash: Uint8Array; keysHash: Uint8Array } {
   const [hash, keysHash] = [createHash('sha256'), createHash('sha256')];
   for (const one of [hash, keysHash]) one.update(JSON.stringify(leftOutOf(list)));
-  const keys = keysOf(list);
-  for (let at = 0; at < keys.length; at += HASHED_AT_ONCE) {
-    const some = JSON.stringify(keys.slice(at, at + HASHED_AT_ONCE));
-    keysHash.update(some);
-    hash.update(some).update(JSON.stringify(fieldsOf(list, at)));
+  for (let at = 0; at < list.entries.length; at += HASHED_AT_ONCE) {
+    const { keys, fields } = hashedOf(list, at, at + HASHED_AT_ONCE);
+    // No key has a line break.
+    const keysText = `${keys.join('\n')}\n`;
+    keysHash.update(keysText);
+    hash.update(keysText).update(JSON.stringify(fields));
   }
   return { hash: hash.digest(), keysHash: keysHash.digest() };
 }
@@ -69,11 +72,32 @@ export function hashesOf(list: ListWithoutSerial): { hash: Uint8Array; keysHash:
 /** As one text, a million entries would be longer than a string can be. */
 const HASHED_AT_ONCE = 1_000;
 
-/** Without the bytes of networks, which JSON would write one by one: their texts are among the keys. */
-function fieldsOf(list: ListWithoutSerial, at: number): readonly object[] {
-  const end = at + HASHED_AT_ONCE;
-  if (list.kind !== 'addresses') return list.entries.slice(at, end);
-  return list.entries.slice(at, end).map(({ network: _network, ...fields }) => fields);
+/** `fields`: of all entries one after the other, because JSON of an object for each entry takes twice as long. */
+type Hashed = { keys: string[]; fields: unknown[] };
+
+function hashedOf(list: ListWithoutSerial, from: number, to: number): Hashed {
+  const hashed: Hashed = { keys: [], fields: [] };
+  const { keys, fields } = hashed;
+  switch (list.kind) {
+    case 'urls':
+      for (const { url, id, status, sinceTs, seenTs, reporter, family, sha256, tags } of list.entries.slice(from, to)) {
+        keys.push(url);
+        fields.push(id, status, sinceTs, seenTs, reporter, family, sha256, tags);
+      }
+      return hashed;
+    case 'hosts':
+      for (const { host, domain, score, sinceTs, seenTs, families, urls } of list.entries.slice(from, to)) {
+        keys.push(host);
+        fields.push(domain, score, sinceTs, seenTs, families, urls);
+      }
+      return hashed;
+    case 'addresses':
+      for (const { network, dataset, listedTs, seenTs, validUntilTs, ...entry } of list.entries.slice(from, to)) {
+        keys.push(`${formatKeyNetwork(network)} ${dataset}`);
+        fields.push(listedTs, seenTs, validUntilTs, entry.family, entry.port, entry.sources);
+      }
+      return hashed;
+  }
 }
 
 /** In a fixed order: that of the reasons depends on which was met first. */
@@ -81,33 +105,24 @@ function leftOutOf({ leftOut }: ListWithoutSerial): [string, number][] {
   return Object.entries(leftOut).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-function keysOf(list: ListWithoutSerial): string[] {
-  if (list.kind === 'urls') return list.entries.map(({ url }) => url);
-  if (list.kind === 'hosts') return list.entries.map(({ host }) => host);
-  return list.entries.map(({ network, dataset }) => `${formatKeyNetwork(network)} ${dataset}`);
-}
-
-const COMPRESS: Record<Encoding, (plain: Buffer) => Buffer> = {
+/**
+ * With the default levels. Of 100,000 URLs (4.8 MB), gzip makes 1.33 MB in 121 ms, at level 1 1.49 MB in 55 ms; zstd 1.43 MB
+ * in 52 ms. It is done once, and sent to every device.
+ */
+const COMPRESS: Record<Encoding, (plain: Uint8Array) => Uint8Array> = {
   identity: (plain) => plain,
   gzip: (plain) => gzipSync(plain),
   zstd: (plain) => zstdCompressSync(plain),
 };
 
-function encoded(text: string): Rendered {
-  const plain = Buffer.from(text);
+function withEtags(plain: Buffer): Rendered {
   const hash = createHash('sha256').update(plain).digest('base64url');
-  const entries = ENCODINGS.map((encoding) => {
-    const etag = encoding === 'identity' ? `"${hash}"` : `"${hash}-${encoding}"`;
-    return [encoding, { bytes: shared(COMPRESS[encoding](plain)), etag }] as const;
-  });
-  return {
-    bytes: Object.fromEntries(entries.map(([encoding, { bytes }]) => [encoding, bytes])) as Rendered['bytes'],
-    etags: Object.fromEntries(entries.map(([encoding, { etag }]) => [encoding, etag])) as Rendered['etags'],
-  };
+  const etags = { identity: `"${hash}"`, gzip: `"${hash}-gzip"`, zstd: `"${hash}-zstd"` };
+  return { bytes: shared(plain), etags };
 }
 
 /** All threads send the same bytes, without a copy for each. */
-function shared(bytes: Buffer): Uint8Array {
+function shared(bytes: Uint8Array): Uint8Array {
   const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);
   return copy;

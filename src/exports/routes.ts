@@ -6,7 +6,7 @@ import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from 
 import { integerParameter, queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
-import type { ListCopies, ListCopy, Variant } from './copies.ts';
+import type { Encoding, ListCopies, ListCopy, Variant } from './copies.ts';
 import { type DeviceCaller, keyOfHeader, NO_KEY } from './device-keys.ts';
 import { bestEncoding, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, findFormat } from './formats/formats.ts';
@@ -17,7 +17,7 @@ import type { ListDefinition } from './store.ts';
 export type ListServices = {
   /** The definition of a list; null if there is none of this name. */
   definition(name: string): Promise<ListDefinition | null>;
-  copy(definition: ListDefinition, variant: Variant): ListCopy | Promise<ListCopy>;
+  copy(definition: ListDefinition, variant: Variant, encoding: Encoding): ListCopy | Promise<ListCopy>;
   /** All definitions as they are now. */
   all(): Promise<ListDefinition[]>;
   known: ListCopies['known'];
@@ -147,11 +147,13 @@ async function answer(
   }
   const caller = callerOf(request) as DeviceCaller;
   requireDatasets(caller, definition);
-  const list = await copy(definition, variant);
   const encoding = bestEncoding(request.headers['accept-encoding']);
-  const etag = list.etags[encoding];
-  const modifiedTs = format.hasAllFields ? null : list.serial;
-  const isKnown = isUnchanged(request.headers, etag, modifiedTs);
+  const modifiedTsOf = ({ serial }: ListCopy) => (format.hasAllFields ? null : serial);
+  const plain = await copy(definition, variant, 'identity');
+  const isKnown = isUnchanged(request.headers, plain.etags[encoding], modifiedTsOf(plain));
+  // Meanwhile the list may have changed: all that is sent is of the second copy.
+  const list = isKnown || encoding === 'identity' ? plain : await copy(definition, variant, encoding);
+  const [etag, modifiedTs] = [list.etags[encoding], modifiedTsOf(list)];
   if (!isKnown) await charging.chargeStep(exchange, 1);
   if (caller.keyId !== undefined) fetched(caller.keyId, { ts: now(), address: request.ip, etag });
   reply.headers(headersOf(list, etag, modifiedTs, now()));
@@ -162,7 +164,7 @@ async function answer(
   reply.type(format.contentType);
   reply.serializer(asItIs);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
-  const { buffer, byteOffset, byteLength } = list.bytes[encoding];
+  const { buffer, byteOffset, byteLength } = list.bytes;
   return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
 }
 

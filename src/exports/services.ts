@@ -24,12 +24,12 @@ export function createListServices(options: ListServicesOptions): ListServices {
 
   return {
     definition: async (name) => (await definitions()).get(name) ?? null,
-    copy(definition, variant) {
-      const key = JSON.stringify([definition.name, definition.changedTs, variant]);
+    copy(definition, variant, encoding) {
+      const key = JSON.stringify([definition.name, definition.changedTs, variant, encoding]);
       const known = copyOf.get(key);
       if (known !== undefined) return known();
       for (const oldest of copyOf.keys()) if (copyOf.size >= MAX_COPIES) copyOf.delete(oldest);
-      const read = briefly(() => copies.copy(definition, variant));
+      const read = briefly(() => copies.copy(definition, variant, encoding));
       copyOf.set(key, read);
       return read();
     },

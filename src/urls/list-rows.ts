@@ -5,15 +5,11 @@ import { FIRST_OFFLINE_KIND, isOnline } from './stored-timeline.ts';
 
 // The URLs of lists for devices, as both engines read them.
 
-/** No tag and no URL has a control character (`core/text.ts`, `core/url/`). */
-export const SEPARATOR = '\u001f';
-
 export const SEEN_COLUMN = `coalesce(${CONFIRMED_COLUMN}, u.event_ts)`;
 
 // A family that became known later is copied from the file to its payloads, so the row of the file is not asked for it.
-export const PAYLOAD_FILE_JOINS = `
-  left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id
-  left join files on files.id = p.file_id`;
+export const PAYLOAD_JOIN =
+  'left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id';
 
 export const IS_ONLINE = `u.event_kind < ${FIRST_OFFLINE_KIND}`;
 

@@ -29,7 +29,15 @@ function setUp() {
       ms: 1_000_000,
       buildMs: 10,
     },
-    ...{ builds: 0, renders: 0, serial: 0, isBroken: false, hasForgotten: false, failures: [] as unknown[] },
+    ...{
+      builds: 0,
+      renders: 0,
+      compressions: 0,
+      serial: 0,
+      isBroken: false,
+      hasForgotten: false,
+      failures: [] as unknown[],
+    },
   };
   const serials = new Map<string, number>();
   const kept = new Map<string, string>();
@@ -50,10 +58,12 @@ function setUp() {
       if (world.hasForgotten || found !== Buffer.from(hash).toString()) return null;
       const [word, seen] = found.split(' ');
       const bytes = Buffer.from(`${word} ${serial} ${format}${format === 'csv' ? ` seen ${seen}` : ''}`);
-      return {
-        bytes: { identity: bytes, gzip: bytes, zstd: bytes },
-        etags: { identity: '"1"', gzip: '"2"', zstd: '"3"' },
-      };
+      return { bytes, etags: { identity: '"1"', gzip: '"2"', zstd: '"3"' } };
+    },
+    async compress(bytes, encoding) {
+      world.compressions++;
+      if (world.isBroken) throw new AppError('unavailable', 'the worker thread ended');
+      return Buffer.from(`${encoding} of ${Buffer.from(bytes)}`);
     },
     explain: async () => null,
   };
@@ -71,7 +81,7 @@ function setUp() {
     },
     onFailure: (error) => void world.failures.push(error),
   });
-  const text = ({ bytes }: Rendered) => Buffer.from(bytes.identity).toString();
+  const text = ({ bytes }: Rendered) => Buffer.from(bytes).toString();
   const later = (ms: number) => {
     world.ms += ms;
   };
@@ -80,18 +90,42 @@ function setUp() {
 
 test('a thousand fetches of an unchanged list are one build and one rendering', async () => {
   const { world, copies, text, later } = setUp();
-  const fetched = await Promise.all(Array.from({ length: 1_000 }, () => copies.copy(LIST, TXT)));
+  const fetched = await Promise.all(Array.from({ length: 1_000 }, () => copies.copy(LIST, TXT, 'identity')));
   assert.deepEqual([...new Set(fetched.map(text))], ['first 1 txt']);
   later(10 * CHECK_MS);
-  await copies.copy(LIST, TXT);
-  assert.equal(text(await copies.copy(LIST, CSV)), 'first 1 csv seen 0');
+  await copies.copy(LIST, TXT, 'identity');
+  assert.equal(text(await copies.copy(LIST, CSV, 'identity')), 'first 1 csv seen 0');
   assert.deepEqual([world.builds, world.renders], [1, 2]);
+});
+
+test('each encoding is made when it is asked for, once, also by a builder that has lost the entries', async () => {
+  const { world, copies, text, later } = setUp();
+  await copies.copy(LIST, TXT, 'identity');
+  assert.equal(world.compressions, 0);
+  world.hasForgotten = true;
+  const fetched = await Promise.all(Array.from({ length: 1_000 }, () => copies.copy(LIST, TXT, 'gzip')));
+  assert.deepEqual([...new Set(fetched.map(text))], ['gzip of first 1 txt']);
+  assert.equal(text(await copies.copy(LIST, TXT, 'zstd')), 'zstd of first 1 txt');
+  assert.deepEqual([world.builds, world.compressions], [1, 2]);
+  world.word = 'second';
+  world.change++;
+  later(CHECK_MS);
+  assert.equal(text(await copies.copy(LIST, TXT, 'gzip')), 'gzip of second 2 txt');
+});
+
+test('an encoding that failed is tried again by the next fetch', async () => {
+  const { world, copies, text } = setUp();
+  await copies.copy(LIST, TXT, 'identity');
+  world.isBroken = true;
+  await assert.rejects(copies.copy(LIST, TXT, 'gzip'), { code: 'unavailable' });
+  world.isBroken = false;
+  assert.equal(text(await copies.copy(LIST, TXT, 'gzip')), 'gzip of first 1 txt');
 });
 
 test('a change of the data, of a definition, or the end of an entry leads to a build', async () => {
   const { world, copies, text, later } = setUp();
   world.buildMs = 0;
-  await copies.copy(LIST, TXT);
+  await copies.copy(LIST, TXT, 'identity');
   for (const change of [
     () => world.change++,
     () => world.listsVersion++,
@@ -103,96 +137,96 @@ test('a change of the data, of a definition, or the end of an entry leads to a b
     change();
     world.word += '+';
     later(CHECK_MS);
-    assert.equal(text(await copies.copy(LIST, TXT)), `${world.word} ${world.serial} txt`);
+    assert.equal(text(await copies.copy(LIST, TXT, 'identity')), `${world.word} ${world.serial} txt`);
   }
   assert.equal(world.builds, 4);
   later(58_000);
-  await copies.copy(LIST, TXT);
+  await copies.copy(LIST, TXT, 'identity');
   assert.equal(world.builds, 4);
   later(2_000);
-  await copies.copy(LIST, TXT);
+  await copies.copy(LIST, TXT, 'identity');
   assert.equal(world.builds, 5);
 });
 
 test('a build that changes nothing keeps the bytes', async () => {
   const { world, copies, later } = setUp();
-  const before = await copies.copy(LIST, TXT);
+  const before = await copies.copy(LIST, TXT, 'identity');
   world.change++;
   later(CHECK_MS);
-  const after = await copies.copy(LIST, TXT);
+  const after = await copies.copy(LIST, TXT, 'identity');
   assert.equal(world.builds, 2);
   assert.equal(after.bytes, before.bytes);
 });
 
 test('a build that changes nothing but times keeps the serial, and renders again what has the times', async () => {
   const { world, copies, text, later } = setUp();
-  const before = await copies.copy(LIST, TXT);
-  assert.equal(text(await copies.copy(LIST, CSV)), 'first 1 csv seen 0');
+  const before = await copies.copy(LIST, TXT, 'identity');
+  assert.equal(text(await copies.copy(LIST, CSV, 'identity')), 'first 1 csv seen 0');
   world.change++;
   world.seen = 7;
   later(CHECK_MS);
-  assert.equal(text(await copies.copy(LIST, CSV)), 'first 1 csv seen 7');
-  assert.equal(text(await copies.copy(LIST, TXT)), text(before));
+  assert.equal(text(await copies.copy(LIST, CSV, 'identity')), 'first 1 csv seen 7');
+  assert.equal(text(await copies.copy(LIST, TXT, 'identity')), text(before));
   assert.equal(world.serial, 1);
 });
 
 test('building takes at most a tenth of the time', async () => {
   const { world, copies, text, later } = setUp();
   world.buildMs = 2_000;
-  await copies.copy(LIST, TXT);
+  await copies.copy(LIST, TXT, 'identity');
   const firstMs = world.ms;
   world.word = 'second';
   world.change++;
   while (world.builds === 1) {
     later(CHECK_MS);
-    await copies.copy(LIST, TXT);
+    await copies.copy(LIST, TXT, 'identity');
   }
   assert.equal(world.ms - firstMs, 18_000 + world.buildMs);
-  assert.equal(text(await copies.copy(LIST, TXT)), 'second 2 txt');
+  assert.equal(text(await copies.copy(LIST, TXT, 'identity')), 'second 2 txt');
 });
 
 test('if building fails, the last copy is served with its age, and the next build is not at once', async () => {
   const { world, copies, text, later } = setUp();
-  const good = await copies.copy(LIST, TXT);
+  const good = await copies.copy(LIST, TXT, 'identity');
   assert.equal(good.staleSinceTs, null);
   const builtTs = Math.floor(world.ms / 1000);
   world.isBroken = true;
   world.change++;
   later(60_000);
   for (let i = 0; i < 10; i++) {
-    const old = await copies.copy(LIST, TXT);
+    const old = await copies.copy(LIST, TXT, 'identity');
     assert.equal(text(old), text(good));
     assert.equal(old.staleSinceTs, builtTs);
   }
   assert.deepEqual([world.builds, world.failures.length], [2, 1]);
   world.isBroken = false;
   later(5_000);
-  assert.equal((await copies.copy(LIST, TXT)).staleSinceTs, null);
+  assert.equal((await copies.copy(LIST, TXT, 'identity')).staleSinceTs, null);
 });
 
 test('the first build that fails is an error, and the next fetch tries again', async () => {
   const { world, copies, text } = setUp();
   world.isBroken = true;
-  await assert.rejects(copies.copy(LIST, TXT), { code: 'unavailable' });
+  await assert.rejects(copies.copy(LIST, TXT, 'identity'), { code: 'unavailable' });
   world.isBroken = false;
-  assert.equal(text(await copies.copy(LIST, TXT)), 'first 1 txt');
+  assert.equal(text(await copies.copy(LIST, TXT, 'identity')), 'first 1 txt');
 });
 
 test('entries that the builder has lost are built again', async () => {
   const { world, copies, text } = setUp();
-  await copies.copy(LIST, TXT);
+  await copies.copy(LIST, TXT, 'identity');
   world.hasForgotten = true;
   world.word = 'second';
-  assert.equal(text(await copies.copy(LIST, CSV)), 'second 2 csv seen 0');
-  assert.equal(text(await copies.copy(LIST, TXT)), 'second 2 txt');
+  assert.equal(text(await copies.copy(LIST, CSV, 'identity')), 'second 2 csv seen 0');
+  assert.equal(text(await copies.copy(LIST, TXT, 'identity')), 'second 2 txt');
 });
 
 test('the number of variants in memory is bounded', async () => {
   const { world, copies } = setUp();
-  for (let max = 1; max <= 40; max++) await copies.copy(LIST, { ...TXT, max });
+  for (let max = 1; max <= 40; max++) await copies.copy(LIST, { ...TXT, max }, 'identity');
   assert.equal(world.renders, 40);
-  await copies.copy(LIST, { ...TXT, max: 40 });
+  await copies.copy(LIST, { ...TXT, max: 40 }, 'identity');
   assert.equal(world.renders, 40);
-  await copies.copy(LIST, { ...TXT, max: 1 });
+  await copies.copy(LIST, { ...TXT, max: 1 }, 'identity');
   assert.equal(world.renders, 41);
 });

@@ -67,7 +67,7 @@ export const EMPTY_LISTS: ListServices = {
   definition: async (name) => BUILT_IN_LISTS.find((list) => list.name === name) ?? null,
   copy: () => ({
     ...{ serial: 1, count: 0, leftOut: {}, staleSinceTs: null },
-    bytes: { identity: NO_BYTES, gzip: NO_BYTES, zstd: NO_BYTES },
+    bytes: NO_BYTES,
     etags: { identity: '"plain"', gzip: '"gzip"', zstd: '"zstd"' },
   }),
   all: async () => [...BUILT_IN_LISTS],

@@ -70,8 +70,8 @@ export function renderList(content: ListContent, format: Format, options: Render
     cut: taken.cut,
   };
   const comments = format.comment === null ? [] : commentsOf(content, format, options, counts);
-  const lines = [...comments.map((comment) => `${format.comment} ${comment}`), ...writer.lines(keys, content)];
-  return { text: lines.map((line) => line + format.lineEnd).join(''), ...counts };
+  const lines = [...comments.map((comment) => `${format.comment} ${comment}`), ...writer.lines(keys, content), ''];
+  return { text: lines.join(format.lineEnd), ...counts };
 }
 
 type Taken = { keys: string[]; inexpressible: number; duplicates: number; cut: number };
@@ -81,21 +81,24 @@ function take(entries: readonly unknown[], writer: Writer<unknown>, kind: ListKi
   const { max, profile } = options;
   const maxKeys = Math.min(max ?? Number.POSITIVE_INFINITY, profile?.maxEntries[kind] ?? Number.POSITIVE_INFINITY);
   const maxBytes = (profile?.maxBytes ?? Number.POSITIVE_INFINITY) - COMMENTS_MAX_BYTES;
-  const keys = new Set<string>();
+  const isUnique = writer.isUnique?.(profile) ?? false;
+  const known = new Set<string>();
+  const keys: string[] = [];
   const taken = { inexpressible: 0, duplicates: 0, cut: 0 };
   let bytes = 0;
   for (const entry of entries) {
     const key = writer.key(entry, profile);
     if (key === null) taken.inexpressible++;
-    else if (keys.has(key)) taken.duplicates++;
-    else if (keys.size >= maxKeys || bytes + key.length + 1 > maxBytes) taken.cut++;
+    else if (!isUnique && known.has(key)) taken.duplicates++;
+    else if (keys.length >= maxKeys || bytes + key.length + 1 > maxBytes) taken.cut++;
     else {
-      keys.add(key);
+      if (!isUnique) known.add(key);
+      keys.push(key);
       bytes += key.length + 1;
     }
     if (taken.cut > 0) bytes = Number.POSITIVE_INFINITY;
   }
-  return { keys: [...keys], ...taken };
+  return { keys, ...taken };
 }
 
 function withoutSubdomains(hosts: readonly string[]): string[] {

@@ -1,17 +1,17 @@
 import type { UrlEntry } from '../content.ts';
 import { type Format, TEXT_FORMAT } from './format.ts';
 import type { Profile } from './profiles.ts';
-import { hostKey, networkKey, urlParts } from './values.ts';
+import { hostKey, isUrl, networkKey, urlParts } from './values.ts';
 
-const asLines = (keys: readonly string[]): string[] => [...keys];
+const asLines = (keys: readonly string[]): readonly string[] => keys;
 
 export const TXT: Format = {
   ...TEXT_FORMAT,
   name: 'txt',
   summary: 'firewalls, proxies, scripts: one URL, name or network per line',
   takesProfile: true,
-  urls: { key: urlLine, lines: asLines },
-  hosts: { key: hostKey, lines: asLines },
+  urls: { key: urlLine, isUnique: (profile) => profile?.urls.hasScheme ?? true, lines: asLines },
+  hosts: { key: hostKey, isUnique: () => true, lines: asLines },
   addresses: { key: networkKey, lines: asLines },
 };
 
@@ -24,8 +24,9 @@ export const HOSTS: Format = {
 };
 
 function urlLine({ url }: UrlEntry, profile: Profile | null): string | null {
+  if (profile === null) return isUrl(url) ? url : null;
   const parts = urlParts(url);
-  if (parts === null || profile === null) return parts && url;
+  if (parts === null) return null;
   const { hasScheme, maxLength, wildcards } = profile.urls;
   const line = hasScheme ? url : `${parts.host}${parts.port}${parts.path}`;
   const isTooLong = maxLength !== null && line.length > maxLength;

@@ -32,6 +32,8 @@ const URL_MAX_LENGTH = 8_192;
 /** `port` has its colon, and is empty for the default port. `path` has the query. */
 export type UrlParts = { scheme: string; host: string; port: string; path: string };
 
+export const isUrl = (url: string): boolean => url.length <= URL_MAX_LENGTH && URL_PARTS.test(url);
+
 export function urlParts(url: string): UrlParts | null {
   const found = url.length <= URL_MAX_LENGTH ? URL_PARTS.exec(url) : null;
   if (found === null) return null;

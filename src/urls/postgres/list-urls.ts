@@ -6,9 +6,8 @@ import {
   IS_ONLINE,
   MAX_HOST_URLS,
   NO_TAGS,
-  PAYLOAD_FILE_JOINS,
+  PAYLOAD_JOIN,
   SEEN_COLUMN,
-  SEPARATOR,
   statusOf,
 } from '../list-rows.ts';
 import type { ListedUrl, UrlStore } from '../store.ts';
@@ -19,6 +18,9 @@ const IDS_PER_READ = 50_000;
 
 const LAST_ID = 'select max(id) from urls';
 
+/** No tag has a control character (`core/text.ts`). */
+const SEPARATOR = '\u001f';
+
 const TAGS = `
   (select string_agg(tags.name, chr(31)) from url_tags t join tags on tags.id = t.tag_id where t.url_id = u.id)`;
 
@@ -26,8 +28,9 @@ const TAGS = `
 const rowsOf = (candidates: string) => `
   with c (id, seen_ts) as materialized (select u.id, ${SEEN_COLUMN} from ${candidates})
   select u.id, u.event_kind, u.event_ts, c.seen_ts, reporters.name, families.name, u.url, files.file_key, ${TAGS}
-  from c join urls u on u.id = c.id join reporters on reporters.id = u.event_reporter_id ${PAYLOAD_FILE_JOINS}
-  left join families on families.id = p.family_id where c.seen_ts >= $1`;
+  from c join urls u on u.id = c.id join reporters on reporters.id = u.event_reporter_id ${PAYLOAD_JOIN}
+  left join files on files.id = p.file_id left join families on families.id = p.family_id
+  where c.seen_ts >= $1`;
 
 type Row = [
   id: number,

@@ -5,7 +5,7 @@ import type { Counted, Requests } from './load.ts';
 // Sends the same requests when wrk is not installed. `load.ts` starts this process.
 
 const [url = '', file = '', seconds, connections] = process.argv.slice(2);
-const { method, headers, paths, bodies }: Requests = JSON.parse(readFileSync(file, 'utf8'));
+const { method, headers, paths, bodies, status }: Requests = JSON.parse(readFileSync(file, 'utf8'));
 let at = 0;
 
 const instance = autocannon({
@@ -24,10 +24,11 @@ const instance = autocannon({
     },
   ],
 });
-const { requests, duration, latency, errors, '4xx': refused, '5xx': failed } = await instance;
+const { requests, duration, latency, errors, '4xx': refused, '5xx': failed, statusCodeStats } = await instance;
 const counted: Counted = {
   total: requests.total,
   refused: refused + failed,
+  other: status === undefined ? 0 : requests.total - (statusCodeStats?.[`${status}`]?.count ?? 0),
   broken: errors,
   seconds: duration,
   p50Ms: latency.p50,

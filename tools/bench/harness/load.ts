@@ -15,6 +15,8 @@ export type Requests = {
   bodies: readonly string[];
   /** Whether the expected status is 400 or above, such as 404. */
   isRefused: boolean;
+  /** The only status that counts as expected. Each response is then checked, which takes time of the generator. */
+  status?: number;
 };
 
 type LoadResult = { perSecond: number; p50Ms: number };
@@ -29,8 +31,18 @@ const run = promisify(execFile);
 /** `wrk` if it is installed: it needs less of two cores than autocannon. */
 export const generator: 'wrk' | 'autocannon' = spawnSync('wrk', ['--version']).error ? 'autocannon' : 'wrk';
 
-/** `refused`: responses with status 400 or above. `broken`: requests without a response. */
-export type Counted = { total: number; refused: number; broken: number; seconds: number; p50Ms: number };
+/**
+ * `refused`: responses with status 400 or above. `other`: those with another status than the one that was given. `broken`:
+ * requests without a response.
+ */
+export type Counted = {
+  total: number;
+  refused: number;
+  other: number;
+  broken: number;
+  seconds: number;
+  p50Ms: number;
+};
 
 /** Sends the requests from another process. Throws when a response was not the expected one. */
 export async function load(
@@ -47,8 +59,8 @@ export async function load(
       generator === 'wrk'
         ? await wrk(url, file, seconds, connections)
         : await autocannon(url, file, seconds, connections);
-    const { total, refused, broken } = counted;
-    const wrong = broken + (requests.isRefused ? total - refused : refused);
+    const { total, refused, other, broken } = counted;
+    const wrong = broken + (requests.status !== undefined ? other : requests.isRefused ? total - refused : refused);
     if (wrong > 0) throw new Error(`${wrong} of ${total} responses from ${url} were not as expected`);
     return { perSecond: total / counted.seconds, p50Ms: counted.p50Ms };
   } finally {
@@ -56,9 +68,9 @@ export async function load(
   }
 }
 
-/** Method and headers, an empty line, then path and body of each request. */
-function wrkText({ method, headers, paths, bodies }: Requests): string {
-  const head = [method, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), ''];
+/** The expected status, method and headers, an empty line, then path and body of each request. */
+function wrkText({ method, headers, paths, bodies, status }: Requests): string {
+  const head = [`${status ?? ''}`, method, ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), ''];
   const count = Math.max(paths.length, bodies.length);
   const lines = Array.from({ length: count }, (_, i) => [paths[i % paths.length] ?? '/', bodies[i] ?? '']);
   return [...head, ...lines.flat(), ''].join('\n');
