@@ -40,11 +40,12 @@ export function pageOf<Row, Item, Key>(
   rows: Row[],
   toItem: (row: Row) => Item,
   keyOf: (row: Row) => Key,
+  pageRows: number = PAGE_ROWS,
 ): Page<Item, Key> {
   const last = rows.at(-1);
   return {
     items: rows.map(toItem),
-    next: rows.length < PAGE_ROWS || last === undefined ? null : keyOf(last),
+    next: rows.length < pageRows || last === undefined ? null : keyOf(last),
   };
 }
 

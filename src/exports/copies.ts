@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import type { Encoding } from '../http/encoding.ts';
 import type { ListContent } from './content.ts';
 import type { Explanation } from './explain.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
@@ -7,8 +8,6 @@ import type { Exclusion, ListDefinition } from './store.ts';
 //
 //     fetch → is the copy fresh? the data, the definitions and the next end of an entry say so
 //           → no: build the entries (list-builder.ts), then each variant that is asked for, and each encoding of it
-
-export type Encoding = 'identity' | 'gzip' | 'zstd';
 
 /** A form in which a list can be fetched. Null: no bound, no device. */
 export type Variant = { format: string; profile: string | null; max: number | null };

@@ -1,20 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { matchesEtag } from '../http/etag.ts';
-import type { Encoding } from './copies.ts';
-
-/** Preferred in this order: zstd is smaller than gzip, and quicker to unpack. */
-const COMPRESSED = ['zstd', 'gzip'] as const;
-
-/** The encoding of a response to this Accept-Encoding (RFC 9110 section 12.5.3). */
-export function bestEncoding(accepted: string | undefined): Encoding {
-  if (accepted === undefined) return 'identity';
-  const accepts = new Map<string, boolean>();
-  for (const part of accepted.toLowerCase().split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
-    accepts.set(name, !parameters.some((text) => /^q=0(?:\.0*)?$/.test(text)));
-  }
-  return COMPRESSED.find((name) => accepts.get(name) ?? accepts.get('*') ?? false) ?? 'identity';
-}
 
 /**
  * Whether the client has this response already: RFC 9110 section 13.1. `If-None-Match` decides if it is sent, otherwise

@@ -1,7 +1,7 @@
 import type { TimeWindow } from '../core/time.ts';
 import type { Fact, SearchKey, UrlStore, UrlSummary } from '../urls/store.ts';
 
-/** Facts that are read for a list on a page: four pages of a search, a few milliseconds. */
+/** Facts that are read for a list on a page: two pages of a search, a few milliseconds. */
 const MAX_FACTS = 2_000;
 
 export type SeenUrls = {

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
 import type { Observation } from '../../src/core/observation.ts';
 import { dataFiles } from '../../src/database/data-folder.ts';
-import { PAGE_ROWS } from '../../src/database/pages.ts';
 import { openReader, type Params, type Reader } from '../../src/database/sqlite/database.ts';
+import { SEARCH_ROWS } from '../../src/urls/paged-search.ts';
 import { createUrlDetails } from '../../src/urls/sqlite/details.ts';
 import { createExportObservations, createExportUrls } from '../../src/urls/sqlite/export.ts';
 import { createLookup } from '../../src/urls/sqlite/lookup.ts';
@@ -147,7 +147,7 @@ test('no statement reads more rows than a page has', async (t) => {
   }
   await collect(reads.exportObservations({}, new AbortController().signal));
   const longest = Math.max(...runs.map(({ rows }) => rows));
-  assert.equal(longest, PAGE_ROWS);
+  assert.equal(longest, SEARCH_ROWS);
 });
 
 for (const key of KEYS) {

@@ -105,7 +105,7 @@ export async function rates(
 
 /** The p99 of lookups that are sent at a fixed rate, in milliseconds. */
 export async function lookupMs(
-  { url, authorization }: Urlwarden,
+  { url, authorization }: Pick<Urlwarden, 'url' | 'authorization'>,
   urls: readonly string[],
   seconds: number,
 ): Promise<number> {

@@ -17,7 +17,7 @@ import { peer } from './peer.ts';
 import { address, addressImport, addressSize, domain, network } from './reputation.ts';
 import { scaled } from './scaled.ts';
 import { memory, start } from './start.ts';
-import { streamRow } from './stream.ts';
+import { streamEncodings, streamRow } from './stream.ts';
 import { threads } from './threads.ts';
 
 // npm run bench: all rows. npm run bench -- last stream: only these. Options: --rounds N, --seconds N, --data DIR, and
@@ -31,6 +31,7 @@ const ROWS: readonly Row[] = [
   threads,
   history,
   streamRow,
+  streamEncodings,
   cidr,
   importing,
   growth,

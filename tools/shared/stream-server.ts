@@ -3,11 +3,12 @@ import type { FirstAccount } from '../../src/accounts/first-account.ts';
 import { openApp } from '../../src/app.ts';
 import { DEFAULT_SETTINGS } from '../../src/config/settings.ts';
 
-// The server under test in its own process. It reports the event-loop delay since the previous report to its parent.
+// The server under test in its own process, with one thread, whose memory and delay are measured. It reports the event-loop delay since the previous report to its parent.
 
 export type StreamServerMessage = { url: string; account: FirstAccount | null } | { delayMs: number };
 
-const app = await openApp({ ...DEFAULT_SETTINGS, port: 0, metricsPort: 'off', dataDir: process.argv[2] ?? '' });
+const places = { port: 0, metricsPort: 'off', dataDir: process.argv[2] ?? '' } as const;
+const app = await openApp({ ...DEFAULT_SETTINGS, ...places, threads: 1 });
 const { url, firstAccount } = await app.listen();
 const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();

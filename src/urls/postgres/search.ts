@@ -1,6 +1,6 @@
-import { PAGE_ROWS, pageOf } from '../../database/pages.ts';
+import { pageOf } from '../../database/pages.ts';
 import type { Query } from '../../database/postgres/database.ts';
-import { type AddressKey, createPagedSearch, type FactKey, type LinesPage } from '../paged-search.ts';
+import { type AddressKey, createPagedSearch, type FactKey, type LinesPage, SEARCH_ROWS } from '../paged-search.ts';
 import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { searchLine } from '../wire.ts';
@@ -12,22 +12,22 @@ import { searchLine } from '../wire.ts';
 export const BY_HOST = `
   select e.ts, e.url_id, e.kind, urls.url from events e join urls on urls.id = e.url_id
   where e.host_id = $1 and e.kind < ${FIRST_HIDDEN_KIND} and e.ts >= $2 and (e.ts, e.url_id, e.kind) < ($3, $4, $5)
-  order by e.ts desc, e.url_id desc, e.kind desc limit ${PAGE_ROWS}`;
+  order by e.ts desc, e.url_id desc, e.kind desc limit ${SEARCH_ROWS}`;
 
 export const BY_FAMILY = `
   select p.ts, p.url_id, p.file_id, urls.url from payloads p join urls on urls.id = p.url_id
   where p.family_id = $1 and p.ts >= $2 and (p.ts, p.url_id, p.file_id) < ($3, $4, $5)
-  order by p.ts desc, p.url_id desc, p.file_id desc limit ${PAGE_ROWS}`;
+  order by p.ts desc, p.url_id desc, p.file_id desc limit ${SEARCH_ROWS}`;
 
 export const BY_FILE = `
   select p.ts, p.url_id, p.file_id, urls.url from payloads p join urls on urls.id = p.url_id
   where p.file_id = $1 and p.ts >= $2 and (p.ts, p.url_id) < ($3, $4)
-  order by p.ts desc, p.url_id desc limit ${PAGE_ROWS}`;
+  order by p.ts desc, p.url_id desc limit ${SEARCH_ROWS}`;
 
 export const BY_ASN = `
   select r.ts, r.url_id, r.ip, urls.url from resolutions r join urls on urls.id = r.url_id
   where r.asn = $1 and r.ts >= $2 and (r.ts, r.url_id, r.ip) < ($3, $4, $5)
-  order by r.ts desc, r.url_id desc, r.ip desc limit ${PAGE_ROWS}`;
+  order by r.ts desc, r.url_id desc, r.ip desc limit ${SEARCH_ROWS}`;
 
 // Addresses are read bucket by bucket, in order of address. The URL of rows outside the window is null. They are few:
 // only the first and the last bucket of a window can have any.
@@ -35,7 +35,7 @@ export const BY_IP = `
   select ts, url_id, ip, (select url from urls where id = url_id and ts between $6 and $7)
   from (select ip, ts, url_id from resolutions
         where bucket = $1 and ip <= $2 and (ip, ts, url_id) > ($3, $4, $5)
-        order by ip, ts, url_id limit ${PAGE_ROWS}) r`;
+        order by ip, ts, url_id limit ${SEARCH_ROWS}) r`;
 
 // The greatest `until` is in a bucket that does not fit into the column, hence bigint.
 export const NEWEST_BUCKET = 'select max(bucket) from resolutions where bucket <= $1::bigint';
@@ -79,7 +79,8 @@ function linesPage<Row extends FactRow | AddressRow, Key>(
   keyOf: (row: Row) => Key,
   limit: number,
 ): LinesPage<Key> {
-  const { items, next } = pageOf(rows, ([ts, id, , url]) => (url === null ? null : searchLine(ts, id, url)), keyOf);
+  const toLine = ([ts, id, , url]: Row) => (url === null ? null : searchLine(ts, id, url));
+  const { items, next } = pageOf(rows, toLine, keyOf, SEARCH_ROWS);
   const lines = items.filter((line) => line !== null).slice(0, limit);
   return { lines: lines.join(''), count: lines.length, next };
 }

@@ -2,17 +2,25 @@ import { once } from 'node:events';
 import { createReadStream, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 
-/** The number of lines in the response. */
-export async function countLines(url: string, authorization: string, body: object): Promise<number> {
-  const sent = request(url, { method: 'POST', headers: { authorization } });
+type Received = { lines: number; bytes: number };
+
+/** Sends a POST and reads the response as it is sent: in a compressed one the count of lines has no meaning. */
+export async function receive(url: string, headers: Record<string, string>, body: object): Promise<Received> {
+  const sent = request(url, { method: 'POST', headers });
   sent.end(JSON.stringify(body));
   const [response] = await once(sent, 'response');
   if (response.statusCode !== 200) throw new Error(`${url} returned ${response.statusCode}`);
-  let lines = 0;
+  const received = { lines: 0, bytes: 0 };
   for await (const chunk of response as AsyncIterable<Buffer>) {
-    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) lines++;
+    received.bytes += chunk.length;
+    for (let at = chunk.indexOf(10); at !== -1; at = chunk.indexOf(10, at + 1)) received.lines++;
   }
-  return lines;
+  return received;
+}
+
+/** The number of lines in the response. */
+export async function countLines(url: string, authorization: string, body: object): Promise<number> {
+  return (await receive(url, { authorization }, body)).lines;
 }
 
 /** Anonymous resident memory of a process: mapped files, such as the database, do not count. */
