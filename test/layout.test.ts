@@ -101,8 +101,9 @@ function layerOf(file: string): number {
 }
 
 test('both adapters of a feature have the same files', () => {
-  /** Only SQLite has caches and a writer thread that loads no reads. */
+  /** Only SQLite has caches, and a writer thread that loads no reads and writes batches together. */
   const oneEngine = new Set([
+    'src/urls/sqlite/apply-together.ts',
     'src/urls/sqlite/json-cache.ts',
     'src/urls/sqlite/known-urls.ts',
     'src/reputation/sqlite/domain-cache.ts',

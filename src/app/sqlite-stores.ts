@@ -22,15 +22,23 @@ const WRITER = workerEntry('sqlite-writer', import.meta.url);
 export type WriteFor = (part: Part, name: string, args: unknown[]) => Promise<unknown>;
 
 /** What the threads of a process share. */
-export type ThreadShare = {
+type ThreadShare = {
   /** For every thread but the first one. */
   writeFor?: WriteFor;
   /** Created by `createKnownUrlsBuffer`. */
   knownUrls?: SharedArrayBuffer;
 };
 
-function openFile<P extends Part>(part: P, path: string, writeFor: WriteFor | undefined): DatabaseFile<WritesOf<P>> {
-  if (writeFor === undefined) return openDatabaseFile(part, path, WRITER);
+/** `defersIndexes`: for an import, which calls `createIndexes` at its end. */
+export type IntelligenceOptions = ThreadShare & { defersIndexes?: boolean };
+
+function openFile<P extends Part>(
+  part: P,
+  path: string,
+  writeFor: WriteFor | undefined,
+  defersIndexes = false,
+): DatabaseFile<WritesOf<P>> {
+  if (writeFor === undefined) return openDatabaseFile(part, path, WRITER, defersIndexes);
   const write = (name: string, ...args: unknown[]) => writeFor(part, name, args);
   return shareDatabaseFile(part, path, write as CallTask<WritesOf<P>>);
 }
@@ -42,8 +50,9 @@ function writesOf<Writes>({ write }: DatabaseFile<Writes>) {
 }
 
 /** With `writeFor`, for a further thread of a process that has the database open. */
-export function openSqliteIntelligence(path: string, { writeFor, knownUrls }: ThreadShare = {}) {
-  const file = openFile('intelligence', path, writeFor);
+export function openSqliteIntelligence(path: string, options: IntelligenceOptions = {}) {
+  const { writeFor, knownUrls, defersIndexes } = options;
+  const file = openFile('intelligence', path, writeFor, defersIndexes);
   const check = file.db.prepare<[number]>('select count(*) from migrations');
   const reputation = createReputationStore(file);
   return {
@@ -56,6 +65,7 @@ export function openSqliteIntelligence(path: string, { writeFor, knownUrls }: Th
       file.checkFile();
       file.checkDisk(); // of `control.db` too, which is in the same folder
     },
+    createIndexes: () => file.write('createIndexes'),
     freeBytes: file.freeBytes,
     write: writesOf(file),
     sizes: file.sizes,

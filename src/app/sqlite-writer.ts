@@ -6,6 +6,7 @@ import { createChangeWrites } from '../changes/sqlite/writes.ts';
 import type { Part } from '../database/migrations.ts';
 import { type Database, openWriter } from '../database/sqlite/database.ts';
 import type { WriterData } from '../database/sqlite/database-file.ts';
+import { createDeferredIndexes, hasDeferredIndexes, waitForIndexes } from '../database/sqlite/deferred-indexes.ts';
 import { createListWrites } from '../exports/sqlite/store.ts';
 import { createNodeWrites } from '../health/sqlite/nodes.ts';
 import { createFeedWrites } from '../ingest/sqlite/feeds.ts';
@@ -31,7 +32,13 @@ const WRITES = {
   intelligence(db: Database) {
     db.exec(`pragma cache_size = -${INTELLIGENCE_CACHE_KIB}`);
     db.exec(`pragma wal_autocheckpoint = ${INTELLIGENCE_CHECKPOINT_PAGES}`);
-    return { ...createUrlWrites(db), ...createReputationWrites(db), ...createChangeWrites(db) };
+    if (hasDeferredIndexes(db)) waitForIndexes(db);
+    return {
+      ...createUrlWrites(db),
+      ...createReputationWrites(db),
+      ...createChangeWrites(db),
+      createIndexes: () => createDeferredIndexes(db),
+    };
   },
   control: (db: Database) => ({
     ...createAccountWrites(db),

@@ -10,7 +10,7 @@ import type { UsageStore } from '../limits/store.ts';
 import type { FileSizes, PoolLoad } from '../metrics/metrics.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
-import { openSqliteControl, openSqliteIntelligence, type ThreadShare, type WriteFor } from './sqlite-stores.ts';
+import { type IntelligenceOptions, openSqliteControl, openSqliteIntelligence, type WriteFor } from './sqlite-stores.ts';
 
 /** What both databases have beside the stores. */
 type Opened = {
@@ -30,6 +30,8 @@ export type Intelligence = UrlStore &
   Opened & {
     /** Throws when the database cannot answer now. */
     ready(): Promise<void>;
+    /** Only on the embedded store: for an import that opened it with `defersIndexes`. */
+    createIndexes?(): Promise<void>;
     /** The free space of the disk of a data folder; null for PostgreSQL, and if the file system does not report it. */
     freeBytes(): number | null;
   };
@@ -57,13 +59,13 @@ export type DataPlace = {
 /** Loaded on demand: commands on a folder start without the driver. */
 const postgres = () => import('./postgres-stores.ts');
 
-/** `share`: on a server, whose threads all have the database open. */
-export async function openIntelligence(place: DataPlace, share?: ThreadShare): Promise<Intelligence> {
+/** `options`: on a server, whose threads all have the database open, and for an import. PostgreSQL needs none. */
+export async function openIntelligence(place: DataPlace, options?: IntelligenceOptions): Promise<Intelligence> {
   const { dataDir, databaseUrl: url, databaseReadUrls: readUrls = [] } = place;
   const { databaseConnections: connections = SETTINGS.databaseConnections.fallback } = place;
   if (url) return (await postgres()).openPostgresIntelligence({ url, readUrls, connections });
   makeFolder(dataDir);
-  return openSqliteIntelligence(dataFiles(dataDir).intelligence, share);
+  return openSqliteIntelligence(dataFiles(dataDir).intelligence, options);
 }
 
 export async function openControl({ dataDir, databaseUrl: url }: DataPlace, writeFor?: WriteFor): Promise<Control> {

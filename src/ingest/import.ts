@@ -87,7 +87,7 @@ export type ImportOptions = Pick<RetryOptions, 'onWaiting' | 'retryForMs' | 'pau
 /** Measured with URLhaus rows: docs/ARCHITECTURE.md, "An import". */
 export const BATCH_SIZE = 2_000;
 
-/** One batch is written, the next one is queued, a third one is read. */
+/** One batch is written, the next one is queued, a third one is read. A store may apply more URLs together. */
 const BATCHES_IN_FLIGHT = 2;
 
 /** Rejects stored per import; all are counted. More rejects than this mean the wrong format. */
@@ -206,7 +206,7 @@ async function finishList({ into, feed, isForced }: ImportOptions, run: ImportRu
 }
 
 async function importRows(options: ImportOptions, run: ImportRun, listing: CompleteListing | null): Promise<void> {
-  const writes = createConcurrencyLimit(BATCHES_IN_FLIGHT);
+  const writes = createConcurrencyLimit();
   const sources = options.into && createImportSources(options.into, options.feed, options);
   try {
     for await (const batch of readBatches(options, run)) {
@@ -216,12 +216,18 @@ async function importRows(options: ImportOptions, run: ImportRun, listing: Compl
       await listing?.add(batch);
       // Before the evidence: the life of a source decides which sightings make one episode.
       await sources?.put(sourcesOf(batch));
-      await writes.start(() => write(options, run, batch));
+      await writes.start(inFlight(options, batch), () => write(options, run, batch));
     }
   } finally {
     // Wait for the batches in flight, so that the counts are final.
     await writes.end();
   }
+}
+
+/** Other records are not to be written long after URLs of later batches: of two details of a file the first one stays. */
+function inFlight({ into }: ImportOptions, batch: Batch): number {
+  const isOnlyUrls = batch.files.length + evidenceOf(batch) === 0;
+  return (isOnlyUrls ? into?.store.batchesInFlight : undefined) ?? BATCHES_IN_FLIGHT;
 }
 
 /** Batch boundaries depend on the order of the rows only, so a second import creates the same batches. */
@@ -309,13 +315,13 @@ function secondsSince(startedMs: number): number {
   return (performance.now() - startedMs) / 1000;
 }
 
-/** Runs up to `limit` tasks concurrently. A failure is thrown by a later call of `start` or `end`. */
-function createConcurrencyLimit(limit: number) {
+/** Runs tasks concurrently. A failure is thrown by a later call of `start` or `end`. */
+function createConcurrencyLimit() {
   const running: Promise<void>[] = [];
 
   return {
-    /** Waits until a task may start, not until it ends. */
-    async start(work: () => Promise<void>): Promise<void> {
+    /** Waits until fewer than `limit` tasks run, not until this one ends. */
+    async start(limit: number, work: () => Promise<void>): Promise<void> {
       while (running.length >= limit) await running.shift();
       const started = work();
       started.catch(() => {}); // thrown where it is awaited

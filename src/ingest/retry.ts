@@ -91,7 +91,10 @@ function unavailableFor(ms: number, cause: AppError): AppError {
 
 /** The stores of an import. */
 export type ImportStores = {
-  store: Pick<UrlStore, 'apply' | 'applyFiles' | 'listingEffect' | 'finishListing' | 'familyNames'> &
+  store: Pick<
+    UrlStore,
+    'apply' | 'batchesInFlight' | 'applyFiles' | 'listingEffect' | 'finishListing' | 'familyNames'
+  > &
     Pick<
       ReputationStore,
       'putSources' | 'applyListings' | 'applyDomains' | 'applyLists' | 'finishList' | 'addressLists'
@@ -128,6 +131,7 @@ export function withRetries({ store, control }: ImportStores, retry: Retry, reco
   return {
     store: {
       apply: (observations, listing) => write(() => store.apply(observations, listing)),
+      ...(store.batchesInFlight === undefined ? {} : { batchesInFlight: store.batchesInFlight }),
       applyFiles: (files) => write(() => store.applyFiles(files)),
       listingEffect: (listing) => retry(() => store.listingEffect(listing)),
       finishListing: (listing) => finish(() => store.finishListing(listing)),

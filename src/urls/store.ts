@@ -133,6 +133,8 @@ export type UrlStore = {
    * marked as listed by it.
    */
   apply(observations: readonly Observation[], listing?: Listing): Promise<ApplyReport>;
+  /** How many calls of `apply` may wait for each other, if more than two are faster. */
+  batchesInFlight?: number;
   /** Fills in unknown details of files, also of files that no URL served yet; returns how many reports changed a file. */
   applyFiles(files: readonly FileReport[]): Promise<number>;
 

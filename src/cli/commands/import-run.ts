@@ -82,7 +82,10 @@ ${FORMAT_LIST}`,
     const progress = createProgress();
     try {
       const { show: onProgress, showWaiting: onWaiting } = progress;
-      const report = await orAdvice(runImport({ ...choices, source, into, signal, onProgress, onWaiting }));
+      const imported = runImport({ ...choices, source, into, signal, onProgress, onWaiting });
+      const report = await orAdvice(
+        withIndexes(imported, into?.store, () => progress.showStep(null, 'Creating indexes', true)),
+      );
       progress.end();
       await printResult({ text: reportText(report), json: report }, input.flags.json);
       return report.outcome === 'done' ? 0 : EXIT_FAILURE;
@@ -138,7 +141,30 @@ async function openSource(name: string | undefined, settings: IngestSettings, si
 
 async function openData(place: DataPlace): Promise<{ store: Intelligence; control: Control }> {
   const control = await openNew(place, openControl);
-  return { control, store: await openIntelligence(place) };
+  return { control, store: await openIntelligence(place, { defersIndexes: true }) };
+}
+
+/** Most imports have no index to create. */
+const SHOWN_AFTER_MS = 500;
+
+/** Also after a failure: otherwise the next command would have to create them. */
+async function withIndexes(
+  imported: Promise<ImportReport>,
+  store: Pick<Intelligence, 'createIndexes'> | undefined,
+  onWait: () => void,
+): Promise<ImportReport> {
+  const report = await imported.catch(async (error) => {
+    await store?.createIndexes?.().catch(() => {}); // the first error says more
+    throw error;
+  });
+  const startedMs = performance.now();
+  const timer = setTimeout(onWait, SHOWN_AFTER_MS);
+  try {
+    await store?.createIndexes?.();
+  } finally {
+    clearTimeout(timer);
+  }
+  return { ...report, seconds: report.seconds + (performance.now() - startedMs) / 1000 };
 }
 
 function reportText(report: ImportReport): string {

@@ -5,6 +5,7 @@ import { createWorkerThread } from '../../threads/worker-thread.ts';
 import { FILE_MODE } from '../data-folder.ts';
 import { type Migration, type Part, pendingMigrations, readMigrations } from '../migrations.ts';
 import { type Database, openReader, type Reader, withWriter } from './database.ts';
+import { createDeferredIndexes, deferIndexes, hasDeferredIndexes } from './deferred-indexes.ts';
 import { freeBytes, isDiskFull, sizesOf } from './disk-space.ts';
 import { damaged } from './faults.ts';
 
@@ -31,10 +32,25 @@ export type DatabaseFile<Writes> = {
   close(): Promise<void>;
 };
 
-/** `writer` is the entry file of the writer thread. */
-export function openDatabaseFile<Writes>(part: Part, path: string, writer: URL): DatabaseFile<Writes> {
+/**
+ * `writer` is the entry file of the writer thread. `defersIndexes`: for an import, which has to create the indexes of an empty
+ * database at its end (`deferred-indexes.ts`).
+ */
+export function openDatabaseFile<Writes>(
+  part: Part,
+  path: string,
+  writer: URL,
+  defersIndexes = false,
+): DatabaseFile<Writes> {
   prepareDatabaseFile(part, path);
-  return fileWith(part, path, createWorkerThread<Writes>(writer, { part, path } satisfies WriterData));
+  if (defersIndexes) deferIndexes(path);
+  const file = fileWith(part, path, createWorkerThread<Writes>(writer, { part, path } satisfies WriterData));
+  // An import may have dropped indexes since the file was prepared. With this first read it is open, and none can any more.
+  if (!defersIndexes && hasDeferredIndexes(file.db)) {
+    prepareDatabaseFile(part, path);
+    file.db.renew();
+  }
+  return file;
 }
 
 /** A file that another thread of this process has open, and whose writes run on the writer thread of that one. */
@@ -79,16 +95,26 @@ function fileWith<Writes>(part: Part, path: string, thread: Writer<Writes>): Dat
 /** A new file has no content until its creator, or another process, has opened it: some milliseconds. */
 const NEW_FILE_MS = 10_000;
 
-/** Creates the file if it is missing, and applies pending migrations. */
+/** Creates the file if it is missing, creates indexes that an interrupted import left out, and applies pending migrations. */
 export function prepareDatabaseFile(part: Part, path: string): void {
   refuseEmptied(path);
   createFile(path);
   try {
-    withWriter(path, (db) => migrate(db, part));
+    withWriter(path, (db) => {
+      completeIndexes(db, path);
+      migrate(db, part);
+    });
   } catch (error) {
     if (statSync(path).size === 0) rmSync(path); // later it would look like a file that lost its content
     throw error;
   }
+}
+
+/** Before the migrations, which may change an index. */
+function completeIndexes(db: Database, path: string): void {
+  if (!hasDeferredIndexes(db)) return;
+  process.stderr.write(`Creating the indexes of ${path}: an import was interrupted, or is still running\n`);
+  createDeferredIndexes(db);
 }
 
 /** SQLite takes an empty file for a new database, so a file that lost its content would answer that nothing is known. */

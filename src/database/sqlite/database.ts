@@ -1,6 +1,6 @@
 import { backup, DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { AppError } from '../../core/errors.ts';
-import { isSpaceScarce, requireSpaceForBatch } from './disk-space.ts';
+import { hasSpaceForBatches, isSpaceScarce, requireSpaceForBatch } from './disk-space.ts';
 import { damaged, explained, isSpaceFault } from './faults.ts';
 import { createReadTransaction } from './read-transaction.ts';
 
@@ -27,6 +27,8 @@ export type Database = {
   transaction<T>(work: () => T): T;
   /** A transaction that may write megabytes. It is refused while the disk has too little space left. */
   batch<T>(work: () => T): T;
+  /** Whether a transaction may do the work of so many batches. */
+  hasSpaceFor(batches: number): boolean;
   /** Copies the current state of the whole database to a file, page by page. `onProgress` receives the finished share. */
   copyTo(path: string, onProgress: (share: number) => void): Promise<void>;
   close(): void;
@@ -166,6 +168,7 @@ function databaseOf(db: DatabaseSync, path: string, hooks = NO_HOOKS): Database 
       }
       return transaction(work);
     },
+    hasSpaceFor: (batches) => hasSpaceForBatches(path, batches),
     async copyTo(to, onProgress) {
       // In a read transaction the copy sees one state. Without it SQLite restarts the copy after each write of another
       // process: with a write every 5 ms it restarted 134 times in a minute and did not end. With it 1 GB took 2 s.

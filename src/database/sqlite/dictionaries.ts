@@ -17,6 +17,26 @@ export function createDictionaries(db: Database) {
   const tags = createDictionary(db, 'tags', 'name', ['folded'], (name) => [foldFamily(name)]);
   const sources = createDictionary(db, 'sources', 'name', ['trust_permille'], () => [DEFAULT_TRUST_PERMILLE]);
   const all = [domains, hosts, reporters, removals, families, tags, sources];
+
+  /** A transaction that forgets texts that were not added. Every write inside must be in `told`. */
+  function together<T>(work: () => T): T {
+    try {
+      return db.batch(work);
+    } catch (error) {
+      for (const dictionary of all) dictionary.clearCache();
+      throw error;
+    }
+  }
+
+  /** Numbers the changes of this work as those of one transaction, whatever else is in the same one. */
+  function told<T>(work: () => T): T {
+    hosts.forgetTransaction();
+    changes.begin();
+    const result = work();
+    changes.write();
+    return result;
+  }
+
   return {
     domains,
     hosts,
@@ -27,21 +47,10 @@ export function createDictionaries(db: Database) {
     sources,
     changes,
 
-    /** Every transaction of `intelligence.db` must use this one: it forgets texts that were not added, and numbers its changes. */
-    transaction<T>(work: () => T): T {
-      hosts.forgetTransaction();
-      try {
-        return db.batch(() => {
-          changes.begin();
-          const result = work();
-          changes.write();
-          return result;
-        });
-      } catch (error) {
-        for (const dictionary of all) dictionary.clearCache();
-        throw error;
-      }
-    },
+    /** Every transaction of `intelligence.db` must use this one, or the two that it consists of. */
+    transaction: <T>(work: () => T): T => together(() => told(work)),
+    together,
+    told,
   };
 }
 

@@ -39,6 +39,12 @@ export function isSpaceScarce(path: string): boolean {
   return space !== null && space.free < RESERVE_BYTES + logBytes(path);
 }
 
+/** Whether several batches in one transaction leave the reserve, each of which may write as much as the reserve. */
+export function hasSpaceForBatches(path: string, count: number): boolean {
+  const space = spaceOf(path);
+  return space === null || space.free >= logBytes(path) + (count + 1) * space.reserve;
+}
+
 /** Throws unless a batch leaves the reserve. A checkpoint copies the log into the database, which may grow by as much. */
 export function requireSpaceForBatch(path: string): void {
   requireSpace(path, logBytes(path));

@@ -4,18 +4,25 @@ import { type PackedGroups, type UnpackedGroup, unpackGroups } from '../packed-g
 import { onlineSpan } from '../sighting-rules.ts';
 import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
 import { advance, type Entry, isEvent } from '../timeline.ts';
-import { createApplyStatus, createPutEntry, lastColumns } from './events.ts';
+import { createAddTimeline, createApplyStatus, lastColumns } from './events.ts';
+import type { BackfillFamilies } from './files.ts';
 import { createListed } from './listings.ts';
-import { createApplyPayloads } from './payloads.ts';
+import { createApplyPayloads, type OnlyPayload } from './payloads.ts';
 import { createApplyAddress } from './resolutions.ts';
 import { createSightings } from './sightings.ts';
 import { createAddTags } from './tags.ts';
 
+/** A batch as the writer thread gets it. */
+export type PackedBatch = { packed: PackedGroups; listing: Listing | undefined };
+
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
 
-/** Applies batches of observations, each in one transaction. */
-export function createApply(db: Database, dictionaries: Dictionaries, backfillFamilies: () => void) {
-  const { reporters, families, hosts, changes, transaction } = dictionaries;
+/**
+ * Applies batches of observations, several in one transaction: batches change many of the same pages, which are then written
+ * once. What is stored, also of the change feed, is the same as with a transaction each.
+ */
+export function createApply(db: Database, dictionaries: Dictionaries, backfillFamilies: BackfillFamilies) {
+  const { reporters, families, hosts, changes, together, told } = dictionaries;
   const addUrl = createAddUrl(db, dictionaries);
   const applyStatus = createApplyStatus(db, dictionaries);
   const payloadWrites = createApplyPayloads(db, families);
@@ -29,10 +36,12 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
 
   /** The row of the URL of a group; a new URL is added with its timeline. */
   function findOrAdd(group: UnpackedGroup): UrlRow {
-    let row = isLikelyNew ? addUrl(group) : null;
+    let only = isLikelyNew ? payloadWrites.only(group.payloads) : null;
+    let row = isLikelyNew ? addUrl(group, only) : null;
     if (row === null) {
       const known = findUrl.get(group.key);
-      row = known === undefined ? addUrl(group) : { id: known[0], hostId: known[1], added: null };
+      if (known === undefined) only ??= payloadWrites.only(group.payloads);
+      row = known === undefined ? addUrl(group, only) : { id: known[0], hostId: known[1], added: null, only };
     }
     if (row === null) throw new Error('a URL was neither found nor added');
     isLikelyNew = row.added !== null;
@@ -41,7 +50,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
 
   function applyUrl(group: UnpackedGroup, listing: Listing | undefined, report: ApplyReport): void {
     const { url, payloads, addresses, tags } = group;
-    const { id: urlId, hostId, added } = findOrAdd(group);
+    const { id: urlId, hostId, added, only } = findOrAdd(group);
     const isNewUrl = added !== null;
     if (isNewUrl) {
       report.urlsAdded++;
@@ -55,7 +64,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     if (newestTs !== null && newestTs > (report.newestEventTs ?? -1)) report.newestEventTs = newestTs;
     const span = onlineSpan(added ?? status.upserts);
     sightings.addOnline(urlId, hostId, span);
-    const payload = payloadWrites.apply(urlId, payloads, isNewUrl);
+    const payload = payloadWrites.apply(urlId, payloads, isNewUrl, only);
     report.payloadsAdded += payload.added;
     if (isNewUrl) changes.url(urlId, 'add');
     else if (status.isLastChanged || payload.isLastChanged) changes.url(urlId, 'update');
@@ -75,40 +84,68 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     else changes.addressHost(hostId, hosts.isNew(hostId) ? 'add' : 'update');
   }
 
-  return (packed: PackedGroups, listing?: Listing): ApplyReport => {
+  function applyBatch({ packed, listing }: PackedBatch): ApplyReport {
     const report: ApplyReport = { ...NOTHING_APPLIED };
-    transaction(() => {
-      sightings.begin();
-      payloadWrites.begin();
-      for (const group of unpackGroups(packed)) applyUrl(group, listing, report);
-      sightings.end();
-    });
-    backfillFamilies();
+    sightings.begin();
+    payloadWrites.begin();
+    for (const group of unpackGroups(packed)) applyUrl(group, listing, report);
+    sightings.end();
     return report;
+  }
+
+  /** Applies the first batches in one transaction. */
+  function applyFirst(batches: readonly PackedBatch[]): ApplyReport[] {
+    const reports: ApplyReport[] = [];
+    const isRoomy = db.hasSpaceFor(batches.length);
+    together(() => {
+      for (const batch of batches) {
+        reports.push(told(() => applyBatch(batch)));
+        // Families are set in transactions of their own, before the next batch reads the payloads.
+        if (!isRoomy || backfillFamilies.isNeeded()) break;
+      }
+    });
+    backfillFamilies.run();
+    return reports;
+  }
+
+  /** If there are fewer reports than batches, the others failed and were not applied. */
+  return (batches: readonly PackedBatch[]): ApplyReport[] => {
+    const reports: ApplyReport[] = [];
+    while (reports.length < batches.length) {
+      try {
+        reports.push(...applyFirst(batches.slice(reports.length)));
+      } catch (error) {
+        if (reports.length === 0) throw error;
+        break;
+      }
+    }
+    return reports;
   };
 }
 
 /** `added`: the timeline of a URL that was not stored before. */
-type UrlRow = { id: number; hostId: number; added: readonly Entry[] | null };
+type UrlRow = { id: number; hostId: number; added: readonly Entry[] | null; only: OnlyPayload | null };
 
 const ADD_URL = `
-  insert into urls (url_key, url, host_id, event_ts, event_kind, event_removal_id, event_reporter_id)
-  values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
+  insert into urls
+    (url_key, url, host_id, event_ts, event_kind, event_removal_id, event_reporter_id, payload_ts, payload_file_id)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 
 /**
  * Adds a URL with its timeline; null if it is stored already. No stored timeline is read, and the row is inserted with the
- * last status: two statements fewer than for a known URL.
+ * last status and its only payload: three statements fewer than for a known URL.
  */
 function createAddUrl(db: Database, dictionaries: Dictionaries) {
   const add = db.prepare(ADD_URL);
-  const putEntry = createPutEntry(db, dictionaries);
+  const addTimeline = createAddTimeline(db, dictionaries);
 
-  return ({ key, url, host, statuses }: UnpackedGroup): UrlRow | null => {
+  return ({ key, url, host, statuses }: UnpackedGroup, only: OnlyPayload | null): UrlRow | null => {
     const timeline = advance([], statuses);
     const hostId = dictionaries.hosts.idOf(host);
-    const id = add.insertNew(key, url, hostId, ...lastColumns(timeline.findLast(isEvent), dictionaries));
+    const last = lastColumns(timeline.findLast(isEvent), dictionaries);
+    const id = add.insertNew(key, url, hostId, ...last, only?.payload.ts ?? null, only?.file.id ?? null);
     if (id === null) return null;
-    for (const entry of timeline) putEntry(id, hostId, entry);
-    return { id, hostId, added: timeline };
+    addTimeline(id, hostId, timeline);
+    return { id, hostId, added: timeline, only };
   };
 }

@@ -68,11 +68,39 @@ const PUT_ENTRY = `
     removal_id = excluded.removal_id, reporter_id = excluded.reporter_id, confirmed_ts = excluded.confirmed_ts`;
 
 /** Writes one entry of a timeline. */
-export function createPutEntry(db: Database, { reporters, removals }: EntryDictionaries) {
+function createPutEntry(db: Database, { reporters, removals }: EntryDictionaries) {
   const put = db.prepare(PUT_ENTRY);
   return (urlId: number, hostId: number, entry: Entry): void => {
     const { ts, removal, reporter, confirmedTs } = entry;
     put.run(urlId, ts, kindCode(entry), hostId, removals.idOf(removal), reporters.idOf(reporter), confirmedTs);
+  };
+}
+
+/** Most new URLs have two. */
+const MAX_AT_ONCE = 3;
+const COLUMNS_OF_ENTRY = 5;
+
+const addEntries = (count: number): string => {
+  const at = (i: number) => Array.from({ length: COLUMNS_OF_ENTRY }, (_, j) => `?${3 + i * COLUMNS_OF_ENTRY + j}`);
+  const rows = Array.from({ length: count }, (_, i) => `(?1, ?2, ${at(i).join()})`);
+  return `
+    insert into events (url_id, host_id, ts, kind, removal_id, reporter_id, confirmed_ts) values ${rows.join()}`;
+};
+
+/** Writes the timeline of a new URL. */
+export function createAddTimeline(db: Database, { reporters, removals }: EntryDictionaries) {
+  const adds = Array.from({ length: MAX_AT_ONCE }, (_, i) => db.prepare(addEntries(i + 1)));
+  return (urlId: number, hostId: number, timeline: readonly Entry[]): void => {
+    for (let at = 0; at < timeline.length; at += MAX_AT_ONCE) {
+      const values: (number | null)[] = [urlId, hostId];
+      const count = Math.min(timeline.length - at, MAX_AT_ONCE);
+      for (let i = at; i < at + count; i++) {
+        const entry = timeline[i] as Entry;
+        const { ts, removal, reporter, confirmedTs } = entry;
+        values.push(ts, kindCode(entry), removals.idOf(removal), reporters.idOf(reporter), confirmedTs);
+      }
+      adds[count - 1]?.run(...values);
+    }
   };
 }
 

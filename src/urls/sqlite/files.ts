@@ -41,7 +41,11 @@ export function createUpsertFile(db: Database) {
 }
 
 /** Fills in details of files in one transaction; returns how many reports changed a file. */
-export function createApplyFiles(db: Database, { families, transaction }: Dictionaries, backfillFamilies: () => void) {
+export function createApplyFiles(
+  db: Database,
+  { families, transaction }: Dictionaries,
+  backfillFamilies: BackfillFamilies,
+) {
   const upsertFile = createUpsertFile(db);
 
   function applyFile(file: FileReport): boolean {
@@ -51,10 +55,12 @@ export function createApplyFiles(db: Database, { families, transaction }: Dictio
 
   return (files: readonly FileReport[]): number => {
     const changed = transaction(() => files.filter(applyFile).length);
-    backfillFamilies();
+    backfillFamilies.run();
     return changed;
   };
 }
+
+export type BackfillFamilies = ReturnType<typeof createBackfillFamilies>;
 
 /** Payloads read in one transaction, which takes some tens of milliseconds. */
 const CHUNK_ROWS = 5_000;
@@ -99,14 +105,18 @@ export function createBackfillFamilies(db: Database, { changes, transaction }: D
     return last;
   }
 
-  return (): void => {
-    for (let file = nextFile.get(); file !== undefined; file = nextFile.get()) {
-      const [fileId, familyId] = file;
-      let after: PayloadPlace | null = [-1, 0, null];
-      while (after !== null) {
-        const from: PayloadPlace = after;
-        after = transaction(() => backfillChunk(fileId, familyId, from));
+  return {
+    isNeeded: (): boolean => nextFile.get() !== undefined,
+
+    run(): void {
+      for (let file = nextFile.get(); file !== undefined; file = nextFile.get()) {
+        const [fileId, familyId] = file;
+        let after: PayloadPlace | null = [-1, 0, null];
+        while (after !== null) {
+          const from: PayloadPlace = after;
+          after = transaction(() => backfillChunk(fileId, familyId, from));
+        }
       }
-    }
+    },
   };
 }

@@ -23,7 +23,7 @@ import {
 import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
 import { NEWEST_PAYLOADS } from './bare-payloads.ts';
-import { NOTE_BACKFILL } from './files.ts';
+import { type BackfillFamilies, NOTE_BACKFILL } from './files.ts';
 
 /** Rows of a page: 0.3 to 0.7 ms (the longer time in an idle process), because requests wait meanwhile. */
 const PAGE_ROWS: Record<CheckedTable, number> = {
@@ -116,7 +116,7 @@ const SET_FOLDED = 'update families set folded = ? where id = ?';
 const SET_FOLDED_TAG = 'update tags set folded = ? where id = ?';
 
 /** Checks a page again inside the transaction that repairs it. */
-export function createRepairRows(db: Database, dictionaries: Dictionaries, backfillFamilies: () => void) {
+export function createRepairRows(db: Database, dictionaries: Dictionaries, backfillFamilies: BackfillFamilies) {
   const findFaults = createFindFaults(db);
   const setHost = db.prepare(SET_HOST);
   const setLastStatus = db.prepare(SET_LAST_STATUS);
@@ -175,7 +175,7 @@ export function createRepairRows(db: Database, dictionaries: Dictionaries, backf
       for (const { repair } of repairable) apply(repair as Repair);
       return { ...rest, faults: remaining.map(toFault), repaired: repairable.map(toFault) };
     });
-    backfillFamilies();
+    backfillFamilies.run();
     return page;
   };
 }

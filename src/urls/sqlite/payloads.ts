@@ -1,7 +1,15 @@
 import type { ObservedPayload } from '../../core/observation.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionary } from '../../database/sqlite/dictionaries.ts';
-import { detailsOf, fileKey, isBare, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
+import {
+  detailsOf,
+  type FileColumns,
+  fileKey,
+  isBare,
+  isNewerPayload,
+  ownDetails,
+  type ServedFile,
+} from '../file-rules.ts';
 import { createBarePayloads } from './bare-payloads.ts';
 import { createUpsertFile } from './files.ts';
 
@@ -14,6 +22,10 @@ const ADD_PAYLOAD = `
 const LAST = 'select payload_ts, file_key from urls join files on files.id = payload_file_id where urls.id = ?';
 
 const SET_LAST = 'update urls set payload_ts = ?, payload_file_id = ? where id = ?';
+
+type StoredFile = FileColumns & { key: Uint8Array; id: number };
+
+export type OnlyPayload = { payload: ObservedPayload; file: StoredFile };
 
 type AddedPayload = ServedFile & { fileId: number; familyId: number | null };
 
@@ -30,25 +42,27 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
   const setLast = db.prepare(SET_LAST);
   const bare = createBarePayloads(db);
   /** By family, in this transaction: all bare payloads of a family have one file, which takes as long as the payload. */
-  const bareFiles = new Map<string, ReturnType<typeof fileOf>>();
+  const bareFiles = new Map<string, StoredFile>();
 
-  function fileOf(payload: ObservedPayload) {
+  function fileOf(payload: ObservedPayload): StoredFile {
     const key = fileKey(payload);
     const familyId = payload.family === null ? null : families.idOf(payload.family);
     return { key, ...upsertFile(key, { familyId, details: detailsOf(payload) }) };
   }
 
-  function bareFileOf(payload: ObservedPayload) {
+  function bareFileOf(payload: ObservedPayload): StoredFile {
     const family = payload.family ?? '';
     const file = bareFiles.get(family) ?? fileOf(payload);
     bareFiles.set(family, file);
     return file;
   }
 
+  const storedFileOf = (payload: ObservedPayload): StoredFile =>
+    isBare(payload) ? bareFileOf(payload) : fileOf(payload);
+
   /** Null when the payload was stored before, or is bare and not needed. `isFirst`: the URL has no payload yet. */
-  function add(urlId: number, payload: ObservedPayload, isFirst: boolean): AddedPayload | null {
+  function add(urlId: number, payload: ObservedPayload, isFirst: boolean, file: StoredFile): AddedPayload | null {
     const { ts, family } = payload;
-    const file = isBare(payload) ? bareFileOf(payload) : fileOf(payload);
     const { key } = file;
     const servedFamilyId = family === null ? file.familyId : families.idOf(family);
     if (!isFirst && servedFamilyId !== null && isBare(payload) && bare.hasFile(urlId, servedFamilyId)) return null;
@@ -62,14 +76,24 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
     return row === undefined ? null : { ts: row[0], key: row[1] };
   }
 
-  function apply(urlId: number, payloads: readonly ObservedPayload[], isNewUrl: boolean): AppliedPayloads {
+  /** `only`: what the function of this name returned for the payloads. */
+  function apply(
+    urlId: number,
+    payloads: readonly ObservedPayload[],
+    isNewUrl: boolean,
+    only: OnlyPayload | null,
+  ): AppliedPayloads {
     if (payloads.length === 0) return NOTHING;
+    if (isNewUrl && only !== null) {
+      add(urlId, only.payload, true, only.file);
+      return { added: 1, isLastChanged: true };
+    }
     let count = 0;
     let newest: AddedPayload | null = null;
     /** Families of payloads with a file. */
     const withFile = new Set<number>();
     for (const payload of filesFirst(payloads)) {
-      const added = add(urlId, payload, isNewUrl && count === 0);
+      const added = add(urlId, payload, isNewUrl && count === 0, only?.file ?? storedFileOf(payload));
       if (added === null) continue;
       count++;
       if (isNewerPayload(added, newest)) newest = added;
@@ -84,6 +108,11 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
   return {
     /** To be called at the beginning of a transaction. */
     begin: () => bareFiles.clear(),
+    /** The only payload of a URL, which is inserted with a new URL as its last one; null if there are none or more. */
+    only(payloads: readonly ObservedPayload[]): OnlyPayload | null {
+      const [payload] = payloads;
+      return payload === undefined || payloads.length > 1 ? null : { payload, file: storedFileOf(payload) };
+    },
     apply,
   };
 }

@@ -1,7 +1,6 @@
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
-import { packGroups } from '../packed-groups.ts';
 import type { UrlStore } from '../store.ts';
-import { groupByUrl } from '../url-group.ts';
+import { createApplyTogether } from './apply-together.ts';
 import { createUrlDetails } from './details.ts';
 import { createExportObservations, createExportUrls, createFamilyNames } from './export.ts';
 import { createCheckRows } from './integrity.ts';
@@ -22,7 +21,7 @@ import type { UrlWrites } from './writes.ts';
 export function createUrlStore({ db, write }: DatabaseFile<UrlWrites>, knownUrls?: SharedArrayBuffer): UrlStore {
   const exportUrls = createExportUrls(db);
   return {
-    apply: (observations, listing) => write('apply', packGroups(groupByUrl(observations)), listing),
+    ...createApplyTogether((batches) => write('apply', batches)),
     applyFiles: (files) => write('applyFiles', files),
     listingEffect: createListingEffect(db),
     finishListing: (listing) => write('finishListing', listing),
