@@ -95,13 +95,14 @@ function layerOf(file: string): number {
 }
 
 test('both adapters of a feature have the same files', () => {
-  /** Only SQLite has caches and a writer thread that loads no reads. */
+  /** Only SQLite has caches and a writer thread that loads no reads; only PostgreSQL locks the rows of a batch. */
   const oneEngine = new Set([
     'src/urls/sqlite/json-cache.ts',
     'src/urls/sqlite/known-urls.ts',
     'src/reputation/sqlite/domain-cache.ts',
     'src/reputation/sqlite/listing-cache.ts',
     'src/urls/sqlite/writes.ts',
+    'src/urls/postgres/locked-batch.ts',
     'src/reputation/sqlite/writes.ts',
   ]);
   const files = (engine: string) =>

@@ -3,8 +3,8 @@ import { columns } from '../../database/postgres/parameters.ts';
 import { bucketOf, dayOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
 import type { ImpliedChange } from '../timeline.ts';
 
-/** An address of a URL whose row is locked. */
-type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };
+/** An address of a URL whose row is locked, or is added by this transaction. */
+export type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };
 
 type ReadResolution = UrlAddress & { isChanged: boolean };
 type Row = [urlId: number, ip: Uint8Array, ts: number, asn: number | null];
@@ -18,10 +18,13 @@ const FIND_NEWEST = `
   cross join lateral (
     select ts, asn from resolutions where url_id = a.url_id and ip = a.ip order by day desc limit 1) r`;
 
-// `setNetworks` writes networks without a lock on the URL: a stored network is never replaced by null.
-const PUT = `
+// For URLs that this transaction adds.
+const ADD = `
   insert into resolutions (url_id, ip, day, ts, bucket, asn)
-  select * from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::integer[], $6::bigint[])
+  select * from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::integer[], $6::bigint[])`;
+
+// `setNetworks` writes networks without a lock on the URL: a stored network is never replaced by null.
+const PUT = `${ADD}
   on conflict (url_id, ip, day) do update set ts = excluded.ts, asn = coalesce(excluded.asn, resolutions.asn)`;
 
 type Resolutions = {
@@ -29,10 +32,14 @@ type Resolutions = {
   /** With the network of the newest resolution of this URL and address. */
   applyHost(address: Omit<UrlAddress, 'asn'>): void;
   changed(): number;
-  write(): Promise<unknown>;
+  /** `newUrls`: those that this transaction adds. */
+  write(newUrls: ReadonlySet<number>): Promise<unknown>;
 };
 
-/** Reads the resolutions that these addresses may change, and the newest one of each of `hostAddresses`. */
+/**
+ * Reads the resolutions that these addresses may change, and the newest one of each of `hostAddresses`. Not to be read for
+ * URLs that this transaction adds.
+ */
 export async function readResolutions(
   session: Session,
   addresses: readonly UrlAddress[],
@@ -74,13 +81,24 @@ export async function readResolutions(
     apply,
     applyHost: (address) => apply({ ...address, asn: newest.get(placeOf(address))?.asn ?? null }),
     changed: () => changes,
-    async write() {
+    async write(newUrls) {
       const rows = [...resolutions.values()].filter(({ isChanged }) => isChanged);
-      if (rows.length === 0) return;
-      await session.run(
-        PUT,
-        columns(6, rows, ({ urlId, ip, ts, asn }) => [urlId, ip, dayOf(ts), ts, bucketOf(ts), asn]),
-      );
+      const put = (sql: string, some: readonly ReadResolution[]) =>
+        some.length > 0 &&
+        session.run(
+          sql,
+          columns(6, some, ({ urlId, ip, ts, asn }) => [urlId, ip, dayOf(ts), ts, bucketOf(ts), asn]),
+        );
+      await Promise.all([
+        put(
+          ADD,
+          rows.filter(({ urlId }) => newUrls.has(urlId)),
+        ),
+        put(
+          PUT,
+          rows.filter(({ urlId }) => !newUrls.has(urlId)),
+        ),
+      ]);
     },
   };
 }
@@ -98,8 +116,8 @@ function placeOf({ urlId, ip }: Pick<UrlAddress, 'urlId' | 'ip'>): string {
 }
 
 /** A URL whose host is an address gets a resolution for every event, also for an implied offline. */
-export function impliedAddresses(url: { id: number; url: string }, change: ImpliedChange | undefined): UrlAddress[] {
+export function impliedAddresses(urlId: number, url: string, change: ImpliedChange | undefined): UrlAddress[] {
   if (!change?.after) return [];
-  const ip = hostAddress(url.url);
-  return ip === null ? [] : [{ urlId: url.id, ts: change.after.ts, ip, asn: null }];
+  const ip = hostAddress(url);
+  return ip === null ? [] : [{ urlId, ts: change.after.ts, ip, asn: null }];
 }
