@@ -101,7 +101,7 @@ async function applyGroups(
   const updates = urls.map(updateOf);
   addNewTimelines(changes, updates);
   for (const url of urls) for (const address of addressesOf(url)) resolutions.apply(address);
-  for (const url of urls) for (const address of impliedOf(url)) resolutions.applyHost(address);
+  resolutions.applyHosts(urls.flatMap(impliedOf));
   const newUrls = new Set(urls.filter(({ isNew }) => isNew).map(({ id }) => id));
   const payloadRows = payloadChanges(payloads, files, lastOf);
 
@@ -161,7 +161,7 @@ function reportOf(
 }
 
 function addressesOf({ id, group }: BatchUrl): UrlAddress[] {
-  return group.addresses.map(([ts, ip, asn]) => ({ urlId: id, ts, ip: toBytes(ip), asn }));
+  return group.addresses.map(([ts, ip, asn]) => ({ urlId: id, ts, ip, asn }));
 }
 
 /** A URL that is online counts for the score of its domain, and lists the address that its host is. */

@@ -211,7 +211,7 @@ async function takeOffline(
     statusChanges(session, updates, texts),
     readResolutions(session, [], hostAddresses),
   ]);
-  for (const address of hostAddresses) resolutions.applyHost(address);
+  resolutions.applyHosts(hostAddresses);
   const recorder = createChangeRecorder();
   for (const [urlId, change] of changes) if (change.isLastChanged) recorder.url(urlId, 'update');
   await Promise.all([
