@@ -101,7 +101,10 @@ function layerOf(file: string): number {
 }
 
 test('both adapters of a feature have the same files', () => {
-  /** Only SQLite has caches, and a writer thread that loads no reads and writes batches together. */
+  /**
+   * Only SQLite has caches, and a writer thread that loads no reads and writes batches together. Only PostgreSQL locks the
+   * rows of a batch.
+   */
   const oneEngine = new Set([
     'src/urls/sqlite/apply-together.ts',
     'src/urls/sqlite/json-cache.ts',
@@ -109,6 +112,7 @@ test('both adapters of a feature have the same files', () => {
     'src/reputation/sqlite/domain-cache.ts',
     'src/reputation/sqlite/listing-cache.ts',
     'src/urls/sqlite/writes.ts',
+    'src/urls/postgres/locked-batch.ts',
     'src/reputation/sqlite/writes.ts',
   ]);
   const files = (engine: string) =>

@@ -16,6 +16,7 @@ import { history, last, unknown } from './lookups.ts';
 import { peer } from './peer.ts';
 import { address, addressImport, addressSize, domain, network } from './reputation.ts';
 import { scaled } from './scaled.ts';
+import { scaledImport } from './scaled-import.ts';
 import { memory, start } from './start.ts';
 import { streamEncodings, streamRow } from './stream.ts';
 import { threads } from './threads.ts';
@@ -45,6 +46,7 @@ const ROWS: readonly Row[] = [
   addressImport,
   addressSize,
   scaled,
+  scaledImport,
   peer,
 ];
 

@@ -56,7 +56,7 @@ const TRANSACTION_WAIT_MS = STATEMENT_TIMEOUT_MS + WAIT_MS;
 const FRESH_PLANS = 'set local plan_cache_mode = force_custom_plan';
 
 /** How often a transaction is tried in all if it conflicts with others. */
-const ATTEMPTS = 5;
+const ATTEMPTS = 10;
 
 type Connection = postgres.Sql | postgres.TransactionSql;
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { hostParts } from '../../core/domain-name.ts';
 import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
 import type { ChangeRecorder } from '../changes.ts';
@@ -7,51 +8,51 @@ import { inOrder } from './lock-order.ts';
 /** The ids of strings that are stored once each. */
 export type Ids = ReadonlyMap<string, number>;
 
-// In one order, so that no two transactions that add the same texts wait for each other. Existing texts are filtered out
-// first, because every row that `on conflict` drops uses up a number of the sequence.
-const ADD = (table: string, column: string) => `
-  insert into ${table} (${column})
-  select t.text from unnest($1::text[]) as t (text)
-  where not exists (select 1 from ${table} d where text_key(d.${column}) = text_key(t.text))
-  order by t.text collate "C" on conflict do nothing`;
+// One statement: each text is looked up once. The keys are hashed here: calls of the function `text_key` took most of the
+// time of the statement, 3.5 ms for 270 texts. In one order, so that no two transactions that add the same texts
+// wait for each other. Existing texts are not inserted, because every row that `on conflict` drops uses up a number of the
+// sequence.
+const FIND_OR_ADD = (table: string, column: string, folded = '') => `
+  with found as materialized (
+    select t.*, d.id from unnest($1::bytea[], $2::text[]${folded && ', $3::text[]'}) as t (key, text${folded})
+    left join ${table} d on text_key(d.${column}) = t.key),
+  added as (
+    insert into ${table} (${column}${folded}) select text${folded} from found where id is null
+    order by text collate "C" on conflict do nothing returning ${column}, id)
+  select text, id from found where id is not null union all select * from added`;
 
-const FIND = (table: string, column: string) => `
-  select t.text, d.id from unnest($1::text[]) as t (text) join ${table} d on text_key(d.${column}) = text_key(t.text)`;
+const FIND = (table: string, column: string) =>
+  `select ${column}, id from ${table} where text_key(${column}) = any($1::bytea[])`;
 
-const ADD_REPORTERS = ADD('reporters', 'name');
-const FIND_REPORTERS = FIND('reporters', 'name');
-const ADD_REMOVALS = ADD('removals', 'reason');
-const FIND_REMOVALS = FIND('removals', 'reason');
-const FIND_FAMILIES = FIND('families', 'name');
+type Dictionary = { findOrAdd: string; find: string };
 
-const FIND_TAGS = FIND('tags', 'name');
+const dictionary = (table: string, column: string, folded = ''): Dictionary => ({
+  findOrAdd: FIND_OR_ADD(table, column, folded),
+  find: FIND(table, column),
+});
 
-const ADD_FOLDED = (table: string) => `
-  insert into ${table} (name, folded)
-  select t.name, t.folded from unnest($1::text[], $2::text[]) as t (name, folded)
-  where not exists (select 1 from ${table} d where text_key(d.name) = text_key(t.name))
-  order by t.name collate "C" on conflict do nothing`;
-
-const ADD_FAMILIES = ADD_FOLDED('families');
-const ADD_TAGS = ADD_FOLDED('tags');
+const REPORTERS = dictionary('reporters', 'name');
+const REMOVALS = dictionary('removals', 'reason');
+const FAMILIES = dictionary('families', 'name', ', folded');
+const TAGS = dictionary('tags', 'name', ', folded');
 
 /** The ids of texts, which are added on first use. Not cached: after a failover, the newest ids may be lost. */
 export function reporterIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
-  return idsOf(session, ADD_REPORTERS, FIND_REPORTERS, [[...texts]]);
+  return idsOf(session, REPORTERS, [[...texts]]);
 }
 
 export function removalIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
-  return idsOf(session, ADD_REMOVALS, FIND_REMOVALS, [[...texts]]);
+  return idsOf(session, REMOVALS, [[...texts]]);
 }
 
 export function familyIds(session: Session, texts: ReadonlySet<string>, fold: (name: string) => string): Promise<Ids> {
   const names = [...texts];
-  return idsOf(session, ADD_FAMILIES, FIND_FAMILIES, [names, names.map(fold)]);
+  return idsOf(session, FAMILIES, [names, names.map(fold)]);
 }
 
 export function tagIds(session: Session, texts: ReadonlySet<string>, fold: (name: string) => string): Promise<Ids> {
   const names = [...texts];
-  return idsOf(session, ADD_TAGS, FIND_TAGS, [names, names.map(fold)]);
+  return idsOf(session, TAGS, [names, names.map(fold)]);
 }
 
 const ADD_SOURCES = `
@@ -62,27 +63,25 @@ const ADD_SOURCES = `
 
 const FIND_SOURCES = 'select name, id from sources where name = any($1::text[])';
 
-export function sourceIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
-  return idsOf(session, ADD_SOURCES, FIND_SOURCES, [[...texts]]);
+export async function sourceIds(session: Session, texts: ReadonlySet<string>): Promise<Ids> {
+  if (texts.size === 0) return new Map();
+  const [, rows] = await inOrder([
+    () => session.run(ADD_SOURCES, [[...texts]]),
+    () => session.query<[string, number]>(FIND_SOURCES, [[...texts]]),
+  ]);
+  return new Map(rows);
 }
 
 const ADD_DOMAINS = `
-  insert into domains (name, first_url_ts)
-  select t.name, t.ts from unnest($1::text[], $2::bigint[]) as t (name, ts)
+  insert into domains (name) select t.name from unnest($1::text[]) as t (name)
   where not exists (select 1 from domains d where d.name = t.name)
   order by t.name collate "C" on conflict do nothing returning name`;
 
 /** Where a transaction records what it adds. */
 type Changes = Pick<ChangeRecorder, 'domain'>;
 
-/** Adds domains. `firstUrlTs` by name, for those that are new: when a URL of the domain was first seen online. */
-export async function addDomains(
-  session: Session,
-  firstUrlTs: ReadonlyMap<string, number | null>,
-  changes: Changes,
-): Promise<void> {
-  if (firstUrlTs.size === 0) return;
-  const added = await session.query<[string]>(ADD_DOMAINS, [[...firstUrlTs.keys()], [...firstUrlTs.values()]]);
+async function addDomains(session: Session, names: readonly string[], changes: Changes): Promise<void> {
+  const added = await session.query<[string]>(ADD_DOMAINS, [names]);
   for (const [name] of added) changes.domain(name, 'add');
 }
 
@@ -91,7 +90,7 @@ const FIND_DOMAINS = 'select name, id from domains where name = any($1::text[])'
 export async function domainIds(session: Session, names: ReadonlySet<string>, changes: Changes): Promise<Ids> {
   if (names.size === 0) return new Map();
   const [, rows] = await inOrder([
-    () => addDomains(session, new Map([...names].map((name) => [name, null])), changes),
+    () => addDomains(session, [...names], changes),
     () => session.query<[string, number]>(FIND_DOMAINS, [[...names]]),
   ]);
   return new Map(rows);
@@ -135,12 +134,11 @@ export function domainsOf(hosts: Iterable<string>): Set<string> {
   return domains;
 }
 
-async function idsOf(session: Session, add: string, find: string, params: string[][]): Promise<Ids> {
-  const [texts] = params;
-  if (texts === undefined || texts.length === 0) return new Map();
-  const [, rows] = await inOrder([
-    () => session.run(add, params),
-    () => session.query<[string, number]>(find, [texts]),
-  ]);
-  return new Map(rows);
+async function idsOf(session: Session, { findOrAdd, find }: Dictionary, params: string[][]): Promise<Ids> {
+  const [texts = []] = params;
+  if (texts.length === 0) return new Map();
+  const keys = texts.map((text) => hash('sha256', text, 'buffer'));
+  const rows = await session.query<[string, number]>(findOrAdd, [keys, ...params]);
+  // Another transaction has added some of them at the same time. It has ended, so that they are found now.
+  return new Map(rows.length === texts.length ? rows : await session.query<[string, number]>(find, [keys]));
 }

@@ -5,11 +5,19 @@ import { certificateRefusal } from '../../core/tls-errors.ts';
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export const CANCELLED = '57014';
 
+const SERIALIZATION_FAILURE = '40001';
+
 /**
- * Serialization failure, deadlock, and a cancel request that was meant for the previous statement. A statement timeout has
- * the same code as the last one; the elapsed time distinguishes them.
+ * Serialization failure, deadlock, a row that another transaction has added since this one looked for it, and a cancel
+ * request that was meant for the previous statement. A statement timeout has the same code as the last one; the elapsed
+ * time distinguishes them.
  */
-export const CONFLICTS = new Set(['40001', '40P01', CANCELLED]);
+export const CONFLICTS = new Set([SERIALIZATION_FAILURE, '40P01', '23505', CANCELLED]);
+
+/** Thrown in a transaction that cannot be completed because of what another one has written. It is repeated. */
+export class TransactionConflict extends Error {
+  readonly code = SERIALIZATION_FAILURE;
+}
 
 /**
  * Classes and codes of problems with the server, its disk, the network or other sessions: connection (08), failed
@@ -57,7 +65,7 @@ export function noResponse(cause?: unknown): AppError {
 
 /** Converts an error of the server or the network to `unavailable`; returns other errors unchanged. */
 export function explained(error: unknown): unknown {
-  if (error instanceof AppError) return error;
+  if (error instanceof AppError || error instanceof TransactionConflict) return error;
   const isServerError = error instanceof postgres.PostgresError;
   if (isServerError && !UNAVAILABLE.test(error.code)) return error;
   if (!isServerError && codeOf(error) === '') return error;

@@ -1,21 +1,26 @@
 /**
  * Every transaction locks in this order, and the rows of one kind in order of key, so that no two transactions wait for
- * each other. `feed`: the row of a feed in `reporters`, which must exist by then. `hosts`, `domains`, `removals`,
- * `families` and `tags` are locked only by adding them. `episodes`: with the lists of networks and, after these, their version.
+ * each other. `host_table`: a transaction that adds hosts, or reads their domains in order to write, holds the table so that
+ * a rebuild waits for it. `feed`: the row of a feed in `reporters`, which must exist by then. `new_urls`, `hosts`, `domains`,
+ * `removals`, `families` and `tags` are locked only by adding them. `domains` and `hosts` come late: two batches of a feed
+ * often add the same ones, and the second one waits for the end of the first.
+ * `episodes`: with the lists of networks and, after these, their version.
  * `names`: rows of domains and lists of names, in the order url_sightings, domains, domain_evidence, domain_whois,
  * name_addresses, name_servers, senders, name_lists.
  */
 export const LOCK_ORDER = [
+  'host_table',
   'sources',
   'reporters',
   'feed',
   'removals',
   'families',
   'tags',
-  'domains',
-  'hosts',
   'urls',
   'files',
+  'new_urls',
+  'domains',
+  'hosts',
   'episodes',
   'names',
 ] as const;

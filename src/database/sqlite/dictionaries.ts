@@ -18,7 +18,7 @@ export function createDictionaries(db: Database) {
   const sources = createDictionary(db, 'sources', 'name', ['trust_permille'], () => [DEFAULT_TRUST_PERMILLE]);
   const all = [domains, hosts, reporters, removals, families, tags, sources];
 
-  /** A transaction that forgets texts that were not added. Every write inside must be in `told`. */
+  /** A transaction that forgets texts that were not added. Every write inside must be in `recorded`. */
   function together<T>(work: () => T): T {
     try {
       return db.batch(work);
@@ -29,7 +29,7 @@ export function createDictionaries(db: Database) {
   }
 
   /** Numbers the changes of this work as those of one transaction, whatever else is in the same one. */
-  function told<T>(work: () => T): T {
+  function recorded<T>(work: () => T): T {
     hosts.forgetTransaction();
     changes.begin();
     const result = work();
@@ -48,9 +48,9 @@ export function createDictionaries(db: Database) {
     changes,
 
     /** Every transaction of `intelligence.db` must use this one, or the two that it consists of. */
-    transaction: <T>(work: () => T): T => together(() => told(work)),
+    transaction: <T>(work: () => T): T => together(() => recorded(work)),
     together,
-    told,
+    recorded,
   };
 }
 

@@ -2,6 +2,7 @@ import { createChangeRecorder } from '../../database/changes.ts';
 import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { domainIds, domainsOf, hostIds, sourceIds } from '../../database/postgres/dictionaries.ts';
+import { HOLD_HOSTS } from '../../database/postgres/host-names.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { withoutNul } from '../../database/postgres/parameters.ts';
 import { type SetDomainRow, toSetDomain } from '../domain-rows.ts';
@@ -56,6 +57,7 @@ async function applyRows(session: Session, groups: readonly EvidenceGroup[], fac
   const lock = createLock();
   const recorder = createChangeRecorder();
   const ids = await lock({
+    host_table: () => session.run(HOLD_HOSTS),
     sources: () => sourceIds(session, texts.sources),
     domains: () => domainIds(session, texts.domains, recorder),
     hosts: () => hostIds(session, texts.hosts),

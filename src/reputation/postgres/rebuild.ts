@@ -121,8 +121,8 @@ async function rebuildHosts(session: Session, afterId: number): Promise<RebuiltP
   const recorder = createChangeRecorder();
   const namesById = new Map([...ids].map(([name, id]) => [id, name]));
   const { domains } = await lock({
+    host_table: () => session.run(LOCK_HOSTS),
     domains: () => domainIds(session, new Set(changes.flatMap(({ domain }) => domain ?? [])), recorder),
-    hosts: () => session.run(LOCK_HOSTS),
   });
   const idOf = ({ domain }: HostChange) => (domain === null ? null : (domains.get(domain) ?? null));
   await session.run(

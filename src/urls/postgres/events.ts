@@ -15,10 +15,11 @@ import {
 } from '../stored-timeline.ts';
 import type { Entry, ImpliedChange } from '../timeline.ts';
 
-/** New observations and a new implied offline of a URL whose row is locked. */
-type StatusUpdate = {
+/** New observations and a new implied offline of a URL whose row is locked, or is added by this transaction. */
+export type StatusUpdate = {
   urlId: number;
   hostId: number;
+  isNew: boolean;
   statuses: readonly StatusObservation[];
   implied: ImpliedChange | null;
 };
@@ -60,13 +61,23 @@ export async function statusChanges(session: Session, updates: readonly StatusUp
   return changes;
 }
 
+/** Adds the timelines of new URLs, of which nothing is stored. */
+export function addNewTimelines(changes: Map<number, TimelineChange>, updates: readonly StatusUpdate[]): void {
+  for (const { urlId, isNew, statuses, implied } of updates) {
+    if (isNew && (statuses.length > 0 || implied !== null)) changes.set(urlId, timelineChange([], statuses, implied));
+  }
+}
+
 const DELETE = `
   delete from events e using unnest($1::bigint[], $2::bigint[], $3::smallint[]) as g (url_id, ts, kind)
   where e.url_id = g.url_id and e.ts = g.ts and e.kind = g.kind`;
 
-const PUT = `
+// For URLs that this transaction adds.
+const ADD = `
   insert into events (url_id, ts, kind, host_id, removal_id, reporter_id, confirmed_ts)
-  select * from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
+  select * from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])`;
+
+const PUT = `${ADD}
   on conflict (url_id, ts, kind) do update set
     removal_id = excluded.removal_id, reporter_id = excluded.reporter_id, confirmed_ts = excluded.confirmed_ts`;
 
@@ -77,7 +88,7 @@ const SET_LAST = `
     as l (id, ts, kind, removal_id, reporter_id)
   where urls.id = l.id`;
 
-/** Writes the changes of timelines. */
+/** Writes the changes of timelines. The row of a new URL is added with its last event. */
 export function putStatuses(
   session: Session,
   updates: readonly StatusUpdate[],
@@ -86,30 +97,30 @@ export function putStatuses(
 ): Promise<unknown> {
   const idOf = (ids: Ids, text: string) => ids.get(text) as number;
   const deletes: [urlId: number, entry: Entry][] = [];
+  const adds: [urlId: number, hostId: number, entry: Entry][] = [];
   const upserts: [urlId: number, hostId: number, entry: Entry][] = [];
   const last: [urlId: number, entry: Entry | null][] = [];
-  for (const { urlId, hostId } of updates) {
+  for (const { urlId, hostId, isNew } of updates) {
     const change = changes.get(urlId);
     if (change === undefined) continue;
     for (const entry of change.deletes) deletes.push([urlId, entry]);
-    for (const entry of change.upserts) upserts.push([urlId, hostId, entry]);
-    if (change.last !== undefined) last.push([urlId, change.last]);
+    for (const entry of change.upserts) (isNew ? adds : upserts).push([urlId, hostId, entry]);
+    if (change.last !== undefined && !isNew) last.push([urlId, change.last]);
   }
   const textIds = (entry: Entry) => [idOf(removals, entry.removal), idOf(reporters, entry.reporter)];
+  const entryColumns = (entries: readonly [urlId: number, hostId: number, entry: Entry][]) =>
+    columns(7, entries, ([id, hostId, entry]) => {
+      const [removalId, reporterId] = textIds(entry);
+      return [id, entry.ts, kindCode(entry), hostId, removalId as number, reporterId as number, entry.confirmedTs];
+    });
   return Promise.all([
     deletes.length > 0 &&
       session.run(
         DELETE,
         columns(3, deletes, ([id, entry]) => [id, entry.ts, kindCode(entry)]),
       ),
-    upserts.length > 0 &&
-      session.run(
-        PUT,
-        columns(7, upserts, ([id, hostId, entry]) => [
-          ...[id, entry.ts, kindCode(entry), hostId],
-          ...[...textIds(entry), entry.confirmedTs],
-        ]),
-      ),
+    adds.length > 0 && session.run(ADD, entryColumns(adds)),
+    upserts.length > 0 && session.run(PUT, entryColumns(upserts)),
     last.length > 0 &&
       session.run(
         SET_LAST,

@@ -1,22 +1,29 @@
-import type { FileReport } from '../../core/observation.ts';
+import { type ByteText, toByteText } from '../../core/byte-text.ts';
+import type { FileDetails, FileReport } from '../../core/observation.ts';
 import { foldFamily } from '../../core/text.ts';
 import { createChangeRecorder } from '../../database/changes.ts';
 import { putChanges, putChangesOf } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
-import { familyIds } from '../../database/postgres/dictionaries.ts';
+import { familyIds, type Ids } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile } from '../file-rules.ts';
+import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile, SHA256_BYTES } from '../file-rules.ts';
 import { correctLast, deleteBare } from './bare-payloads.ts';
 
-/** What a batch gives for one file. */
-export type FileUpdate = { key: Uint8Array; given: FileColumns };
+/** What a batch gives for one file. `keyText`: the key as a string, to find it in maps. */
+export type FileUpdate = { key: Uint8Array; keyText: ByteText; given: FileColumns };
 
-type StoredFile = FileColumns & { id: number };
+export function fileUpdate(file: FileDetails & { sha256: string | null }, families: Ids): FileUpdate {
+  const key = fileKey(file);
+  const familyId = file.family === null ? null : (families.get(file.family) ?? null);
+  return { key, keyText: toByteText(key), given: { familyId, details: detailsOf(file) } };
+}
+
+type StoredFile = FileColumns & { id: number; key: Uint8Array };
 
 /** The files of a batch after all of its updates, and the rows that `fillFiles` writes. */
 export type UpsertedFiles = {
-  fileOf(key: Uint8Array): StoredFile;
+  fileOf(update: FileUpdate): StoredFile;
   /** How many updates changed a file. */
   changed: number;
   toFill: StoredFile[];
@@ -28,43 +35,77 @@ type FileRow = [id: number, key: Uint8Array, familyId: number | null, ...DetailC
 
 const COLUMNS = 'file_key, family_id, mime_type, file_type, file_ext, file_size, file_name';
 
+const GIVEN = `
+  unnest($1::bytea[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[]) as t (${COLUMNS})`;
+
 const ADD = `
-  insert into files (${COLUMNS})
-  select * from unnest($1::bytea[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
-    as t (${COLUMNS})
+  insert into files (${COLUMNS}) select * from ${GIVEN}
   where not exists (select 1 from files f where f.file_key = t.file_key)
   order by t.file_key on conflict do nothing returning id`;
 
 const LOCK = `select id, ${COLUMNS} from files where file_key = any($1::bytea[]) order by file_key for update`;
 
+// The key is a hash of the details and the family: a stored file never differs from what is given, so it is not locked.
+// Payloads with nothing but a family have few files, which all batches of a feed would lock.
+const ADD_DETAILS = `
+  with found as materialized (select t.*, f.id from ${GIVEN} left join files f on f.file_key = t.file_key),
+  added as (
+    insert into files (${COLUMNS}) select ${COLUMNS} from found where id is null
+    order by file_key on conflict do nothing returning id, file_key)
+  select id, file_key, 0 from found where id is not null union all select id, file_key, 1 from added`;
+
+const FIND_DETAILS = 'select id, file_key, 0 from files where file_key = any($1::bytea[])';
+
+type DetailsRow = [id: number, key: Uint8Array, isNew: 0 | 1];
+
 /** Adds the new files with all of their columns; locks the others and fills in what is unknown. */
-export async function upsertFiles(session: Session, updates: readonly FileUpdate[]): Promise<UpsertedFiles> {
-  const byKey = Map.groupBy(updates, ({ key }) => textOf(key));
-  const merged = Array.from(byKey.values(), (all) => ({
-    key: (all[0] as FileUpdate).key,
-    ...mergeUpdates(null, all),
-  }));
-  const [added, rows] = await inOrder([
-    () =>
-      session.query<[number]>(
-        ADD,
-        columns(7, merged, ({ key, familyId, details }) => [key, familyId, ...details]),
-      ),
-    () => session.query<FileRow>(LOCK, [merged.map(({ key }) => key)]),
+export async function upsertFiles(session: Session, updates: Iterable<FileUpdate>): Promise<UpsertedFiles> {
+  const byKey = Map.groupBy(updates, ({ keyText }) => keyText);
+  const merged = Array.from(byKey.values(), (all) => ({ ...(all[0] as FileUpdate), ...mergeUpdates(null, all) }));
+  const { true: hashed = [], false: detailed = [] } = Object.groupBy(
+    merged,
+    ({ key }) => `${key.length === SHA256_BYTES}` as const,
+  );
+  const [found, added, rows] = await inOrder([
+    () => upsertDetails(session, detailed),
+    async () => (hashed.length === 0 ? [] : session.query<[number]>(ADD, fileColumns(hashed))),
+    async () => (hashed.length === 0 ? [] : session.query<FileRow>(LOCK, [hashed.map(({ key }) => key)])),
   ]);
   const isNew = new Set(added.map(([id]) => id));
-  const files = new Map<string, StoredFile>();
-  const fileOf = (key: Uint8Array) => files.get(textOf(key)) as StoredFile;
+  const files = new Map<ByteText, StoredFile>();
+  const fileOf = ({ keyText }: FileUpdate) => files.get(keyText) as StoredFile;
   const upserted: UpsertedFiles = { fileOf, changed: 0, toFill: [], toBackfill: [] };
+  const given = new Map(detailed.map((file) => [file.keyText, file]));
+  for (const [id, key, wasAdded] of found) {
+    const { familyId, details } = given.get(toByteText(key)) as FileColumns;
+    upserted.changed += wasAdded;
+    files.set(toByteText(key), { id, key, familyId, details });
+  }
   for (const [id, key, familyId, ...details] of rows) {
-    const file = mergeUpdates(isNew.has(id) ? null : { familyId, details }, byKey.get(textOf(key)) as FileUpdate[]);
+    const keyText = toByteText(key);
+    const file = mergeUpdates(isNew.has(id) ? null : { familyId, details }, byKey.get(keyText) as FileUpdate[]);
     upserted.changed += file.changed;
-    files.set(textOf(key), { id, ...file });
+    files.set(keyText, { id, key, ...file });
     if (isNew.has(id) || file.changed === 0) continue;
-    upserted.toFill.push({ id, ...file });
+    upserted.toFill.push({ id, key, ...file });
     if (file.familyId !== familyId) upserted.toBackfill.push(id);
   }
   return upserted;
+}
+
+type FileToAdd = FileColumns & { key: Uint8Array };
+
+const fileColumns = (files: readonly FileToAdd[]) =>
+  columns(7, files, ({ key, familyId, details }) => [key, familyId, ...details]);
+
+async function upsertDetails(session: Session, files: readonly FileToAdd[]): Promise<DetailsRow[]> {
+  if (files.length === 0) return [];
+  const rows = await session.query<DetailsRow>(ADD_DETAILS, fileColumns(files));
+  if (rows.length === files.length) return rows;
+  // Another transaction has added some of them at the same time, and has ended.
+  const isAdded = new Set(rows.filter(([, , isNew]) => isNew === 1).map(([id]) => id));
+  const all = await session.query<DetailsRow>(FIND_DETAILS, [files.map(({ key }) => key)]);
+  return all.map(([id, key]) => [id, key, isAdded.has(id) ? 1 : 0]);
 }
 
 const FILL = `
@@ -101,10 +142,6 @@ function mergeUpdates(stored: FileColumns | null, updates: readonly FileUpdate[]
   return { ...(file as FileColumns), changed };
 }
 
-function textOf(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.length).toString('latin1');
-}
-
 /** Fills in details of files in one transaction; returns how many reports changed a file. */
 export function createApplyFiles(db: Database, backfillFamilies: () => Promise<void>) {
   return async (files: readonly FileReport[]): Promise<number> => {
@@ -113,10 +150,7 @@ export function createApplyFiles(db: Database, backfillFamilies: () => Promise<v
     const changed = await db.transaction(async (session) => {
       const lock = createLock();
       const { families } = await lock({ families: () => familyIds(session, names, foldFamily) });
-      const updates = files.map((file) => {
-        const familyId = file.family === null ? null : (families.get(file.family) ?? null);
-        return { key: fileKey(file), given: { familyId, details: detailsOf(file) } };
-      });
+      const updates = files.map((file) => fileUpdate(file, families));
       const { files: upserted } = await lock({ files: () => upsertFiles(session, updates) });
       await Promise.all([
         fillFiles(session, upserted),

@@ -2,6 +2,7 @@ import { createChangeRecorder } from '../../database/changes.ts';
 import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Query, Session } from '../../database/postgres/database.ts';
 import { addHosts, domainIds, domainsOf } from '../../database/postgres/dictionaries.ts';
+import { HOLD_HOSTS } from '../../database/postgres/host-names.ts';
 import { createLock } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { MAX_TIES } from '../file-rules.ts';
@@ -134,6 +135,7 @@ async function repairPage(session: Session, table: CheckedTable, after: RowKey):
     if (repair?.set === 'host') hosts.add(repair.host);
   }
   await createLock()({
+    host_table: hosts.size === 0 ? undefined : () => session.run(HOLD_HOSTS),
     domains: hosts.size === 0 ? undefined : () => domainIds(session, domainsOf(hosts), recorder),
     hosts: hosts.size === 0 ? undefined : () => addHosts(session, hosts),
     urls: urlIds.size === 0 ? undefined : () => session.query(LOCK_URLS, [[...urlIds]]),

@@ -203,21 +203,21 @@ async function takeOffline(
   ]);
   const urls = rows.map(([id, kind, hostId, url]) => ({ id, kind, hostId, url }));
   const updates = urls.map(({ id, hostId }) => {
-    return { urlId: id, hostId, statuses: [], implied: listed.implied.get(id) ?? null };
+    return { urlId: id, hostId, isNew: false, statuses: [], implied: listed.implied.get(id) ?? null };
   });
-  const hostAddresses = urls.flatMap((url) => impliedAddresses(url, listed.implied.get(url.id)));
+  const hostAddresses = urls.flatMap(({ id, url }) => impliedAddresses(id, url, listed.implied.get(id)));
   const texts = { reporters: listed.feeds, removals: new Map(removals) };
   const [changes, resolutions] = await Promise.all([
     statusChanges(session, updates, texts),
     readResolutions(session, [], hostAddresses),
   ]);
-  for (const address of hostAddresses) resolutions.applyHost(address);
+  resolutions.applyHosts(hostAddresses);
   const recorder = createChangeRecorder();
   for (const [urlId, change] of changes) if (change.isLastChanged) recorder.url(urlId, 'update');
   await Promise.all([
     putChanges(session, recorder),
     putStatuses(session, updates, changes, texts),
-    resolutions.write(),
+    resolutions.write(NONE_NEW),
     putListed(session, listed.rows),
   ]);
   return urls.filter(({ id, kind }) => isOnline(kind) && !isOnline(kindAfter(kind, changes.get(id)))).length;
@@ -227,6 +227,9 @@ function kindAfter(kind: number | null, change: TimelineChange | undefined): num
   if (change?.last === undefined) return kind;
   return change.last === null ? null : kindCode(change.last);
 }
+
+/** Of the URLs of a listing that is finished. */
+const NONE_NEW: ReadonlySet<number> = new Set();
 
 const FEED_ID = 'select id from reporters where text_key(name) = text_key($1)';
 

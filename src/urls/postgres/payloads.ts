@@ -1,98 +1,165 @@
-import type { ObservedPayload } from '../../core/observation.ts';
 import type { ChangeRecorder } from '../../database/changes.ts';
 import type { Session } from '../../database/postgres/database.ts';
-import type { Ids } from '../../database/postgres/dictionaries.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import {
-  type DetailColumns,
-  detailsOf,
-  fileKey,
-  isBare,
-  isNewerPayload,
-  ownDetails,
-  type ServedFile,
-} from '../file-rules.ts';
+import { type DetailColumns, isBare, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
 import { addBare, correctLast, deleteBare } from './bare-payloads.ts';
-import type { FileUpdate, UpsertedFiles } from './files.ts';
+import { type FileUpdate, fileUpdate, type UpsertedFiles } from './files.ts';
+import type { BatchUrl, LockedBatch } from './locked-batch.ts';
 
-/** A payload of a URL whose row is locked. */
-type UrlPayload = FileUpdate & { urlId: number; ts: number; isBare: boolean; hasHash: boolean };
+/** A payload of a URL whose row is locked, or is added by this transaction. */
+export type UrlPayload = { url: BatchUrl; ts: number; file: FileUpdate; isBare: boolean; hasHash: boolean };
 
-export function urlPayload(urlId: number, payload: ObservedPayload, families: Ids): UrlPayload {
-  const familyId = payload.family === null ? null : (families.get(payload.family) ?? null);
-  return {
-    ...{ urlId, ts: payload.ts, isBare: isBare(payload), hasHash: payload.sha256 !== null },
-    ...{ key: fileKey(payload), given: { familyId, details: detailsOf(payload) } },
-  };
+/** The payloads of a batch. Those with nothing but a family have one `FileUpdate` for each family. */
+export function urlPayloads({ urls, families }: LockedBatch): UrlPayload[] {
+  const bareFiles = new Map<string, FileUpdate>();
+  const payloads: UrlPayload[] = [];
+  for (const url of urls) {
+    for (const payload of url.group.payloads) {
+      const { ts, family, sha256 } = payload;
+      const bare = isBare(payload);
+      const file = (bare && bareFiles.get(family as string)) || fileUpdate(payload, families);
+      if (bare) bareFiles.set(family as string, file);
+      payloads.push({ url, ts, file, isBare: bare, hasHash: sha256 !== null });
+    }
+  }
+  return payloads;
 }
 
 type Row = { urlId: number; ts: number; fileId: number; familyId: number | null; own: DetailColumns; isBare: boolean };
 
-// The first details given for a payload stay.
+// For URLs that this transaction adds.
 const ADD = `
   insert into payloads (url_id, ts, file_id, family_id, mime_type, file_type, file_ext, file_size, file_name)
   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
-    $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])
-  on conflict do nothing`;
+    $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])`;
+
+// The first details given for a payload stay.
+const PUT = `${ADD} on conflict do nothing`;
+
+const ADD_BARE = `
+  insert into payloads (url_id, ts, file_id, family_id)
+  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])`;
 
 const SET_LAST = `
   update urls set payload_ts = l.ts, payload_file_id = l.file_id
   from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as l (id, ts, file_id) where urls.id = l.id`;
 
+/** What `putPayloads` writes. */
+export type PayloadChanges = {
+  rows: Row[];
+  /** The last payloads of URLs that get another one. */
+  last: Map<number, { ts: number; fileId: number }>;
+  /** Of payloads with a file: the URL had payloads before, some of them perhaps bare and of the same family. */
+  toDelete: [urlId: number, familyId: number][];
+};
+
+/** The last payload of a URL before the batch. */
+export type LastOf = (urlId: number) => ServedFile | null;
+
+const FIND_KEYS = 'select id, file_key from files where id = any($1::bigint[])';
+
+/** Reads the last payloads of the URLs that get more. */
+export async function readLast(session: Session, payloads: readonly UrlPayload[]): Promise<LastOf> {
+  const urls = new Set<BatchUrl>();
+  for (const { url } of payloads) if (url.payloadFileId !== null) urls.add(url);
+  if (urls.size === 0) return () => null;
+  const fileIds = new Set(Array.from(urls, ({ payloadFileId }) => payloadFileId as number));
+  const keys = new Map(await session.query<[id: number, key: Uint8Array]>(FIND_KEYS, [[...fileIds]]));
+  const last = new Map<number, ServedFile>();
+  for (const { id, payloadTs, payloadFileId } of urls) {
+    const key = keys.get(payloadFileId as number);
+    if (payloadTs !== null && key !== undefined) last.set(id, { ts: payloadTs, key });
+  }
+  return (urlId) => last.get(urlId) ?? null;
+}
+
+export function payloadChanges(payloads: readonly UrlPayload[], files: UpsertedFiles, lastOf: LastOf): PayloadChanges {
+  const rows = new Map<string, Row>();
+  const last = new Map<number, ServedFile & { fileId: number }>();
+  /** Of payloads with a file, by URL and family. */
+  const withFile = new Map<string, [urlId: number, familyId: number]>();
+  for (const { url, ts, file, isBare, hasHash } of payloads) {
+    const { id: urlId } = url;
+    const { id: fileId, key, familyId, details } = files.fileOf(file);
+    const place = `${urlId} ${ts} ${fileId}`;
+    if (!rows.has(place)) {
+      const own = isBare ? NO_DETAILS : ownDetails(file.given.details, details);
+      const servedFamilyId = file.given.familyId ?? familyId;
+      rows.set(place, { urlId, ts, fileId, familyId: servedFamilyId, own, isBare });
+      if (hasHash && servedFamilyId !== null) withFile.set(`${urlId} ${servedFamilyId}`, [urlId, servedFamilyId]);
+    }
+    if (isNewerPayload({ ts, key }, last.get(urlId) ?? lastOf(urlId))) last.set(urlId, { ts, key, fileId });
+  }
+  const toDelete = [...withFile.values()].filter(([urlId]) => lastOf(urlId) !== null);
+  return { rows: [...rows.values()], last, toDelete };
+}
+
+const NO_DETAILS: DetailColumns = [null, null, null, null, null];
+
 type PutOptions = {
-  /** The last payload of a URL before the batch. */
-  lastOf(urlId: number): ServedFile | null;
-  /** URLs that this transaction has added. */
+  lastOf: LastOf;
+  /** URLs that this transaction adds. */
   newUrls: ReadonlySet<number>;
   recorder: Pick<ChangeRecorder, 'url'>;
 };
 
-/** Writes payloads; returns how many were new. Records before its first `await` which last ones change. */
+/**
+ * Writes payloads; returns how many were new. The row of a new URL is added with its last payload, before this. Which last
+ * ones change is recorded before its first `await`.
+ */
 export async function putPayloads(
   session: Session,
-  payloads: readonly UrlPayload[],
-  files: UpsertedFiles,
+  { rows, last, toDelete }: PayloadChanges,
   { lastOf, newUrls, recorder }: PutOptions,
 ): Promise<number> {
-  if (payloads.length === 0) return 0;
-  const rows = new Map<string, Row>();
-  const last = new Map<number, ServedFile>();
-  /** Of payloads with a file, by URL and family. */
-  const withFile = new Map<string, [urlId: number, familyId: number]>();
-  for (const { urlId, ts, key, given, isBare, hasHash } of payloads) {
-    const { id: fileId, familyId, details } = files.fileOf(key);
-    const place = `${urlId} ${ts} ${fileId}`;
-    if (!rows.has(place)) {
-      const own = ownDetails(given.details, details);
-      const servedFamilyId = given.familyId ?? familyId;
-      rows.set(place, { urlId, ts, fileId, familyId: servedFamilyId, own, isBare });
-      if (hasHash && servedFamilyId !== null) withFile.set(`${urlId} ${servedFamilyId}`, [urlId, servedFamilyId]);
-    }
-    if (isNewerPayload({ ts, key }, last.get(urlId) ?? lastOf(urlId))) last.set(urlId, { ts, key });
-  }
-  const { true: bare = [], false: others = [] } = Object.groupBy(rows.values(), (row) => `${row.isBare}` as const);
-  const hadPayload = (urlId: number) => lastOf(urlId) !== null;
+  if (rows.length === 0) return 0;
+  const { true: bare = [], false: others = [] } = Object.groupBy(rows, (row) => `${row.isBare}` as const);
   const given = new Set(others.map(({ urlId }) => urlId));
-  const toDelete = [...withFile.values()].filter(([urlId]) => hadPayload(urlId));
-  const perhapsNotAdded = bare.filter(({ urlId }) => hadPayload(urlId) || given.has(urlId));
-  const corrected = new Set([...toDelete.map(([urlId]) => urlId), ...perhapsNotAdded.map(({ urlId }) => urlId)]);
-  for (const urlId of last.keys()) if (!newUrls.has(urlId)) recorder.url(urlId, 'update');
-  // In this order, which the server keeps: a bare payload is added only if no other one makes it unnecessary.
-  const [added, addedBare] = await Promise.all([
-    others.length === 0
+  const isChecked = ({ urlId }: Row) => lastOf(urlId) !== null || given.has(urlId);
+  const changedLast = [...last].filter(([urlId]) => !newUrls.has(urlId));
+  for (const [urlId] of changedLast) recorder.url(urlId, 'update');
+  const corrected = new Set(
+    [...toDelete, ...bare.filter(isChecked).map(({ urlId }) => [urlId] as const)].map(([id]) => id),
+  );
+  const isOfNewUrl = ({ urlId }: Row) => newUrls.has(urlId);
+  const put = async (sql: string, some: readonly Row[]) =>
+    some.length === 0
       ? 0
       : session.run(
-          ADD,
-          columns(9, others, ({ urlId, ts, fileId, familyId, own }) => [urlId, ts, fileId, familyId, ...own]),
-        ),
-    addBare(session, bare),
-    last.size > 0 &&
-      session.run(
-        SET_LAST,
-        columns(3, [...last], ([urlId, { ts, key }]) => [urlId, ts, files.fileOf(key).id]),
-      ),
+          sql,
+          columns(9, some, ({ urlId, ts, fileId, familyId, own }) => [urlId, ts, fileId, familyId, ...own]),
+        );
+  const isSimple = (row: Row) => isOfNewUrl(row) && !isChecked(row);
+  // In this order, which the server keeps: a bare payload is added only if no other one makes it unnecessary.
+  const added = await Promise.all([
+    put(ADD, others.filter(isOfNewUrl)),
+    put(
+      PUT,
+      others.filter((row) => !isOfNewUrl(row)),
+    ),
+    addSimple(session, bare.filter(isSimple)),
+    addBare(
+      session,
+      bare.filter((row) => !isSimple(row)),
+    ),
+    changedLast.length > 0 &&
+      session
+        .run(
+          SET_LAST,
+          columns(3, changedLast, ([urlId, { ts, fileId }]) => [urlId, ts, fileId]),
+        )
+        .then(() => 0),
     deleteBare(session, toDelete),
     correctLast(session, [...corrected], newUrls),
   ]);
-  return added + addedBare;
+  return added.slice(0, 4).reduce<number>((sum, count) => sum + Number(count), 0);
+}
+
+/** Bare payloads of new URLs that have no other ones. */
+async function addSimple(session: Session, rows: readonly Row[]): Promise<number> {
+  if (rows.length === 0) return 0;
+  return session.run(
+    ADD_BARE,
+    columns(4, rows, ({ urlId, ts, fileId, familyId }) => [urlId, ts, fileId, familyId]),
+  );
 }

@@ -1,10 +1,11 @@
+import { type ByteText, toBytes, toByteText } from '../../core/byte-text.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { bucketOf, dayOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
 import type { ImpliedChange } from '../timeline.ts';
 
-/** An address of a URL whose row is locked. */
-type UrlAddress = { urlId: number; ts: number; ip: Uint8Array; asn: number | null };
+/** An address of a URL whose row is locked, or is added by this transaction. */
+export type UrlAddress = { urlId: number; ts: number; ip: ByteText; asn: number | null };
 
 type ReadResolution = UrlAddress & { isChanged: boolean };
 type Row = [urlId: number, ip: Uint8Array, ts: number, asn: number | null];
@@ -18,21 +19,28 @@ const FIND_NEWEST = `
   cross join lateral (
     select ts, asn from resolutions where url_id = a.url_id and ip = a.ip order by day desc limit 1) r`;
 
-// `setNetworks` writes networks without a lock on the URL: a stored network is never replaced by null.
-const PUT = `
+// For URLs that this transaction adds.
+const ADD = `
   insert into resolutions (url_id, ip, day, ts, bucket, asn)
-  select * from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::integer[], $6::bigint[])
+  select * from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::integer[], $6::bigint[])`;
+
+// `setNetworks` writes networks without a lock on the URL: a stored network is never replaced by null.
+const PUT = `${ADD}
   on conflict (url_id, ip, day) do update set ts = excluded.ts, asn = coalesce(excluded.asn, resolutions.asn)`;
 
 type Resolutions = {
   apply(address: UrlAddress): void;
-  /** With the network of the newest resolution of this URL and address. */
-  applyHost(address: Omit<UrlAddress, 'asn'>): void;
+  /** With the networks of the newest resolutions of these URLs and addresses. After `apply`. */
+  applyHosts(addresses: readonly UrlAddress[]): void;
   changed(): number;
-  write(): Promise<unknown>;
+  /** `newUrls`: those that this transaction adds. */
+  write(newUrls: ReadonlySet<number>): Promise<unknown>;
 };
 
-/** Reads the resolutions that these addresses may change, and the newest one of each of `hostAddresses`. */
+/**
+ * Reads the resolutions that these addresses may change, and the newest one of each of `hostAddresses`. Not to be read for
+ * URLs that this transaction adds.
+ */
 export async function readResolutions(
   session: Session,
   addresses: readonly UrlAddress[],
@@ -44,49 +52,69 @@ export async function readResolutions(
       ? []
       : session.query<Row>(
           FIND,
-          columns(3, [...byKey.values()], ({ urlId, ip, ts }) => [urlId, ip, dayOf(ts)]),
+          columns(3, [...byKey.values()], ({ urlId, ip, ts }) => [urlId, toBytes(ip), dayOf(ts)]),
         ),
     hostAddresses.length === 0
       ? []
       : session.query<Row>(
           FIND_NEWEST,
-          columns(2, hostAddresses, ({ urlId, ip }) => [urlId, ip]),
+          columns(2, hostAddresses, ({ urlId, ip }) => [urlId, toBytes(ip)]),
         ),
   ]);
   const resolutions = new Map(found.map(toResolution).map((one) => [keyOf(one), one]));
-  const newest = new Map<string, Resolution>(newestFound.map(toResolution).map((one) => [placeOf(one), one]));
   let changes = 0;
 
-  function apply(address: UrlAddress): void {
-    const old = resolutions.get(keyOf(address));
-    const merged = old === undefined ? { ...address, isChanged: true } : mergeResolution(old, address);
-    if (merged.isChanged) changes++;
-    resolutions.set(keyOf(address), {
-      ...address,
-      ...merged,
-      isChanged: merged.isChanged || old?.isChanged === true,
-    });
-    const known = newest.get(placeOf(address));
-    if (known === undefined || dayOf(known.ts) <= dayOf(address.ts)) newest.set(placeOf(address), merged);
+  function apply({ urlId, ts, ip, asn }: UrlAddress): void {
+    const key = keyOf({ urlId, ts, ip });
+    const old = resolutions.get(key);
+    const merged = old === undefined ? { ts, asn, isChanged: true } : mergeResolution(old, { ts, asn });
+    if (!merged.isChanged) return;
+    changes++;
+    resolutions.set(key, { urlId, ip, ts: merged.ts, asn: merged.asn, isChanged: true });
   }
 
   return {
     apply,
-    applyHost: (address) => apply({ ...address, asn: newest.get(placeOf(address))?.asn ?? null }),
+    applyHosts(hosts) {
+      if (hosts.length === 0) return;
+      const newest = newestOf([...newestFound.map(toResolution), ...resolutions.values()]);
+      for (const address of hosts) apply({ ...address, asn: newest.get(placeOf(address))?.asn ?? null });
+    },
     changed: () => changes,
-    async write() {
+    async write(newUrls) {
       const rows = [...resolutions.values()].filter(({ isChanged }) => isChanged);
-      if (rows.length === 0) return;
-      await session.run(
-        PUT,
-        columns(6, rows, ({ urlId, ip, ts, asn }) => [urlId, ip, dayOf(ts), ts, bucketOf(ts), asn]),
-      );
+      const put = (sql: string, some: readonly ReadResolution[]) =>
+        some.length > 0 &&
+        session.run(
+          sql,
+          columns(6, some, ({ urlId, ip, ts, asn }) => [urlId, toBytes(ip), dayOf(ts), ts, bucketOf(ts), asn]),
+        );
+      await Promise.all([
+        put(
+          ADD,
+          rows.filter(({ urlId }) => newUrls.has(urlId)),
+        ),
+        put(
+          PUT,
+          rows.filter(({ urlId }) => !newUrls.has(urlId)),
+        ),
+      ]);
     },
   };
 }
 
 function toResolution([urlId, ip, ts, asn]: Row): ReadResolution {
-  return { urlId, ip, ts, asn, isChanged: false };
+  return { urlId, ip: toByteText(ip), ts, asn, isChanged: false };
+}
+
+/** By URL and address. */
+function newestOf(all: readonly ReadResolution[]): Map<string, Resolution> {
+  const newest = new Map<string, Resolution>();
+  for (const one of all) {
+    const known = newest.get(placeOf(one));
+    if (known === undefined || dayOf(known.ts) <= dayOf(one.ts)) newest.set(placeOf(one), one);
+  }
+  return newest;
 }
 
 function keyOf(address: Pick<UrlAddress, 'urlId' | 'ip' | 'ts'>): string {
@@ -94,12 +122,12 @@ function keyOf(address: Pick<UrlAddress, 'urlId' | 'ip' | 'ts'>): string {
 }
 
 function placeOf({ urlId, ip }: Pick<UrlAddress, 'urlId' | 'ip'>): string {
-  return `${urlId} ${Buffer.from(ip.buffer, ip.byteOffset, ip.length).toString('hex')}`;
+  return `${urlId} ${ip}`;
 }
 
 /** A URL whose host is an address gets a resolution for every event, also for an implied offline. */
-export function impliedAddresses(url: { id: number; url: string }, change: ImpliedChange | undefined): UrlAddress[] {
+export function impliedAddresses(urlId: number, url: string, change: ImpliedChange | undefined): UrlAddress[] {
   if (!change?.after) return [];
-  const ip = hostAddress(url.url);
-  return ip === null ? [] : [{ urlId: url.id, ts: change.after.ts, ip, asn: null }];
+  const ip = hostAddress(url);
+  return ip === null ? [] : [{ urlId, ts: change.after.ts, ip: toByteText(ip), asn: null }];
 }

@@ -1,20 +1,25 @@
 import type { Query, Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
-import { columns } from '../../database/postgres/parameters.ts';
 
-/** The tags of a URL whose row is locked. */
-type TaggedUrl = { id: number; tags: readonly string[] };
+/** The tags of a URL whose row is locked, or is added by this transaction. `tags` may have duplicates. */
+type TaggedUrl = { id: number; isNew: boolean; group: { tags: readonly string[] } };
 
-const ADD = `
-  insert into url_tags (url_id, tag_id) select * from unnest($1::bigint[], $2::bigint[]) on conflict do nothing`;
+const ADD = 'insert into url_tags (url_id, tag_id) select * from unnest($1::bigint[], $2::bigint[])';
+const PUT = `${ADD} on conflict do nothing`;
 
-export async function putTags(session: Session, urls: readonly TaggedUrl[], ids: Ids): Promise<void> {
-  const pairs = urls.flatMap(({ id, tags }) => tags.map((tag) => [id, ids.get(tag) as number]));
-  if (pairs.length > 0)
-    await session.run(
-      ADD,
-      columns(2, pairs, (pair) => pair),
-    );
+export function putTags(session: Session, urls: readonly TaggedUrl[], ids: Ids): Promise<unknown> {
+  const adds: [number[], number[]] = [[], []];
+  const puts: [number[], number[]] = [[], []];
+  for (const { id, isNew, group } of urls) {
+    const { tags } = group;
+    const [urlIds, tagIds] = isNew ? adds : puts;
+    for (const [i, tag] of tags.entries()) {
+      if (tags.indexOf(tag) !== i) continue;
+      urlIds.push(id);
+      tagIds.push(ids.get(tag) as number);
+    }
+  }
+  return Promise.all([adds[0].length > 0 && session.run(ADD, adds), puts[0].length > 0 && session.run(PUT, puts)]);
 }
 
 const OF_URLS = `

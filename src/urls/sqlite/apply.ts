@@ -22,7 +22,7 @@ const FIND_URL = 'select id, host_id from urls where url_key = ?';
  * once. What is stored, also of the change feed, is the same as with a transaction each.
  */
 export function createApply(db: Database, dictionaries: Dictionaries, backfillFamilies: BackfillFamilies) {
-  const { reporters, families, hosts, changes, together, told } = dictionaries;
+  const { reporters, families, hosts, changes, together, recorded } = dictionaries;
   const addUrl = createAddUrl(db, dictionaries);
   const applyStatus = createApplyStatus(db, dictionaries);
   const payloadWrites = createApplyPayloads(db, families);
@@ -99,7 +99,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
     const isRoomy = db.hasSpaceFor(batches.length);
     together(() => {
       for (const batch of batches) {
-        reports.push(told(() => applyBatch(batch)));
+        reports.push(recorded(() => applyBatch(batch)));
         // Families are set in transactions of their own, before the next batch reads the payloads.
         if (!isRoomy || backfillFamilies.isNeeded()) break;
       }

@@ -1,0 +1,144 @@
+import type { Session } from './database.ts';
+import { TransactionConflict } from './faults.ts';
+import { inOrder } from './lock-order.ts';
+import { columns } from './parameters.ts';
+import { createReservedIds, type Reservation } from './reserved-ids.ts';
+
+/** A host of a batch: the address that it is, or the name of its domain; both null for a public suffix. */
+export type HostParts = { domain: string | null; ip: Uint8Array | null };
+
+/** `domainId`: as it is stored, which differs from the rules in rows of an older program. */
+export type StoredHost = { id: number; domainId: number | null };
+
+/** The hosts of a batch and their domains, found or with reserved ids. */
+export type HostNames = {
+  hosts: Map<string, StoredHost>;
+  domains: Map<string, number>;
+  newHosts: string[];
+  newDomains: string[];
+};
+
+/** The names that a transaction has added. */
+export type AddedNames = { hosts: ReadonlySet<string>; domains: ReadonlySet<string> };
+
+/** What running transactions of this process are going to add. */
+export function createReservedNames() {
+  const [hosts, domains] = [createReservedIds(), createReservedIds()];
+  return {
+    open() {
+      const reservation = { hosts: hosts.open(), domains: domains.open() };
+      const close = () => {
+        reservation.hosts.close();
+        reservation.domains.close();
+      };
+      return { ...reservation, close };
+    },
+  };
+}
+
+export type ReservedNames = Record<'hosts' | 'domains', Reservation>;
+
+/** Waits for a rebuild, and lets the next one wait, which needs a stronger lock (reputation/postgres/rebuild.ts). */
+export const HOLD_HOSTS = 'lock table hosts in row exclusive mode';
+
+const FIND_HOSTS = 'select host, id, domain_id from hosts where host = any($1::text[])';
+const FIND_DOMAINS = 'select name, id from domains where name = any($1::text[])';
+
+export async function findNames(session: Session, parts: ReadonlyMap<string, HostParts>): Promise<HostNames> {
+  const names = new Set<string>();
+  for (const { domain } of parts.values()) if (domain !== null) names.add(domain);
+  const [hostRows, domainRows] = await inOrder([
+    () => session.query<[string, number, number | null]>(FIND_HOSTS, [[...parts.keys()]]),
+    async () => (names.size === 0 ? [] : session.query<[string, number]>(FIND_DOMAINS, [[...names]])),
+  ]);
+  const hosts = new Map(hostRows.map(([host, id, domainId]) => [host, { id, domainId }]));
+  const domains = new Map(domainRows);
+  const newHosts = [...parts.keys()].filter((host) => !hosts.has(host));
+  return { hosts, domains, newHosts, newDomains: [...names].filter((name) => !domains.has(name)) };
+}
+
+/** Reserves again what other transactions have reserved; returns how many ids are missing. */
+export function countMissing({ newHosts, newDomains }: HostNames, reserved: ReservedNames) {
+  return { hosts: reserveAgain(newHosts, reserved.hosts), domains: reserveAgain(newDomains, reserved.domains) };
+}
+
+function reserveAgain(texts: readonly string[], reservation: Reservation): number {
+  let missing = 0;
+  for (const text of texts) {
+    const id = reservation.find(text);
+    if (id === undefined) missing++;
+    else reservation.reserve(text, id);
+  }
+  return missing;
+}
+
+/** Sets the ids of new names. `ids`: as many as were missing. */
+export function setIds(
+  { hosts, domains, newHosts, newDomains }: HostNames,
+  parts: ReadonlyMap<string, HostParts>,
+  reserved: ReservedNames,
+  ids: { hosts: number[]; domains: number[] },
+): void {
+  for (const name of newDomains.sort()) domains.set(name, reservedId(name, reserved.domains, ids.domains));
+  for (const host of newHosts.sort()) {
+    const domain = parts.get(host)?.domain ?? null;
+    const domainId = domain === null ? null : (domains.get(domain) ?? null);
+    hosts.set(host, { id: reservedId(host, reserved.hosts, ids.hosts), domainId });
+  }
+}
+
+/** Another transaction may have reserved one meanwhile. */
+function reservedId(text: string, reservation: Reservation, ids: number[]): number {
+  const id = reservation.find(text) ?? (ids.shift() as number);
+  reservation.reserve(text, id);
+  return id;
+}
+
+const ADD_DOMAINS = `
+  insert into domains (id, name, first_url_ts)
+  select * from unnest($1::bigint[], $2::text[], $3::bigint[]) as t (id, name, ts)
+  order by t.name collate "C" on conflict do nothing returning name`;
+
+/** `firstUrlTs`: when a URL of the domain was first seen online. Returns which ones this transaction has added. */
+export async function addNewDomains(
+  session: Session,
+  { newDomains, domains }: HostNames,
+  firstUrlTs: ReadonlyMap<string, number | null>,
+): Promise<Set<string>> {
+  if (newDomains.length === 0) return new Set();
+  const rows = columns(3, newDomains, (name) => [domains.get(name) as number, name, firstUrlTs.get(name) ?? null]);
+  return new Set((await session.query<[string]>(ADD_DOMAINS, rows)).map(([name]) => name));
+}
+
+const ADD_HOSTS = `
+  insert into hosts (id, host, domain_id, ip)
+  select * from unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[]) as t (id, host, domain_id, ip)
+  order by t.host collate "C" on conflict do nothing returning host`;
+
+export async function addNewHosts(
+  session: Session,
+  { newHosts, hosts }: HostNames,
+  parts: ReadonlyMap<string, HostParts>,
+): Promise<Set<string>> {
+  if (newHosts.length === 0) return new Set();
+  const rows = columns(4, newHosts, (host) => {
+    const { id, domainId } = hosts.get(host) as StoredHost;
+    return [id, host, domainId, parts.get(host)?.ip ?? null];
+  });
+  return new Set((await session.query<[string]>(ADD_HOSTS, rows)).map(([host]) => host));
+}
+
+/** Throws if another process has added some of the new names at the same time: rows with other ids were written then. */
+export async function checkNames(session: Session, names: HostNames, added: AddedNames): Promise<void> {
+  const hosts = names.newHosts.filter((host) => !added.hosts.has(host));
+  const domains = names.newDomains.filter((name) => !added.domains.has(name));
+  if (hosts.length + domains.length === 0) return;
+  const [hostRows, domainRows] = await inOrder([
+    () => session.query<[string, number, number | null]>(FIND_HOSTS, [hosts]),
+    () => session.query<[string, number]>(FIND_DOMAINS, [domains]),
+  ]);
+  const isSame =
+    hostRows.filter(([host, id]) => names.hosts.get(host)?.id === id).length === hosts.length &&
+    domainRows.filter(([name, id]) => names.domains.get(name) === id).length === domains.length;
+  if (!isSame) throw new TransactionConflict('Another transaction has added the same hosts');
+}
