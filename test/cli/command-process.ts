@@ -3,15 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
-import type { CommandLine, Outcome } from './urlwarden.ts';
+import type { CommandLine, Outcome, Output } from './urlwarden.ts';
 
-// A process that runs one command line of urlwarden after the other, for `urlwarden()`. Loading the modules takes most of the
+// A process that runs one command line of urlwarden after the other, for `urlwarden()` and `startReusedServer()`. Loading the modules takes most of the
 // time of a short command, so it is done once. Each command gets its own arguments, variables, folder, input and outputs.
 
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url).href;
 
 /** A command that keeps its process alive for longer has left something open. */
 const MAX_END_MS = 30_000;
+
+/** `serve` handles them until its process ends. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 const send = (outcome: Outcome) => process.send?.(outcome);
 const home = process.cwd();
@@ -20,9 +23,9 @@ let runs = 0;
 process.on('disconnect', () => process.exit());
 process.on('message', async (line: CommandLine) => send(await run(line)));
 
-async function run({ args, stdin, cwd, env }: CommandLine): Promise<Outcome> {
+async function run({ args, stdin, cwd, env, isWatched }: CommandLine): Promise<Outcome> {
   const before = countResources();
-  const [stdout, stderr] = [collect(), collect()];
+  const [stdout, stderr] = [collect('stdout', isWatched), collect('stderr', isWatched)];
   const input = openInput(stdin);
   replace({ stdin: input, stdout: stdout.stream, stderr: stderr.stream });
   // As Node ends a program. What comes after that in this process is unknown.
@@ -45,6 +48,7 @@ async function run({ args, stdin, cwd, env }: CommandLine): Promise<Outcome> {
     await setTimeout(MAX_END_MS);
   }
   process.off('uncaughtException', fail).off('warning', warn);
+  for (const signal of SIGNALS) process.removeAllListeners(signal);
   process.chdir(home);
   input.destroy();
   return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
@@ -60,11 +64,12 @@ function openInput(content: string | Uint8Array) {
   return createReadStream('', { fd });
 }
 
-function collect() {
+function collect(name: Output['name'], isWatched: boolean) {
   const chunks: Buffer[] = [];
   const stream = new Writable({
     write(chunk, _, done) {
       chunks.push(chunk);
+      if (isWatched) process.send?.({ name, text: String(chunk) } satisfies Output);
       done();
     },
   });

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { makeDatabase, temporaryDatabase } from '../servers/temporary-database.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { type RunningServer, startServer, tokenOf } from './server.ts';
+import { type RunningServer, startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const ADA = { username: 'ada', password: 'correct horse' };
@@ -21,7 +21,7 @@ async function startNodes(t: TestContext, count: number, limits: string[]) {
   assert.equal(added.code, 0, added.stderr);
   const redis = ['--redis-url', redisServerUrl(), '--redis-prefix', `test-${randomUUID()}`];
   const args = [...data, ...redis, '--allow-reserved', '--data', temporaryFolder(t)];
-  const nodes = await Promise.all(Array.from({ length: count }, () => startServer(t, args)));
+  const nodes = await Promise.all(Array.from({ length: count }, () => startReusedServer(t, args)));
   return { nodes: nodes as [RunningServer, ...RunningServer[]], data };
 }
 
@@ -58,7 +58,7 @@ test('with 1,000 queries left, exactly 1,000 of 20,000 requests to three nodes a
 test('nodes that start together on an empty database create one first account', async (t) => {
   const databaseUrl = await makeDatabase();
   const args = ['--database-url', databaseUrl, '--data', temporaryFolder(t)];
-  const nodes = await Promise.all([1, 2, 3].map(() => startServer(t, args)));
+  const nodes = await Promise.all([1, 2, 3].map(() => startReusedServer(t, args)));
   const withPassword = nodes.filter((node) => node.stdout().includes('Password:'));
   assert.equal(withPassword.length, 1);
   assert.match(nodes[0]?.stdout() ?? '', /Data: PostgreSQL 127\.0\.0\.1:\d+\/urlwarden_test_\w+\n/);

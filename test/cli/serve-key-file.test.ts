@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { jwtVerify } from 'jose';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const DEMO = { username: 'demo@example.com', password: 'demo' };
@@ -16,7 +16,7 @@ test('serve --signing-key-file signs with the first secret of the file and accep
   const file = join(folder, 'keys');
   const serveWith = (...secrets: Buffer[]) => {
     writeFileSync(file, secrets.map((secret) => `${secret.toString('hex')}\n`).join(''), { mode: 0o600 });
-    return startServer(t, ['--demo', '--data', folder, '--signing-key-file', file]);
+    return startReusedServer(t, ['--demo', '--data', folder, '--signing-key-file', file]);
   };
   const limits = async (url: string, token: string) =>
     (await fetch(`${url}/api/intel/v1/limits`, { headers: { authorization: `Bearer ${token}` } })).status;

@@ -6,7 +6,7 @@ import { startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type Outcome, startLoad } from './keep-alive-load.ts';
 import { startHaproxy, startNginx } from './proxies.ts';
-import { type RunningServer, startServer, tokenOf } from './server.ts';
+import { type RunningServer, startReusedServer, startServer, tokenOf } from './server.ts';
 
 /** HAProxy checks once a second, and two checks must fail. nginx needs one answer. */
 const NOTICED_MS = 3_000;
@@ -19,7 +19,7 @@ const DEMO = { username: 'demo@example.com', password: 'demo' };
 test('six stops of the nodes, two of each of three, behind nginx and HAProxy, lose no request', async (t) => {
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
   const args = ['--demo', '--data', temporaryFolder(t), '--stop-grace-seconds', '1'];
-  const start = (port: number) => startServer(t, [...args, '--port', String(port)]);
+  const start = (port: number) => startReusedServer(t, [...args, '--port', String(port)]);
   const nodes: RunningServer[] = [];
   for (const port of ports) nodes.push(await start(port));
   const token = await tokenOf(nodes[0]?.url ?? '', DEMO);

@@ -11,7 +11,7 @@ import { tier } from '../http/with-accounts.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const ADA = { username: 'ada@example.com', password: 'adas-Own-secret-7341' };
@@ -49,14 +49,14 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
   test(`an account that passes its soft limit is reported once, by several servers on ${engine}`, async (t) => {
     const { received, url: hook } = await startReceiver(t);
     const { control, sub, args } = await prepare(t, hook, engine === 'SQLite' ? null : await makeDatabase());
-    const [one, two] = [await startServer(t, args), await startServer(t, args)];
+    const [one, two] = [await startReusedServer(t, args), await startReusedServer(t, args)];
     const token = await tokenOf(one.url, ADA);
     for (let i = 0; i < SOFT; i++) assert.equal((await ask(one.url, token)).status, 404);
     assert.equal(received.length, 0);
     for (const { url } of [one, one, two, two, two]) await ask(url, token);
     await until(() => received.length > 0, 'the webhook');
     assert.deepEqual([await one.stop('SIGTERM'), await two.stop('SIGTERM')], [0, 0]);
-    const again = await startServer(t, args); // finds the account above its limit at its start
+    const again = await startReusedServer(t, args); // finds the account above its limit at its start
     await ask(again.url, token);
     assert.equal(await again.stop('SIGTERM'), 0);
 
@@ -82,7 +82,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const) {
 test('a refused query gets the time when the limit is reset', async (t) => {
   const { url: hook } = await startReceiver(t);
   const { args } = await prepare(t, hook, null);
-  const { url } = await startServer(t, args);
+  const { url } = await startReusedServer(t, args);
   const token = await tokenOf(url, ADA);
   for (let i = 0; i < HARD; i++) assert.equal((await ask(url, token)).status, 404);
   const { status, message } = await ask(url, token);
@@ -92,9 +92,9 @@ test('a refused query gets the time when the limit is reset', async (t) => {
 
 test('the changes that a server makes at its first start are in the audit log, and in its log', async (t) => {
   const dataDir = temporaryFolder(t);
-  const server = await startServer(t, ['--data', dataDir, '--log-level', 'info']);
+  const server = await startReusedServer(t, ['--data', dataDir, '--log-level', 'info']);
   await server.stop('SIGTERM');
-  const second = await startServer(t, ['--data', dataDir]);
+  const second = await startReusedServer(t, ['--data', dataDir]);
   await second.stop('SIGTERM');
   const entries = JSON.parse((await urlwarden(['audit', '--json', '--data', dataDir])).stdout);
   assert.partialDeepStrictEqual(entries, [

@@ -5,14 +5,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const DEMO = { username: 'demo@example.com', password: 'demo' };
 
 test('serve --demo answers from the folder DIR/demo, and checkpoints its databases on SIGTERM', async (t) => {
   const dataDir = temporaryFolder(t);
-  const { url, stop } = await startServer(t, ['--demo', '--data', dataDir]);
+  const { url, stop } = await startReusedServer(t, ['--demo', '--data', dataDir]);
   const response = await query(url, DEMO, 'last', { url: 'http://203.0.113.7/bin.sh' });
   assert.equal(((await response.json()) as { status: { status: string } }).status.status, 'online');
   assert.deepEqual(readdirSync(dataDir), ['demo']);
@@ -26,7 +26,7 @@ test('a second start of serve --demo keeps the data', async (t) => {
   const dataDir = temporaryFolder(t);
   const results: unknown[] = [];
   for (const _ of [1, 2]) {
-    const { url, stdout, stop } = await startServer(t, ['--demo', '--data', dataDir]);
+    const { url, stdout, stop } = await startReusedServer(t, ['--demo', '--data', dataDir]);
     assert.match(stdout(), /^Pages: http:\S+\/ {3}log in as demo@example\.com with the password demo$/m);
     results.push(await (await query(url, DEMO, 'search', { ip: '0.0.0.0/0' })).text());
     await stop('SIGINT');
@@ -36,7 +36,7 @@ test('a second start of serve --demo keeps the data', async (t) => {
 
 test('the first start creates an account operator, whose password is in a file that only its owner can read', async (t) => {
   const dataDir = join(temporaryFolder(t), 'new', 'folder');
-  const { url, stdout, stop } = await startServer(t, ['--data', dataDir]);
+  const { url, stdout, stop } = await startReusedServer(t, ['--data', dataDir]);
   assert.equal((await fetch(`${url}/readyz`)).status, 200);
   const file = join(dataDir, 'operator-password');
   assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -44,14 +44,14 @@ test('the first start creates an account operator, whose password is in a file t
   assert.ok(password.length >= 20 && !stdout().includes(password) && stdout().includes(file));
   assert.equal((await query(url, { username: 'operator', password }, 'search', { ip: '0.0.0.0/0' })).status, 404);
   await stop('SIGTERM');
-  const again = await startServer(t, ['--data', dataDir]);
+  const again = await startReusedServer(t, ['--data', dataDir]);
   assert.ok(!again.stdout().includes('Password'));
 });
 
 test('if the first password cannot be written to its file, the server starts and says how to set one', async (t) => {
   const dataDir = temporaryFolder(t);
   mkdirSync(join(dataDir, 'operator-password'));
-  const { stdout } = await startServer(t, ['--data', dataDir]);
+  const { stdout } = await startReusedServer(t, ['--data', dataDir]);
   assert.match(stdout(), /^Password: could not be written to .*; set one with: urlwarden account passwd operator$/m);
 });
 
@@ -72,7 +72,7 @@ test('serve suggests another port when the port is in use, and has not created t
     [code, stderr],
     [1, `Port ${port} on 127.0.0.1 is in use: choose another with --port, or --port 0 for any free one\n`],
   );
-  await startServer(t, ['--data', dataDir]);
+  await startReusedServer(t, ['--data', dataDir]);
   assert.ok(existsSync(join(dataDir, 'operator-password')), 'the next start creates it and shows its password');
 });
 

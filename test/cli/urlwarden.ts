@@ -10,7 +10,11 @@ export type CommandLine = {
   stdin: string | Uint8Array;
   cwd: string | undefined;
   env: Record<string, string | undefined>;
+  /** Its output is sent at once, not only with the outcome. */
+  isWatched: boolean;
 };
+/** A message of `command-process.ts` before the outcome. */
+export type Output = { name: 'stdout' | 'stderr'; text: string };
 type Options = { cwd?: string; env?: Record<string, string> };
 
 /** So many commands run at the same time; others wait. */
@@ -29,7 +33,7 @@ export async function urlwarden(
   { cwd, env = {} }: Options = {},
 ): Promise<Outcome> {
   const child = await commandProcess();
-  const outcome = await run(child, { args, stdin, cwd, env: { ...process.env, ...env } });
+  const outcome = await run(child, { args, stdin, cwd, env: { ...process.env, ...env }, isWatched: false });
   const next = waiting.shift();
   if (next !== undefined) next(child.connected ? child : startCommandProcess());
   else if (child.connected) idle.push(child);
@@ -45,7 +49,7 @@ async function commandProcess(): Promise<ChildProcess> {
   return startCommandProcess();
 }
 
-function startCommandProcess(): ChildProcess {
+export function startCommandProcess(): ChildProcess {
   return fork(COMMAND_PROCESS, { serialization: 'advanced', execArgv: [] }); // without the flags of the test runner
 }
 

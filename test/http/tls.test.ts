@@ -1,29 +1,24 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
 import { connect as connectPlain } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { before, describe, type TestContext, test } from 'node:test';
+import { after, describe, type TestContext, test } from 'node:test';
 import tls, { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { closeServer, type ServerOptions, setTlsPair } from '../../src/http/server.ts';
 import { readTlsPair, type TlsPair } from '../../src/http/tls.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { textOf } from '../metrics/text.ts';
-import { temporaryFolder } from '../temporary-folder.ts';
 import { makeTlsPair, type TlsFiles } from '../tls-pair.ts';
 import { assertError, serve, stubStore, until } from './build.ts';
 import { parseAnswers } from './raw.ts';
 
-let folder = '';
-let first: TlsFiles;
-let second: TlsFiles;
-
-before((t) => {
-  folder = temporaryFolder(t as TestContext);
-  first = makeTlsPair(folder, 'first');
-  second = makeTlsPair(folder, 'second');
-});
+const folder = mkdtempSync(join(tmpdir(), 'urlwarden-test-'));
+after(() => rmSync(folder, { recursive: true }));
+const first = makeTlsPair(folder, 'first');
+const second = makeTlsPair(folder, 'second');
 
 const serveTls = (t: TestContext, options: ServerOptions = {}) =>
   serve(t, { services: { store: stubStore({}) }, options: { tls: first, ...options } });

@@ -1,0 +1,18 @@
+import { globSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+
+// Loading the program, building the first server and starting the first writer thread take about two seconds of CPU time in
+// each process, more than most files of the HTTP suite take for their tests. So these files share processes: each file of this
+// folder imports a part of a suite, and its tests run one after the other. `scaled-2.test.ts` has part 2 of the suite `scaled`.
+
+const http = globSync('http/*.test.ts', { cwd: dirname(import.meta.dirname) }).sort();
+const SUITES: Record<string, string[]> = { http, scaled: http };
+
+const [, suite = '', part] = /^(\w+)-(\d+)\.test\.ts$/.exec(basename(process.argv[1] ?? '')) ?? [];
+const files = SUITES[suite];
+if (files === undefined) throw new Error('start one of the other files of this folder');
+
+if (suite !== 'http') process.env.URLWARDEN_TEST_ENGINE = suite;
+const parts = globSync(`${suite}-*.test.ts`, { cwd: import.meta.dirname }).length;
+const own = files.filter((_, i) => i % parts === Number(part) - 1);
+await Promise.all(own.map((file) => import(new URL(`../${file}`, import.meta.url).href)));
