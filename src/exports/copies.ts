@@ -225,18 +225,9 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       return copy;
     },
     known: () =>
-      [...states].map(
-        ([
-          name,
-          {
-            changedTs,
-            serial,
-            built: { count, leftOut },
-          },
-        ]) => {
-          return { name, changedTs, serial, count, leftOut };
-        },
-      ),
+      [...states].map(([name, { changedTs, serial, built }]) => {
+        return { name, changedTs, serial, count: built.count, leftOut: built.leftOut };
+      }),
     explain: async (definition, text) => builder.explain(definition, await exclusions(), now(), text),
   };
 }
