@@ -1,12 +1,25 @@
-import { globSync } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 
 // Loading the program, building the first server and starting the first writer thread take about two seconds of CPU time in
 // each process, more than most files of the HTTP suite take for their tests. So these files share processes: each file of this
 // folder imports a part of a suite, and its tests run one after the other. `scaled-2.test.ts` has part 2 of the suite `scaled`.
 
-const http = globSync('http/*.test.ts', { cwd: dirname(import.meta.dirname) }).sort();
-const SUITES: Record<string, string[]> = { http, scaled: http };
+const TESTS = dirname(import.meta.dirname);
+const http = globSync('http/*.test.ts', { cwd: TESTS }).sort();
+
+/** Files that start servers, which then have two threads. */
+const SERVE = ['serve', 'serve-tls', 'serve-stop', 'serve-key-file', 'serve-soft-limit', 'export-list'];
+
+const SUITES: Record<string, string[]> = {
+  http,
+  scaled: http,
+  // The others have neither data nor accounts: they would repeat the same.
+  threads: [
+    ...SERVE.map((name) => `cli/${name}.test.ts`),
+    ...http.filter((file) => /with-accounts|as-admin|observations:/.test(readFileSync(join(TESTS, file), 'utf8'))),
+  ],
+};
 
 const [, suite = '', part] = /^(\w+)-(\d+)\.test\.ts$/.exec(basename(process.argv[1] ?? '')) ?? [];
 const files = SUITES[suite];
