@@ -4,7 +4,7 @@ import { type ObjectSchema, type Static, Type } from '../http/schema.ts';
 import { LIST_KINDS } from '../ingest/evidence.ts';
 import { LIFE_MAX_SECONDS, LIFE_MIN_SECONDS, TRUST_MAX_PERMILLE } from '../ingest/evidence-choices.ts';
 import { PAGE_STATES, pageState } from '../ingest/feeds/feed-state.ts';
-import { EVERY_MAX_SECONDS, EVERY_MIN_SECONDS, type FeedValues } from '../ingest/feeds/manage.ts';
+import { EVERY_MAX_SECONDS, EVERY_MIN_SECONDS, type FeedValues, importChoices } from '../ingest/feeds/manage.ts';
 import { importState } from '../ingest/import-state.ts';
 import { checkHeader, shownUrl } from '../ingest/sources/fetch-url.ts';
 import type { Feed, ImportRecord, ImportStore } from '../ingest/store.ts';
@@ -112,14 +112,8 @@ export async function presentFeed(feed: Feed, leased: readonly string[], { contr
     format: feed.format,
     url: shownUrl(feed.url),
     interval_seconds: feed.intervalSeconds,
-    complete: feed.isComplete,
+    ...importChoices(feed),
     paused: feed.isPaused,
-    private: feed.allowsPrivate,
-    trust: feed.trustPermille / 1000,
-    life_seconds: feed.lifeSeconds,
-    dataset: feed.dataset,
-    kind: feed.evidenceKind,
-    as: feed.listKind,
     state: pageState(feed, nowTs),
     last_run_ts: feed.lastRunTs,
     last_success_ts: feed.lastSuccessTs,

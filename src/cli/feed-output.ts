@@ -1,4 +1,5 @@
 import { feedState } from '../ingest/feeds/feed-state.ts';
+import { importChoices } from '../ingest/feeds/manage.ts';
 import { shownUrl } from '../ingest/sources/fetch-url.ts';
 import type { Feed } from '../ingest/store.ts';
 import { spanText } from './time.ts';
@@ -12,13 +13,7 @@ export function feedJson(feed: Feed, nowTs: number) {
     url: shownUrl(feed.url),
     headers: Object.keys(feed.headers),
     every_seconds: feed.intervalSeconds,
-    complete: feed.isComplete,
-    private: feed.allowsPrivate,
-    trust: feed.trustPermille / 1000,
-    life_seconds: feed.lifeSeconds,
-    dataset: feed.dataset,
-    kind: feed.evidenceKind,
-    as: feed.listKind,
+    ...importChoices(feed),
     last_run_ts: feed.lastRunTs,
     last_success_ts: feed.lastSuccessTs,
     last_error: feed.lastError,

@@ -242,6 +242,13 @@ export function feedFields(feed: Feed) {
     headers: Object.keys(feed.headers),
     every_seconds: feed.intervalSeconds,
     paused: feed.isPaused,
+    ...importChoices(feed),
+  };
+}
+
+/** How the rows of a feed are imported, with the names of the options of `feed add`, for programs. */
+export function importChoices(feed: Feed) {
+  return {
     complete: feed.isComplete,
     private: feed.allowsPrivate,
     trust: feed.trustPermille / 1000,
