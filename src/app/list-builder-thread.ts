@@ -1,11 +1,12 @@
 import { AppError } from '../core/errors.ts';
 import { createListBuilder } from '../exports/list-builder.ts';
-import { serveTasks } from '../threads/worker-thread.ts';
+import { lowerPriority, serveTasks } from '../threads/worker-thread.ts';
 import type { ListBuilderStart } from './lists.ts';
 import { openIntelligence } from './stores.ts';
 
 // The entry file of the thread that builds lists for devices. It reads with handles of its own.
 
+lowerPriority();
 serveTasks(async ({ place, allowReserved }: ListBuilderStart) => {
   const store = await openIntelligence(place, {
     async writeFor() {

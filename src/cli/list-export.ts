@@ -5,7 +5,8 @@ import { buildEntries } from '../exports/entries.ts';
 import { explainEntry } from '../exports/explain.ts';
 import { formatsOf } from '../exports/formats/formats.ts';
 import { PROFILE_NAMES } from '../exports/formats/profiles.ts';
-import { hashesOf, renderVariant } from '../exports/list-builder.ts';
+import { renderVariant } from '../exports/list-builder.ts';
+import { hashesOf, packList } from '../exports/packed-list.ts';
 import type { ListDefinition } from '../exports/store.ts';
 import { UsageError } from './command.ts';
 import { type DataInput, openExisting } from './data-command.ts';
@@ -48,9 +49,9 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
       return 0;
     }
     const variant = readVariant(flags, definition);
-    const entries = await buildEntries(store, definition, exclusions, nowTs, options);
-    const serial = await control.listSerial(name, hashesOf(entries).keysHash, nowTs);
-    await print(renderVariant({ ...entries, serial }, variant).text);
+    const list = await buildEntries(store, definition, exclusions, nowTs, options);
+    const serial = await control.listSerial(name, hashesOf(packList(list)).keysHash, nowTs);
+    await print(renderVariant({ ...list, serial }, variant).text);
     return 0;
   } finally {
     await control.close();

@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { type CallTask, createTaskCaller, runTask, type TaskRequest, type TaskResponse } from './calls.ts';
@@ -68,6 +69,12 @@ export function createWorkerThread<Tasks>(entry: URL, data: unknown = null): Wor
 /** The code of an error that ended a thread, such as an AppError when its database was opened. */
 function codeOf(error: Error & { code?: unknown }): ErrorCode {
   return error.name === 'AppError' ? (error.code as ErrorCode) : 'unavailable';
+}
+
+/** For the entry file of a worker whose work may wait for the threads that answer. */
+export function lowerPriority(): void {
+  // On Linux 0 means the calling thread (setpriority(2), "C library/kernel differences"); elsewhere the whole process.
+  if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_LOW);
 }
 
 type Opened = { tasks: object; close?(): unknown };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type KeyNetwork, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
 import type { ListWithoutSerial } from '../../src/exports/entries.ts';
-import { hashesOf } from '../../src/exports/list-builder.ts';
+import { hashesOf, packList, unpackList } from '../../src/exports/packed-list.ts';
 
 const network = (text: string): KeyNetwork => parseKeyNetwork(text) as KeyNetwork;
 const OF_LIST = { name: 'list', leftOut: { excluded: 1 }, nextEndTs: null };
@@ -57,7 +57,7 @@ const LISTS = [
 
 /** The test makes lists of fields one by one, whose types nobody can follow. */
 const hex = (list: object): string[] =>
-  Object.values(hashesOf(list as ListWithoutSerial)).map((hash) => Buffer.from(hash).toString('hex'));
+  Object.values(hashesOf(packList(list as ListWithoutSerial))).map((hash) => Buffer.from(hash).toString('hex'));
 
 for (const { list, other, keys } of LISTS) {
   test(`the hash of a list of ${list.kind} follows from every field, that of its keys from the keys alone`, () => {
@@ -78,5 +78,17 @@ for (const { list, other, keys } of LISTS) {
     );
     const [leftOut, leftOutKeys] = hex({ ...list, leftOut: { excluded: 2 } });
     assert.ok(leftOut !== hash && leftOutKeys !== keysHash);
+  });
+}
+
+for (const { list, other } of LISTS) {
+  test(`a packed list of ${list.kind} has every field of every entry`, () => {
+    const [entry] = list.entries;
+    const second = { ...entry, ...other };
+    const entries = Array.from({ length: 2_500 }, (_, i) => (i % 2 === 0 ? entry : second));
+    for (const some of [entries, [entry], []]) {
+      const whole = { ...list, entries: some } as ListWithoutSerial;
+      assert.deepEqual(unpackList(packList(whole)), whole);
+    }
   });
 }
