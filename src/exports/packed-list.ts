@@ -4,8 +4,8 @@ import { hostOf } from '../urls/list-rows.ts';
 import type { AddressEntry, HostEntry, ListKind, UrlEntry } from './content.ts';
 import type { ListWithoutSerial } from './entries.ts';
 
-// A list with its entries as bytes: to be hashed, and to be kept. 100,000 URLs take 19 MB, as objects 50 MB that the garbage
-// collector visits again and again.
+// A list with its entries as bytes: to be hashed, and to be kept. The garbage collector would visit and move kept objects again
+// and again: with eight lists of 100,000 URLs, a build takes 0.89 s of processor time instead of 1.15.
 
 /** Some entries. `keys`: a line for each. `fields`: all other values of all entries one after the other, as JSON. */
 type Chunk = { keys: Buffer; fields: Buffer };
