@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { openApp } from '../../src/app.ts';
 import { DEFAULT_SETTINGS, type Settings } from '../../src/config/settings.ts';
 import { needs } from '../needs.ts';
@@ -45,9 +45,20 @@ export type Visit = {
   messages: string[];
 };
 
-/** Starts server and browser for the tests of a file. */
-export async function openPortal(t: TestContext, settings: Partial<Settings> = {}): Promise<Portal> {
+/** One for all files of this process. */
+let started: Promise<Browser> | undefined;
+after(async () => (await started)?.close());
+
+function startBrowser(): Promise<Browser> {
   needs('chromium');
+  return chromium.launch({
+    executablePath: execFileSync('bash', ['-c', 'command -v chromium']).toString().trim(),
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+}
+
+/** Starts a server for the tests of a file. Browser profiles are closed with it, so there is one at a time. */
+export async function openPortal(t: TestContext, settings: Partial<Settings> = {}): Promise<Portal> {
   let close: () => Promise<void> = async () => {};
   t.after(() => close()); // before the folder is removed
   const dataDir = temporaryFolder(t);
@@ -62,15 +73,13 @@ export async function openPortal(t: TestContext, settings: Partial<Settings> = {
   });
   close = app.close;
   const { url } = await app.listen();
-  const browser = await chromium.launch({
-    executablePath: execFileSync('bash', ['-c', 'command -v chromium']).toString().trim(),
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  });
+  started ??= startBrowser();
+  const browser = await started;
   close = async () => {
     // A page that is open may be asking for something: the route of a test would fail without its page.
     const pages = browser.contexts().flatMap((context) => context.pages());
     await Promise.all(pages.map((page) => page.unrouteAll({ behavior: 'ignoreErrors' })));
-    await browser.close();
+    await Promise.all(browser.contexts().map((context) => context.close()));
     await app.close();
   };
   // One browser profile for most visits: each takes half a second, and an account that logs in often is slowed down.

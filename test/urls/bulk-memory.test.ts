@@ -5,6 +5,8 @@ import { BASE, until } from '../http/build.ts';
 import { authorized, LIMITS, withAccounts } from '../http/with-accounts.ts';
 import { liveBytes } from '../live-bytes.ts';
 
+// In a process of its own: it measures memory.
+
 // Not in test/http, whose tests run three times: half a million look-ups take some seconds.
 
 test('50 requests of 10,000 lines need the same memory as the first ones', async (t) => {

@@ -9,6 +9,8 @@ import { INPUT_LIMITS, type Item } from '../../../src/ingest/sources/format.ts';
 import { sourceOf } from '../../../src/ingest/sources/source.ts';
 import { CHOICES, readText } from '../formats/read-items.ts';
 
+// In a process of its own: it measures memory.
+
 const MIB = 2 ** 20;
 const CHUNK_BYTES = 64 * 1024;
 /** A few lines of the maximum length, plus garbage that is not collected yet. */
