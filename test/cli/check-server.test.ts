@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from '../urls/contract/observations.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const BAD = 'http://bad.example/a?x=1&y=2';
@@ -16,7 +16,7 @@ test('check looks up at a server, and prints what it prints for the folder', asy
   const store = await openIntelligence({ dataDir });
   await store.apply([seen({ ts: 1_769_860_800, url: BAD, payload: { sha256: 'ab'.repeat(32), family: 'Mirai' } })]);
   await store.close();
-  const { url } = await startServer(t, ['--data', dataDir]);
+  const { url } = await startReusedServer(t, ['--data', dataDir]);
   const password = readFileSync(join(dataDir, 'operator-password'), 'utf8').trim();
   const env = { URLWARDEN_USERNAME: 'operator', URLWARDEN_PASSWORD: password };
 

@@ -8,7 +8,7 @@ import { dataFiles } from '../../src/database/data-folder.ts';
 import { damagePages, leafPages } from '../damaged-pages.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from '../urls/contract/observations.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 test('commands on a damaged folder end with exit code 1, the name of the file and what to do', async (t) => {
@@ -52,7 +52,7 @@ test('a server on a damaged file answers what it can read, is not ready, and log
   await urlwarden(['account', 'add', 'ada', '--tier', 'operator', '--data', dataDir], 'secret\n');
   damagePages(intelligence, leafPages(intelligence).get('urls')?.slice(0, 3) ?? []);
 
-  const server = await startServer(t, ['--data', dataDir, '--metrics-port', '0']);
+  const server = await startReusedServer(t, ['--data', dataDir, '--metrics-port', '0']);
   const headers = { authorization: `Bearer ${await tokenOf(server.url, { username: 'ada', password: 'secret' })}` };
   const statuses = new Map<number, number>();
   for (const url of urls.filter((_, i) => i % 10 === 0)) {

@@ -6,18 +6,18 @@ import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { type RunningServer, startServer } from './server.ts';
+import { type RunningServer, startReusedServer } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 test('a list in a data folder', async (t) => {
   const folder = ['--data', join(temporaryFolder(t), 'data')];
-  await useList(folder, async () => [await startServer(t, folder)]);
+  await useList(folder, async () => [await startReusedServer(t, folder)]);
 });
 
 test('a list on two nodes with PostgreSQL and Redis', async (t) => {
   const place = ['--database-url', await temporaryDatabase(t)];
   const redis = ['--redis-url', redisServerUrl(), '--redis-prefix', `test-${randomUUID()}`];
-  const start = () => startServer(t, [...place, ...redis, '--data', temporaryFolder(t)]);
+  const start = () => startReusedServer(t, [...place, ...redis, '--data', temporaryFolder(t)]);
   await useList(place, async () => [await start(), await start()]);
 });
 

@@ -11,7 +11,7 @@ import { smallDisk, testsOnSmallDisks } from '../small-disk.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
 import { seen } from '../urls/contract/observations.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const ADA = { username: 'ada', password: 'secret' };
@@ -27,7 +27,7 @@ testsOnSmallDisks(import.meta.url, () => {
     writeFileSync(dump, [...urlhausDump({ rows: 10_000, seed: 1 })].join(''));
     const importDump = (into: string) => urlwarden(['import', 'urlhaus-csv', dump, '--json', '--data', into]);
     assert.equal((await urlwarden(['account', 'add', 'ada', '--data', dataDir], 'secret\n')).code, 0);
-    const { url } = await startServer(t, ['--data', dataDir]);
+    const { url } = await startReusedServer(t, ['--data', dataDir]);
     disk.fill(9_000_000); // a fifth of 30 MB must stay free
 
     const refused = await importDump(dataDir);
@@ -58,7 +58,7 @@ testsOnSmallDisks(import.meta.url, () => {
     const store = await openIntelligence({ dataDir });
     await store.apply([seen({ ts: 10, url: 'http://a.example/' })]);
     await store.close();
-    const server = await startServer(t, ['--data', dataDir]);
+    const server = await startReusedServer(t, ['--data', dataDir]);
     const { url } = server;
     const headers = { authorization: `Bearer ${await tokenOf(url, ADA)}` };
     const body = '{"url":"http://a.example/"}';

@@ -13,7 +13,7 @@ import { urlhausDump } from '../../tools/shared/urlhaus-dump.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { newestEventOf } from '../urls/answers.ts';
 import { onTerminal } from './on-terminal.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const URL = 'http://a.example/';
@@ -30,7 +30,7 @@ test('a running server answers with newly imported data within a second, also fo
   const dataDir = join(folder, 'data');
   const account = { username: 'ada', password: 'secret' };
   assert.equal((await urlwarden(['account', 'add', 'ada', '--data', dataDir], 'secret\n')).code, 0);
-  const { url } = await startServer(t, ['--data', dataDir]);
+  const { url } = await startReusedServer(t, ['--data', dataDir]);
   const headers = { authorization: `Bearer ${await tokenOf(url, account)}` };
   const lastStatus = async () => {
     const response = await fetch(url + paths.urlLast, { method: 'POST', headers, body: JSON.stringify({ url: URL }) });

@@ -9,8 +9,9 @@ import { dataFiles } from '../../src/database/data-folder.ts';
 import { openReader, withWriter } from '../../src/database/sqlite/database.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { hashOf, NEW_YEAR, seen } from '../urls/contract/observations.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const A = 'http://a.example/';
@@ -145,16 +146,14 @@ describe('urlwarden integrity', () => {
 
   it('works beside a server, which reports the fault and shows the right status after the repair', async (t) => {
     const dataDir = temporaryFolder(t);
-    await (await startServer(t, ['--demo', '--data', dataDir])).stop('SIGTERM');
+    await (await startReusedServer(t, ['--demo', '--data', dataDir])).stop('SIGTERM');
     const demo = join(dataDir, 'demo');
     const store = await openIntelligence({ dataDir: demo });
     await store.apply(OBSERVATIONS);
     await store.close();
     withWriter(dataFiles(demo).intelligence, (db) => db.exec(`update urls set event_kind = 0 where url = '${A}'`));
-    const server = await startServer(t, ['--demo', '--data', dataDir]);
-    while (!server.stderr().includes('rows contradict each other')) {
-      await new Promise((resolve) => server.child.stderr?.once('data', resolve));
-    }
+    const server = await startReusedServer(t, ['--demo', '--data', dataDir]);
+    await until(() => server.stderr().includes('rows contradict each other'), 'the report');
     const { code, stdout } = await urlwarden(['integrity', '--repair', '--data', demo]);
     assert.deepEqual([code, /\nRepaired: 1\n/.test(stdout)], [0, true]);
     const token = await tokenOf(server.url, DEMO_ACCOUNT);

@@ -6,7 +6,7 @@ import { promote, startPair } from '../servers/postgres-pair.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { startServer, tokenOf } from './server.ts';
+import { startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const ADA = { username: 'ada', password: 'correct horse' };
@@ -25,7 +25,7 @@ test('when the primary is killed under load, nodes answer correctly or with 503,
   assert.equal((await urlwarden(['import', 'url-list', '-', '--as-of', '1767225600', ...data], list)).code, 0);
   const redis = ['--redis-url', redisServerUrl(), '--redis-prefix', `test-${randomUUID()}`];
   const args = [...data, ...redis, '--data', temporaryFolder(t)];
-  const nodes = await Promise.all([startServer(t, args), startServer(t, args)]);
+  const nodes = await Promise.all([startReusedServer(t, args), startReusedServer(t, args)]);
   const headers = { authorization: `Bearer ${await tokenOf(nodes[0].url, ADA)}` };
 
   const counts = new Map<number, number>();

@@ -5,7 +5,7 @@ import { cutOff, promote, startPair } from '../servers/postgres-pair.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { logIn, startServer, tokenOf } from './server.ts';
+import { logIn, startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const PASSWORD = 'correct horse';
@@ -33,7 +33,7 @@ test('after a failover to a standby that lagged, nodes answer from what it has, 
   await importAll(kept, T, 'online');
   const redis = ['--redis-url', redisServerUrl(), '--redis-prefix', `test-${randomUUID()}`];
   const args = [...data, ...redis, '--data', temporaryFolder(t)];
-  const nodes = await Promise.all([startServer(t, args), startServer(t, args)]);
+  const nodes = await Promise.all([startReusedServer(t, args), startReusedServer(t, args)]);
   const authorizationOf = async (username: string) =>
     `Bearer ${await tokenOf(nodes[0].url, { username, password: PASSWORD })}`;
   const ada = await authorizationOf('ada');

@@ -9,7 +9,7 @@ import { paths } from '../../src/core/paths.ts';
 import { DEFAULT_TIER } from '../../src/core/tier.ts';
 import { exampleOf, ROUTES, until } from '../http/build.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { logIn, startServer, tokenOf } from './server.ts';
+import { logIn, startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
 
 const ADA = { username: 'ada@example.com', password: 'adas-Own-secret-7341' };
@@ -28,7 +28,7 @@ test('no secret is logged or printed at the level debug, even when requests fail
   assert.equal(added.code, 0, added.stderr);
   await addOthers(dataDir);
   const args = ['--data', dataDir, '--signing-key-file', keyFile, '--log-level', 'debug', '--metrics-port', '0'];
-  const server = await startServer(t, args);
+  const server = await startReusedServer(t, args);
   const { url } = server;
   const token = await tokenOf(url, ADA);
 
@@ -96,7 +96,7 @@ async function addOthers(dataDir: string): Promise<void> {
 
 test('--access-log-sample writes a line for each request at every log level, without secrets', async (t) => {
   const args = ['--demo', '--data', temporaryFolder(t), '--access-log-sample', '1', '--access-log-questions'];
-  const server = await startServer(t, args);
+  const server = await startReusedServer(t, args);
   const account = { username: 'demo@example.com', password: 'demo' };
   const authorization = `Bearer ${await tokenOf(server.url, account)}`;
   const url = 'http://203.0.113.7/bin.sh';
@@ -116,7 +116,7 @@ test('--access-log-sample writes a line for each request at every log level, wit
 
 test('the password of the first account is only in its file', async (t) => {
   const dataDir = temporaryFolder(t);
-  const server = await startServer(t, ['--data', dataDir, '--log-level', 'debug']);
+  const server = await startReusedServer(t, ['--data', dataDir, '--log-level', 'debug']);
   const password = readFileSync(join(dataDir, 'operator-password'), 'utf8').trim();
   await logIn(server.url, { username: 'operator', password });
   await server.stop('SIGTERM');
@@ -128,7 +128,7 @@ for (const { level, log } of [
   { level: 'info', log: ['listening', 'audit', 'audit', 'started', 'stopping', 'stopped'] },
 ]) {
   test(`a healthy server logs at ${level}: ${log.join(', ') || 'nothing'}`, async (t) => {
-    const server = await startServer(t, ['--demo', '--data', temporaryFolder(t), '--log-level', level]);
+    const server = await startReusedServer(t, ['--demo', '--data', temporaryFolder(t), '--log-level', level]);
     await logIn(server.url, { username: 'demo@example.com', password: WRONG });
     await fetch(`${server.url}/nowhere`);
     await server.stop('SIGTERM');

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { until } from '../http/build.ts';
 import { startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { logIn, type RunningServer, startServer, tokenOf } from './server.ts';
+import { logIn, type RunningServer, startReusedServer, tokenOf } from './server.ts';
 
 /** The URL is unknown; the query is accepted and counted. */
 const ACCEPTED = 404;
@@ -63,7 +63,7 @@ test('with refuse, queries get 503 with Retry-After while Redis is down, and one
 test('an idle server notices within seconds that Redis hangs or is stopped, and that it is back', async (t) => {
   let redis = await startRedis();
   t.after(() => redis.stop('SIGKILL'));
-  const server = await startServer(t, [
+  const server = await startReusedServer(t, [
     ...['--data', temporaryFolder(t), '--metrics-port', '0', '--log-level', 'info', '--redis-url', redis.url],
   ]);
   const metrics = /^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '';
@@ -119,7 +119,7 @@ test('a wrong Redis password is logged as an error without the password', async 
   const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });
   t.after(() => redis.stop());
   const url = `redis://:hunter3@127.0.0.1:${redis.port}`;
-  const server = await startServer(t, ['--demo', '--data', temporaryFolder(t), '--redis-url', url]);
+  const server = await startReusedServer(t, ['--demo', '--data', temporaryFolder(t), '--redis-url', url]);
   await until(() => server.stderr().includes('Redis is down'));
   assert.match(server.stderr(), /WRONGPASS/);
   assert.doesNotMatch(server.stderr(), /hunter/);
@@ -129,7 +129,7 @@ test('a wrong Redis password is logged as an error without the password', async 
 async function startTwo(t: TestContext, redisUrl: string, whenDown: string): Promise<[RunningServer, RunningServer]> {
   const dataDir = temporaryFolder(t);
   const start = () =>
-    startServer(t, [
+    startReusedServer(t, [
       ...['--demo', '--data', dataDir, '--metrics-port', '0', '--log-level', 'info'],
       ...['--redis-url', redisUrl, '--limits-when-redis-is-down', whenDown],
     ]);
