@@ -96,7 +96,7 @@ test('a connection that is closed at the beginning of a batch fails the batch, n
 
 test('a statement costs the same after thousands of others: no list of the driver grows', async (t) => {
   const store = await open(t, await makeDatabase(), [], 3);
-  const lookUp = () => store.urlLast(URL);
+  const lookUp = () => store.urlId(URL);
   await Promise.all([lookUp(), lookUp(), lookUp()]); // all connections are open, then one or two are used
   const { indexOf } = Array.prototype;
   let longest = 0;

@@ -71,21 +71,14 @@ export function createLookup(
       return row?.[0] ?? null;
     },
 
-    async urlLast(url) {
-      const [row] = await query<LastRow>(LAST, [urlKey(url)]);
-      return row === undefined ? null : lastOf(row);
-    },
+    urlLast: createReadLast(query),
 
     async lastOfMany(urls, view) {
       const keys = urls.map(urlKey);
+      if (view === 'last') return readLast(query, keys);
       const found: (Json | null)[] = urls.map(() => null);
-      if (view === 'last') {
-        const rows = await query<[place: number, ...LastRow]>(LAST_OF_MANY, [keys]);
-        for (const [place, ...row] of rows) found[place - 1] = lastOf(row);
-      } else {
-        const rows = await query<[place: number, ...StatusRow]>(STATUS_OF_MANY, [keys]);
-        for (const [place, ...row] of rows) found[place - 1] = lastStatusOf(row);
-      }
+      const rows = await query<[place: number, ...StatusRow]>(STATUS_OF_MANY, [keys]);
+      for (const [place, ...row] of rows) found[place - 1] = lastStatusOf(row);
       return found;
     },
 
@@ -105,6 +98,53 @@ export function createLookup(
       return (await query(HAS, [id])).length > 0;
     },
   };
+}
+
+/** URLs that are read with one statement, so that no lookup waits long for the others. */
+const MAX_TOGETHER = 100;
+
+type Waiting = { key: Uint8Array; resolve(json: Json | null): void; reject(error: unknown): void };
+
+/**
+ * Reads the URLs of all requests of one iteration of the event loop with one statement: most of the price of a lookup is
+ * that of a statement and its round trip (docs/decisions/reads.md). A single lookup does not wait.
+ */
+function createReadLast(query: Query): (url: string) => Promise<Json | null> {
+  let waiting: Waiting[] = [];
+
+  function readWaiting(): void {
+    const all = waiting;
+    waiting = [];
+    for (let at = 0; at < all.length; at += MAX_TOGETHER) void readBatch(all.slice(at, at + MAX_TOGETHER));
+  }
+
+  async function readBatch(batch: readonly Waiting[]): Promise<void> {
+    const keys = batch.map(({ key }) => key);
+    try {
+      const found = await readLast(query, keys);
+      for (const [i, { resolve }] of batch.entries()) resolve(found[i] ?? null);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+
+  return (url) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length === 0) setImmediate(readWaiting);
+      waiting.push({ key: urlKey(url), resolve, reject });
+    });
+}
+
+async function readLast(query: Query, keys: readonly Uint8Array[]): Promise<(Json | null)[]> {
+  const [key] = keys;
+  if (keys.length === 1 && key !== undefined) {
+    const [row] = await query<LastRow>(LAST, [key]);
+    return [row === undefined ? null : lastOf(row)];
+  }
+  const found: (Json | null)[] = keys.map(() => null);
+  const rows = await query<[place: number, ...LastRow]>(LAST_OF_MANY, [keys]);
+  for (const [place, ...row] of rows) found[place - 1] = lastOf(row);
+  return found;
 }
 
 function lastOf([id, url, ts, kind, removal, reporter, ...payload]: LastRow): Json {

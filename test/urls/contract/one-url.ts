@@ -69,7 +69,8 @@ export function oneUrlSuite(open: OpenStore): void {
       await store.apply(urls.slice(10, 30).map((url) => seen({ ts: 20, url, status: 'removed', removal: 'takedown' })));
       await store.apply(urls.slice(30, 32).map((url) => seen({ ts: 20, url, status: null })));
       const asked = [...urls.toReversed(), ...urls.slice(15, 35)];
-      const expected = await Promise.all(asked.map((url) => lastOf(store, url)));
+      const expected: Awaited<ReturnType<typeof lastOf>>[] = [];
+      for (const url of asked) expected.push(await lastOf(store, url));
       assert.equal(expected.filter((last) => last !== null).length, 32 + 17);
       const parsed = async (view: 'last' | 'status') =>
         (await store.lastOfMany(asked, view)).map((json) => (json === null ? null : JSON.parse(json)));
@@ -77,6 +78,19 @@ export function oneUrlSuite(open: OpenStore): void {
       const statuses = expected.map((last) => last && { id: last.id, url: last.url, status: last.status });
       assert.deepEqual(await parsed('status'), statuses);
       assert.deepEqual(await store.lastOfMany([], 'last'), []);
+    });
+
+    test('lookups at the same time get the response for their own URL', async (t) => {
+      const store = await open(t);
+      const urls = Array.from({ length: 250 }, (_, i) => `http://a.example/${i}`);
+      const isKnown = (i: number) => i % 3 > 0;
+      await store.apply(urls.filter((_, i) => isKnown(i)).map((url, i) => seen({ ts: 10 + i, url })));
+      const asked = [...urls, ...urls.slice(100, 130)];
+      const found = await Promise.all(asked.map((url) => lastOf(store, url)));
+      assert.deepEqual(
+        found.map((last) => last?.url ?? null),
+        asked.map((url) => (isKnown(urls.indexOf(url)) ? url : null)),
+      );
     });
 
     for (const text of ESCAPED) {
