@@ -106,8 +106,8 @@ const MAX_TOGETHER = 100;
 type Waiting = { key: Uint8Array; resolve(json: Json | null): void; reject(error: unknown): void };
 
 /**
- * Reads the URLs of all requests of one iteration of the event loop with one statement: most of the price of a lookup is
- * that of a statement and its round trip (docs/decisions/reads.md). A single lookup does not wait.
+ * Reads the URLs of all requests of one iteration of the event loop with one statement, which takes two thirds of the CPU
+ * time of one statement each (docs/decisions/reads.md). A single lookup does not wait.
  */
 function createReadLast(query: Query): (url: string) => Promise<Json | null> {
   let waiting: Waiting[] = [];
