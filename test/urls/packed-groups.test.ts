@@ -13,7 +13,8 @@ test('a batch is the same after it was sent to the writer thread', () => {
     seen({ ts: T + 1, url: 'http://a.example/', status: 'removed', removal: 'abuse', ip: '192.0.2.1', asn: 64_500 }),
     seen({ ts: T + 2, url: 'http://b.example/', status: null, ip: '2001:db8::ff' }),
     seen({ ts: T + 3, url: 'http://255.254.253.252/' }),
-    seen({ ts: T + 4, url: 'http://c.example/' }),
+    seen({ ts: T + 4, url: 'http://c.example/', tags: ['elf', 'ada', 'mirai'] }),
+    seen({ ts: T + 5, url: 'http://c.example/', payload: { fileName: 'a.exe', fileSize: 1, mimeType: 'a/b' } }),
   ]);
   const bytes = (text: string) => new Uint8Array(toBytes(text));
   const expected = groups.map(({ key, addresses, ...rest }) => ({
