@@ -19,6 +19,9 @@ const ADD_PAYLOAD = `
     (url_id, ts, file_id, family_id, mime_type, file_type, file_ext, file_size, file_name)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+// Most payloads of an import are bare.
+const ADD_BARE_PAYLOAD = 'insert or ignore into payloads (url_id, ts, file_id, family_id) values (?, ?, ?, ?)';
+
 const LAST = 'select payload_ts, file_key from urls join files on files.id = payload_file_id where urls.id = ?';
 
 const SET_LAST = 'update urls set payload_ts = ?, payload_file_id = ? where id = ?';
@@ -38,6 +41,7 @@ const NOTHING: AppliedPayloads = { added: 0, isLastChanged: false };
 export function createApplyPayloads(db: Database, families: Dictionary) {
   const upsertFile = createUpsertFile(db);
   const addPayload = db.prepare(ADD_PAYLOAD);
+  const addBarePayload = db.prepare(ADD_BARE_PAYLOAD);
   const findLast = db.prepare<[ts: number, key: Uint8Array]>(LAST);
   const setLast = db.prepare(SET_LAST);
   const bare = createBarePayloads(db);
@@ -66,8 +70,9 @@ export function createApplyPayloads(db: Database, families: Dictionary) {
     const { key } = file;
     const servedFamilyId = family === null ? file.familyId : families.idOf(family);
     if (!isFirst && servedFamilyId !== null && isBare(payload) && bare.hasFile(urlId, servedFamilyId)) return null;
-    const own = ownDetails(detailsOf(payload), file.details);
-    const added = addPayload.run(urlId, ts, file.id, servedFamilyId, ...own);
+    const added = isBare(payload)
+      ? addBarePayload.run(urlId, ts, file.id, servedFamilyId)
+      : addPayload.run(urlId, ts, file.id, servedFamilyId, ...ownDetails(detailsOf(payload), file.details));
     return added === 0 ? null : { ts, key, fileId: file.id, familyId: servedFamilyId };
   }
 
