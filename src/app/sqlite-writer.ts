@@ -7,6 +7,7 @@ import type { Part } from '../database/migrations.ts';
 import { type Database, openWriter } from '../database/sqlite/database.ts';
 import type { WriterData } from '../database/sqlite/database-file.ts';
 import { createDeferredIndexes, hasDeferredIndexes, waitForIndexes } from '../database/sqlite/deferred-indexes.ts';
+import { createDictionaries } from '../database/sqlite/dictionaries.ts';
 import { createListWrites } from '../exports/sqlite/store.ts';
 import { createNodeWrites } from '../health/sqlite/nodes.ts';
 import { createFeedWrites } from '../ingest/sqlite/feeds.ts';
@@ -33,9 +34,10 @@ const WRITES = {
     db.exec(`pragma cache_size = -${INTELLIGENCE_CACHE_KIB}`);
     db.exec(`pragma wal_autocheckpoint = ${INTELLIGENCE_CHECKPOINT_PAGES}`);
     if (hasDeferredIndexes(db)) waitForIndexes(db);
+    const dictionaries = createDictionaries(db);
     return {
-      ...createUrlWrites(db),
-      ...createReputationWrites(db),
+      ...createUrlWrites(db, dictionaries),
+      ...createReputationWrites(db, dictionaries),
       ...createChangeWrites(db),
       createIndexes: () => createDeferredIndexes(db),
     };

@@ -54,6 +54,32 @@ test('an import into an empty database creates its indexes at its end', async (t
   assertComplete(t, dataDir);
 });
 
+test('an import into an empty database finds the URLs, hosts and domains that it has added', async (t) => {
+  const dataDir = temporaryFolder(t);
+  const store = await openIntelligence({ dataDir }, { defersIndexes: true });
+  for (const [name, urlsAdded] of [
+    ['www.a', 1],
+    ['b', 1],
+    ['www.a', 0],
+    ['mail.a', 1],
+  ] as const) {
+    assert.equal((await store.apply(observed(name))).urlsAdded, urlsAdded, name);
+  }
+  await store.createIndexes?.();
+  await store.close();
+  const urls =
+    'select url, host, name from urls u join hosts h on h.id = host_id join domains d on d.id = domain_id order by u.id';
+  assert.deepEqual(
+    read<Record<string, string>>(dataDir, urls).map((row) => Object.values(row)),
+    [
+      ['http://www.a.example/', 'www.a.example', 'a.example'],
+      ['http://b.example/', 'b.example', 'b.example'],
+      ['http://mail.a.example/', 'mail.a.example', 'a.example'],
+    ],
+  );
+  assertComplete(t, dataDir);
+});
+
 test('after an interrupted import the next process creates the indexes before it answers', async (t) => {
   const dataDir = temporaryFolder(t);
   const killed = await openIntelligence({ dataDir }, { defersIndexes: true });
@@ -70,7 +96,9 @@ test('a process that opens the database during an import creates the indexes, an
   await importing.apply(observed('a'));
   const other = await openIntelligence({ dataDir });
   assertComplete(t, dataDir);
-  await importing.apply(observed('b'));
+  await other.apply(observed('b'));
+  const [known, added] = [await importing.apply(observed('b')), await importing.apply(observed('c'))];
+  assert.deepEqual([known.urlsAdded, added.urlsAdded], [0, 1]);
   await importing.createIndexes?.();
   await Promise.all([importing.close(), other.close()]);
   assertComplete(t, dataDir);

@@ -103,7 +103,7 @@ test('whatever table or index is damaged, an answer is the original one or an er
     }
     await store.close();
   }
-  for (const name of ['urls', 'sqlite_autoindex_urls_1', 'payloads', 'files', 'events', 'reporters', 'removals']) {
+  for (const name of ['urls', 'urls_by_key', 'payloads', 'files', 'events', 'reporters', 'removals']) {
     assert.ok(met.has(name), `${name}: ${[...met]}`);
   }
 });

@@ -15,8 +15,10 @@ const CHUNK = 50_000;
 const FAST =
   'pragma synchronous = off; pragma journal_mode = off; pragma cache_size = -1000000; pragma temp_store = memory';
 
+// Not the unique ones: a host or a domain is found by its name.
 const INDEXES = `
-  select name, sql from sqlite_schema where type = 'index' and sql is not null and tbl_name <> 'families'`;
+  select name, sql from sqlite_schema
+  where type = 'index' and sql not like 'create unique %' and tbl_name <> 'families'`;
 
 const URL = `insert into urls
   (id, url_key, url, host_id, event_ts, event_kind, event_removal_id, event_reporter_id, payload_ts, payload_file_id)

@@ -3,14 +3,16 @@ import { DEFAULT_TRUST_PERMILLE } from '../../core/evidence.ts';
 import { foldFamily } from '../../core/text.ts';
 import { createChangeWriter } from './changes.ts';
 import type { Database } from './database.ts';
+import { createDeferredKeys, type DeferredKeys } from './deferred-keys.ts';
 
 export type Dictionaries = ReturnType<typeof createDictionaries>;
 
 /** The dictionaries of `intelligence.db`, shared by all writes, and what the current transaction records for the change feed. */
 export function createDictionaries(db: Database) {
   const changes = createChangeWriter(db);
-  const domains = createDomains(db, (name) => changes.domain(name, 'add'));
-  const hosts = createHosts(db, domains);
+  const keys = createDeferredKeys(db);
+  const domains = createDomains(db, keys, (name) => changes.domain(name, 'add'));
+  const hosts = createHosts(db, keys, domains);
   const reporters = createDictionary(db, 'reporters', 'name');
   const removals = createDictionary(db, 'removals', 'reason');
   const families = createDictionary(db, 'families', 'name', ['folded'], (name) => [foldFamily(name)]);
@@ -21,8 +23,12 @@ export function createDictionaries(db: Database) {
   /** A transaction that forgets texts that were not added. Every write inside must be in `recorded`. */
   function together<T>(work: () => T): T {
     try {
-      return db.batch(work);
+      return db.batch(() => {
+        keys.begin();
+        return work();
+      });
     } catch (error) {
+      keys.forget();
       for (const dictionary of all) dictionary.clearCache();
       throw error;
     }
@@ -46,6 +52,7 @@ export function createDictionaries(db: Database) {
     tags,
     sources,
     changes,
+    keys,
 
     /** Every transaction of `intelligence.db` must use this one, or the two that it consists of. */
     transaction: <T>(work: () => T): T => together(() => recorded(work)),
@@ -64,6 +71,8 @@ export type Dictionary = {
 
 /** Texts cached per dictionary; only hosts and domains reach it. */
 const MAX_CACHED = 50_000;
+/** While all of them are in memory, which takes a little longer than the cache. */
+const MAX_CACHED_KEYS = 5_000;
 
 /** `more`: further columns, computed from the text by `derive`. */
 function createDictionary(
@@ -80,14 +89,14 @@ function createDictionary(
 }
 
 /** Caches the ids that `find` returns. */
-function createIds(find: (text: string) => number): Dictionary {
+function createIds(find: (text: string) => number, maxCached = () => MAX_CACHED): Dictionary {
   const ids = new Map<string, number>();
   return {
     idOf(text) {
       const cached = ids.get(text);
       if (cached !== undefined) return cached;
       const id = find(text);
-      if (ids.size >= MAX_CACHED) ids.clear();
+      if (ids.size >= maxCached()) ids.clear();
       ids.set(text, id);
       return id;
     },
@@ -99,15 +108,26 @@ const ADD_DOMAIN = 'insert into domains (name) values (?) on conflict do nothing
 const FIND_DOMAIN = 'select id from domains where name = ?';
 
 /** Most names that are not cached are new, so the insert comes first. */
-function createDomains(db: Database, onAdded: (name: string) => void): Dictionary {
+function createDomains(db: Database, keys: DeferredKeys, onAdded: (name: string) => void): Dictionary {
   const add = db.prepare(ADD_DOMAIN);
   const find = db.prepare<[number]>(FIND_DOMAIN);
-  return createIds((name) => {
+
+  function put(name: string): number {
     const id = add.insertNew(name);
     if (id === null) return find.one(name)[0];
     onAdded(name);
     return id;
-  });
+  }
+
+  return createNameIds('domains', keys, put);
+}
+
+/** `put` finds or adds a name with the help of the index. */
+function createNameIds(table: 'hosts' | 'domains', keys: DeferredKeys, put: (name: string) => number): Dictionary {
+  return createIds(
+    (name) => keys.idOf(table, name, put),
+    () => (keys.isUsed() ? MAX_CACHED_KEYS : MAX_CACHED),
+  );
 }
 
 const ADD_HOST = 'insert into hosts (host, domain_id, ip) values (?, ?, ?) on conflict do nothing';
@@ -117,13 +137,14 @@ const FIND_DOMAIN_OF_HOST = 'select d.id, d.name from hosts h join domains d on 
 type HostDomain = { id: number; name: string };
 
 /** Most hosts that are not cached are new, so the insert comes first. */
-function createHosts(db: Database, domains: Dictionary) {
+function createHosts(db: Database, keys: DeferredKeys, domains: Dictionary) {
   const add = db.prepare(ADD_HOST);
   const find = db.prepare<[number]>(FIND_HOST);
   const findDomain = db.prepare<[id: number, name: string]>(FIND_DOMAIN_OF_HOST);
   const ofHosts = new Map<number, HostDomain | null>();
   const added = new Set<number>();
-  const ids = createIds((host) => {
+
+  function put(host: string): number {
     const { domain, ip } = hostParts(host);
     const domainId = domain === null ? null : domains.idOf(domain);
     const id = add.insertNew(host, domainId, ip);
@@ -132,9 +153,10 @@ function createHosts(db: Database, domains: Dictionary) {
       added.add(id);
     }
     return id ?? find.one(host)[0];
-  });
+  }
+
   return {
-    ...ids,
+    ...createNameIds('hosts', keys, put),
     /** The registrable domain of a host; null without one. Cached for one transaction. */
     domainOf(id: number): HostDomain | null {
       let found = ofHosts.get(id);

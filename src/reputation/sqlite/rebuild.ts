@@ -115,6 +115,7 @@ function createHostsPage(db: Database, { domains, changes }: Dictionaries): Page
   }
 
   return (afterId) => {
+    domains.clearCache(); // a row of a cached id may have been deleted by hand
     const rows = hosts.all(afterId);
     let lastId = rows.length < PAGE_HOSTS ? null : (rows.at(-1)?.[0] ?? null);
     let [changed, moved] = [0, 0];

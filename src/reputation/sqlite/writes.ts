@@ -1,5 +1,5 @@
 import type { Database } from '../../database/sqlite/database.ts';
-import { createDictionaries } from '../../database/sqlite/dictionaries.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { createAddressListWrites } from './address-lists.ts';
 import { createDomainWrites } from './domain-writes.ts';
 import { createApplyListings } from './episodes.ts';
@@ -9,8 +9,7 @@ import { createPutSources } from './sources.ts';
 export type ReputationWrites = ReturnType<typeof createReputationWrites>;
 
 /** The writes, which run on the writer thread of `intelligence.db`. A separate file, so that the thread loads no reads. */
-export function createReputationWrites(db: Database) {
-  const dictionaries = createDictionaries(db);
+export function createReputationWrites(db: Database, dictionaries: Dictionaries) {
   return {
     putSources: createPutSources(db, dictionaries),
     applyListings: createApplyListings(db, dictionaries),

@@ -16,13 +16,14 @@ import { createAddTags } from './tags.ts';
 export type PackedBatch = { packed: PackedGroups; listing: Listing | undefined };
 
 const FIND_URL = 'select id, host_id from urls where url_key = ?';
+const FIND_URL_BY_ID = 'select id, host_id from urls where id = ?';
 
 /**
  * Applies batches of observations, several in one transaction: batches change many of the same pages, which are then written
  * once. What is stored, also of the change feed, is the same as with a transaction each.
  */
 export function createApply(db: Database, dictionaries: Dictionaries, backfillFamilies: BackfillFamilies) {
-  const { reporters, families, hosts, changes, together, recorded } = dictionaries;
+  const { reporters, families, hosts, changes, keys, together, recorded } = dictionaries;
   const addUrl = createAddUrl(db, dictionaries);
   const applyStatus = createApplyStatus(db, dictionaries);
   const payloadWrites = createApplyPayloads(db, families);
@@ -30,22 +31,27 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   const listed = createListed(db);
   const addTags = createAddTags(db, dictionaries.tags);
   const sightings = createSightings(db, dictionaries);
-  const findUrl = db.prepare<[id: number, hostId: number]>(FIND_URL);
+  const findUrl = db.prepare<StoredUrl>(FIND_URL);
+  const findUrlById = db.prepare<StoredUrl>(FIND_URL_BY_ID);
   // Most batches have almost only new or almost only known URLs, so the last URL decides what is tried first.
   let isLikelyNew = false;
 
+  /** A URL that may be stored; undefined if it is not, or if it is first tried to add it. */
+  function find(key: Uint8Array): StoredUrl | undefined {
+    if (!keys.isUsed()) return isLikelyNew ? undefined : findUrl.get(key);
+    const id = keys.urlId(key);
+    return id === undefined ? undefined : findUrlById.one(id);
+  }
+
   /** The row of the URL of a group; a new URL is added with its timeline. */
   function findOrAdd(group: UnpackedGroup): UrlRow {
-    let only = isLikelyNew ? payloadWrites.only(group.payloads) : null;
-    let row = isLikelyNew ? addUrl(group, only) : null;
-    if (row === null) {
-      const known = findUrl.get(group.key);
-      if (known === undefined) only ??= payloadWrites.only(group.payloads);
-      row = known === undefined ? addUrl(group, only) : { id: known[0], hostId: known[1], added: null, only };
-    }
-    if (row === null) throw new Error('a URL was neither found nor added');
-    isLikelyNew = row.added !== null;
-    return row;
+    const known = find(group.key);
+    const only = known === undefined ? payloadWrites.only(group.payloads) : null;
+    const row = known === undefined ? addUrl(group, only) : null;
+    isLikelyNew = row !== null;
+    if (row !== null) return row;
+    const [id, hostId] = known ?? findUrl.one(group.key);
+    return { id, hostId, added: null, only };
   }
 
   function applyUrl(group: UnpackedGroup, listing: Listing | undefined, report: ApplyReport): void {
@@ -123,6 +129,8 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   };
 }
 
+type StoredUrl = [id: number, hostId: number];
+
 /** `added`: the timeline of a URL that was not stored before. */
 type UrlRow = { id: number; hostId: number; added: readonly Entry[] | null; only: OnlyPayload | null };
 
@@ -145,6 +153,7 @@ function createAddUrl(db: Database, dictionaries: Dictionaries) {
     const last = lastColumns(timeline.findLast(isEvent), dictionaries);
     const id = add.insertNew(key, url, hostId, ...last, only?.payload.ts ?? null, only?.file.id ?? null);
     if (id === null) return null;
+    dictionaries.keys.addUrl(key, id);
     addTimeline(id, hostId, timeline);
     return { id, hostId, added: timeline, only };
   };

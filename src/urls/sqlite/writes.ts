@@ -1,5 +1,5 @@
 import type { Database } from '../../database/sqlite/database.ts';
-import { createDictionaries } from '../../database/sqlite/dictionaries.ts';
+import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { createApply } from './apply.ts';
 import { createApplyFiles, createBackfillFamilies } from './files.ts';
 import { createRepairRows } from './integrity.ts';
@@ -9,8 +9,7 @@ import { createSetNetworks } from './networks.ts';
 export type UrlWrites = ReturnType<typeof createUrlWrites>;
 
 /** The writes, which run on the writer thread of `intelligence.db`. A separate file, so that the thread loads no reads. */
-export function createUrlWrites(db: Database) {
-  const dictionaries = createDictionaries(db);
+export function createUrlWrites(db: Database, dictionaries: Dictionaries) {
   const backfillFamilies = createBackfillFamilies(db, dictionaries);
   return {
     apply: createApply(db, dictionaries, backfillFamilies),

@@ -1,0 +1,1 @@
+-- Only for SQLite: see the file of the same name there.
