@@ -26,19 +26,29 @@ export function createRedisClient(address: RedisAddress): RedisClient {
     case 'sentinel':
       return new Redis({ ...standaloneOptions(address), ...sentinelOptions(address), db });
     case 'cluster':
-      return new Cluster([...hosts], {
-        lazyConnect: true,
-        enableOfflineQueue: false,
-        clusterRetryStrategy: retryMs,
-        clusterNodeRetryStrategy: retryMs,
-        slotsRefreshInterval: SLOTS_REFRESH_MS,
-        slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-        // A command without a reply may have been executed, so it is never sent again.
-        retryDelayOnFailover: 0,
-        retryDelayOnClusterDown: 0,
-        redisOptions: { ...commonOptions(address), commandTimeout: CLUSTER_COMMAND_TIMEOUT_MS },
-      });
+      return createCluster(address);
   }
+}
+
+function createCluster(address: RedisAddress): Cluster {
+  const cluster = new Cluster([...address.hosts], {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryMs,
+    clusterNodeRetryStrategy: retryMs,
+    slotsRefreshInterval: 0,
+    slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    // A command without a reply may have been executed, so it is never sent again.
+    retryDelayOnFailover: 0,
+    retryDelayOnClusterDown: 0,
+    redisOptions: { ...commonOptions(address), commandTimeout: CLUSTER_COMMAND_TIMEOUT_MS },
+  });
+  // The timer of the driver starts again if the client is closed during a refresh, and then keeps the process alive.
+  const refresh = () => {
+    if (cluster.status === 'ready') cluster.refreshSlotsCache();
+  };
+  const timer = setInterval(refresh, SLOTS_REFRESH_MS).unref();
+  return cluster.once('end', () => clearInterval(timer));
 }
 
 /** The servers that take writes: one, or those that own the slots of a Cluster. */

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { openControl } from '../../src/app/stores.ts';
+import { parseRedisUrl, type RedisAddress } from '../../src/config/redis-url.ts';
 import type { Policy } from '../../src/core/quota.ts';
 import { createCounterDeletion } from '../../src/limits/counters-redis.ts';
+import { createRedisClient } from '../../src/redis/client.ts';
 import { type RedisCluster, startRedisCluster } from '../servers/redis-cluster.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { countersContract, countersOver } from './contract/counters.ts';
 import { redisCounters } from './process-counters.ts';
 import { temporaryLink, temporaryPrefix, untilDown, untilUp } from './temporary-redis-counters.ts';
@@ -24,6 +29,19 @@ countersContract(
     redisCounters(await temporaryLink(t, { url: cluster.url }), control, { whenDown: 'refuse', nowMs }),
   ),
 );
+
+test('a client that is closed while it reads the slots of its nodes leaves no timer', async (t) => {
+  const client = createRedisClient(parseRedisUrl(cluster.url) as RedisAddress);
+  t.after(() => client.disconnect());
+  await client.connect();
+  // Private: no event says when a refresh begins, and a timer does not say whose it is.
+  const driver = client as unknown as { isRefreshing: boolean; slotsTimer: object | null | undefined };
+  while (!driver.isRefreshing) await setImmediate();
+  client.disconnect();
+  await once(client, 'end');
+  await until(() => !driver.isRefreshing, 'the refresh ends');
+  assert.equal(driver.slotsTimer ?? null, null);
+});
 
 test('accounts are distributed over the nodes, and no month is lost when a node is killed and restarts empty', async (t) => {
   const control = await openControl({ dataDir: temporaryFolder(t) });
