@@ -38,11 +38,13 @@ type Comparison = Pick<YardstickOptions, 'engine' | 'path' | 'response'> & {
   name: string;
   mark: Mark | null;
   urls: string[];
+  /** Unless it is the usual number. */
+  connections?: number;
 };
 
 /** Compares our server with one that always returns our first response. */
 async function compare({ rounds, seconds }: Bench, ours: Urlwarden, comparison: Comparison): Promise<Figure> {
-  const { name, mark, urls, engine, path, response } = comparison;
+  const { name, mark, urls, engine, path, response, connections } = comparison;
   const first = await fetch(ours.url + path, {
     method: 'POST',
     headers: { authorization: ours.authorization },
@@ -53,8 +55,8 @@ async function compare({ rounds, seconds }: Bench, ours: Urlwarden, comparison: 
   const answer: unknown = await first.json();
   const yardstick = await startYardstick({ engine, path, request: UrlRequest, response, status, answer });
   try {
-    const loadYardstick = (forSeconds = seconds) => load(yardstick.url, requests, forSeconds);
-    const loadOurs = (forSeconds = seconds) => load(ours.url, requests, forSeconds);
+    const loadYardstick = (forSeconds = seconds) => load(yardstick.url, requests, forSeconds, connections);
+    const loadOurs = (forSeconds = seconds) => load(ours.url, requests, forSeconds, connections);
     await warmUp(loadYardstick, loadOurs);
     const results = await alternate(
       rounds,
@@ -84,14 +86,24 @@ function lookupRow(name: string, comparisons: () => Comparison[]): Row {
   };
 }
 
+const knownUrls = () => ({ path: paths.urlLast, response: UrlLastResponse, urls: sample(URLS, urlAt) });
+const ratio = (atLeast: number): Mark => ({ of: 'ratio', atLeast });
+
 export const last = lookupRow('last', () => {
-  const known = { path: paths.urlLast, response: UrlLastResponse, urls: sample(URLS, urlAt) };
-  const ratio = (atLeast: number): Mark => ({ of: 'ratio', atLeast });
+  const known = knownUrls();
   return [
     { ...known, name: 'url/last, known URL / bare Fastify', engine: 'fastify', mark: ratio(0.75) },
     { ...known, name: 'url/last, known URL / bare node:http', engine: 'node:http', mark: null },
   ];
 });
+
+/** A caller that sends one request after the other. */
+export const lastAlone = lookupRow('last-alone', () => [
+  {
+    ...knownUrls(),
+    ...{ name: 'url/last, one connection / bare Fastify', engine: 'fastify', connections: 1, mark: ratio(0.55) },
+  },
+]);
 
 export const unknown = lookupRow('unknown', () => [
   {
@@ -100,7 +112,7 @@ export const unknown = lookupRow('unknown', () => [
     path: paths.urlLast,
     response: ErrorBody,
     urls: sample(URLS, unknownUrlAt),
-    mark: { of: 'ratio', atLeast: 0.8 },
+    mark: ratio(0.8),
   },
 ]);
 
@@ -111,6 +123,6 @@ export const history = lookupRow('history', () => [
     path: paths.urlHistory,
     response: UrlHistoryResponse,
     urls: [...urlsWithLongHistory(URLS)],
-    mark: { of: 'ratio', atLeast: 0.7 },
+    mark: ratio(0.7),
   },
 ]);

@@ -12,7 +12,7 @@ import { tableOf } from './harness/table.ts';
 import { importing } from './import.ts';
 import { inProcess } from './in-process.ts';
 import { lists } from './lists.ts';
-import { history, last, unknown } from './lookups.ts';
+import { history, last, lastAlone, unknown } from './lookups.ts';
 import { peer } from './peer.ts';
 import { address, addressImport, addressSize, domain, network } from './reputation.ts';
 import { scaled } from './scaled.ts';
@@ -27,6 +27,7 @@ import { threads } from './threads.ts';
 /** All rows, in the order of the table. A new row is a file that exports a Row, and a line here. */
 const ROWS: readonly Row[] = [
   last,
+  lastAlone,
   unknown,
   bulk,
   threads,
