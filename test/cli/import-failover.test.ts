@@ -78,7 +78,8 @@ test('Ctrl-C ends the wait for the database at once, with the advice to repeat t
   const stoppedMs = performance.now();
   run.kill('SIGINT');
   assert.equal(await run.code(), 1);
-  assert.ok(performance.now() - stoppedMs < 3_000);
+  // At once, or when the statement that was sent last has waited for five seconds. Without Ctrl-C it waits for a minute.
+  assert.ok(performance.now() - stoppedMs < 10_000);
   assert.match(run.stderr(), /\n.*PostgreSQL.*\. The import can be repeated: run the same command again\.\n$/);
 });
 
