@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -130,4 +131,31 @@ test('an entry file that is not run as a worker throws', () => {
 test('the entry file has the extension of the module beside it', () => {
   assert.equal(workerEntry('writer', 'file:///a/src/b.ts').href, 'file:///a/src/writer.ts');
   assert.equal(workerEntry('writer', 'file:///a/dist/b.js').href, 'file:///a/dist/writer.js');
+});
+
+const PRIORITIES = `
+  import { once } from 'node:events';
+  import { readdirSync, readFileSync } from 'node:fs';
+  import { getPriority } from 'node:os';
+  import { Worker } from 'node:worker_threads';
+  const worker = new Worker(new URL('low.ts', import.meta.url));
+  await once(worker, 'message');
+  const threads = readdirSync('/proc/self/task').map((thread) => {
+    const name = readFileSync('/proc/self/task/' + thread + '/comm', 'utf8').trimEnd();
+    return name + ' ' + (getPriority(Number(thread)) - getPriority(process.pid));
+  });
+  console.log([...new Set(threads)].sort().join());
+  await worker.terminate();`;
+
+test('a worker of low priority waits for the main thread, and so does the collection of garbage', (t) => {
+  const folder = temporaryFolder(t);
+  const code = `import { parentPort } from 'node:worker_threads';
+    import { lowerPriority } from ${JSON.stringify(THREAD)};
+    lowerPriority();
+    parentPort.postMessage('ready');`;
+  writeFileSync(join(folder, 'low.ts'), code);
+  writeFileSync(join(folder, 'main.mjs'), PRIORITIES);
+  const found = execFileSync(process.execPath, [join(folder, 'main.mjs')], { encoding: 'utf8' });
+  for (const expected of ['MainThread 0', 'V8Worker 19', 'WorkerThread 19']) assert.ok(found.includes(expected), found);
+  assert.ok(!found.includes('V8Worker 0'), found);
 });
