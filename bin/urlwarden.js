@@ -24,8 +24,8 @@ const folder = new URL('../', main).href;
 const format = main === source ? 'module-typescript' : 'module';
 
 // Our files import each other by their paths. Node would ask the disk several times about each of 400 files, for symbolic
-// links and package.json files: an eighth of the time in which the server starts. (In worker
-// threads, which this function does not reach, it still does.)
+// links and package.json files: an eighth of the time in which the server starts. In worker threads, which this function
+// does not reach, it still does.
 function resolveOwn(specifier, context, next) {
   if (!specifier.startsWith('.') || !context.parentURL?.startsWith(folder)) return next(specifier, context);
   return { url: new URL(specifier, context.parentURL).href, format, shortCircuit: true };
