@@ -162,6 +162,25 @@ export function searchSuite(open: OpenStore): void {
       }
     });
 
+    test('searches of several pages have each fact once, also if one URL has all of them at one time', async (t) => {
+      const store = await open(t);
+      const observations = (url: string, count: number) =>
+        Array.from({ length: count }, (_, i) => {
+          const sha256 = i.toString(16).padStart(64, '0');
+          return seen({
+            ts: T,
+            url,
+            ip: `2001:db8::${i.toString(16)}`,
+            asn: 64501,
+            payload: { sha256, family: 'Gafgyt' },
+          });
+        });
+      await store.apply([...observations('http://a.example/', 1_300), ...observations('http://b.example/', 2_300)]);
+      const all = [...Array(1_300).fill(`${T} http://a.example/`), ...Array(2_300).fill(`${T} http://b.example/`)];
+      assert.deepEqual(await find(store, 'malware_family', 'gafgyt'), all);
+      assert.deepEqual(await find(store, 'asn', 64501), all);
+    });
+
     test('a line is valid JSON for any URL', async (t) => {
       const store = await open(t);
       const url = 'http://192.0.2.1/"\\/\u0001\u007fé\u2028😀';
