@@ -11,7 +11,8 @@ for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
   if [ -f "$file" ]; then cp "$file" "$folder/sources/"; fi
 done
 
-# Debian 12 has Suricata only in its backports.
+# Debian 12 has Suricata only in its backports, with a library of which the other version is older. apt does not always see
+# that Suricata needs the newer one.
 . /etc/os-release
 if [ "$VERSION_CODENAME" = bookworm ]; then
   site=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Codename: bookworm' | sed -n 1p)
@@ -22,7 +23,7 @@ Suites: bookworm-backports
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
 END
-  packages=("${packages[@]/%suricata/suricata/bookworm-backports}")
+  packages=("${packages[@]/%suricata/suricata/bookworm-backports}" libhtp2/bookworm-backports)
 fi
 
 apt() {
