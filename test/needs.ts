@@ -11,8 +11,7 @@ const LOCK = join(tmpdir(), 'urlwarden-test-packages.lock');
 export function needs(program: string, debianPackage = program): void {
   if (isInstalled(program)) return;
   try {
-    apt(['update']);
-    apt(['install', '--yes', '--no-install-recommends', debianPackage]);
+    aptFresh(['install', '--yes', '--no-install-recommends', debianPackage]);
   } catch (cause) {
     throw new Error(`This test needs ${program}: install it (on Debian: apt-get install ${debianPackage})`, { cause });
   }
@@ -20,6 +19,16 @@ export function needs(program: string, debianPackage = program): void {
 
 function apt(args: readonly string[], cwd?: string): void {
   execFileSync('flock', [LOCK, 'apt-get', ...args], { stdio: 'pipe', cwd });
+}
+
+/** Reads the lists of packages, which takes seconds, only if there are none or they are old. */
+function aptFresh(args: readonly string[], cwd?: string): void {
+  try {
+    apt(args, cwd);
+  } catch {
+    apt(['update']);
+    apt(args, cwd);
+  }
 }
 
 function isInstalled(program: string): boolean {
@@ -34,8 +43,7 @@ export function needsUnpacked(program: string, debianPackage: string): void {
   if (isInstalled(program)) return;
   const folder = mkdtempSync(join(tmpdir(), 'urlwarden-needs-'));
   try {
-    apt(['update']);
-    apt(['download', debianPackage], folder);
+    aptFresh(['download', debianPackage], folder);
     const [file = ''] = readdirSync(folder);
     execFileSync('dpkg', ['--extract', file, '.'], { stdio: 'pipe', cwd: folder });
     execFileSync('install', [join(folder, 'usr/bin', program), '/usr/local/bin/'], { stdio: 'pipe' });

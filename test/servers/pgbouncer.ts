@@ -42,7 +42,7 @@ const BUILD = `
   curl --fail --silent --output source.tar.gz "\${archive}${SOURCE}"
   echo '${SOURCE_SHA256}  source.tar.gz' | sha256sum --check
   tar --extract --strip-components=1 --file source.tar.gz
-  ./configure --without-cares && make -j2 && install pgbouncer /usr/local/bin/
+  ./configure --without-cares CFLAGS=-O0 && make -j2 && install pgbouncer /usr/local/bin/
   rm -r "$folder"`;
 
 /** Debian 12 has 1.18. It gives clients the answers to others, so it is built from the source of Debian 13 there. */
