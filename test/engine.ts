@@ -6,6 +6,7 @@ import { createMemoryCounters } from '../src/limits/counters-memory.ts';
 import { createSharedCounts } from '../src/limits/shared-counts.ts';
 import type { Counters } from '../src/limits/store.ts';
 import { createKnownUrlsBuffer } from '../src/urls/sqlite/known-urls.ts';
+import { emptyDataFolder } from './empty-folder.ts';
 import { memoryCounters } from './limits/process-counters.ts';
 import { temporaryRedisCounters } from './limits/temporary-redis-counters.ts';
 import { temporaryDatabase } from './servers/temporary-database.ts';
@@ -21,8 +22,9 @@ const hasThreads = engine === 'threads';
 
 /** An empty place for the data of a test, removed afterwards. */
 export async function temporaryPlace(t: TestContext): Promise<DataPlace> {
-  const dataDir = temporaryFolder(t);
-  return isScaled ? { dataDir, databaseUrl: await temporaryDatabase(t) } : { dataDir };
+  return isScaled
+    ? { dataDir: temporaryFolder(t), databaseUrl: await temporaryDatabase(t) }
+    : { dataDir: emptyDataFolder(t) };
 }
 
 /** Empty stores, closed and removed after the test. */
