@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { paths } from '../../src/core/paths.ts';
@@ -13,6 +14,8 @@ type Operation = {
 };
 type Document = { openapi: string; paths: Record<string, Record<string, Operation>> };
 
+const requireOfFastify = createRequire(import.meta.resolve('fastify'));
+
 const templateOf = (path: string) => path.replace(/:(\w+)/g, '{$1}');
 
 describe('openapi.json', () => {
@@ -24,6 +27,14 @@ describe('openapi.json', () => {
     assert.equal(document.openapi, '3.1.0');
     const result = await new Validator().validate(document);
     assert.ok(result.valid, JSON.stringify(result.errors));
+  });
+
+  test('has bodies with valid schemas', () => {
+    const compile = requireOfFastify('@fastify/ajv-compiler')()({}, { customOptions: { allowUnionTypes: true } });
+    assert.throws(() => compile({ schema: { type: 'string', minLength: 'x' } }), /schema is invalid/);
+    const bodies = ROUTES.map(({ endpoint }) => endpoint.body).filter((schema) => typeof schema === 'object');
+    assert.ok(bodies.length > 10, `${bodies.length}`);
+    for (const schema of bodies) compile({ schema });
   });
 
   test('has every route and nothing else', async (t) => {
