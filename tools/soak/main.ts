@@ -45,7 +45,7 @@ const RUNS: Record<string, () => Promise<boolean>> = {
   },
 
   async stream() {
-    const stream = await streamSoak(Number(values.rows), log);
+    const stream = await streamSoak(Number(values.rows), { report: log });
     for (const [name, value] of Object.entries(stream)) log(`${name.padEnd(16)} ${Number(value.toFixed(2))}`);
     return (
       stream.rows === Number(values.rows) &&

@@ -12,6 +12,7 @@ import type { StreamServerMessage } from '../shared/stream-server.ts';
 import { batches, FAMILY, observationAt } from './observations.ts';
 
 type StreamResult = {
+  /** Of all searches. */
   rows: number;
   seconds: number;
   /** Anonymous memory of the server: the peak during the stream minus the value before it. */
@@ -29,8 +30,17 @@ const SERVER = fileURLToPath(new URL('../shared/stream-server.ts', import.meta.u
 const BATCH = 5_000;
 const SAMPLE_MS = 50;
 
-/** Streams one search with `rows` results over HTTP, while another connection sends `url/last` requests. */
-export async function streamSoak(rows: number, report: (text: string) => void = () => {}): Promise<StreamResult> {
+type SoakOptions = {
+  /** One after the other. */
+  searches?: number;
+  report?: (text: string) => void;
+};
+
+/** Streams searches with `rows` results each over HTTP, while another connection sends `url/last` requests. */
+export async function streamSoak(
+  rows: number,
+  { searches = 1, report = () => {} }: SoakOptions = {},
+): Promise<StreamResult> {
   const dataDir = mkdtempSync(join(tmpdir(), 'urlwarden-stream-'));
   try {
     await fill(dataDir, rows, report);
@@ -38,7 +48,7 @@ export async function streamSoak(rows: number, report: (text: string) => void = 
     const { url, account } = (await nextMessage(server)) as { url: string; account: FirstAccount };
     try {
       const api = { url, authorization: await logIn(url, account) };
-      return await measure(server, api, rows);
+      return await measure(server, api, rows, searches);
     } finally {
       server.send('close');
       await once(server, 'exit');
@@ -48,7 +58,7 @@ export async function streamSoak(rows: number, report: (text: string) => void = 
   }
 }
 
-async function measure(server: ChildProcess, api: Api, rows: number): Promise<StreamResult> {
+async function measure(server: ChildProcess, api: Api, rows: number, searches: number): Promise<StreamResult> {
   const timesBefore = await timeLookups(api, rows, afterMs(1_000));
   await loopDelay(server);
   const beforeMb = anonymousMb(server);
@@ -58,7 +68,7 @@ async function measure(server: ChildProcess, api: Api, rows: number): Promise<St
   }, SAMPLE_MS);
   const startMs = performance.now();
   let streaming = true;
-  const stream = search(api).finally(() => {
+  const stream = searchTimes(api, searches).finally(() => {
     streaming = false;
   });
   const timesDuring = await timeLookups(api, rows, () => !streaming);
@@ -101,6 +111,12 @@ async function timeLookups(api: Api, rows: number, isDone: () => boolean): Promi
   } while (!isDone());
   agent.destroy();
   return times;
+}
+
+async function searchTimes(api: Api, times: number): Promise<number> {
+  let lines = 0;
+  for (let i = 0; i < times; i++) lines += await search(api);
+  return lines;
 }
 
 /** The number of lines in the response of a search by family. */
