@@ -1,4 +1,6 @@
-import { execFile } from 'node:child_process';
+import { execFile, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { paths } from '../../src/core/paths.ts';
 import { dataFiles } from '../../src/database/data-folder.ts';
@@ -7,6 +9,7 @@ import { known, lookupMs } from './bulk.ts';
 import { alternate, type Bench, type Figure, type Result, type Row } from './harness/figure.ts';
 import { cpuSeconds, memoryMb, receive } from './harness/measure.ts';
 import { type MonitoredServer, startMonitored } from './harness/servers.ts';
+import type { StreamRequest } from './harness/stream-child.ts';
 
 const ROWS = 1_000_000;
 /** Of the row with encodings: those that `known` samples. */
@@ -15,6 +18,7 @@ const SAMPLE_MS = 50;
 const ENCODINGS = ['identity', 'gzip', 'zstd'] as const;
 type Encoding = (typeof ENCODINGS)[number];
 const run = promisify(execFile);
+const CHILD = fileURLToPath(new URL('./harness/stream-child.ts', import.meta.url));
 
 /** The same rows as the search, in the same order, from the same file. */
 const SQL = `
@@ -34,10 +38,11 @@ async function shell(path: string, rows: number): Promise<Rates> {
   return { perSecond: (rows / (performance.now() - startMs)) * 1000, perCpuSecond: rows / (user + system) };
 }
 
-function search({ url, authorization }: MonitoredServer, encoding: Encoding) {
-  const target = `${url}${paths.urlSearch}?since=0&limit=${ROWS}`;
-  return receive(target, { authorization, 'accept-encoding': encoding }, { malware_family: LARGEST_FAMILY });
-}
+const searchOf = ({ url, authorization }: MonitoredServer, encoding: Encoding): StreamRequest => ({
+  url: `${url}${paths.urlSearch}?since=0&limit=${ROWS}`,
+  headers: { authorization, 'accept-encoding': encoding },
+  body: { malware_family: LARGEST_FAMILY },
+});
 
 /** `rows`: of a compressed stream, whose lines are not counted. */
 async function stream(server: MonitoredServer, encoding: Encoding = 'identity', rows?: number): Promise<Streamed> {
@@ -49,7 +54,8 @@ async function stream(server: MonitoredServer, encoding: Encoding = 'identity', 
   }, SAMPLE_MS);
   const cpuBefore = cpuSeconds(child.pid);
   const startMs = performance.now();
-  const received = await search(server, encoding);
+  const { url, headers, body } = searchOf(server, encoding);
+  const received = await receive(url, headers, body);
   const seconds = (performance.now() - startMs) / 1000;
   const cpu = cpuSeconds(child.pid) - cpuBefore;
   clearInterval(sampler);
@@ -60,14 +66,15 @@ async function stream(server: MonitoredServer, encoding: Encoding = 'identity', 
 
 /** The p99 of lookups while streams are sent one after the other, in milliseconds. */
 async function lookupsBeside(server: MonitoredServer, encoding: Encoding, urls: readonly string[], seconds: number) {
-  let isDone = false;
-  const streaming = (async () => {
-    while (!isDone) await search(server, encoding);
-  })();
-  const ms = await lookupMs(server, urls, seconds);
-  isDone = true;
-  await streaming;
-  return ms;
+  const child = fork(CHILD);
+  try {
+    child.send(searchOf(server, encoding));
+    await once(child, 'message');
+    return await lookupMs(server, urls, seconds);
+  } finally {
+    child.kill();
+    await once(child, 'exit');
+  }
 }
 
 /** Bytes, rows a second and lookups of one encoding; of a compressed one against the plain stream. */
