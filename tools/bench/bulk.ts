@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { paths } from '../../src/core/paths.ts';
 import { MAX_BULK_LINES } from '../../src/urls/bulk.ts';
 import { unknownUrlAt, urlAt } from '../shared/observations.ts';
+import { beside } from './harness/background.ts';
 import { alternate, type Bench, type Figure, type Result, type Row } from './harness/figure.ts';
 import { cpuSeconds, memoryMb } from './harness/measure.ts';
 import { startUrlwarden, type Urlwarden } from './harness/servers.ts';
@@ -136,11 +137,14 @@ export const bulk: Row = {
     try {
       const ofMixed = await rates(server, mixed, { rounds, seconds });
       const ofKnown = await rates(server, knownUrls, { rounds, seconds });
-      const bodies = bodiesOf(mixed);
+      const bulkRequests = {
+        ...{ url: server.url + paths.urlBulk, parallel: PARALLEL, bodies: bodiesOf(mixed).map(String) },
+        headers: { authorization: server.authorization, 'content-type': 'text/plain' },
+      };
       const lookups = await alternate(
         rounds,
         () => lookupMs(server, knownUrls, seconds),
-        async () => (await Promise.all([lookupMs(server, knownUrls, seconds), load(server, bodies, seconds)]))[0],
+        () => beside(bulkRequests, () => lookupMs(server, knownUrls, seconds)),
       );
       const name = `${LOOKUPS_PER_SECOND} url/last a second beside url/bulk, p99 / alone`;
       const memory = 'url/bulk, anonymous memory / after the warm-up';

@@ -1,15 +1,13 @@
-import { execFile, fork } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { paths } from '../../src/core/paths.ts';
 import { dataFiles } from '../../src/database/data-folder.ts';
 import { LARGEST_FAMILY } from '../shared/observations.ts';
 import { known, lookupMs } from './bulk.ts';
+import { beside } from './harness/background.ts';
 import { alternate, type Bench, type Figure, type Result, type Row } from './harness/figure.ts';
 import { cpuSeconds, memoryMb, receive } from './harness/measure.ts';
 import { type MonitoredServer, startMonitored } from './harness/servers.ts';
-import type { StreamRequest } from './harness/stream-child.ts';
 
 const ROWS = 1_000_000;
 /** Of the row with encodings: those that `known` samples. */
@@ -18,7 +16,6 @@ const SAMPLE_MS = 50;
 const ENCODINGS = ['identity', 'gzip', 'zstd'] as const;
 type Encoding = (typeof ENCODINGS)[number];
 const run = promisify(execFile);
-const CHILD = fileURLToPath(new URL('./harness/stream-child.ts', import.meta.url));
 
 /** The same rows as the search, in the same order, from the same file. */
 const SQL = `
@@ -38,7 +35,7 @@ async function shell(path: string, rows: number): Promise<Rates> {
   return { perSecond: (rows / (performance.now() - startMs)) * 1000, perCpuSecond: rows / (user + system) };
 }
 
-const searchOf = ({ url, authorization }: MonitoredServer, encoding: Encoding): StreamRequest => ({
+const searchOf = ({ url, authorization }: MonitoredServer, encoding: Encoding) => ({
   url: `${url}${paths.urlSearch}?since=0&limit=${ROWS}`,
   headers: { authorization, 'accept-encoding': encoding },
   body: { malware_family: LARGEST_FAMILY },
@@ -65,16 +62,10 @@ async function stream(server: MonitoredServer, encoding: Encoding = 'identity', 
 }
 
 /** The p99 of lookups while streams are sent one after the other, in milliseconds. */
-async function lookupsBeside(server: MonitoredServer, encoding: Encoding, urls: readonly string[], seconds: number) {
-  const child = fork(CHILD);
-  try {
-    child.send(searchOf(server, encoding));
-    await once(child, 'message');
-    return await lookupMs(server, urls, seconds);
-  } finally {
-    child.kill();
-    await once(child, 'exit');
-  }
+function lookupsBeside(server: MonitoredServer, encoding: Encoding, urls: readonly string[], seconds: number) {
+  const { body, ...search } = searchOf(server, encoding);
+  const streams = { ...search, bodies: [JSON.stringify(body)], parallel: 1 };
+  return beside(streams, () => lookupMs(server, urls, seconds));
 }
 
 /** Bytes, rows a second and lookups of one encoding; of a compressed one against the plain stream. */
