@@ -6,6 +6,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { http } from '../core/node-http.ts';
 import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.ts';
+import { batchRequests } from './request-batching.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { TLS_RULES, type TlsPair, trackHandshakes } from './tls.ts';
 
@@ -104,11 +105,14 @@ export function createNodeServer(
       newestOf.delete(socket);
     });
   });
+  let isEnding = false;
+  // When keep-alive ends, a pipelined request must arrive before the one ahead of it is answered: see `endKeepAlive`.
+  const batched = batchRequests(handler, () => newestOf.size === 1 && !isEnding);
   const onRequest: RequestListener = (request, response) => {
     newestOf.set(request.socket, { request, response });
     const coding = request.headers['transfer-encoding'];
     if (!hasOneHost(request)) refuseRequest(response, badRequest('The request must have exactly one Host header'));
-    else if (coding === undefined || coding.toLowerCase() === 'chunked') handler(request, response);
+    else if (coding === undefined || coding.toLowerCase() === 'chunked') batched(request, response);
     else {
       // Node reads `gzip, chunked` as chunked alone. A proxy may see another body, and so another next request.
       response.setHeader('Connection', 'close');
@@ -129,6 +133,7 @@ export function createNodeServer(
     else refuseConnection(socket, parserRefusal(error), idOfFaulty(newestOf.get(socket)));
   });
   const endKeepAlive = () => {
+    isEnding = true;
     for (const { response } of newestOf.values()) response.shouldKeepAlive = false; // no effect once its headers are sent
     // Separate listeners, so that a server that is not stopping does no extra work for a request.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) {

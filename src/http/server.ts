@@ -42,7 +42,6 @@ import {
 } from './methods.ts';
 import { NDJSON } from './ndjson.ts';
 import { openapiRoute } from './openapi.ts';
-import { batchRequests } from './request-batching.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { type AccessLogOptions, createAccessLog, requestFields, UNKNOWN_ROUTE } from './request-log.ts';
 import { readableTarget } from './request-target.ts';
@@ -96,7 +95,7 @@ export function buildServer(
     logger,
     logController: new LogController({ disableRequestLogging: true }),
     serverFactory: (handler) => {
-      nodeServer = createNodeServer(batchRequests(handler), times, {
+      nodeServer = createNodeServer(handler, times, {
         tls,
         onUnreadable,
         onAborted: metrics?.aborted,

@@ -17,9 +17,9 @@ const message = (body: string, headers = '') =>
 const MESSAGE = message(BODY);
 
 /** A batching listener, and the requests that it passed on. */
-function recorded(): { listener: RequestListener; handled: IncomingMessage[] } {
+function recorded(isOneConnection = () => false): { listener: RequestListener; handled: IncomingMessage[] } {
   const handled: IncomingMessage[] = [];
-  return { listener: batchRequests((request) => void handled.push(request)), handled };
+  return { listener: batchRequests((request) => void handled.push(request), isOneConnection), handled };
 }
 
 const requestOf = (text: string) => ({ text, socket: { destroyed: false } }) as unknown as IncomingMessage;
@@ -59,6 +59,19 @@ describe('requests of one event loop iteration', () => {
     Object.assign(gone.socket, { destroyed: true });
     await nextIteration();
     assert.deepEqual(handled, [stayed]);
+  });
+
+  test('are passed on at once while there is one connection, but not before others that wait', async () => {
+    let connections = 2;
+    const { listener, handled } = recorded(() => connections === 1);
+    const [first, second, third] = [requestOf('a'), requestOf('b'), requestOf('c')];
+    listener(first, NO_RESPONSE);
+    connections = 1;
+    listener(second, NO_RESPONSE);
+    assert.deepEqual(handled, []);
+    await nextIteration();
+    listener(third, NO_RESPONSE);
+    assert.deepEqual(handled, [first, second, third]);
   });
 
   test('from many connections are handled in one batch', async (t) => {
