@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { type DataFiles, dataFiles } from '../src/database/data-folder.ts';
+import { type DataFiles, dataFiles, FILE_MODE } from '../src/database/data-folder.ts';
 import { prepareDatabaseFile } from '../src/database/sqlite/database-file.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -26,7 +26,7 @@ export function emptyDataFolder(t: TestContext): string {
   emptyFiles ??= makeEmptyFiles();
   const folder = temporaryFolder(t);
   const { intelligence, control } = dataFiles(folder);
-  writeFileSync(intelligence, emptyFiles.intelligence, { mode: 0o600 });
-  writeFileSync(control, emptyFiles.control, { mode: 0o600 });
+  writeFileSync(intelligence, emptyFiles.intelligence, { mode: FILE_MODE });
+  writeFileSync(control, emptyFiles.control, { mode: FILE_MODE });
   return folder;
 }
