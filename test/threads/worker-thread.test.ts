@@ -152,6 +152,7 @@ test('a worker of low priority waits for the main thread, and so does the collec
   const code = `import { parentPort } from 'node:worker_threads';
     import { lowerPriority } from ${JSON.stringify(THREAD)};
     lowerPriority();
+    parentPort.on('message', () => {}); // it does not end before it is seen
     parentPort.postMessage('ready');`;
   writeFileSync(join(folder, 'low.ts'), code);
   writeFileSync(join(folder, 'main.mjs'), PRIORITIES);
