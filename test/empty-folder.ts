@@ -6,7 +6,7 @@ import { type DataFiles, dataFiles, FILE_MODE } from '../src/database/data-folde
 import { prepareDatabaseFile } from '../src/database/sqlite/database-file.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
-/** Of empty databases, by part. Made once: the migrations take longer than most tests. */
+/** Of empty databases, by part. Made once, so that the migrations do not run for every test. */
 let emptyFiles: Record<keyof DataFiles, Buffer> | undefined;
 
 function makeEmptyFiles() {

@@ -38,7 +38,7 @@ async function shell(path: string, rows: number): Promise<Rates> {
 const searchOf = ({ url, authorization }: MonitoredServer, encoding: Encoding) => ({
   url: `${url}${paths.urlSearch}?since=0&limit=${ROWS}`,
   headers: { authorization, 'accept-encoding': encoding },
-  body: { malware_family: LARGEST_FAMILY },
+  body: JSON.stringify({ malware_family: LARGEST_FAMILY }),
 });
 
 /** `rows`: of a compressed stream, whose lines are not counted. */
@@ -64,8 +64,7 @@ async function stream(server: MonitoredServer, encoding: Encoding = 'identity', 
 /** The p99 of lookups while streams are sent one after the other, in milliseconds. */
 function lookupsBeside(server: MonitoredServer, encoding: Encoding, urls: readonly string[], seconds: number) {
   const { body, ...search } = searchOf(server, encoding);
-  const streams = { ...search, bodies: [JSON.stringify(body)], parallel: 1 };
-  return beside(streams, () => lookupMs(server, urls, seconds));
+  return beside({ ...search, bodies: [body], parallel: 1 }, () => lookupMs(server, urls, seconds));
 }
 
 /** Bytes, rows a second and lookups of one encoding; of a compressed one against the plain stream. */

@@ -4,7 +4,7 @@ import type { UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 import { searchRecordSql } from '../wire.ts';
 
-// SQLite builds and joins the lines: 0.9 µs a row. Converting rows to records and records to lines took twice as long.
+// SQLite builds and joins the lines: 1.0 µs a row. Converting rows to records and records to lines took 1.9 µs.
 const RECORD = searchRecordSql('r.ts', 'r.url_id', 'urls.url');
 
 /** An index (value, ts, url_id, tie) that is read newest first; every row that is read is a match. `?1` is the value. */
