@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { batchRequests } from '../../src/http/request-batching.ts';
 import { BASE, NOW, serve, stubStore } from './build.ts';
@@ -72,6 +72,26 @@ describe('requests of one event loop iteration', () => {
     await nextIteration();
     listener(third, NO_RESPONSE);
     assert.deepEqual(handled, [first, second, third]);
+  });
+
+  test('of the only connection of a server are not batched, and those of two connections are', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({ urlLast: () => null }) } });
+    const immediates = t.mock.method(globalThis, 'setImmediate').mock;
+    const batches = () => immediates.calls.filter(({ arguments: [callback] }) => callback.name === 'handleAll').length;
+    const ask = async (socket: Socket) => {
+      const answered = once(socket, 'data');
+      socket.write(MESSAGE);
+      await answered;
+    };
+    const [first, second] = [open(port), open(port)];
+    await ask(first);
+    await ask(first);
+    assert.equal(batches(), 0);
+    await ask(second);
+    await ask(first);
+    assert.equal(batches(), 2);
+    second.destroy();
+    first.destroy();
   });
 
   test('from many connections are handled in one batch', async (t) => {
