@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
+import type { FastifySchemaCompiler, FastifySerializerCompiler, FastifyServerOptions } from 'fastify';
 
 // Every schema is compiled when it is used for the first time, once for all routes and servers that have it. Fastify would
 // compile all of them when each thread starts, for every route and status: a fifth of the time until the server listens.
@@ -24,15 +24,20 @@ type Serialize = ReturnType<FastifySerializerCompiler<object>>;
 const validators = once(() => requireOfFastify('@fastify/ajv-compiler')()({}, VALIDATION));
 const serializers = once(() => requireOfFastify('@fastify/fast-json-stringify-compiler')()({}));
 
-export const validatorCompiler: FastifySchemaCompiler<object> = forEachSchema((schema) => {
+const validatorCompiler: FastifySchemaCompiler<object> = forEachSchema((schema) => {
   const compiled = once<Validate>(() => validators()({ schema }));
   return (body) => compiled()(body) || { error: compiled().errors ?? [] };
 });
 
-export const serializerCompiler: FastifySerializerCompiler<object> = forEachSchema((schema) => {
+const serializerCompiler: FastifySerializerCompiler<object> = forEachSchema((schema) => {
   const compiled = once<Serialize>(() => serializers()({ schema }));
   return (value) => compiled()(value);
 });
+
+/** As an option of the server: without it Fastify loads its own compilers at the start. Its types know only those. */
+export const schemaController = {
+  compilersFactory: { buildValidator: () => validatorCompiler, buildSerializer: () => serializerCompiler },
+} as unknown as NonNullable<FastifyServerOptions['schemaController']>;
 
 function forEachSchema<Compiled>(create: (schema: object) => Compiled): (route: { schema: object }) => Compiled {
   const created = new WeakMap<object, Compiled>();

@@ -45,7 +45,7 @@ import { openapiRoute } from './openapi.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { type AccessLogOptions, createAccessLog, requestFields, UNKNOWN_ROUTE } from './request-log.ts';
 import { readableTarget } from './request-target.ts';
-import { serializerCompiler, validatorCompiler } from './schema-compilers.ts';
+import { schemaController } from './schema-compilers.ts';
 import type { TlsPair } from './tls.ts';
 
 export type ServerServices = {
@@ -111,6 +111,7 @@ export function buildServer(
       return readableTarget(request.url ?? '/');
     },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
+    schemaController,
     return503OnClosing: false, // a request that arrived in time is answered, then its connection is closed
     frameworkErrors(error, { id }, reply) {
       onUnreadable(wireError(error).status, id); // the request target is not a valid path
@@ -120,8 +121,6 @@ export function buildServer(
   const accessLog = createAccessLog(app.log, routes, accessLogOptions);
   // Fastify creates a child logger for every request, which costs more than the request id in each line is worth.
   app.log.child = () => app.log;
-  app.setValidatorCompiler(validatorCompiler);
-  app.setSerializerCompiler(serializerCompiler);
   answerErrors(app, metrics, reportFailure, times.requestTimeoutMs);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJson);
