@@ -8,14 +8,12 @@ import { createPasswordVerifier } from './accounts/password-verifier.ts';
 import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
 import type { SigningKey } from './accounts/store.ts';
 import { createServerAudit } from './app/audit.ts';
-import { startChangeCleanup } from './app/change-cleanup.ts';
+import { startBackground } from './app/background.ts';
 import { fillDemo, fillDemoControl } from './app/demo.ts';
 import { openUploads, startFeeds } from './app/feeds.ts';
 import { watchStores } from './app/health.ts';
-import { startIntegrityChecks } from './app/integrity-sweep.ts';
 import { canSharePort, listenOn, openMetricsListener, refuseUsedPort } from './app/listen.ts';
 import { openListCopies } from './app/lists.ts';
-import { announceNode } from './app/nodes.ts';
 import { createOwnerTasks, type Owner } from './app/owner.ts';
 import { createProcessState } from './app/process-state.ts';
 import { openRedis } from './app/redis.ts';
@@ -30,7 +28,6 @@ import {
 } from './app/serving.ts';
 import { type Control, describePlace, openControl, openIntelligence } from './app/stores.ts';
 import { createThreads } from './app/threads.ts';
-import { startUsageCleanup } from './app/usage-cleanup.ts';
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
 import { AppError } from './core/errors.ts';
@@ -38,9 +35,7 @@ import { OPERATOR_TIER } from './core/tier.ts';
 import { createOutages } from './health/outages.ts';
 import { closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
 import { expiryOf, readTlsPair, type TlsPair } from './http/tls.ts';
-import { everyMs } from './ingest/feeds/schedule.ts';
 import { readFamilies } from './ingest/tag-families.ts';
-import { createCounterDeletion } from './limits/counters-redis.ts';
 import { createSharedCounts } from './limits/shared-counts.ts';
 import { joinMetrics } from './metrics/metrics.ts';
 import { createTotals } from './portal/totals.ts';
@@ -223,24 +218,12 @@ export async function openApp(given: Settings): Promise<App> {
       if (firstAccount !== null) await audit.record('account.add', firstAccount.username, { tier: OPERATOR_TIER });
       if (settings.demo) await fillDemoControl(control, store, now());
       audit.start();
-      if (!settings.noPortal) totals.start();
-      opened(startIntegrityChecks({ store, outages, metrics, log, onFaults: state.setFaults }));
-      const cleanup = startUsageCleanup({
-        ...{ control, usageMonths: settings.usageMonths, now, every: everyMs, onFailure: onFailure('usage_cleanup') },
-        deleteCounters: redis && createCounterDeletion(redis),
-      });
-      opened(cleanup);
-      opened(
-        startChangeCleanup({
-          ...{ store, changeDays: settings.changeDays, now, every: everyMs, onFailure: onFailure('change_cleanup') },
-        }),
-      );
-      void cleanup.runDue();
       const version = programVersion();
       opened(
-        announceNode({
-          ...{ control, node: { node, name: `${hostname()}:${port}`, version }, now, every: everyMs },
-          onFailure: onFailure('node_write'),
+        startBackground({
+          ...{ settings, store, control, redis, totals, outages, metrics, log, now, onFailure },
+          node: { node, name: `${hostname()}:${port}`, version },
+          onFaults: state.setFaults,
         }),
       );
       const metricsUrl = metricsListener?.url ?? null;

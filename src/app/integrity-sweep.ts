@@ -43,7 +43,7 @@ type CheckParts = {
   onFaults(hasFaults: boolean): void;
 };
 
-type Log = Record<'error' | 'warn', (details: object, message: string) => void>;
+export type Log = Record<'error' | 'warn', (details: object, message: string) => void>;
 
 /** The checks of a server. The metrics have the number of faults; the log has one line when there are any. */
 export function startIntegrityChecks({ store, outages, metrics, log, onFaults }: CheckParts): { close(): void } {
