@@ -96,7 +96,7 @@ export function askLine(url: string, body?: object): string {
   return `curl -H "Authorization: Bearer $TOKEN" ${json}${shellQuoted(url)}`;
 }
 
-/** `origin`: the base address. The log-in needs a real account to work. */
+/** `origin`: the base address. The login needs a real account to work. */
 export type Caller = { origin: string; username: string; password: string };
 
 /** Sets TOKEN, which all other commands use. */

@@ -62,7 +62,7 @@ const PAGES: Page[] = [
     question: ({ values }) => values.name ?? '',
   },
   { pattern: '/search', title: () => 'Search', component: SearchPage },
-  { pattern: '/bulk', title: () => 'Bulk look-up', component: BulkPage },
+  { pattern: '/bulk', title: () => 'Bulk lookup', component: BulkPage },
   { pattern: '/lists', title: () => 'Lists', component: ListsPage },
   { pattern: '/lists/:name', title: ({ values }) => `List ${values.name}`, component: ListsPage },
   { pattern: '/account', title: () => 'Account', component: AccountPage },

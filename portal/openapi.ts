@@ -288,7 +288,7 @@ export function curlLine(operation: Operation, document: Document, caller: Calle
   return [
     'curl',
     ...(security.length > 0 ? ['-H "Authorization: Bearer $TOKEN"'] : []),
-    // The log-in of the pages accepts only requests of its own pages.
+    // The login of the pages accepts only requests of its own pages.
     ...(isLogin && path.startsWith('/api/portal/') ? [`-H ${shellQuoted(`Origin: ${caller.origin}`)}`] : []),
     ...bodyArguments(operation, document, values),
     /[^\w:/.@-]/.test(url) ? shellQuoted(url) : url,

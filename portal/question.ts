@@ -21,7 +21,7 @@ export const KIND_NAMES: Record<Answer['kind'], string> = {
   asn: 'URLs in the network',
   sha256: 'URLs with the file',
   family: 'URLs with the family',
-  list: 'Bulk look-up',
+  list: 'Bulk lookup',
 };
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;

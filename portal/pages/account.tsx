@@ -256,8 +256,8 @@ function ApiHelp({ username }: { username: string }) {
       <Facts facts={{ 'Base address': <span class="mono">{origin}</span> }} />
       <p class="dim small">Log in once, the token is valid for a day. Put your password in place of …</p>
       <pre>{login}</pre>
-      <CopyButton text={login} what="Log-in command copied">
-        Copy the log-in
+      <CopyButton text={login} what="Login command copied">
+        Copy the login
       </CopyButton>
       <pre>{ask}</pre>
       <CopyButton text={ask} what="Question copied">

@@ -70,7 +70,7 @@ function Operations({ document }: { document: Document }) {
           <p>
             This sets <code>TOKEN</code> for the commands below. It is valid for a day. Put your password in place of …
           </p>
-          <Command line={loginLine(callerOf())} what="Log-in" />
+          <Command line={loginLine(callerOf())} what="Login" />
         </div>
       </Card>
       <div class="api-filter">

@@ -27,7 +27,7 @@ export function BulkPage(_: PageProps) {
   return (
     <>
       <div class="page-head">
-        <h1>Bulk look-up</h1>
+        <h1>Bulk lookup</h1>
         {hasStarted && current.phase !== 'running' && (
           <button type="button" class="button" onClick={forgetBulk}>
             Another list

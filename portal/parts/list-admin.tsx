@@ -170,7 +170,7 @@ export function Exclusions({ lists }: { lists: readonly DeviceList[] }) {
   const loaded = useLoad('exclusions', (abort) => get<{ items: ExclusionItem[] }>(EXCLUSIONS, abort));
   return (
     <Card title="Exclusions" aside={<Exclude lists={lists} reload={loaded.reload} />}>
-      <p class="dim small under-head">What is on no list, whatever the data says. Look-ups still find it.</p>
+      <p class="dim small under-head">What is on no list, whatever the data says. Lookups still find it.</p>
       <Show loaded={loaded}>
         {({ items }) => (
           <Table

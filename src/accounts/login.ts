@@ -44,7 +44,7 @@ export type PasswordCheckOptions = {
 };
 
 /**
- * The enabled account of these credentials, for a log-in with a token or a session. Throws `unauthorized`,
+ * The enabled account of these credentials, for a login with a token or a session. Throws `unauthorized`,
  * `limit_reached`, `overloaded` or `unavailable`. Another realm than the API's is refused like a wrong password.
  */
 export type CheckPassword = (credentials: Credentials & { realm?: string }) => Promise<Account>;
@@ -63,7 +63,7 @@ const BUSY_RETRY_SECONDS = 2;
 const KNOWN_LIFE_MS = 30 * 86_400_000;
 const MAX_KNOWN = 100_000;
 
-/** Every log-in of the process must use the same one: it counts failures, and limits concurrent hashes. */
+/** Every login of the process must use the same one: it counts failures, and limits concurrent hashes. */
 export function createPasswordCheck(options: PasswordCheckOptions): CheckPassword {
   const { nowMs, sleep = wait, cores = availableParallelism(), onOutcome = () => {} } = options;
   const { failures = createLoginFailures(), penalty = createLoginPenalty() } = options;

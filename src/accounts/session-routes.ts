@@ -29,7 +29,7 @@ export type SessionServices = {
   version: string;
 };
 
-/** Log-in by page, and what a person can do with the own sessions and password. */
+/** Login by page, and what a person can do with the own sessions and password. */
 export function sessionRoutes(services: SessionServices): Route[] {
   return [
     { endpoint: login(services), access: 'open', charge: 'none' },

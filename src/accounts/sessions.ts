@@ -9,7 +9,7 @@ import type { AccountCaller } from './snapshot.ts';
 import type { Account, Session, SessionBounds, SessionStore } from './store.ts';
 
 /**
- * Log-ins by page. The cookie is random and only its hash is stored, so that a copy of the database lets nobody in:
+ * Logins by page. The cookie is random and only its hash is stored, so that a copy of the database lets nobody in:
  *
  *     cookie → its hash → session, at most two seconds old → account (`authenticator.ts`)
  */
@@ -54,7 +54,7 @@ type CachedSession = { found: Promise<Session | null>; readMs: number };
 const BOUNDS: Omit<SessionBounds, 'keepSince'> = {
   /** More than anybody needs; few enough to list them all. */
   maxPerAccount: 100,
-  /** More than a log-in adds, so that the table shrinks. */
+  /** More than a login adds, so that the table shrinks. */
   maxDeleted: 1_000,
 };
 

@@ -80,17 +80,17 @@ export type AccountStore = {
   ensureKey(key: SigningKey): Promise<SigningKey>;
 };
 
-/** A log-in by page. */
+/** A login by page. */
 export type Session = {
   /** SHA-256 of the cookie, 64 hexadecimal digits. */
   id: string;
   sub: string;
-  /** That of the account at the log-in; another one ends the session. */
+  /** That of the account at the login; another one ends the session. */
   generation: number;
   createdTs: number;
   /** Up to five minutes behind the last use. */
   usedTs: number;
-  /** The address of the browser at the log-in, and its User-Agent header. */
+  /** The address of the browser at the login, and its User-Agent header. */
   address: string;
   agent: string;
 };
@@ -98,7 +98,7 @@ export type Session = {
 /** Bounds of `addSession`. Sessions used before `keepSince` have ended. */
 export type SessionBounds = { keepSince: number; maxPerAccount: number; maxDeleted: number };
 
-/** Sessions of pages. Writes to them do not raise `version`: every log-in would make all nodes read accounts again. */
+/** Sessions of pages. Writes to them do not raise `version`: every login would make all nodes read accounts again. */
 export type SessionStore = {
   /** Those of these ids that exist, in any order. */
   findSessions(ids: readonly string[]): Promise<Session[]>;

@@ -195,7 +195,7 @@ const removeOneAccount = (services: AdminServices): Endpoint<string> => ({
     await recordChange(control, request, {
       ...{ action: 'account.remove', subject: account.username, before: accountFields(account) },
     });
-    // If Redis does not answer, the daily clean-up deletes them.
+    // If Redis does not answer, the daily cleanup deletes them.
     await deleteAccountKeys?.(account);
     return item;
   },

@@ -30,7 +30,7 @@ export type ServerAudit = {
 
 /** Events wait for a retry of at least 30 s. A new event is sent at once. */
 const SEND_MS = 10_000;
-/** The clean-up is due once a day on one node; accounts above their limit are nearly always found by a query. */
+/** The cleanup is due once a day on one node; accounts above their limit are nearly always found by a query. */
 const HOURLY_MS = 3_600_000;
 
 /** For connecting and for the response, each; both together are shorter than the lease of an event. */

@@ -23,12 +23,12 @@ export type AuditFilter = {
   limit: number;
 };
 
-/** The audit log. Rows are never changed, and deleted only by the clean-up. */
+/** The audit log. Rows are never changed, and deleted only by the cleanup. */
 export type AuditStore = {
   addAudit(entry: NewAuditEntry): Promise<void>;
   /** The newest first. */
   auditEntries(filter: AuditFilter): Promise<AuditEntry[]>;
-  /** Allows to delete older entries. False if the clean-up is not due, also because another node does it. */
+  /** Allows to delete older entries. False if the cleanup is not due, also because another node does it. */
   startAuditCleanUp(times: { keepSinceTs: number; nowTs: number; nextRunTs: number }): Promise<boolean>;
   /** Deletes up to `limit` of the entries that may be deleted; returns how many. */
   removeOldAudit(limit: number): Promise<number>;

@@ -44,7 +44,7 @@ export class BadRequestError extends UrlwardenError {
 /** A limit of the account is reached. */
 export class LimitReachedError extends UrlwardenError {
   override readonly name = 'LimitReachedError';
-  /** Such as `rl_qps` or `qmh`; null for log-ins, whose limit has no name. */
+  /** Such as `rl_qps` or `qmh`; null for logins, whose limit has no name. */
   readonly limit: string | null;
   readonly retryAfterSeconds: number | null;
 

@@ -51,7 +51,7 @@ const RENEW_AGAIN_MS = 60_000;
 const MONTHLY_LIMIT = 'qmh';
 const NDJSON = 'application/x-ndjson';
 
-/** A token. Compared by identity: two log-ins within a second get the same text. */
+/** A token. Compared by identity: two logins within a second get the same text. */
 type Session = { token: string; renewAtMs: number; expiresAtMs: number };
 
 /** `close` ends the request, and what of the response is not read. */
@@ -84,12 +84,12 @@ export function createTransport(options: ClientOptions): Transport {
     const call = { path: '/api/v1/login', body: JSON.stringify({ username, password, realm: 'intel' }) };
     session = await retried(call, async (timeoutMs) => {
       const opened = await open(call, timeoutMs, async () => null);
-      if (opened === null) throw new UrlwardenError('The server has no log-in', { status: 404 });
+      if (opened === null) throw new UrlwardenError('The server has no login', { status: 404 });
       const { token, expires } = await readJson<{ token: string; expires: number }>(opened);
       // By the clock of the server, since that of this machine may be wrong.
       const sentMs = Date.parse(opened.response.headers.get('date') ?? '') || Date.now();
       const lifeMs = expires * 1000 - sentMs;
-      // If the clocks disagree about the whole life, the 401 of an expired token leads to the next log-in.
+      // If the clocks disagree about the whole life, the 401 of an expired token leads to the next login.
       if (!(lifeMs > 0)) return { token, renewAtMs: Number.POSITIVE_INFINITY, expiresAtMs: Number.POSITIVE_INFINITY };
       return { token, renewAtMs: Date.now() + lifeMs * 0.9, expiresAtMs: Date.now() + lifeMs };
     });

@@ -11,7 +11,7 @@ import { findFormat, type RenderedList, renderList } from './formats/formats.ts'
 import { findProfile } from './formats/profiles.ts';
 import { hashesOf, type PackedList, packList, unpackList } from './packed-list.ts';
 
-// Builds lists on a thread of its own: reading, sorting and compressing 100,000 entries would delay every look-up.
+// Builds lists on a thread of its own: reading, sorting and compressing 100,000 entries would delay every lookup.
 
 /** Lists whose entries are kept for further formats. */
 const MAX_KEPT = 8;

@@ -32,7 +32,7 @@ export function requireSameOrigin(request: FastifyRequest): void {
   if (!(isSameOrigin(request) ?? isReading)) throw otherOrigin();
 }
 
-/** For a log-in, which has no cookie yet. A program that sends neither header is accepted. */
+/** For a login, which has no cookie yet. A program that sends neither header is accepted. */
 export function refuseOtherOrigin(request: FastifyRequest): void {
   if (isSameOrigin(request) === false) throw otherOrigin();
 }

@@ -83,7 +83,7 @@ function recognizeMarkup(text: string): string | null {
   if (/^\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|head|body)\b/i.test(text)) {
     const title = /<title[^>]*>\s*([^<]*?)\s*</i.exec(text)?.[1]?.slice(0, TITLE_MAX_LENGTH);
     const quoted = title ? ` (${JSON.stringify(title)})` : '';
-    return `This is an HTML page${quoted}, perhaps an error or a log-in page: check where it comes from.`;
+    return `This is an HTML page${quoted}, perhaps an error or a login page: check where it comes from.`;
   }
   return /^\s*<(?:\?xml|[a-z!])/i.test(text) ? 'This is XML, which no format reads.' : null;
 }

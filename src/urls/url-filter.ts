@@ -7,7 +7,7 @@ export type UrlFilter = {
 /** With 16 bits for each URL one unknown URL in a thousand is taken for a known one. */
 export const WORDS_PER_TWO_URLS = 1;
 
-/** A URL sets one bit in each word of one block, so that a look-up reads one line of the processor's cache. */
+/** A URL sets one bit in each word of one block, so that a lookup reads one line of the processor's cache. */
 const BLOCK_WORDS = 8;
 /** Odd numbers that spread the bits: those of Apache Parquet, whose split block Bloom filter this is. */
 const SALTS = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31] as const;
@@ -15,7 +15,7 @@ const SALTS = [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df
 /**
  * `words`: all zero at first, a power of two of them. Threads may share it: bits are set atomically and never cleared.
  * Not by the key of the URL, because SHA-256 takes five times as long. Somebody who finds URLs with equal hashes only makes
- * look-ups of them as slow as those of known URLs.
+ * lookups of them as slow as those of known URLs.
  */
 export function createUrlFilter(words: Int32Array<SharedArrayBuffer>): UrlFilter {
   const lastBlock = words.length / BLOCK_WORDS - 1;

@@ -136,7 +136,7 @@ test('concurrent counting and deleting do not deadlock', async (t) => {
   assert.equal(await node(1).checkUsage(''), null, 'nothing is left');
 });
 
-test('one of 20 concurrent callers on several nodes starts the clean-up', async (t) => {
+test('one of 20 concurrent callers on several nodes starts the cleanup', async (t) => {
   const { node } = await openNodes(t);
   for (let day = 1; day < 5; day++) {
     const starts = Array.from({ length: 20 }, (_, i) => node(i).startCleanup(day * 86_400));

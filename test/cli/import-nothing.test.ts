@@ -54,7 +54,7 @@ const NOTHING: [what: string, format: string, content: string | Buffer, message:
   ['UTF-16 instead of JSON', 'urlhaus-json', UTF16, /This is UTF-16 text/],
   ['semicolons', 'urlhaus-csv', CSV.replaceAll(',', ';'), /separated by semicolons; every CSV format needs commas/],
   ['tabs', 'urlhaus-csv', CSV.replaceAll(',', '\t'), /separated by tabs/],
-  ['a page', 'urlhaus-csv', PAGE, /This is an HTML page \("Please log in"\), perhaps an error or a log-in page/],
+  ['a page', 'urlhaus-csv', PAGE, /This is an HTML page \("Please log in"\), perhaps an error or a login page/],
   ['a page instead of JSON', 'feodo-json', gzipSync(PAGE), /This is an HTML page/],
   ['XML', 'url-list', '<?xml version="1.0"?>\n<rss></rss>\n', /This is XML/],
   ['nothing', 'urlhaus-csv', '', /The source is empty/],

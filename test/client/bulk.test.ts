@@ -8,7 +8,7 @@ import { type Received, sendError, sendLines, startScripted } from './scripted-s
 type Line = { url: string; ref?: string | number };
 type Answer = (response: ServerResponse, lines: Line[], count: number) => void;
 
-/** A server that speaks the contract of the bulk look-up. */
+/** A server that speaks the contract of the bulk lookup. */
 async function start(t: TestContext, answer: Answer) {
   const linesOf = ({ body }: Received): Line[] =>
     body
@@ -83,7 +83,7 @@ test('a limit that is reached half way is waited for, and the rest is sent again
   ]);
   const [first = 0, second = 0, third = 0] = times;
   assert.ok(second - first >= 190);
-  assert.ok(third - second >= 1990, 'the deadline of one second does not end a bulk look-up');
+  assert.ok(third - second >= 1990, 'the deadline of one second does not end a bulk lookup');
 });
 
 test('the monthly limit is thrown after the lines before it', async (t) => {

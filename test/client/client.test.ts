@@ -98,7 +98,7 @@ test('unknown is null or empty, not an error', async (t) => {
   assert.equal(await client.domain.urls('unknown.example'), null);
 });
 
-test('100 calls at once on an expired token lead to one log-in', async (t) => {
+test('100 calls at once on an expired token lead to one login', async (t) => {
   const { client, requests, world } = await connect(t);
   await Promise.all(Array.from({ length: 100 }, () => client.url.last(KNOWN)));
   assert.deepEqual(requests, { logins: 1, others: 100 });

@@ -103,7 +103,7 @@ test('the response of another server never looks like an unknown URL', async (t)
   assert.ok(!received.some(({ path }) => path === '/elsewhere'), 'redirects are not followed');
 });
 
-test('a log-in is renewed when a tenth of its life is left, and calls do not wait for it', async (t) => {
+test('a login is renewed when a tenth of its life is left, and calls do not wait for it', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 });
   let logins = 0;
   const { baseUrl, received } = await startScripted(t, (response, request) => {
@@ -123,7 +123,7 @@ test('a log-in is renewed when a tenth of its life is left, and calls do not wai
   assert.equal(await usedFor(), 'Bearer token-1');
   assert.equal(logins, 1);
   t.mock.timers.setTime(1_800_000_000_000 + 0.91 * 86_400_000);
-  assert.equal(await usedFor(), 'Bearer token-1', 'this call starts the log-in and does not wait');
+  assert.equal(await usedFor(), 'Bearer token-1', 'this call starts the login and does not wait');
   let used: string | undefined;
   do used = await usedFor();
   while (used === 'Bearer token-1');
@@ -145,7 +145,7 @@ test('a token that is refused twice is thrown, and a given token is not renewed'
   assert.equal(received.length, 5);
 });
 
-test('a late refusal of an old token leads to no further log-in', async (t) => {
+test('a late refusal of an old token leads to no further login', async (t) => {
   let refuseLate = () => {};
   const { baseUrl, received } = await startScripted(t, (response, request) => {
     const logins = received.filter(isLogin).length;
@@ -182,7 +182,7 @@ test('a signal ends every kind of wait, with its reason', async (t) => {
     (signal: AbortSignal) => new UrlwardenClient({ baseUrl, ...TOKEN }).url.last('x', { signal }), // waits to retry
     (signal: AbortSignal) => new UrlwardenClient({ baseUrl, ...TOKEN }).limits({ signal }), // waits for the response
     (signal: AbortSignal) => new UrlwardenClient({ baseUrl, ...TOKEN }).url.bulk(['x'], { signal }).next(),
-    (signal: AbortSignal) => new UrlwardenClient({ baseUrl, ...ACCOUNT }).domain.get('example.com', { signal }), // log-in
+    (signal: AbortSignal) => new UrlwardenClient({ baseUrl, ...ACCOUNT }).domain.get('example.com', { signal }), // login
   ];
   for (const call of calls) {
     const controller = new AbortController();

@@ -59,7 +59,7 @@ async function open(t: TestContext) {
   return { ...world, world, cookie: await logIn(world) };
 }
 
-test('a log-in starts a session whose cookie works for pages and the API', async (t) => {
+test('a login starts a session whose cookie works for pages and the API', async (t) => {
   const world = await withAccounts(t);
   await setAccountAdmin(world.control, USERNAME, true);
   const answer = await world.app.inject(post(paths.portalLogin, { username: USERNAME, password: PASSWORD }));
@@ -82,7 +82,7 @@ test('a log-in starts a session whose cookie works for pages and the API', async
   assert.ok(stored !== undefined && !cookie.includes(stored.id));
 });
 
-test('a log-in is refused and throttled as that of the API', async (t) => {
+test('a login is refused and throttled as that of the API', async (t) => {
   const { app } = await withAccounts(t);
   const wrong = post(paths.portalLogin, { username: USERNAME, password: 'wrong' });
   for (let i = 0; i < 5; i++) assertError(await app.inject(wrong), 401, /failed/);
@@ -282,7 +282,7 @@ test('an account sees its sessions and ends one or all others, which the audit l
   );
 });
 
-test('the longest unused of many sessions ends with a log-in', async (t) => {
+test('the longest unused of many sessions ends with a login', async (t) => {
   const { world, control, sub, cookie } = await open(t);
   const bounds = { keepSince: 0, maxPerAccount: 1_000, maxDeleted: 0 };
   const [own] = await control.sessions(sub);
@@ -321,7 +321,7 @@ describe('a new password', () => {
     );
   });
 
-  test('needs the current one; wrong ones count as failed log-ins', async (t) => {
+  test('needs the current one; wrong ones count as failed logins', async (t) => {
     const { world, app, cookie } = await open(t);
     for (let i = 0; i < 10; i++) {
       assertError(await app.inject(withCookie(change('wrong', 'new'), cookie)), 403, /current password is wrong/);

@@ -69,7 +69,7 @@ test('API page', async (t) => {
     await assertSoon(() => page.locator('.operation').count(), all);
   });
 
-  await t.test('commands are copied: the log-in for this account, an operation for this server', async () => {
+  await t.test('commands are copied: the login for this account, an operation for this server', async () => {
     const { page, context, open } = await portal.visit();
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     await open('/api#urlLast');
@@ -80,7 +80,7 @@ test('API page', async (t) => {
     const line = `curl -H "Authorization: Bearer $TOKEN" --json '{"url":"http://203.0.113.7/bin.sh"}' ${url}`;
     assert.equal(await copied(), line);
     await page.click('.card:has-text("Log in first") button');
-    await page.waitForSelector('.toast:has-text("Log-in copied.")');
+    await page.waitForSelector('.toast:has-text("Login copied.")');
     assert.match(await copied(), new RegExp(`^TOKEN=.*"${DEMO.username}"`));
   });
 

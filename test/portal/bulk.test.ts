@@ -368,7 +368,7 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
       })()`);
     await page.locator('.box input').focus();
     await paste('http://a.example/\nhttp://b.example/\n');
-    await page.getByRole('option', { name: 'Bulk look-up 2 lines' }).waitFor();
+    await page.getByRole('option', { name: 'Bulk lookup 2 lines' }).waitFor();
     await screenshot(page, 'bulk-pasted');
     await page.keyboard.press('Enter');
     await page.getByText('Counts as 2 queries').waitFor();

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { until } from '../until.ts';
 import { assertAccessible, assertFits, assertSoon, DEMO, LOOKS, openPortal, screenshot, settled } from './browser.ts';
 
-test('frame, log-in and start page', async (t) => {
+test('frame, login and start page', async (t) => {
   const portal = await openPortal(t);
 
-  await t.test('the page asks for the log-in and keeps the question', async () => {
+  await t.test('the page asks for the login and keeps the question', async () => {
     const { page, open, messages } = await portal.visit({ isLoggedIn: false });
     await open('/url?u=hxxp://203[.]0[.]113[.]7/bin.sh');
     assert.equal(await page.textContent('h1'), 'Log in');

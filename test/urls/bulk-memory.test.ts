@@ -7,7 +7,7 @@ import { liveBytes } from '../live-bytes.ts';
 
 // In a process of its own: it measures memory.
 
-// Not in test/http, whose tests run three times: half a million look-ups take some seconds.
+// Not in test/http, whose tests run three times: half a million lookups take some seconds.
 
 test('50 requests of 10,000 lines need the same memory as the first ones', async (t) => {
   const { app, counters, logIn } = await withAccounts(t);

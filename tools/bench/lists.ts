@@ -104,7 +104,7 @@ async function compare304(bench: Bench, server: Urlwarden, keys: readonly string
   }
 }
 
-/** Lists for devices: what is unchanged, what is built, and look-ups meanwhile. */
+/** Lists for devices: what is unchanged, what is built, and lookups meanwhile. */
 export const lists: Row = {
   name: 'lists',
   async measure(bench: Bench) {

@@ -12,7 +12,7 @@ const URLS = 1_000_000;
 const IDLE_MS = 2_000;
 const SAMPLE_MS = 50;
 
-/** From the start of the process to the first response to a look-up. */
+/** From the start of the process to the first response to a lookup. */
 export const start: Row = {
   name: 'start',
   async measure({ dataDir, rounds }: Bench) {
@@ -32,9 +32,9 @@ export const start: Row = {
       await answer.text();
       ours.push((performance.now() - startMs) / 1000);
       await server.stop();
-      if (!answer.ok) throw new Error(`the look-up was answered with ${answer.status}`);
+      if (!answer.ok) throw new Error(`the lookup was answered with ${answer.status}`);
     }
-    const name = `start to first look-up on ${URLS.toLocaleString('en')} URLs`;
+    const name = `start to first lookup on ${URLS.toLocaleString('en')} URLs`;
     return [{ name, unit: 's', ours, yardstick: null, mark: { of: 'ours', atMost: 0.5 } }];
   },
 };

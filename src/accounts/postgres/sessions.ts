@@ -13,7 +13,7 @@ const ADD = `
   insert into sessions (id_hash, sub, generation, created_ts, used_ts, address, agent)
   values (decode($1, 'hex'), $2, $3, $4, $5, $6, $7)`;
 
-/** Skips rows that another log-in deletes: they need not be waited for, and two log-ins cannot deadlock. */
+/** Skips rows that another login deletes: they need not be waited for, and two logins cannot deadlock. */
 const DELETE_ENDED = `
   delete from sessions where id_hash in (
     select id_hash from sessions where used_ts < $1 order by used_ts limit $2 for update skip locked)`;

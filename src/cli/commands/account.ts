@@ -218,7 +218,7 @@ the server keeps usage. docs/operating.md lists what is deleted, and when. To bl
 function keysLeft({ sub }: Account, reason: string): string {
   return `Redis did not answer: ${visible(reason)}
 The counters of subscription ${sub} are still there. A running server deletes them
-in its daily clean-up. At the latest they expire ${KEY_LIFE_DAYS} days after the last query,
+in its daily cleanup. At the latest they expire ${KEY_LIFE_DAYS} days after the last query,
 and counted logins after ten minutes.
 `;
 }

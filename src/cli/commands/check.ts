@@ -27,7 +27,7 @@ export const check = dataCommand(
     about: `Looks up every URL of a file or of standard input (-), plain or compressed as .gz or .zip, and prints a result for each, in the
 order of the input. Any spelling of a URL will do, also a defanged one such as hxxps://bad[.]example/a. It also works while a
 server is running, and no query is counted. With --server the URLs are looked up at a server, where each of them counts as a query;
-the variables ${CREDENTIAL_VARIABLES.username} and ${CREDENTIAL_VARIABLES.password}, or ${CREDENTIAL_VARIABLES.token}, have the log-in.
+the variables ${CREDENTIAL_VARIABLES.username} and ${CREDENTIAL_VARIABLES.password}, or ${CREDENTIAL_VARIABLES.token}, have the login.
 
 Without --extract and --column each line is one URL; empty lines and lines that begin with # are skipped. --column takes
 the URLs from a column of a CSV file. --extract finds all URLs in any text: logs, reports, mail (.eml, mbox) with its encoded parts. It cuts

@@ -1,7 +1,7 @@
 import type { Reader } from '../../database/sqlite/database.ts';
 import { createUrlFilter, type UrlFilter, WORDS_PER_TWO_URLS } from '../url-filter.ts';
 
-/** The URLs of the database, in memory, so that most look-ups of unknown URLs need no statement (docs/decisions/bulk.md). */
+/** The URLs of the database, in memory, so that most lookups of unknown URLs need no statement (docs/decisions/bulk.md). */
 export type KnownUrls = {
   /**
    * The places of the URLs that may be stored, in the current read transaction. All places as long as the filter lacks
@@ -42,7 +42,7 @@ type Part = { upTo: number; filter: UrlFilter };
 /**
  * The filter follows all writers, also other processes: SQLite has one writer at a time and gives a new row the greatest
  * id plus one, so all URLs that the filter lacks are behind the last id that it has. They are read in the transaction of
- * the look-up. Nothing deletes or changes URLs. If somebody does so by hand, an id may be used again: when the filter does
+ * the lookup. Nothing deletes or changes URLs. If somebody does so by hand, an id may be used again: when the filter does
  * not have a URL that it must have, it is not used any more.
  */
 export function createKnownUrls(db: Reader, buffer: SharedArrayBuffer): KnownUrls {
@@ -102,7 +102,7 @@ export function createKnownUrls(db: Reader, buffer: SharedArrayBuffer): KnownUrl
         if (part === null || Atomics.load(front, STALE) === 1) return;
         addNext(part);
         current(); // goes on if it still lacks too many
-      } catch {} // closed or damaged; the next look-up reports it
+      } catch {} // closed or damaged; the next lookup reports it
     }).unref();
   }
 

@@ -56,7 +56,7 @@ export function controlAuditSuite(open: OpenControl): void {
       assert.deepEqual(await times({ limit: 1 }), [3]);
     });
 
-    test('the clean-up deletes all entries before the retention, once a day, and records it', async (t) => {
+    test('the cleanup deletes all entries before the retention, once a day, and records it', async (t) => {
       const control = await open(t);
       for (let i = 0; i < 501; i++) await control.addAudit(auditEntry({ ts: 1_000 + i }));
       await control.addAudit(auditEntry({ ts: NOW - 59 * DAY, subject: 'two months ago, less one day' }));
@@ -76,7 +76,7 @@ export function controlAuditSuite(open: OpenControl): void {
       assert.equal(await cleanUp(NOW + DAY, 1), 1);
     });
 
-    test('a clock that was set back does not stop the clean-up', async (t) => {
+    test('a clock that was set back does not stop the cleanup', async (t) => {
       const control = await open(t);
       const start = (nowTs: number) => control.startAuditCleanUp({ keepSinceTs: 0, nowTs, nextRunTs: nowTs + DAY });
       assert.deepEqual([await start(NOW + 365 * DAY), await start(NOW), await start(NOW)], [true, true, false]);

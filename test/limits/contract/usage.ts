@@ -164,7 +164,7 @@ export function controlUsageSuite(open: OpenControl): void {
       assert.deepEqual([await control.reportedTs(680), await control.reportedTs(681)], [null, 5]);
     });
 
-    test('the clean-up starts once in 24 hours, and after a clock that was ahead', async (t) => {
+    test('the cleanup starts once in 24 hours, and after a clock that was ahead', async (t) => {
       const control = await open(t);
       const starts = [];
       for (const ts of [1_000_000, 1_000_000, 1_086_399, 1_086_400, 1_086_401, 500, 501]) {
