@@ -39,7 +39,7 @@ export function wireImportState(state: ReturnType<typeof importState>): (typeof 
   return state === 'interrupted' ? 'lost' : state;
 }
 
-/** Everything that an import changed beside the URLs that it added. */
+/** Everything that an import changed besides the URLs that it added. */
 export function changedRows(counts: ImportCounts): number {
   const { eventsChanged, payloadsAdded, resolutionsChanged, filesChanged } = counts;
   const { listingsChanged, domainsChanged, listsChanged } = counts;

@@ -41,7 +41,7 @@ type RouteServices = {
   dataAdmin: Omit<DataAdminServices, 'store' | 'now'>;
 };
 
-/** What the pages need beside the other services. */
+/** What the pages need besides the other services. */
 export type PortalParts = Pick<PortalServices, 'usageByDay' | 'totals' | 'feeds' | 'networkOf' | 'nameOf'>;
 
 /** All routes of this server except `/openapi.json`, which describes them. */

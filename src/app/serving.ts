@@ -62,7 +62,7 @@ const ISSUER = 'urlwarden';
 /** Unix seconds. */
 export const now = () => toTs(Date.now());
 
-/** The HTTP server of one thread, and what it needs beside the stores. It does not listen yet. */
+/** The HTTP server of one thread, and what it needs besides the stores. It does not listen yet. */
 export async function openServing(parts: ServingParts): Promise<{ server: FastifyInstance; close(): void }> {
   const { settings, thread, state, node, tls, store, control, redis, networks, owner, metrics } = parts;
   const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;

@@ -12,7 +12,7 @@ import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
 import { type IntelligenceOptions, openSqliteControl, openSqliteIntelligence, type WriteFor } from './sqlite-stores.ts';
 
-/** What both databases have beside the stores. */
+/** What both databases have besides the stores. */
 type Opened = {
   /** Only on PostgreSQL. */
   pools?(): PoolLoad[];

@@ -9,7 +9,7 @@ import type { OwnerTasks } from './owner.ts';
 import type { ThreadStart } from './serving.ts';
 import type { ServingTasks } from './serving-thread.ts';
 
-/** The threads of the process beside the first one. A thread that dies is replaced. */
+/** The threads of the process besides the first one. A thread that dies is replaced. */
 export type Threads = {
   /** Starts them. Resolves when all of them listen on the port, or have ended. */
   start(port: number): Promise<void>;

@@ -75,7 +75,7 @@ function eventBody({ id, sub, username, tier, limit, count, month, ts }: SoftLim
 
 /**
  * The signature is over time and body, so that a recorded request cannot be sent again later: the receiver refuses old
- * times. `v1` allows another algorithm beside it one day.
+ * times. `v1` allows another algorithm in addition to it one day.
  */
 export function signedHeaders(secret: string, ts: number, body: string): Record<string, string> {
   const signature = createHmac('sha256', secret).update(`${ts}.${body}`).digest('hex');

@@ -13,7 +13,7 @@ export type Completes = {
   flags: Readonly<Record<string, { argument?: string; meaning: string; values?: readonly string[] }>>;
   /** Values of the first operand; none if any text is one. */
   operandValues?: readonly string[];
-  /** Commands that begin with the name of this one: `import list` beside `import FORMAT`. */
+  /** Commands that begin with the name of this one: `import list` in addition to `import FORMAT`. */
   entries?: readonly Entry[];
 };
 

@@ -104,7 +104,7 @@ function fitColumns(
   return widths;
 }
 
-/** Sentences lose their end. Names, paths and URLs lose their middle: both of their ends tell them apart. */
+/** Sentences lose their end. Names, paths and URLs lose their middle: both of their ends distinguish them. */
 export function shorten(text: string, columns: number): string {
   const characters = [...text];
   if (characters.length <= columns) return text;

@@ -220,7 +220,8 @@ function readBase(text: string): string {
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw new TypeError('baseUrl must begin with https or http');
-  if (url.username !== '' || url.password !== '') throw new TypeError('Pass username and password beside baseUrl');
+  if (url.username !== '' || url.password !== '')
+    throw new TypeError('Pass username and password separately, not in baseUrl');
   return url.origin + url.pathname.replace(/\/+$/, '');
 }
 
@@ -247,7 +248,7 @@ async function* readLines<T>(response: Response, signal: AbortSignal | undefined
     new TruncatedStreamError('The stream ended before its end', { ...detailsOf(response), cause });
   const decoder = new TextDecoder();
   const reader = response.body?.getReader();
-  /** The line that has not ended yet, in parts: joining it anew for each chunk would take quadratic time. */
+  /** The line that has not ended yet, in parts: joining it again for each chunk would take quadratic time. */
   let rest: string[] = [];
   for (;;) {
     const chunk = await reader?.read().catch((cause) => {

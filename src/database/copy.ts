@@ -30,7 +30,7 @@ const COPY_PAGE_ROWS = 5_000;
 
 /**
  * Copies a data folder into a PostgreSQL database, ids included. It compares checksums page by page in key order and
- * replaces pages that differ. A copy that was interrupted, or that ran beside a server, can be repeated and then writes
+ * replaces pages that differ. A copy that was interrupted, or that ran while a server did, can be repeated and then writes
  * only the differences. A second pass verifies all pages.
  */
 export async function copyData({ dataDir, databaseUrl, signal, onProgress }: CopyOptions): Promise<CopyReport> {

@@ -26,7 +26,7 @@ export type Built = Pick<ListContent, 'leftOut' | 'nextEndTs'> & {
   tookMs: number;
 };
 
-/** Builds lists beside the threads that answer. */
+/** Builds lists while the threads that answer requests go on. */
 export type ListBuilder = {
   build(definition: ListDefinition, exclusions: readonly Exclusion[], nowTs: number): Promise<Built>;
   /** Null if the builder no longer has these entries. */

@@ -150,7 +150,7 @@ http_access deny ${name}`,
     name: 'suricata',
     title: 'Suricata',
     formats: { urls: 'suricata', hosts: 'suricata' },
-    note: `${FETCH_FIRST} suricata.yaml, beside the rule files that are there. With many names, the format suricata-dataset needs less memory.`,
+    note: `${FETCH_FIRST} suricata.yaml, in addition to the rule files that are there. With many names, the format suricata-dataset needs less memory.`,
     configuration: ({ name }, address) =>
       `${fetching(address, `/var/lib/suricata/rules/${name}.rules`, 'suricatasc -c reload-rules > /dev/null')}
 

@@ -15,7 +15,7 @@ import type { Exclusion, ExclusionMatch, ListStore } from './store.ts';
 /** Each is compared with every entry of every list, and all are read with one statement. */
 const MAX_EXCLUSIONS = 1_000;
 
-/** So long they are shown after their end. */
+/** How long they are shown after their end. */
 const KEEP_ENDED_SECONDS = 30 * 86_400;
 
 /** `value`: a URL, an address, a network or a host, also defanged. */

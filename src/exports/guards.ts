@@ -29,7 +29,7 @@ export function hostGuards(
   const site = siteOf(host, state.name);
   const pathHost = pathHostOf(host, state.name);
   if (pathHost !== null) {
-    guards.push(shared(`the path, not the name, tells the tenants of ${pathHost} apart (${BUILT_IN_SOURCE})`));
+    guards.push(shared(`the path, not the name, distinguishes the tenants of ${pathHost} (${BUILT_IN_SOURCE})`));
   }
   for (const list of site === state.name ? state.lists : hostLists) {
     if (list.rank !== null && list.rank > MAX_RANK) continue;

@@ -23,7 +23,7 @@ import { listNotFound } from './rows.ts';
 import type { ListDefinition } from './store.ts';
 import { ListItem, toListItem } from './wire.ts';
 
-/** What the page of lists shows beside the lists themselves, which it fetches as devices do. */
+/** What the page of lists shows besides the lists themselves, which it fetches as devices do. */
 export function listPageRoutes(services: ListServices): Route[] {
   return [lists(services), explain(services)];
 }

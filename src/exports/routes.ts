@@ -60,7 +60,7 @@ const queryParameters: readonly Parameter[] = [
     in: 'query',
     name: 'max',
     schema: Type.Integer({ minimum: 1 }),
-    description: 'At most so many entries, the newest ones. A comment says that the list was cut.',
+    description: 'The greatest number of entries; the newest are kept. A comment says that the list was cut.',
   },
   {
     in: 'query',

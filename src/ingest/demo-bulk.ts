@@ -4,7 +4,7 @@ import { normalizeUrl } from '../core/url/normalize.ts';
 import { demoFile, requireObservation } from './demo.ts';
 
 /**
- * Many more invented URLs beside those of `demo.ts`, so that every page and chart has something to show: a /24 with hundreds
+ * Many more invented URLs in addition to those of `demo.ts`, so that every page and chart has something to show: a /24 with hundreds
  * of URLs, a host with hundreds, histories of every shape. Everything is reserved for documentation, as there. The same
  * `now` gives the same data, in pages that are applied one after the other: all of it at once would need 40 MB. URLs are in the
  * order of their first times, so that those that are added last are the newest.

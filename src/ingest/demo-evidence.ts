@@ -11,7 +11,7 @@ import { parseIp } from '../core/ip/address.ts';
 import { type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
 
 /**
- * Invented evidence beside the URLs of `demo.ts`: every dataset of addresses, and domains that are listed, abused or popular.
+ * Invented evidence in addition to the URLs of `demo.ts`: every dataset of addresses, and domains that are listed, abused or popular.
  * All names and addresses are reserved for documentation, as there.
  *
  * The newest sightings are at `nowTs`, and `serve --demo` applies them at every start: a listing lives only for days.

@@ -4,7 +4,7 @@
 // The value is seven numbers: the newest second with counts, the counts of its second, minute and hour, then the newest
 // day, its count and the count of its month. If the key is missing, the counts are unknown, not zero.
 
-/** A state in replies, beside admitted (1) and not admitted (0). */
+/** A state in replies, besides admitted (1) and not admitted (0). */
 export const KEY_MISSING = -1;
 
 /** Longer than any month, so that no month loses its count. Counts of an expired key are read from the store. */

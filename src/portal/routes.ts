@@ -33,7 +33,7 @@ import type { PortalServices } from './services.ts';
 import { urlPage } from './url-page.ts';
 import { networkFields, toWireNewest, unknownDomain } from './wire.ts';
 
-/** What the pages need beside the public API. */
+/** What the pages need besides the public API. */
 export function portalRoutes(services: PortalServices): Route[] {
   const routes: Route[] = [
     { endpoint: overview(services), access: 'account', charge: 'call' },

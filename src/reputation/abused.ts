@@ -75,7 +75,7 @@ export function bestRanked(lists: readonly NameListing[]): (NameListing & { rank
 function byBuiltInList({ name }: DomainState): AbusedDecision | null {
   const host = PATH_HOST_OF.get(name);
   if (host === undefined) return null;
-  const text = `the path, not the name, tells the tenants of ${host} apart`;
+  const text = `the path, not the name, distinguishes the tenants of ${host}`;
   return { isAbused: true, text, feed: BUILT_IN_SOURCE, ts: null };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Hosts where the path, not the name, tells the tenants apart: anybody can publish a file below them, so a malicious file
+ * Hosts where the path, not the name, distinguishes the tenants: anybody can publish a file below them, so a malicious file
  * says nothing about the name. A domain that has one of them counts as abused (`abused.ts`). Shorteners and hosts that give
  * every tenant a name of his own are not here: lists and public suffixes know them. An entry that is a registrable domain
  * also keeps the names below it off lists of hosts (`exports/guards.ts`): such a service spreads its files over them.

@@ -158,9 +158,6 @@ export type ListingKey = [
 ];
 export const FIRST_LISTING: ListingKey = [new Uint8Array(0), -1, 0, 0, 0, 0, 0];
 
-/** The number of changes by a batch; all zero when the batch was applied before. */
-export type EvidenceReport = { listingsChanged: number; domainsChanged: number; listsChanged: number };
-
 /** `share`: of the whole rebuild, 0 to 1. The counts are those of one call. */
 export type RebuildProgress = { isDone: boolean; share: number; hostsChanged: number; urlsChanged: number };
 
@@ -225,7 +222,7 @@ export type ReputationStore = {
   /** How many registrable domains resolved to an address in each network, by facts and URLs; of very many not all. */
   domainsAt(networks: readonly KeyNetwork[], sinceTs: number, untilTs: number): Promise<number[]>;
 
-  /** Counts the live ones among the next listings of sources, few enough to be counted beside requests. */
+  /** Counts the live ones among the next listings of sources, few enough to be counted between requests. */
   countListings(after: ListingKey, nowTs: number): Promise<{ live: number; next: ListingKey | null }>;
   /** Counts the domains of the next ids. */
   countDomains(after: number): Promise<{ domains: number; next: number | null }>;
@@ -243,7 +240,7 @@ export type ReputationStore = {
 
   /**
    * Computes the domains and addresses of hosts again, and what follows from them: one page per call, in one short
-   * transaction, beside imports. The place is stored, so that the next call continues, also after an interruption.
+   * transaction, also while imports run. The place is stored, so that the next call continues, also after an interruption.
    */
   rebuildHosts(): Promise<RebuildProgress>;
 };

@@ -172,7 +172,7 @@ export type UrlStore = {
   lastIds(): Promise<Record<CheckedTable, number>>;
   /**
    * Checks the next rows after the key, all in one state of the database (docs/operating.md lists what is checked). A
-   * page is small enough to be checked beside requests. Throws an AppError `damaged` if a page of the file is unreadable.
+   * page is small enough to be checked between requests. Throws an AppError `damaged` if a page of the file is unreadable.
    */
   checkRows(table: CheckedTable, after: RowKey): Promise<CheckedPage>;
   /** Checks the next rows again in a transaction that writes, and sets what follows from other rows. */
@@ -186,7 +186,7 @@ export type UrlStore = {
    */
   urlLast(url: string): string | null | Promise<string | null>;
   /**
-   * The same for many URLs, few enough to be read beside other requests: one result for each, in their order, all in one
+   * The same for many URLs, few enough to be read between other requests: one result for each, in their order, all in one
    * state of the database.
    */
   lastOfMany(urls: readonly string[], view: LastView): (string | null)[] | Promise<(string | null)[]>;
@@ -203,7 +203,7 @@ export type UrlStore = {
   newestUrls(limit: number): Promise<UrlSummary[]>;
   /** In the order of the ids; unknown ones are left out. */
   urlSummaries(ids: readonly number[]): Promise<UrlSummary[]>;
-  /** Counts the URLs of the next ids after `after`, few enough to be counted beside requests. */
+  /** Counts the URLs of the next ids after `after`, few enough to be counted between requests. */
   countUrls(after: number): Promise<{ urls: number; online: number } & NextPage>;
 
   hasUrl(id: number): Promise<boolean>;

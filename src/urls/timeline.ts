@@ -16,7 +16,7 @@ import { type ObservedStatus, STATUS_ORDER, type StatusObservation } from '../co
  * arrival, and a late `online` may make any of them the first (removed A@10, B@20, then online@15: the reason is B).
  *
  * At most one offline is *implied* by feeds that no longer list the URL. It was not observed, and a late listing may
- * move or cancel it. So it is stored beside the runs and never merged with one.
+ * move or cancel it. So it is stored in addition to the runs and never merged with one.
  */
 export type Entry = {
   ts: number;

@@ -98,7 +98,7 @@ test('the command for cron replaces the file only with a whole new one', async (
   );
   const command = line.replace('*/5 * * * * root ', '').replaceAll('/etc/squid/', `${folder}/`);
   assert.ok(command.endsWith(' && squid -k reconfigure'));
-  /** Whether the program would be told to read the file again. */
+  /** Whether the command would let the program read the file again. */
   const run = async () => {
     const { stdout } = await promisify(execFile)('sh', ['-c', `${command.replace('squid -k', 'echo')} || true`]);
     return stdout !== '';

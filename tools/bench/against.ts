@@ -62,7 +62,7 @@ const SERVED: Record<string, () => Measure> = {
 };
 
 /**
- * Each round starts both programs anew, in turns which of them first: two processes of one program differ by up to
+ * Each round starts both programs again, alternating which of them is first: two processes of one program differ by up to
  * eight percent for as long as they run, so a comparison of one process with one other would measure that.
  */
 async function served(name: string, measure: Measure): Promise<Figure> {

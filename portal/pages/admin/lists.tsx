@@ -6,7 +6,7 @@ export function ListsAdmin() {
   return (
     <>
       <h1>Lists by hand</h1>
-      <p class="dim">What people decided beside the feeds. The audit log has every change.</p>
+      <p class="dim">What people decided in addition to the feeds. The audit log has every change.</p>
       <Domains />
       <Listings />
       <AllowList />

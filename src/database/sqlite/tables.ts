@@ -18,7 +18,7 @@ const TABLE_NAMES = `
   select name from sqlite_schema
   where type = 'table' and name not like 'sqlite_%' and name <> 'migrations' order by rowid`;
 
-/** Also works beside a running server; its later writes are not visible. */
+/** Also works while a server runs; its later writes are not visible. */
 export function openTables(dataDir: string, files: DataFiles): Tables {
   requireData(dataDir);
   const parts = (['intelligence', 'control'] as const).map((part) => {

@@ -35,7 +35,7 @@ export const findFormat = (kind: ListKind, name: string): Format | null =>
   formatsOf(kind).find((format) => format.name === name) ?? null;
 
 export type RenderOptions = {
-  /** At most so many entries, the newest; null: all. */
+  /** The greatest number of entries, of which the newest are kept; null: all. */
   max: number | null;
   /** Only for a format that takes one. */
   profile: Profile | null;

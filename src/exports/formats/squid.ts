@@ -5,7 +5,7 @@ import { hostKey, urlParts } from './values.ts';
 /** Squid splits longer lines (`CONFIG_LINE_LIMIT` of 2,048), and the second half would be an expression of its own. */
 const LINE_MAX_LENGTH = 2_000;
 /**
- * Squid joins expressions until they have more characters than this, and then begins anew. If nothing is left to join at the
+ * Squid joins expressions until they have more characters than this, and then starts again. If nothing is left to join at the
  * end, it warns, and compares with each expression separately.
  */
 const JOINED_MAX_LENGTH = 1_024;
@@ -22,7 +22,7 @@ export const SQUID: Format = {
   summary: 'Squid: the file of an acl of dstdomain (names) or url_regex (URLs)',
   hosts: {
     key: hostKey,
-    // Squid refuses a name beside a parent of it.
+    // Squid refuses a name together with a parent of it.
     coversSubdomains: true,
     lines: (keys) => (keys.length === 0 ? [NO_HOST] : keys.map((host) => `.${host}`)),
   },

@@ -2,7 +2,7 @@ import type { Query } from '../../database/postgres/database.ts';
 import { type CountedRow, countLive } from '../counts.ts';
 import type { ReputationStore } from '../store.ts';
 
-/** Larger than on SQLite: the database reads it beside this process. */
+/** Larger than on SQLite: the database reads it while this process does other work. */
 const LISTINGS_PAGE = 5_000;
 
 const LISTINGS = `

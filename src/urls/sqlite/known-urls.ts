@@ -26,7 +26,7 @@ const endBytesOf = (part: number): number => firstWordOf(part + 1) * Int32Array.
 export const createKnownUrlsBuffer = (): SharedArrayBuffer =>
   new SharedArrayBuffer(endBytesOf(FIRST_PART - 1), { maxByteLength: endBytesOf(LAST_PART) });
 
-/** Rows that are read at once, beside requests: about a millisecond. */
+/** Rows that are read at once, while requests wait: about a millisecond. */
 const STEP_ROWS = 1_000;
 
 const NEWEST = 'select id, url from urls order by id desc limit 1';

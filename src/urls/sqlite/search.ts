@@ -20,7 +20,7 @@ const factRows = ({ table, condition, tie }: FactIndex) => `
   where ${condition} and ts >= ?2 and (ts, url_id, ${tie}) < (?3, ?4, ?5)
   order by ts desc, url_id desc, ${tie} desc`;
 
-// A bare `limit ?6` is planned anew at each run.
+// A bare `limit ?6` is planned again at each run.
 const factLines = (index: FactIndex) => `
   select count(*), group_concat(${RECORD}, char(10))
   from (${factRows(index)} limit cast(?6 as integer)) r join urls on urls.id = r.url_id`;
