@@ -121,7 +121,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
       () => true,
       () => false,
     );
-    if (outage !== probed) return;
+    if (outage !== probed || isClosed) return; // a closed driver would connect again
     if (!succeeded) return recoverDriver();
     outage = null;
     notifyReconnect();

@@ -187,6 +187,34 @@ test('a silent server is replaced by one that answers at the same address', asyn
   for (const socket of held) socket.destroy();
 });
 
+test('a link that is closed while Redis accepts no writes does not connect again', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const client = new Redis(redis.port);
+  t.after(() => client.disconnect());
+  const link = await temporaryLink(t, { url: redis.url, probeMs: PROBE_MS });
+  const write = link.script<number>("return redis.call('incr', KEYS[1])");
+  // As during a failover that an operator has planned.
+  await client.call('CLIENT', 'PAUSE', '30000', 'WRITE');
+  assert.equal(await write(link.key('a', 'b')), null);
+  await untilProbed();
+  await link.close();
+  await new Promise((resolve) => setTimeout(resolve, 10 * PROBE_MS));
+  assert.equal((await connections()).length, 1, 'that of this test');
+
+  async function untilProbed(): Promise<void> {
+    for (let checks = 0; !(await connections()).some((line) => / flags=\w*b/.test(line)); checks++) {
+      assert.ok(checks < 1_000, 'no probe waits');
+      await new Promise((resolve) => setTimeout(resolve, PROBE_MS / 4));
+    }
+  }
+  async function connections(): Promise<string[]> {
+    return String(await client.call('CLIENT', 'LIST'))
+      .trim()
+      .split('\n');
+  }
+});
+
 test('an idle link checks Redis, a busy one does not', async (t) => {
   const redis = await startRedis();
   t.after(() => redis.stop());
