@@ -10,13 +10,15 @@ type HashQueue = {
   run<T>(login: QueuedLogin, hash: () => Promise<T>): Promise<T> | null;
 };
 
-/** At 46 ms a hash, the last login of a full queue waits 0.7 s, and the last known one 1.5 s. */
+/** At 46 ms a hash, with a thread for each, the last login of a full queue waits 0.7 s, and the last known one 1.5 s. */
 const MAX_WAITING_PER_HASH = 16;
 const MAX_KNOWN_WAITING_PER_HASH = 32;
 
 /** One concurrent hash per two cores: the other core is for lookups. */
+export const concurrentHashes = (cores: number): number => Math.max(1, Math.floor(cores / 2));
+
 export function createHashQueue(cores: number): HashQueue {
-  const maxRunning = Math.max(1, Math.floor(cores / 2));
+  const maxRunning = concurrentHashes(cores);
   const known = createWaitingQueue(MAX_KNOWN_WAITING_PER_HASH * maxRunning);
   const others = createWaitingQueue(MAX_WAITING_PER_HASH * maxRunning);
   let running = 0;

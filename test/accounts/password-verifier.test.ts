@@ -3,6 +3,9 @@ import { test } from 'node:test';
 import { createPasswordVerifier } from '../../src/accounts/password-verifier.ts';
 import { hashPassword } from '../../src/accounts/passwords.ts';
 
+const SALT = Buffer.alloc(16).toString('base64').replace(/=+$/, '');
+const TAG = Buffer.alloc(32).toString('base64').replace(/=+$/, '');
+
 test('passwords are verified on another thread with the same results', async (t) => {
   const verifier = createPasswordVerifier();
   t.after(() => verifier.close());
@@ -21,4 +24,20 @@ test('close waits for earlier calls, and can be called again', async () => {
   results.push('closed');
   assert.deepEqual(results, ['verified true', 'closed']);
   await verifier.close();
+});
+
+test('a second password does not wait for the first one on four cores', async (t) => {
+  const verifier = createPasswordVerifier(4);
+  t.after(() => verifier.close());
+  const [quick, slow] = [1, 500].map((passes) => `$argon2id$v=19$m=1024,t=${passes},p=1$${SALT}$${TAG}`) as [
+    string,
+    string,
+  ];
+  await Promise.all([verifier.verify('x', quick), verifier.verify('x', quick)]); // both threads have started
+  const order: string[] = [];
+  await Promise.all([
+    verifier.verify('x', slow).then(() => order.push('slow')),
+    verifier.verify('x', quick).then(() => order.push('quick')),
+  ]);
+  assert.deepEqual(order, ['quick', 'slow']);
 });

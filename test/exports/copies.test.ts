@@ -28,6 +28,7 @@ function setUp() {
       nextEndTs: null as number | null,
       ms: 1_000_000,
       buildMs: 10,
+      padding: 0,
     },
     ...{
       builds: 0,
@@ -57,7 +58,8 @@ function setUp() {
       const found = kept.get(name);
       if (world.hasForgotten || found !== Buffer.from(hash).toString()) return null;
       const [word, seen] = found.split(' ');
-      const bytes = Buffer.from(`${word} ${serial} ${format}${format === 'csv' ? ` seen ${seen}` : ''}`);
+      const content = Buffer.from(`${word} ${serial} ${format}${format === 'csv' ? ` seen ${seen}` : ''}`);
+      const bytes = world.padding === 0 ? content : Buffer.alloc(world.padding);
       return { bytes, etags: { identity: '"1"', gzip: '"2"', zstd: '"3"' } };
     },
     async compress(bytes, encoding) {
@@ -229,4 +231,28 @@ test('the number of variants in memory is bounded', async () => {
   assert.equal(world.renders, 40);
   await copies.copy(LIST, { ...TXT, max: 1 }, 'identity');
   assert.equal(world.renders, 41);
+});
+
+test('the bytes of variants in memory are bounded', async () => {
+  const { world, copies } = setUp();
+  world.padding = 2 ** 26;
+  for (const max of [1, 2, 3]) await copies.copy(LIST, { ...TXT, max }, 'identity');
+  await copies.copy(LIST, { ...TXT, max: 3 }, 'identity');
+  assert.equal(world.renders, 3);
+  await copies.copy(LIST, { ...TXT, max: 1 }, 'identity');
+  assert.equal(world.renders, 4);
+});
+
+test('two changes of a definition in one second are two builds', async () => {
+  const { world, copies, text, later } = setUp();
+  world.buildMs = 0;
+  await copies.copy(LIST, TXT, 'identity');
+  world.listsVersion++;
+  later(CHECK_MS);
+  // The definition was read shortly before the second change.
+  await copies.copy(LIST, TXT, 'identity');
+  world.word = 'second';
+  later(CHECK_MS);
+  const changed = { ...LIST, filter: { ...LIST.filter, families: ['Emotet'] } };
+  assert.equal(text(await copies.copy(changed, TXT, 'identity')), 'second 2 txt');
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -106,6 +107,21 @@ describe('imports of administrators', () => {
       next = await upload(world, 'format=url-list', LIST);
     }
     assert.equal(next.statusCode, 200);
+  });
+
+  test('an upload whose import has ended early is answered, also if its client sends nothing more', async (t) => {
+    const world = await asAdmin(t, { options: { stallMs: 300 } });
+    await world.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = world.app.server.address() as { port: number };
+    const socket = connect(port, '127.0.0.1');
+    t.after(() => socket.destroy());
+    const head = `POST ${ADMIN}/imports?format=threatfox-json HTTP/1.1\r\nHost: x\r\nAuthorization: ${world.authorization}\r\n`;
+    // More than the reader of the format has read when it gives up.
+    const damaged = `{"1":[{"ioc_value": nonsense\n${'x'.repeat(300_000)}`;
+    socket.write(`${head}Content-Length: 1000000\r\n\r\n${damaged}`);
+    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(20_000) })) as [Buffer];
+    const [, id] = /^HTTP\/1\.1 200 OK.*"id":(\d+)/s.exec(answer.toString()) ?? assert.fail(answer.toString());
+    assert.equal((await ended(world, Number(id))).state, 'failed');
   });
 
   test('an upload may take longer than other requests', async (t) => {

@@ -3,10 +3,13 @@ import { describe, test } from 'node:test';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { InjectOptions } from 'fastify';
 import { setAccountEnabled } from '../../src/accounts/manage.ts';
-
+import type { Intelligence } from '../../src/app/stores.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { paths } from '../../src/core/paths.ts';
 import { makeListKey } from '../../src/exports/keys.ts';
 import { until } from '../until.ts';
 import { seen } from '../urls/contract/observations.ts';
+import { admitAll } from './admit-all.ts';
 import { assertError, NOW } from './build.ts';
 import { authorized, LIMITS, USERNAME, type World, withAccounts } from './with-accounts.ts';
 
@@ -112,6 +115,34 @@ describe('a fetch', () => {
     const { etag } = (await get()).headers;
     assertError(await get(), 429, /qmh/);
     assert.equal((await get({ 'if-none-match': etag })).statusCode, 304);
+  });
+
+  test('beyond the limit builds nothing for a device that has no copy', async (t) => {
+    const world = await withAccounts(t, { qmh: 1 });
+    const headers = { authorization: await world.logIn() };
+    assert.equal((await world.app.inject({ url: `${LISTS}/urls-online.txt`, headers })).statusCode, 200);
+    assertError(await world.app.inject({ url: `${LISTS}/hosts-malware.txt`, headers }), 429, /qmh/);
+    const { items } = (await world.app.inject({ url: paths.portalLists, headers })).json();
+    assert.deepEqual(
+      items.flatMap(({ name, entries }: { name: string; entries: number | null }) => (entries === null ? [] : name)),
+      ['urls-online'],
+    );
+  });
+
+  test('and an explanation that fail are not counted', async (t) => {
+    const away = async () => {
+      throw new AppError('unavailable', 'the database is away');
+    };
+    const lists = (store: Intelligence) => ({ ...admitAll(() => NOW).lists(store), copy: away, explain: away });
+    const world = await withAccounts(t, {}, { services: { lists } });
+    const headers = { authorization: await world.logIn() };
+    for (const condition of [{}, { 'if-none-match': '"other"' }]) {
+      const url = `${LISTS}/urls-online.txt`;
+      assertError(await world.app.inject({ url, headers: { ...headers, ...condition } }), 503);
+    }
+    const url = paths.portalListExplain.replace(':name', 'urls-online');
+    assertError(await world.app.inject({ method: 'POST', url, headers, payload: { text: 'site.example' } }), 503);
+    assert.equal(await queriesOf(world), 0);
   });
 
   test('has gzip and zstd by Accept-Encoding, each with an ETag of its own', async (t) => {
