@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import { textFault } from '../core/text.ts';
+import { discardRest } from '../http/body.ts';
 import { json, type Parameter, type Route } from '../http/endpoint.ts';
 import { limitParameter, parseDecimal, queryString, readLimit, readSwitch } from '../http/query.ts';
 import { IntegerOrNull, MAX_INTEGER, StringOrNull, Timestamp } from '../http/scalars.ts';
@@ -226,7 +227,7 @@ const importUpload = ({ uploads }: ImportAdminServices) =>
     read: readChoices,
     async answer(choices, { request: { raw } }, { stallMs }) {
       const id = await uploads.receive(bodyOf(raw, stallMs), choices);
-      await readRest(raw);
+      await readRest(raw, stallMs);
       return { id };
     },
   });
@@ -275,12 +276,19 @@ async function inTime<T>(next: Promise<T>, raw: IncomingMessage, stallMs: number
   }
 }
 
-/** Of an import that ended early. Some clients give up when a response arrives before they have sent everything. */
-async function readRest(raw: IncomingMessage): Promise<void> {
+/**
+ * Of an import that ended early. Some clients give up when a response arrives before they have sent everything. One that
+ * sends nothing for too long gets its response.
+ */
+async function readRest(raw: IncomingMessage, stallMs: number): Promise<void> {
   if (raw.readableEnded || raw.destroyed) return;
   const end = Promise.withResolvers<void>();
-  raw.once('end', end.resolve).once('close', end.resolve).resume();
+  const stalled = createStallTimer(stallMs, end.resolve);
+  raw.on('data', stalled.refresh).once('end', end.resolve).once('close', end.resolve);
   await end.promise;
+  stalled.stop();
+  raw.off('data', stalled.refresh);
+  discardRest(raw);
 }
 
 const tooLarge = () =>
