@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import type { Encoding } from '../http/encoding.ts';
 import type { ListContent } from './content.ts';
+import { dropOldest } from './drop-oldest.ts';
 import type { Explanation } from './explain.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
 
@@ -91,6 +92,8 @@ const RETRY_MS = 5_000;
 
 /** Of one list: formats, profiles and bounds that devices ask for. The oldest is dropped. */
 const MAX_VARIANTS = 32;
+/** With their encodings. 100,000 URLs are 5 MB in most formats. */
+const MAX_VARIANT_BYTES = 2 ** 27;
 
 type State = {
   /** Of the definition that was built. */
@@ -110,6 +113,8 @@ type State = {
 
 /** Promises, so that a thousand devices wait for one. */
 type RenderedVariant = {
+  /** In bytes, of all that is ready. */
+  size: number;
   plain: Promise<Rendered | null>;
   /** Encodings that somebody asked for: most devices ask for one, and those with the current ETag for none. */
   compressed: Map<Encoding, Promise<Uint8Array>>;
@@ -134,7 +139,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
   async function bringUpToDate(definition: ListDefinition, known: State | undefined): Promise<State> {
     try {
       // Read before the entries: a change that is made meanwhile leads to another build.
-      const version = JSON.stringify([await newestChange(), await listsVersion(), definition.changedTs]);
+      const version = JSON.stringify([await newestChange(), await listsVersion(), definition]);
       const isCurrent = known?.version === version && !hasEnded(known.built, now());
       if (known !== undefined && !isCurrent && clockMs() < known.nextBuildMs) {
         known.nextCheckMs = clockMs() + CHECK_MS;
@@ -179,22 +184,39 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     const key = JSON.stringify([variant.format, variant.profile, variant.max]);
     const ready = rendered.get(key);
     if (ready !== undefined) return ready;
-    const started = { plain: builder.render(name, built.hash, serial, variant), compressed: new Map() };
-    for (const oldest of rendered.keys()) if (rendered.size >= MAX_VARIANTS) rendered.delete(oldest);
+    const started: RenderedVariant = {
+      size: 0,
+      plain: builder.render(name, built.hash, serial, variant),
+      compressed: new Map(),
+    };
     rendered.set(key, started);
     const forget = () => rendered.delete(key);
-    started.plain.then((found) => found ?? forget(), forget);
+    started.plain.then((found) => (found === null ? forget() : grow(rendered, started, found.bytes)), forget);
     return started;
   }
 
-  function encode({ compressed }: RenderedVariant, plain: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
+  function encode(
+    { rendered }: State,
+    variant: RenderedVariant,
+    plain: Uint8Array,
+    encoding: Encoding,
+  ): Promise<Uint8Array> {
     if (encoding === 'identity') return Promise.resolve(plain);
+    const { compressed } = variant;
     const ready = compressed.get(encoding);
     if (ready !== undefined) return ready;
     const started = builder.compress(plain, encoding);
     compressed.set(encoding, started);
-    started.catch(() => compressed.delete(encoding));
+    started.then(
+      (bytes) => grow(rendered, variant, bytes),
+      () => compressed.delete(encoding),
+    );
     return started;
+  }
+
+  function grow(rendered: State['rendered'], variant: RenderedVariant, { byteLength }: Uint8Array): void {
+    variant.size += byteLength;
+    dropOldest(rendered, MAX_VARIANTS, MAX_VARIANT_BYTES);
   }
 
   async function copyOrNull(
@@ -211,7 +233,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       state.nextCheckMs = state.nextBuildMs = 0;
       return null;
     }
-    const bytes = await encode(rendering, rendered.bytes, encoding);
+    const bytes = await encode(state, rendering, rendered.bytes, encoding);
     const { built, builtTs, serial, isStale } = state;
     const { count, leftOut } = built;
     return { bytes, etags: rendered.etags, serial, count, leftOut, staleSinceTs: isStale ? builtTs : null };

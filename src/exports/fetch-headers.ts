@@ -1,6 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { matchesEtag } from '../http/etag.ts';
 
+/** Whether the client may have the response already. */
+export function isConditional(headers: IncomingHttpHeaders): boolean {
+  return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
+}
+
 /**
  * Whether the client has this response already: RFC 9110 section 13.1. `If-None-Match` decides if it is sent, otherwise
  * `If-Modified-Since`, which is exact because no two versions of a list have the same second. `modifiedTs` is null if the

@@ -11,6 +11,7 @@ import {
   type Route,
   type StepCharging,
 } from '../http/endpoint.ts';
+import { isOurFault } from '../http/errors.ts';
 import { IntegerOrNull } from '../http/scalars.ts';
 import { type Static, Type } from '../http/schema.ts';
 import { LEFT_OUT_REASONS } from './content.ts';
@@ -146,8 +147,11 @@ async function explained(
   const definition = await find(name);
   if (definition === null) throw listNotFound(name);
   requireDatasets(callerOf(exchange.request), definition);
-  await charging.chargeStep(exchange, 1);
-  const found = await explain(definition, text);
+  const charge = await charging.chargeStep(exchange, 1);
+  const found = await explain(definition, text).catch(async (error) => {
+    if (isOurFault(error)) await charging.refund(charge);
+    throw error;
+  });
   if (found === null) throw new Error('unreachable: readQuestion refuses what cannot be explained');
   const { subject, isOnList, reasons } = found;
   exchange.reply.header('cache-control', 'no-store');

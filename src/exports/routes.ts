@@ -4,12 +4,13 @@ import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
 import { bestEncoding, type Encoding } from '../http/encoding.ts';
 import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
+import { isOurFault } from '../http/errors.ts';
 import { integerParameter, queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
 import type { ListCopies, ListCopy, Variant } from './copies.ts';
 import { type DeviceCaller, keyOfHeader, NO_KEY } from './device-keys.ts';
-import { isUnchanged } from './fetch-headers.ts';
+import { isConditional, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, findFormat } from './formats/formats.ts';
 import { PROFILE_NAMES } from './formats/profiles.ts';
 import { isListKey } from './keys.ts';
@@ -150,12 +151,21 @@ async function answer(
   requireDatasets(caller, definition);
   const encoding = bestEncoding(request.headers['accept-encoding']);
   const modifiedTsOf = ({ serial }: ListCopy) => (format.hasAllFields ? null : serial);
-  const plain = await copy(definition, variant, 'identity');
-  const isKnown = isUnchanged(request.headers, plain.etags[encoding], modifiedTsOf(plain));
-  // Meanwhile the list may have changed: all that is sent is of the second copy.
-  const list = isKnown || encoding === 'identity' ? plain : await copy(definition, variant, encoding);
+  // Only what the device does not have yet is charged. A device that has nothing is charged before its list is made.
+  let charge = isConditional(request.headers) ? null : await charging.chargeStep(exchange, 1);
+  let isKnown: boolean;
+  let list: ListCopy;
+  try {
+    const plain = await copy(definition, variant, 'identity');
+    isKnown = isUnchanged(request.headers, plain.etags[encoding], modifiedTsOf(plain));
+    if (!isKnown) charge ??= await charging.chargeStep(exchange, 1);
+    // Meanwhile the list may have changed: all that is sent is of the second copy.
+    list = isKnown || encoding === 'identity' ? plain : await copy(definition, variant, encoding);
+  } catch (error) {
+    if (charge !== null && isOurFault(error)) await charging.refund(charge);
+    throw error;
+  }
   const [etag, modifiedTs] = [list.etags[encoding], modifiedTsOf(list)];
-  if (!isKnown) await charging.chargeStep(exchange, 1);
   if (caller.keyId !== undefined) fetched(caller.keyId, { ts: now(), address: request.ip, etag });
   reply.headers(headersOf(list, etag, modifiedTs, now()));
   if (isKnown) {

@@ -2,6 +2,7 @@ import type { Caller } from '../http/endpoint.ts';
 import { allLists } from './built-in.ts';
 import { CHECK_MS, type ListCopies, type ListCopy } from './copies.ts';
 import { createDeviceKeys } from './device-keys.ts';
+import { dropOldest } from './drop-oldest.ts';
 import type { ListServices } from './routes.ts';
 import type { ListDefinition, ListStore } from './store.ts';
 
@@ -20,17 +21,22 @@ export function createListServices(options: ListServicesOptions): ListServices {
   const definitions = briefly(async (): Promise<Map<string, ListDefinition>> => {
     return new Map((await allLists(store)).map((definition) => [definition.name, definition]));
   });
-  const copyOf = new Map<string, () => ListCopy | Promise<ListCopy>>();
+  const copyOf = new Map<string, { size: number; read(): ListCopy | Promise<ListCopy> }>();
 
   return {
     definition: async (name) => (await definitions()).get(name) ?? null,
     copy(definition, variant, encoding) {
-      const key = JSON.stringify([definition.name, definition.changedTs, variant, encoding]);
+      const key = JSON.stringify([definition, variant, encoding]);
       const known = copyOf.get(key);
-      if (known !== undefined) return known();
-      for (const oldest of copyOf.keys()) if (copyOf.size >= MAX_COPIES) copyOf.delete(oldest);
-      const read = briefly(() => copies.copy(definition, variant, encoding));
-      copyOf.set(key, read);
+      if (known !== undefined) return known.read();
+      const read = briefly(async () => {
+        const copy = await copies.copy(definition, variant, encoding);
+        started.size = copy.bytes.byteLength;
+        dropOldest(copyOf, MAX_COPIES, MAX_COPY_BYTES);
+        return copy;
+      });
+      const started = { size: 0, read };
+      copyOf.set(key, started);
       return read();
     },
     callerOfKey: createDeviceKeys({ store, callerOfAccount }),
@@ -42,8 +48,9 @@ export function createListServices(options: ListServicesOptions): ListServices {
   };
 }
 
-/** References to shared memory. One that was dropped is asked for again. */
+/** References to shared memory, which stays while there is one. A copy that was dropped is asked for again. */
 const MAX_COPIES = 200;
+const MAX_COPY_BYTES = 2 ** 27;
 
 /** Reads at most twice a second. A result is used meanwhile, an error is not. */
 function briefly<Value>(read: () => Promise<Value>): () => Value | Promise<Value> {
