@@ -3,8 +3,7 @@ import { accountRoutes } from '../accounts/routes.ts';
 import { type SessionServices, sessionRoutes } from '../accounts/session-routes.ts';
 import { adminRoutes, type DataAdminServices, dataAdminRoutes } from '../admin/routes.ts';
 import type { AdminServices } from '../admin/services.ts';
-import type { FeedServices } from '../changes/feed.ts';
-import { changeRoutes } from '../changes/routes.ts';
+import { type ChangeServices, changeRoutes } from '../changes/routes.ts';
 import type { ChangeStore } from '../changes/store.ts';
 import { type OwnKeyServices, ownKeyRoutes } from '../exports/own-keys.ts';
 import { listPageRoutes } from '../exports/page-routes.ts';
@@ -34,7 +33,7 @@ type RouteServices = {
   lists: ListServices;
   health: HealthServices;
   reputation: Omit<ReputationServices, 'store' | 'now'>;
-  changes: Omit<FeedServices, 'store'>;
+  changes: Omit<ChangeServices, 'store'>;
   portal: PortalParts;
   ownKeys: Omit<OwnKeyServices, 'now'>;
   admin: Omit<AdminServices, 'now'>;

@@ -3,11 +3,13 @@ import { openAuthenticator } from '../accounts/authenticator.ts';
 import { createLogin } from '../accounts/login.ts';
 import { createSessions } from '../accounts/sessions.ts';
 import type { SigningKey } from '../accounts/store.ts';
+import type { ChangeServices } from '../changes/routes.ts';
 import type { Settings } from '../config/settings.ts';
 import { programVersion } from '../config/version.ts';
 import { toTs } from '../core/time.ts';
 import { createListServices } from '../exports/services.ts';
 import { lastKnown } from '../health/last-known.ts';
+import { createFindCaller } from '../http/authenticate.ts';
 import { buildServer } from '../http/server.ts';
 import type { TlsPair } from '../http/tls.ts';
 import { DEMO_NETWORKS } from '../ingest/demo.ts';
@@ -86,6 +88,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
   const sessions = createSessions({
     ...{ store: control, authenticator, nowMs: Date.now, onFailure: onFailure('session_write') },
   });
+  const findCaller = createFindCaller(authenticator.authenticate, sessions.authenticate);
   const lists = createListServices({
     ...{ store: control, copies: { copy: owner.listCopy, known: owner.knownLists, explain: owner.explainEntry }, now },
     callerOfAccount: authenticator.callerOf,
@@ -100,7 +103,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     },
-    ...openReputation(store, networks, settings, state.isStopping),
+    ...openReputation(store, networks, settings, { findCaller, isStopping: state.isStopping }),
     portal: {
       ...{ totals: owner.totals, usageByDay: control.usageByDay, networkOf: networks.networkOf },
       nameOf: networkNames(networks, settings),
@@ -133,8 +136,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
   const server = buildServer(
     [...routes, ...(settings.noPortal ? [] : await openPortalFiles())],
     {
-      authenticate: authenticator.authenticate,
-      authenticateSession: sessions.authenticate,
+      findCaller,
       charging: createCharging(counters, owner.onAboveSoftLimit),
     },
     {
@@ -172,14 +174,14 @@ function openReputation(
   store: Intelligence,
   { asnOf }: Networks,
   { demo, listedExact, ...settings }: Settings,
-  isStopping: () => boolean,
+  streams: Pick<ChangeServices, 'findCaller' | 'isStopping'>,
 ) {
   const lists = createAddressLists(store, { nowMs: Date.now });
   const allowReserved = settings.allowReserved || demo;
   const current = { listings: store.currentListings, domainState: store.currentDomain };
   return {
     reputation: { addresses: createAddressReport({ store, lists, now, allowReserved, listedExact }), asnOf },
-    changes: { views: createChangeViews({ store: current, lists, now, allowReserved }), isStopping },
+    changes: { views: createChangeViews({ store: current, lists, now, allowReserved }), ...streams },
   };
 }
 

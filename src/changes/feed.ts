@@ -13,6 +13,9 @@ export type FeedServices = {
 /** Where a reader is, and what it may see. `after` null: before the oldest change that is kept. */
 export type FeedQuestion = { after: number | null; asked: AskedChanges };
 
+/** The same for a stream: what its reader may see is asked before every page. Null if it may no longer see anything. */
+export type StreamQuestion = { after: number | null; asked(): Promise<AskedChanges | null> };
+
 /** A line and its number. */
 type NumberedLine = { seq: number; line: string };
 type LinePage = { lines: NumberedLine[]; lastSeq: number };
@@ -27,7 +30,7 @@ const STREAM_TIMES = {
   /** How often a stream looks for changes. All streams of a thread share one look. */
   pollMs: 1_000,
   heartbeatMs: 15_000,
-  /** A stream ends after this time, so that an account that lost its access keeps it no longer. Clients connect again. */
+  /** A stream ends after this time. Its client connects again, perhaps to a server that was added meanwhile. */
   maxMs: 3_600_000,
 };
 
@@ -77,12 +80,14 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
     },
 
     /** Server-sent events, without an end of their own. A comment first, so that the reader gets its answer at once. */
-    async *events({ after, asked }: FeedQuestion, signal: AbortSignal): AsyncGenerator<string> {
+    async *events({ after, asked: askNow }: StreamQuestion, signal: AbortSignal): AsyncGenerator<string> {
       let cursor = after ?? (await store.oldestCursor());
       let writtenMs = Number.NEGATIVE_INFINITY;
       const endMs = performance.now() + maxMs;
       for (;;) {
         signal.throwIfAborted();
+        const asked = await askNow();
+        if (asked === null) return;
         const page = await readPage(cursor, asked, PAGE_CHANGES);
         const isLast = page.lastSeq === cursor || page.lastSeq >= (await newest(0));
         cursor = page.lastSeq;

@@ -3,8 +3,8 @@ import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import { DOMAIN_DATASET, URL_DATASET } from '../core/tier.ts';
-import { callerOf } from '../http/authenticate.ts';
-import type { Endpoint, Route } from '../http/endpoint.ts';
+import { callerOf, type FindCaller } from '../http/authenticate.ts';
+import type { Caller, Endpoint, Route } from '../http/endpoint.ts';
 import { NDJSON, sendNdjson } from '../http/ndjson.ts';
 import { integerParameter, limitParameter, queryString, readLimit } from '../http/query.ts';
 import { MAX_INTEGER } from '../http/scalars.ts';
@@ -18,13 +18,18 @@ const MAX_LIMIT = 10_000;
 
 const EVENT_STREAM = 'text/event-stream';
 
-export function changeRoutes(services: FeedServices): Route[] {
+export type ChangeServices = FeedServices & {
+  /** Asked again while a stream is sent. */
+  findCaller: FindCaller;
+};
+
+export function changeRoutes(services: ChangeServices): Route[] {
   return [{ endpoint: changes(services), access: 'account', charge: 'query' }];
 }
 
 type Question = FeedQuestion & { limit: number; isEventStream: boolean };
 
-const changes = (services: FeedServices): Endpoint<Question> => {
+const changes = (services: ChangeServices): Endpoint<Question> => {
   const feed = createFeed(services);
   return {
     method: 'GET',
@@ -45,7 +50,7 @@ const changes = (services: FeedServices): Endpoint<Question> => {
     read(request) {
       return {
         after: readCursor(request),
-        asked: askedBy(request),
+        asked: askedBy(callerOf(request)),
         limit: readLimit(queryString(request), MAX_LIMIT) ?? DEFAULT_LIMIT,
         isEventStream: wantsEvents(request),
       };
@@ -58,7 +63,8 @@ const changes = (services: FeedServices): Endpoint<Question> => {
       }
       // A proxy must neither store nor delay the events.
       reply.headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
-      return sendNdjson(exchange, (signal) => feed.events(question, signal), options, EVENT_STREAM);
+      const asked = () => askedNow(exchange.request, services.findCaller);
+      return sendNdjson(exchange, (signal) => feed.events({ ...question, asked }, signal), options, EVENT_STREAM);
     },
   };
 };
@@ -74,8 +80,17 @@ function wantsEvents({ headers }: FastifyRequest): boolean {
   return (headers.accept ?? '').split(',').some((type) => type.split(';')[0]?.trim().toLowerCase() === EVENT_STREAM);
 }
 
-function askedBy(request: FastifyRequest): AskedChanges {
-  const { ads } = callerOf(request).limits;
+/** Null if the sender of the request would now be refused: disabled, another password, another tier. */
+async function askedNow(request: FastifyRequest, findCaller: FindCaller): Promise<AskedChanges | null> {
+  try {
+    return askedBy(await findCaller(request));
+  } catch (error) {
+    if (error instanceof AppError && (error.code === 'unauthorized' || error.code === 'forbidden')) return null;
+    throw error;
+  }
+}
+
+function askedBy({ limits: { ads } }: Caller): AskedChanges {
   const asked = {
     urls: ads.includes(URL_DATASET),
     datasets: ADDRESS_DATASETS.filter((dataset) => ads.includes(dataset)),

@@ -16,26 +16,28 @@ export type Authenticate = (authorization: string | undefined) => Caller | Promi
 /** The same for the value of the session cookie. */
 export type AuthenticateSession = (cookie: string) => Promise<Caller>;
 
-/**
- * Runs in `onRequest`, before the body is read. Stays synchronous for a token that was seen before. An Authorization
- * header is used also if there is a cookie.
- */
-export function authenticateHook(
-  authenticate: Authenticate,
-  authenticateSession: AuthenticateSession,
-  access: Exclude<Route['access'], 'open'>,
-  findOwn?: Route['findCaller'],
-): onRequestHookHandler {
-  function findCaller(request: FastifyRequest): Caller | Promise<Caller> {
-    const own = findOwn?.(request) ?? null;
-    if (own !== null) return own;
+/** Finds the caller of a request. No promise for a token that was seen before. */
+export type FindCaller = (request: FastifyRequest) => Caller | Promise<Caller>;
+
+/** An Authorization header is used also if there is a cookie. */
+export function createFindCaller(authenticate: Authenticate, authenticateSession: AuthenticateSession): FindCaller {
+  return (request) => {
     const { authorization, cookie } = request.headers;
     if (authorization !== undefined || cookie === undefined) return authenticate(authorization);
     const session = sessionCookie(cookie);
     if (session === null) return authenticate(undefined);
     requireSameOrigin(request);
     return authenticateSession(session);
-  }
+  };
+}
+
+/** Runs in `onRequest`, before the body is read. */
+export function authenticateHook(
+  findByHeaders: FindCaller,
+  access: Exclude<Route['access'], 'open'>,
+  findOwn?: Route['findCaller'],
+): onRequestHookHandler {
+  const findCaller: FindCaller = (request) => findOwn?.(request) ?? findByHeaders(request);
   const refuse = refusalOf(access);
   const admit = (request: FastifyRequest, caller: Caller) => {
     refuse(caller);

@@ -9,7 +9,7 @@ import {
 } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordResponse, RouteMetrics } from '../metrics/metrics.ts';
-import { type Authenticate, type AuthenticateSession, authenticateHook } from './authenticate.ts';
+import { authenticateHook, type FindCaller } from './authenticate.ts';
 import {
   discardRest,
   MAX_BODY_BYTES,
@@ -49,8 +49,7 @@ import { schemaController } from './schema-compilers.ts';
 import type { TlsPair } from './tls.ts';
 
 export type ServerServices = {
-  authenticate: Authenticate;
-  authenticateSession: AuthenticateSession;
+  findCaller: FindCaller;
   charging: Charging;
 };
 
@@ -165,14 +164,14 @@ function pathChecks(parameters: Endpoint['parameters']): onRequestHookHandler[] 
 function addRoute(
   app: FastifyInstance,
   route: Route,
-  { authenticate, authenticateSession, charging }: ServerServices,
+  { findCaller, charging }: ServerServices,
   options: AnswerOptions,
   onResponse: onResponseHookHandler[],
 ): void {
   const { access, endpoint } = route;
   const { method, path: url, body } = endpoint;
   const onRequest = pathChecks(endpoint.parameters);
-  if (access !== 'open') onRequest.push(authenticateHook(authenticate, authenticateSession, access, route.findCaller));
+  if (access !== 'open') onRequest.push(authenticateHook(findCaller, access, route.findCaller));
   if (body) onRequest.push(body === 'stream' ? prepareStream : prepareBody);
   const schema = body === 'stream' ? undefined : body;
   app.route({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFeed, type FeedQuestion, type FeedServices } from '../../src/changes/feed.ts';
+import { createFeed, type FeedServices, type StreamQuestion } from '../../src/changes/feed.ts';
 
-const ALL: FeedQuestion = { after: 0, asked: { urls: true, datasets: [], domains: true } };
+const ALL: StreamQuestion = { after: 0, asked: async () => ({ urls: true, datasets: [], domains: true }) };
 
 /** A feed of a store without changes. */
 function quietFeed(times: Parameters<typeof createFeed>[1]) {
@@ -35,4 +35,14 @@ test('a stream whose reader has left ends', async () => {
   const reading = read(events(ALL, left.signal));
   left.abort(new Error('the reader has left'));
   await assert.rejects(reading, /the reader has left|aborted/);
+});
+
+test('a stream whose reader may no longer see anything ends', async () => {
+  const { events } = quietFeed({ pollMs: 5, heartbeatMs: 10, maxMs: 60_000 });
+  let isAllowed = true;
+  const asked = async () => (isAllowed ? ALL.asked() : null);
+  const stream = events({ after: 0, asked }, new AbortController().signal);
+  assert.deepEqual(await stream.next(), { value: ':\nid: 0\n\n', done: false });
+  isAllowed = false;
+  assert.deepEqual(await stream.next(), { value: undefined, done: true });
 });

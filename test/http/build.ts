@@ -14,7 +14,12 @@ import type { ListServices } from '../../src/exports/routes.ts';
 import { watchDatabase } from '../../src/health/database-watch.ts';
 import type { Outages } from '../../src/health/outages.ts';
 import type { HealthServices } from '../../src/health/routes.ts';
-import type { Authenticate, AuthenticateSession } from '../../src/http/authenticate.ts';
+import {
+  type Authenticate,
+  type AuthenticateSession,
+  createFindCaller,
+  type FindCaller,
+} from '../../src/http/authenticate.ts';
 import type { Route } from '../../src/http/endpoint.ts';
 import { openapiRoute } from '../../src/http/openapi.ts';
 import { buildServer, closeServer, type ServerOptions } from '../../src/http/server.ts';
@@ -219,8 +224,7 @@ const NO_OUTAGES: Outages = { report: () => false, isDamaged: () => false, updat
 
 /** Builds the server as the app does. */
 export function serverOf(services: Services, options?: ServerOptions): FastifyInstance {
-  const { store, counters, authenticate, authenticateSession, isStopping, limitsState, hasFaults, freshness, feeds } =
-    services;
+  const { store, counters, isStopping, limitsState, hasFaults, freshness, feeds } = services;
   const reputation = { ...reputationOf(store, services.now), ...services.reputation };
   const portal = { ...NO_PORTAL, ...services.portal };
   const { ready } = watchDatabase({ check: store.ready, outages: NO_OUTAGES, nowMs: Date.now, every: () => () => {} });
@@ -233,7 +237,7 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
     ...{ ...services, health, reputation, changes, portal, admin },
     lists: services.lists(store),
   });
-  return buildServer(routes, { authenticate, authenticateSession, charging }, options);
+  return buildServer(routes, { findCaller: findCallerOf(services), charging }, options);
 }
 
 function adminOf({ store, control, hasFaults, ready, admin }: Services & { ready(): Promise<void> }) {
@@ -257,10 +261,17 @@ function reputationOf(store: Intelligence, now: () => number) {
   return { addresses: createAddressReport({ store, lists, now, allowReserved: true }), asnOf: () => null };
 }
 
-function changesOf(store: Intelligence, { now, isStopping }: Pick<Services, 'now' | 'isStopping'>) {
+type Authentication = Pick<Services, 'authenticate' | 'authenticateSession'>;
+
+export const findCallerOf = ({ authenticate, authenticateSession }: Authentication): FindCaller =>
+  createFindCaller(authenticate, authenticateSession);
+
+function changesOf(store: Intelligence, services: Pick<Services, 'now' | 'isStopping'> & Authentication) {
+  const { now, isStopping } = services;
   const lists = createAddressLists(store, { nowMs: () => now() * 1000 });
   const current = { listings: store.currentListings, domainState: store.currentDomain };
-  return { views: createChangeViews({ store: current, lists, now, allowReserved: true }), isStopping };
+  const views = createChangeViews({ store: current, lists, now, allowReserved: true });
+  return { views, isStopping, findCaller: findCallerOf(services) };
 }
 
 /** Values for the parameters of paths. */

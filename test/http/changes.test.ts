@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { AppError } from '../../src/core/errors.ts';
 import { toObservation } from '../../src/core/observation.ts';
 import { paths } from '../../src/core/paths.ts';
 import { admitAll, OPERATOR } from './admit-all.ts';
@@ -95,6 +96,30 @@ test('changes: server-sent events as they happen, and again from the last id', a
   const again = openEvents(t, port, `${paths.changes}?after=0`, last.split(' ')[0]);
   await until(() => again.events().length === 2);
   assert.deepEqual(again.events(), stream.events().slice(2));
+});
+
+test('changes: a stream follows the datasets of its account, and ends when the account loses its access', async (t) => {
+  let ads = ['URL', 'DOMAIN'];
+  const refused = () => {
+    throw new AppError('forbidden', 'The account is disabled');
+  };
+  const authenticate = () => (ads.length === 0 ? refused() : { ...OPERATOR, limits: { ...OPERATOR.limits, ads } });
+  const { port, store } = await serve(t, { observations: [observed(1)], services: { authenticate } });
+  const stream = openEvents(t, port, `${paths.changes}?after=0`);
+  await until(() => stream.events().length === 2);
+  const apply = async (n: number) => {
+    const read = toObservation(observed(n));
+    assert.ok(read.ok);
+    await store.apply([read.observation]);
+  };
+  ads = ['DOMAIN'];
+  await apply(2);
+  await until(() => stream.events().length === 3);
+  assert.match(stream.events()[2] ?? '', / host2\.example$/);
+  ads = [];
+  await apply(3);
+  await until(() => stream.text().endsWith('0\r\n\r\n'));
+  assert.equal(stream.events().length, 3);
 });
 
 test('changes: a stream without changes begins at once, and ends when the server stops', async (t) => {

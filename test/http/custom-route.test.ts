@@ -54,24 +54,24 @@ describe('a route with a dataset', () => {
 
   for (const ads of [[], ['URL'], ['ip', 'IPX']]) {
     test(`refuses an account with the datasets [${ads}], and names the missing one`, async (t) => {
-      const app = await serverWith(t, route, { authenticate: () => withDatasets(...ads) });
+      const app = await serverWith(t, route, { findCaller: () => withDatasets(...ads) });
       assertError(await app.inject(CUSTOM_PATH), 403, /\bIP\b/);
-      const later = await serverWith(t, route, { authenticate: async () => withDatasets(...ads) });
+      const later = await serverWith(t, route, { findCaller: async () => withDatasets(...ads) });
       assertError(await later.inject(CUSTOM_PATH), 403, /\bIP\b/);
     });
   }
 
   test('admits an account that has it', async (t) => {
     for (const ads of [['IP'], ['URL', 'IP']]) {
-      const app = await serverWith(t, route, { authenticate: () => withDatasets(...ads) });
+      const app = await serverWith(t, route, { findCaller: () => withDatasets(...ads) });
       assert.deepEqual((await app.inject(CUSTOM_PATH)).body, 'ok');
     }
   });
 
   test('needs a token', async (t) => {
-    const authenticate = () => {
+    const findCaller = () => {
       throw new AppError('unauthorized', 'No token');
     };
-    assertError(await (await serverWith(t, route, { authenticate })).inject(CUSTOM_PATH), 401);
+    assertError(await (await serverWith(t, route, { findCaller })).inject(CUSTOM_PATH), 401);
   });
 });

@@ -4,7 +4,7 @@ import type { Endpoint, Route } from '../../src/http/endpoint.ts';
 import { buildServer, closeServer, type ServerServices } from '../../src/http/server.ts';
 import { createCharging } from '../../src/limits/charge.ts';
 import { admitAll } from './admit-all.ts';
-import { NOW } from './build.ts';
+import { findCallerOf, NOW } from './build.ts';
 
 export const CUSTOM_PATH = '/custom';
 
@@ -34,8 +34,9 @@ export async function serverWith(
   route: Route,
   services: Partial<ServerServices> = {},
 ): Promise<FastifyInstance> {
-  const { counters, ...admit } = admitAll(() => NOW);
-  const app = buildServer([route], { ...admit, charging: createCharging(counters), ...services });
+  const admitted = admitAll(() => NOW);
+  const charging = createCharging(admitted.counters);
+  const app = buildServer([route], { findCaller: findCallerOf(admitted), charging, ...services });
   t.after(() => closeServer(app, 0));
   await app.ready();
   return app;
