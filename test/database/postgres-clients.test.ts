@@ -46,6 +46,19 @@ test('whoever waits too long, or aborts, is refused and takes no client from the
   assert.equal(await next, client);
 });
 
+test('an abort in the moment in which a client is given takes no place from the others', async () => {
+  const { clients } = named(1);
+  const client = await clients.acquire(1_000);
+  const abort = new AbortController();
+  const first = clients.acquire(1_000, abort.signal);
+  const second = clients.acquire(1_000);
+  clients.release(client);
+  abort.abort(new Error('left'));
+  assert.deepEqual(clients.count(), { inUse: 1, idle: 0, waiting: 1 });
+  clients.release(await first);
+  assert.equal(await second, client);
+});
+
 test('the end refuses whoever waits, and ends every client', async () => {
   const { clients, ended } = named(2);
   await Promise.all([clients.acquire(1_000), clients.acquire(1_000)]);

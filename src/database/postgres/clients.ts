@@ -28,7 +28,8 @@ export function createClients(open: () => postgres.Sql, connections: number, fir
   const all = first === undefined ? [] : [first];
   /** The last one released is the first one used again, so that a node with few requests keeps few connections busy. */
   const free = [...all];
-  const waiting: Waiter[] = [];
+  /** In the order of their calls. */
+  const waiting = new Set<Waiter>();
 
   function openAnother(): postgres.Sql | undefined {
     if (all.length >= connections) return undefined;
@@ -40,13 +41,13 @@ export function createClients(open: () => postgres.Sql, connections: number, fir
   function waitForClient(waitMs: number, signal?: AbortSignal): Promise<postgres.Sql> {
     const { promise, ...waiter } = Promise.withResolvers<postgres.Sql>();
     const leave = (reason: unknown) => {
-      waiting.splice(waiting.indexOf(waiter), 1);
-      waiter.reject(reason);
+      waiting.delete(waiter);
+      waiter.reject(reason); // no effect if it has got a client just now
     };
     const abort = () => leave(signal?.reason);
     const timer = setTimeout(() => leave(noResponse()), waitMs);
     signal?.addEventListener('abort', abort);
-    waiting.push(waiter);
+    waiting.add(waiter);
     return promise.finally(() => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
@@ -57,15 +58,20 @@ export function createClients(open: () => postgres.Sql, connections: number, fir
     acquire: (waitMs, signal) => free.pop() ?? openAnother() ?? waitForClient(waitMs, signal),
 
     release(client) {
-      const next = waiting.shift();
-      if (next === undefined) free.push(client);
-      else next.resolve(client);
+      const [next] = waiting;
+      if (next === undefined) {
+        free.push(client);
+        return;
+      }
+      waiting.delete(next);
+      next.resolve(client);
     },
 
-    count: () => ({ inUse: all.length - free.length, idle: free.length, waiting: waiting.length }),
+    count: () => ({ inUse: all.length - free.length, idle: free.length, waiting: waiting.size }),
 
     async end(timeoutSeconds) {
-      for (const { reject } of waiting.splice(0)) reject(noResponse());
+      for (const { reject } of waiting) reject(noResponse());
+      waiting.clear();
       await Promise.all(all.map((client) => client.end({ timeout: timeoutSeconds })));
     },
   };
