@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { AppError } from '../core/errors.ts';
 import { parseIp } from '../core/ip/address.ts';
+import { bestEncoding } from '../http/encoding.ts';
 import type { Endpoint, Exchange, Parameter, Route } from '../http/endpoint.ts';
 import { Type } from '../http/schema.ts';
 
@@ -160,7 +161,7 @@ async function send(
   cacheControl: string,
 ): Promise<Buffer> {
   reply.headers({ ...SECURITY_HEADERS, 'content-type': type, 'cache-control': cacheControl, vary: 'accept-encoding' });
-  if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return plain;
+  if (bestEncoding(request.headers['accept-encoding'], ['identity', 'gzip']) === 'identity') return plain;
   reply.header('content-encoding', 'gzip');
   return gzipped();
 }

@@ -21,13 +21,13 @@ function weightsOf(accepted: string): (encoding: Encoding) => number {
 }
 
 /**
- * The encoding of a response to this Accept-Encoding. A client that accepts none of ours gets the bytes as they are, also if
- * it refuses these.
+ * The encoding of a response to this Accept-Encoding. A client that accepts none of those offered gets the bytes as they
+ * are, also if it refuses these.
  */
-export function bestEncoding(accepted = ''): Encoding {
+export function bestEncoding(accepted = '', offered: readonly Encoding[] = ENCODINGS): Encoding {
   const weightOf = weightsOf(accepted);
   let best: Encoding = 'identity';
-  for (const encoding of ENCODINGS) {
+  for (const encoding of offered) {
     if (weightOf(encoding) > 0 && weightOf(encoding) >= weightOf(best)) best = encoding;
   }
   return best;

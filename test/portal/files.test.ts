@@ -68,6 +68,23 @@ test('pages', async (t) => {
     }
   });
 
+  await t.test('a page is compressed with gzip if the client accepts it', async () => {
+    const encodings: [accepted: string, sent: string | null][] = [
+      ['gzip, deflate, br, zstd', 'gzip'],
+      ['gzip;q=0', null],
+      ['*', 'gzip'],
+      ['zstd', null],
+      ['identity', null],
+      ['identity, gzip;q=0.5', null],
+    ];
+    for (const [accepted, sent] of encodings) {
+      const response = await fetch(url, { headers: { 'accept-encoding': accepted } });
+      assert.equal(response.headers.get('content-encoding'), sent, accepted);
+      assert.equal(response.headers.get('vary'), 'accept-encoding');
+      assert.match(await response.text(), /<html lang="en">/);
+    }
+  });
+
   await t.test('every other path stays a JSON 404, and a POST to a page a JSON 405', async () => {
     for (const path of JSON_PATHS) {
       const response = await fetch(url + path);
