@@ -12,7 +12,7 @@ import type { Exclusion, ExclusionMatch, ListStore } from './store.ts';
 
 // What commands and administration pages do with exclusions. Running servers apply a change within seconds.
 
-/** Each is compared with every entry of every list, and all are read with one statement. */
+/** That have not ended. Each is compared with every entry of every list, and all are read with one statement. */
 const MAX_EXCLUSIONS = 1_000;
 
 /** How long they are shown after their end. */
@@ -84,10 +84,11 @@ export async function exclude(
   if (untilTs !== null && untilTs <= nowTs) throw badRequest('The end of the exclusion is in the past');
   if (list !== null) await requireList(store, list);
   const known = await store.exclusions();
-  if (known.length >= MAX_EXCLUSIONS)
-    throw badRequest(`There are ${MAX_EXCLUSIONS} exclusions already: remove some first`);
   const isSame = (one: Exclusion) =>
     one.list === list && one.match.kind === match.kind && matchText(one.match) === matchText(match);
+  const others = known.filter((one) => !isSame(one) && (one.untilTs === null || one.untilTs > nowTs));
+  if (others.length >= MAX_EXCLUSIONS)
+    throw badRequest(`There are ${MAX_EXCLUSIONS} exclusions already: remove some first`);
   const added = { match, list, reason, setTs: nowTs, untilTs };
   const id = await store.addExclusion(added, nowTs - KEEP_ENDED_SECONDS);
   return { before: known.find(isSame) ?? null, exclusion: { id, ...added } };

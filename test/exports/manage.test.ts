@@ -5,7 +5,7 @@ import { BUILT_IN_LISTS, DEFAULT_FILTER, datasetsOf } from '../../src/exports/bu
 import { exclude, readMatch } from '../../src/exports/exclude.ts';
 import { isListKey, keyHash, MAX_KEYS_PER_ACCOUNT, makeListKey, revokeListKey } from '../../src/exports/keys.ts';
 import { changeList, defineList, type ListValues, removeList } from '../../src/exports/manage.ts';
-import type { ListFilter, ListKind } from '../../src/exports/store.ts';
+import type { Exclusion, ExclusionMatch, ListFilter, ListKind } from '../../src/exports/store.ts';
 import { jsonName } from '../../src/ingest/evidence-choices.ts';
 import { ADA, BOB } from '../app/control-records.ts';
 import { temporaryControl } from '../temporary-control.ts';
@@ -139,6 +139,25 @@ describe('exclusions', () => {
     await refusedFor({ reason: 'a\nb' }, /control characters/);
     await refusedFor({ untilTs: NOW }, /in the past/);
     await refusedFor({ list: 'none' } as object, /no list "none"/, 'not_found');
+  });
+
+  test('a thousand that have not ended are the limit, and each of them can be renewed', async (t) => {
+    const store = await temporaryControl(t);
+    const given = { value: 'new.example', withSubdomains: false, list: null, reason: 'ours', untilTs: null };
+    const many = Array.from({ length: 1_000 }, (_, id) => ({
+      id,
+      ...{ match: host(`a${id}.example`) as ExclusionMatch, list: null, reason: 'ours', setTs: NOW, untilTs: NOW + 1 },
+    }));
+    const full = { ...store, exclusions: async () => many };
+    const refusal = { code: 'bad_request', message: /1000 exclusions already/ };
+    await assert.rejects(exclude(full, given, NOW), refusal);
+    const renewed = await exclude(full, { ...given, value: 'a7.example' }, NOW);
+    assert.deepEqual(renewed.before, many[7]);
+    const ended = { ...many[7], id: 1_000, match: host('ended.example') as ExclusionMatch, untilTs: NOW } as Exclusion;
+    const withEnded = { ...store, exclusions: async () => [ended, ...many] };
+    await assert.rejects(exclude(withEnded, { ...given, value: 'ended.example' }, NOW), refusal);
+    const added = await exclude(full, given, NOW + 1);
+    assert.equal(added.before, null, 'all others have ended');
   });
 });
 
