@@ -30,13 +30,19 @@ export const pathParameter = (name: string, description: string): Parameter => (
 });
 
 export function pathText(request: FastifyRequest, name: string): string {
-  return (request.params as Record<string, string>)[name] ?? '';
+  return storable(name, (request.params as Record<string, string>)[name] ?? '');
 }
 
 /** A parameter of the query string that is a text; null if it was not sent, or is empty. */
 export function queryText(request: FastifyRequest, name: string): string | null {
   const sent = queryString(request)[name];
   if (sent === undefined || sent === '') return null;
-  if (typeof sent === 'string') return sent;
+  if (typeof sent === 'string') return storable(name, sent);
   throw new AppError('bad_request', `"${name}" must be sent once`);
+}
+
+/** A PostgreSQL text cannot contain a zero character; no name has one. */
+function storable(name: string, text: string): string {
+  if (text.includes('\0')) throw new AppError('bad_request', `"${name}" must not contain a zero character`);
+  return text;
 }
