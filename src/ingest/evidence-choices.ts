@@ -1,7 +1,7 @@
 import { AppError } from '../core/errors.ts';
-import { DEFAULT_TRUST_PERMILLE, OPERATOR_SOURCE } from '../core/evidence.ts';
-import { URL_SOURCE } from '../reputation/store.ts';
+import { DEFAULT_TRUST_PERMILLE } from '../core/evidence.ts';
 import { FORMATS } from './formats/formats.ts';
+import { feedNameFault } from './import-sources.ts';
 import type { EvidenceChoices, Format } from './sources/format.ts';
 
 /** What a source is trusted with, and what its evidence means. A value that was not given is undefined or null. */
@@ -73,12 +73,11 @@ export function unknownFormat(format: string, nameOf: NameOf): AppError {
   return refused(`${nameOf('format')} must be one of ${names.join(', ')}, not ${JSON.stringify(format)}`);
 }
 
-const RESERVED_NAMES = [URL_SOURCE.name, OPERATOR_SOURCE];
-
-/** Refuses names of sources that are not feeds. `what` is the flag or the key of the name. */
-export function refuseSourceName(what: string, name: string): void {
-  if (!RESERVED_NAMES.includes(name)) return;
-  throw refused(`${what} must not be ${JSON.stringify(name)}: Urlwarden uses this name itself`);
+/** The name of the feed, if it can be one. `what` is the flag or the key with which another name is given. */
+export function requireSourceName(what: string, name: string): string {
+  const fault = feedNameFault(name);
+  if (fault === null) return name;
+  throw refused(`${what} must not be ${JSON.stringify(name)}: ${fault}`);
 }
 
 const refused = (message: string): AppError => new AppError('bad_request', message);

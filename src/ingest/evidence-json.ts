@@ -9,8 +9,8 @@ import {
 } from '../core/evidence.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { formatKeyNetwork, KEY_BITS } from '../core/ip/key-network.ts';
-import { URL_SOURCE } from '../reputation/store.ts';
 import type { DomainInput, EvidenceInput, FactInput, ListingInput } from './evidence.ts';
+import { sourceNameFault } from './import-sources.ts';
 import {
   type Check,
   checkAddresses,
@@ -44,10 +44,7 @@ export function parseEvidence(value: Record<string, unknown>, nowTs: number): Ev
   return Object.hasOwn(value, 'kind') ? parseDomain(value, nowTs) : parseFact(value, nowTs);
 }
 
-const checkFeed: Check = (value) => {
-  if (value === '') return 'must not be empty';
-  return value === URL_SOURCE.name ? 'this name is used for what follows from URLs' : checkText(value);
-};
+const checkFeed: Check = (value) => (typeof value === 'string' ? sourceNameFault(value) : checkText(value));
 const checkBoolean = checkOneOf(true, false);
 /** Values that `evidence.ts` checks. */
 const anyValue: Check = () => null;

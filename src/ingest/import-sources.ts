@@ -1,6 +1,8 @@
 import { basename, extname } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { DEFAULT_TRUST_PERMILLE, OPERATOR_SOURCE, type Source } from '../core/evidence.ts';
+import { textFault } from '../core/text.ts';
+import { URL_SOURCE } from '../reputation/store.ts';
 import type { ListKind } from './evidence.ts';
 import type { ImportStores } from './retry.ts';
 import type { Feed } from './store.ts';
@@ -44,6 +46,18 @@ export function createImportSources({ store, control }: ImportStores, importFeed
 
 export function feedSource({ name, trustPermille, lifeSeconds, intervalSeconds }: Feed): Source {
   return { name, trustPermille, lifeSeconds, intervalSeconds };
+}
+
+/** Why no source of evidence can have this name; null if one can. `|` separates the parts of a key in the change feed. */
+export function sourceNameFault(name: string): string | null {
+  if (name === '') return 'the name is empty';
+  if (name === URL_SOURCE.name) return 'this name is used for what follows from URLs';
+  return name.includes('|') ? 'the character | is not allowed' : textFault(name);
+}
+
+/** The same for a feed: what an operator sets by hand comes from no feed. */
+export function feedNameFault(name: string): string | null {
+  return name === OPERATOR_SOURCE ? 'Urlwarden uses this name itself' : sourceNameFault(name);
 }
 
 function tooManySources(): AppError {

@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { chooseEvidence, type EvidenceValues, jsonName, refuseSourceName, unknownFormat } from './evidence-choices.ts';
+import { chooseEvidence, type EvidenceValues, jsonName, requireSourceName, unknownFormat } from './evidence-choices.ts';
 import type { FeedImportOptions } from './feeds/feed-import.ts';
 import { findFormat } from './formats/formats.ts';
 import { runImport } from './import.ts';
@@ -91,12 +91,12 @@ function importOptionsOf(choices: UploadChoices, options: UploadOptions) {
   const { store, control, networks, families = [], resolvesHosts, allowReserved, limits, now } = options;
   const format = findFormat(choices.format);
   if (format === null) throw unknownFormat(choices.format, jsonName);
-  if (choices.feed !== null) refuseSourceName('"feed"', choices.feed);
   const evidence = chooseEvidence(format, choices, {}, jsonName);
+  const feed = choices.feed ?? defaultFeedName(format.name, evidence.listKind, choices.source);
   return {
     format: resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
     into: { store, control },
-    feed: choices.feed ?? defaultFeedName(format.name, evidence.listKind, choices.source),
+    feed: requireSourceName('"feed"', feed),
     isUnnamed: choices.feed === null,
     ...evidence,
     lookupAsn: networks.asnOf,

@@ -130,6 +130,25 @@ suite('urlwarden import', () => {
     assert.match(stderr, /^standard input: This is an HTML page \("[ -~]*\\u\{9b\}"\), [ -~]*\n$/m);
   });
 
+  test('a name that no feed can have is refused, also if it is that of the file', async (t) => {
+    const { run, file, data } = open(t);
+    const list = file('a|b.txt', '192.0.2.1\n');
+    for (const [args, message] of [
+      [['--feed', 'a|b'], /^--feed must not be "a\|b": the character \| is not allowed\n/],
+      [['--feed', 'a\u001b[2J'], /^--feed must not be "a[ -~]*": control characters/],
+      [['--feed', ''], /^--feed must not be "": the name is empty\n/],
+      [['--feed', 'operator'], /^--feed must not be "operator": Urlwarden uses/],
+      [[], /^--feed must not be "a\|b": the character/],
+    ] as const) {
+      const refused = await run('import', 'ip-list', list, '--as', 'allow', ...args);
+      assert.equal(refused.code, 2);
+      assert.match(refused.stderr, message);
+    }
+    assert.equal(existsSync(data), false);
+    const named = await run('import', 'ip-list', list, '--as', 'allow', '--feed', 'Our networks, Zürich');
+    assert.equal(named.code, 0, named.stderr);
+  });
+
   test('--strict stops at the first rejected row', async (t) => {
     const { run, file, statusOf } = open(t);
     const dump = file('dump.csv', `${csvOf('2026-01-01 00:00:00', 'a')}nonsense\n`);

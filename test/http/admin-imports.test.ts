@@ -74,6 +74,13 @@ describe('imports of administrators', () => {
     assertError(await upload(world, 'format=nothing', LIST), 400, /^"format" must be one of/);
     assertError(await upload(world, 'format=ip-list', LIST), 400, /needs exactly one of "dataset"/);
     assertError(await upload(world, 'format=url-list&feed=operator', LIST), 400, /uses this name/);
+    for (const feed of ['a|b', 'a\n', '\u{85}', 'x'.repeat(1_025)]) {
+      const query = `format=url-list&feed=${encodeURIComponent(feed)}`;
+      assertError(await upload(world, query, LIST), 400, /^"feed" must not be ".*": (?:the character|control|at most)/);
+    }
+    const allowList = 'format=ip-list&as=allow&source=';
+    assertError(await upload(world, `${allowList}a|b.txt`, LIST), 400, /^"feed" must not be "a\|b": the character \|/);
+    assertError(await upload(world, `${allowList}operator.txt`, LIST), 400, /^"feed" must not be "operator"/);
     assertError(await upload(world, 'format=url-list&dataset=ABC', LIST), 400, /^"dataset" must be one of/);
     assert.deepEqual((await world.get('/imports')).json().items, []);
     assertError(await world.get('/imports/99'), 404);

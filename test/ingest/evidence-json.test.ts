@@ -59,7 +59,9 @@ const LINES: [line: string, printed: string | RegExp][] = [
     /^unknown key "url"; allowed keys: ts, ip, cidr, dataset, feed/,
   ],
   ['{"ts":5,"dataset":"BCL","ip":"192.0.2.1","cc":null}', /^cc: must not be null/],
-  ['{"ts":5,"dataset":"BCL","ip":"192.0.2.1","feed":""}', /^feed: must not be empty/],
+  ['{"ts":5,"dataset":"BCL","ip":"192.0.2.1","feed":""}', /^feed: the name is empty/],
+  ['{"ts":5,"dataset":"BCL","ip":"192.0.2.1","feed":"a|b"}', /^feed: the character \| is not allowed/],
+  ['{"ts":5,"dataset":"BCL","ip":"192.0.2.1","feed":7}', /^feed: must be a string/],
   ['{"ts":5,"dataset":"BCL","ip":"192.0.2.1","feed":"URL data"}', /^feed: this name is used/],
   ['{"ts":1800086401,"dataset":"BCL","ip":"192.0.2.1"}', /^ts: more than a day in the future/],
   ['{"ts":5,"dataset":"BCL","ip":"192.0.2.1","listed":6}', /^listed: /],
@@ -116,7 +118,7 @@ const text = fc.string({ unit: 'grapheme', maxLength: 20 }).filter((one) => !/[\
 const optional = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined });
 const ip = fc.oneof(fc.ipV4(), fc.ipV6());
 const seconds = fc.integer({ min: 1_000, max: NOW });
-const feed = text.filter((name) => name !== '');
+const feed = text.filter((name) => name !== '' && !name.includes('|'));
 const name = fc.constantFrom('example.com', 'a.b.example.co.uk', 'user.github.io', 'xn--bcher-kva.example');
 const listings = fc.record({
   ts: seconds,

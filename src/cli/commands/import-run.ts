@@ -1,5 +1,5 @@
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../../app/stores.ts';
-import { refuseSourceName } from '../../ingest/evidence-choices.ts';
+import { requireSourceName } from '../../ingest/evidence-choices.ts';
 import { FORMATS, findFormat } from '../../ingest/formats/formats.ts';
 import { type ImportOptions, type ImportReport, runImport } from '../../ingest/import.ts';
 import { defaultFeedName } from '../../ingest/import-sources.ts';
@@ -106,14 +106,14 @@ async function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: I
   const limits = inputLimitsOf(settings);
   const format = findFormat(formatName);
   if (format === null) throw await noFormat(operands, limits);
-  asUsage(() => refuseSourceName('--feed', flags.feed ?? ''));
   const evidence = readEvidenceFlags(format, flags);
+  const feed = flags.feed ?? defaultFeedName(format.name, evidence.listKind, sourceName);
   const asOf = flags['as-of'];
   return {
     format: settings.resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
     lookupAsn: openNetworks(settings.asnDb).asnOf,
     families: readFamilies(settings.familiesFile),
-    feed: flags.feed ?? defaultFeedName(format.name, evidence.listKind, sourceName),
+    feed: asUsage(() => requireSourceName('--feed', feed)),
     isUnnamed: flags.feed === undefined,
     ...evidence,
     allowReserved: settings.allowReserved,

@@ -4,7 +4,7 @@ import {
   chooseEvidence,
   type EvidenceValues,
   type NameOf,
-  refuseSourceName,
+  requireSourceName,
   unknownFormat,
 } from '../evidence-choices.ts';
 import { findFormat } from '../formats/formats.ts';
@@ -55,7 +55,7 @@ export function checkFeedName(what: string, name: string): void {
       `${what} must be 1 to 64 letters, digits, dots, dashes and underscores, the first a letter or digit`,
     );
   }
-  refuseSourceName(what, name);
+  requireSourceName(what, name);
   if (name === PATH_WORD)
     throw badRequest(`${what} must not be ${JSON.stringify(name)}: Urlwarden uses this name itself`);
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { LIST_KINDS } from '../evidence.ts';
+import { feedNameFault } from '../import-sources.ts';
 import { type Format, type Item, reject, type Source } from '../sources/format.ts';
 import { type JsonFind, jsonText, readJson, wholeDocument } from '../sources/json.ts';
 import { toText } from './values.ts';
@@ -28,7 +29,7 @@ export const mispWarninglist: Format = {
     const { type = 'string' } = head;
     if (!TYPES.includes(String(type))) throw unusable(source, String(type));
     const reason = toText(head.name) ?? '';
-    const origin = isUnnamed && reason !== '' ? { source: reason } : {};
+    const origin = isUnnamed && feedNameFault(reason) === null ? { source: reason } : {};
     for (let at = 0; at < entries.length; at += PAGE_ROWS) {
       yield entries.slice(at, at + PAGE_ROWS).map(({ value, line }): Item => {
         const text = jsonText(value);

@@ -86,6 +86,14 @@ test('misp-warninglist: without a name of a feed, the name of the list is its so
   assert.deepEqual(items.at(-1), { kind: 'list_end', ts: AS_OF_TS, source: 'Example ranges', isWhole: true });
 });
 
+test('misp-warninglist: a name that no feed can have is not its source', async () => {
+  for (const name of ['', 'a|b', 'a\nb', 'operator', 'URL data']) {
+    const text = JSON.stringify({ ...WARNING_LIST, name });
+    const items = await readWith(mispWarninglist, text, { listKind: 'shared', isUnnamed: true });
+    assert.deepEqual(items.at(-1), { kind: 'list_end', ts: AS_OF_TS, isWhole: true }, name);
+  }
+});
+
 test('misp-warninglist: patterns and cut-off lists are refused', async () => {
   await assert.rejects(readText(mispWarninglist, '{"type":"regex","list":["a"]}'), /type "regex" cannot be used/);
   await assert.rejects(readText(mispWarninglist, '{"type":"cidr","list":["198.51.100.0/24"'), /cut off/);
