@@ -65,7 +65,7 @@ async function fillFeeds(control: Control, nowTs: number): Promise<void> {
     const { lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows } = feed;
     const state = { lastRunTs, lastSuccessTs, lastError, nextRunTs, failures, rows };
     const isKnown = await control.changeFeed(feed.name, state);
-    if (isFirst && !isKnown) await control.putFeed(feed);
+    if (isFirst && !isKnown) await control.addFeed(feed);
     else if (!isKnown) removed.add(feed.name);
   }
   const stored = new Map<string, ReadonlySet<number>>();

@@ -1,4 +1,4 @@
-import { badRequest } from '../core/errors.ts';
+import { type AppError, badRequest } from '../core/errors.ts';
 import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
 import { textFault } from '../core/text.ts';
 import type { NameOf } from '../ingest/evidence-choices.ts';
@@ -67,7 +67,7 @@ export async function requireList(store: Pick<ListStore, 'listDefinitions'>, nam
 
 /** Adds a list, unless there is one of its name. */
 export async function defineList(
-  store: Pick<ListStore, 'listDefinitions' | 'putListDefinition'>,
+  store: Pick<ListStore, 'listDefinitions' | 'addListDefinition'>,
   { name, kind, ...given }: ListValues & Pick<ListDefinition, 'name' | 'kind'>,
   nowTs: number,
   nameOf: NameOf,
@@ -78,21 +78,24 @@ export async function defineList(
     );
   }
   const lists = await store.listDefinitions();
-  if (isBuiltIn(name) || lists.some((list) => list.name === name)) {
-    throw badRequest(`There is already a list ${name}. Choose another name`);
-  }
+  const isKnown = isBuiltIn(name) || lists.some((list) => list.name === name);
+  if (isKnown) throw knownName(name);
   if (lists.length >= MAX_LISTS) throw badRequest(`There are ${MAX_LISTS} lists already: remove one first`);
   const start = given.listedDomains ? { ...DEFAULT_FILTER, status: 'any' as const } : DEFAULT_FILTER;
   const datasets = kind === 'addresses' && given.datasets === undefined ? ADDRESS_DATASETS : undefined;
   const old = { name, kind, description: '', filter: { ...start, ...(datasets && { datasets }) } };
   const definition = withValues(old, given, nowTs, nameOf);
-  await store.putListDefinition(definition);
+  if (!(await store.addListDefinition(definition))) throw knownName(name);
   return definition;
+}
+
+function knownName(name: string): AppError {
+  return badRequest(`There is already a list ${name}. Choose another name`);
 }
 
 /** Changes what is given. The kind of a list stays: devices expect what they were set up for. */
 export async function changeList(
-  store: Pick<ListStore, 'listDefinitions' | 'putListDefinition'>,
+  store: Pick<ListStore, 'listDefinitions' | 'changeListDefinition'>,
   name: string,
   given: Omit<ListValues, 'listedDomains'>,
   nowTs: number,
@@ -101,7 +104,7 @@ export async function changeList(
   const before = await requireOwnList(store, name);
   if (Object.values(given).every((value) => value === undefined)) throw badRequest('There is nothing to change');
   const after = withValues(before, given, nowTs, nameOf);
-  await store.putListDefinition(after);
+  if (!(await store.changeListDefinition(after))) throw listNotFound(name);
   return { before, after };
 }
 

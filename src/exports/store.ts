@@ -73,8 +73,10 @@ export type KeyFilter = { list?: string; sub?: string; limit?: number };
 export type ListStore = {
   /** Those of the operator, sorted by name; the built-in ones are in `built-in.ts`. */
   listDefinitions(): Promise<ListDefinition[]>;
-  /** Adds or replaces. */
-  putListDefinition(definition: ListDefinition): Promise<void>;
+  /** False if there is a list of this name; it stays as it is. */
+  addListDefinition(definition: ListDefinition): Promise<boolean>;
+  /** Replaces the list of this name; false if there is none. */
+  changeListDefinition(definition: ListDefinition): Promise<boolean>;
   /** Deletes the list with its keys and exclusions; false if there is none. A new list of this name continues its serial. */
   removeListDefinition(name: string): Promise<boolean>;
 

@@ -124,8 +124,8 @@ export type FeedStore = {
   /** Sorted by name. */
   feeds(): Promise<Feed[]>;
   feed(name: string): Promise<Feed | null>;
-  /** Adds a feed or replaces all of its values except its lease. */
-  putFeed(feed: Feed): Promise<void>;
+  /** False if there is a feed of this name; it stays as it is. */
+  addFeed(feed: Feed): Promise<boolean>;
   /** Changes only the given values. False if the feed does not exist. */
   changeFeed(name: string, change: FeedChange): Promise<boolean>;
   /** False if the feed does not exist. */

@@ -155,7 +155,7 @@ function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
 
 test('one of 20 concurrent callers on several nodes gets the lease of a feed', async (t) => {
   const { node } = await openNodes(t);
-  await node(0).putFeed(feedOf({ name: 'haus' }));
+  await node(0).addFeed(feedOf({ name: 'haus' }));
   for (let nowTs = 100; nowTs < 1_000; nowTs += 60) {
     const lease = { nowTs, untilTs: nowTs + 60 };
     const leases = Array.from({ length: 20 }, (_, i) => node(i).leaseFeed('haus', `${nowTs} ${i}`, lease));

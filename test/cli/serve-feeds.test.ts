@@ -27,9 +27,9 @@ test('serve fetches its feeds, reports their states, and aborts a download when 
   const at = (path: string) => `http://127.0.0.1:${(publisher.address() as AddressInfo).port}${path}`;
   const dataDir = temporaryFolder(t);
   const control = await temporaryControl(t, dataDir);
-  await control.putFeed(feedOf({ name: 'good', nextRunTs: 2, url: at('/list'), allowsPrivate: true }));
-  await control.putFeed(feedOf({ name: 'late', nextRunTs: 1, url: at('/late'), allowsPrivate: false }));
-  await control.putFeed(feedOf({ name: 'slow', nextRunTs: 0, url: at('/slow'), allowsPrivate: true }));
+  await control.addFeed(feedOf({ name: 'good', nextRunTs: 2, url: at('/list'), allowsPrivate: true }));
+  await control.addFeed(feedOf({ name: 'late', nextRunTs: 1, url: at('/late'), allowsPrivate: false }));
+  await control.addFeed(feedOf({ name: 'slow', nextRunTs: 0, url: at('/slow'), allowsPrivate: true }));
 
   const flags = ['--port', '0', '--metrics-port', '0', '--data', dataDir, '--feeds-allow-private', '127.0.0.0/8'];
   const child = startUrlwarden(['serve', ...flags, '--stop-grace-seconds', '60']);

@@ -66,7 +66,7 @@ async function fill(dataDir: string): Promise<void> {
   await control.addRejects(id, 0, [{ line: 3, reason: 'no URL', text: 'a\tb\n\\c\r' }]);
   await control.addAudit(auditEntry({ ts: NOW }));
   const list = { name: 'own', kind: 'urls', description: 'a\tb', filter: DEFAULT_FILTER, changedTs: NOW } as const;
-  await control.putListDefinition(list);
+  await control.addListDefinition(list);
   const match = { kind: 'url', prefix: 'http://a.example/\\' } as const;
   await control.addExclusion({ match, list: 'own', reason: 'ours', setTs: NOW, untilTs: null }, 0);
   await control.addListKey({ list: 'own', device: 'proxy', sub: '10000001', createdTs: NOW }, KEY_HASH);

@@ -49,6 +49,20 @@ describe('what administrators do with lists for devices', () => {
     assertError(await asCustomer('POST', '/lists'), 403);
   });
 
+  test('of two lists of one name that are defined at the same time, one is refused', async (t) => {
+    const { post, control, audited } = await asAdmin(t);
+    const kinds = ['urls', 'hosts'];
+    const answers = await Promise.all(kinds.map((kind) => post('/lists', { name: 'own', kind })));
+    assert.deepEqual(answers.map(({ statusCode }) => statusCode).toSorted(), [200, 400]);
+    const kept = answers.findIndex(({ statusCode }) => statusCode === 200);
+    assertError(answers[1 - kept] ?? assert.fail(), 400, /^There is already a list own/);
+    assert.deepEqual(
+      (await control.listDefinitions()).map(({ kind }) => kind),
+      [kinds[kept]],
+    );
+    assert.deepEqual(await audited(), [`${BY_ADMIN} list.add own`]);
+  });
+
   test('exclusions', async (t) => {
     const { read, change, post, audited, audit } = await asAdmin(t);
     const body = { value: 'shop[.]example', subdomains: true, reason: 'a customer', until_ts: NOW + DAY };

@@ -80,7 +80,7 @@ suite('an import of evidence', () => {
 
   test('a source has the trust of the feed of its name, otherwise that of the import', async (t) => {
     const world = await importWorld(t);
-    await world.control.putFeed(
+    await world.control.addFeed(
       feedOf({ name: 'defined', trustPermille: 300, lifeSeconds: DAY, intervalSeconds: 600 }),
     );
     const line = (ip: string, feed: string) => `{"ts":5,"ip":"${ip}","dataset":"XBL"${feed}}\n`;

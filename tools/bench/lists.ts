@@ -42,7 +42,7 @@ async function defineLists(dataDir: string): Promise<string[]> {
     for (let i = 0; i < LISTS; i++) {
       await control.removeListDefinition(listName(i)); // with the keys of an earlier run
       const filter = { ...DEFAULT_FILTER, status: 'any', ...(i === 0 ? STABLE : byAge) } as const;
-      await control.putListDefinition({ name: listName(i), kind: 'urls', description: '', filter, changedTs: nowTs });
+      await control.addListDefinition({ name: listName(i), kind: 'urls', description: '', filter, changedTs: nowTs });
     }
     const keys = Array.from({ length: DEVICES }, () => `${KEY_PREFIX}${randomBytes(20).toString('hex')}`);
     for (const [i, key] of keys.entries()) {

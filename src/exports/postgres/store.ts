@@ -52,7 +52,8 @@ export function createListStore(db: Database): ListStore & { closeLists(): Promi
 
   return {
     listDefinitions: async () => (await db.query<DefinitionRow>(DEFINITIONS)).map(toDefinition),
-    putListDefinition: writes.putListDefinition,
+    addListDefinition: writes.addListDefinition,
+    changeListDefinition: writes.changeListDefinition,
     removeListDefinition: (name) => writes.removeListDefinition(name).finally(keys.clear),
 
     exclusions: async (limit) => (await db.query<ExclusionRow>(EXCLUSIONS, [limit ?? null])).map(toExclusion),
@@ -107,10 +108,11 @@ const RAISE_VERSION = `
 
 const NEXT_ID = 'update lists_state set last_id = last_id + 1 returning last_id';
 
-const PUT_DEFINITION = `
-  insert into device_lists (${DEFINITION_COLUMNS}) values ($1, $2, $3, $4, $5)
-  on conflict (name) do update set kind = excluded.kind, description = excluded.description, filter = excluded.filter,
-    changed_ts = excluded.changed_ts`;
+const ADD_DEFINITION = `
+  insert into device_lists (${DEFINITION_COLUMNS}) values ($1, $2, $3, $4, $5) on conflict do nothing`;
+
+const CHANGE_DEFINITION =
+  'update device_lists set kind = $2, description = $3, filter = $4, changed_ts = $5 where name = $1';
 
 const PUT_EXCLUSION = `
   insert into list_exclusions (${EXCLUSION_COLUMNS}) values ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -137,10 +139,16 @@ const RECORD_FETCHES = `
 /** Each change locks the row of the state first: all nodes make one change at a time. */
 function createListWrites(db: Database) {
   return {
-    putListDefinition: (definition: ListDefinition): Promise<void> =>
+    addListDefinition: (definition: ListDefinition): Promise<boolean> =>
       db.transaction(async (session) => {
         await session.run(RAISE_VERSION);
-        await session.run(PUT_DEFINITION, toDefinitionRow(definition));
+        return (await session.run(ADD_DEFINITION, toDefinitionRow(definition))) > 0;
+      }),
+
+    changeListDefinition: (definition: ListDefinition): Promise<boolean> =>
+      db.transaction(async (session) => {
+        await session.run(RAISE_VERSION);
+        return (await session.run(CHANGE_DEFINITION, toDefinitionRow(definition))) > 0;
       }),
 
     removeListDefinition: (name: string): Promise<boolean> =>

@@ -54,7 +54,8 @@ export function createListStore({ db, write }: DatabaseFile<ListWrites>): ListSt
 
   return {
     listDefinitions: async () => definitions.all().map(toDefinition),
-    putListDefinition: (definition) => write('putListDefinition', definition),
+    addListDefinition: (definition) => write('addListDefinition', definition),
+    changeListDefinition: (definition) => write('changeListDefinition', definition),
     removeListDefinition: (name) => write('removeListDefinition', name),
 
     exclusions: async (limit = ALL) => exclusions.all(limit).map(toExclusion),
@@ -89,10 +90,11 @@ export function createListStore({ db, write }: DatabaseFile<ListWrites>): ListSt
   };
 }
 
-const PUT_DEFINITION = `
-  insert into device_lists (${DEFINITION_COLUMNS}) values (?, ?, ?, ?, ?)
-  on conflict do update set kind = excluded.kind, description = excluded.description, filter = excluded.filter,
-    changed_ts = excluded.changed_ts`;
+const ADD_DEFINITION = `
+  insert into device_lists (${DEFINITION_COLUMNS}) values (?, ?, ?, ?, ?) on conflict do nothing`;
+
+const CHANGE_DEFINITION =
+  'update device_lists set kind = ?, description = ?, filter = ?, changed_ts = ? where name = ?';
 
 const PUT_EXCLUSION = `
   insert into list_exclusions (${EXCLUSION_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?)
@@ -115,7 +117,8 @@ type ListWrites = ReturnType<typeof createListWrites>;
 export function createListWrites(db: Database) {
   const raiseVersion = db.prepare('update lists_state set version = version + 1');
   const nextId = db.prepare<[id: number]>('update lists_state set last_id = last_id + 1 returning last_id');
-  const put = db.prepare(PUT_DEFINITION);
+  const add = db.prepare(ADD_DEFINITION);
+  const change = db.prepare(CHANGE_DEFINITION);
   const findList = db.prepare<[1]>('select 1 from device_lists where name = ?');
   const findAccount = db.prepare<[1]>('select 1 from accounts where sub = ?');
   const remove = db.prepare('delete from device_lists where name = ?');
@@ -138,10 +141,20 @@ export function createListWrites(db: Database) {
   }
 
   return {
-    putListDefinition(definition: ListDefinition): void {
-      db.transaction(() => {
-        put.run(...toDefinitionRow(definition));
-        raiseVersion.run();
+    addListDefinition(definition: ListDefinition): boolean {
+      return db.transaction(() => {
+        const isAdded = add.run(...toDefinitionRow(definition)) > 0;
+        if (isAdded) raiseVersion.run();
+        return isAdded;
+      });
+    },
+
+    changeListDefinition(definition: ListDefinition): boolean {
+      const [name, ...values] = toDefinitionRow(definition);
+      return db.transaction(() => {
+        const isChanged = change.run(...values, name) > 0;
+        if (isChanged) raiseVersion.run();
+        return isChanged;
       });
     },
 

@@ -110,14 +110,17 @@ const NEVER_RUN = {
 };
 
 /** Adds a feed, unless there is one of its name. */
-export async function addFeed(control: Pick<FeedStore, 'feed' | 'putFeed'>, feed: Feed): Promise<void> {
-  await refuseKnownName(control, feed.name);
-  await control.putFeed(feed);
+export async function addFeed(control: Pick<FeedStore, 'addFeed'>, feed: Feed): Promise<void> {
+  if (!(await control.addFeed(feed))) throw knownName(feed.name);
 }
 
+/** Before a person types a key and a host is looked up. */
 export async function refuseKnownName(control: Pick<FeedStore, 'feed'>, name: string): Promise<void> {
-  if ((await control.feed(name)) === null) return;
-  throw badRequest(`There is already a feed ${name}. To change it: urlwarden feed set ${name}`);
+  if ((await control.feed(name)) !== null) throw knownName(name);
+}
+
+function knownName(name: string): AppError {
+  return badRequest(`There is already a feed ${name}. To change it: urlwarden feed set ${name}`);
 }
 
 export async function requireFeed(control: Pick<FeedStore, 'feed'>, name: string): Promise<Feed> {

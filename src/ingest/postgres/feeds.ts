@@ -1,13 +1,17 @@
-import type { Database, Session } from '../../database/postgres/database.ts';
+import type { Database } from '../../database/postgres/database.ts';
 import { withoutNul } from '../../database/postgres/parameters.ts';
 import { FEED_COLUMNS, type FeedRow, toFeed, toFeedRow } from '../rows.ts';
 import type { Feed, FeedStore } from '../store.ts';
 
 const FEED = `select ${FEED_COLUMNS} from feeds where name = $1`;
 
-const PUT_FEED = `
+const INSERT = `
   insert into feeds (${FEED_COLUMNS})
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`;
+
+const ADD_FEED = `${INSERT} on conflict do nothing`;
+
+const REPLACE_FEED = `${INSERT}
   on conflict (name) do update set
     format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
     headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
@@ -28,10 +32,6 @@ const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where n
 
 /** Feeds in PostgreSQL, shared by all nodes. */
 export function createFeedStore(db: Database): FeedStore {
-  async function put(session: Session, feed: Feed): Promise<void> {
-    await session.run(PUT_FEED, toFeedRow({ ...feed, lastError: withoutNul(feed.lastError) }));
-  }
-
   return {
     feeds: async () => (await db.query<FeedRow>(`select ${FEED_COLUMNS} from feeds order by name`)).map(toFeed),
 
@@ -40,12 +40,12 @@ export function createFeedStore(db: Database): FeedStore {
       return row === undefined ? null : toFeed(row);
     },
 
-    putFeed: (feed) => put(db, feed),
+    addFeed: async (feed) => (await db.run(ADD_FEED, storableRow(feed))) > 0,
 
     changeFeed: (name, change) =>
       db.transaction(async (session) => {
         const [row] = await session.query<FeedRow>(`${FEED} for update`, [name]);
-        if (row !== undefined) await put(session, { ...toFeed(row), ...change });
+        if (row !== undefined) await session.run(REPLACE_FEED, storableRow({ ...toFeed(row), ...change }));
         return row !== undefined;
       }),
 
@@ -60,3 +60,5 @@ export function createFeedStore(db: Database): FeedStore {
     },
   };
 }
+
+const storableRow = (feed: Feed): FeedRow => toFeedRow({ ...feed, lastError: withoutNul(feed.lastError) });

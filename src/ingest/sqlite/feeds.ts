@@ -17,7 +17,7 @@ export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedSt
       const row = one.get(name);
       return row === undefined ? null : toFeed(row);
     },
-    putFeed: (feed) => write('putFeed', feed),
+    addFeed: (feed) => write('addFeed', feed),
     changeFeed: (name, change) => write('changeFeed', name, change),
     removeFeed: (name) => write('removeFeed', name),
     leaseFeed: (name, owner, lease) => write('leaseFeed', name, owner, lease),
@@ -26,8 +26,12 @@ export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedSt
   };
 }
 
-const PUT_FEED = `
-  insert into feeds (${FEED_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const INSERT = `
+  insert into feeds (${FEED_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+const ADD_FEED = `${INSERT} on conflict do nothing`;
+
+const REPLACE_FEED = `${INSERT}
   on conflict do update set
     format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
     headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
@@ -48,20 +52,19 @@ type FeedWrites = ReturnType<typeof createFeedWrites>;
 /** Write operations; they run on the writer thread of `control.db`. */
 export function createFeedWrites(db: Database) {
   const one = db.prepare<FeedRow>(FEED);
-  const put = db.prepare(PUT_FEED);
+  const add = db.prepare(ADD_FEED);
+  const replace = db.prepare(REPLACE_FEED);
   const remove = db.prepare('delete from feeds where name = ?');
   const lease = db.prepare(LEASE);
   const release = db.prepare(RELEASE);
 
   return {
-    putFeed(feed: Feed): void {
-      put.run(...toFeedRow(feed));
-    },
+    addFeed: (feed: Feed): boolean => add.run(...toFeedRow(feed)) > 0,
 
     changeFeed(name: string, change: FeedChange): boolean {
       return db.transaction(() => {
         const row = one.get(name);
-        if (row !== undefined) put.run(...toFeedRow({ ...toFeed(row), ...change }));
+        if (row !== undefined) replace.run(...toFeedRow({ ...toFeed(row), ...change }));
         return row !== undefined;
       });
     },

@@ -20,7 +20,7 @@ const SHOP: Omit<Exclusion, 'id'> = {
 
 export function controlListsSuite(open: OpenControl): void {
   suite('lists for devices', () => {
-    test('definitions are added, replaced and removed; each change raises the version', async (t) => {
+    test('definitions are added, changed and removed; each change raises the version', async (t) => {
       const control = await open(t);
       let version = await control.listsVersion();
       const isRaised = async () => {
@@ -29,24 +29,35 @@ export function controlListsSuite(open: OpenControl): void {
         return version > before;
       };
       const other: ListDefinition = { ...PARTNERS, name: 'addresses', kind: 'addresses' };
-      await control.putListDefinition(PARTNERS);
+      await control.addListDefinition(PARTNERS);
       assert.ok(await isRaised());
-      await control.putListDefinition(other);
+      await control.addListDefinition(other);
       assert.ok(await isRaised());
       assert.deepEqual(await control.listDefinitions(), [other, PARTNERS]);
       const changed = { ...PARTNERS, description: '', filter: DEFAULT_FILTER, changedTs: 101 };
-      await control.putListDefinition(changed);
+      assert.equal(await control.changeListDefinition(changed), true);
       assert.ok(await isRaised());
       assert.deepEqual(await control.listDefinitions(), [other, changed]);
       assert.equal(await control.removeListDefinition('addresses'), true);
       assert.ok(await isRaised());
       assert.equal(await control.removeListDefinition('addresses'), false);
+      assert.equal(await control.changeListDefinition(other), false, 'a removed list does not come back');
       assert.deepEqual(await control.listDefinitions(), [changed]);
+    });
+
+    test('of concurrent additions of one name, the first stays and the others are refused', async (t) => {
+      const control = await open(t);
+      const added = Array.from({ length: 5 }, (_, i) => ({ ...PARTNERS, changedTs: i }));
+      const isAdded = await Promise.all(added.map((list) => control.addListDefinition(list)));
+      assert.equal(isAdded.filter(Boolean).length, 1);
+      assert.deepEqual(await control.listDefinitions(), [added[isAdded.indexOf(true)]]);
+      assert.equal(await control.addListDefinition({ ...PARTNERS, kind: 'urls' }), false);
+      assert.deepEqual(await control.listDefinitions(), [added[isAdded.indexOf(true)]]);
     });
 
     test('exclusions are returned as they were added, the newest first; the same again replaces', async (t) => {
       const control = await open(t);
-      await control.putListDefinition(PARTNERS);
+      await control.addListDefinition(PARTNERS);
       const others: Omit<Exclusion, 'id'>[] = [
         { ...SHOP, match: { kind: 'url', prefix: `https://files.example/${'a'.repeat(8_000)}` }, untilTs: 500 },
         { ...SHOP, match: { kind: 'network', network: '203.0.113.0/24' }, list: 'urls-online' },
@@ -94,7 +105,7 @@ export function controlListsSuite(open: OpenControl): void {
       const control = await open(t);
       await control.addAccount(ADA);
       await control.addAccount(BOB);
-      await control.putListDefinition(PARTNERS);
+      await control.addListDefinition(PARTNERS);
       const version = await control.listsVersion();
       const made = [
         { list: 'partners', device: 'firewall', sub: ADA.sub, createdTs: 1 },
@@ -126,7 +137,7 @@ export function controlListsSuite(open: OpenControl): void {
       const control = await open(t);
       await control.addAccount(ADA);
       await control.addAccount(BOB);
-      await control.putListDefinition(PARTNERS);
+      await control.addListDefinition(PARTNERS);
       const key = (list: string, sub: string) =>
         control.addListKey({ list, device: 'x', sub, createdTs: 1 }, randomBytes(32));
       await key('partners', ADA.sub);
@@ -159,7 +170,7 @@ export function controlListsSuite(open: OpenControl): void {
       assert.equal(await serial('c', 1_500), 2_001, 'the clock was set back');
       assert.equal(await serial('a', 2_001), 2_002, 'also if it is as it was');
       assert.equal(await control.listSerial('other', hashOf('a'), 5), 5);
-      await control.putListDefinition(PARTNERS);
+      await control.addListDefinition(PARTNERS);
       await control.removeListDefinition('partners');
       assert.equal(await serial('b', 1), 2_003, 'a new list of the same name continues');
     });

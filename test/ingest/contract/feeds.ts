@@ -30,21 +30,29 @@ const FULL: Feed = {
 
 export function controlFeedsSuite(open: OpenControl): void {
   suite('feeds', () => {
-    test('are stored, replaced completely, and listed by name', async (t) => {
+    test('are added and listed by name', async (t) => {
       const control = await open(t);
       assert.deepEqual(await control.feeds(), []);
       assert.equal(await control.feed('haus'), null);
-      await control.putFeed(HAUS);
-      await control.putFeed(FULL);
+      await control.addFeed(HAUS);
+      await control.addFeed(FULL);
       assert.deepEqual(await control.feeds(), [FULL, HAUS]);
-      await control.putFeed({ ...FULL, name: 'haus' });
-      assert.deepEqual(await control.feed('haus'), { ...FULL, name: 'haus' });
+    });
+
+    test('of concurrent additions of one name, the first stays and the others are refused', async (t) => {
+      const control = await open(t);
+      const added = Array.from({ length: 5 }, (_, i) => ({ ...FULL, rows: i }));
+      const isAdded = await Promise.all(added.map((feed) => control.addFeed(feed)));
+      assert.equal(isAdded.filter(Boolean).length, 1);
+      assert.deepEqual(await control.feeds(), [added[isAdded.indexOf(true)]]);
+      assert.equal(await control.addFeed({ ...HAUS, name: 'full' }), false);
+      assert.deepEqual(await control.feeds(), [added[isAdded.indexOf(true)]]);
     });
 
     test('a change sets only the given values, null included', async (t) => {
       const control = await open(t);
-      await control.putFeed(FULL);
-      await control.putFeed(HAUS);
+      await control.addFeed(FULL);
+      await control.addFeed(HAUS);
       assert.equal(await control.changeFeed('full', { lastError: null, isPaused: false, headers: { a: 'b' } }), true);
       assert.deepEqual(await control.feed('full'), { ...FULL, lastError: null, isPaused: false, headers: { a: 'b' } });
       assert.deepEqual(await control.feed('haus'), HAUS);
@@ -53,7 +61,7 @@ export function controlFeedsSuite(open: OpenControl): void {
 
     test('concurrent changes of different values do not overwrite each other', async (t) => {
       const control = await open(t);
-      await control.putFeed(HAUS);
+      await control.addFeed(HAUS);
       const changes = [{ rows: 7 }, { failures: 8 }, { isPaused: true }, { etag: 'e' }];
       await Promise.all(changes.map((change) => control.changeFeed('haus', change)));
       assert.deepEqual(await control.feed('haus'), { ...HAUS, rows: 7, failures: 8, isPaused: true, etag: 'e' });
@@ -61,7 +69,7 @@ export function controlFeedsSuite(open: OpenControl): void {
 
     test('can be removed', async (t) => {
       const control = await open(t);
-      await control.putFeed(HAUS);
+      await control.addFeed(HAUS);
       assert.equal(await control.removeFeed('haus'), true);
       assert.equal(await control.removeFeed('haus'), false);
       assert.deepEqual(await control.feeds(), []);
@@ -69,8 +77,8 @@ export function controlFeedsSuite(open: OpenControl): void {
 
     test('a feed has one owner at a time, until its lease expires or is released', async (t) => {
       const control = await open(t);
-      await control.putFeed(HAUS);
-      await control.putFeed(FULL);
+      await control.addFeed(HAUS);
+      await control.addFeed(FULL);
       const lease = (owner: string, nowTs: number) => control.leaseFeed('haus', owner, { nowTs, untilTs: nowTs + 60 });
       assert.equal(await lease('a', 100), true);
       assert.equal(await lease('b', 100), false);
@@ -79,7 +87,6 @@ export function controlFeedsSuite(open: OpenControl): void {
       assert.equal(await lease('b', 210), true, 'the lease has expired');
       await control.releaseFeed('haus', 'a');
       assert.equal(await lease('c', 211), false, 'only the owner can release it');
-      await control.putFeed({ ...HAUS, isPaused: true });
       await control.changeFeed('haus', { rows: 1 });
       assert.equal(await lease('c', 212), false, 'changes keep the lease');
       await control.releaseFeed('haus', 'b');
@@ -94,7 +101,7 @@ export function controlFeedsSuite(open: OpenControl): void {
 
     test('one of many concurrent lease requests succeeds', async (t) => {
       const control = await open(t);
-      await control.putFeed(HAUS);
+      await control.addFeed(HAUS);
       const leases = Array.from({ length: 20 }, (_, i) =>
         control.leaseFeed('haus', `${i}`, { nowTs: 100, untilTs: 160 }),
       );
@@ -103,14 +110,14 @@ export function controlFeedsSuite(open: OpenControl): void {
 
     test('an error message may contain any character', async (t) => {
       const control = await open(t);
-      await control.putFeed(HAUS);
+      await control.addFeed(HAUS);
       await control.changeFeed('haus', { lastError: 'unexpected "\0"' });
       assert.match((await control.feed('haus'))?.lastError ?? '', /^unexpected "[\0\ufffd]"$/);
     });
 
     test('a change of a feed does not raise the version, so cached accounts stay valid', async (t) => {
       const control = await open(t);
-      assert.equal(await raisesVersion(control, () => control.putFeed(HAUS)), false);
+      assert.equal(await raisesVersion(control, () => control.addFeed(HAUS)), false);
     });
   });
 }

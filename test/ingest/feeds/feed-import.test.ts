@@ -90,7 +90,7 @@ describe('the import of a feed', () => {
     const question = { network, inside: true, covering: false, datasets: ['CSS'], seenSinceTs: 0 } as const;
     const trusts = async () => (await store.listings(question)).map(({ source }) => source.trustPermille);
     const list = { ...feed, format: 'ndjson', trustPermille: 300 } as const;
-    await control.putFeed(list);
+    await control.addFeed(list);
     assert.equal((await run(list)).outcome, 'imported');
     assert.deepEqual(await trusts(), [300]);
     assert.equal((await run({ ...list, trustPermille: 500, etag: '"1"' })).outcome, 'not_modified');
@@ -110,7 +110,7 @@ describe('the import of a feed', () => {
     const network = parseKeyNetwork('192.0.2.7');
     assert.ok(network !== null);
     const list = { ...feed, format: 'ip-list', dataset: 'XBL', etag: '"1"' } as const;
-    await control.putFeed(list);
+    await control.addFeed(list);
     for (; ts < NOW + 20 * 86_400; ts += 86_400) assert.equal((await run(list)).outcome, 'imported');
     const question = { network, inside: true, covering: false, datasets: ['XBL'], seenSinceTs: 0 } as const;
     const times = (await store.listings(question)).map(({ listedTs, seenTs }) => [listedTs, seenTs]);

@@ -46,7 +46,7 @@ async function openNodes(t: TestContext, feeds: readonly string[], skews: readon
     });
     nodes.push({ control, schedule, timers, outcomes, renewed: () => leased });
   }
-  for (const name of feeds) await nodes[0]?.control.putFeed(feedOf({ name, nextRunTs: NOW }));
+  for (const name of feeds) await nodes[0]?.control.addFeed(feedOf({ name, nextRunTs: NOW }));
   return { nodes, ran, time };
 }
 

@@ -24,7 +24,7 @@ async function open(
 ) {
   const { dataDir = temporaryFolder(t), ...options } = given;
   const control = await temporaryControl(t, dataDir);
-  for (const feed of feeds) await control.putFeed(feedOf({ nextRunTs: NOW, ...feed }));
+  for (const feed of feeds) await control.addFeed(feedOf({ nextRunTs: NOW, ...feed }));
   const clock = { ts: NOW };
   const ran: string[] = [];
   const outcomes: string[] = [];
