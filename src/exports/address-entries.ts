@@ -1,7 +1,7 @@
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import type { KeyNetwork } from '../core/ip/key-network.ts';
 import { createFamilySets, type NetworkSet, withoutNetworks } from '../core/ip/network-set.ts';
-import { isReserved } from '../core/ip/reserved.ts';
+import { isReserved, RESERVED } from '../core/ip/reserved.ts';
 import { compareListings, isOneAddress, removalOf, validUntil } from '../reputation/address-report.ts';
 import { compareNetworks } from '../reputation/listing-rows.ts';
 import { readLists } from '../reputation/listing-state.ts';
@@ -92,12 +92,13 @@ function compareKeys(a: AddressEntry, b: AddressEntry): number {
   return compareNetworks(a.network, b.network) || (a.dataset < b.dataset ? -1 : 1);
 }
 
-/** What is left of a network: excluded, allowed and shared addresses are also left out inside wider networks. */
+/** What is left of a network: reserved, excluded, allowed and shared addresses are also left out inside wider networks. */
 function createAddressGuard(build: Build, { entries }: AddressLists): (network: KeyNetwork) => KeyNetwork[] {
-  const { exclusions } = build;
+  const { exclusions, options } = build;
   const setOf = (kind: 'allow' | 'shared') =>
     createFamilySets(entries.filter(({ as }) => as === kind).map(({ network }) => network));
   const rules: [LeftOutReason, NetworkSet][] = [
+    ...(options.allowReserved ? [] : [['reserved', RESERVED] as [LeftOutReason, NetworkSet]]),
     ['excluded', { covers: exclusions.isNetworkExcluded, inside: exclusions.holesIn }],
     ['allowed', setOf('allow')],
     ['shared-address', setOf('shared')],

@@ -54,6 +54,7 @@ export const LEFT_OUT_REASONS = [
   'shared-site', // many people share the host: path tenants, popular and shared names
   'abused-domain', // a good site that somebody misused
   'shared-address', // a cloud or CDN range, or an address of many unrelated domains
+  'reserved', // a private or reserved range inside a wider network
   'allowed', // on an allow list
   'excluded', // an exclusion of the operator
   'over-limit', // more entries than a list may have; the oldest ones

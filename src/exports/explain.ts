@@ -2,6 +2,7 @@ import { registrableDomain } from '../core/domain-name.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { formatKeyNetwork, KEY_BITS, type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
+import { isReserved } from '../core/ip/reserved.ts';
 import { dayText, timeText } from '../core/time.ts';
 import { parseHostKey } from '../core/url/host.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
@@ -183,6 +184,9 @@ async function addressReasons(build: Build, network: KeyNetwork): Promise<Explai
   const text = formatKeyNetwork(network);
   const reasons: ExplainedReason[] = fits ? [] : faults.flat().slice(0, MAX_REASONS);
   if (listings.length === 0) reasons.push({ reason: 'unknown', text: `no listing of ${text} is known` });
+  if (!options.allowReserved && isReserved(network)) {
+    reasons.push({ reason: 'reserved', text: `${text} is in a private or reserved range` });
+  }
   reasons.push(...exclusionReasons(exclusions.ofNetwork(network)));
   for (const { as, network: listed, source, reason } of (await store.addressLists()).entries) {
     const set = createFamilySets([listed]);

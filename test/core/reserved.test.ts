@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { containsNetwork, type KeyNetwork, networkAt, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
+import {
+  containsNetwork,
+  formatKeyNetwork,
+  type KeyNetwork,
+  networkAt,
+  parseKeyNetwork,
+} from '../../src/core/ip/key-network.ts';
 import { createNetworkSet } from '../../src/core/ip/network-set.ts';
-import { isReserved } from '../../src/core/ip/reserved.ts';
+import { isReserved, RESERVED } from '../../src/core/ip/reserved.ts';
 
 function network(text: string): KeyNetwork {
   const parsed = parseKeyNetwork(text);
@@ -40,6 +46,17 @@ for (const [text, expected] of [
   ['::/0', false],
 ] as const) {
   test(`isReserved: ${text}`, () => assert.equal(isReserved(network(text)), expected));
+}
+
+for (const [text, inside] of [
+  ['8.0.0.0/8', []],
+  ['192.0.0.0/8', ['192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16']],
+  ['2001::/16', ['2001::/23', '2001:db8::/32']],
+  ['::/0', ['::/3', '2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '4000::/2', '8000::/1']],
+] as const) {
+  test(`reserved networks inside ${text}`, () => {
+    assert.deepEqual(RESERVED.inside(network(text)).map(formatKeyNetwork), inside);
+  });
 }
 
 /** Few distinct bits, so that networks are often nested. */

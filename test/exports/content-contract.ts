@@ -22,14 +22,20 @@ const FILTER: ListFilter = {
   ...{ maxScore: null, listedDomains: false },
 };
 
-type Given = { filter?: Partial<ListFilter>; exclusions?: Exclusion[]; nowTs?: number; maxEntries?: number };
+type Given = {
+  filter?: Partial<ListFilter>;
+  exclusions?: Exclusion[];
+  nowTs?: number;
+  maxEntries?: number;
+  allowReserved?: boolean;
+};
 
 const definition = (kind: ListKind, filter: Partial<ListFilter> = {}) => {
   return { name: 'list', kind, description: '', filter: { ...FILTER, ...filter }, changedTs: 0 };
 };
 
-const optionsOf = ({ maxEntries }: Given) => {
-  const options = { allowReserved: true, signal: new AbortController().signal };
+const optionsOf = ({ maxEntries, allowReserved = true }: Given) => {
+  const options = { allowReserved, signal: new AbortController().signal };
   return maxEntries === undefined ? options : { ...options, maxEntries };
 };
 
@@ -408,6 +414,35 @@ function addressTests(open: OpenStore): void {
     );
     assert.match(await explained('203.0.113.7'), /^excluded: .*our partner$/);
     assert.match(await explained('203.0.113.0/24'), /excluded: /);
+  });
+
+  test('reserved ranges are left out, also inside wider networks', async (t) => {
+    const store = await open(t);
+    const wide = ['172.0.0.0/8', '192.168.0.0/15', '2001::/16'];
+    await store.applyListings([...wide, '192.0.2.1', '8.8.8.0/24'].map((cidr) => listed(cidr, { dataset: 'DROP' })));
+    const real = { allowReserved: false };
+    assert.deepEqual(
+      (await keys(store, 'addresses', real)).map((key) => key.replace(' DROP', '')),
+      [
+        ...['8.8.8.0/24', '172.0.0.0/12', '172.32.0.0/11', '172.64.0.0/10', '172.128.0.0/9', '192.169.0.0/16'],
+        // Without 2001::/23 and 2001:db8::/32.
+        ...['2001:200::/23', '2001:400::/22', '2001:800::/22', '2001:c00::/24', '2001:d00::/25', '2001:d80::/27'],
+        ...['2001:da0::/28', '2001:db0::/29', '2001:db9::/32', '2001:dba::/31', '2001:dbc::/30', '2001:dc0::/26'],
+        ...['2001:e00::/23', '2001:1000::/20', '2001:2000::/19', '2001:4000::/18', '2001:8000::/17'],
+      ],
+    );
+    assert.deepEqual((await build(store, 'addresses', real)).leftOut, { reserved: 3 });
+    for (const text of ['192.168.1.1', '172.16.0.0/12', '2001:db8::7']) {
+      assert.deepEqual(await reasons(store, 'addresses', text, real), [
+        `reserved: ${text} is in a private or reserved range`,
+      ]);
+    }
+    assert.match(String(await reasons(store, 'addresses', '192.0.2.1', real)), /^filter: .*,reserved: 192.0.2.1 is in/);
+    for (const text of ['192.169.1.1', '172.0.0.0/8', '2001:db9::7']) {
+      assert.deepEqual(await reasons(store, 'addresses', text, real), []);
+    }
+    assert.equal((await keys(store, 'addresses')).length, 5);
+    assert.deepEqual(await reasons(store, 'addresses', '192.168.1.1'), []);
   });
 
   test('an address that more than 20 registrable domains resolve to is left out', async (t) => {

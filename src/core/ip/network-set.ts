@@ -16,6 +16,7 @@ export function createNetworkSet(networks: readonly KeyNetwork[]): NetworkSet {
     const last = outermost.at(-1);
     if (last === undefined || !containsNetwork(last, network)) outermost.push(network);
   }
+  const longestPrefix = outermost.reduce((longest, { prefix }) => Math.max(longest, prefix), 0);
   /** How many networks begin before the address, or at it if `isAt`. */
   function countBefore(ip: Uint8Array, isAt: boolean): number {
     let [from, to] = [0, outermost.length];
@@ -33,6 +34,8 @@ export function createNetworkSet(networks: readonly KeyNetwork[]): NetworkSet {
       return candidate !== undefined && containsNetwork(candidate, network);
     },
     inside(network) {
+      // Most networks are single addresses, and contain none.
+      if (network.prefix > longestPrefix) return [];
       const first = countBefore(network.ip, false);
       const last = countBefore(lastAddress(network), true);
       return outermost.slice(first, last).filter((one) => containsNetwork(network, one));

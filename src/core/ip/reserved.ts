@@ -1,12 +1,11 @@
-import { isIpv4 } from './address.ts';
-import { containsNetwork, IPV4_OFFSET, type KeyNetwork, parseKeyNetwork } from './key-network.ts';
-import { createNetworkSet } from './network-set.ts';
+import { type KeyNetwork, parseKeyNetwork } from './key-network.ts';
+import { createFamilySets, type NetworkSet } from './network-set.ts';
 
 /**
  * The special-purpose registries of IANA (RFC 6890): private, documentation, multicast and other networks that nobody can
  * own. https://www.iana.org/assignments/iana-ipv4-special-registry, …/iana-ipv6-special-registry
  */
-const RESERVED = createNetworkSet(
+export const RESERVED: NetworkSet = createFamilySets(
   [
     '0.0.0.0/8', // this network
     '10.0.0.0/8', // private
@@ -27,17 +26,14 @@ const RESERVED = createNetworkSet(
     '2001:db8::/32', // documentation
     '2002::/16', // 6to4
     '3fff::/20', // documentation
+    // All but 2000::/3, the part of IPv6 that is assigned to networks (RFC 4291 section 2.4).
+    ...['::/3', '4000::/2', '8000::/1'],
   ].map(required),
 );
 
-/** The part of IPv6 that is assigned to networks (RFC 4291 section 2.4). */
-const GLOBAL_IPV6 = required('2000::/3');
-
 /** Whether all of a network is in reserved ranges. */
 export function isReserved(network: KeyNetwork): boolean {
-  if (RESERVED.covers(network)) return true;
-  if (network.prefix >= IPV4_OFFSET && isIpv4(network.ip)) return false;
-  return !containsNetwork(GLOBAL_IPV6, network) && !containsNetwork(network, GLOBAL_IPV6);
+  return RESERVED.covers(network);
 }
 
 function required(text: string): KeyNetwork {
