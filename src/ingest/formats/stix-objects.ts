@@ -95,7 +95,7 @@ const ADD: Partial<Record<string, Add>> = {
       return `pattern: only = comparisons joined by OR are supported, up to ${MAX_PATTERN_VALUES} values`;
     const labels = labelsOf(value);
     objects.labels.set(position.id, labels);
-    if (values.length === 0) return null;
+    if (values.length === 0 || labels.includes(BENIGN)) return null;
     const fromTs = parseIsoTime(value.valid_from) ?? parseIsoTime(value.created);
     if (fromTs === null) return 'valid_from: must be a time such as 2025-07-02T00:00:00Z';
     const valuesOf = (...properties: string[]) =>
@@ -106,7 +106,7 @@ const ADD: Partial<Record<string, Add>> = {
       objects.urls.push({ ...position, urls, fromTs, creator, labels: value.labels });
     }
     const [addresses, names] = [valuesOf('ipv4-addr:value', 'ipv6-addr:value'), valuesOf('domain-name:value')];
-    if (addresses.length + names.length > 0 && !labels.includes(BENIGN))
+    if (addresses.length + names.length > 0)
       objects.hosts.push({ ...position, addresses, names, fromTs, confidence: toConfidence(value.confidence), labels });
     return null;
   },
@@ -180,7 +180,7 @@ function addAddress(objects: StixObjects, value: Record<string, unknown>, positi
   return null;
 }
 
-/** An indicator of this type is not evidence. */
+/** An indicator of this type says that its values are harmless. */
 const BENIGN = 'benign';
 
 /** Words that say what an object is. */

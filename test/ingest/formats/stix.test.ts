@@ -150,8 +150,9 @@ const FROM_TS = ts('2025-07-02T00:00:00Z');
 const addr = (n: number) => ({ type: 'ipv4-addr', id: `ipv4-addr--${n}`, value: `198.51.100.${n}` });
 const bundle = (...objects: object[]) => JSON.stringify({ type: 'bundle', objects });
 
-test('hosts of indicators are evidence; labels and kill chains say of what', async () => {
-  const pattern = "[ipv4-addr:value = '198.51.100.1' OR domain-name:value = 'a.example']";
+test('hosts and URLs of indicators count, unless they are benign; labels and kill chains say of what', async () => {
+  const pattern =
+    "[ipv4-addr:value = '198.51.100.1' OR domain-name:value = 'a.example' OR url:value = 'http://b.example/']";
   const listing = { type: 'listing', network: '198.51.100.1', ts: FROM_TS, botname: null, dstport: null };
   const domain = { type: 'domain', domain: 'a.example', ts: FROM_TS, confidence: undefined, botname: null };
   const CASES: [says: object, dataset: string | null, kind?: string][] = [
@@ -160,6 +161,7 @@ test('hosts of indicators are evidence; labels and kill chains say of what', asy
     [{ indicator_types: ['malicious-activity'], labels: ['phishing'] }, 'XBL', 'phishing'],
     [{ kill_chain_phases: [{ kill_chain_name: 'x', phase_name: 'command-and-control' }] }, 'BCL', 'botnetcc'],
     [{ indicator_types: ['benign'] }, null],
+    [{ labels: ['benign'] }, null],
     [{ revoked: true }, null],
   ];
   for (const [says, dataset, kind] of CASES) {
@@ -172,6 +174,8 @@ test('hosts of indicators are evidence; labels and kill chains say of what', asy
             { ...domain, kind },
           ];
     assert.deepEqual(evidenceOf(items), expected, JSON.stringify(says));
+    const urls = inputsOf(items).map(({ url }) => url);
+    assert.deepEqual(urls, dataset === null ? [] : ['http://b.example/'], JSON.stringify(says));
   }
 });
 
