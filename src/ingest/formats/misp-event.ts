@@ -70,14 +70,17 @@ type Context = {
   choices: EvidenceChoices;
 };
 
+const NOT_FOR_DETECTION = 'url: to_ids is false, so it is not for detection';
+
 /** If an object has a URL and several files, the URL's payload is unknown. */
 function groupItems(group: MispGroup, context: Context): Item[] {
-  const { line, text, urls, files } = group;
+  const { line, text, urls, otherUrls, files } = group;
   if (group.fault !== null) return [reject(line, text, group.fault)];
   const family = onlyFamily(group.families) ?? (group.families.length === 0 ? context.family : null);
   const [file] = files.length === 1 ? files : [];
   const unlinked = urls.length > 0 && file !== undefined ? [] : files;
-  const items: Item[] = unlinked.map((details) => ({ kind: 'file', line, text, file: { ...details, family } }));
+  const items: Item[] = otherUrls.map(() => reject(line, text, NOT_FOR_DETECTION));
+  for (const details of unlinked) items.push({ kind: 'file', line, text, file: { ...details, family } });
   items.push(...indicatorItems(group, family, context));
   if (urls.length === 0) return items;
   const payload = file !== undefined ? { ...file, family } : family === null ? null : { family };

@@ -9,6 +9,8 @@ export type MispGroup = {
   line: number;
   text: string;
   urls: MispUrl[];
+  /** URLs that are not for detection, such as links to reports. */
+  otherUrls: string[];
   /** From `ip-dst`. */
   ips: string[];
   /** From `domain|ip`. */
@@ -46,6 +48,7 @@ export function readMispGroup(element: Attribute, line: number): MispGroup {
     line,
     text: jsonText(element),
     urls: [],
+    otherUrls: [],
     ips: [],
     resolutions: [],
     files: [],
@@ -80,7 +83,8 @@ function addAttribute(group: MispGroup, attribute: Attribute, owner: Attribute, 
   const times = timesOf(attribute, owner);
   switch (type) {
     case 'url':
-      group.urls.push({ url: value, ...times });
+      if (isForDetection(attribute)) group.urls.push({ url: value, ...times });
+      else group.otherUrls.push(value);
       return null;
     case 'ip-dst':
     case 'ip-src':
@@ -125,8 +129,11 @@ function addAddress(group: MispGroup, attribute: Attribute, type: string, value:
 }
 
 function addIndicator(group: MispGroup, attribute: Attribute, indicator: MispIndicator): void {
-  if (attribute.to_ids !== false && attribute.to_ids !== 0 && attribute.to_ids !== '0')
-    group.indicators.push(indicator);
+  if (isForDetection(attribute)) group.indicators.push(indicator);
+}
+
+function isForDetection({ to_ids }: Attribute): boolean {
+  return to_ids !== false && to_ids !== 0 && to_ids !== '0';
 }
 
 function addFile(group: MispGroup, hash: unknown, details: Details): string | null {

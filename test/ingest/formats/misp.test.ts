@@ -124,6 +124,29 @@ test('an attribute without any time is a reject', async () => {
   );
 });
 
+test('a URL with to_ids: false is a reject; the rest of its object is used', async () => {
+  const report = { ...URL_ELSEWHERE, category: 'External analysis', to_ids: false };
+  const Attribute = [report, { ...URL_A, to_ids: true }, { type: 'sha256', value: hash('sha256', 'file a') }];
+  const event = {
+    date: '2025-07-17',
+    Attribute: [report, { ...report, to_ids: '0' }, URL_B, IP],
+    Object: [{ Attribute }],
+  };
+  const items = await readText(misp, JSON.stringify({ Event: event }));
+  // The address belongs to the only host that is left.
+  assert.deepEqual(
+    inputsOf(items).map(({ url, ip, payload }) => [url, ip, payload?.sha256]),
+    [
+      [URL_B.value, [IP.value], undefined],
+      [URL_A.value, [IP.value], hash('sha256', 'file a')],
+    ],
+  );
+  assert.deepEqual(
+    rejectsOf(items).map(({ reason }) => reason),
+    Array(3).fill('url: to_ids is false, so it is not for detection'),
+  );
+});
+
 const TAGS: [tag: string, families: string[]][] = [
   ['misp-galaxy:malpedia="Mirai"', ['Mirai']],
   ['misp-galaxy:mitre-malware="Emotet - S0367"', ['Emotet']],
