@@ -104,10 +104,29 @@ export function toObservation(
       removal,
       reporter,
       addresses,
-      payload: payload === undefined ? null : { ...NO_DETAILS, ts, ...payload, sha256 },
+      payload: payload === undefined ? null : toPayload(payload, ts, sha256),
       tags,
     },
   };
+}
+
+function toPayload(given: Partial<ObservedPayload>, observedTs: number, sha256: string | null): ObservedPayload {
+  const { ts = observedTs, mimeType, fileType, fileExt, fileSize = null, fileName, family } = given;
+  return {
+    ts,
+    mimeType: toDetail(mimeType),
+    fileType: toDetail(fileType),
+    fileExt: toDetail(fileExt),
+    fileSize,
+    fileName: toDetail(fileName),
+    family: toDetail(family),
+    sha256,
+  };
+}
+
+/** Trimmed; an empty text is unknown. */
+function toDetail(text: string | null | undefined): string | null {
+  return text?.trim() || null;
 }
 
 /** Trimmed, without empty ones and duplicates; or the reason of a refusal. */

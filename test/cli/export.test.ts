@@ -72,6 +72,21 @@ suite('urlwarden export', () => {
     assert.ok(first.stdout.split('\n').length > LINES.length);
   });
 
+  test('an empty family is unknown, and spaces around one are removed', async () => {
+    const families = ['', ' Mirai '].map((family, i) => {
+      return { ts: 1_000, url: `http://d.example/${i}`, payload: { file_ext: 'sh', 'malware-family': family } };
+    });
+    const dir = join(folder, 'families');
+    await urlwarden(
+      ['import', 'ndjson', '-', '--data', dir],
+      families.map((line) => `${JSON.stringify(line)}\n`).join(''),
+    );
+    const { stdout } = await urlwarden(['export', '--data', dir]);
+    const payloads = stdout.split('\n').flatMap((line) => (line.includes('payload') ? [JSON.parse(line).payload] : []));
+    const unknown = { ts: 1_000, file_ext: 'sh' };
+    assert.deepEqual(payloads, [unknown, { ...unknown, 'malware-family': 'Mirai' }]);
+  });
+
   test('evidence and facts follow the URLs, and survive an import into an empty folder', async () => {
     const [one, two] = [join(folder, 'evidence'), join(folder, 'evidence-copy')];
     const load = async (dir: string, text: string) => {

@@ -83,6 +83,23 @@ test('an input without a payload has a null payload', () => {
   assert.equal(result.ok && result.observation.payload, null);
 });
 
+for (const [given, stored] of [
+  [' Mirai ', 'Mirai'],
+  ['a b', 'a b'],
+  ['', null],
+  [' \u00a0', null],
+  [null, null],
+] as const) {
+  test(`a text of a payload: ${JSON.stringify(given)} becomes ${JSON.stringify(stored)}`, () => {
+    const texts = (value: string | null) => {
+      return { mimeType: value, fileType: value, fileExt: value, fileName: value, family: value };
+    };
+    const result = toObservation({ ts: 1, url: 'http://a.example/', payload: { ts: 2, fileSize: 3, ...texts(given) } });
+    const payload = { ts: 2, sha256: null, fileSize: 3, ...texts(stored) };
+    assert.deepEqual(result.ok && result.observation.payload, payload);
+  });
+}
+
 const CONTROL = 'a\nb';
 for (const [name, input] of [
   ['removal', { status: 'removed', removal: CONTROL }],
