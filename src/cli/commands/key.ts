@@ -53,7 +53,7 @@ const keyRotate = controlCommand(
     about: `Creates a key that signs all new tokens. Existing tokens stay valid until they expire. Running servers
 use the new key within five seconds.`,
     flags: {
-      now: { meaning: 'remove the older keys: all existing tokens become invalid, and all users must log in again' },
+      now: { meaning: 'remove the older keys: all existing tokens become invalid, and all clients must log in again' },
     },
   },
   async (control, { flags }) => {
