@@ -124,6 +124,8 @@ export function createNodeServer(
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', (request, response) => {
     newestOf.set(request.socket, { request, response });
+    // The client may send no body after this, and the next request would be read as the body.
+    response.setHeader('Connection', 'close');
     refuseRequest(response, new AppError('expectation_failed', 'The only supported expectation is 100-continue'));
   });
   server.on('connect', (request, socket) => refuseConnection(socket, unknownPath(), requestIdOf(request)));
