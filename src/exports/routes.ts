@@ -1,10 +1,11 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
 import { bestEncoding, type Encoding } from '../http/encoding.ts';
 import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
 import { isOurFault } from '../http/errors.ts';
+import { sendNotModified } from '../http/etag.ts';
 import { integerParameter, queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
@@ -136,7 +137,7 @@ async function answer(
   { name, variant }: ListQuestion,
   exchange: Exchange,
   charging: StepCharging,
-): Promise<Buffer | ''> {
+): Promise<Buffer | FastifyReply> {
   const { request, reply } = exchange;
   const definition = await find(name);
   if (definition === null) throw new AppError('not_found', `There is no list ${name}`);
@@ -168,10 +169,7 @@ async function answer(
   const [etag, modifiedTs] = [list.etags[encoding], modifiedTsOf(list)];
   if (caller.keyId !== undefined) fetched(caller.keyId, { ts: now(), address: request.ip, etag });
   reply.headers(headersOf(list, etag, modifiedTs, now()));
-  if (isKnown) {
-    reply.code(304);
-    return '';
-  }
+  if (isKnown) return sendNotModified(reply);
   reply.type(format.contentType);
   reply.serializer(asItIs);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { OutgoingHttpHeaders } from 'node:http';
+import type { FastifyReply } from 'fastify';
 import type { Exchange } from './endpoint.ts';
 
 /** A response body that stays the same, and the hash that identifies it. */
@@ -9,11 +11,20 @@ export function withEtag(text: string): TaggedText {
 }
 
 /** Answers 304 if the client has this text already. */
-export function sendTagged({ request, reply }: Exchange, { text, etag }: TaggedText): string {
+export function sendTagged({ request, reply }: Exchange, { text, etag }: TaggedText): string | FastifyReply {
   reply.header('etag', etag);
-  if (!matchesEtag(request.headers['if-none-match'], etag)) return text;
-  reply.code(304);
-  return '';
+  return matchesEtag(request.headers['if-none-match'], etag) ? sendNotModified(reply) : text;
+}
+
+/**
+ * Answers 304. RFC 9110 section 8.6: a Content-Length would have to be that of the 200. Fastify always adds one of 0 to a
+ * response to HEAD that has no body.
+ */
+export function sendNotModified(reply: FastifyReply): FastifyReply {
+  reply.hijack();
+  reply.raw.writeHead(304, reply.getHeaders() as OutgoingHttpHeaders);
+  reply.raw.end();
+  return reply;
 }
 
 /** Whether an If-None-Match names this tag. RFC 9110 section 13.1.2: a weak tag matches too. */

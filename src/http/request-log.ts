@@ -68,7 +68,7 @@ export function createAccessLog(
 const isUnderstood = ({ caller }: FastifyRequest, status: number): boolean =>
   caller !== null && status !== statusOf('bad_request');
 
-/** The length of the body. Unknown for a stream, which is not counted while it is sent. */
+/** The length of the body. Unknown for a stream, which is not counted while it is sent. A 304 has none. */
 function bytesOf({ method }: FastifyRequest, reply: FastifyReply): { bytes: number } | null {
   const length = reply.getHeader('content-length');
   return length === undefined || method === 'HEAD' ? null : { bytes: Number(length) };

@@ -108,6 +108,18 @@ describe('a fetch', () => {
     assert.equal(await queriesOf(world), 2);
   });
 
+  test('that is 304 has no Content-Length, which would be that of the 200 (RFC 9110 section 8.6)', async (t) => {
+    const world = await withAccounts(t);
+    const { key } = await makeKey(world);
+    const url = `${LISTS}/${key}/urls-online.txt`;
+    const { etag } = (await world.app.inject(url)).headers;
+    for (const method of ['GET', 'HEAD'] as const) {
+      const { statusCode, headers } = await world.app.inject({ method, url, headers: { 'if-none-match': etag } });
+      assert.deepEqual([statusCode, headers.etag, headers['content-length']], [304, etag, undefined], method);
+      assert.ok(headers['x-request-id'] && headers['cache-control']);
+    }
+  });
+
   test('beyond the monthly limit gets 429, but 304 is still answered', async (t) => {
     const world = await withAccounts(t, { qmh: 1 });
     const { key } = await makeKey(world);

@@ -328,6 +328,10 @@ describe('access', () => {
       const answer = await app.inject({ url, headers: { 'if-none-match': known } });
       assert.deepEqual([answer.statusCode, answer.body, answer.headers.etag], [304, '', etag]);
     }
+    for (const method of ['GET', 'HEAD'] as const) {
+      const answer = await app.inject({ method, url, headers: { 'if-none-match': etag } });
+      assert.deepEqual([answer.statusCode, answer.headers['content-length']], [304, undefined], method);
+    }
     for (const other of ['"x"', etag.slice(1, -1), '']) {
       assert.equal((await app.inject({ url, headers: { 'if-none-match': other } })).statusCode, 200);
     }
