@@ -26,6 +26,11 @@ export function visible(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
+/** The same for the heading of an answer: a text without visible characters is quoted. */
+export function visibleQuestion(text: string): string {
+  return text.trim() === '' ? JSON.stringify(text) : visible(text);
+}
+
 /** As a shell needs it. */
 export function quoted(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

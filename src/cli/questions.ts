@@ -1,4 +1,4 @@
-import { type Line, readLines } from '../ingest/sources/lines.ts';
+import { type Line, readLines, withoutReturn } from '../ingest/sources/lines.ts';
 import type { Command } from './command.ts';
 import { defineCommand } from './define-command.ts';
 import { print } from './output.ts';
@@ -37,7 +37,7 @@ export function questionsCommand(
 
 /** Memory does not grow with the input. The exit code is 1 if a question was refused, but not with `--json`. */
 async function answerAll(answering: Answering, operands: string[], isJson: boolean): Promise<number> {
-  const lines = operands.length > 0 ? [operands.map(operandLine)] : inputLines();
+  const lines = operands.length > 0 ? [operands.map(operandLine)] : isJson ? inputLines() : nonEmptyLines();
   let code = 0;
   for await (const batch of lines) {
     const answers = batch.map((line) => (isJson ? jsonAnswer(answering, line) : textAnswer(answering, line)));
@@ -52,9 +52,23 @@ async function answerAll(answering: Answering, operands: string[], isJson: boole
   }
 }
 
-/** The lines of standard input, in chunks as they arrive. */
-export function inputLines(): AsyncIterable<Line[]> {
-  return readLines(standardInput(), LINE_MAX_BYTES);
+/**
+ * The lines of standard input, in chunks as they arrive, without a byte-order mark. Not `source.ts`, which waits for three
+ * bytes: a program may send a shorter line and wait for its answer.
+ */
+async function* inputLines(): AsyncGenerator<Line[]> {
+  let isStart = true;
+  for await (const lines of readLines(standardInput(), LINE_MAX_BYTES)) {
+    const [first] = lines;
+    if (isStart && first !== undefined) first.text = first.text.replace(/^\ufeff/, '');
+    isStart = false;
+    yield lines;
+  }
+}
+
+/** An empty line is no question, but an empty operand is one. */
+export async function* nonEmptyLines(): AsyncGenerator<Line[]> {
+  for await (const lines of inputLines()) yield lines.filter(({ ok, text }) => !ok || text.trim() !== '');
 }
 
 function standardInput(): AsyncIterable<Buffer> {
@@ -79,6 +93,5 @@ function parseJson(text: string): unknown {
 
 function textAnswer(answering: Answering, line: Line): TextAnswer {
   if (!line.ok) return { text: `refused: ${UNREADABLE[line.error]}\n`, isRefused: true };
-  const question = line.text.replace(/\r$/, '');
-  return question === '' ? { text: '', isRefused: false } : answering.answerText(question);
+  return answering.answerText(withoutReturn(line.text));
 }

@@ -25,6 +25,14 @@ describe('urlwarden cost', () => {
     assert.match(stdout, /^127\.1\n {2}refused: ip must be one IPv4 address of four decimal octets/);
   });
 
+  it('an empty operand is refused, an empty line is skipped, and so is a byte-order mark', async () => {
+    const { code, stdout } = await urlwarden(['cost', '']);
+    assert.equal(code, 1);
+    assert.match(stdout, /^""\n {2}refused: ip must be /);
+    const lines = await urlwarden(['cost'], '\ufeff192.0.2.1\n\n');
+    assert.deepEqual([lines.code, lines.stdout], [0, '192.0.2.1\n→ 192.0.2.1 counts as 1 query\n']);
+  });
+
   it('--json prints one object per line', async () => {
     const { code, stdout } = await urlwarden(['cost', '--json'], '"::ffff:0:0/96"\n"x"\n7\n\n"::/0"');
     assert.equal(code, 0);

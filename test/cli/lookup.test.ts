@@ -170,7 +170,7 @@ http://unknown.example/
     });
 
     await t.test('- reads standard input, one JSON value per line comes out', async () => {
-      const input = `${URL}\r\n\n<hxxp://[2001[:]db8[:][:]1]/b[.]c>\nftp//x\nhttp://unknown.example/`;
+      const input = `\ufeff${URL}\r\n\n<hxxp://[2001[:]db8[:][:]1]/b[.]c>\nftp//x\nhttp://unknown.example/`;
       const { code, stdout } = await lookup(['--json', '-', SILENT_URL], input);
       const lines = stdout.trimEnd().split('\n');
       const found = lines.map((line) => JSON.parse(line)).map(({ url, error }) => [url, error]);
@@ -204,6 +204,13 @@ http://unknown.example/
     await t.test('the exit code is 1 if no URL is known', async () => {
       assert.equal((await lookup(['http://unknown.example/', 'x'])).code, 1);
       assert.equal((await lookup(['-'], '\n')).code, 1);
+    });
+
+    await t.test('an empty operand is refused, an empty line is skipped', async () => {
+      const reason = 'The URL is empty. Send a URL such as http://example.com/.';
+      const text = await lookup(['', ' ']);
+      assert.deepEqual([text.code, text.stdout], [1, `""\n  ${reason}\n" "\n  ${reason}\n`]);
+      assert.equal((await lookup(['', '-', '--json'], '\n \n')).stdout, '{"url":"","error":"empty"}\n');
     });
 
     await t.test('search by every key', async () => {

@@ -42,6 +42,25 @@ describe('urlwarden normalize', () => {
     assert.deepEqual([code, stdout], [0, 'http://a.test/\n  unchanged\nhttp://b.test/\n  unchanged\n']);
   });
 
+  it('refuses an empty operand', async () => {
+    const empty = await urlwarden(['normalize', '', 'http://a.test/']);
+    assert.equal(empty.code, 1);
+    assert.match(
+      empty.stdout,
+      /^""\n {2}refused: The URL is empty\. .*\(empty\)\nhttp:\/\/a\.test\/\n {2}unchanged\n$/,
+    );
+  });
+
+  it('skips a byte-order mark, also in JSON', async () => {
+    const mark = '\ufeff';
+    assert.match(
+      (await urlwarden(['normalize'], `${mark}http://a.test/\n`)).stdout,
+      /^http:\/\/a\.test\/\n {2}unchanged\n$/,
+    );
+    const { stdout } = await urlwarden(['normalize', '--json'], `${mark}"http://a.test/"\n${mark}"http://b.test/"\n`);
+    assert.equal(stdout, '{"url":"http://a.test/"}\n{"error":"invalid_type"}\n');
+  });
+
   it('escapes control characters', async () => {
     const { stdout } = await urlwarden(['normalize', 'http://a.test/\u001b[2J\u202e']);
     assert.match(stdout, /^http:\/\/a\.test\/\\u\{1b\}\[2J\\u\{202e\}\n/);

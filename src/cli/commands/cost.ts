@@ -1,6 +1,6 @@
 import { parseNetwork } from '../../core/ip/network.ts';
 import { refangHost } from '../../core/url/refang.ts';
-import { visible } from '../output.ts';
+import { visibleQuestion } from '../output.ts';
 import { questionsCommand, type TextAnswer } from '../questions.ts';
 
 export const cost = questionsCommand(
@@ -25,7 +25,7 @@ function answerJson(value: unknown): object {
 
 function answerText(input: string): TextAnswer {
   const parsed = parseNetwork(refangHost(input));
-  const question = visible(input);
+  const question = visibleQuestion(input);
   if (!parsed.ok) return { text: `${question}\n  refused: ${parsed.reason}\n`, isRefused: true };
   const { canonical, cost } = parsed.network;
   return {

@@ -9,8 +9,8 @@ import { HISTORY_LIMIT } from '../../urls/wire.ts';
 import { EXIT_FAILURE } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import { detailsJson, detailsText } from '../details-output.ts';
-import { print, quoted, visible } from '../output.ts';
-import { inputLines, UNREADABLE } from '../questions.ts';
+import { print, quoted, visible, visibleQuestion } from '../output.ts';
+import { nonEmptyLines, UNREADABLE } from '../questions.ts';
 import { keyFlag } from '../search-advice.ts';
 import { currentTs } from '../time.ts';
 
@@ -70,7 +70,7 @@ type Answer = { text: string; isKnown: boolean };
 
 async function* linesOf(operands: readonly string[]): AsyncGenerator<Line[]> {
   for (const operand of operands) {
-    if (operand === '-') yield* inputLines();
+    if (operand === '-') yield* nonEmptyLines();
     else yield [{ ok: true, text: operand }];
   }
 }
@@ -116,12 +116,10 @@ function isFile(path: string): boolean {
   }
 }
 
-/** Empty lines have no answer. */
 async function answer(store: Intelligence, line: Line, options: Options): Promise<Answer> {
   const { operands, isHistory, isJson } = options;
   if (!line.ok) return refused(line.text, line.error, UNREADABLE[line.error]);
   const input = withoutReturn(line.text);
-  if (input.trim() === '') return { text: '', isKnown: false };
   // A line of standard input is never the name of a file.
   const advice = operands.includes(input) ? fileAdvice(input) : null;
   const candidates = candidatesOf(input);
@@ -161,5 +159,5 @@ async function firstKnown(
 
 /** The URL as it is stored, and how it was asked for if that differs. */
 function heading(url: string, asked: string): string {
-  return `${visible(url)}\n${url === asked ? '' : `  asked for  ${visible(asked)}\n`}`;
+  return `${visibleQuestion(url)}\n${url === asked ? '' : `  asked for  ${visible(asked)}\n`}`;
 }

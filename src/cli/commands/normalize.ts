@@ -2,7 +2,7 @@ import { URL_ERRORS } from '../../core/url/errors.ts';
 import { explainUrl } from '../../core/url/explain.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
 import { refangUrl } from '../../core/url/refang.ts';
-import { visible } from '../output.ts';
+import { visibleQuestion } from '../output.ts';
 import { questionsCommand, type TextAnswer } from '../questions.ts';
 
 export const normalize = questionsCommand(
@@ -27,7 +27,7 @@ function answerJson(value: unknown): object {
 function answerText(input: string): TextAnswer {
   const url = refangUrl(input);
   const result = normalizeUrl(url);
-  const question = visible(input);
+  const question = visibleQuestion(input);
   if (!result.ok) {
     return { text: `${question}\n  refused: ${URL_ERRORS[result.error]} (${result.error})\n`, isRefused: true };
   }
