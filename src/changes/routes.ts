@@ -17,6 +17,7 @@ const DEFAULT_LIMIT = 1_000;
 const MAX_LIMIT = 10_000;
 
 const EVENT_STREAM = 'text/event-stream';
+const ID_HEADER = 'Last-Event-ID';
 
 export type ChangeServices = FeedServices & {
   /** Asked again while a stream is sent. */
@@ -72,8 +73,8 @@ const changes = (services: ChangeServices): Endpoint<Question> => {
 /** A client that connects again sends the header, and the address with which it began. */
 function readCursor(request: FastifyRequest): number | null {
   const id = request.headers['last-event-id'];
-  const sent = id === undefined || id === '' ? queryString(request) : { after: id };
-  return integerParameter(sent, 'after', 0) ?? null;
+  if (!id) return integerParameter(queryString(request), 'after', 0) ?? null;
+  return integerParameter({ [ID_HEADER]: id }, ID_HEADER, 0) ?? null;
 }
 
 function wantsEvents({ headers }: FastifyRequest): boolean {

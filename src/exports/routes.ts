@@ -6,7 +6,7 @@ import { bestEncoding, type Encoding } from '../http/encoding.ts';
 import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
 import { isOurFault } from '../http/errors.ts';
 import { sendNotModified } from '../http/etag.ts';
-import { integerParameter, queryString } from '../http/query.ts';
+import { integerParameter, queryString, wordParameter } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { datasetsOf } from './built-in.ts';
 import type { ListCopies, ListCopy, Variant } from './copies.ts';
@@ -124,10 +124,7 @@ function readQuestion(request: FastifyRequest): ListQuestion {
   const file = fileOf(fileIn(request));
   if (file === null) throw new Error('unreachable: another path gets 404');
   const query = queryString(request);
-  const { profile = null } = query;
-  if (profile !== null && (typeof profile !== 'string' || !PROFILE_NAMES.includes(profile))) {
-    throw new AppError('bad_request', `"profile" must be one of ${PROFILE_NAMES.join(', ')}`);
-  }
+  const profile = wordParameter(query, 'profile', PROFILE_NAMES) ?? null;
   const max = integerParameter(query, 'max', 1) ?? null;
   return { name: file.name, variant: { format: file.format, profile, max } };
 }

@@ -50,13 +50,29 @@ export function readSwitch(query: Query, name: string): boolean {
 export function integerParameter(query: Query, name: string, min: number, max = MAX_INTEGER): number | undefined {
   const sent = query[name];
   if (sent === undefined) return undefined;
-  if (typeof sent !== 'string') throw new AppError('bad_request', `"${name}" must be sent once`);
+  if (typeof sent !== 'string') throw sentTwice(name);
   const value = parseDecimal(sent, min);
   if (value === null || value > max) {
     throw new AppError('bad_request', `"${name}" must be a decimal integer, ${min} to ${max}`);
   }
   return value;
 }
+
+/** A parameter that must be one of these words. */
+export function wordParameter<const Word extends string>(
+  query: Query,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
+  const sent = query[name];
+  if (sent === undefined) return undefined;
+  if (typeof sent !== 'string') throw sentTwice(name);
+  const word = words.find((candidate) => candidate === sent);
+  if (word === undefined) throw new AppError('bad_request', `"${name}" must be one of ${words.join(', ')}`);
+  return word;
+}
+
+const sentTwice = (name: string) => new AppError('bad_request', `"${name}" must be sent once`);
 
 // The same parameters for the OpenAPI document.
 

@@ -1,3 +1,6 @@
+/** At the beginning of the path. */
+const DOUBLED = /^(https?:\/\/[^/?]+)?\/\//i;
+
 /**
  * The request target as the router can read it.
  *
@@ -6,11 +9,12 @@
  * A segment with an invalid percent escape is taken as it is. The router would answer 404, which clients of the reputation
  * data read as "not listed": the endpoint must see the segment, and refuse it.
  *
- *     //api/intel/v1/limits      /api/intel/v1/limits
- *     /…/listed/live/%zz         /…/listed/live/%25zz: not an address
+ *     //api/intel/v1/limits          /api/intel/v1/limits
+ *     http://a//api/intel/v1/limits  http://a/api/intel/v1/limits: the absolute form (RFC 9112 §3.2.2)
+ *     /…/listed/live/%zz             /…/listed/live/%25zz: not an address
  */
 export function readableTarget(target: string): string {
-  const single = target.startsWith('//') ? target.slice(1) : target;
+  const single = target.startsWith('/') && target[1] !== '/' ? target : target.replace(DOUBLED, '$1/');
   const question = single.indexOf('?');
   const path = question === -1 ? single : single.slice(0, question);
   if (!path.includes('%') || isDecodable(path)) return single;

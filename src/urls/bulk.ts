@@ -7,7 +7,7 @@ import { withinBudget } from '../http/budget.ts';
 import type { Charge, Endpoint, Parameter } from '../http/endpoint.ts';
 import { isOurFault, wireError } from '../http/errors.ts';
 import { NDJSON, sendNdjson } from '../http/ndjson.ts';
-import { queryString } from '../http/query.ts';
+import { queryString, wordParameter } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { type BulkBody, readBulkBody } from './bulk-body.ts';
 import { type BulkFormat, type BulkQuestion, formatOf, type Line, MAX_BULK_BYTES, parserOf } from './bulk-lines.ts';
@@ -70,9 +70,7 @@ export const urlBulk = (store: UrlStore): Endpoint<BulkRequest> => ({
 });
 
 function readRequest(request: FastifyRequest): BulkRequest {
-  const { view: sent = 'last' } = queryString(request);
-  const view = VIEWS.find((candidate) => candidate === sent);
-  if (view === undefined) throw new AppError('bad_request', `"view" must be one of ${VIEWS.join(', ')}`);
+  const view = wordParameter(queryString(request), 'view', VIEWS) ?? 'last';
   const coding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (coding !== 'gzip' && coding !== 'identity') {
     throw new AppError('bad_request', 'The only supported Content-Encoding is gzip');

@@ -54,6 +54,7 @@ const ACCEPTED: [what: string, bytes: string][] = [
   ['HTTP/1.0 without Host', 'GET /healthz HTTP/1.0\r\n\r\n'],
   ['headers of almost 16 KiB', `GET /healthz HTTP/1.1\r\n${CLOSE}x: ${'y'.repeat(16_200)}\r\n\r\n`],
   ['an absolute target', `GET http://b.example:80/healthz?x HTTP/1.1\r\n${CLOSE}\r\n`],
+  ['an absolute target with a doubled slash', `GET http://b.example//healthz/ HTTP/1.1\r\n${CLOSE}\r\n`],
   ['an absolute target in capitals', `GET HTTP://B.EXAMPLE/healthz HTTP/1.1\r\n${CLOSE}\r\n`],
   [
     'an upgrade to WebSocket',

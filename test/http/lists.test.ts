@@ -191,6 +191,7 @@ describe('a fetch', () => {
     assertError(await get('urls-online.exe'), 404);
     assertError(await get('urls-online'), 404);
     assertError(await get('urls-online.txt?profile=toaster'), 400, /pan-os/);
+    assertError(await get('urls-online.txt?profile=pan-os&profile=pan-os'), 400, /^"profile" must be sent once$/);
     assertError(await get('urls-online.txt?max=0'), 400, /max/);
     const empty = await get('addresses-bcl.txt');
     assert.equal(empty.statusCode, 200);
