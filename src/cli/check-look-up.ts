@@ -39,12 +39,15 @@ export function lookUpAt(baseUrl: string): LookUp {
         if (isFound) found.set(input, JSON.stringify(last) as Json);
       }
     } catch (error) {
-      if (error instanceof UrlwardenError) throw new AppError('unavailable', error.message, { cause: error });
+      if (error instanceof UrlwardenError) throw new AppError('unavailable', withFlag(error), { cause: error });
       throw error;
     }
     return found;
   };
 }
+
+/** The client names its option. */
+const withFlag = ({ message }: Error): string => message.replace('baseUrl', '--server');
 
 function clientFor(baseUrl: string): UrlwardenClient {
   const { username: userVariable, password: passwordVariable, token: tokenVariable } = CREDENTIAL_VARIABLES;
@@ -53,7 +56,7 @@ function clientFor(baseUrl: string): UrlwardenClient {
     if (token) return new UrlwardenClient({ baseUrl, token });
     if (username && password) return new UrlwardenClient({ baseUrl, username, password });
   } catch (error) {
-    throw new UsageError((error as Error).message);
+    throw new UsageError(withFlag(error as Error));
   }
   throw new UsageError(`--server needs ${userVariable} and ${passwordVariable}, or ${tokenVariable}`);
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
+import { startScripted } from '../client/scripted-server.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from '../urls/contract/observations.ts';
 import { startReusedServer, tokenOf } from './server.ts';
@@ -36,4 +37,19 @@ test('check looks up at a server, and prints what it prints for the folder', asy
   const away = await urlwarden(['check', '-', '--server', url], LIST);
   assert.equal(away.code, 2);
   assert.match(away.stderr, /needs URLWARDEN_USERNAME and URLWARDEN_PASSWORD, or URLWARDEN_TOKEN/);
+});
+
+test('messages about the server name the flag --server', async (t) => {
+  const env = { URLWARDEN_TOKEN: 'a-token' };
+  const { baseUrl } = await startScripted(t, (response) => response.writeHead(200).end('<p>hello'));
+  const { code, stderr } = await urlwarden(['check', '-', '--server', baseUrl], LIST, { env });
+  assert.deepEqual([code, stderr], [1, 'The response is not one of Urlwarden; check --server\n']);
+  for (const [server, message] of [
+    ['foo', '--server must be a URL such as https://intel.example.com'],
+    ['ftp://192.0.2.1', '--server must begin with https or http'],
+    ['http://ada:secret@192.0.2.1', 'Pass username and password separately, not in --server'],
+  ] as const) {
+    const { code, stderr } = await urlwarden(['check', '-', '--server', server], LIST, { env });
+    assert.deepEqual([code, stderr], [2, `${message}\nSee: urlwarden check --help\n`]);
+  }
 });

@@ -71,6 +71,31 @@ test('the deadline holds for a server that is silent, refuses connections or fai
   assert.ok(failing.received.length < 20, 'the waits grow even without Retry-After');
 });
 
+test('the error of the deadline has the reason of the last failure, also of the login', async () => {
+  const client = new UrlwardenClient({ baseUrl: await deadUrl(), ...ACCOUNT, deadlineSeconds: 0.5 });
+  for (let i = 0; i < 5; i++) {
+    await assert.rejects(client.url.last('x'), (error) => {
+      assert.ok(error instanceof UnavailableError);
+      assert.match(
+        error.message,
+        /^(?:The server did not answer within 0\.5 s; the last failure: )?The server cannot be reached: ECONNREFUSED$/,
+      );
+      assert.ok(error.cause instanceof Error);
+      return true;
+    });
+  }
+});
+
+test('a failure before the last success is not a reason', async (t) => {
+  const { baseUrl } = await startScripted(t, (response, _request, count) => {
+    if (count === 1) sendError(response, 503, 'not now', { 'retry-after': '0' });
+    else if (count === 2) sendJson(response, 200, LAST);
+  });
+  const client = new UrlwardenClient({ baseUrl, ...TOKEN, deadlineSeconds: 1 });
+  assert.deepEqual(await client.url.last('x'), LAST);
+  await assert.rejects(client.url.last('x'), { message: 'The server did not answer within 1 s' });
+});
+
 test('other errors are thrown at once', async (t) => {
   const refusals = [
     [500, 'Internal server error', UnavailableError],
