@@ -66,7 +66,10 @@ function parseTokens(table: Flags, args: string[]): { operands: string[]; flags:
   const { tokens, positionals } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
   const flags = new Map<string, string | true>();
   for (const token of tokens) {
-    if (token.kind === 'option') flags.set(token.name, readValue(table, token, args[token.index] ?? ''));
+    if (token.kind !== 'option') continue;
+    const value = readValue(table, token, args[token.index] ?? '');
+    if (value !== true && flags.has(token.name)) throw new UsageError(`${token.rawName} is set twice`);
+    flags.set(token.name, value);
   }
   return { operands: positionals, flags };
 }

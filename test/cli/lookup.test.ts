@@ -267,6 +267,8 @@ test('mistakes are explained', async (t) => {
     ],
     [['search', '--asn', '1', '--data', nowhere], 1, /^There is no data in .*nowhere/],
     [['search'], 2, /^Exactly one of --ip, --host, --asn, --family, --sha256 must be given\n/],
+    [['search', '--ip', '192.0.2.1', '--ip', '192.0.2.2'], 2, /^--ip is set twice\nSee: /],
+    [['search', '--asn=1', '--since', '1d', '--since=2d'], 2, /^--since is set twice\nSee: /],
     [['search', '--ip', '192.0.2.1', '--asn', '1'], 2, /^Exactly one of /],
     [['search', '--ip', '127.1'], 2, /^--ip must be one IPv4 address of four decimal octets /],
     [['search', '--family', ''], 2, /^--family must be 1 to 128 characters /],
