@@ -307,7 +307,7 @@ function count(run: ImportRun, batch: Batch): void {
 function strictRefusal({ line, reason }: Reject): AppError {
   return new AppError(
     'bad_request',
-    `Stopped at line ${line}: ${reason}. Its batch and the rows after it were not applied. Correct the row, or import without --strict.`,
+    `Stopped at line ${line}: ${reason.replace(/\.$/, '')}. Its batch and the rows after it were not applied. Correct the row, or import without --strict.`,
   );
 }
 

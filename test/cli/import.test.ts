@@ -91,6 +91,8 @@ suite('urlwarden import', () => {
     const list = JSON.parse((await run('import', 'list', '--json', '--feed', 'mine')).stdout);
     assert.deepEqual([list.length, list[0].feed, list[0].outcome], [1, 'mine', 'done']);
     assert.deepEqual(JSON.parse((await run('import', 'list', '--json', '--feed', 'other')).stdout), []);
+    const none = await run('import', 'list', '--feed', 'other');
+    assert.equal(none.stdout, 'There are no imports of a feed "other". All imports: urlwarden import list\n');
   });
 
   test('rejected rows are stored and shown, without control characters', async (t) => {
@@ -156,6 +158,8 @@ suite('urlwarden import', () => {
     assert.equal(code, 1);
     assert.match(stderr, /^Stopped at line 3: /m);
     assert.equal(await statusOf('a'), undefined);
+    const list = await run('import', 'url-list', file('list.txt', 'nowhere\n'), '--strict');
+    assert.match(list.stderr, /^Stopped at line 1: .* or ftp:\/\/\. Its batch and /m);
   });
 
   test('--dry-run writes nothing and creates no folder', async (t) => {
@@ -232,6 +236,11 @@ suite('urlwarden import', () => {
     const inside = await run('import', 'ndjson', 'http://127.0.0.1:1/x');
     assert.equal(inside.code, 1);
     assert.match(inside.stderr, /127\.0\.0\.1 is a blocked address/);
+    for (const url of ['ftp://192.0.2.1/', 'hxxps://feeds.example/a']) {
+      const other = await run('import', 'ndjson', url);
+      const message = `Only http and https URLs are fetched, not ${JSON.stringify(url)}\nSee: urlwarden import --help\n`;
+      assert.deepEqual([other.code, other.stderr], [2, message]);
+    }
   });
 
   test('Ctrl-C stops an import and explains how to continue', async (t) => {

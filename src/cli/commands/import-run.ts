@@ -127,11 +127,15 @@ async function readChoices({ operands, flags }: Input<typeof FLAGS>, settings: I
   };
 }
 
+const OTHER_SCHEME = /^(?!https?:)[a-z][a-z0-9+.-]*:\/\//i;
+
 async function openSource(name: string | undefined, settings: IngestSettings, signal: AbortSignal): Promise<Source> {
   // Not checked with FORMAT: a misspelt format, or a misspelt `import list`, is reported first.
   if (name === undefined || name === '') throw new UsageError('FILE, URL or - is missing');
   const limits = inputLimitsOf(settings);
   if (name === '-') return openStdin(limits);
+  if (OTHER_SCHEME.test(name))
+    throw new UsageError(`Only http and https URLs are fetched, not ${JSON.stringify(name)}`);
   if (!URL_START.test(name)) return openFile(name, limits);
   const guard = createGuard(settings.feedsAllowPrivate);
   const download = await openUrl(name, { guard, signal, inputLimits: limits });

@@ -42,11 +42,14 @@ interrupted import can be repeated: run the same command again.`,
       counts: ['READ', 'NEW URLS', 'REJECTED'],
       notes,
     });
-    return { text: listed.length > 0 ? text : NO_IMPORTS, json: listed };
+    return { text: listed.length > 0 ? text : noImports(feed), json: listed };
   },
 );
 
-const NO_IMPORTS = 'There are no imports. Start one with: urlwarden import FORMAT FILE\n';
+function noImports(feed: string | undefined): string {
+  if (feed === undefined) return 'There are no imports. Start one with: urlwarden import FORMAT FILE\n';
+  return `There are no imports of a feed ${JSON.stringify(feed)}. All imports: urlwarden import list\n`;
+}
 
 /** Examples in the text; --limit shows more of them. */
 const REJECTS_SHOWN = 20;
