@@ -1,5 +1,5 @@
 import { parseNetwork } from '../src/core/ip/network.ts';
-import { refangHost, refangUrl } from '../src/core/url/refang.ts';
+import { refangHost, refangSchemeless, refangUrl } from '../src/core/url/refang.ts';
 
 // What a person typed into the box: where it leads, and the other pages that it could mean.
 
@@ -45,9 +45,10 @@ export function readQuestion(input: string): Answer[] {
   if (asn !== undefined) return [searchAnswer('asn', asn, `AS${asn}`)];
   if (SHA256.test(text)) return [searchAnswer('sha256', text.toLowerCase())];
   if (HOST.test(host)) return hostAnswers(host.toLowerCase());
-  const slash = host.indexOf('/');
-  if (slash > 0 && isHostWithPort(host.slice(0, slash)))
-    return [urlAnswer(`http://${host}`), urlAnswer(`https://${host}`)];
+  const bare = refangSchemeless(text);
+  const slash = bare.indexOf('/');
+  if (slash > 0 && isHostWithPort(bare.slice(0, slash)))
+    return [urlAnswer(`http://${bare}`), urlAnswer(`https://${bare}`)];
   if (isHostWithPort(host)) return [urlAnswer(`http://${host}/`)];
   return FAMILY.test(text) ? [searchAnswer('family', text)] : [];
 }

@@ -16,7 +16,7 @@ const NOW = Math.floor(Date.now() / 1000);
 const T = 1_769_860_800;
 
 const URL = 'http://bad.example/a';
-const IPV6_URL = 'http://[2001:db8::1]/b[.]c';
+const IPV6_URL = 'http://[2001:db8::1]/b.c';
 const OLD_URL = 'http://old.example/';
 const SILENT_URL = 'http://silent.example/';
 const TLS_URL = 'https://tls.example/';
@@ -177,7 +177,7 @@ http://unknown.example/
       assert.equal(code, 0);
       assert.deepEqual(found, [
         [URL, undefined],
-        ['http://[2001:db8::1]/b%5B.%5Dc', undefined],
+        [IPV6_URL, undefined],
         ['ftp//x', 'missing_scheme'],
         ['http://unknown.example/', 'not_found'],
         [SILENT_URL, undefined],
@@ -185,7 +185,8 @@ http://unknown.example/
     });
 
     await t.test('without a scheme, http:// is looked up first, then https://', async () => {
-      const { stdout } = await lookup(['--json', 'bad[.]example/a', 'tls.example:443/', 'bad.example/b', '192.0.2.7']);
+      const texts = ['bad[.]example/a', 'tls.example:443/', 'bad[.]example/b[.]c', 'bad.example/b[.]c', '192.0.2.7'];
+      const { stdout } = await lookup(['--json', ...texts]);
       const found = stdout
         .trimEnd()
         .split('\n')
@@ -195,7 +196,8 @@ http://unknown.example/
         [
           [URL, undefined],
           [TLS_URL, undefined],
-          ['http://bad.example/b', 'not_found'],
+          ['http://bad.example/b.c', 'not_found'],
+          ['http://bad.example/b%5B.%5Dc', 'not_found'],
           ['192.0.2.7', 'missing_scheme'],
         ],
       );
@@ -233,10 +235,7 @@ http://unknown.example/
     await t.test('search prints a table, and searches all times by default', async () => {
       const { stdout } = await search('--family', 'Mirai', '--since', '2026-01-01', '--until', '2026-12-31');
       assert.equal(stdout, `TIME                  URL\n2026-02-02T12:00:00Z  ${URL}\n`);
-      assert.match(
-        (await search('--asn', '64501')).stdout,
-        /^TIME +URL\n\S+Z {2}http:\/\/\[2001:db8::1\]\/b%5B\.%5Dc\n$/,
-      );
+      assert.match((await search('--asn', '64501')).stdout, /^TIME +URL\n\S+Z {2}http:\/\/\[2001:db8::1\]\/b\.c\n$/);
       const old = await search('--host', 'old.example');
       assert.equal(old.stdout, `TIME                  URL\n2001-09-09T01:46:40Z  ${OLD_URL}\n`);
       for (const [args, message] of [

@@ -11,6 +11,8 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['203.0.113.7:8080/bin.sh', '/url?u=http%3A%2F%2F203.0.113.7%3A8080%2Fbin.sh'],
   ['www.example.com:8080', '/url?u=http%3A%2F%2Fwww.example.com%3A8080%2F'],
   ['www[.]example[.]com/a', '/url?u=http%3A%2F%2Fwww.example.com%2Fa'],
+  ['www[.]example[.]com/a[.]sh', '/url?u=http%3A%2F%2Fwww.example.com%2Fa.sh'],
+  ['www.example.com/a[.]sh', '/url?u=http%3A%2F%2Fwww.example.com%2Fa%5B.%5Dsh'],
   ['203.0.113.7', '/address/203.0.113.7'],
   ['203[.]0[.]113[.]7', '/address/203.0.113.7'],
   ['2001:db8::1', '/address/2001:db8::1'],

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Intelligence } from '../../app/stores.ts';
 import { URL_ERRORS } from '../../core/url/errors.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
-import { refangHost, refangUrl } from '../../core/url/refang.ts';
+import { refangHost, refangSchemeless, refangUrl } from '../../core/url/refang.ts';
 import { type Line, withoutReturn } from '../../ingest/sources/lines.ts';
 import type { UrlDetails } from '../../urls/store.ts';
 import { HISTORY_LIMIT } from '../../urls/wire.ts';
@@ -81,17 +81,11 @@ const SCHEMELESS = /^((?:[^\s/?#:@[\]]+\.)+[^\s/?#:@[\]]+|\[[\da-f:.]+\])(:\d{1,
 /** The URLs that a text may mean, in the order in which they are looked up. */
 function candidatesOf(input: string): string[] {
   const url = refangUrl(input);
-  const [, host, port, path] = SCHEMELESS.exec(refangAuthority(input.trim())) ?? [];
+  const [, host, port, path] = SCHEMELESS.exec(refangSchemeless(input.trim())) ?? [];
   // A host alone is no URL: there is no reason to prefer its front page.
   if (host === undefined || (port === undefined && path === undefined)) return [url];
   const rest = `${host}${port ?? ''}${path ?? ''}`;
   return [`http://${rest}`, `https://${rest}`];
-}
-
-/** `[.]` in a path may be meant. */
-function refangAuthority(text: string): string {
-  const end = text.search(/[/?#]/);
-  return end === -1 ? refangHost(text) : refangHost(text.slice(0, end)) + text.slice(end);
 }
 
 /** What to type instead of a host alone. */

@@ -14,10 +14,11 @@ const END_OF_AUTHORITY = /[/?#\\]/;
 const WRAPPED = /^(?:<(.*)>|"(.*)"|'(.*)'|`(.*)`)$/s;
 
 /**
- * The real form of a defanged URL; any other text, and every valid URL, is returned unchanged. Only scheme and host are
- * restored: in a path, a query and credentials `[.]` may be meant.
+ * The real form of a defanged URL; any other text, and every valid URL, is returned unchanged. Credentials stay as they are.
+ * After the host `[.]` may be meant: it is restored only if scheme or host are defanged, as CyberChef defangs every dot. Other
+ * forms, such as `(.)`, are valid characters there.
  *
- *     <hxxps[:]//www[.]example[dot]com/a[.]b>   becomes   https://www.example.com/a[.]b
+ *     <hxxps[:]//www[.]example[dot]com/a[.]b>   becomes   https://www.example.com/a.b
  */
 export function refangUrl(text: string): string {
   const stripped = stripUrl(text);
@@ -25,17 +26,26 @@ export function refangUrl(text: string): string {
   const scheme = SCHEME.exec(url);
   if (scheme === null) return text;
   const [written, name = '', secure = ''] = scheme;
-  const rest = url.slice(written.length);
+  const real = REAL_SCHEME.test(written) ? written : `${/^f/i.test(name) ? 'ftp' : 'http'}${secure.toLowerCase()}://`;
+  const restored = real + refangedRest(url.slice(written.length), real !== written);
+  return restored === stripped ? text : restored;
+}
+
+/** The same for a URL without its scheme: `bad[.]example/a[.]sh`. */
+export function refangSchemeless(text: string): string {
+  return refangedRest(unwrapped(text), false);
+}
+
+/** What follows the scheme. */
+function refangedRest(rest: string, isSchemeDefanged: boolean): string {
   const end = rest.search(END_OF_AUTHORITY);
   const authority = end === -1 ? rest : rest.slice(0, end);
   const hostAt = authority.lastIndexOf('@') + 1;
-  const restored = [
-    REAL_SCHEME.test(written) ? written : `${/^f/i.test(name) ? 'ftp' : 'http'}${secure.toLowerCase()}://`,
-    authority.slice(0, hostAt),
-    refanged(authority.slice(hostAt)),
-    rest.slice(authority.length),
-  ].join('');
-  return restored === stripped ? text : restored;
+  const host = authority.slice(hostAt);
+  const realHost = refanged(host);
+  const tail = rest.slice(authority.length);
+  const realTail = isSchemeDefanged || realHost !== host ? tail.replaceAll('[.]', '.') : tail;
+  return authority.slice(0, hostAt) + realHost + realTail;
 }
 
 /** The same for a host name, a domain, an address or a network: `198[.]51[.]100[.]0/24`, `2001[:]db8[:][:]1`. */

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { parseNetwork } from '../../../src/core/ip/network.ts';
 import { parseHostKey } from '../../../src/core/url/host.ts';
 import { normalizeUrl } from '../../../src/core/url/normalize.ts';
-import { refangHost, refangUrl } from '../../../src/core/url/refang.ts';
+import { refangHost, refangSchemeless, refangUrl } from '../../../src/core/url/refang.ts';
 import { anyUrlText } from './url-texts.ts';
 
 const URLS: [text: string, url: string][] = [
@@ -23,6 +23,13 @@ const URLS: [text: string, url: string][] = [
   [' "http://example.com/" ', 'http://example.com/'],
   ["'http://example.com/'", 'http://example.com/'],
   ['`http://example.com/`', 'http://example.com/'],
+  // Every dot and the colon, as CyberChef writes them.
+  ['hxxp[://]203[.]0[.]113[.]7/bin[.]sh?f=a[.]exe#b[.]c', 'http://203.0.113.7/bin.sh?f=a.exe#b.c'],
+  ['hxxp://example.com/a[.]b', 'http://example.com/a.b'],
+  ['http://example[.]com/a[.]b', 'http://example.com/a.b'],
+  ['http[:]//example.com?a[.]b', 'http://example.com?a.b'],
+  ['hxxp://example[.]com/a(.)b{.}c[dot]d[:]e', 'http://example.com/a(.)b{.}c[dot]d[:]e'],
+  ['"http://example.com/a[.]b"', 'http://example.com/a[.]b'],
   ['hxxp://user[.]name@example[.]com/', 'http://user[.]name@example.com/'],
 ];
 
@@ -44,10 +51,19 @@ test('defanged URLs are restored', () => {
   for (const [text, url] of URLS) assert.equal(refangUrl(text), url);
 });
 
-test('brackets after the host and in credentials, IPv6 hosts and texts without a scheme stay', () => {
+test('brackets after a host that is not defanged and in credentials, IPv6 hosts and texts without a scheme stay', () => {
   for (const text of UNCHANGED) assert.equal(refangUrl(text), text);
-  assert.equal(refangUrl('http://example[.]com?a=[.]'), 'http://example.com?a=[.]');
-  assert.equal(refangUrl('hxxp://example[.]com/a[.]b'), 'http://example.com/a[.]b');
+});
+
+test('URLs without a scheme are restored in the same way', () => {
+  for (const [text, url] of [
+    ['203[.]0[.]113[.]7/bin[.]sh', '203.0.113.7/bin.sh'],
+    ['<bad(dot)example[:]8080/a[.]b>', 'bad.example:8080/a.b'],
+    ['bad.example/a[.]b?c[.]d', 'bad.example/a[.]b?c[.]d'],
+    ['bad[.]example', 'bad.example'],
+  ]) {
+    assert.equal(refangSchemeless(text ?? ''), url);
+  }
 });
 
 test('hosts, addresses and networks are restored', () => {
@@ -93,13 +109,14 @@ const schemes = fc.constantFrom(
 const separators = fc.constantFrom('://', '[:]//', '(:)//', '[://]', '(://)');
 const tails = fc.constantFrom('', '/', '/a[.]b(dot)c[:]', '?x=[.]', '#[.]', '/<a>"', '/a@b[.]c');
 
-test('every way to defang a URL is undone, and its path stays', () => {
+test('every way to defang a URL is undone; after the host, [.] alone', () => {
   fc.assert(
     fc.property(schemes, separators, host, dots, colons, wrappers, tails, (...parts) => {
       const [[written, scheme], separator, plain, dot, colon, [open, close], tail] = parts;
       const defanged = `${plain}:8080`.replaceAll('.', () => dot).replaceAll(':', () => colon);
       const url = refangUrl(`${open}${written}${separator}${defanged}${tail}${close}`);
-      assert.equal(url, `${scheme}://${plain}:8080${tail}`);
+      const isDefanged = written !== scheme || separator !== '://' || defanged !== `${plain}:8080`;
+      assert.equal(url, `${scheme}://${plain}:8080${isDefanged ? tail.replaceAll('[.]', '.') : tail}`);
       assert.equal(refangHost(plain.replaceAll('.', () => dot).replaceAll(':', () => colon)), plain);
     }),
     { numRuns: 2_000 },

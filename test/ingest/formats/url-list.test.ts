@@ -8,7 +8,7 @@ test('comments and blanks are ignored, and --as-of is the time of each URL', asy
   assert.deepEqual(
     items.map((item) => (item.kind === 'observations' ? [item.line, item.inputs] : item)),
     [
-      [3, [{ ts: AS_OF_TS, url: 'https://www.example.com/a[.]b?c=[.]' }]],
+      [3, [{ ts: AS_OF_TS, url: 'https://www.example.com/a.b?c=.' }]],
       [4, [{ ts: AS_OF_TS, url: 'http://files.example.org:8080/x' }]],
       [5, [{ ts: AS_OF_TS, url: 'ftp://files.example.net/y' }]],
       [6, [{ ts: AS_OF_TS, url: 'http://[2001:db8::1]/z' }]],
