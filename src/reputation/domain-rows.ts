@@ -89,7 +89,7 @@ export function isKnown({ lastUrlTs, evidence, lists, whois, settings, ...state 
 }
 
 /**
- * Hosts of a domain that are checked for URLs, and the first rows of each that decide. A domain with more hosts has them from
+ * Hosts of a domain that are checked for URLs, and the rows of each that decide. A domain with more hosts has them from
  * evidence, from facts or from URLs that were seen online, and these are found without the check.
  */
 export const MAX_CHECKED_ROWS = 64;

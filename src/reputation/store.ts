@@ -105,7 +105,10 @@ export type DomainState = {
   urls: UrlSighting[];
   /** The earliest time that a URL of the domain was seen online; null without any. */
   firstUrlTs: number | null;
-  /** The newest time that a URL of the domain was seen online, else of an event of its URLs; null without any URL. */
+  /**
+   * The newest time that a URL of the domain was seen online, else of an event, a payload or an address of its URLs; 0 if
+   * these have nothing with a time, null without any URL.
+   */
   lastUrlTs: number | null;
   /** Of every source and kind the 64 rows that count most, and the newest one. */
   evidence: StoredEvidence[];

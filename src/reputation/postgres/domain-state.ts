@@ -33,11 +33,20 @@ const NEWEST_URLS = `
     select host_id, online_ts from url_sightings where domain_id = d.id
     order by online_ts desc, url_id desc limit ${MAX_PIECES}) s`;
 
-// A URL that was never seen online has events, but no row in `url_sightings`.
-const LAST_EVENT = `
+// A URL that was never seen online has no row in `url_sightings`, but events, or without a status perhaps a payload or
+// addresses. 0 if it has nothing with a time.
+const LAST_FACT = `
   case when exists (select 1 from url_sightings where domain_id = d.id) then null
   else (
-    select max((select ts from events where host_id = h.id and kind < ${FIRST_HIDDEN_KIND} order by ts desc limit 1))
+    select max(greatest(
+      (select ts from events where host_id = h.id and kind < ${FIRST_HIDDEN_KIND} order by ts desc limit 1),
+      (select max(coalesce(
+         u.payload_ts,
+         (select max(ts) from (select ts from resolutions where url_id = u.id limit ${MAX_CHECKED_ROWS}) r),
+         0))
+       from (
+         select id, payload_ts from urls where host_id = h.id and event_kind is null
+         order by id desc limit ${MAX_CHECKED_ROWS}) u)))
     from (select id from hosts where domain_id = d.id limit ${MAX_CHECKED_ROWS}) h) end`;
 
 // The sources and kinds of a domain take one step in the index each, however many rows they have.
@@ -100,7 +109,7 @@ const SENDERS = `
     select ip, helo, ts from senders where domain_id = d.id order by ip, helo limit ${MAX_DOMAIN_ADDRESSES}) s`;
 
 const PARTS = `
-  d.id, d.first_url_ts, ${LAST_EVENT}, (${NEWEST_URLS}), (${BEST_EVIDENCE}), (${LISTS}), (${WHOIS}), (${SETTINGS}),
+  d.id, d.first_url_ts, ${LAST_FACT}, (${NEWEST_URLS}), (${BEST_EVIDENCE}), (${LISTS}), (${WHOIS}), (${SETTINGS}),
   (${NEWEST_ADDRESSES}), (${SERVERS}), (${SENDERS})`;
 
 /** One statement: one round trip, one replica, and all parts of one moment. */
@@ -118,7 +127,7 @@ const STATES_PER_READ = 200;
 type StateRow = [
   id: number | null,
   firstUrlTs: number | null,
-  lastEventTs: number | null,
+  lastFactTs: number | null,
   urls: [hostname: string, onlineTs: number][] | null,
   evidence: [source: SourceColumns, kind: number, rows: EvidenceColumns[], newest: EvidenceColumns][] | null,
   lists: [kind: number, source: string, rank: number | null, ts: number][] | null,
@@ -157,7 +166,7 @@ export function createDomainStates(query: Query): ReputationStore['domainStates'
 }
 
 function toState(name: string, row: StateRow): DomainState {
-  const [id, firstUrlTs, lastEventTs, urlRows, evidence, lists, whois, settings, addresses, servers, senders] = row;
+  const [id, firstUrlTs, lastFactTs, urlRows, evidence, lists, whois, settings, addresses, servers, senders] = row;
   const urls = (urlRows ?? []).map(([hostname, onlineTs]) => ({ hostname, onlineTs })).sort(compareSightings);
   const pieces = evidenceOf(evidence ?? []);
   return {
@@ -165,7 +174,7 @@ function toState(name: string, row: StateRow): DomainState {
     name,
     urls,
     firstUrlTs,
-    lastUrlTs: urls[0]?.onlineTs ?? lastEventTs,
+    lastUrlTs: urls[0]?.onlineTs ?? lastFactTs,
     evidence: pieces,
     abusedClaim: abusedClaim(pieces),
     evidenceHosts: [],

@@ -86,7 +86,7 @@ export function createReadState(db: Database): (name: string) => DomainState | n
       name,
       urls,
       firstUrlTs,
-      lastUrlTs: urls[0]?.onlineTs ?? urlsOf.lastEventTs(id),
+      lastUrlTs: urls[0]?.onlineTs ?? urlsOf.lastFactTs(id),
       evidence,
       abusedClaim: abusedClaim(evidence),
       evidenceHosts: urlsOf.evidenceHosts(id, urls, evidence),
@@ -118,10 +118,20 @@ const NEWEST_URLS = `
 
 const HOST = 'select host from hosts where id = ?';
 
-const LAST_EVENT = `
+const LAST_FACT = `
+  with h as (select id from hosts where domain_id = ? limit ${MAX_CHECKED_ROWS})
   select max(ts) from (
-    select (select max(e.ts) from events e where e.host_id = h.id and e.kind < ${FIRST_HIDDEN_KIND}) as ts
-    from (select id from hosts where domain_id = ? limit ${MAX_CHECKED_ROWS}) h)`;
+    select (select max(e.ts) from events e where e.host_id = h.id and e.kind < ${FIRST_HIDDEN_KIND}) as ts from h
+    union all
+    select (
+      select max(coalesce(
+        u.payload_ts,
+        (select max(ts) from (select ts from resolutions where url_id = u.id limit ${MAX_CHECKED_ROWS})),
+        0))
+      from (
+        select id, payload_ts from urls where host_id = h.id and event_kind is null
+        order by id desc limit ${MAX_CHECKED_ROWS}) u)
+    from h)`;
 
 const OTHER_HOST = `
   select h.host from (select id, host from hosts where domain_id = ? and host <> ? limit ${MAX_CHECKED_ROWS}) h
@@ -133,7 +143,7 @@ const OTHER_HOST = `
 function createReadUrls(db: Database) {
   const newestUrls = db.prepare<[hostId: number, onlineTs: number]>(NEWEST_URLS);
   const hostOf = db.prepare<[string]>(HOST);
-  const lastEvent = db.prepare<[ts: number | null]>(LAST_EVENT);
+  const lastFact = db.prepare<[ts: number | null]>(LAST_FACT);
   const otherHost = db.prepare<[string]>(OTHER_HOST);
   return {
     newest(id: number): UrlSighting[] {
@@ -149,8 +159,11 @@ function createReadUrls(db: Database) {
       return urls.sort(compareSightings);
     },
 
-    /** A URL that was never seen online has events, but no row in `url_sightings`. */
-    lastEventTs: (id: number) => lastEvent.get(id)?.[0] ?? null,
+    /**
+     * A URL that was never seen online has no row in `url_sightings`, but events, or without a status perhaps a payload or
+     * addresses. 0 if it has nothing with a time.
+     */
+    lastFactTs: (id: number) => lastFact.get(id)?.[0] ?? null,
 
     /** Two of the host names that have evidence, if there are two. */
     evidenceHosts(id: number, urls: readonly UrlSighting[], evidence: readonly StoredEvidence[]): string[] {

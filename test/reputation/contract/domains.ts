@@ -338,6 +338,26 @@ export function domainSuite(open: OpenStore): void {
     deepEqual([lastUrlTs, urls, firstUrlTs, evidenceHosts], [NEW_YEAR, [], null, []]);
   });
 
+  test('a URL without a status makes its domain known, and is no evidence', async (t) => {
+    const store = await open(t);
+    const fact = (url: string, more: object) => seen({ ts: NEW_YEAR, url, status: null, ...more });
+    await store.apply([
+      fact('http://a.payload.example/', { payload: { sha256: hashOf('c') } }),
+      fact('http://b.payload.example/', { payload: { sha256: hashOf('c'), ts: NEW_YEAR + 9 } }),
+      fact('http://address.example/', { ip: '192.0.2.1' }),
+      fact('http://tag.example/', { tags: ['elf'] }),
+      fact('http://offline.example/', { payload: { sha256: hashOf('c') } }),
+      seen({ ts: NEW_YEAR + 5, url: 'http://offline.example/other', status: 'offline' }),
+    ]);
+    const lastUrlTs = async (name: string) => (await stateOf(store, name)).lastUrlTs;
+    equal(await lastUrlTs('payload.example'), NEW_YEAR + 9);
+    equal(await lastUrlTs('address.example'), NEW_YEAR);
+    equal(await lastUrlTs('tag.example'), 0);
+    equal(await lastUrlTs('offline.example'), NEW_YEAR + 5);
+    const { urls, firstUrlTs, evidenceHosts } = await stateOf(store, 'payload.example');
+    deepEqual([urls, firstUrlTs, evidenceHosts], [[], null, []]);
+  });
+
   test('an old URL on another host is found behind 64 newer ones', async (t) => {
     const store = await open(t);
     const newer = Array.from({ length: 65 }, (_, i) => online(`http://a.site.example/${i}`, NEW_YEAR + 1_000 + i));
