@@ -42,7 +42,7 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
   async function readPage(after: number, asked: AskedChanges, limit: number): Promise<LinePage> {
     await nextIteration(); // SQLite answers at once: other requests are handled in between
     const page = await store.changesAfter(after, asked, limit);
-    if (page === 'unknown') throw new AppError('bad_request', `No change has the number ${after} yet`);
+    if (page === 'unknown') throw cursorUnknown(after);
     if (page === 'gone') throw await cursorGone();
     return { lines: await toLines(page.changes), lastSeq: page.lastSeq };
   }
@@ -65,6 +65,11 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
   }
 
   return {
+    /** Throws if no change has this number yet. One that is not above a number that was read before needs no read. */
+    async checkCursor(after: number): Promise<void> {
+      if (after > (await newest(Number.POSITIVE_INFINITY)) && after > (await newest(0))) throw cursorUnknown(after);
+    },
+
     /** All up to the newest change, but at most `limit`. */
     async *lines({ after, asked }: FeedQuestion, limit: number, signal: AbortSignal): AsyncGenerator<string> {
       let cursor = after ?? (await store.oldestCursor());
@@ -103,6 +108,10 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
       }
     },
   };
+}
+
+function cursorUnknown(after: number): AppError {
+  return new AppError('bad_request', `No change has the number ${after} yet`);
 }
 
 /** Returns a function that asks at most once in the given time, whoever calls it. */

@@ -48,13 +48,15 @@ const changes = (services: ChangeServices): Endpoint<Question> => {
     ],
     response: { contentType: NDJSON, schema: ChangeRecord },
     refusals: ['forbidden', 'gone'],
-    read(request) {
-      return {
+    async read(request) {
+      const question = {
         after: readCursor(request),
         asked: askedBy(callerOf(request)),
         limit: readLimit(queryString(request), MAX_LIMIT) ?? DEFAULT_LIMIT,
         isEventStream: wantsEvents(request),
       };
+      if (question.after !== null) await feed.checkCursor(question.after);
+      return question;
     },
     async answer(question, exchange, options) {
       const { reply } = exchange;

@@ -31,20 +31,21 @@ export function createHandler({ endpoint, charge }: Route, charging: Charging, o
     case 'call':
       return async (request, reply) => {
         const exchange = { request, reply };
-        const question = endpoint.read(request);
+        const question = await endpoint.read(request);
         await charging.chargeCall(exchange);
         return endpoint.answer(question, exchange, options, charging);
       };
     case 'own':
     case 'none':
-      return async (request, reply) => endpoint.answer(endpoint.read(request), { request, reply }, options, charging);
+      return async (request, reply) =>
+        endpoint.answer(await endpoint.read(request), { request, reply }, options, charging);
   }
 }
 
 function queryHandler(endpoint: Endpoint, charging: Charging, options: AnswerOptions): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };
-    return answerCharged(endpoint, endpoint.read(request), exchange, charging, options);
+    return answerCharged(endpoint, await endpoint.read(request), exchange, charging, options);
   };
 }
 
@@ -56,7 +57,7 @@ function streamHandler(
 ): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };
-    const question = endpoint.read(request);
+    const question = await endpoint.read(request);
     const release = await charging.openStream(exchange);
     try {
       return await answer(question, exchange);

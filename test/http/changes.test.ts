@@ -66,6 +66,22 @@ test('changes: wrong, future and lost cursors', async (t) => {
   assert.equal((await app.inject(paths.changes)).body, '');
 });
 
+test('changes: a number that no change has yet is not counted as a query, one that is not kept is', async (t) => {
+  const { counters } = admitAll(() => NOW);
+  const { app, store } = await build(t, { observations: [observed(1)], services: { counters } });
+  const queries = async () => (await counters.read(OPERATOR.account.sub)).counts.month;
+  const future = `${paths.changes}?after=${Number.MAX_SAFE_INTEGER}`;
+  for (const accept of ['*/*', 'text/event-stream']) {
+    const refused = await app.inject({ url: future, headers: { accept } });
+    assertError(refused, 400, /No change has the number 9007199254740991 yet/);
+    assert.equal(refused.headers.ratelimit, undefined);
+  }
+  assert.equal(await queries(), 0);
+  while ((await store.removeOldChanges(Date.now(), 100)) > 0);
+  assertError(await app.inject(`${paths.changes}?after=0`), 410);
+  assert.equal(await queries(), 1);
+});
+
 test('changes: kinds of datasets that the account does not have are left out; without any it is refused', async (t) => {
   for (const [ads, kinds] of [
     [['URL'], ['url']],
