@@ -2,7 +2,7 @@ import type { AccountItem, HealthResponse } from '../src/admin/wire.ts';
 import type { AuditAction, Changes } from '../src/audit/entry.ts';
 import { limitsOf } from '../src/core/tier.ts';
 import { ApiError } from './api.ts';
-import { bytesText, DAY, NO_LIMIT, nowTs, numberText, spanText, visible } from './format.ts';
+import { bytesText, DAY, dayText, NO_LIMIT, nowTs, numberText, spanText, visible } from './format.ts';
 import { encoded } from './question.ts';
 
 // What the pages of administrators compute. The answers are in src/admin/wire.ts.
@@ -199,8 +199,9 @@ export function auditApi({ action, subject, from, until, limit }: AuditFilter): 
 }
 
 function dayTs(day: string): number | null {
-  const ms = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(day) : Number.NaN;
-  return Number.isFinite(ms) && ms >= 0 ? ms / 1_000 : null;
+  const ts = Date.parse(day) / 1_000;
+  // `Date` would continue into the next month: 2026-02-30 would be 2 March.
+  return ts >= 0 && dayText(ts) === day ? ts : null;
 }
 
 // --- health ---

@@ -3,6 +3,8 @@ import { UsageError } from './command.ts';
 /** 2026-01-31, or with a time of day, which is in UTC if it has no offset. */
 const ISO_8601 = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/;
 
+const DAY_LENGTH = '2026-01-31'.length;
+
 /** Not `m`: who writes 6m for a time in the past may mean months. */
 const AGO = /^\d+[dh]$/;
 
@@ -23,9 +25,15 @@ function agoTs(text: string): number | null {
 
 function isoTs(text: string): number {
   const match = ISO_8601.exec(text);
-  if (match === null) return Number.NaN;
-  const lacksOffset = match[1] === undefined && text.length > '2026-01-31'.length;
+  if (match === null || !isDay(text.slice(0, DAY_LENGTH))) return Number.NaN;
+  const lacksOffset = match[1] === undefined && text.length > DAY_LENGTH;
   return Math.floor(Date.parse(lacksOffset ? `${text}Z` : text) / 1000);
+}
+
+/** `Date` would continue into the next month: 2026-02-30 would be 2 March. */
+function isDay(text: string): boolean {
+  const ms = Date.parse(text);
+  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(text);
 }
 
 /** Unix seconds of the system clock. */

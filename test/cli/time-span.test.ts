@@ -45,3 +45,22 @@ test('a time may be days or hours ago, but not minutes or months', () => {
   for (const text of ['6m', '0d', '999999d', '-1d'])
     assert.throws(() => readTime('--since', text), /^UsageError: --since must/);
 });
+
+test('a time may be ISO 8601, but not on a day that does not exist', () => {
+  for (const [text, ts] of [
+    ['2024-02-29', 1_709_164_800],
+    ['2026-01-31T12:00:00Z', 1_769_860_800],
+    ['2026-01-31 12:00', 1_769_860_800],
+    ['2026-01-31T00:30:00+01:00', 1_769_815_800],
+  ] as const) {
+    assert.equal(readTime('--since', text), ts, text);
+  }
+  for (const text of [
+    '2026-02-30',
+    '2026-02-29T12:00:00Z',
+    '2026-04-31 12:00',
+    '2026-02-30T00:00:00+01:00',
+    '2026-13-01',
+  ])
+    assert.throws(() => readTime('--since', text), /^UsageError: --since must/, text);
+});
