@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { BUILT_IN_TIERS, type Limits, NO_LIMIT, type Tier } from '../core/tier.ts';
+import { BUILT_IN_TIERS, DATASETS, type Limits, NO_LIMIT, type Tier } from '../core/tier.ts';
 import type { AccountStore } from './store.ts';
 
 /** Needs no quotes in a shell and no escaping in a table. */
@@ -18,8 +18,6 @@ export async function requireTier(store: AccountStore, name: string): Promise<Ti
   throw new AppError('not_found', `There is no tier ${JSON.stringify(name)}. There are: ${names}.`);
 }
 
-/** Responses list datasets separated by commas, so a name has no comma. */
-const DATASET = /^[A-Za-z0-9._-]{1,32}$/;
 const ACCESS_LEVEL = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** A field that has an impossible value, and what it must be. */
@@ -27,7 +25,8 @@ export type TierFault = { field: 'ads' | 'trs' | 'qms' | 'qmh' | 'rl_qps' | 'rl_
 
 /** The first impossible value of a tier, or null. A rate of 0 looks like "no limit" but would refuse every query. */
 export function tierFault({ ads, trs, qms, qmh, rlQps, rlQpm, rlQph }: Tier): TierFault | null {
-  if (!ads.every((dataset) => DATASET.test(dataset))) return { field: 'ads', rule: 'names' };
+  if (!ads.every((dataset) => DATASETS.includes(dataset)))
+    return { field: 'ads', rule: `some of ${DATASETS.join(', ')}` };
   if (!ACCESS_LEVEL.test(trs)) return { field: 'trs', rule: 'one word of letters and digits' };
   const rates = { rl_qps: rlQps ?? 1, rl_qpm: rlQpm ?? 1, rl_qph: rlQph ?? 1 };
   const numbers = Object.entries({ qms, qmh, ...rates }) as [TierFault['field'], number][];

@@ -2,7 +2,7 @@ import { tierFields } from '../accounts/audit-fields.ts';
 import { allTiers, limitsJson, removeTier, requireTier, setTier } from '../accounts/tiers.ts';
 import { recordChange } from '../audit/request-record.ts';
 import { paths } from '../core/paths.ts';
-import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, limitsOf, type Tier } from '../core/tier.ts';
+import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, limitsOf, type Tier, toDatasets } from '../core/tier.ts';
 import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
 import type { AdminServices } from './services.ts';
@@ -51,7 +51,7 @@ const setOneTier = (services: AdminServices): Endpoint<Tier> => ({
   read(request) {
     const { name, qms, qmh, trs, ads, rl_qps, rl_qpm, rl_qph } = request.body as SetTierRequest;
     const rates = { rlQps: rl_qps ?? null, rlQpm: rl_qpm ?? null, rlQph: rl_qph ?? null };
-    return { name, qms, qmh, trs: trs ?? DEFAULT_TRS, ads: ads ?? DATASETS, ...rates };
+    return { name, qms, qmh, trs: trs ?? DEFAULT_TRS, ads: toDatasets(ads ?? DATASETS), ...rates };
   },
   async answer(tier, { request }) {
     const { control } = services;

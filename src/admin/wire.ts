@@ -1,4 +1,4 @@
-import { NO_LIMIT } from '../core/tier.ts';
+import { DATASETS, NO_LIMIT } from '../core/tier.ts';
 import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
 import { type Schema, type Static, Type } from '../http/schema.ts';
 
@@ -70,7 +70,7 @@ export const TierItem = Type.Object({
 });
 export type TierItem = Static<typeof TierItem>;
 
-/** More datasets than there are, for names of later versions. */
+/** Far more than there are datasets. */
 const DATASETS_MAX = 64;
 
 const Monthly = Type.Integer({ minimum: 0, maximum: NO_LIMIT, description: `${NO_LIMIT}: no limit.` });
@@ -83,7 +83,12 @@ export const SetTierRequest = Type.Object(
     qms: Monthly,
     qmh: Monthly,
     trs: Type.Optional(Type.String()),
-    ads: Type.Optional(Type.Array(Type.String(), { maxItems: DATASETS_MAX, uniqueItems: true })),
+    ads: Type.Optional(
+      Type.Array(Type.String(), {
+        ...{ maxItems: DATASETS_MAX, uniqueItems: true },
+        description: `Some of ${DATASETS.join(', ')}, in any letter case. Default: all.`,
+      }),
+    ),
     rl_qps: Rate,
     rl_qpm: Rate,
     rl_qph: Rate,

@@ -28,6 +28,12 @@ export const URL_DATASET = 'URL';
 export const DOMAIN_DATASET = 'DOMAIN';
 /** Every dataset that an account may query. Those of addresses are datasets of their own. */
 export const DATASETS: readonly string[] = [URL_DATASET, ...ADDRESS_DATASETS, DOMAIN_DATASET];
+
+/** Datasets as a tier stores them: each once, in upper case. */
+export function toDatasets(given: readonly string[]): string[] {
+  return [...new Set(given.map((name) => name.toUpperCase()))];
+}
+
 export const DEFAULT_TRS = 'base';
 
 /** No limit in practice: the greatest signed 32-bit integer, which every client can store. */

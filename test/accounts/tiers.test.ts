@@ -32,6 +32,16 @@ test('tier names that would need quotes are refused', async (t) => {
   await setTier(control, { ...GOLD, name: 'Big.2026_a-b' });
 });
 
+test('unknown datasets are refused; a tier that was stored with them can be read and replaced', async (t) => {
+  const control = await temporaryControl(t);
+  const stored = { ...GOLD, ads: ['url', 'IP'] };
+  await assert.rejects(setTier(control, stored), { code: 'bad_request', message: /"ads" must be some of URL, / });
+  await control.putTier(stored);
+  assert.deepEqual(await requireTier(control, 'gold'), stored);
+  await setTier(control, GOLD);
+  assert.deepEqual(await requireTier(control, 'gold'), GOLD);
+});
+
 test('a tier in use is not removed, and the error lists its accounts', async (t) => {
   const control = await temporaryControl(t);
   await setTier(control, GOLD);

@@ -19,7 +19,7 @@ export const BOB: Account = { ...ADA, sub: '10000002', username: 'bob', username
 export const GOLD: Tier = {
   name: 'gold',
   trs: 'base',
-  ads: ['URL', 'IP'],
+  ads: ['URL', 'DROP'],
   qms: 10,
   qmh: 20,
   rlQps: null,

@@ -47,7 +47,7 @@ describe('urlwarden tier', () => {
       '--rl-qps',
       '9',
       '--ads',
-      'URL,IP',
+      'url,Drop,URL',
       '--trs',
       'x',
     );
@@ -57,7 +57,7 @@ describe('urlwarden tier', () => {
     );
     const all = async () => JSON.parse((await tier('list', '--json')).stdout).slice(4);
     const limits = { qms: 10, qmh: 3_000, rl_qps: 9, rl_qpm: 100, rl_qph: 400 };
-    assert.deepEqual(await all(), [{ name: 'gold', built_in: false, trs: 'x', ads: ['URL', 'IP'], ...limits }]);
+    assert.deepEqual(await all(), [{ name: 'gold', built_in: false, trs: 'x', ads: ['URL', 'DROP'], ...limits }]);
     const second = await tier(
       'set',
       'gold',
@@ -115,7 +115,11 @@ describe('urlwarden tier', () => {
       [['set', 'x', '--qms', '1.5', '--qmh', '1'], 2, /^--qms must be a whole number from 0 to 2147483647/],
       [['set', 'x', '--qms', '1', '--qmh', '2147483648'], 2, /^--qmh must be a whole number/],
       [['set', 'x', ...good, '--rl-qps', '0'], 2, /^--rl-qps must be a whole number from 1 to/],
-      [['set', 'x', ...good, '--ads', 'A B'], 2, /^--ads must be names separated by commas\n/],
+      [
+        ['set', 'x', ...good, '--ads', 'url,foo'],
+        2,
+        /^--ads must be some of URL, XBL, CSS, BCL, DROP, DOMAIN, separated by commas, not "url,foo"\n/,
+      ],
       [['set', 'x', ...good, '--trs', ''], 2, /^--trs must be/],
       [['set', ...good], 2, /^NAME is missing/],
     ] as const;

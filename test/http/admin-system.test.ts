@@ -13,7 +13,8 @@ test('tiers are listed, set and removed', async (t) => {
     ...{ name: 'gold', built_in: false, trs: 'base', ads: ['URL'], qms: 10, qmh: 3000 },
     ...{ rl_qps: 9, rl_qpm: 100, rl_qph: 400, accounts: 0 },
   });
-  await change('/tiers', { name: 'gold', qms: 20, qmh: 3000, ads: ['URL'], rl_qps: 9 });
+  const again = await change('/tiers', { name: 'gold', qms: 20, qmh: 3000, ads: ['url', 'Domain'], rl_qps: 9 });
+  assert.deepEqual(again.ads, ['URL', 'DOMAIN']);
   await change(`/accounts/${USERNAME}`, { tier: 'gold' });
   const { items } = await read('/tiers');
   assert.deepEqual(
@@ -38,7 +39,7 @@ test('tiers are listed, set and removed', async (t) => {
     ['/tiers', { name: 'x', qms: 1.5, qmh: 1 }, 400, /"qms" must be integer/],
     ['/tiers', { name: 'x', qms: 1, qmh: 2_147_483_648 }, 400, /"qmh"/],
     ['/tiers', { name: 'x', qms: 1, qmh: 1, rl_qps: 0 }, 400, /"rl_qps"/],
-    ['/tiers', { name: 'x', qms: 1, qmh: 1, ads: ['A,B'] }, 400, /"ads" must be names/],
+    ['/tiers', { name: 'x', qms: 1, qmh: 1, ads: ['url', 'foo'] }, 400, /"ads" must be some of URL, XBL, .*DOMAIN\./],
     ['/tiers', { name: 'x', qms: 1, qmh: 1, trs: '' }, 400, /"trs" must be one word/],
   ];
   for (const [path, payload, status, message] of refusals) assertError(await post(path, payload), status, message);

@@ -1,6 +1,6 @@
 import { tierFields } from '../../accounts/audit-fields.ts';
 import { allTiers, limitsJson, removeTier, setTier, tierFault } from '../../accounts/tiers.ts';
-import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, limitsOf, NO_LIMIT, type Tier } from '../../core/tier.ts';
+import { BUILT_IN_TIERS, DATASETS, DEFAULT_TRS, limitsOf, NO_LIMIT, type Tier, toDatasets } from '../../core/tier.ts';
 import { recordChange } from '../audit-record.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
 import { controlAddingCommand, controlCommand } from '../data-command.ts';
@@ -89,7 +89,7 @@ function readTier(name: string, flags: FlagValues<typeof TIER_FLAGS>): Tier {
   const tier = {
     name,
     trs: flags.trs ?? DEFAULT_TRS,
-    ads: (flags.ads ?? DATASETS.join()).split(',').filter((dataset) => dataset !== ''),
+    ads: toDatasets((flags.ads ?? DATASETS.join()).split(',').filter((dataset) => dataset !== '')),
     qms: wholeNumber(flags.qms),
     qmh: wholeNumber(flags.qmh),
     rlQps: readRate(flags['rl-qps']),
@@ -99,8 +99,8 @@ function readTier(name: string, flags: FlagValues<typeof TIER_FLAGS>): Tier {
   const fault = tierFault(tier);
   if (fault === null) return tier;
   const flag = fault.field.replace('_', '-') as keyof typeof TIER_FLAGS;
-  const given = flag === 'ads' ? ' separated by commas' : `, not ${JSON.stringify(flags[flag])}`;
-  throw new UsageError(`--${flag} must be ${fault.rule}${given}`);
+  const form = flag === 'ads' ? ', separated by commas' : '';
+  throw new UsageError(`--${flag} must be ${fault.rule}${form}, not ${JSON.stringify(flags[flag])}`);
 }
 
 function readRate(text: string | undefined): number | null {
