@@ -33,6 +33,7 @@ export type UrlLast = {
   id: number;
   /** The normalized URL. */
   url: string;
+  /** Null if only payloads, addresses or tags of the URL were reported. */
   status: UrlStatus | null;
   payload: Payload | null;
 };

@@ -49,7 +49,10 @@ export type UrlIdResponse = Static<typeof UrlIdResponse>;
 export const UrlLastResponse = Type.Object({
   [URL_ANSWER.id]: UrlId,
   [URL_ANSWER.url]: Url,
-  [URL_ANSWER.status]: Type.Unsafe<Status | null>({ ...Status, type: ['object', 'null'] }),
+  [URL_ANSWER.status]: Type.Unsafe<Status | null>({
+    ...{ ...Status, type: ['object', 'null'] },
+    description: 'Null if only payloads, addresses or tags of the URL were reported.',
+  }),
   [URL_ANSWER.payload]: Type.Unsafe<Payload | null>({ ...Payload, type: ['object', 'null'] }),
 });
 export type UrlLastResponse = Static<typeof UrlLastResponse>;

@@ -37,6 +37,17 @@ const withToken = async (world: World, request: InjectOptions, token?: string) =
 const currentOf = async ({ app, logIn }: World) => (await app.inject(authorized(LIMITS, await logIn()))).json().current;
 
 describe('the lines', () => {
+  test('have the status null for a URL of which only facts were reported', async (t) => {
+    const url = 'http://facts.example/';
+    const payload = { sha256: 'cd'.repeat(32) };
+    const { app } = await build(t, { observations: [{ ts: NOW, url, status: null, payload }] });
+    for (const view of ['last', 'status']) {
+      const { answers } = parsed((await app.inject(bulk(`${url}\n`, {}, `?view=${view}`))).body);
+      const [{ id, status }] = answers as [Line & { status: unknown }];
+      assert.deepEqual([typeof id, status], ['number', null]);
+    }
+  });
+
   test('are answered in their order, each on its own, as url/last does', async (t) => {
     const world = await withAccounts(t);
     const body = [

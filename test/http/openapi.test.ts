@@ -12,6 +12,12 @@ type Operation = {
   requestBody?: object;
   responses: Record<string, { content: Record<string, object> }>;
 };
+type Described = {
+  type?: unknown;
+  description?: string;
+  properties?: Record<string, Described>;
+  anyOf?: Described[];
+};
 type Document = { openapi: string; paths: Record<string, Record<string, Operation>> };
 
 const requireOfFastify = createRequire(import.meta.resolve('fastify'));
@@ -46,6 +52,19 @@ describe('openapi.json', () => {
     const served = ROUTES.map(({ endpoint }) => `${endpoint.method} ${templateOf(endpoint.path)}`);
     assert.deepEqual(described.sort(), served.sort());
     assert.deepEqual(Object.keys(document.paths).sort(), Object.values(paths).map(templateOf).sort());
+  });
+
+  test('says that a URL may have no status', async (t) => {
+    const { app } = await build(t);
+    const document: Document = (await app.inject('/openapi.json')).json();
+    const answerOf = (path: string, type: string) =>
+      document.paths[path]?.post?.responses['200']?.content[type] as { schema: Described };
+    const last = answerOf(paths.urlLast, 'application/json').schema;
+    const [found] = answerOf(paths.urlBulk, 'application/x-ndjson').schema.anyOf ?? [];
+    for (const schema of [last, found]) {
+      assert.deepEqual(schema?.properties?.status?.type, ['object', 'null']);
+      assert.match(schema?.properties?.status?.description ?? '', /^Null if only/);
+    }
   });
 
   test('describes access, parameters, body and responses of each route', async (t) => {
