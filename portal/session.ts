@@ -22,15 +22,33 @@ export const wasLoggedIn = signal(false);
 export const sessionProblem = signal<ApiError | null>(null);
 
 setOnSessionOver(() => {
-  wasLoggedIn.value = Boolean(session.value);
+  wasLoggedIn.value ||= Boolean(session.value); // several requests may find it out
   session.value = null;
   tightestLimit.value = null;
 });
 
+/** The account whose data this tab has, also after its session. */
+let owner: string | null = null;
+
+/** The tabs of a browser share the cookie. Each log-in (`sub`) and log-out (null) in one is known to the others. */
+const otherTabs = new BroadcastChannel('urlwarden-session');
+otherTabs.onmessage = ({ data: sub }: MessageEvent<string | null>) => {
+  if (owner === null || owner === sub) void readSession();
+  else location.reload(); // nothing of the other account stays
+};
+
+async function getSession(): Promise<Session> {
+  const found = await get<Session>('/api/portal/v1/session');
+  owner = found.sub;
+  session.value = found;
+  wasLoggedIn.value = false;
+  return found;
+}
+
 export async function readSession(): Promise<void> {
   sessionProblem.value = null;
   try {
-    session.value = await get<Session>('/api/portal/v1/session');
+    await getSession();
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.status !== UNAUTHORIZED) sessionProblem.value = error;
@@ -41,8 +59,7 @@ export async function readSession(): Promise<void> {
 export async function logIn(username: string, password: string): Promise<void> {
   await post<Session>('/api/portal/v1/login', { username, password });
   try {
-    session.value = await get<Session>('/api/portal/v1/session');
-    wasLoggedIn.value = false;
+    otherTabs.postMessage((await getSession()).sub);
   } catch (error) {
     if (error instanceof ApiError && error.status === UNAUTHORIZED) throw new ApiError(UNAUTHORIZED, COOKIE_DROPPED);
     throw error;
@@ -59,4 +76,5 @@ export async function logOut(): Promise<void> {
   wasLoggedIn.value = false;
   tightestLimit.value = null;
   forgetRecent(); // others may use this browser
+  otherTabs.postMessage(null);
 }
