@@ -82,7 +82,8 @@ function App() {
   useEffect(() => {
     document.title = `${visible(title)} · Urlwarden`;
     // A new page is read from its beginning, as after a normal link.
-    if (shown.current !== null && shown.current !== path) document.getElementById('main')?.focus();
+    if (shown.current !== null && shown.current !== path)
+      document.getElementById('main')?.focus({ preventScroll: true });
     shown.current = path;
   });
   return (

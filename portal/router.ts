@@ -8,8 +8,48 @@ const current = (): Place => ({ path: location.pathname, query: new URLSearchPar
 
 export const place = signal<Place>(current());
 
-addEventListener('popstate', () => {
+// Every entry of the history has its scroll position as its state. The browser would restore it before the page is drawn.
+
+type EntryState = { top: number } | null;
+
+/** Safari refuses to change the state more than 100 times in 30 seconds. */
+const SCROLLED_MS = 400;
+
+/** Where the page was left, until it is long enough again to be scrolled there. */
+let wantedTop: number | null = (history.state as EntryState)?.top ?? null;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+history.scrollRestoration = 'manual';
+if (history.state === null) keepTop();
+
+function keepTop(): void {
+  clearTimeout(timer);
+  if (wantedTop === null) history.replaceState({ top: scrollY }, '');
+}
+
+function restoreTop(): void {
+  if (wantedTop === null) return;
+  scrollTo(0, wantedTop);
+  if (Math.abs(scrollY - wantedTop) <= 1) wantedTop = null;
+}
+
+new ResizeObserver(restoreTop).observe(document.documentElement);
+addEventListener('scroll', () => {
+  clearTimeout(timer);
+  timer = setTimeout(keepTop, SCROLLED_MS);
+});
+// Whoever scrolls meanwhile is not scrolled back.
+for (const name of ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const) {
+  addEventListener(name, () => {
+    wantedTop = null;
+  });
+}
+
+addEventListener('popstate', ({ state }: PopStateEvent) => {
+  clearTimeout(timer);
+  wantedTop = (state as EntryState)?.top ?? null; // null: a link to a part of the page
   place.value = current();
+  requestAnimationFrame(restoreTop);
 });
 
 export function go(target: string, how: 'push' | 'replace' = 'push'): void {
@@ -17,9 +57,13 @@ export function go(target: string, how: 'push' | 'replace' = 'push'): void {
     place.value = current(); // asks again
     return;
   }
-  history[how === 'push' ? 'pushState' : 'replaceState'](null, '', target);
+  if (how === 'push') {
+    keepTop();
+    wantedTop = null;
+    history.pushState({ top: 0 }, '', target);
+    scrollTo(0, 0);
+  } else history.replaceState(history.state, '', target);
   place.value = current();
-  if (how === 'push') scrollTo(0, 0);
 }
 
 /** Follows links of our own without loading the page again. Other keys and buttons do what the browser does. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { until } from '../until.ts';
 import { assertAccessible, assertFits, assertSoon, DEMO, LOOKS, openPortal, screenshot, settled } from './browser.ts';
 
@@ -104,6 +105,92 @@ test('frame, login and start page', async (t) => {
     await page.waitForSelector('text=Newest URLs');
   });
 
+  await t.test('a session that ended is said once, although several requests find it out', async () => {
+    const { page, open, context } = await portal.visit({ hasOwnSession: true });
+    for (const path of ['/account', '/admin']) {
+      await open('/');
+      await context.clearCookies();
+      const refused: string[] = [];
+      page.on('response', (response) => response.status() === 401 && refused.push(response.url()));
+      await page.click(`header a[href="${path}"]`);
+      await page.waitForSelector('text=Your session is over');
+      await assertSoon(async () => refused.length > 1, true, path);
+      await page.waitForLoadState('networkidle');
+      assert.ok(await page.isVisible('text=Your session is over'), path);
+      await fillLogIn(page, DEMO);
+      await page.waitForSelector('.pill.account');
+    }
+  });
+
+  await t.test('a log-out and a log-in in another tab are seen in all tabs', async () => {
+    const { page: first, open, context } = await portal.visit({ hasOwnSession: true });
+    await open('/url?u=http://203.0.113.7/bin.sh');
+    await open('/account');
+    const second = await context.newPage();
+    await second.goto('/account');
+    await second.click('text=Log out');
+    await first.waitForSelector('h1:has-text("Log in")');
+    await second.waitForSelector('h1:has-text("Log in")');
+    await fillLogIn(second, CUSTOMER);
+    const account = (page: Page) => page.textContent('.pill.account');
+    await assertSoon(() => account(second), CUSTOMER.username);
+    await assertSoon(() => account(first), CUSTOMER.username);
+    await settled(first);
+    assert.match((await first.textContent('main')) ?? '', /customer@example\.com/);
+    assert.equal(await first.locator('header a[href="/admin"]').count(), 0);
+    await first.click('.brand');
+    await first.waitForSelector('text=Newest URLs');
+    assert.equal(await first.getByText('Your last questions').count(), 0, 'of the other account');
+
+    // Without a log-out: the session of the first account was only replaced.
+    await context.clearCookies();
+    const third = await context.newPage();
+    await third.goto('/account');
+    await fillLogIn(third, DEMO);
+    await assertSoon(() => account(first), DEMO.username);
+    await first.waitForSelector('header a[href="/admin"]');
+  });
+
+  await t.test('a page that is drawn at once begins at its top too', async () => {
+    const { page, open } = await portal.visit();
+    await page.setViewportSize({ width: 390, height: 500 });
+    await open('/account');
+    await page.evaluate(`document.querySelector('header a[href="/search"]').click()`);
+    await page.waitForSelector('#main:focus');
+    await page.waitForSelector('h1:text-is("Search")');
+    assert.equal(await page.evaluate('scrollY'), 0, 'the focus does not scroll past the header');
+  });
+
+  await t.test('a page begins at its top; back and forward return to where it was left', async () => {
+    const { page, open, messages } = await portal.visit();
+    await page.setViewportSize({ width: 390, height: 500 });
+    await open('/');
+    await page.waitForSelector('text=Newest URLs');
+    const top = () => page.evaluate<number>('Math.round(scrollY)');
+    const scroll = async (to: number) => {
+      await page.evaluate(`scrollTo(0, ${to})`);
+      await assertSoon(() => page.evaluate(`history.state?.top ?? ${to}`), to);
+    };
+    await scroll(700);
+    await page.evaluate(`document.querySelector('main td a[href^="/url"]').click()`);
+    await page.waitForSelector('.verdict');
+    assert.equal(await top(), 0);
+    await scroll(300);
+    await page.goBack();
+    await page.waitForSelector('text=Newest URLs');
+    await assertSoon(top, 700);
+    await page.goForward();
+    await page.waitForSelector('.verdict');
+    await assertSoon(top, 300);
+    await page.reload();
+    await page.waitForSelector('.verdict');
+    await assertSoon(top, 300);
+    await page.click('.brand', { noWaitAfter: true });
+    await page.waitForSelector('text=Newest URLs');
+    await assertSoon(top, 0);
+    assert.deepEqual(messages, []);
+  });
+
   await t.test('logging out ends the session, also for a copy of the cookie', async () => {
     const { page, open, context } = await portal.visit({ hasOwnSession: true });
     await open('/');
@@ -115,6 +202,21 @@ test('frame, login and start page', async (t) => {
     assert.equal((await fetch(`${portal.url}/api/portal/v1/session`, { headers })).status, 401);
   });
 
+  await t.test('several URLs in the box are a list; what a copied text has inside is offered', async () => {
+    const { page, open, messages } = await portal.visit();
+    await open('/url?u=http://203.0.113.7/bin.sh%20(Mirai)');
+    await page.click('text=Did you mean http://203.0.113.7/bin.sh? >> a');
+    await page.waitForURL('**/url?u=http%3A%2F%2F203.0.113.7%2Fbin.sh');
+    await page.waitForSelector('h1:text-is("http://203.0.113.7/bin.sh")');
+    assert.equal(await page.locator('text=Did you mean').count(), 0);
+    await page.fill('#box', 'http://203.0.113.7/bin.sh http://203.0.113.7/i');
+    await page.getByRole('option', { name: 'Bulk look-up 2 URLs' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('text=Counts as 2 queries');
+    assert.equal(await page.inputValue('textarea'), 'http://203.0.113.7/bin.sh\nhttp://203.0.113.7/i');
+    assert.deepEqual(messages, []);
+  });
+
   await t.test('a text that means nothing is refused in words', async () => {
     const { page, open } = await portal.visit();
     await open('/');
@@ -123,6 +225,14 @@ test('frame, login and start page', async (t) => {
     await page.waitForSelector('.toast:has-text("none of the things")');
   });
 });
+
+const CUSTOMER = { username: 'customer@example.com', password: 'demo' };
+
+async function fillLogIn(page: Page, { username, password }: typeof DEMO): Promise<void> {
+  await page.fill('input[name=username]', username);
+  await page.fill('input[name=password]', password);
+  await page.keyboard.press('Enter');
+}
 
 /** Chromium reports every response of 400 and above. */
 const is401 = (message: string): boolean =>
