@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { UNAUTHORIZED } from '../api.ts';
 import { bulkFile } from '../bulk-file.ts';
 import { MAX_ROWS } from '../bulk-read.ts';
 import { type Bulk, bulk, cancelBulk, forgetBulk, incompleteText, lookUp, unanswered } from '../bulk-run.ts';
@@ -10,7 +11,7 @@ import { useLoad } from '../load.ts';
 import '../main.tsx';
 import type { PageProps } from '../main.tsx';
 import { Badge, Card, Empty, isFocusFree, Problem, Show } from '../parts/basics.tsx';
-import { BulkInput, Kinds } from '../parts/bulk-input.tsx';
+import { BulkInput, clearField, Kinds } from '../parts/bulk-input.tsx';
 import { BulkTable } from '../parts/bulk-table.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { hasPasted } from '../pasted.ts';
@@ -29,7 +30,7 @@ export function BulkPage(_: PageProps) {
       <div class="page-head">
         <h1>Bulk lookup</h1>
         {hasStarted && current.phase !== 'running' && (
-          <button type="button" class="button" onClick={forgetBulk}>
+          <button type="button" class="button" onClick={anotherList}>
             Another list
           </button>
         )}
@@ -39,6 +40,11 @@ export function BulkPage(_: PageProps) {
       {current !== null && current.reading.rows.length > 0 && <BulkTable current={current} />}
     </>
   );
+}
+
+function anotherList(): void {
+  clearField();
+  forgetBulk();
 }
 
 /** A short text is read before anybody sees a bar. */
@@ -123,7 +129,8 @@ function Progress({ current }: { current: Bulk }) {
   const isRunning = phase === 'running';
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (isFocusFree()) section.current?.focus();
+    // Whoever comes back stays where the page was left.
+    if (isFocusFree()) section.current?.focus({ preventScroll: phase !== 'running' });
   }, [phase]);
   return (
     <section ref={section} class="card search-progress" tabIndex={-1}>
@@ -156,6 +163,12 @@ function Progress({ current }: { current: Bulk }) {
 function Stopped({ current }: { current: Bulk }) {
   const { stop, answered } = current;
   const again = answered === 0 ? 'Try again' : `Go on with the other ${counted(unanswered(current), 'URL')}`;
+  if (stop?.how === 'failed' && stop.error.status === UNAUTHORIZED)
+    return (
+      <Notice title="Your session was over" again={again}>
+        You are logged in again. The answers so far are kept.
+      </Notice>
+    );
   if (stop?.how === 'failed') return <Problem error={stop.error} retry={lookUp} again={again} />;
   return stop?.how === 'cut' ? (
     <Notice title="The connection was cut" again={again}>

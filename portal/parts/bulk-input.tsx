@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { InputKind } from '../bulk-read.ts';
-import { type Bulk, forgetBulk, readInput } from '../bulk-run.ts';
+import { type Bulk, bulk, forgetBulk, readInput } from '../bulk-run.ts';
 import { bytesText, visible } from '../format.ts';
 import { takePasted } from '../pasted.ts';
 import { Card, isFocusFree } from './basics.tsx';
@@ -13,6 +13,10 @@ const PASTED = 'Pasted text';
 
 /** Of the field, also after the page was left. Nobody sees the text of another account. */
 let typed = { owner: '', text: '' };
+
+export function clearField(): void {
+  typed = { owner: '', text: '' };
+}
 
 type InputProps = { current: Bulk | null; owner: string };
 
@@ -53,14 +57,19 @@ export function BulkInput({ current, owner }: InputProps) {
 
   useEffect(() => {
     const pasted = takePasted();
-    if (pasted === null || takeLong(pasted)) return;
+    if (pasted === null) {
+      // A file was removed: the field has its text again.
+      if (bulk.value?.owner !== owner && typed.owner === owner && typed.text.trim() !== '') onText(typed.text, 0);
+      return;
+    }
+    if (takeLong(pasted)) return;
     if (field.current !== null) field.current.value = pasted;
     onText(pasted, 0);
   });
 
   // Whoever opens the page, or has removed a list, can paste at once. On a phone a keyboard would hide the page.
   useEffect(() => {
-    if (isFocusFree() && matchMedia('(pointer: fine)').matches) field.current?.focus();
+    if (isFocusFree() && matchMedia('(pointer: fine)').matches) field.current?.focus({ preventScroll: true });
   }, []);
 
   const isFile = current !== null && current.name !== '';
@@ -107,7 +116,15 @@ export function BulkInput({ current, owner }: InputProps) {
         <div class="row">
           <label class="button">
             {isFile ? 'Choose another file' : 'Choose a file'}
-            <input type="file" class="unseen" multiple onChange={(event) => takeFiles(event.currentTarget.files)} />
+            <input
+              type="file"
+              class="unseen"
+              multiple
+              onChange={(event) => {
+                takeFiles(event.currentTarget.files);
+                event.currentTarget.value = ''; // the same file can be chosen again
+              }}
+            />
           </label>
           <span class="dim">or drop it here: text, CSV, log or mail. Nothing is sent before you say so.</span>
         </div>

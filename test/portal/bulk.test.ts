@@ -7,6 +7,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import {
   assertAccessible,
   assertFits,
+  DEMO,
   LOOKS,
   openPortal,
   type Portal,
@@ -140,8 +141,52 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
     await complete(page);
     assert.equal((await rowTexts(page)).length, 3);
     await page.getByRole('button', { name: 'Another list' }).click();
-    assert.equal(await page.locator('textarea').inputValue(), MAIL);
+    assert.equal(await page.locator('textarea').inputValue(), '');
+    assert.equal(await page.locator('.stats').count(), 0);
     assert.deepEqual(visit.messages, []);
+  },
+
+  async 'without a file the text of the field is back, and the same file can be chosen again'(t, portal) {
+    const visit = await portal.visit();
+    const { page } = visit;
+    await visit.open('/bulk');
+    await fill(page, list(2));
+    await page.getByText('Counts as 2 queries').waitFor();
+    const file = join(temporaryFolder(t), 'urls.txt');
+    const choose = async (urls: number) => {
+      writeFileSync(file, list(urls));
+      await page.setInputFiles('input[type=file]', file);
+      await page.getByText(`Counts as ${urls} queries`).waitFor();
+    };
+    await choose(3);
+    assert.equal(await page.locator('input[type=file]').inputValue(), '', 'a browser says nothing of an equal choice');
+    await choose(4);
+    await page.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('Counts as 2 queries').waitFor();
+    assert.equal(await page.locator('textarea').inputValue(), list(2));
+    await start(page);
+    await complete(page);
+    assert.deepEqual(visit.messages, []);
+  },
+
+  async 'a session that ends is said in words, and the list goes on after the log-in'(_, portal) {
+    const visit = await portal.visit({ hasOwnSession: true });
+    const { page } = visit;
+    await visit.open('/bulk');
+    await fill(page, list(2));
+    await page.getByText('You have no limit').waitFor();
+    await visit.context.clearCookies();
+    await start(page);
+    await page.getByText('Your session is over. Log in again: your question is kept.').waitFor();
+    await page.waitForLoadState('networkidle');
+    await page.getByText('Your session is over. Log in again: your question is kept.').waitFor();
+    await page.fill('input[name=username]', DEMO.username);
+    await page.fill('input[name=password]', DEMO.password);
+    await page.keyboard.press('Enter');
+    await page.getByText('You are logged in again.').waitFor();
+    assert.doesNotMatch((await page.textContent('main')) ?? '', /Authorization|Bearer/);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await complete(page);
   },
 
   async 'both themes, both widths'(_, portal) {
