@@ -1,3 +1,4 @@
+import { splitRow } from '../src/core/csv.ts';
 import { createMailDecoder } from '../src/core/mail-text.ts';
 import { URL_ERRORS } from '../src/core/url/errors.ts';
 import { extractUrls } from '../src/core/url/extract.ts';
@@ -120,10 +121,22 @@ function createParser(kind: InputKind, delimiter: string, reading: Reading): (li
     if (!isBlank) reading.lines++;
     if (kind === 'text') for (const part of mail.add(text.replace(/\r$/, ''))) addAll(line, part);
     else if (isBlank) return;
-    // A URL after the delimiter ends at the next one, so the first cell of a row needs one too.
-    else if (kind === 'csv') addAll(line, delimiter + text);
+    else if (kind === 'csv') for (const part of cellParts(text.replace(/\r$/, ''), delimiter)) addAll(line, part);
     else if (!text.trimStart().startsWith('#')) add(line, text.trim());
   };
+}
+
+const URL_CELL = new RegExp(String.raw`^\s*${SCHEME_SOURCE}\S+$`, 'i');
+
+/**
+ * Cells of a row with escaped quotes are read one by one. In `"http://a.example/""b"` the quote is a part of the URL; it is
+ * encoded as in the normalized one, because a quote in a text ends a URL. Any other row is read as it is: a URL after the
+ * delimiter ends at the next one, so the first cell needs one too.
+ */
+function cellParts(row: string, delimiter: string): string[] {
+  const cells = row.includes('""') ? splitRow(row, delimiter) : 'open';
+  if (typeof cells === 'string') return [delimiter + row];
+  return cells.map((cell) => (URL_CELL.test(cell) ? cell.replaceAll('"', '%22') : cell));
 }
 
 function createCollector(reading: Reading): (line: number, input: string) => void {

@@ -1,9 +1,10 @@
+import { splitRow } from '../core/csv.ts';
 import { createMailDecoder } from '../core/mail-text.ts';
 import { URL_ERRORS } from '../core/url/errors.ts';
 import { extractUrls } from '../core/url/extract.ts';
 import { isPlainUrl, normalizeUrl } from '../core/url/normalize.ts';
 import { refangUrl } from '../core/url/refang.ts';
-import { type CsvRow, readCsv, splitRow } from '../ingest/sources/csv.ts';
+import { type CsvRow, readCsv } from '../ingest/sources/csv.ts';
 import type { InputLimits, RejectItem, Source } from '../ingest/sources/format.ts';
 import { faultOf, readLines, withoutReturn } from '../ingest/sources/lines.ts';
 import { peekable } from '../ingest/sources/source.ts';

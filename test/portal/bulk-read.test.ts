@@ -75,6 +75,27 @@ describe('reading a list', () => {
     assert.deepEqual((await read(table)).urls, ['http://a.example/', 'http://b.example/;x', 'http://c.example/']);
   });
 
+  it('a quote in a cell is written twice, and is a part of the URL', async () => {
+    const table = [
+      'id,url,note',
+      '1,"http://x.example/a""b",one',
+      '2,"http://x.example/a,""b",two',
+      '3,http://x.example/c,"said ""no"" http://y.example/?d"',
+      '4,"",http://x.example/e,"<a href=""http://x.example/g"">"',
+      '5,"open http://x.example/f ""',
+    ];
+    assert.deepEqual((await read(table.join('\r\n'), 'csv')).urls, [
+      'http://x.example/a%22b',
+      'http://x.example/a,%22b',
+      'http://x.example/c',
+      'http://y.example/?d',
+      'http://x.example/e',
+      'http://x.example/g',
+      'http://x.example/f',
+    ]);
+    assert.deepEqual((await read('id;url\n1;"http://x.example/a"";b"\n')).urls, ['http://x.example/a%22;b']);
+  });
+
   it('finds URLs in encoded parts of a mail', async () => {
     const part = Buffer.from('<a href="http://inside.example/é">x</a>').toString('base64');
     const mail = `Subject: x\nContent-Transfer-Encoding: base64\n\n${part}\n\nhttp://after.example/.`;

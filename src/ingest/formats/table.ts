@@ -1,4 +1,5 @@
-import { type CsvRow, readCsv, splitRow } from '../sources/csv.ts';
+import { splitRow } from '../../core/csv.ts';
+import { type CsvRow, readCsv } from '../sources/csv.ts';
 import {
   type InputLimits,
   type Item,

@@ -1,4 +1,4 @@
-import { splitRow } from '../sources/csv.ts';
+import { splitRow } from '../../core/csv.ts';
 import type { Format, ParsedRow } from '../sources/format.ts';
 import { readLineItems } from '../sources/lines.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { splitRow } from '../../../src/ingest/sources/csv.ts';
+import { splitRow } from '../../../src/core/csv.ts';
 
 // Strict readers of the formats: a line that is not exactly as it should be is an error.
 
