@@ -1,5 +1,7 @@
 import { parseNetwork } from '../src/core/ip/network.ts';
+import { extractUrls } from '../src/core/url/extract.ts';
 import { refangHost, refangSchemeless, refangUrl } from '../src/core/url/refang.ts';
+import { counted } from './format.ts';
 
 // What a person typed into the box: where it leads, and the other pages that it could mean.
 
@@ -10,6 +12,8 @@ export type Answer = {
   path: string;
   /** How many queries the page costs. */
   cost: number;
+  /** Only of `list`: its lines. */
+  lines?: string;
 };
 
 export const KIND_NAMES: Record<Answer['kind'], string> = {
@@ -32,9 +36,39 @@ const HOST =
   /^(?=.{1,253}$)(?:[\p{L}\p{N}_](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}_])?\.)+(?!\d+\.?$)[\p{L}\p{N}\p{M}-]{2,63}\.?$/u;
 const FAMILY = /^[\p{L}\p{N}][\p{L}\p{N} ._+-]{0,127}$/u;
 
-/** The best answer first; empty for a text that means nothing to us. */
+/**
+ * The best answer first; empty for a text that means nothing to us. A text that is valid keeps its meaning, and what it has
+ * inside is offered after it. Two URLs with a blank between them are never one.
+ */
 export function readQuestion(input: string): Answer[] {
   const text = input.trim();
+  const exact = readExact(text);
+  const inside = readInside(text).filter(({ path }) => exact.every((answer) => answer.path !== path));
+  const isGuess = exact[0]?.kind === 'family' || (inside[0]?.kind === 'list' && /\s/.test(text));
+  return isGuess ? [...inside, ...exact] : [...exact, ...inside];
+}
+
+/** Punctuation of the sentence or the table from which something was copied. */
+const AROUND = /^[\s"'`<({[*,;]+|[\s"'`>)}\]*,;.:!?]+$/g;
+
+/** `GET http://203.0.113.7/bin.sh`, `http://203.0.113.7/bin.sh (Mirai)`, `(203.0.113.7),` */
+function readInside(text: string): Answer[] {
+  const urls = [...new Set(extractUrls(text))];
+  if (urls.length > 1) return [listAnswer(counted(urls.length, 'URL'), urls.join('\n'))];
+  if (urls[0] !== undefined) return [urlAnswer(refangUrl(urls[0]))];
+  const bare = text.replace(AROUND, '');
+  return bare === text ? [] : readExact(bare).filter(({ kind }) => kind !== 'family');
+}
+
+export const listAnswer = (text: string, lines: string): Answer => ({
+  kind: 'list',
+  text,
+  path: '/bulk',
+  cost: 1,
+  lines,
+});
+
+function readExact(text: string): Answer[] {
   if (text === '') return [];
   const url = refangUrl(text);
   if (SCHEME.test(url)) return [urlAnswer(url)];

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { parseNetwork } from '../../src/core/ip/network.ts';
 import { refangUrl } from '../../src/core/url/refang.ts';
 import type { UrlPageResponse } from '../../src/portal/schemas.ts';
 import type { ApiError } from '../api.ts';
@@ -13,7 +14,7 @@ import { Timeline } from '../parts/charts.tsx';
 import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen } from '../parts/subject.tsx';
 import { Table } from '../parts/table.tsx';
 import { Family, type UrlRow, UrlTable } from '../parts/urls.tsx';
-import { addressPath, domainPath, type SearchName, searchPath, urlPath } from '../question.ts';
+import { addressPath, domainPath, readQuestion, type SearchName, searchPath, urlPath } from '../question.ts';
 import { type Related, relatedOf } from '../related.ts';
 
 export function UrlPage({ query }: PageProps) {
@@ -59,6 +60,7 @@ function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }
     <>
       {report.id === null ? <Badge tone="info">Unknown</Badge> : <StatusBadge status={status} />}
       {report.id === null && <span>Nobody has reported this URL. That does not make it safe.</span>}
+      {report.id === null && <Meant text={report.input} />}
       {sinceTs !== null && <span>{sinceText(sinceTs, now)}</span>}
       {confirmedTs !== null && <span>confirmed {agoText(confirmedTs, now)}</span>}
       {reporter && (
@@ -79,6 +81,21 @@ function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }
       <Chips title="Normalized" texts={steps} />
       <Chips title="Tags" texts={tags} />
     </Head>
+  );
+}
+
+/** The URL that a copied text has inside, if it is not all of it. */
+function Meant({ text }: { text: string }) {
+  const other = readQuestion(text).find(({ kind, path }) => kind === 'url' && path !== urlPath(text));
+  if (other === undefined) return null;
+  return (
+    <span>
+      Did you mean{' '}
+      <a class="mono" href={other.path}>
+        {visible(other.text)}
+      </a>
+      ?
+    </span>
   );
 }
 
@@ -118,7 +135,15 @@ function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
         empty="Nobody has seen what this URL serves."
         columns={[
           { title: 'Seen (UTC)', cell: ({ ts }) => <Time ts={ts} /> },
-          { title: 'Family', cell: (payload) => <Family family={payload['malware-family']} /> },
+          {
+            title: 'Family',
+            cell: (payload) => (
+              <>
+                <Family family={payload['malware-family']} />
+                <span class="sub narrow">{fileText(payload)}</span>
+              </>
+            ),
+          },
           { title: 'Type', isWide: true, cell: ({ file_type: type }) => type && visible(type) },
           {
             title: 'Size',
@@ -132,6 +157,10 @@ function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
     </Card>
   );
 }
+
+/** `elf, 12 kB`: on a phone below the family. */
+const fileText = ({ file_type: type, file_size: size }: UrlPageResponse['payloads'][number]): string =>
+  [type && visible(type), size !== null && bytesText(size)].filter(Boolean).join(', ');
 
 const EVENT_WORDS: Record<string, string> = { online: 'back online', offline: 'offline', removed: 'removed' };
 
@@ -170,6 +199,7 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
 
 function Where({ report }: { report: UrlPageResponse }) {
   const { id, host, domain, addresses, events, payloads, first_seen_ts: firstTs, address_listed: listed } = report;
+  const isAddress = parseNetwork(host.replace(/^\[(.*)\]$/, '$1')).ok;
   const files = new Set(payloads.flatMap(({ sha256_hash: hash }) => hash ?? [])).size;
   return (
     <>
@@ -182,7 +212,7 @@ function Where({ report }: { report: UrlPageResponse }) {
                 {visible(domain)}
               </a>
             ),
-            'Address listed': <Listed names={listed} />,
+            'Address listed': addresses.length > 0 || isAddress ? <Listed names={listed} /> : null,
             'Domain listed':
               report.domain_listed === null ? null : <Listed names={report.domain_listed ? ['Listed'] : []} />,
             'First seen': firstTs && <Ago ts={firstTs} />,
@@ -226,11 +256,7 @@ function OnHost({ report }: { report: UrlPageResponse }) {
   const { host, on_host: onHost } = report;
   return (
     <Card title={`Other URLs on ${visible(host)}`}>
-      <UrlTable
-        caption={`URLs on ${visible(host)}`}
-        rows={onHost.urls}
-        empty="Nothing is known about this host either."
-      />
+      <UrlTable caption={`URLs on ${visible(host)}`} rows={onHost.urls} empty="No other URL on this host is known." />
       {onHost.truncated && (
         <p>
           <a href={searchPath('host', host)}>All URLs on this host</a>

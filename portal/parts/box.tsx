@@ -2,13 +2,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { acceptCost } from '../cost.ts';
 import { counted, visible } from '../format.ts';
 import { handOver, lineCount } from '../pasted.ts';
-import { type Answer, KIND_NAMES, readQuestion } from '../question.ts';
+import { type Answer, KIND_NAMES, listAnswer, readQuestion } from '../question.ts';
 import { go } from '../router.ts';
 import { Cost, say } from './basics.tsx';
 
 const HINT = 'URL, address, network, host, AS number, SHA-256 or family';
-
-const listAnswer = (text: string): Answer => ({ kind: 'list', text, path: '/bulk', cost: 1 });
 
 /** The box that takes any question. It shows what it recognized, and the other pages that the text could mean. */
 export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean; text?: string }) {
@@ -20,9 +18,9 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
   useEffect(() => setTyped(text), [text]);
   useEffect(() => {
     // Whoever has just logged in can type at once. On a phone a keyboard would hide the page.
-    if (isLarge && matchMedia('(pointer: fine)').matches) input.current?.focus();
+    if (isLarge && matchMedia('(pointer: fine)').matches) input.current?.focus({ preventScroll: true });
   }, []);
-  const answers = pasted === null ? readQuestion(typed) : [listAnswer(typed)];
+  const answers = pasted === null ? readQuestion(typed) : [listAnswer(typed, pasted)];
   const isShown = isOpen && typed.trim() !== '';
   const id = isLarge ? 'large-box' : 'box';
 
@@ -34,8 +32,8 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
     setOpen(false);
     input.current?.blur();
     acceptCost(answer.path); // the list has shown it
-    if (pasted !== null) {
-      handOver(pasted);
+    if (answer.lines !== undefined) {
+      handOver(answer.lines);
       type('');
     }
     go(answer.path);

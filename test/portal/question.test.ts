@@ -28,6 +28,16 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['Mirai', '/search?malware_family=Mirai'],
   ['Agent Tesla', '/search?malware_family=Agent%20Tesla'],
   ['999.1.1.1', '/search?malware_family=999.1.1.1'],
+  ['GET http://203.0.113.7/bin.sh', urlPath('http://203.0.113.7/bin.sh')],
+  ['URL: hxxp://203[.]0[.]113[.]7/bin.sh', urlPath('http://203.0.113.7/bin.sh')],
+  ['<http://203.0.113.7/bin.sh>,', urlPath('http://203.0.113.7/bin.sh')],
+  ['203.0.113.7,', '/address/203.0.113.7'],
+  ['203.0.113.7.', '/address/203.0.113.7'],
+  ['(203[.]0[.]113[.]7)', '/address/203.0.113.7'],
+  ['"files.example.com";', '/domain/files.example.com'],
+  [`${'a'.repeat(64)},`, `/search?sha256=${'a'.repeat(64)}`],
+  ['http://203.0.113.7/bin.sh http://203.0.113.7/i', '/bulk'],
+  ['see http://203.0.113.7/bin.sh, http://203.0.113.7/i', '/bulk'],
   ['', null],
   ['<img src=x onerror=alert(1)>', null],
   ['javascript:alert(1)', null],
@@ -40,6 +50,28 @@ test('the box recognizes what was typed', () => {
     assert.equal(first?.path ?? null, path, typed);
     if (first) assert.equal(first.cost, cost, typed);
   }
+});
+
+/** What is valid keeps its meaning; the second answer is offered. */
+const OFFERS: [typed: string, first: string, second: string | null][] = [
+  ['http://203.0.113.7/bin.sh', 'http://203.0.113.7/bin.sh', null],
+  ['http://203.0.113.7/bin.sh,', 'http://203.0.113.7/bin.sh,', 'http://203.0.113.7/bin.sh'],
+  ['http://203.0.113.7/bin.sh.', 'http://203.0.113.7/bin.sh.', 'http://203.0.113.7/bin.sh'],
+  ['hxxp://a[.]example/b (Mirai)', 'http://a.example/b (Mirai)', 'http://a.example/b'],
+  ['http://a.example/b,http://b.example/', 'http://a.example/b,http://b.example/', '2 URLs'],
+  ['http://a.example/b http://b.example/', '2 URLs', 'http://a.example/b http://b.example/'],
+  ['http://a.example/?u=http://b.example/', 'http://a.example/?u=http://b.example/', null],
+  ['198.51.100.0/24,', 'http://198.51.100.0/24,', 'https://198.51.100.0/24,'],
+  ['(Mirai)', '', null],
+];
+
+test('what a copied text has inside is offered', () => {
+  for (const [typed, first, second] of OFFERS) {
+    const [a, b] = readQuestion(typed);
+    assert.deepEqual([a?.text ?? '', b?.text ?? null], [first, second], typed);
+  }
+  const [list] = readQuestion('http://a.example/b http://b.example/ http://a.example/b');
+  assert.equal(list?.lines, 'http://a.example/b\nhttp://b.example/');
 });
 
 test('a host name can mean its domain, the URLs on it, or a family', () => {
