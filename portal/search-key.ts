@@ -8,7 +8,10 @@ import { encoded, type SearchName } from './question.ts';
 /** `since` and `until` in Unix seconds; null: what the server takes, twelve months before now and now. */
 export type Search = { name: SearchName; value: string; since: number | null; until: number | null };
 
-export type ReadSearch = { search: Search; cost: number; problem: null } | { search: null; problem: string | null };
+/** `typed`: what a search that is refused has in its form. */
+export type ReadSearch =
+  | { search: Search; cost: number; problem: null }
+  | { search: null; problem: string | null; typed: Search | null };
 
 export const SEARCH_NAMES: Record<SearchName, { title: string; example: string; hint: string }> = {
   ip: {
@@ -33,13 +36,18 @@ const FAMILY_MAX_LENGTH = 128;
 export function readSearch(query: URLSearchParams): ReadSearch {
   const names = NAMES.filter((name) => query.has(name));
   const [name] = names;
-  if (name === undefined) return { search: null, problem: null };
+  if (name === undefined) return { search: null, problem: null, typed: null };
   if (names.length > 1 || query.getAll(name).length > 1)
-    return { search: null, problem: 'This address names more than one thing. A search looks for exactly one.' };
+    return {
+      search: null,
+      problem: 'This address names more than one thing. A search looks for exactly one.',
+      typed: null,
+    };
   const [since, until] = [readTs(query, 'since'), readTs(query, 'until')];
+  const typed = { name, value: query.get(name) ?? '', since: since ?? null, until: until ?? null };
   if (since === undefined || until === undefined)
-    return { search: null, problem: 'since and until in this address must be Unix seconds.' };
-  return checkedSearch({ name, value: query.get(name) ?? '', since, until });
+    return { search: null, problem: 'since and until in this address must be Unix seconds.', typed };
+  return checkedSearch(typed);
 }
 
 function readTs(query: URLSearchParams, name: string): number | null | undefined {
@@ -52,7 +60,7 @@ function readTs(query: URLSearchParams, name: string): number | null | undefined
 export function checkedSearch(typed: Search): ReadSearch {
   const text = typed.value.trim();
   const found = (value: string, cost = 1): ReadSearch => ({ search: { ...typed, value }, cost, problem: null });
-  const refused = (problem: string): ReadSearch => ({ search: null, problem });
+  const refused = (problem: string): ReadSearch => ({ search: null, problem, typed });
   if (text === '') return refused('Type what to search for.');
   if (typed.since !== null && typed.until !== null && typed.since > typed.until)
     return refused('The first day is after the last day.');

@@ -1,5 +1,6 @@
 import type { SearchLine } from '../src/portal/schemas.ts';
 import { DAY } from './format.ts';
+import { encoded } from './question.ts';
 
 // The result of a search: one row per URL, from a stream with one record per fact.
 
@@ -82,6 +83,21 @@ export type Choice = { values: readonly ReadonlySet<string>[]; days: DayRange | 
 export const NO_CHOICE: Choice = { values: FACETS.map(() => new Set<string>()), days: null };
 
 export const isChosen = ({ values, days }: Choice): boolean => days !== null || values.some(({ size }) => size > 0);
+
+/** `only-status=online&days=20400-20406` of the address of a page. What is not valid is ignored. */
+export function readChoice(query: URLSearchParams): Choice {
+  const [, from, to] = /^(\d{1,7})-(\d{1,7})$/.exec(query.get('days') ?? '') ?? [];
+  return {
+    values: FACETS.map((facet) => new Set(query.getAll(`only-${facet}`))),
+    days: from === undefined ? null : { from: Number(from), to: Number(to) },
+  };
+}
+
+/** What `readChoice` reads, to be appended to a search; empty without filters. */
+export function choiceQuery({ values, days }: Choice): string {
+  const texts = FACETS.flatMap((facet, i) => [...(values[i] ?? [])].map((value) => `&only-${facet}=${encoded(value)}`));
+  return texts.join('') + (days === null ? '' : `&days=${days.from}-${days.to}`);
+}
 
 /** Adds the value to the filter, or removes it. */
 export function toggled(choice: Choice, facet: number, value: string): Choice {

@@ -3,6 +3,7 @@ import { counted, nowTs, numberText } from './format.ts';
 import { pathOf, type Search, windowQuery } from './search-key.ts';
 import {
   type Choice,
+  choiceQuery,
   createRowStore,
   NO_CHOICE,
   type Order,
@@ -131,8 +132,9 @@ function createUpdater(store: RowStore) {
   };
 }
 
+/** Nothing happens if it is chosen already. */
 export function choose(choice: Choice): void {
-  if (run.value === null) return;
+  if (run.value === null || choiceQuery(run.value.choice) === choiceQuery(choice)) return;
   run.value = { ...run.value, choice };
   refresh();
 }

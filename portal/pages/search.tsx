@@ -10,12 +10,13 @@ import { SearchResult } from '../parts/search-result.tsx';
 import { remember } from '../recent.ts';
 import { fileName, fileParts } from '../search-download.ts';
 import { pathOf, readSearch, type Search, titleOf, windowName, windowOf, windowText } from '../search-key.ts';
-import { forgetSearch, incompleteText, isKept, type Run, run, startSearch, stopSearch } from '../search-run.ts';
+import { type Choice, readChoice } from '../search-rows.ts';
+import { choose, forgetSearch, incompleteText, isKept, type Run, run, startSearch, stopSearch } from '../search-run.ts';
 import { session } from '../session.ts';
 
 export function SearchPage({ query }: PageProps) {
   const asked = readSearch(query);
-  if (asked.search !== null) return <SearchAnswer search={asked.search} cost={asked.cost} />;
+  if (asked.search !== null) return <SearchAnswer search={asked.search} cost={asked.cost} choice={readChoice(query)} />;
   return (
     <>
       <h1>Search</h1>
@@ -25,7 +26,7 @@ export function SearchPage({ query }: PageProps) {
         </p>
       )}
       <Card title="What to search for">
-        <SearchForm search={null} />
+        <SearchForm key={asked.problem} search={asked.typed} />
       </Card>
     </>
   );
@@ -33,7 +34,8 @@ export function SearchPage({ query }: PageProps) {
 
 const owner = (): string => session.value?.sub ?? '';
 
-function SearchAnswer({ search, cost }: { search: Search; cost: number }) {
+/** `choice`: the filters that the address names. */
+function SearchAnswer({ search, cost, choice }: { search: Search; cost: number; choice: Choice }) {
   const path = pathOf(search);
   useEffect(() => {
     const isAccepted = takeAccepted(path);
@@ -41,6 +43,9 @@ function SearchAnswer({ search, cost }: { search: Search; cost: number }) {
     if (cost === 1 || isAccepted) startSearch(search, owner());
     else forgetSearch();
   }, [path]);
+  useEffect(() => {
+    if (run.value?.path === path) choose(choice);
+  });
   const current = run.value?.path === path && run.value.owner === owner() ? run.value : null;
   return (
     <>

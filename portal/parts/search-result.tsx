@@ -1,7 +1,18 @@
 import { counted, numberText, timeText, visible } from '../format.ts';
 import { searchPath, urlPath } from '../question.ts';
-import { FACETS, type FacetView, isChosen, NO_CHOICE, networkText, type Row, toggled } from '../search-rows.ts';
-import { choose, type Run, sortBy } from '../search-run.ts';
+import { go } from '../router.ts';
+import {
+  type Choice,
+  choiceQuery,
+  FACETS,
+  type FacetView,
+  isChosen,
+  NO_CHOICE,
+  networkText,
+  type Row,
+  toggled,
+} from '../search-rows.ts';
+import { type Run, sortBy } from '../search-run.ts';
 import { Card, Empty, Status } from './basics.tsx';
 import { daysText, Histogram } from './histogram.tsx';
 import { type LongColumn, LongTable } from './long-table.tsx';
@@ -19,7 +30,7 @@ export function SearchResult({ current }: { current: Run }) {
           <span class="row">
             <span class="dim">{choice.days ? daysText(choice.days) : 'Click or drag to select days'}</span>
             {isChosen(choice) && (
-              <button type="button" class="button" onClick={() => choose(NO_CHOICE)}>
+              <button type="button" class="button" onClick={() => filter(current, NO_CHOICE)}>
                 Remove filters
               </button>
             )}
@@ -30,7 +41,7 @@ export function SearchResult({ current }: { current: Run }) {
           histogram={histogram}
           days={choice.days}
           noun="URL"
-          onSelect={(days) => choose({ ...choice, days })}
+          onSelect={(days) => filter(current, { ...choice, days })}
         />
         <p class="histogram-ends dim small" aria-hidden="true">
           <span>{daysText({ from: histogram.firstDay, to: histogram.firstDay })}</span>
@@ -65,7 +76,7 @@ export function SearchResult({ current }: { current: Run }) {
               title={FACET_TITLES[facet]}
               view={view.facets[i] ?? { top: [], distinct: 0 }}
               chosen={choice.values[i] ?? new Set()}
-              onToggle={(value) => choose(toggled(choice, i, value))}
+              onToggle={(value) => filter(current, toggled(choice, i, value))}
             />
           ))}
         </Card>
@@ -73,6 +84,9 @@ export function SearchResult({ current }: { current: Run }) {
     </>
   );
 }
+
+/** The filters are in the address, so that they can be shared. */
+const filter = ({ path }: Run, choice: Choice): void => go(path + choiceQuery(choice), 'replace');
 
 const lastDay = ({ firstDay, daysPerBar, counts }: Run['view']['histogram']) => {
   const day = firstDay + counts.length * daysPerBar - 1;

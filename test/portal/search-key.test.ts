@@ -31,7 +31,7 @@ describe('the address of a search', () => {
   });
 
   it('says what is wrong with it', () => {
-    assert.deepEqual(read('since=5'), { search: null, problem: null });
+    assert.deepEqual(read('since=5'), { search: null, problem: null, typed: null });
     for (const [query, problem] of [
       ['ip=198.51.100.0/33', /no address and no network/],
       ['ip=', /Type what to search for/],
@@ -47,6 +47,12 @@ describe('the address of a search', () => {
       assert.equal(found.search, null, query);
       assert.match(found.problem ?? '', problem);
     }
+  });
+
+  it('keeps for the form what can be read', () => {
+    const found = read('host=a.example&since=yesterday&until=5');
+    assert.ok(found.search === null);
+    assert.deepEqual(found.typed, { name: 'host', value: 'a.example', since: null, until: 5 });
   });
 });
 

@@ -4,10 +4,12 @@ import { DAY } from '../../portal/format.ts';
 import { fileName, fileParts } from '../../portal/search-download.ts';
 import {
   barsOfDays,
+  choiceQuery,
   createRowStore,
   daysOfBars,
   hostOf,
   NO_CHOICE,
+  readChoice,
   type SearchRecord,
   sortedRows,
   toggled,
@@ -24,6 +26,24 @@ function rowsOf(...records: SearchRecord[]) {
   store.add(records);
   return store.rows;
 }
+
+describe('the filters of a search', () => {
+  it('can be read again from the address', () => {
+    const values = ['a&b=c #%', '', 'online', 'half \ufffd'];
+    const choice = {
+      ...values.reduce((chosen, value, i) => toggled(chosen, i, value), NO_CHOICE),
+      days: { from: 5, to: 7 },
+    };
+    const text = choiceQuery(toggled(choice, 2, 'offline'));
+    assert.equal(
+      text,
+      '&only-host=a%26b%3Dc%20%23%25&only-network=&only-status=online&only-status=offline&only-family=half%20%EF%BF%BD&days=5-7',
+    );
+    assert.deepEqual(readChoice(new URLSearchParams(text)), toggled(choice, 2, 'offline'));
+    assert.equal(choiceQuery(NO_CHOICE), '');
+    assert.deepEqual(readChoice(new URLSearchParams('host=a.example&days=x')), NO_CHOICE);
+  });
+});
 
 describe('the rows of a search', () => {
   it('are one per URL, with the newest fact', () => {

@@ -307,6 +307,40 @@ const PARTS: Record<string, Part> = {
     assert.deepEqual(visit.messages, []);
   },
 
+  async 'filters are in the address, which can be shared and loaded again'(_, portal) {
+    const visit = await portal.visit();
+    const { page } = visit;
+    await answer(
+      page,
+      Array.from({ length: 30 }, (_, i) => line(i)),
+    );
+    await searched(visit, '/search?asn=64500');
+    await page.getByRole('button', { name: /^online/ }).click();
+    await page.getByRole('button', { name: /^Mirai/ }).click();
+    await page.getByText('5 of 30 URLs').waitFor();
+    const address = new URL(page.url());
+    assert.equal(address.search, '?asn=64500&only-status=online&only-family=Mirai');
+    const urls = await shownUrls(page);
+    await page.reload();
+    await page.getByText('5 of 30 URLs').waitFor();
+    assert.deepEqual(await shownUrls(page), urls);
+    assert.equal(await page.locator('.facet[aria-pressed=true]').count(), 2);
+    await page.getByRole('button', { name: 'Search again' }).click();
+    await page.getByText('5 of 30 URLs').waitFor();
+    await page.locator('.long tbody a').first().click();
+    await page.waitForURL('**/url?u=*');
+    await page.goBack();
+    await page.getByText('5 of 30 URLs').waitFor();
+    await page.getByRole('button', { name: 'Remove filters' }).click();
+    await page.getByRole('heading', { name: '30 URLs', exact: true }).waitFor();
+    assert.equal(new URL(page.url()).search, '?asn=64500');
+    await visit.open('/search?host=a.example&since=abc');
+    await page.getByText('since and until in this address must be Unix seconds.').waitFor();
+    assert.equal(await page.inputValue('input[name=value]'), 'a.example');
+    assert.ok(await page.isChecked('input[name=key][value=host]'));
+    assert.deepEqual(visit.messages, []);
+  },
+
   async 'nothing found, a wrong key, a limit and an absent server are said in words'(_, portal) {
     const visit = await portal.visit();
     const { page } = visit;
