@@ -10,6 +10,9 @@ import { encoded } from './question.ts';
 export const ADMIN_API = '/api/admin/v1';
 
 export const accountPath = (username: string): string => `/admin/accounts?name=${encoded(username)}`;
+/** Of an account. A name of blanks can be seen and clicked too. */
+export const accountName = (username: string): string =>
+  username.trim() === '' ? `“${visible(username)}” (blanks)` : visible(username);
 export const accountApi = (username: string): string => `${ADMIN_API}/accounts/${encoded(username)}`;
 
 /** A mistake in a form that the page finds itself. The status is that of a refused request. */

@@ -15,6 +15,8 @@ export class ApiError extends Error {
 
 /** Status 0: no response at all. */
 export const SERVER_AWAY = 0;
+/** The same question gets the same answer. */
+export const BAD_REQUEST = 400;
 export const UNAUTHORIZED = 401;
 export const LIMIT_REACHED = 429;
 
@@ -41,9 +43,20 @@ export function post<T>(path: string, body: unknown, abort?: AbortSignal): Promi
 }
 
 async function request<T>(path: string, init: RequestInit, abort?: AbortSignal): Promise<T> {
-  const response = await send(path, init, abort);
-  return (await response.json()) as T;
+  return bodyOf(await send(path, init, abort));
 }
+
+export function bodyOf<T>(response: Response): Promise<T> {
+  return response.json().catch((error: unknown) => {
+    throw error instanceof SyntaxError ? new ApiError(NOT_OURS, notOurs(response)) : error;
+  });
+}
+
+/** The response has another format: something between the page and the server has answered. */
+const NOT_OURS = -1;
+const notOurs = ({ status }: Response): string =>
+  `Something else answered instead of the server, with the status ${status}: a proxy, or the log-in page of a network. ` +
+  'Try again in a moment. If it stays so, ask the administrator.';
 
 /** A response with a status below 400; any other one is thrown as an ApiError. */
 export function send(path: string, init: RequestInit, abort?: AbortSignal): Promise<Response> {
@@ -75,7 +88,7 @@ async function errorOf(response: Response): Promise<ApiError> {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const message = await response.json().then(
     (body: unknown) => (body as { message?: string }).message ?? response.statusText,
-    () => response.statusText,
+    () => notOurs(response),
   );
   return new ApiError(response.status, message, Number.isFinite(retryAfter) ? retryAfter : null);
 }

@@ -19,6 +19,16 @@ export const LIMIT_WORDS: Record<string, string> = {
   calls: 'this second',
 };
 
+const REACHED = /^The limit (\w+) is reached/;
+
+/** What the API says about a limit, for people. The time is left out: the page counts it down. */
+export function reachedText(message: string): string {
+  const name = REACHED.exec(message)?.[1];
+  if (name === undefined) return message.replace(/; try again in \d+ s, at .*/s, '.');
+  if (name === 'streams') return 'Your account has as many results open as it may. Wait until one of them is complete.';
+  return `Your limit is used up${LIMIT_WORDS[name] === undefined ? '' : ` ${LIMIT_WORDS[name]}`}.`;
+}
+
 /** For the frame, until a charged response says more. */
 export async function readMonth(): Promise<void> {
   const answer = await getLimits().catch(() => null);

@@ -91,7 +91,7 @@ function Meant({ text }: { text: string }) {
   return (
     <span>
       Did you mean{' '}
-      <a class="mono" href={other.path}>
+      <a class="mono inline" href={other.path}>
         {visible(other.text)}
       </a>
       ?
@@ -134,16 +134,16 @@ function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
         keyOf={(payload) => `${payload.ts} ${payload.sha256_hash} ${payload['malware-family']}`}
         empty="Nobody has seen what this URL serves."
         columns={[
-          { title: 'Seen (UTC)', cell: ({ ts }) => <Time ts={ts} /> },
           {
-            title: 'Family',
+            title: 'Seen (UTC)',
             cell: (payload) => (
               <>
-                <Family family={payload['malware-family']} />
+                <Time ts={payload.ts} />
                 <span class="sub narrow">{fileText(payload)}</span>
               </>
             ),
           },
+          { title: 'Family', cell: (payload) => <Family family={payload['malware-family']} /> },
           { title: 'Type', isWide: true, cell: ({ file_type: type }) => type && visible(type) },
           {
             title: 'Size',
@@ -158,7 +158,7 @@ function Payloads({ payloads }: { payloads: UrlPageResponse['payloads'] }) {
   );
 }
 
-/** `elf, 12 kB`: on a phone below the family. */
+/** `elf, 12 kB`: on a phone below the time. */
 const fileText = ({ file_type: type, file_size: size }: UrlPageResponse['payloads'][number]): string =>
   [type && visible(type), size !== null && bytesText(size)].filter(Boolean).join(', ');
 
@@ -180,7 +180,14 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
         keyOf={({ ts, status }) => `${ts} ${status}`}
         empty="No observation of this URL has a status."
         columns={[
-          { title: 'From (UTC)', cell: ({ ts }) => <Time ts={ts} /> },
+          {
+            title: 'From (UTC)',
+            cell: ({ ts }) => (
+              <span class="when">
+                <Time ts={ts} />
+              </span>
+            ),
+          },
           {
             title: 'Change',
             cell: (event) => changeText(event, firstTs),

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { type ApiError, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
+import { type ApiError, BAD_REQUEST, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
 import { agoText, defang, shortHash, spanText, timeText, visible } from '../format.ts';
+import { reachedText } from '../limits.ts';
 import type { Loaded } from '../load.ts';
 import { signal } from '../signal.ts';
 
@@ -138,9 +139,6 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
-/** The same question gets the same answer. */
-const BAD_REQUEST = 400;
-
 /** Why something could not be loaded, and what to do. */
 export function Problem({ error, retry, again }: { error: ApiError; retry?: () => void; again?: string }) {
   if (error.status === LIMIT_REACHED) return <LimitReached error={error} retry={retry} again={again ?? 'Ask again'} />;
@@ -178,7 +176,7 @@ function LimitReached({ error, retry, again }: LimitReachedProps) {
   return (
     <div class="problem late" role="alert">
       <strong>Limit reached</strong>
-      <p>{visible(error.message)}</p>
+      <p>{visible(reachedText(error.message))}</p>
       <p>{left > 0 ? `Room again in ${spanText(left)}, at ${timeText(endMs / 1_000)} UTC.` : 'There is room again.'}</p>
       {retry && (
         <button type="button" class="button" disabled={left > 0} onClick={retry}>

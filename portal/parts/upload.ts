@@ -1,4 +1,4 @@
-import { ApiError, SERVER_AWAY, settled } from '../api.ts';
+import { ApiError, bodyOf, SERVER_AWAY, settled } from '../api.ts';
 
 /** Sends a file as the body, and reports how many bytes of it are sent: `fetch` does not. */
 export async function upload<T>(
@@ -7,8 +7,7 @@ export async function upload<T>(
   onSent: (bytes: number) => void,
   abort: AbortSignal,
 ): Promise<T> {
-  const response = await settled(() => sendFile(path, file, onSent, abort));
-  return (await response.json()) as T;
+  return bodyOf(await settled(() => sendFile(path, file, onSent, abort)));
 }
 
 function sendFile(path: string, file: Blob, onSent: (bytes: number) => void, abort: AbortSignal): Promise<Response> {

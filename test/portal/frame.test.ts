@@ -205,6 +205,7 @@ test('frame, login and start page', async (t) => {
   await t.test('several URLs in the box are a list; what a copied text has inside is offered', async () => {
     const { page, open, messages } = await portal.visit();
     await open('/url?u=http://203.0.113.7/bin.sh%20(Mirai)');
+    await assertAccessible(page);
     await page.click('text=Did you mean http://203.0.113.7/bin.sh? >> a');
     await page.waitForURL('**/url?u=http%3A%2F%2F203.0.113.7%2Fbin.sh');
     await page.waitForSelector('h1:text-is("http://203.0.113.7/bin.sh")');

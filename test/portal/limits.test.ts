@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { NO_LIMIT } from '../../portal/format.ts';
-import { fitText, type Limits, leftText } from '../../portal/limits.ts';
+import { fitText, type Limits, leftText, reachedText } from '../../portal/limits.ts';
 
 const limits = (more: Partial<Limits['limits']>, used: Partial<Limits['current']> = {}): Limits => ({
   limits: { ads: '', qms: NO_LIMIT, qmh: NO_LIMIT, rl_qph: NO_LIMIT, rl_qpm: NO_LIMIT, rl_qps: NO_LIMIT, ...more },
@@ -46,5 +46,27 @@ describe('what the limits say about a list', () => {
       leftText(limits({ qmh: 2_000, rl_qpm: 60 }, { qpm: 500, rl_qpm: 70 })),
       '1,500 left this month, 0 left this minute',
     );
+  });
+});
+
+/** What the server says, and what the page says. */
+const REACHED: [message: string, text: string][] = [
+  [
+    'The limit qmh is reached (5000 per month); try again in 1139378 s, at 2026-12-01T00:00:00Z',
+    'Your limit is used up this month.',
+  ],
+  ['The limit rl_qps is reached (5 per second); try again in 1 s, at x', 'Your limit is used up this second.'],
+  ['The limit new is reached', 'Your limit is used up.'],
+  [
+    'The limit streams is reached (8 open at a time); read or close one first',
+    'Your account has as many results open as it may. Wait until one of them is complete.',
+  ],
+  ['Too many failed logins; try again in 30 s, at 2026-11-17T10:00:00Z', 'Too many failed logins.'],
+  ['Hourly limit', 'Hourly limit'],
+];
+
+describe('a limit that is reached', () => {
+  it('is said in words, without the time', () => {
+    for (const [message, text] of REACHED) assert.equal(reachedText(message), text);
   });
 });

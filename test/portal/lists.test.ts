@@ -65,6 +65,9 @@ test('page of lists', async (t) => {
     await page.click('text=Explain');
     await page.waitForSelector('.why:has-text("On the list")');
     await assertAccessible(page);
+    await page.fill('input[name=text]', '   ');
+    await page.click('text=Explain');
+    await page.waitForSelector('form [role=alert]:has-text("Type a URL, a host name, an address or a network.")');
     await page.fill('input[name=text]', 'two words');
     await page.click('text=Explain');
     await page.waitForSelector('form [role=alert]:has-text("must be a URL, a host name")');

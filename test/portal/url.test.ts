@@ -46,6 +46,18 @@ test('page of a URL', async (t) => {
     assert.ok((await page.locator('section[aria-label="URLs on files.example.com"] tbody tr').count()) > 0);
     await assertAccessible(page);
     await screenshot(page, 'url-unknown');
+
+    // A listed domain is known, although no URL and no address of the host are.
+    await page.route('**/api/portal/v1/url', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ json: { ...(await response.json()), domain_listed: true } });
+    });
+    await open('/url?u=https://nowhere.example.net/x');
+    await page.waitForSelector('text=No other URL on this host is known.');
+    const facts = (await page.locator('.facts dt').allTextContents()).filter((name) => name.endsWith('listed'));
+    assert.deepEqual(facts, ['Domain listed']);
+    await open('/url?u=https://198.51.100.250/x');
+    await page.waitForSelector('.facts dt:text-is("Address listed")');
     assert.deepEqual(messages, []);
   });
 
@@ -57,16 +69,37 @@ test('page of a URL', async (t) => {
 
   await t.test('a reached limit counts down', async () => {
     const { page, open } = await portal.visit();
-    const body = { code: 429, message: 'The limit rl_qpm is reached' };
+    const message = 'The limit rl_qpm is reached (100 per minute); try again in 2 s, at 2026-11-17T10:00:00Z';
+    const body = { code: 429, message };
     await page.route('**/api/portal/v1/url', (route) =>
       route.fulfill({ status: 429, headers: { 'retry-after': '2', ratelimit: '"rl_qpm";r=0;t=2' }, json: body }),
     );
     await open(KNOWN);
     await page.waitForSelector('text=Limit reached');
+    assert.match(
+      (await page.textContent('main [role=alert]')) ?? '',
+      /^Limit reachedYour limit is used up this minute\.(Room again in |There is room again)/,
+    );
     assert.match((await page.textContent('.pill.danger')) ?? '', /0 left this minute/);
     await assertAccessible(page);
     await page.unroute('**/api/portal/v1/url');
     await page.click('text=Ask again'); // waits until the button is enabled
+    await page.waitForSelector('.verdict');
+  });
+
+  await t.test('a proxy that answers with a page of its own is said in words', async () => {
+    const { page, open } = await portal.visit();
+    for (const status of [200, 502]) {
+      await page.route('**/api/portal/v1/url', (route) =>
+        route.fulfill({ status, contentType: 'text/html', body: '<html><h1>Sign in</h1></html>' }),
+      );
+      await open(KNOWN);
+      const said = (await page.textContent('main [role=alert]')) ?? '';
+      assert.match(said, new RegExp(`Something else answered instead of the server, with the status ${status}`));
+      assert.doesNotMatch(said, /token|JSON|Bad Gateway/);
+    }
+    await page.unroute('**/api/portal/v1/url');
+    await page.click('button:text-is("Try again")');
     await page.waitForSelector('.verdict');
   });
 

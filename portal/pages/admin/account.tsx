@@ -1,6 +1,6 @@
 import type { AccountItem, TierItem } from '../../../src/admin/wire.ts';
 import type { UsageByDayResponse } from '../../../src/limits/wire.ts';
-import { accountApi, auditPath, limitText, NO_FILTER, newPassword, requireTyped } from '../../admin.ts';
+import { accountApi, accountName, auditPath, limitText, NO_FILTER, newPassword, requireTyped } from '../../admin.ts';
 import { get, post } from '../../api.ts';
 import { dateText, NO_LIMIT, numberText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
@@ -69,7 +69,7 @@ export function OneAccount({ account, tiers, reload }: OneProps) {
         <a href="/admin/accounts">← All accounts</a>
       </div>
       <div class="page-head">
-        <h1>{visible(username)}</h1>
+        <h1>{accountName(username)}</h1>
         <span class="row">
           <States account={account} />
           {account.enabled && <Badge tone="ok">enabled</Badge>}

@@ -1,5 +1,5 @@
 import type { AccountItem, AddAccountResponse, TierItem } from '../../../src/admin/wire.ts';
-import { ADMIN_API, accountPath, usedShare } from '../../admin.ts';
+import { ADMIN_API, accountName, accountPath, usedShare } from '../../admin.ts';
 import { get, post } from '../../api.ts';
 import { dateText, numberText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
@@ -27,7 +27,7 @@ export function AccountsAdmin({ query }: PageProps) {
   if (loaded.state !== 'done') {
     return (
       <>
-        <h1>{name === null ? 'Accounts' : visible(name)}</h1>
+        <h1>{name === null ? 'Accounts' : accountName(name)}</h1>
         <Show loaded={loaded}>{() => null}</Show>
       </>
     );
@@ -41,7 +41,7 @@ export function AccountsAdmin({ query }: PageProps) {
 function UnknownAccount({ name }: { name: string }) {
   return (
     <>
-      <h1>{visible(name)}</h1>
+      <h1>{accountName(name)}</h1>
       <p>
         There is no account with this name. <a href="/admin/accounts">All accounts</a>
       </p>
@@ -97,7 +97,7 @@ function Name({ account }: { account: AccountItem }) {
   return (
     <span class="row tight">
       <a class="cut" href={accountPath(account.username)}>
-        {visible(account.username)}
+        {accountName(account.username)}
       </a>
       <States account={account} />
     </span>

@@ -98,6 +98,8 @@ function Entries({ entries, filter }: { entries: AuditEntry[]; filter: AuditFilt
                 <Subject entry={entry} />
                 <div class="narrow small">
                   <ChangeList changes={entry.changes} />
+                  <span class="dim">by </span>
+                  <Actor entry={entry} />
                 </div>
               </>
             ),

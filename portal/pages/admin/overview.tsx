@@ -1,5 +1,5 @@
 import type { AccountItem } from '../../../src/admin/wire.ts';
-import { ADMIN_API, accountPath, nearLimit } from '../../admin.ts';
+import { ADMIN_API, accountName, accountPath, nearLimit } from '../../admin.ts';
 import { get } from '../../api.ts';
 import { counted, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
@@ -78,7 +78,7 @@ function FullAccounts({ accounts }: { accounts: AccountItem[] }) {
         {near.slice(0, MOST_SHOWN).map((account) => (
           <li key={account.sub}>
             <a class="cut" href={accountPath(account.username)}>
-              {visible(account.username)}
+              {accountName(account.username)}
             </a>
             <Used account={account} />
           </li>

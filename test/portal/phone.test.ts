@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible, assertFits, openPortal, screenshot } from './browser.ts';
+
+/** The narrowest phones that are in use. */
+const WIDTH = 360;
+
+/** No row of a table is cut, and so no button. */
+async function assertWhole(page: Page): Promise<void> {
+  const cut = await page.evaluate(`[...document.querySelectorAll('.table')]
+    .filter((table) => table.scrollWidth > table.clientWidth)
+    .map((table) => table.getAttribute('aria-label') + ': ' + (table.scrollWidth - table.clientWidth) + ' px')`);
+  assert.deepEqual(cut, []);
+}
+
+const nowTs = () => Math.floor(Date.now() / 1_000);
+
+test('pages on a narrow phone', async (t) => {
+  const portal = await openPortal(t);
+
+  await t.test('a list that has just changed', async () => {
+    const { page, open, messages } = await portal.visit({ width: WIDTH });
+    await page.route('**/api/lists/v1/**', (route) =>
+      route.fulfill({
+        headers: { 'x-list-entries': '123456', 'last-modified': new Date(Date.now() - 45_000).toUTCString() },
+        body: '# Entries: 123456\n',
+      }),
+    );
+    await open('/lists/urls-online');
+    await page.waitForSelector('.stats time:has-text("seconds ago")');
+    await assertFits(page);
+    await screenshot(page, 'phone-list');
+    assert.deepEqual(messages, []);
+  });
+
+  await t.test('the buttons of feeds, keys and exclusions are whole', async () => {
+    const { page, open, messages } = await portal.visit({ width: WIDTH });
+    const key = {
+      ...{ id: 1, device: 'firewall-branch-office', list: 'addresses-bcl', username: 'customer@example.com' },
+      ...{ created_ts: nowTs() - 90_000, last_fetch_ts: nowTs() - 45, last_fetch_address: '2001:db8:1234:5678::abcd' },
+    };
+    const exclusion = {
+      ...{ id: 1, kind: 'host', value: 'downloads.partner.example', subdomains: true, list: null, reason: 'a partner' },
+      ...{ set_ts: nowTs(), until_ts: nowTs() + 45 * 60, ended: false },
+    };
+    await page.route('**/api/admin/v1/list-keys', (route) => route.fulfill({ json: { items: [key] } }));
+    await page.route('**/api/admin/v1/exclusions', (route) => route.fulfill({ json: { items: [exclusion] } }));
+    await open('/lists');
+    await page.waitForSelector('tr:has-text("downloads.partner.example")');
+    await page.waitForSelector('tr:has-text("firewall-branch-office")');
+    await screenshot(page, 'phone-lists');
+    await assertWhole(page);
+    await open('/admin/feeds');
+    await page.waitForSelector('tr:has-text("demo-failing")');
+    await screenshot(page, 'phone-feeds');
+    await assertWhole(page);
+    await assertAccessible(page);
+    assert.deepEqual(messages, []);
+  });
+
+  await t.test('the audit log has who and from where, a payload its type and size', async () => {
+    const { page, open, messages } = await portal.visit({ width: WIDTH });
+    const entry = {
+      ...{ id: 1, ts: 1_790_000_000, source: 'page', actor: 'demo@example.com', origin: '192.0.2.77' },
+      ...{
+        action: 'account.set',
+        subject: 'customer@example.com',
+        changes: { tier: { old: 'developer', new: 'standard' } },
+      },
+    };
+    await page.route('**/api/admin/v1/audit?*', (route) => route.fulfill({ json: { items: [entry] } }));
+    await open('/admin/audit');
+    await page.waitForSelector('tbody tr');
+    const row = await page.locator('tbody tr').first().innerText();
+    assert.match(row, /by demo@example\.com\s+on a page, from 192\.0\.2\.77/);
+    await assertFits(page);
+    await assertWhole(page);
+    await assertAccessible(page);
+    await screenshot(page, 'phone-audit');
+    await open('/url?u=http://203.0.113.7/bin.sh');
+    const payload = await page.locator('section[aria-label^="Payloads"] tbody tr').first().innerText();
+    assert.match(payload, /\w+, [\d.,]+ (B|bytes|kB|KiB|MB)/);
+    await assertFits(page);
+    await assertWhole(page);
+    await screenshot(page, 'phone-url');
+    assert.deepEqual(messages, []);
+  });
+
+  await t.test('an account whose name is blank can be seen and opened', async () => {
+    const { page, open, messages } = await portal.visit({ width: WIDTH });
+    await page.route('**/api/admin/v1/accounts', async (route) => {
+      const { items } = await (await route.fetch()).json();
+      await route.fulfill({ json: { items: [{ ...items[0], sub: 'blank', username: '   ' }, ...items] } });
+    });
+    await open('/admin/accounts');
+    const link = page.getByRole('link', { name: '(blanks)' });
+    assert.ok(((await link.boundingBox())?.width ?? 0) > 40);
+    await link.click();
+    await page.waitForURL('**/admin/accounts?name=%20%20%20');
+    assert.match((await page.textContent('h1')) ?? '', /\S/);
+    assert.deepEqual(messages, []);
+  });
+});
