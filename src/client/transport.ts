@@ -14,7 +14,10 @@ import type { Rate } from './types.ts';
 export type ClientOptions = {
   /** The address of the server, such as https://intel.example.com. A path before that of the API is allowed. */
   baseUrl: string;
-  /** How long a call may take in total, with its retries. Default: 30. A stream may take longer once it has begun. */
+  /**
+   * How long a call may take in total, with its retries. Default: 30; Infinity: for ever. A stream may take longer once
+   * it has begun.
+   */
   deadlineSeconds?: number;
   /** Instead of the global `fetch`. */
   fetch?: typeof globalThis.fetch;
@@ -48,6 +51,9 @@ const LONGEST_WAIT_MS = 8_000;
 /** A renewal that failed is tried again after this, while the token is still valid. */
 const RENEW_AGAIN_MS = 60_000;
 
+/** A timer that is set to more runs at once: its milliseconds are a signed number of 32 bits. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 const MONTHLY_LIMIT = 'qmh';
 const NDJSON = 'application/x-ndjson';
 
@@ -60,6 +66,7 @@ type Opened = { response: Response; clearDeadline(): void; close(): void };
 export function createTransport(options: ClientOptions): Transport {
   const base = readBase(options.baseUrl);
   const deadlineMs = (options.deadlineSeconds ?? DEADLINE_SECONDS) * 1000;
+  if (!(deadlineMs > 0)) throw new TypeError('deadlineSeconds must be more than 0');
   let session: Session | null = null;
   let logIn: Promise<Session> | null = null;
   let rate: Rate | null = null;
@@ -113,10 +120,9 @@ export function createTransport(options: ClientOptions): Transport {
     const controller = new AbortController();
     const leave = () => controller.abort(signal?.reason);
     signal?.addEventListener('abort', leave);
-    const timer = setTimeout(() => {
+    const clearDeadline = startTimer(timeoutMs, () => {
       controller.abort(new UnavailableError(`The server did not answer within ${deadlineMs / 1000} s`));
-    }, timeoutMs);
-    const clearDeadline = () => clearTimeout(timer);
+    });
     const close = () => {
       clearDeadline();
       signal?.removeEventListener('abort', leave);
@@ -366,13 +372,24 @@ export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const leave = () => {
-      clearTimeout(timer);
+      clearTimer();
       reject(signal?.reason);
     };
-    const timer = setTimeout(() => {
+    const clearTimer = startTimer(ms, () => {
       signal?.removeEventListener('abort', leave);
       resolve();
-    }, ms);
+    });
     signal?.addEventListener('abort', leave, { once: true });
   });
+}
+
+/** Any number of milliseconds, also Infinity. Returns what stops the timer. */
+function startTimer(ms: number, run: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const start = (leftMs: number) => {
+    const rest = leftMs - LONGEST_TIMER_MS;
+    timer = setTimeout(() => (rest > 0 ? start(rest) : run()), Math.min(leftMs, LONGEST_TIMER_MS));
+  };
+  start(ms);
+  return () => clearTimeout(timer);
 }
