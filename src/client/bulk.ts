@@ -1,5 +1,5 @@
 import { type ErrorDetails, LimitReachedError, TruncatedStreamError, UrlwardenError } from './errors.ts';
-import { sleep, type Transport } from './transport.ts';
+import { sleep, type Transport, unlessAborted } from './transport.ts';
 import type { BulkInput, BulkLine, BulkView } from './types.ts';
 
 /** The bounds of a request: more is not looked up. */
@@ -34,7 +34,7 @@ export async function* bulk<View extends BulkView = 'last'>(
   if (typeof urls === 'string') throw new TypeError('Pass a list of URLs; for a single one there is url.last()');
   /** Lines of all requests that are answered. */
   let answered = 0;
-  for await (const batch of batches(urls, Math.min(batchLines, MAX_LINES))) {
+  for await (const batch of batches(urls, Math.min(batchLines, MAX_LINES), signal)) {
     for (let rest = batch; rest.length > 0; ) {
       let end: End | undefined;
       let count = 0;
@@ -78,10 +78,11 @@ export async function* bulk<View extends BulkView = 'last'>(
 async function* batches(
   urls: Iterable<BulkInput> | AsyncIterable<BulkInput>,
   maxLines: number,
+  signal: AbortSignal | undefined,
 ): AsyncGenerator<Sent[], void, void> {
   let batch: Sent[] = [];
   let bytes = 0;
-  for await (const item of urls) {
+  for await (const item of untilAborted(urls, signal)) {
     const { url, ref } = typeof item === 'string' ? { url: item } : item;
     // The beginning of such a line is still too long, so the response is the same.
     const line = `${JSON.stringify({ url: url.slice(0, MAX_LINE_BYTES), ref })}\n`;
@@ -94,4 +95,38 @@ async function* batches(
     batch.push({ input: url, line });
   }
   if (batch.length > 0) yield batch;
+}
+
+/** `for await` alone would not notice the signal while it waits for an item. */
+async function* untilAborted<T>(
+  items: Iterable<T> | AsyncIterable<T>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<T, void, void> {
+  if (signal === undefined) return yield* items;
+  const iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+  let isEnded = false;
+  const next = async () => {
+    try {
+      const { done = false, value } = await iterator.next();
+      isEnded = done;
+      return await value;
+    } catch (error) {
+      isEnded = true;
+      throw error;
+    }
+  };
+  const close = async () => iterator.return?.();
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const item = await unlessAborted(next(), signal);
+      if (isEnded) return;
+      yield item;
+    }
+  } finally {
+    const closed = isEnded ? undefined : close();
+    // A generator that waits for something ends only afterwards.
+    if (signal.aborted) closed?.catch(() => {});
+    else await closed;
+  }
 }

@@ -360,11 +360,12 @@ function asUnavailable(error: unknown): unknown {
   return new UnavailableError(`The server cannot be reached: ${reason}`, { cause: error });
 }
 
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    promise.then(resolve, reject);
+    const leave = () => reject(signal.reason);
+    if (signal.aborted) leave();
+    signal.addEventListener('abort', leave);
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
   });
 }
 

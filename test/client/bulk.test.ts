@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { type BulkInput, LimitReachedError, TruncatedStreamError, UrlwardenClient } from '../../src/client/index.ts';
+import { until } from '../until.ts';
 import { type Received, sendError, sendLines, startScripted } from './scripted-server.ts';
 
 type Line = { url: string; ref?: string | number };
@@ -150,6 +151,57 @@ test('a loop that is left cancels the request and closes the list', async (t) =>
   }
   assert.ok(isClosed);
   await closed;
+});
+
+test('a signal ends the wait for the list, which is closed', { timeout: 30_000 }, async (t) => {
+  const { client, received } = await start(t, answerAll);
+  const controller = new AbortController();
+  const { signal } = controller;
+  let asked = 0;
+  let closed = 0;
+  const urls: AsyncIterableIterator<string> = {
+    [Symbol.asyncIterator]: () => urls,
+    async next() {
+      asked += 1;
+      return asked <= 2 ? { value: 'http://a.example/' } : new Promise(() => {});
+    },
+    return() {
+      closed += 1;
+      return new Promise(() => {});
+    },
+  };
+  const lines = client.url.bulk(urls, { batchLines: 1, signal });
+  assert.equal((await lines.next()).value?.n, 1);
+  const next = lines.next();
+  await until(() => asked === 3, 'the list is asked for the next URL');
+  const reason = new Error('no longer needed');
+  controller.abort(reason);
+  await assert.rejects(next, reason);
+  assert.deepEqual([received.length, closed], [1, 1]);
+  await assert.rejects(client.url.bulk(urls, { signal }).next(), reason);
+  assert.deepEqual([received.length, asked, closed], [1, 3, 2]);
+});
+
+test('a list that is read with a signal is read and closed as without one', async (t) => {
+  const { client } = await start(t, answerAll);
+  const { signal } = new AbortController();
+  const closed: string[] = [];
+  async function* urls(name: string, fault?: Error) {
+    try {
+      yield* ['a', 'b', 'c'];
+      if (fault !== undefined) throw fault;
+    } finally {
+      await null;
+      closed.push(name);
+    }
+  }
+  assert.equal((await collect(client.url.bulk(urls('read'), { batchLines: 2, signal }))).length, 3);
+  for await (const _line of client.url.bulk(urls('left'), { batchLines: 1, signal })) break;
+  const fault = new Error('the file cannot be read');
+  await assert.rejects(collect(client.url.bulk(urls('failed', fault), { batchLines: 1, signal })), fault);
+  assert.deepEqual(closed, ['read', 'left', 'failed']);
+  assert.equal((await collect(client.url.bulk(new Set(['a', 'b']), { signal }))).length, 2);
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
 test('no request is larger than the server takes', async (t) => {
