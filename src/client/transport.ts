@@ -60,6 +60,9 @@ const NDJSON = 'application/x-ndjson';
 /** A token. Compared by identity: two logins within a second get the same text. */
 type Session = { token: string; renewAtMs: number; expiresAtMs: number };
 
+/** `failure`: why the attempt before this one failed; undefined for the first. */
+type Attempt = { timeoutMs: number; failure?: unknown };
+
 /** `close` ends the request, and what of the response is not read. */
 type Opened = { response: Response; clearDeadline(): void; close(): void };
 
@@ -89,17 +92,17 @@ export function createTransport(options: ClientOptions): Transport {
   async function newSession(): Promise<Session> {
     const { username, password } = options as { username: string; password: string };
     const call = { path: '/api/v1/login', body: JSON.stringify({ username, password, realm: 'intel' }) };
-    session = await retried(call, async (timeoutMs) => {
-      const opened = await open(call, timeoutMs, async () => null);
-      if (opened === null) throw new UrlwardenError('The server has no login', { status: 404 });
-      const { token, expires } = await readJson<{ token: string; expires: number }>(opened);
-      // By the clock of the server, since that of this machine may be wrong.
-      const sentMs = Date.parse(opened.response.headers.get('date') ?? '') || Date.now();
-      const lifeMs = expires * 1000 - sentMs;
-      // If the clocks disagree about the whole life, the 401 of an expired token leads to the next login.
-      if (!(lifeMs > 0)) return { token, renewAtMs: Number.POSITIVE_INFINITY, expiresAtMs: Number.POSITIVE_INFINITY };
-      return { token, renewAtMs: Date.now() + lifeMs * 0.9, expiresAtMs: Date.now() + lifeMs };
-    });
+    // Calls that need it repeat it with themselves, so that each has its own deadline and the reason of the failure.
+    const opened = await open(call, { timeoutMs: deadlineMs }, async () => null);
+    if (opened === null) throw new UrlwardenError('The server has no login', { status: 404 });
+    const { token, expires } = await readJson<{ token: string; expires: number }>(opened);
+    // By the clock of the server, since that of this machine may be wrong.
+    const sentMs = Date.parse(opened.response.headers.get('date') ?? '') || Date.now();
+    const lifeMs = expires * 1000 - sentMs;
+    // If the clocks disagree about the whole life, the 401 of an expired token leads to the next login.
+    const isUsable = lifeMs > 0;
+    const atMs = (share: number) => (isUsable ? Date.now() + lifeMs * share : Number.POSITIVE_INFINITY);
+    session = { token, renewAtMs: atMs(0.9), expiresAtMs: atMs(1) };
     return session;
   }
 
@@ -114,14 +117,15 @@ export function createTransport(options: ClientOptions): Transport {
   }
 
   /** Null: the object is unknown. Throws for every other response without success. */
-  async function open(call: Call, timeoutMs: number, authorize = currentSession as () => Promise<Session | null>) {
+  async function open(call: Call, attempt: Attempt, authorize = currentSession as () => Promise<Session | null>) {
     const { signal } = call;
     signal?.throwIfAborted();
     const controller = new AbortController();
     const leave = () => controller.abort(signal?.reason);
     signal?.addEventListener('abort', leave);
-    const clearDeadline = startTimer(timeoutMs, () => {
-      controller.abort(new UnavailableError(`The server did not answer within ${deadlineMs / 1000} s`));
+    const clearDeadline = startTimer(attempt.timeoutMs, () => {
+      const tooSlow = new UnavailableError(`The server did not answer within ${deadlineMs / 1000} s`);
+      controller.abort(attempt.failure ?? tooSlow);
     });
     const close = () => {
       clearDeadline();
@@ -176,18 +180,20 @@ export function createTransport(options: ClientOptions): Transport {
   }
 
   /** Every call of the API can be repeated. */
-  async function retried<T>(call: Call, run: (timeoutMs: number) => Promise<T>): Promise<T> {
+  async function retried<T>(call: Call, run: (attempt: Attempt) => Promise<T>): Promise<T> {
     let endMs = Date.now() + deadlineMs;
-    for (let attempt = 0; ; attempt += 1) {
+    let failure: unknown;
+    for (let count = 0; ; count += 1) {
       try {
-        return await run(endMs - Date.now());
+        return await run({ timeoutMs: endMs - Date.now(), failure });
       } catch (error) {
         call.signal?.throwIfAborted();
-        const waitMs = waitBeforeRetry(error, attempt);
+        const waitMs = waitBeforeRetry(error, count);
         if (waitMs === null) throw error;
         const isAwaitedLimit = call.waitsForLimits && error instanceof LimitReachedError;
         if (!isAwaitedLimit && Date.now() + waitMs >= endMs) throw error;
         await sleep(waitMs, call.signal);
+        failure = isAwaitedLimit ? undefined : error;
         if (isAwaitedLimit) endMs = Date.now() + deadlineMs;
       }
     }
@@ -195,13 +201,13 @@ export function createTransport(options: ClientOptions): Transport {
 
   return {
     json: (call) =>
-      retried(call, async (timeoutMs) => {
-        const opened = await open(call, timeoutMs);
+      retried(call, async (attempt) => {
+        const opened = await open(call, attempt);
         return opened === null ? null : readJson(opened);
       }),
 
     async *lines(call) {
-      const opened = await retried(call, (timeoutMs) => open(call, timeoutMs));
+      const opened = await retried(call, (attempt) => open(call, attempt));
       if (opened === null) return;
       opened.clearDeadline();
       call.onStream?.(detailsOf(opened.response));
@@ -318,11 +324,11 @@ function isUnknown({ status, code, message }: UrlwardenError): boolean {
 }
 
 /** Milliseconds; null: the call must not be repeated. */
-function waitBeforeRetry(error: unknown, attempt: number): number | null {
+function waitBeforeRetry(error: unknown, count: number): number | null {
   if (!(error instanceof UnavailableError || error instanceof LimitReachedError)) return null;
   if (error.status !== null && ![408, 429, 503].includes(error.status)) return null;
   if (error instanceof LimitReachedError && error.limit === MONTHLY_LIMIT) return null;
-  const jitterMs = Math.random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt);
+  const jitterMs = Math.random() * Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** count);
   return Math.max((error.retryAfterSeconds ?? 0) * 1000, jitterMs);
 }
 

@@ -71,6 +71,26 @@ test('the deadline holds for a server that is silent, refuses connections or fai
   assert.ok(failing.received.length < 20, 'the waits grow even without Retry-After');
 });
 
+test('the deadline hides no reason, also of a log-in', async (t) => {
+  const second = { deadlineSeconds: 1 };
+  for (const account of [ACCOUNT, TOKEN]) {
+    const refused = new UrlwardenClient({ baseUrl: await deadUrl(), ...account, ...second }).url.last('x');
+    await assert.rejects(refused, (error: Error) => {
+      assert.match(error.message, /cannot be reached: ECONNREFUSED/);
+      assert.ok(error.cause instanceof TypeError);
+      return true;
+    });
+    // Fails once and is silent from then on.
+    const { baseUrl } = await startScripted(t, (response, _request, count) => {
+      if (count === 1) sendError(response, 503, 'not now');
+    });
+    await assert.rejects(new UrlwardenClient({ baseUrl, ...account, ...second }).url.last('x'), /not now/);
+    const silent = await startScripted(t, () => {});
+    const client = new UrlwardenClient({ baseUrl: silent.baseUrl, ...account, ...second });
+    await assert.rejects(client.url.last('x'), /did not answer within 1 s/);
+  }
+});
+
 test('a deadline may be longer than a timer can wait', { timeout: 30_000 }, async (t) => {
   const { baseUrl } = await startScripted(t, (response) => setTimeout(() => sendJson(response, 200, LAST), 50));
   for (const deadlineSeconds of [2_147_484, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
