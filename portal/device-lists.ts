@@ -1,4 +1,3 @@
-import { refangHost, refangUrl } from '../src/core/url/refang.ts';
 import type { ExplainResponse, OwnListItem } from '../src/exports/page-routes.ts';
 import type { ExclusionItem, KeyItem } from '../src/exports/wire.ts';
 import { ApiError } from './api.ts';
@@ -197,9 +196,3 @@ export function readExclusion({ value, subdomains, list, reason, seconds }: Form
 
 /** In a configuration, until the key is made. */
 export const KEY_PLACEHOLDER = 'uwk_YOUR_KEY';
-
-/** `hxxp://shop[.]example/` and `shop[.]example` as they really are. */
-export function realForm(text: string): string {
-  const url = refangUrl(text.trim());
-  return url.includes('://') ? url : refangHost(url);
-}

@@ -16,7 +16,6 @@ import {
   previewPath,
   previewText,
   readPreview,
-  realForm,
   reasonText,
 } from '../device-lists.ts';
 import { numberText, spanText, visible } from '../format.ts';
@@ -292,7 +291,7 @@ function Why({ name }: { name: string }) {
         onSubmit={async ({ text = '' }) => {
           setAnswer(null);
           if (text.trim() === '') throw new ApiError(BAD_REQUEST, 'Type a URL, a host name, an address or a network.');
-          setAnswer(await post<ExplainResponse>(`${LISTS_API}/${name}/explain`, { text: realForm(text) }));
+          setAnswer(await post<ExplainResponse>(`${LISTS_API}/${name}/explain`, { text }));
         }}
       >
         <Field

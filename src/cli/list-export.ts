@@ -25,7 +25,10 @@ export const LIST_FLAGS = {
     meaning: `of a list: as ${PROFILE_NAMES.join(' or ')} can load it`,
     values: PROFILE_NAMES,
   },
-  explain: { argument: 'TEXT', meaning: 'instead of the list, why this URL, host or address is on it, or is not' },
+  explain: {
+    argument: 'TEXT',
+    meaning: 'instead of the list, why this URL, host or address, also defanged, is on it, or is not',
+  },
   'allow-reserved': INGEST_FLAGS['allow-reserved'],
 } as const satisfies Flags;
 

@@ -6,6 +6,7 @@ import { isReserved } from '../core/ip/reserved.ts';
 import { dayText, timeText } from '../core/time.ts';
 import { parseHostKey } from '../core/url/host.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
+import { refangHost, refangUrl } from '../core/url/refang.ts';
 import { isOneAddress } from '../reputation/address-report.ts';
 import { type DescribedListing, describeListings, listingText } from '../reputation/listing-state.ts';
 import type { UrlDetails } from '../urls/store.ts';
@@ -25,7 +26,7 @@ export type ExplainedReason = { reason: LeftOutReason | 'kind' | 'unknown' | 'fi
 /** Whether something is on a list; if not, every reason. `subject`: the URL, name or network, normalized. */
 export type Explanation = { subject: string; isOnList: boolean; reasons: ExplainedReason[] };
 
-/** `text`: a URL, a host name, an address or a network. Null if it is none of them. */
+/** `text`: a URL, a host name, an address or a network, also defanged. Null if it is none of them. */
 export async function explainEntry(
   store: ListReads,
   definition: ListDefinition,
@@ -54,19 +55,20 @@ export async function explainEntry(
   );
 }
 
-/** Whether it is a URL, a host name, an address or a network. */
+/** Whether it is a URL, a host name, an address or a network, also defanged. */
 export const isExplainable = (text: string): boolean => subjectOf(text) !== null;
 
 type Subject = { text: string; url: string | null; host: string | null; network: KeyNetwork | null };
 
 function subjectOf(text: string): Subject | null {
-  const given = text.trim();
-  if (given.includes('://')) {
-    const parsed = normalizeUrl(given);
+  const realUrl = refangUrl(text.trim());
+  if (realUrl.includes('://')) {
+    const parsed = normalizeUrl(realUrl);
     if (!parsed.ok) return null;
     const { url, host, ip } = parsed;
     return { text: url, url, host, network: ip === null ? null : { ip, prefix: KEY_BITS } };
   }
+  const given = refangHost(text.trim());
   const network = parseKeyNetwork(given);
   if (network !== null && network.prefix < KEY_BITS) {
     return { text: formatKeyNetwork(network), url: null, host: null, network };

@@ -84,7 +84,7 @@ const ExplainRequest = Type.Object(
   {
     text: Type.String({
       ...{ minLength: 1, maxLength: MAX_TEXT },
-      description: 'A URL with its scheme, a host name, an address or a network.',
+      description: 'A URL with its scheme, a host name, an address or a network; also defanged.',
     }),
   },
   { additionalProperties: false },

@@ -56,7 +56,7 @@ async function useList(place: string[], startNodes: () => Promise<RunningServer[
   assert.equal(txt.headers.get('x-list-left-out'), 'shared-site=1');
   assert.deepEqual((await txt.text()).split('\n').slice(-2), ['bad.example', '']);
   const explain = (text: string) => run(['export', '--list', 'hosts-malware', '--explain', text]);
-  assert.match(await explain('bad.example'), /^bad\.example is on hosts-malware\n/);
+  assert.match(await explain('bad[.]example'), /^bad\.example is on hosts-malware\n/);
   assert.match(
     await explain('raw.githubusercontent.com'),
     /^raw\.githubusercontent\.com is not on hosts-malware\n {2}.+/,

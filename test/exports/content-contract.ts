@@ -7,7 +7,7 @@ import { formatKeyNetwork, parseKeyNetwork } from '../../src/core/ip/key-network
 import type { ObservationInput } from '../../src/core/observation.ts';
 import type { ListKind } from '../../src/exports/content.ts';
 import { buildEntries, type ListWithoutSerial } from '../../src/exports/entries.ts';
-import { explainEntry } from '../../src/exports/explain.ts';
+import { explainEntry, isExplainable } from '../../src/exports/explain.ts';
 import type { Exclusion, ExclusionMatch, ListFilter } from '../../src/exports/store.ts';
 import { listedUntil } from '../../src/reputation/score.ts';
 import { DAY, NEW_YEAR, seen } from '../urls/contract/observations.ts';
@@ -130,6 +130,20 @@ function urlTests(open: OpenStore): void {
     ]);
     assert.match(String(await reasons(store, 'urls', 'http://new.example/')), /^unknown: no status of/);
     assert.match(String(await reasons(store, 'urls', '192.0.2.0/24')), /^kind: /);
+  });
+
+  test('a defanged text is explained as it really is', async (t) => {
+    const store = await open(t);
+    for (const [given = '', real] of [
+      [' hxxp://shop[.]example/a[.]b ', 'http://shop.example/a%5B.%5Db'],
+      ['shop[.]example', 'shop.example'],
+      ['203[.]0[.]113[.]0/24', '203.0.113.0/24'],
+    ]) {
+      const found = await explainEntry(store, definition('urls'), [], NOW, optionsOf({}), given);
+      assert.equal(found?.subject, real);
+      assert.ok(isExplainable(given));
+    }
+    assert.ok(!isExplainable('no[.]t a host'));
   });
 
   test('exclusions match as meant, and end', async (t) => {
