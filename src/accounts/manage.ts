@@ -22,6 +22,20 @@ export function usernameKey(username: string): string | null {
   return username.normalize('NFKC').toLowerCase();
 }
 
+/** Control characters, line breaks, and marks that are not shown, such as a zero-width space. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/** Of new accounts only: a name that looks like another one, or like none. Older accounts may have such a name. */
+function refuseConfusing(username: string): void {
+  const name = JSON.stringify(username);
+  if (username.trim() !== username) {
+    throw new AppError('bad_request', `The username ${name} begins or ends with white space: remove it.`);
+  }
+  if (INVISIBLE.test(username)) {
+    throw new AppError('bad_request', `The username ${name} has characters that are not shown: remove them.`);
+  }
+}
+
 /** There are 90 million subscription numbers (`sub`): a collision is rare, and two in a row are not expected. */
 const SUB_ATTEMPTS = 20;
 
@@ -55,6 +69,7 @@ export async function createAccount(
 /** Checks username and tier before a password is needed. Returns the key of the username. */
 export async function checkNewAccount(store: AccountStore, username: string, tier: string): Promise<string> {
   const key = requireUsernameKey(username);
+  refuseConfusing(username);
   await requireTier(store, tier);
   await checkUsernameFree(store, key);
   return key;

@@ -61,6 +61,11 @@ test('an invalid account is refused with a message', async (t) => {
     [{ username: 'ADA@EXAMPLE' }, 'bad_request', /"Ada@Example" already/],
     [{ username: '' }, 'bad_request', /1 to 254 characters/],
     [{ username: 'x'.repeat(255) }, 'bad_request', /1 to 254 characters/],
+    [{ username: '   ' }, 'bad_request', /" {3}" begins or ends with white space/],
+    [{ username: 'ada@example ' }, 'bad_request', /begins or ends with white space/],
+    [{ username: '\u3000ada@example' }, 'bad_request', /begins or ends with white space/],
+    [{ username: 'ada\u200b@example' }, 'bad_request', /characters that are not shown/],
+    [{ username: 'ada\u001b[2J@example' }, 'bad_request', /"ada\\u001b\[2J@example" has characters that are not shown/],
     [{ username: 'b', tier: 'gold' }, 'not_found', /no tier "gold"\. There are: developer, standard, enterprise, oper/],
     [{ username: 'b', password: '' }, 'bad_request', /1 to 1024 bytes/],
     [{ username: 'b', password: 'é'.repeat(513) }, 'bad_request', /1 to 1024 bytes/],
@@ -70,6 +75,7 @@ test('an invalid account is refused with a message', async (t) => {
   }
   assert.equal((await control.accounts()).length, 1);
   await createAccount(control, { ...NEW, username: 'x'.repeat(254), password: 'é'.repeat(512) }, TS);
+  await createAccount(control, { ...NEW, username: 'Ada Lovelace' }, TS);
 });
 
 test('every operation changes the given account', async (t) => {
@@ -90,6 +96,17 @@ test('every operation changes the given account', async (t) => {
   assert.equal(await verifyPassword('new', (await now())?.passwordHash ?? ''), true);
   await removeAccount(control, 'ada@example', TS);
   assert.equal(await now(), null);
+});
+
+test('an older account whose name would be refused now can be changed', async (t) => {
+  const control = await temporaryControl(t);
+  const account = await createAccount(control, NEW, TS);
+  for (const [i, username] of ['   ', 'ada@example ', 'a\tb'].entries()) {
+    await control.addAccount({ ...account, sub: `1000000${i}`, username, usernameKey: username });
+    await changePassword(control, username, 'new');
+    await removeAccount(control, username, TS);
+  }
+  assert.deepEqual(await control.accounts(), [account]);
 });
 
 test('the error for an unknown account says what to do', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { windowIndex } from '../../src/core/quota.ts';
+import { addAccount } from '../accounts/world.ts';
 import { asAdmin } from './as-admin.ts';
 import { assertError, DAY, NOW } from './build.ts';
 import { authorized, LIMITS, PASSWORD, USERNAME } from './with-accounts.ts';
@@ -76,6 +77,7 @@ test('a request that is refused changes nothing', async (t) => {
     ['/accounts', { username: '' }, 400, /1 to 254 characters/],
     ['/accounts', { username: LONG }, 400, /1 to 254 characters/],
     ['/accounts', { username: 'a\0b' }, 400, /username/],
+    ['/accounts', { username: `${USERNAME} ` }, 400, /white space/],
     ['/accounts', { username: USERNAME.toUpperCase() }, 400, /already exists/],
     ['/accounts', { username: 'bob', tier: 'nope' }, 404, /no tier "nope"/],
     ['/accounts', { username: 'bob', password: '' }, 400, /password/],
@@ -97,7 +99,8 @@ test('a request that is refused changes nothing', async (t) => {
 });
 
 test('usernames with any characters are shown as they are and can be addressed', async (t) => {
-  const { change, read, audit } = await asAdmin(t);
+  const { change, read, audit, control } = await asAdmin(t);
+  const isRefused = (username: string) => /[\r\u202E]/.test(username);
   const hostile = [
     '<script>alert(1)</script>',
     '"; drop table accounts; --',
@@ -110,9 +113,10 @@ test('usernames with any characters are shown as they are and can be addressed',
     '😀 ü ＡＢ',
     'x'.repeat(254),
   ];
-  for (const username of hostile) {
-    const { account } = await change('/accounts', { username, password: 'x' });
-    assert.equal(account.username, username);
+  for (const [i, username] of hostile.entries()) {
+    // Older accounts may have such a name; a new one is refused.
+    if (isRefused(username)) await addAccount(control, { username, sub: `1000000${i}` });
+    else assert.equal((await change('/accounts', { username, password: 'x' })).account.username, username);
     const path = `/accounts/${encodeURIComponent(username)}`;
     assert.equal((await change(path, { enabled: false })).enabled, false);
     assert.deepEqual((await read(`${path}/usage`)).days, []);
