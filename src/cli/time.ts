@@ -10,11 +10,25 @@ const AGO = /^\d+[dh]$/;
 
 /** Parses the value of a flag: Unix seconds, ISO 8601, or how long ago in days or hours (`30d`, `12h`). */
 export function readTime(flag: string, text: string): number {
-  const ts = /^\d{1,12}$/.test(text) ? Number(text) : (agoTs(text) ?? isoTs(text));
+  const ts = agoTs(text) ?? fixedTs(text);
   if (Number.isFinite(ts)) return ts;
   throw new UsageError(
     `${flag} must be Unix seconds or a time such as 2026-01-31T12:00:00Z, or 30d or 12h ago, not ${JSON.stringify(text)}`,
   );
+}
+
+/** The same for a time in the future: Unix seconds or ISO 8601. `--for` says how long. */
+export function readEndTime(flag: string, text: string): number {
+  const ts = fixedTs(text);
+  if (Number.isFinite(ts)) return ts;
+  throw new UsageError(
+    `${flag} must be Unix seconds or a time such as 2026-12-31 or 2026-12-31T12:00:00Z, not ${JSON.stringify(text)}. To say how long: --for 30d`,
+  );
+}
+
+/** NaN for any other text. */
+function fixedTs(text: string): number {
+  return /^\d{1,12}$/.test(text) ? Number(text) : isoTs(text);
 }
 
 /** Null also for a time before 1970. */

@@ -246,6 +246,9 @@ test('check', async (t) => {
     const missing = await check([join(folder, 'missing')]);
     assert.deepEqual([missing.code, missing.stdout], [1, '']);
     assert.match(missing.stderr, /there is no such file/);
+    const ofFolder = await check([folder]);
+    assert.deepEqual([ofFolder.code, ofFolder.stdout], [1, '']);
+    assert.match(ofFolder.stderr, /: is a folder; check takes a file, or - for standard input\n$/);
     const empty = await urlwarden(['check', '-', '--data', temporaryFolder(t)], BAD);
     assert.deepEqual([empty.code, empty.stdout], [1, '']);
   });

@@ -47,6 +47,8 @@ test('urlwarden list: definitions, exclusions and keys', async (t) => {
   await refuses(['exclude', 'shop.example'], 2, /^--reason TEXT is missing/);
   await refuses([...shop, '--for', '7d', '--until', '2099-01-31'], 2, /not both/);
   await refuses([...shop, '--until', '2001-01-31'], 2, /in the past/);
+  for (const wrong of ['2026-13-45', '30d'])
+    await refuses([...shop, '--until', wrong], 2, /^--until must be Unix seconds or a time (?!.* ago).*--for 30d\n/);
   assert.deepEqual((await json('exclusions', '--list', 'urls-online')).length, 2);
   const { stdout: exclusions } = await run('exclusions');
   assert.match(exclusions, /^ID +LIST +UNTIL +EXCLUDED\n 3 +all +20\S+Z +203\.0\.113\.0\/24\n {2}ours\n/);

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { DataPlace } from '../../app/stores.ts';
 import { CREDENTIAL_VARIABLES } from '../../config/read-settings.ts';
 import { AppError } from '../../core/errors.ts';
@@ -89,7 +90,12 @@ async function openInput(name: string, limits: InputLimits, isExtracting: boolea
   if (/^[a-z]+:\/\//i.test(name)) {
     throw new UsageError(`FILE is a URL. To look it up: urlwarden lookup ${quoted(name)}`);
   }
-  if (name !== '-') return openFile(name, limits);
+  if (name !== '-') {
+    const isFolder = (await stat(name).catch(() => null))?.isDirectory();
+    if (isFolder)
+      throw new AppError('bad_request', `${name}: is a folder; check takes a file, or - for standard input`);
+    return openFile(name, limits);
+  }
   const what = isExtracting ? 'text' : 'one URL per line';
   if (process.stdin.isTTY) process.stderr.write(`Reading standard input, ${what}. Ctrl-D ends it.\n`);
   return openStdin(limits);

@@ -6,7 +6,7 @@ import { UsageError } from '../command.ts';
 import { controlAddingCommand, controlCommand } from '../data-command.ts';
 import { toUsage } from '../evidence-flags.ts';
 import { table, timeText, visible } from '../output.ts';
-import { currentTs, parseSpan, readTime } from '../time.ts';
+import { currentTs, parseSpan, readEndTime } from '../time.ts';
 
 export const listExclude = controlAddingCommand(
   {
@@ -52,7 +52,7 @@ const line = (text: string): string => `${visible(text)}\n`;
 
 function readEnd(flags: { for?: string | undefined; until?: string | undefined }, nowTs: number): number | null {
   if (flags.for !== undefined && flags.until !== undefined) throw new UsageError('Give --for or --until, not both');
-  if (flags.until !== undefined) return readTime('--until', flags.until);
+  if (flags.until !== undefined) return readEndTime('--until', flags.until);
   if (flags.for === undefined) return null;
   const seconds = parseSpan(flags.for);
   if (seconds !== null) return nowTs + seconds;
