@@ -35,6 +35,10 @@ export function tierFault({ ads, trs, qms, qmh, rlQps, rlQpm, rlQph }: Tier): Ti
     const isPossible = Number.isInteger(value) && value >= min && value <= NO_LIMIT;
     if (!isPossible) return { field, rule: `a whole number from ${min} to ${NO_LIMIT} (no limit)` };
   }
+  // Queries are refused before they pass such a soft limit, so nobody would be warned.
+  if (qms > qmh && qms !== NO_LIMIT) {
+    return { field: 'qms', rule: `at most the hard limit (qmh), ${qmh}, or ${NO_LIMIT} (no limit)` };
+  }
   return null;
 }
 

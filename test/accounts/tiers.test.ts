@@ -42,6 +42,13 @@ test('unknown datasets are refused; a tier that was stored with them can be read
   assert.deepEqual(await requireTier(control, 'gold'), GOLD);
 });
 
+test('a soft limit above the hard limit is refused, unless it is none', async (t) => {
+  const control = await temporaryControl(t);
+  const message = /^"qms" must be at most the hard limit \(qmh\), 20, or 2147483647/;
+  await assert.rejects(setTier(control, { ...GOLD, qms: 21, qmh: 20 }), { code: 'bad_request', message });
+  for (const qms of [20, 2_147_483_647]) await setTier(control, { ...GOLD, qms, qmh: 20 });
+});
+
 test('a tier in use is not removed, and the error lists its accounts', async (t) => {
   const control = await temporaryControl(t);
   await setTier(control, GOLD);

@@ -114,6 +114,11 @@ describe('urlwarden tier', () => {
       [['set', 'x', '--qms', '-1', '--qmh', '1'], 2, /^--qms must be a whole number from 0 .*, not "-1"\n/],
       [['set', 'x', '--qms', '1.5', '--qmh', '1'], 2, /^--qms must be a whole number from 0 to 2147483647/],
       [['set', 'x', '--qms', '1', '--qmh', '2147483648'], 2, /^--qmh must be a whole number/],
+      [
+        ['set', 'x', '--qms', '2', '--qmh', '1'],
+        2,
+        /^--qms must be at most the hard limit \(qmh\), 1, or .*, not "2"\n/,
+      ],
       [['set', 'x', ...good, '--rl-qps', '0'], 2, /^--rl-qps must be a whole number from 1 to/],
       [
         ['set', 'x', ...good, '--ads', 'url,foo'],
