@@ -37,6 +37,12 @@ export async function fillDemo(store: UrlStore & ReputationStore, nowTs: number)
   await store.applyDomains(domains, facts);
 }
 
+/** Whether `serve --demo` filled the store. Its sources stay, whatever a person removes. */
+export async function isDemoData(store: Pick<ReputationStore, 'sourceNames'>): Promise<boolean> {
+  const names = new Set((await store.sourceNames()).values());
+  return demoEvidence(0).sources.every(({ name }) => names.has(name));
+}
+
 async function isFresh(store: UrlStore, url: string, nowTs: number): Promise<boolean> {
   const last = await store.urlLast(url);
   const status = last === null ? null : (JSON.parse(last) as UrlLastResponse).status;

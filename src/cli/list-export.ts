@@ -1,4 +1,5 @@
-import { openControl } from '../app/stores.ts';
+import { isDemoData } from '../app/demo.ts';
+import { type Intelligence, openControl } from '../app/stores.ts';
 import { allLists } from '../exports/built-in.ts';
 import type { Variant } from '../exports/copies.ts';
 import { buildEntries } from '../exports/entries.ts';
@@ -35,12 +36,11 @@ export const LIST_FLAGS = {
 type ListInput = DataInput<typeof LIST_FLAGS & { format: { argument: string; meaning: string } }>;
 
 export async function exportList({ flags, place }: ListInput, name: string): Promise<number> {
-  const { allowReserved } = readIngestSettings(flags);
-  const options = { allowReserved, signal: new AbortController().signal };
   const nowTs = currentTs();
   const store = await openExisting(place);
   const control = await openControl(place);
   try {
+    const options = { allowReserved: await allowsReserved(flags, store), signal: new AbortController().signal };
     const definition = findList(await allLists(control), name);
     const exclusions = await control.exclusions();
     if (flags.explain !== undefined) {
@@ -60,6 +60,14 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
     await control.close();
     await store.close();
   }
+}
+
+/** As the server that has the data: `serve --demo` implies `--allow-reserved`. */
+async function allowsReserved(flags: ListInput['flags'], store: Intelligence): Promise<boolean> {
+  if (readIngestSettings(flags).allowReserved) return true;
+  if (!(await isDemoData(store))) return false;
+  process.stderr.write('This is demo data: reserved networks are listed too, as by urlwarden serve --demo.\n');
+  return true;
 }
 
 function findList(lists: readonly ListDefinition[], name: string): ListDefinition {

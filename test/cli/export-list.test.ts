@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { DEMO_ACCOUNT } from '../../src/accounts/first-account.ts';
+import { startDemo } from '../example-runs.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { redisServerUrl } from '../servers/urls.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -19,6 +21,18 @@ test('a list on two nodes with PostgreSQL and Redis', async (t) => {
   const redis = ['--redis-url', redisServerUrl(), '--redis-prefix', `test-${randomUUID()}`];
   const start = () => startReusedServer(t, [...place, ...redis, '--data', temporaryFolder(t)]);
   await useList(place, async () => [await start(), await start()]);
+});
+
+test('a list of demo data has the bytes that the demo server sends', async (t) => {
+  const { url, dataDir } = await startDemo(t);
+  const body = JSON.stringify({ ...DEMO_ACCOUNT, realm: 'intel' });
+  const { token } = (await (await fetch(`${url}/api/v1/login`, { method: 'POST', body })).json()) as { token: string };
+  const headers = { authorization: `Bearer ${token}` };
+  const sent = await (await fetch(`${url}/api/lists/v1/addresses-xbl.txt`, { headers })).text();
+  const { code, stdout, stderr } = await urlwarden(['export', '--list', 'addresses-xbl', '--data', dataDir]);
+  assert.deepEqual([code, stdout], [0, sent]);
+  assert.match(stderr, /^This is demo data: reserved networks are listed too/);
+  assert.match(stdout, /^203\.0\.113\./m);
 });
 
 /**
