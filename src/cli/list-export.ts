@@ -4,7 +4,7 @@ import { allLists } from '../exports/built-in.ts';
 import type { Variant } from '../exports/copies.ts';
 import { buildEntries } from '../exports/entries.ts';
 import { explainEntry } from '../exports/explain.ts';
-import { formatsOf } from '../exports/formats/formats.ts';
+import { formatsOf, LACKS_NAME_LISTS } from '../exports/formats/formats.ts';
 import { PROFILE_NAMES } from '../exports/formats/profiles.ts';
 import { renderVariant } from '../exports/list-builder.ts';
 import { hashesOf, packList } from '../exports/packed-list.ts';
@@ -53,6 +53,8 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
     }
     const variant = readVariant(flags, definition);
     const list = await buildEntries(store, definition, exclusions, nowTs, options);
+    if (list.lacksNameLists)
+      process.stderr.write(`${LACKS_NAME_LISTS}. Import one: urlwarden import misp-warninglist FILE --as shortener\n`);
     const serial = await control.listSerial(name, hashesOf(packList(list)).keysHash, nowTs);
     await print(renderVariant({ ...list, serial }, variant).text);
     return 0;

@@ -67,6 +67,8 @@ export type ListContent = ListEntries & {
   serial: number;
   /** By reason; reasons without any are absent. */
   leftOut: Readonly<Partial<Record<LeftOutReason, number>>>;
+  /** Of a list of hosts: no list of names is imported, so names that many share may be on it. */
+  lacksNameLists?: true;
   /** When the next entry ends without a change of the data; null: never. */
   nextEndTs: number | null;
 };

@@ -28,7 +28,9 @@ export async function buildEntries(
   };
   build.end.at(build.exclusions.firstEndTs);
   const entries = await entriesOf(build);
-  return { ...entries, name: definition.name, leftOut, nextEndTs: build.end.earliest() };
+  const list = { ...entries, name: definition.name, leftOut, nextEndTs: build.end.earliest() };
+  const lacksNameLists = definition.kind === 'hosts' && !(await store.hasNameLists());
+  return lacksNameLists ? { ...list, lacksNameLists } : list;
 }
 
 async function entriesOf(build: Build): Promise<ListEntries> {

@@ -95,14 +95,17 @@ export function unpackList({ chunks, ...list }: PackedList): ListWithoutSerial {
 }
 
 /**
- * `keysHash`: of the keys in their order, and of what was left out. Formats for devices have nothing else, so the serial
+ * `keysHash`: of the keys in their order, and of what was left out or could not be. Formats for devices have nothing else, so the serial
  * follows from it, and stays while entries are only confirmed. `hash`: of every field.
  */
-export function hashesOf({ chunks, leftOut }: PackedList): { hash: Uint8Array; keysHash: Uint8Array } {
+export function hashesOf({ chunks, leftOut, lacksNameLists }: PackedList): { hash: Uint8Array; keysHash: Uint8Array } {
   const [hash, keysHash] = [createHash('sha256'), createHash('sha256')];
   // In a fixed order: that of the reasons depends on which was met first.
   const sorted = Object.entries(leftOut).sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const one of [hash, keysHash]) one.update(JSON.stringify(sorted));
+  for (const one of [hash, keysHash]) {
+    one.update(JSON.stringify(sorted));
+    if (lacksNameLists) one.update('lacksNameLists');
+  }
   for (const { keys, fields } of chunks) {
     keysHash.update(keys);
     hash.update(keys).update(fields);

@@ -222,6 +222,8 @@ export type ReputationStore = {
   domainStates(names: readonly string[]): Promise<(DomainState | null)[]>;
   /** The lists on which exactly these names are. Names that are on none are absent. */
   nameLists(names: readonly string[]): Promise<Map<string, NameListing[]>>;
+  /** Whether there is any list of names: popular or shared sites, URL shorteners, dynamic-DNS providers. */
+  hasNameLists(): Promise<boolean>;
   /** How many registrable domains resolved to an address in each network, by facts and URLs; of very many not all. */
   domainsAt(networks: readonly KeyNetwork[], sinceTs: number, untilTs: number): Promise<number[]>;
 

@@ -69,6 +69,8 @@ async function useList(place: string[], startNodes: () => Promise<RunningServer[
   const txt = await get('txt');
   assert.equal(txt.headers.get('x-list-left-out'), 'shared-site=1');
   assert.deepEqual((await txt.text()).split('\n').slice(-2), ['bad.example', '']);
+  const { stderr } = await urlwarden(['export', '--list', 'hosts-malware', ...place]);
+  assert.match(stderr, /^No list of popular sites, shared sites or URL shorteners is imported: .+\n$/);
   const explain = (text: string) => run(['export', '--list', 'hosts-malware', '--explain', text]);
   assert.match(await explain('bad[.]example'), /^bad\.example is on hosts-malware\n/);
   assert.match(

@@ -8,6 +8,8 @@ import type { ObservationInput } from '../../src/core/observation.ts';
 import type { ListKind } from '../../src/exports/content.ts';
 import { buildEntries, type ListWithoutSerial } from '../../src/exports/entries.ts';
 import { explainEntry, isExplainable } from '../../src/exports/explain.ts';
+import { renderVariant } from '../../src/exports/list-builder.ts';
+import { hashesOf, packList, unpackList } from '../../src/exports/packed-list.ts';
 import type { Exclusion, ExclusionMatch, ListFilter } from '../../src/exports/store.ts';
 import { listedUntil } from '../../src/reputation/score.ts';
 import { DAY, NEW_YEAR, seen } from '../urls/contract/observations.ts';
@@ -146,6 +148,24 @@ function urlTests(open: OpenStore): void {
     assert.ok(!isExplainable('no[.]t a host'));
   });
 
+  test('a list of hosts says that no list of names is imported', async (t) => {
+    const store = await open(t);
+    await store.apply([seen({ ts: NOW - DAY, url: 'http://short.example/xyz' })]);
+    const lacking = await build(store, 'hosts');
+    assert.equal(lacking.lacksNameLists, true);
+    assert.equal((await build(store, 'urls')).lacksNameLists, undefined);
+    const comments = (list: ListWithoutSerial) =>
+      renderVariant({ ...list, serial: 1 }, { format: 'rpz', profile: null, max: null }).text;
+    assert.match(comments(lacking), /^; No list of popular sites, shared sites or URL shorteners is imported: .+/m);
+    await store.applyLists([{ source: 'list', ts: NOW, as: 'shortener', name: 'other.example' }]);
+    const complete = await build(store, 'hosts');
+    assert.doesNotMatch(comments(complete), /is imported/);
+    assert.deepEqual(complete.entries, lacking.entries);
+    const [before, after] = [lacking, complete].map((list) => hashesOf(packList(list)));
+    assert.notDeepEqual(before?.keysHash, after?.keysHash, 'the serial grows with the comment');
+    assert.deepEqual(hashesOf(packList(unpackList(packList(lacking)))), before);
+  });
+
   test('exclusions match as meant, and end', async (t) => {
     const store = await open(t);
     const urls = [
@@ -209,6 +229,7 @@ function hostTests(open: OpenStore): void {
     assert.deepEqual(content, {
       entries: [{ ...entry, score: -26.8 }],
       leftOut: { address: 2, 'shared-site': 1 },
+      lacksNameLists: true,
       nextEndTs: NEW_YEAR + 3_600,
     });
     assert.match(String(await reasons(store, 'hosts', '192.0.2.1')), /^address: /);

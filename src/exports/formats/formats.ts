@@ -111,8 +111,12 @@ function withoutSubdomains(hosts: readonly string[]): string[] {
   });
 }
 
+/** In the comments of a list of hosts, and from the command that writes it. */
+export const LACKS_NAME_LISTS =
+  'No list of popular sites, shared sites or URL shorteners is imported: names that many people share may be on this list';
+
 function commentsOf(
-  { name, serial, leftOut }: ListContent,
+  { name, serial, leftOut, lacksNameLists }: ListContent,
   format: Format,
   { max, profile }: RenderOptions,
   { entries, inexpressible, covered, cut }: Omit<RenderedList, 'text'>,
@@ -125,6 +129,7 @@ function commentsOf(
     `Entries: ${entries}${entries === 0 ? ' (the list is empty)' : ''}`,
     `Serial: ${serial}`,
     reasons.map(([reason, count]) => `Left out, ${reason}: ${count}`),
+    lacksNameLists ? LACKS_NAME_LISTS : [],
     inexpressible === 0 ? [] : `Left out, not possible in this format: ${inexpressible}`,
     covered === 0 ? [] : `Covered by another entry: ${covered}`,
     cut === 0 ? [] : `Cut by ${limits.join(', ')}: ${cut} older entries are missing`,

@@ -56,6 +56,8 @@ const NAME_LISTS = `
   select l.name, l.kind, sources.name, l.rank, l.ts from name_lists l join sources on sources.id = l.source_id
   where l.name = any($1::text[])`;
 
+const ANY_NAME_LIST = 'select 1 from name_lists limit 1';
+
 // One range of addresses for each row of the arrays; $1 is the place of the network that it belongs to.
 const DOMAINS_AT = `
   select n.place, count(distinct d.domain_id)::integer
@@ -75,7 +77,10 @@ const NETWORKS_PER_READ = 1_000;
 
 export function createListStore(
   query: Query,
-): Pick<ReputationStore, 'listingsForList' | 'domainsForList' | 'domainStates' | 'nameLists' | 'domainsAt'> {
+): Pick<
+  ReputationStore,
+  'listingsForList' | 'domainsForList' | 'domainStates' | 'nameLists' | 'hasNameLists' | 'domainsAt'
+> {
   return {
     ...createListReads(
       {
@@ -98,6 +103,8 @@ export function createListStore(
     domainStates: createDomainStates(query),
 
     nameLists: async (names) => listsByName(await query<NamedListRow>(NAME_LISTS, [names])),
+
+    hasNameLists: async () => (await query<[number]>(ANY_NAME_LIST)).length > 0,
 
     async domainsAt(networks, sinceTs, untilTs) {
       const counts = networks.map(() => 0);

@@ -54,6 +54,8 @@ const NAME_LISTS = `
   select l.name, l.kind, sources.name, l.rank, l.ts from name_lists l join sources on sources.id = l.source_id
   where l.name in (select value from json_each(?))`;
 
+const ANY_NAME_LIST = 'select 1 from name_lists limit 1';
+
 const FACT_DOMAINS = `
   select distinct domain_id from (
     select domain_id from name_addresses where origin = 1 and ip >= ? and ip <= ? and ts >= ? limit ${MAX_ADDRESS_ROWS})`;
@@ -68,7 +70,10 @@ const NAMES_PER_READ = 1_000;
 
 export function createListStore(
   db: Database,
-): Pick<ReputationStore, 'listingsForList' | 'domainsForList' | 'domainStates' | 'nameLists' | 'domainsAt'> {
+): Pick<
+  ReputationStore,
+  'listingsForList' | 'domainsForList' | 'domainStates' | 'nameLists' | 'hasNameLists' | 'domainsAt'
+> {
   const endOfRead = db.prepare<ListingKey>(END_OF_READ);
   const episodes = db.prepare<ListedEpisodeRow>(EPISODES);
   const lastIds = db.prepare<[urls: number | null, hosts: number | null, domains: number | null]>(LAST_IDS);
@@ -76,6 +81,7 @@ export function createListStore(
   const addressesWithEvents = db.prepare<[Uint8Array]>(ADDRESSES_WITH_EVENTS);
   const domains = db.prepare<[string]>(DOMAINS);
   const nameLists = db.prepare<NamedListRow>(NAME_LISTS);
+  const anyNameList = db.prepare<[number]>(ANY_NAME_LIST);
   const factDomains = db.prepare<[number]>(FACT_DOMAINS);
   const urlDomains = db.prepare<[number]>(URL_DOMAINS);
   const derived = createDerivedListings(db);
@@ -109,6 +115,8 @@ export function createListStore(
     domainStates: (names) => inChunks(names, (some) => some.map(readState)),
 
     nameLists: async (names) => listsByName(nameLists.all(JSON.stringify(names))),
+
+    hasNameLists: async () => anyNameList.get() !== undefined,
 
     domainsAt(networks, sinceTs, untilTs) {
       const buckets = bucketsBetween(sinceTs, untilTs);

@@ -71,13 +71,19 @@ export function listReadsSuite(open: OpenStore): void {
       const store = await open(t);
       const entry = { source: 'list', ts: T };
       await store.applyLists([
+        { source: 'cloud', ts: T, as: 'shared', network: networkOf('192.0.2.0/24'), reason: '' },
+      ]);
+      assert.equal(await store.hasNameLists(), false);
+      await store.applyLists([
         { ...entry, as: 'shared', name: 'docs.site.example' },
         { ...entry, as: 'dyndns', name: 'site.example' },
       ]);
       const lists = await store.nameLists(['docs.site.example', 'site.example', 'other.site.example']);
       const kinds = [...lists].map(([name, found]) => `${name} ${found.map(({ kind }) => kind)}`);
       assert.deepEqual(kinds.sort(), ['docs.site.example shared', 'site.example dyndns,shared']);
+      assert.equal(await store.hasNameLists(), true);
       assert.equal(await store.finishList('list', T + 1), 3);
+      assert.equal(await store.hasNameLists(), false);
     });
 
     test('the domains at an address, by facts and by URLs', async (t) => {
