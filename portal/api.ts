@@ -55,7 +55,7 @@ export function bodyOf<T>(response: Response): Promise<T> {
 /** The response has another format: something between the page and the server has answered. */
 const NOT_OURS = -1;
 const notOurs = ({ status }: Response): string =>
-  `Something else answered instead of the server, with the status ${status}: a proxy, or the log-in page of a network. ` +
+  `Something else answered instead of the server, with the status ${status}: a proxy, or the login page of a network. ` +
   'Try again in a moment. If it stays so, ask the administrator.';
 
 /** A response with a status below 400; any other one is thrown as an ApiError. */

@@ -30,7 +30,7 @@ setOnSessionOver(() => {
 /** The account whose data this tab has, also after its session. */
 let owner: string | null = null;
 
-/** The tabs of a browser share the cookie. Each log-in (`sub`) and log-out (null) in one is known to the others. */
+/** The tabs of a browser share the cookie. Each login (`sub`) and logout (null) in one is known to the others. */
 const otherTabs = new BroadcastChannel('urlwarden-session');
 otherTabs.onmessage = ({ data: sub }: MessageEvent<string | null>) => {
   if (owner === null || owner === sub) void readSession();

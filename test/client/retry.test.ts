@@ -71,7 +71,7 @@ test('the deadline holds for a server that is silent, refuses connections or fai
   assert.ok(failing.received.length < 20, 'the waits grow even without Retry-After');
 });
 
-test('the deadline hides no reason, also of a log-in', async (t) => {
+test('the deadline hides no reason, also of a login', async (t) => {
   const second = { deadlineSeconds: 1 };
   for (const account of [ACCOUNT, TOKEN]) {
     const refused = new UrlwardenClient({ baseUrl: await deadUrl(), ...account, ...second }).url.last('x');

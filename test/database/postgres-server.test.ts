@@ -233,7 +233,6 @@ test('texts of any length and any characters are stored unchanged', async (t) =>
     "'; drop table urls; --",
     'ﷺ‮',
     '𝒳'.repeat(1_024),
-    ' ',
     '$1',
     incompressible(),
   ];

@@ -169,7 +169,7 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
     assert.deepEqual(visit.messages, []);
   },
 
-  async 'a session that ends is said in words, and the list goes on after the log-in'(_, portal) {
+  async 'a session that ends is said in words, and the list goes on after the login'(_, portal) {
     const visit = await portal.visit({ hasOwnSession: true });
     const { page } = visit;
     await visit.open('/bulk');

@@ -119,7 +119,7 @@ test('frame, login and start page', async (t) => {
     }
   });
 
-  await t.test('a log-out and a log-in in another tab are seen in all tabs', async () => {
+  await t.test('a logout and a login in another tab are seen in all tabs', async () => {
     const { page: first, open, context } = await portal.visit({ hasOwnSession: true });
     await open('/url?u=http://203.0.113.7/bin.sh');
     await open('/account');
@@ -139,7 +139,7 @@ test('frame, login and start page', async (t) => {
     await first.waitForSelector('text=Newest URLs');
     assert.equal(await first.getByText('Your last questions').count(), 0, 'of the other account');
 
-    // Without a log-out: the session of the first account was only replaced.
+    // Without a logout: the session of the first account was only replaced.
     await context.clearCookies();
     const third = await context.newPage();
     await third.goto('/account');
@@ -208,7 +208,7 @@ test('frame, login and start page', async (t) => {
     await page.waitForSelector('h1:text-is("http://203.0.113.7/bin.sh")');
     assert.equal(await page.locator('text=Did you mean').count(), 0);
     await page.fill('#box', 'http://203.0.113.7/bin.sh http://203.0.113.7/i');
-    await page.getByRole('option', { name: 'Bulk look-up 2 URLs' }).waitFor();
+    await page.getByRole('option', { name: 'Bulk lookup 2 URLs' }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForSelector('text=Counts as 2 queries');
     assert.equal(await page.inputValue('textarea'), 'http://203.0.113.7/bin.sh\nhttp://203.0.113.7/i');
