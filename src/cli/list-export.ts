@@ -4,7 +4,7 @@ import { allLists } from '../exports/built-in.ts';
 import type { Variant } from '../exports/copies.ts';
 import { buildEntries } from '../exports/entries.ts';
 import { explainEntry } from '../exports/explain.ts';
-import { formatsOf, LACKS_NAME_LISTS } from '../exports/formats/formats.ts';
+import { formatsOf } from '../exports/formats/formats.ts';
 import { PROFILE_NAMES } from '../exports/formats/profiles.ts';
 import { renderVariant } from '../exports/list-builder.ts';
 import { hashesOf, packList } from '../exports/packed-list.ts';
@@ -53,8 +53,6 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
     }
     const variant = readVariant(flags, definition);
     const list = await buildEntries(store, definition, exclusions, nowTs, options);
-    if (list.lacksNameLists)
-      process.stderr.write(`${LACKS_NAME_LISTS}. Import one: urlwarden import misp-warninglist FILE --as shortener\n`);
     const serial = await control.listSerial(name, hashesOf(packList(list)).keysHash, nowTs);
     await print(renderVariant({ ...list, serial }, variant).text);
     return 0;
@@ -66,10 +64,7 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
 
 /** As the server that has the data: `serve --demo` implies `--allow-reserved`. */
 async function allowsReserved(flags: ListInput['flags'], store: Intelligence): Promise<boolean> {
-  if (readIngestSettings(flags).allowReserved) return true;
-  if (!(await isDemoData(store))) return false;
-  process.stderr.write('This is demo data: reserved networks are listed too, as by urlwarden serve --demo.\n');
-  return true;
+  return readIngestSettings(flags).allowReserved || (await isDemoData(store));
 }
 
 function findList(lists: readonly ListDefinition[], name: string): ListDefinition {

@@ -111,8 +111,8 @@ function withoutSubdomains(hosts: readonly string[]): string[] {
   });
 }
 
-/** In the comments of a list of hosts, and from the command that writes it. */
-export const LACKS_NAME_LISTS =
+/** In the comments of a list of hosts. */
+const LACKS_NAME_LISTS =
   'No list of popular sites, shared sites or URL shorteners is imported: names that many people share may be on this list';
 
 function commentsOf(
