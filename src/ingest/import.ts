@@ -1,5 +1,5 @@
 import { AppError } from '../core/errors.ts';
-import { createNetworkSet } from '../core/ip/network-set.ts';
+import { createFamilySets } from '../core/ip/network-set.ts';
 import type { Observation } from '../core/observation.ts';
 import { type Batch, createBatcher, evidenceOf, type LookupAsn, sourcesOf } from './batch.ts';
 import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
@@ -268,7 +268,7 @@ async function* readBatches(options: ImportOptions, run: ImportRun): AsyncGenera
 
 async function readAllowLists(store: ImportStores['store']): Promise<EvidenceRules['isAllowed']> {
   const { entries } = await store.addressLists();
-  return createNetworkSet(entries.filter(({ as }) => as === 'allow').map(({ network }) => network)).covers;
+  return createFamilySets(entries.filter(({ as }) => as === 'allow').map(({ network }) => network)).covers;
 }
 
 async function write({ into }: ImportOptions, run: ImportRun, batch: Batch): Promise<void> {
