@@ -194,7 +194,7 @@ function listingPieces(
 
 function contextsOf({ lastUrlTs, evidence, addresses, servers, senders, whois, lists }: DomainState): Context[] {
   const times: Record<ContextName, number[]> = {
-    urls: lastUrlTs === null ? [] : [lastUrlTs],
+    urls: lastUrlTs === null || lastUrlTs === 0 ? [] : [lastUrlTs], // 0: nothing of them has a time
     osint: evidence.map(({ lastTs }) => lastTs),
     pdns: [...addresses, ...servers].map(({ lastTs }) => lastTs),
     helo: senders.map(({ lastTs }) => lastTs),
@@ -207,7 +207,7 @@ function contextsOf({ lastUrlTs, evidence, addresses, servers, senders, whois, l
     .sort((a, b) => b.lastTs - a.lastTs);
 }
 
-/** A domain without any context has a setting: otherwise it would not be known. */
+/** 0 only for a domain whose URLs have nothing with a time. */
 function lastSeen({ settings }: DomainState, [newestContext]: readonly Context[]): number {
   return newestContext?.lastTs ?? settings?.setTs ?? 0;
 }

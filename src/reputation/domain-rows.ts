@@ -89,9 +89,12 @@ export function isKnown({ lastUrlTs, evidence, lists, whois, settings, ...state 
 }
 
 /**
- * Hosts of a domain that are checked for URLs, and the rows of each that decide. A domain with more hosts has them from
- * evidence, from facts or from URLs that were seen online, and these are found without the check.
+ * Hosts of a domain that are checked for URLs. A domain with more hosts has nearly always evidence, facts or URLs that were
+ * seen online, and these are found without the check. Name servers of other domains are hosts too.
  */
+export const MAX_CHECKED_HOSTS = 1_000;
+
+/** Hosts that have URLs, and the rows of each that decide. */
 export const MAX_CHECKED_ROWS = 64;
 
 type Newest = { lastTs: number };

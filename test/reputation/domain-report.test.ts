@@ -169,6 +169,9 @@ describe('what is known', () => {
       ],
     );
     assert.deepEqual([report.lastSeenTs, report.evidenceTs], [NOW, NOW - 4 * DAY]);
+    const settings = { human: 0, isAbused: null, reason: '', setTs: NOW - DAY };
+    const timeless = reportOf({ lastUrlTs: 0, settings });
+    assert.deepEqual([timeless.lastSeenTs, timeless.contexts], [NOW - DAY, []]);
   });
 
   test('of a domain that the operator set, and of one with URLs that nobody saw online', () => {

@@ -12,6 +12,7 @@ import {
   compareTexts,
   type EvidenceColumns,
   isKnown,
+  MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
   type SourceColumns,
   toEvidence,
@@ -47,7 +48,12 @@ const LAST_FACT = `
        from (
          select id, payload_ts from urls where host_id = h.id and event_kind is null
          order by id desc limit ${MAX_CHECKED_ROWS}) u)))
-    from (select id from hosts where domain_id = d.id limit ${MAX_CHECKED_ROWS}) h) end`;
+    from (
+      select id from (select id from hosts where domain_id = d.id limit ${MAX_CHECKED_HOSTS}) h
+      where coalesce(
+        (select true from events where host_id = h.id and kind < ${FIRST_HIDDEN_KIND} order by ts desc limit 1),
+        (select true from urls where host_id = h.id and event_kind is null order by id desc limit 1))
+      limit ${MAX_CHECKED_ROWS}) h) end`;
 
 // The sources and kinds of a domain take one step in the index each, however many rows they have.
 const BEST_EVIDENCE = `

@@ -15,6 +15,7 @@ import {
   type EvidenceColumns,
   ipText,
   isKnown,
+  MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
   SOURCE_COLUMNS,
   type SourceColumns,
@@ -119,7 +120,11 @@ const NEWEST_URLS = `
 const HOST = 'select host from hosts where id = ?';
 
 const LAST_FACT = `
-  with h as (select id from hosts where domain_id = ? limit ${MAX_CHECKED_ROWS})
+  with h as (
+    select id from (select id from hosts where domain_id = ? limit ${MAX_CHECKED_HOSTS}) h
+    where exists (select 1 from events where host_id = h.id and kind < ${FIRST_HIDDEN_KIND})
+    or exists (select 1 from urls where host_id = h.id and event_kind is null)
+    limit ${MAX_CHECKED_ROWS})
   select max(ts) from (
     select (select max(e.ts) from events e where e.host_id = h.id and e.kind < ${FIRST_HIDDEN_KIND}) as ts from h
     union all

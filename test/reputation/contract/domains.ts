@@ -358,6 +358,17 @@ export function domainSuite(open: OpenStore): void {
     deepEqual([urls, firstUrlTs, evidenceHosts], [[], null, []]);
   });
 
+  test('a domain with many name servers of others is known by its only URL', async (t) => {
+    const store = await open(t);
+    const facts = Array.from({ length: 100 }, (_, i) =>
+      servers(`customer${i}.example`, NEW_YEAR, `ns${i}.dns.example`),
+    );
+    await store.applyDomains([], facts);
+    equal(await store.domainState('dns.example'), null);
+    await store.apply([seen({ ts: NEW_YEAR + 5, url: 'http://www.dns.example/', status: 'offline' })]);
+    equal((await stateOf(store, 'dns.example')).lastUrlTs, NEW_YEAR + 5);
+  });
+
   test('an old URL on another host is found behind 64 newer ones', async (t) => {
     const store = await open(t);
     const newer = Array.from({ length: 65 }, (_, i) => online(`http://a.site.example/${i}`, NEW_YEAR + 1_000 + i));
