@@ -37,6 +37,7 @@ export function createListServices(options: ListServicesOptions): ListServices {
       });
       const started = { size: 0, read };
       copyOf.set(key, started);
+      dropOldest(copyOf, MAX_COPIES, MAX_COPY_BYTES);
       return read();
     },
     callerOfKey: createDeviceKeys({ store, callerOfAccount }),

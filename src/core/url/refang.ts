@@ -1,7 +1,7 @@
 import { stripUrl } from './split.ts';
 
 // Reports write malicious addresses so that nobody opens them by accident: `hxxps://www[.]example[.]com/a`. People paste
-// them into commands and lists as they are. The API never calls this file: rule N4 guesses nothing.
+// them into commands and lists as they are. Queries of the API never call this file: rule N4 guesses nothing.
 
 /** `hxxps[:]//`, `fxp://`, `h**p://`, `http[://]`, and the real schemes, whose host may be defanged. */
 export const SCHEME_SOURCE = String.raw`(h(?:tt|xx|tx|xt|\*\*)p|f[tx]p)(s?)(?:://|\[:\]//|\(:\)//|\[://\]|\(://\))`;
