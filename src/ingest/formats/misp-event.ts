@@ -70,16 +70,14 @@ type Context = {
   choices: EvidenceChoices;
 };
 
-const NOT_FOR_DETECTION = 'url: to_ids is false, so it is not for detection';
-
 /** If an object has a URL and several files, the URL's payload is unknown. */
 function groupItems(group: MispGroup, context: Context): Item[] {
-  const { line, text, urls, otherUrls, files } = group;
+  const { line, text, urls, files } = group;
   if (group.fault !== null) return [reject(line, text, group.fault)];
   const family = onlyFamily(group.families) ?? (group.families.length === 0 ? context.family : null);
   const [file] = files.length === 1 ? files : [];
   const unlinked = urls.length > 0 && file !== undefined ? [] : files;
-  const items: Item[] = otherUrls.map(() => reject(line, text, NOT_FOR_DETECTION));
+  const items: Item[] = [];
   for (const details of unlinked) items.push({ kind: 'file', line, text, file: { ...details, family } });
   items.push(...indicatorItems(group, family, context));
   if (urls.length === 0) return items;
@@ -120,7 +118,7 @@ function createAddressLookup(groups: MispGroup[]): Context['ipsOf'] {
     ({ host }) => host,
   );
   const hosts = new Set(readable.flatMap(({ urls }) => urls.map(({ url }) => hostNameOf(url))));
-  const standalone = hosts.size === 1 ? readable.flatMap(({ urls, ips }) => (urls.length === 0 ? ips : [])) : [];
+  const standalone = hosts.size === 1 ? readable.flatMap(({ isObject, ips }) => (isObject ? [] : ips)) : [];
   return (url, group) => {
     const host = hostNameOf(url);
     if (host === null) return [];

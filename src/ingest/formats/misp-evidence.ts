@@ -24,8 +24,7 @@ export function indicatorItems(group: MispGroup, family: string | null, context:
 }
 
 /** In an object with a URL or a name, an `ip-dst` is the address of that host, which is mostly shared hosting. */
-function listedIndicators({ indicators, urls }: MispGroup): MispIndicator[] {
-  const hasHost = urls.length > 0 || indicators.some(({ kind }) => kind === 'name');
+function listedIndicators({ indicators, hasHost }: MispGroup): MispIndicator[] {
   return hasHost ? indicators.filter(({ kind }) => kind !== 'destination') : indicators;
 }
 

@@ -8,9 +8,11 @@ import { distinctFamilies, parseIsoTime, parseSeconds, toSha256, toText } from '
 export type MispGroup = {
   line: number;
   text: string;
+  isObject: boolean;
+  /** Without those with `to_ids: false`, such as links to reports. */
   urls: MispUrl[];
-  /** URLs that are not for detection, such as links to reports. */
-  otherUrls: string[];
+  /** It has a URL or a name, also one with `to_ids: false`. */
+  hasHost: boolean;
   /** From `ip-dst`. */
   ips: string[];
   /** From `domain|ip`. */
@@ -47,8 +49,9 @@ export function readMispGroup(element: Attribute, line: number): MispGroup {
   const group: MispGroup = {
     line,
     text: jsonText(element),
+    isObject,
     urls: [],
-    otherUrls: [],
+    hasHost: false,
     ips: [],
     resolutions: [],
     files: [],
@@ -83,8 +86,8 @@ function addAttribute(group: MispGroup, attribute: Attribute, owner: Attribute, 
   const times = timesOf(attribute, owner);
   switch (type) {
     case 'url':
+      group.hasHost = true;
       if (isForDetection(attribute)) group.urls.push({ url: value, ...times });
-      else group.otherUrls.push(value);
       return null;
     case 'ip-dst':
     case 'ip-src':
@@ -129,6 +132,7 @@ function addAddress(group: MispGroup, attribute: Attribute, type: string, value:
 }
 
 function addIndicator(group: MispGroup, attribute: Attribute, indicator: MispIndicator): void {
+  if (indicator.kind === 'name') group.hasHost = true;
   if (isForDetection(attribute)) group.indicators.push(indicator);
 }
 

@@ -6,6 +6,7 @@ import { AppError } from '../../../src/core/errors.ts';
 import { misp } from '../../../src/ingest/formats/misp.ts';
 import { familiesOf } from '../../../src/ingest/formats/misp-group.ts';
 import { sourceOf } from '../../../src/ingest/sources/source.ts';
+import { importWorld, textSource } from '../import-world.ts';
 import {
   evidenceOf,
   fixture,
@@ -116,6 +117,17 @@ test('an address outside of an object belongs to the host of the event, if there
   assert.deepEqual(await ips({ ...URL_A, value: 'http://192.0.2.1/' }, IP), [undefined]);
 });
 
+test('an address in an object belongs to the URLs of that object only', async () => {
+  const report = { ...URL_ELSEWHERE, to_ids: false };
+  for (const Attribute of [[IP], [report, IP]]) {
+    const event = { Event: { Attribute: [URL_A], Object: [{ Attribute }] } };
+    assert.deepEqual(
+      inputsOf(await readText(misp, JSON.stringify(event))).map(({ url, ip }) => [url, ip]),
+      [[URL_A.value, undefined]],
+    );
+  }
+});
+
 test('an attribute without any time is a reject', async () => {
   const event = { Event: { Attribute: [{ type: 'url', value: 'http://www.example.com/' }] } };
   assert.deepEqual(
@@ -124,7 +136,7 @@ test('an attribute without any time is a reject', async () => {
   );
 });
 
-test('a URL with to_ids: false is a reject; the rest of its object is used', async () => {
+test('a URL with to_ids: false is left out; the rest of its object is used', async () => {
   const report = { ...URL_ELSEWHERE, category: 'External analysis', to_ids: false };
   const Attribute = [report, { ...URL_A, to_ids: true }, { type: 'sha256', value: hash('sha256', 'file a') }];
   const event = {
@@ -141,10 +153,15 @@ test('a URL with to_ids: false is a reject; the rest of its object is used', asy
       [URL_A.value, [IP.value], hash('sha256', 'file a')],
     ],
   );
-  assert.deepEqual(
-    rejectsOf(items).map(({ reason }) => reason),
-    Array(3).fill('url: to_ids is false, so it is not for detection'),
-  );
+  assert.deepEqual(rejectsOf(items), []);
+});
+
+test('a complete listing may end with a URL with to_ids: false', async (t) => {
+  const world = await importWorld(t);
+  const event = { Event: { Attribute: [URL_A, { ...URL_B, to_ids: false }] } };
+  const source = textSource(JSON.stringify(event));
+  const report = await world.run({ format: misp, source, isComplete: true, isStrict: true });
+  assert.deepEqual([report.outcome, report.error, report.observations], ['done', null, 1]);
 });
 
 const TAGS: [tag: string, families: string[]][] = [
@@ -250,6 +267,29 @@ test('evidence: the address of a host in the same object is not listed', async (
     { ...domain('a.example', 'malware'), ts: last },
     { type: 'fact', domain: 'a.example', a: ['198.51.100.9'], ts: last },
   ]);
+});
+
+test('evidence: nor is the address of a host with to_ids: false', async () => {
+  for (const host of [
+    URL_A,
+    { type: 'domain', value: 'a.example' },
+    { type: 'domain|ip', value: 'a.example|192.0.2.1' },
+  ]) {
+    const event = {
+      Event: {
+        Object: [
+          {
+            ...at,
+            Attribute: [
+              { ...host, to_ids: false },
+              { ...IP, to_ids: true },
+            ],
+          },
+        ],
+      },
+    };
+    assert.deepEqual(evidenceOf(await readText(misp, JSON.stringify(event))), [], host.type);
+  }
 });
 
 test('evidence: --dataset and --kind take precedence', async () => {
