@@ -41,6 +41,8 @@ export type StixObjects = {
   origins: Set<string>;
   /** Ports of destinations. */
   ports: Map<string, number>;
+  /** Ids of indicators: those of the type `benign`, and all others. */
+  indicators: { benign: Set<string>; other: Set<string> };
   /** What an object says about what it is related to, by id. */
   labels: Map<string, string[]>;
   files: StixFile[];
@@ -60,6 +62,7 @@ export function noStixObjects(): StixObjects {
     addresses: new Map(),
     origins: new Set(),
     ports: new Map(),
+    indicators: { benign: new Set(), other: new Set() },
     labels: new Map(),
     files: [],
     observed: [],
@@ -89,13 +92,15 @@ const ADD: Partial<Record<string, Add>> = {
   },
   indicator(objects, value, position) {
     const { pattern, pattern_type: language = 'stix' } = value;
+    const labels = labelsOf(value);
+    const isBenign = labels.includes(BENIGN);
+    objects.indicators[isBenign ? 'benign' : 'other'].add(position.id);
     if (typeof pattern !== 'string' || language !== 'stix') return null;
     const values = valuesOfPattern(pattern);
     if (values === null)
       return `pattern: only = comparisons joined by OR are supported, up to ${MAX_PATTERN_VALUES} values`;
-    const labels = labelsOf(value);
     objects.labels.set(position.id, labels);
-    if (values.length === 0 || labels.includes(BENIGN)) return null;
+    if (values.length === 0 || isBenign) return null;
     const fromTs = parseIsoTime(value.valid_from) ?? parseIsoTime(value.created);
     if (fromTs === null) return 'valid_from: must be a time such as 2025-07-02T00:00:00Z';
     const valuesOf = (...properties: string[]) =>

@@ -4,6 +4,8 @@ export type StixRelations = {
   /** Ids of related objects in both directions, directly or through shared observed data. */
   relatedTo(id: string): string[];
   filesOf(id: string): StixFile[];
+  /** Benign indicators are about the object, directly or through observed data, and no other indicator is. */
+  isBenign(id: string): boolean;
   /** First and last observation and its creator. Without observed data: the time of the first relationship. */
   seen(id: string): { firstTs: number | null; lastTs: number | null; creator: string };
 };
@@ -56,6 +58,16 @@ export function createStixRelations(objects: StixObjects): StixRelations {
     return [...related];
   }
 
+  /** The indicators themselves and what they are about. Without a bound: each relationship and reference is one step. */
+  function subjectsOf(indicators: Set<string>): Set<string> {
+    const direct = new Set(indicators);
+    for (const id of indicators) for (const other of neighbours.get(id) ?? []) direct.add(other);
+    const observed = objects.observed.flatMap(({ id, refs }) => (direct.has(id) ? refs : []));
+    return new Set([...direct, ...observed]);
+  }
+  const ofBenign = subjectsOf(objects.indicators.benign);
+  const ofOther = subjectsOf(objects.indicators.other);
+
   function firstObserved(id: string): StixObserved[] {
     return (observedOf.get(id) ?? []).slice(0, MAX_RELATED);
   }
@@ -63,6 +75,7 @@ export function createStixRelations(objects: StixObjects): StixRelations {
   return {
     relatedTo,
     filesOf: (id) => relatedTo(id).flatMap((other) => files.get(other) ?? []),
+    isBenign: (id) => ofBenign.has(id) && !ofOther.has(id),
     seen(id) {
       const data = firstObserved(id);
       const firsts = data.flatMap(({ firstTs }) => firstTs ?? []);

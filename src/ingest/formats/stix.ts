@@ -37,10 +37,12 @@ export const stix: Format = {
 function* toItems(objects: StixObjects, options: ReadOptions): Generator<Item[]> {
   const relations = createStixRelations(objects);
   for (const urls of objects.urls) {
-    const { line, text } = urls;
+    const { id, line, text } = urls;
+    if (relations.isBenign(id)) continue;
     yield [{ kind: 'observations', line, text, inputs: urlInputs(urls, objects, relations, options.asOfTs) }];
   }
   for (const hosts of objects.hosts) {
+    if (relations.isBenign(hosts.id)) continue;
     const family = familyOf(hosts.id, objects, relations);
     yield hostItems(hosts, family, objects, relations, options);
   }

@@ -179,6 +179,41 @@ test('hosts and URLs of indicators count, unless they are benign; labels and kil
   }
 });
 
+test('observables that only benign indicators are about are left out', async () => {
+  const name = { type: 'domain-name', id: 'domain-name--1', value: 'a.example' };
+  const seen = observed(url(1), name, addr(1));
+  const benign = { ...INDICATOR, pattern: "[url:value = 'http://b.example/']", indicator_types: ['benign'] };
+  const other = { ...INDICATOR, id: 'indicator--2', pattern: "[file:name = 'x']" };
+  const all = ['http://www.example.com/1', '198.51.100.1', 'a.example'];
+  const CASES: [what: string, objects: object[], found: string[]][] = [
+    ['not related', [benign], all],
+    ['through observed data', [benign, relation(benign, seen)], []],
+    ['directly, in either direction', [benign, relation(benign, url(1)), relation(name, benign)], ['198.51.100.1']],
+    ['another language', [{ ...benign, pattern_type: 'yara', pattern: 'x' }, relation(benign, seen)], []],
+    ['not benign', [other, relation(other, seen)], all],
+    ['both', [benign, other, relation(benign, seen), relation(other, seen)], all],
+    ['one of them both', [benign, other, relation(benign, seen), relation(other, name)], ['a.example']],
+    ['revoked', [{ ...benign, revoked: true }, relation(benign, seen)], all],
+  ];
+  for (const [what, objects, found] of CASES) {
+    const items = await readText(stix, bundle(url(1), addr(1), name, seen, ...objects));
+    const evidence = evidenceOf(items).map((one) =>
+      'network' in one ? one.network : 'domain' in one ? one.domain : '',
+    );
+    assert.deepEqual([...inputsOf(items).map((input) => input.url), ...evidence], found, what);
+  }
+});
+
+test('an indicator that is related to a benign one counts', async () => {
+  const benign = { ...INDICATOR, pattern: "[url:value = 'http://b.example/']", indicator_types: ['benign'] };
+  const other = { ...INDICATOR, id: 'indicator--2', pattern: "[url:value = 'http://c.example/']" };
+  const items = await readText(stix, bundle(benign, other, relation(benign, other)));
+  assert.deepEqual(
+    inputsOf(items).map((input) => input.url),
+    ['http://c.example/'],
+  );
+});
+
 test('families, confidence and the label of a related infrastructure', async () => {
   const indicator = { ...INDICATOR, pattern: "[domain-name:value = 'a.example']", confidence: 60 };
   const infrastructure = {
