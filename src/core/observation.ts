@@ -1,5 +1,5 @@
 import { parseIp } from './ip/address.ts';
-import { textFault } from './text.ts';
+import { knownText, textFault } from './text.ts';
 import { URL_ERRORS } from './url/errors.ts';
 import { type NormalizedUrl, normalizeUrl, type UrlRefusal } from './url/normalize.ts';
 
@@ -114,19 +114,14 @@ function toPayload(given: Partial<ObservedPayload>, observedTs: number, sha256: 
   const { ts = observedTs, mimeType, fileType, fileExt, fileSize = null, fileName, family } = given;
   return {
     ts,
-    mimeType: toDetail(mimeType),
-    fileType: toDetail(fileType),
-    fileExt: toDetail(fileExt),
+    mimeType: knownText(mimeType),
+    fileType: knownText(fileType),
+    fileExt: knownText(fileExt),
     fileSize,
-    fileName: toDetail(fileName),
-    family: toDetail(family),
+    fileName: knownText(fileName),
+    family: knownText(family),
     sha256,
   };
-}
-
-/** Trimmed; an empty text is unknown. */
-function toDetail(text: string | null | undefined): string | null {
-  return text?.trim() || null;
 }
 
 /** Trimmed, without empty ones and duplicates; or the reason of a refusal. */

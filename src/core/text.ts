@@ -18,6 +18,11 @@ function isTooLong(text: string): boolean {
   return text.length > 2 * TEXT_MAX_LENGTH || [...text].length > TEXT_MAX_LENGTH;
 }
 
+/** Trimmed; an empty text is unknown. */
+export function knownText(text: string | null | undefined): string | null {
+  return text?.trim() || null;
+}
+
 /**
  * The form in which malware families are compared: `Mirai`, `mirai` and `MIRAI` are equal. Not folded by the database,
  * because collations differ between databases. Not `toLocaleLowerCase`: a Turkish locale folds `I` to a dotless i.

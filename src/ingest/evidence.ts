@@ -16,7 +16,7 @@ import {
 import { formatIp, isIpv4, parseIp } from '../core/ip/address.ts';
 import { IPV4_OFFSET, type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
-import { foldFamily, textFault } from '../core/text.ts';
+import { foldFamily, knownText, textFault } from '../core/text.ts';
 import { parseHostKey } from '../core/url/host.ts';
 import { timeFault } from './json-checks.ts';
 import {
@@ -140,10 +140,11 @@ export function toNetwork(text: string): KeyNetwork | string {
 }
 
 function toFamily(botname: string | null | undefined): { name: string } | Fault | null {
-  if (botname === undefined || botname === null || botname === '') return null;
-  const fault = textFault(botname);
+  const name = knownText(botname);
+  if (name === null) return null;
+  const fault = textFault(name);
   if (fault !== null) return { fault: `botname: ${fault}` };
-  return foldFamily(botname) === UNKNOWN_FAMILY ? null : { name: botname };
+  return foldFamily(name) === UNKNOWN_FAMILY ? null : { name };
 }
 
 export function toDomainEvidence(input: DomainInput, rules: EvidenceRules): DomainEvidence | string {
@@ -205,7 +206,8 @@ export function toFact(input: FactInput, rules: EvidenceRules): DomainFact | str
     return reason === null ? { ts, name, kind: 'sender', ip, helo } : `sender: helo ${reason}`;
   }
   if ('whois' in input) {
-    const { created = null, expires = null, registrar = null } = input.whois;
+    const { created = null, expires = null } = input.whois;
+    const registrar = knownText(input.whois.registrar);
     if (created === null && expires === null && registrar === null) {
       return 'whois: must have at least one of created, expires, registrar';
     }

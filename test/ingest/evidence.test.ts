@@ -81,6 +81,25 @@ test('toListing: values are normalized', () => {
   });
 });
 
+const FAMILIES: [botname: string | null, family: string | null][] = [
+  ['Mirai', 'Mirai'],
+  [' Mirai ', 'Mirai'],
+  ['Two words', 'Two words'],
+  ['   ', null],
+  ['', null],
+  [' unknown', null],
+  [null, null],
+];
+
+for (const [botname, family] of FAMILIES) {
+  test(`the family ${JSON.stringify(botname)} is stored as ${family}`, () => {
+    const listing = toListing({ ...LISTING, botname }, TESTED);
+    const domain = toDomainEvidence({ ...DOMAIN, botname }, RULES);
+    assert.ok(typeof listing === 'object' && typeof domain === 'object');
+    assert.deepEqual([listing.family, domain.botname], [family, family]);
+  });
+}
+
 const DETAILS: [key: string, accepted: unknown[], refused: unknown[]][] = [
   ['heuristic', ['MALWARE_URL'], ['two words', '', 5, 'x'.repeat(33)]],
   ['asn', ['64500', 0, 4_294_967_295], ['AS64500', -1, 4_294_967_296]],
@@ -164,6 +183,7 @@ const FACTS: [fact: object, reason: RegExp | null][] = [
   [{ whois: { expires: NOW + 9_999 * DAY } }, null],
   [{ whois: { expires: NOW * 1000 } }, /^whois: expires/],
   [{ whois: { registrar: 'a\nb' } }, /^whois: registrar/],
+  [{ whois: { registrar: '  ' } }, /^whois: must have at least one/],
   [{ rank: 1 }, null],
   [{ rank: 0 }, /^rank: /],
 ];
@@ -172,6 +192,14 @@ for (const [fact, reason] of FACTS) {
   test(`toFact: ${JSON.stringify(fact).slice(0, 60)}`, () =>
     check(toFact({ type: 'fact', domain: 'example.com', ts: NOW, ...fact } as FactInput, RULES), reason));
 }
+
+test('toFact: spaces around a registrar are removed, and an empty one is unknown', () => {
+  const registrarOf = (registrar: string) => {
+    const fact = toFact({ type: 'fact', domain: 'example.com', ts: NOW, whois: { created: 5, registrar } }, RULES);
+    return typeof fact === 'object' && fact.kind === 'whois' ? fact.registrar : fact;
+  };
+  assert.deepEqual([' R & Co ', '  ', ''].map(registrarOf), ['R & Co', null, null]);
+});
 
 test('toFact: the same address twice is one', () => {
   const fact = toFact({ type: 'fact', domain: 'example.com', ts: NOW, a: ['2001:db8::1', '2001:DB8:0::1'] }, RULES);
