@@ -110,9 +110,10 @@ export function toObservation(
   };
 }
 
-function toPayload(given: Partial<ObservedPayload>, observedTs: number, sha256: string | null): ObservedPayload {
+/** null if every given value is empty. With a time alone it stays a payload: such payloads are stored and exported. */
+function toPayload(given: Partial<ObservedPayload>, observedTs: number, sha256: string | null): ObservedPayload | null {
   const { ts = observedTs, mimeType, fileType, fileExt, fileSize = null, fileName, family } = given;
-  return {
+  const payload = {
     ts,
     mimeType: knownText(mimeType),
     fileType: knownText(fileType),
@@ -122,6 +123,8 @@ function toPayload(given: Partial<ObservedPayload>, observedTs: number, sha256: 
     family: knownText(family),
     sha256,
   };
+  const isEmpty = sha256 === null && Object.entries(payload).every(([key, value]) => key === 'ts' || value === null);
+  return isEmpty && Object.keys(given).some((key) => key !== 'ts') ? null : payload;
 }
 
 /** Trimmed, without empty ones and duplicates; or the reason of a refusal. */

@@ -100,6 +100,20 @@ for (const [given, stored] of [
   });
 }
 
+for (const [what, payload, isPayload] of [
+  ['empty texts', { family: '  ', fileName: '' }, false],
+  ['null', { sha256: null, fileSize: null, mimeType: null }, false],
+  ['empty texts and a time', { ts: 2, family: ' ' }, false],
+  ['a size of 0', { family: ' ', fileSize: 0 }, true],
+  ['a hash', { family: ' ', sha256: '0'.repeat(64) }, true],
+  ['a time alone', { ts: 2 }, true],
+] as const) {
+  test(`a payload with ${what} is ${isPayload ? 'kept' : 'no payload'}`, () => {
+    const result = toObservation({ ts: 1, url: 'http://a.example/', payload });
+    assert.equal(result.ok && result.observation.payload !== null, isPayload);
+  });
+}
+
 const CONTROL = 'a\nb';
 for (const [name, input] of [
   ['removal', { status: 'removed', removal: CONTROL }],
