@@ -18,9 +18,11 @@ type ListParts = {
 export function openListCopies({ store, control, settings, onFailure }: ListParts): ListCopies & {
   close(): Promise<void>;
 } {
-  const { dataDir, databaseUrl, databaseReadUrls, allowReserved, demo } = settings;
+  const { dataDir, databaseUrl, allowReserved, demo } = settings;
   const thread = createWorkerThread<ListBuilder>(workerEntry('list-builder-thread', import.meta.url), {
-    place: { dataDir, databaseUrl, databaseReadUrls, databaseConnections: CONNECTIONS },
+    // Without replicas: a copy is current as long as the primary has no newer change, so a list that was built while a
+    // replica lagged would stay.
+    place: { dataDir, databaseUrl, databaseConnections: CONNECTIONS },
     allowReserved: allowReserved || demo,
   } satisfies ListBuilderStart);
   const copies = createListCopies({

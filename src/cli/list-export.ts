@@ -37,7 +37,8 @@ type ListInput = DataInput<typeof LIST_FLAGS & { format: { argument: string; mea
 
 export async function exportList({ flags, place }: ListInput, name: string): Promise<number> {
   const nowTs = currentTs();
-  const store = await openExisting(place);
+  // Without replicas, as the server builds its lists.
+  const store = await openExisting({ ...place, databaseReadUrls: [] });
   const control = await openControl(place);
   try {
     const options = { allowReserved: await allowsReserved(flags, store), signal: new AbortController().signal };
