@@ -1,4 +1,5 @@
 import type { AuditStore } from '../audit/store.ts';
+import type { ChangeStore } from '../changes/store.ts';
 import { badRequest } from '../core/errors.ts';
 import type { KeyNetwork } from '../core/ip/key-network.ts';
 import { textFault } from '../core/text.ts';
@@ -10,7 +11,7 @@ import type { ReputationStore } from '../reputation/store.ts';
 // What the routes for decisions by hand share: about domains, listings and the allow list.
 
 export type ByHandServices = {
-  store: ReputationStore;
+  store: ReputationStore & Pick<ChangeStore, 'currentListings'>;
   control: Pick<AuditStore, 'addAudit' | 'auditEntries'>;
   /** Unix seconds. */
   now(): number;

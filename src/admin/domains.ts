@@ -6,7 +6,7 @@ import { refangHost } from '../core/url/refang.ts';
 import { json, type Route } from '../http/endpoint.ts';
 import { Timestamp } from '../http/scalars.ts';
 import { type Static, Type } from '../http/schema.ts';
-import { HUMAN_MAX, setDomain } from '../reputation/manage.ts';
+import { HUMAN_MAX } from '../reputation/manage.ts';
 import type { DomainSettings } from '../reputation/store.ts';
 import { type ByHandServices, MAX_ITEMS, Reason, readReason, Truncated } from './by-hand.ts';
 import { adminRoute } from './route.ts';
@@ -83,7 +83,7 @@ const domainSet = ({ store, control, now }: ByHandServices) =>
       return { name: readDomain(domain), change };
     },
     async answer({ name, change }, { request }) {
-      const { before, settings } = await setDomain(store, name, change, now());
+      const { before, settings } = await store.setDomain(name, { ...change, setTs: now() });
       const fieldsOf = ({ human, isAbused, reason }: DomainSettings) => ({ human, abused: isAbused, reason });
       await recordChange(control, request, {
         action: 'domain.set',

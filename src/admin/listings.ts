@@ -9,7 +9,13 @@ import { type Static, Type } from '../http/schema.ts';
 import { toListing, toNetwork } from '../ingest/evidence.ts';
 import { PORT_MAX } from '../ingest/listing-details.ts';
 import { type DescribedListing, describeListings, readLists } from '../reputation/listing-state.ts';
-import { addListing, REMOVAL_DEFAULT_SECONDS, refuseAllowed, removeListing } from '../reputation/manage.ts';
+import {
+  addListing,
+  REMOVAL_DEFAULT_SECONDS,
+  refuseAllowed,
+  removeListing,
+  requireLive,
+} from '../reputation/manage.ts';
 import { type ListingRemoval, URL_SOURCE } from '../reputation/store.ts';
 import { type ByHandServices, MAX_ITEMS, Reason, readNetwork, readReason, Truncated } from './by-hand.ts';
 import { adminRoute } from './route.ts';
@@ -160,6 +166,7 @@ const listingAdd = ({ store, control, now, allowReserved }: ByHandServices) =>
       const { family, validUntilTs: valid_until } = listing;
       const after = { dataset, botname: family ?? undefined, dstport: port, valid_until, reason };
       await recordChange(control, request, { action: 'listing.add', subject: formatKeyNetwork(network), after });
+      requireLive(listing);
       return presentListing(listing);
     },
   });

@@ -1,12 +1,14 @@
 import { DOMAIN_KINDS, type DomainKind, type Source } from '../core/evidence.ts';
 import { readDetails } from './domain-rules.ts';
 import type {
+  ChangedSettings,
   DomainSettings,
   DomainState,
   MalwareFile,
   MalwareUrl,
   NameListing,
   Sender,
+  SettingsChange,
   StoredEvidence,
   UrlSighting,
 } from './store.ts';
@@ -148,9 +150,25 @@ export function ipText(ip: Uint8Array): string {
   return Buffer.from(ip).toString('hex');
 }
 
-/** A row of `domain_settings` with the name of its domain. */
-export type SetDomainRow = [name: string, human: number, isAbused: number | null, reason: string, setTs: number];
+/** A row of `domain_settings`. */
+export type SettingsRow = [human: number, isAbused: number | null, reason: string, setTs: number];
+export type SetDomainRow = [name: string, ...SettingsRow];
 
-export function toSetDomain([name, human, isAbused, reason, setTs]: SetDomainRow): DomainSettings & { name: string } {
-  return { name, human, isAbused: isAbused === null ? null : isAbused === 1, reason, setTs };
+export function toSettings([human, isAbused, reason, setTs]: SettingsRow): DomainSettings {
+  return { human, isAbused: isAbused === null ? null : isAbused === 1, reason, setTs };
+}
+
+export function toSetDomain([name, ...row]: SetDomainRow): DomainSettings & { name: string } {
+  return { name, ...toSettings(row) };
+}
+
+export function toSettingsRow({ human, isAbused, reason, setTs }: DomainSettings): SettingsRow {
+  return [human, isAbused === null ? null : Number(isAbused), reason, setTs];
+}
+
+const NOTHING_SET = { human: 0, isAbused: null, reason: '' };
+
+export function changeSettings(row: SettingsRow | undefined, change: SettingsChange): ChangedSettings {
+  const before = row === undefined ? null : toSettings(row);
+  return { before, settings: { ...NOTHING_SET, ...before, ...change } };
 }

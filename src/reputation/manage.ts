@@ -1,3 +1,4 @@
+import type { ChangeStore } from '../changes/store.ts';
 import { AppError } from '../core/errors.ts';
 import { type AddressDataset, type ListingEvidence, OPERATOR_SOURCE } from '../core/evidence.ts';
 import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../core/ip/key-network.ts';
@@ -5,27 +6,15 @@ import { createNetworkSet } from '../core/ip/network-set.ts';
 import { foldFamily } from '../core/text.ts';
 import { compareNetworks } from './listing-rows.ts';
 import { type DescribedListing, describeListings, isSame, listingText } from './listing-state.ts';
-import type { DomainSettings, ListingRemoval, NetworkListEntry, ReputationStore } from './store.ts';
+import type { ListingRemoval, NetworkListEntry, ReputationStore } from './store.ts';
 
 // What operators set by hand, by commands and administration pages.
 
 /** The points that an operator may give or take: enough to list any domain, or to clear it. */
 export const HUMAN_MAX = 50;
 
-/** Returns what was set before, and what is set now. A value that is not given stays as it is. */
-export async function setDomain(
-  store: Pick<ReputationStore, 'domainState' | 'setDomain'>,
-  name: string,
-  change: Partial<DomainSettings>,
-  setTs: number,
-): Promise<{ before: DomainSettings | null; settings: DomainSettings }> {
-  const before = (await store.domainState(name))?.settings ?? null;
-  const settings = { ...(before ?? { human: 0, isAbused: null, reason: '' }), ...change, setTs };
-  await store.setDomain(name, settings);
-  return { before, settings };
-}
-
-type ListingReads = Pick<ReputationStore, 'listings' | 'listVersion' | 'addressLists'>;
+// Never from a replica, which may lack what the operator did just before.
+type ListingReads = Pick<ReputationStore, 'listVersion' | 'addressLists'> & Pick<ChangeStore, 'currentListings'>;
 type ListingStore = ListingReads & Pick<ReputationStore, 'applyListings' | 'removeListings'>;
 
 export async function refuseAllowed(store: Pick<ReputationStore, 'addressLists'>, network: KeyNetwork): Promise<void> {
@@ -36,7 +25,10 @@ export async function refuseAllowed(store: Pick<ReputationStore, 'addressLists'>
   throw new AppError('bad_request', message);
 }
 
-/** Lists a network as the operator. A removal of the operator's own listing ends: they have changed their mind. */
+/**
+ * Lists a network as the operator. `requireLive` checks the result, after the change has been recorded. A removal of the
+ * operator's own listing ends: they have changed their mind.
+ */
 export async function addListing(
   store: ListingStore,
   evidence: ListingEvidence,
@@ -46,23 +38,21 @@ export async function addListing(
   const ended = own.filter(({ untilTs }) => untilTs >= nowTs).map((removal) => ({ ...removal, untilTs: nowTs - 1 }));
   if (ended.length > 0) await store.removeListings(ended);
   await store.applyListings([evidence]);
-  return requireListing(store, evidence, nowTs);
+  const listed = (await ownListings(store, evidence, nowTs)).find(
+    ({ seenTs, port, family }) => seenTs >= nowTs && port === evidence.port && isSameFamily(family, evidence.family),
+  );
+  if (listed === undefined) throw notLive(evidence.network);
+  return listed;
 }
 
 /** Another process may have removed or allowed it meanwhile. */
-async function requireListing(
-  store: ListingReads,
-  evidence: ListingEvidence,
-  nowTs: number,
-): Promise<DescribedListing> {
-  const own = await ownListings(store, evidence, nowTs);
-  const listed = own.find(
-    ({ state, seenTs, port, family }) =>
-      state === 'live' && seenTs >= nowTs && port === evidence.port && isSameFamily(family, evidence.family),
-  );
-  if (listed !== undefined) return listed;
-  const name = formatKeyNetwork(evidence.network);
-  throw new AppError('unavailable', `The listing was added, but it is not live. See: urlwarden listing show ${name}`);
+export function requireLive({ state, network }: DescribedListing): void {
+  if (state !== 'live') throw notLive(network);
+}
+
+function notLive(network: KeyNetwork): AppError {
+  const name = formatKeyNetwork(network);
+  return new AppError('unavailable', `The listing was added, but it is not live. See: urlwarden listing show ${name}`);
 }
 
 function isSameFamily(a: string | null, b: string | null): boolean {
@@ -74,11 +64,19 @@ async function ownListings(
   { network, dataset }: ListingEvidence,
   nowTs: number,
 ): Promise<DescribedListing[]> {
-  const place = { inside: false, covering: true };
-  const listings = await describeListings(store, network, { ...place, nowTs, allowReserved: true });
+  const listings = await currentListings(store, network, { inside: false, nowTs });
   return listings.filter(
     (one) => one.source.name === OPERATOR_SOURCE && one.dataset === dataset && isSame(one.network, network),
   );
+}
+
+function currentListings(
+  { currentListings: listings, listVersion, addressLists }: ListingReads,
+  network: KeyNetwork,
+  { inside, nowTs }: { inside: boolean; nowTs: number },
+): Promise<DescribedListing[]> {
+  const store = { listings, listVersion, addressLists };
+  return describeListings(store, network, { inside, covering: true, nowTs, allowReserved: true });
 }
 
 /** How long the same source does not bring a listing back, unless the operator says otherwise. */
@@ -111,7 +109,7 @@ async function liveListings(
   network: KeyNetwork,
   { inside, nowTs }: { inside: boolean; nowTs: number },
 ): Promise<DescribedListing[]> {
-  const all = await describeListings(store, network, { inside, covering: true, nowTs, allowReserved: true });
+  const all = await currentListings(store, network, { inside, nowTs });
   return all.filter(({ state }) => state === 'live' || state === 'allowed');
 }
 

@@ -86,6 +86,10 @@ export type UrlSighting = { hostname: string; onlineTs: number };
 export type NameListing = { kind: NameListKind; source: string; rank: number | null; ts: number };
 export type Whois = { ts: number; createdTs: number | null; expiresTs: number | null; registrar: string | null };
 export type DomainSettings = { human: number; isAbused: boolean | null; reason: string; setTs: number };
+/** A value that is not given stays as it is. */
+export type SettingsChange = Partial<DomainSettings> & Pick<DomainSettings, 'setTs'>;
+/** `before`: null if nothing was set. */
+export type ChangedSettings = { before: DomainSettings | null; settings: DomainSettings };
 export type SeenAddress = { ip: Uint8Array; lastTs: number; days: number };
 export type SeenServer = {
   hostname: string;
@@ -231,8 +235,8 @@ export type ReputationStore = {
   countListings(after: ListingKey, nowTs: number): Promise<{ live: number; next: ListingKey | null }>;
   /** Counts the domains of the next ids. */
   countDomains(after: number): Promise<{ domains: number; next: number | null }>;
-  /** Adds the domain if it is unknown. */
-  setDomain(name: string, settings: DomainSettings): Promise<void>;
+  /** Adds the domain if it is unknown. Of changes at the same time none is lost. */
+  setDomain(name: string, change: SettingsChange): Promise<ChangedSettings>;
   /** Domains with settings; if there are more than `limit`, those that became known last. */
   setDomains(limit: number): Promise<(DomainSettings & { name: string })[]>;
 

@@ -43,3 +43,16 @@ test('while a replica lags, lists for devices and their explanations have the ne
   const explained = await run(['export', '--list', 'hosts-malware', '--explain', 'bad.example']);
   assert.match(explained, /^bad\.example is on hosts-malware\n/);
 });
+
+test('while a replica lags, commands of operators decide by what is set and listed', async (t) => {
+  const { run } = await open(t);
+  await run(['domain', 'set', 'shop.example', '--human', '+25', '--reason', 'cleaned']);
+  const set = JSON.parse(await run(['domain', 'set', 'shop.example', '--abused', 'yes', '--json']));
+  assert.deepEqual([set.human, set.abused, set.reason], [25, true, 'cleaned']);
+
+  const listing = (...args: string[]) => run(['listing', ...args]);
+  const add = () => listing('add', '203.0.113.7', '--dataset', 'XBL', '--allow-reserved');
+  assert.match(await add(), /^203\.0\.113\.7 is listed in XBL until /);
+  assert.equal(JSON.parse(await listing('remove', '203.0.113.7', '--json')).removed.length, 1);
+  assert.match(await add(), /^203\.0\.113\.7 is listed in XBL until /, 'the removal ends');
+});

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { temporaryIntelligence } from '../engine.ts';
 import { asAdmin, BY_ADMIN } from './as-admin.ts';
 import { assertError, DAY, NOW } from './build.ts';
 
@@ -65,6 +66,22 @@ describe('what administrators set by hand', () => {
     );
     assertError(await asCustomer('POST', '/listings'), 403);
     assertError(await asCustomer('POST', '/listings/remove'), 403);
+  });
+
+  test('a listing that another process allows meanwhile is recorded, although it is not live', async (t) => {
+    const opened = await temporaryIntelligence(t);
+    const store: typeof opened = {
+      ...opened,
+      async applyListings(evidence) {
+        const changed = await opened.applyListings(evidence);
+        const entry = { as: 'allow', source: 'office', ts: NOW, reason: '' } as const;
+        await opened.applyLists(evidence.map(({ network }) => ({ ...entry, network })));
+        return changed;
+      },
+    };
+    const { post, audited } = await asAdmin(t, { services: { store } });
+    assertError(await post('/listings', { cidr: '203.0.113.7', dataset: 'XBL' }), 503);
+    assert.deepEqual(await audited(), [`${BY_ADMIN} listing.add 203.0.113.7`]);
   });
 
   test('the allow list', async (t) => {

@@ -150,7 +150,10 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     domainUrls: async () => [],
     domainFiles: async () => [],
     domainAddresses: async () => [],
-    setDomain: async () => {},
+    setDomain: async (_name, change) => ({
+      before: null,
+      settings: { human: 0, isAbused: null, reason: '', ...change },
+    }),
     setDomains: async () => [],
     exportListings: async function* () {},
     exportDomains: async function* () {},

@@ -1,5 +1,5 @@
 import type { Fields } from '../../audit/entry.ts';
-import { HUMAN_MAX, setDomain } from '../../reputation/manage.ts';
+import { HUMAN_MAX } from '../../reputation/manage.ts';
 import type { DomainSettings } from '../../reputation/store.ts';
 import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
@@ -37,7 +37,7 @@ A score of -10 or less lists the domain.`,
   async (store, { operands: [text = ''], flags, place }) => {
     const name = readDomain(text);
     const change = readChange(flags);
-    const { before: known, settings } = await setDomain(store, name, change, currentTs());
+    const { before: known, settings } = await store.setDomain(name, { ...change, setTs: currentTs() });
     const before = known === null ? {} : auditFields(known);
     await recordChangeAt(place, { action: 'domain.set', subject: name, before, after: auditFields(settings) });
     return { text: settingsText(name, settings), json: { domain: name, ...settingsJson(settings) } };

@@ -4,7 +4,7 @@ import { OPERATOR_SOURCE } from '../../core/evidence.ts';
 import { formatKeyNetwork } from '../../core/ip/key-network.ts';
 import { toListing } from '../../ingest/evidence.ts';
 import { PORT_MAX } from '../../ingest/listing-details.ts';
-import { addListing, refuseAllowed } from '../../reputation/manage.ts';
+import { addListing, refuseAllowed, requireLive } from '../../reputation/manage.ts';
 import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { addingCommand } from '../data-command.ts';
@@ -46,10 +46,12 @@ Datasets:
   async (store, { operands: [text = ''], flags, place }) => {
     const nowTs = currentTs();
     const evidence = await readEvidence(store, text, flags, nowTs);
-    const json = listingJson(await addListing(store, evidence, nowTs));
+    const listing = await addListing(store, evidence, nowTs);
+    const json = listingJson(listing);
     const { dataset, botname, dstport, valid_until } = json;
     const after = { dataset, botname, dstport, valid_until, reason: flags.reason };
     await recordChangeAt(place, { action: 'listing.add', subject: json.network, after });
+    requireLive(listing);
     return { text: `${json.network} is listed in ${json.dataset} until ${timeText(json.valid_until)}.\n`, json };
   },
 );

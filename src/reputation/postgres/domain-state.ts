@@ -14,8 +14,10 @@ import {
   isKnown,
   MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
+  type SettingsRow,
   type SourceColumns,
   toEvidence,
+  toSettings,
   toSource,
   withNewest,
 } from '../domain-rows.ts';
@@ -138,7 +140,7 @@ type StateRow = [
   evidence: [source: SourceColumns, kind: number, rows: EvidenceColumns[], newest: EvidenceColumns][] | null,
   lists: [kind: number, source: string, rank: number | null, ts: number][] | null,
   whois: [ts: number, createdTs: number | null, expiresTs: number | null, registrar: string | null] | null,
-  settings: [human: number, isAbused: number | null, reason: string, setTs: number] | null,
+  settings: SettingsRow | null,
   addresses: [ip: string, lastTs: number][] | null,
   servers: [hostname: string, lastTs: number, days: number, ips: string[] | null][] | null,
   senders: [ip: string, helo: string, lastTs: number][] | null,
@@ -186,7 +188,7 @@ function toState(name: string, row: StateRow): DomainState {
     evidenceHosts: [],
     lists: listsOf(lists ?? []),
     whois: whois && { ts: whois[0], createdTs: whois[1], expiresTs: whois[2], registrar: whois[3] },
-    settings: settings && settingsOf(settings),
+    settings: settings && toSettings(settings),
     addresses: addressesOf(addresses ?? []),
     servers: (servers ?? [])
       .map(([hostname, lastTs, days, ips]) => ({ hostname, lastTs, days, ips: (ips ?? []).map(bytesOf) }))
@@ -207,10 +209,6 @@ function listsOf(rows: NonNullable<StateRow[5]>): DomainState['lists'] {
   return rows
     .map(([kind, source, rank, ts]) => ({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts }))
     .sort(compareLists);
-}
-
-function settingsOf([human, isAbused, reason, setTs]: NonNullable<StateRow[7]>): DomainState['settings'] {
-  return { human, isAbused: isAbused === null ? null : isAbused === 1, reason, setTs };
 }
 
 /** Each address once: several hosts may have it. */

@@ -5,11 +5,15 @@ import { domainIds, domainsOf, hostIds, sourceIds } from '../../database/postgre
 import { HOLD_HOSTS } from '../../database/postgres/host-names.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { withoutNul } from '../../database/postgres/parameters.ts';
-import { type SetDomainRow, toSetDomain } from '../domain-rows.ts';
+import { changeSettings, type SetDomainRow, type SettingsRow, toSetDomain, toSettingsRow } from '../domain-rows.ts';
 import { type EvidenceGroup, type FactRows, groupEvidence, groupFacts } from '../domain-rules.ts';
-import type { ReputationStore } from '../store.ts';
+import type { ReputationStore, SettingsChange } from '../store.ts';
 import { compareIds, evidenceWithIds, idOf, lockEvidence, updateEvidence } from './domain-evidence.ts';
 import { lockWhois, putFacts, updateWhois, whoisWithIds } from './domain-facts.ts';
+
+// The settings may have no row yet. They are read by another statement, which sees what the former holder of the lock set.
+const LOCK_DOMAIN = 'select 1 from domains where id = $1 for no key update';
+const SETTINGS = 'select human, is_abused, reason, set_ts from domain_settings where domain_id = $1';
 
 const PUT_SETTINGS = `
   insert into domain_settings (domain_id, human, is_abused, reason, set_ts) values ($1, $2, $3, $4, $5)
@@ -32,19 +36,29 @@ export function createWriteDomains(
       return primary.transaction((session) => applyRows(session, groups, rows));
     },
 
-    setDomain: (name, { human, isAbused, reason, setTs }) =>
+    setDomain: (name, change) =>
       primary.transaction(async (session) => {
         const lock = createLock();
         const recorder = createChangeRecorder();
         const { domains } = await lock({ domains: () => domainIds(session, new Set([name]), recorder) });
         recorder.domain(name, 'update');
-        const abused = isAbused === null ? null : Number(isAbused);
-        const settings = [idOf(domains, name), human, abused, withoutNul(reason), setTs];
-        await Promise.all([lock({ names: () => session.run(PUT_SETTINGS, settings) }), putChanges(session, recorder)]);
+        const id = idOf(domains, name);
+        const { names } = await lock({
+          names: () =>
+            inOrder([() => session.run(LOCK_DOMAIN, [id]), () => session.query<SettingsRow>(SETTINGS, [id])]),
+        });
+        const changed = changeSettings(names[1][0], withStorableReason(change));
+        const row = toSettingsRow(changed.settings);
+        await Promise.all([session.run(PUT_SETTINGS, [id, ...row]), putChanges(session, recorder)]);
+        return changed;
       }),
 
     setDomains: async (limit) => (await primary.query<SetDomainRow>(SET_DOMAINS, [limit])).map(toSetDomain),
   };
+}
+
+function withStorableReason(change: SettingsChange): SettingsChange {
+  return change.reason === undefined ? change : { ...change, reason: withoutNul(change.reason) };
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
-import { type SetDomainRow, toSetDomain } from '../domain-rows.ts';
+import { changeSettings, type SetDomainRow, type SettingsRow, toSetDomain, toSettingsRow } from '../domain-rows.ts';
 import { type EvidenceGroup, type FactRows, groupEvidence, groupFacts } from '../domain-rules.ts';
-import type { DomainSettings, ReputationStore } from '../store.ts';
+import type { ChangedSettings, ReputationStore, SettingsChange } from '../store.ts';
 import { createApplyEvidence } from './domain-evidence.ts';
 import { createApplyFacts } from './domain-facts.ts';
 
@@ -22,7 +22,7 @@ export function createWriteDomains({
   const setDomains = db.prepare<SetDomainRow>(SET_DOMAINS);
   return {
     applyDomains: (evidence, facts) => write('applyDomains', groupEvidence(evidence), groupFacts(facts)),
-    setDomain: (name, settings) => write('setDomain', name, settings),
+    setDomain: (name, change) => write('setDomain', name, change),
     setDomains: async (limit) => setDomains.all(limit).map(toSetDomain),
   };
 }
@@ -41,14 +41,18 @@ export function createDomainWrites(db: Database, dictionaries: Dictionaries) {
   };
 }
 
+const SETTINGS = 'select human, is_abused, reason, set_ts from domain_settings where domain_id = ?';
 const PUT_SETTINGS = 'insert or replace into domain_settings values (?, ?, ?, ?, ?)';
 
 function createSetDomain(db: Database, { domains, changes, transaction }: Dictionaries) {
+  const settings = db.prepare<SettingsRow>(SETTINGS);
   const put = db.prepare(PUT_SETTINGS);
-  return (name: string, { human, isAbused, reason, setTs }: DomainSettings): void => {
+  return (name: string, change: SettingsChange): ChangedSettings =>
     transaction(() => {
       changes.domain(name, 'update');
-      put.run(domains.idOf(name), human, isAbused === null ? null : Number(isAbused), reason, setTs);
+      const id = domains.idOf(name);
+      const changed = changeSettings(settings.get(id), change);
+      put.run(id, ...toSettingsRow(changed.settings));
+      return changed;
     });
-  };
 }

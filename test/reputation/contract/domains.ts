@@ -310,6 +310,27 @@ export function domainSuite(open: OpenStore): void {
     equal((await stateOf(store, 'site.example')).settings?.isAbused, false);
   });
 
+  test('a setting that is not given stays as it is, also if another one is changed at the same time', async (t) => {
+    const store = await open(t);
+    const first = { human: 25, isAbused: null, reason: 'A customer', setTs: NEW_YEAR };
+    const { setTs, human, reason } = first;
+    deepEqual(await store.setDomain('site.example', { setTs, human, reason }), { before: null, settings: first });
+    const second = { ...first, isAbused: true, setTs: NEW_YEAR + 1 };
+    const changed = await store.setDomain('site.example', { setTs: NEW_YEAR + 1, isAbused: true });
+    deepEqual(changed, { before: first, settings: second });
+    deepEqual((await stateOf(store, 'site.example')).settings, second);
+
+    await store.applyDomains([named('known0.example'), named('known1.example'), named('known2.example')], []);
+    for (const kind of ['new', 'known']) {
+      for (let i = 0; i < 3; i++) {
+        const name = `${kind}${i}.example`;
+        const changes = [{ human }, { isAbused: true }, { reason }];
+        await Promise.all(changes.map((change) => store.setDomain(name, { setTs, ...change })));
+        deepEqual((await stateOf(store, name)).settings, { human, isAbused: true, reason, setTs }, name);
+      }
+    }
+  });
+
   test('URLs: the newest sightings, the first one, the hosts', async (t) => {
     const store = await open(t);
     await store.apply([
