@@ -2,7 +2,7 @@ import type { ChangeStore } from '../changes/store.ts';
 import { AppError } from '../core/errors.ts';
 import { type AddressDataset, type ListingEvidence, OPERATOR_SOURCE } from '../core/evidence.ts';
 import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../core/ip/key-network.ts';
-import { createNetworkSet } from '../core/ip/network-set.ts';
+import { createFamilySets } from '../core/ip/network-set.ts';
 import { foldFamily } from '../core/text.ts';
 import { compareNetworks } from './listing-rows.ts';
 import { type DescribedListing, describeListings, isSame, listingText } from './listing-state.ts';
@@ -18,7 +18,7 @@ type ListingReads = Pick<ReputationStore, 'listVersion' | 'addressLists'> & Pick
 type ListingStore = ListingReads & Pick<ReputationStore, 'applyListings' | 'removeListings'>;
 
 export async function refuseAllowed(store: Pick<ReputationStore, 'addressLists'>, network: KeyNetwork): Promise<void> {
-  const allowed = createNetworkSet((await allowedNetworks(store)).map((entry) => entry.network));
+  const allowed = createFamilySets((await allowedNetworks(store)).map((entry) => entry.network));
   if (!allowed.covers(network)) return;
   const name = formatKeyNetwork(network);
   const message = `${name}: on an allow list. To list it, take it off first: see urlwarden allow list`;
