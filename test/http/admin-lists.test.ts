@@ -84,6 +84,16 @@ describe('what administrators set by hand', () => {
     assert.deepEqual(await audited(), [`${BY_ADMIN} listing.add 203.0.113.7`]);
   });
 
+  test('an IPv6 network around the keys of IPv4 allows no IPv4 address', async (t) => {
+    const { post, store } = await asAdmin(t);
+    const network = { ip: new Uint8Array(16), prefix: 16 };
+    await store.applyLists([{ as: 'allow', network, source: 'wide', ts: NOW, reason: '' }]);
+    assert.equal((await post('/listings', { cidr: '203.0.113.7', dataset: 'XBL' })).statusCode, 200);
+    const answer = await post('/allow/remove', { cidr: '203.0.113.7' });
+    assertError(answer, 404, /is not on an allow list/);
+    assert.doesNotMatch(answer.body, /It is inside/);
+  });
+
   test('the allow list', async (t) => {
     const { get, post, store, audited, asCustomer } = await asAdmin(t);
     const network = { ip: new Uint8Array(16), prefix: 128 };

@@ -57,13 +57,14 @@ export function keyRanges(network: KeyNetwork): readonly IpRange[] {
   return isIpv4Network(network) ? [[network.ip, last]] : withoutIpv4(network.ip, last);
 }
 
-/** Whether `outer` contains all of `inner`. */
+/** Whether `outer` contains all of `inner`. An IPv6 network around the IPv4 keys contains no IPv4 address. */
 export function containsNetwork(outer: KeyNetwork, inner: KeyNetwork): boolean {
   if (outer.prefix > inner.prefix) return false;
   const bytes = outer.prefix >>> 3;
   for (let i = 0; i < bytes; i++) if (outer.ip[i] !== inner.ip[i]) return false;
   const bits = outer.prefix & 7;
-  return bits === 0 || ((outer.ip[bytes] ?? 0) ^ (inner.ip[bytes] ?? 0)) >>> (8 - bits) === 0;
+  if (bits !== 0 && ((outer.ip[bytes] ?? 0) ^ (inner.ip[bytes] ?? 0)) >>> (8 - bits) !== 0) return false;
+  return outer.prefix >= IPV4_OFFSET || !isIpv4Network(inner);
 }
 
 /** The address alone, or CIDR notation when it is more than one address: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32. */
