@@ -1,6 +1,7 @@
 import { type ErrorDetails, LimitReachedError, TruncatedStreamError, UrlwardenError } from './errors.ts';
-import { sleep, type Transport, unlessAborted } from './transport.ts';
+import type { Transport } from './transport.ts';
 import type { BulkInput, BulkLine, BulkView } from './types.ts';
+import { sleep, unlessAborted } from './waits.ts';
 
 /** The bounds of a request: more is not looked up. */
 const MAX_LINES = 10_000;

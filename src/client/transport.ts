@@ -10,6 +10,7 @@ import {
   UrlwardenError,
 } from './errors.ts';
 import type { Rate } from './types.ts';
+import { sleep, startTimer, unlessAborted } from './waits.ts';
 
 export type ClientOptions = {
   /** The address of the server, such as https://intel.example.com. A path before that of the API is allowed. */
@@ -50,9 +51,6 @@ const FIRST_WAIT_MS = 250;
 const LONGEST_WAIT_MS = 8_000;
 /** A renewal that failed is tried again after this, while the token is still valid. */
 const RENEW_AGAIN_MS = 60_000;
-
-/** A timer that is set to more runs at once: its milliseconds are a signed number of 32 bits. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const MONTHLY_LIMIT = 'qmh';
 const NDJSON = 'application/x-ndjson';
@@ -364,39 +362,4 @@ function asUnavailable(error: unknown): unknown {
   const { message, cause } = error as { message?: string; cause?: { code?: string; message?: string } };
   const reason = cause?.code ?? cause?.message ?? message ?? 'no reason is known';
   return new UnavailableError(`The server cannot be reached: ${reason}`, { cause: error });
-}
-
-export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave);
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
-  });
-}
-
-export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const leave = () => {
-      clearTimer();
-      reject(signal?.reason);
-    };
-    const clearTimer = startTimer(ms, () => {
-      signal?.removeEventListener('abort', leave);
-      resolve();
-    });
-    signal?.addEventListener('abort', leave, { once: true });
-  });
-}
-
-/** Any number of milliseconds, also Infinity. Returns what stops the timer. */
-function startTimer(ms: number, run: () => void): () => void {
-  let timer: ReturnType<typeof setTimeout>;
-  const start = (leftMs: number) => {
-    const rest = leftMs - LONGEST_TIMER_MS;
-    timer = setTimeout(() => (rest > 0 ? start(rest) : run()), Math.min(leftMs, LONGEST_TIMER_MS));
-  };
-  start(ms);
-  return () => clearTimeout(timer);
 }
