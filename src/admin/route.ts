@@ -41,6 +41,10 @@ export function queryText(request: FastifyRequest, name: string): string | null 
   throw new AppError('bad_request', `"${name}" must be sent once`);
 }
 
+export function textParameter(name: string, description: string): Parameter {
+  return { in: 'query', name, schema: Type.String(), description };
+}
+
 /** A PostgreSQL text cannot contain a zero character; no name has one. */
 function storable(name: string, text: string): string {
   if (text.includes('\0')) throw new AppError('bad_request', `"${name}" must not contain a zero character`);
