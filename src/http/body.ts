@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyReply, FastifyRequest, FastifySchemaValidationError, HookHandlerDoneFunction } from 'fastify';
+import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import { allowLongBody } from './connection.ts';
-import type { Schema } from './schema.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
 
@@ -74,32 +73,4 @@ export function parseJson(
 function parseMessage(bytes: Buffer, error: unknown): string {
   if (bytes.length === 0) return 'The body is empty; send a JSON object';
   return `The body is not valid ${error instanceof SyntaxError ? 'JSON' : 'UTF-8'}`;
-}
-
-/** Creates the formatter of validation errors for one body schema. Each message is one sentence that names the key. */
-export function validationMessage(body: Schema) {
-  const keys = Object.keys((body as { properties?: object }).properties ?? {});
-  return ([first]: FastifySchemaValidationError[]): Error =>
-    new Error(first === undefined ? 'The body does not match its schema' : sentenceOf(first, keys));
-}
-
-/** Fastify validates with Ajv. The cases are the keywords that our schemas use. */
-function sentenceOf(error: FastifySchemaValidationError, keys: readonly string[]): string {
-  const { keyword, instancePath, params, message } = error;
-  const key = instancePath.slice(1);
-  switch (keyword) {
-    case 'type':
-      return key === '' ? 'The body must be a JSON object' : `"${key}" must be ${[params.type].flat().join(' or ')}`;
-    case 'required':
-      return `"${params.missingProperty}" is missing`;
-    case 'additionalProperties':
-      return `Unknown key ${JSON.stringify(params.additionalProperty)}`;
-    case 'minProperties':
-    case 'maxProperties':
-      return `Send exactly one of ${keys.join(', ')}`;
-    case 'maxLength':
-      return `"${key}" must have at most ${params.limit} characters`;
-    default:
-      return `"${key}" ${message ?? 'does not match its schema'}`;
-  }
 }

@@ -79,8 +79,7 @@ function refusalOf(error: unknown): Refusal {
 
 /** Fastify sets a status number on errors of the client. Its messages name parts of Fastify, so ours replace them. */
 function refusalOfFastify(error: unknown): Refusal | null {
-  const { code, statusCode, message } = (error ?? {}) as { code?: unknown; statusCode?: unknown; message?: unknown };
-  if (code === 'FST_ERR_VALIDATION') return { code: 'bad_request', message: String(message) };
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') return unknownPath();
   if (statusCode === STATUS.body_too_large) return bodyTooLarge();
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) return null;

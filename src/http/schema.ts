@@ -42,7 +42,7 @@ export const Type = {
   }),
   /** An object with any names. */
   Record: <Value>(values: Schema<Value>, options: Keywords = {}): Schema<Record<string, Value>> => ({
-    ...{ type: 'object', patternProperties: { '^.*$': values }, ...options },
+    ...{ type: 'object', additionalProperties: values, ...options },
   }),
   Enum: <const Value extends string>(values: readonly Value[], options: Keywords = {}): Schema<Value> => ({
     ...{ enum: values, ...options },

@@ -10,15 +10,7 @@ import {
 import { AppError } from '../core/errors.ts';
 import type { Metrics, RecordResponse, RouteMetrics } from '../metrics/metrics.ts';
 import { authenticateHook, type FindCaller } from './authenticate.ts';
-import {
-  discardRest,
-  MAX_BODY_BYTES,
-  parseJson,
-  prepareBody,
-  prepareStream,
-  STREAM_TYPE,
-  validationMessage,
-} from './body.ts';
+import { discardRest, MAX_BODY_BYTES, parseJson, prepareBody, prepareStream, STREAM_TYPE } from './body.ts';
 import {
   answerError,
   type ConnectionTimes,
@@ -178,7 +170,6 @@ function addRoute(
     method,
     url,
     schema: { ...(schema && { body: schema }), response: responseSchemas(endpoint) },
-    ...(schema && { schemaErrorFormatter: validationMessage(schema) }),
     onRequest,
     preHandler: endpoint.response.schema === undefined ? [setContentType(endpoint.response.contentType)] : [],
     onResponse,

@@ -155,7 +155,7 @@ function parseJsonLine(line: string): BulkQuestion {
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return refused(`Unknown key ${JSON.stringify(unknown)}`, sentRef);
   if (url === undefined) return refused('"url" is missing', sentRef);
-  if (typeof url !== 'string') return refused('"url" must be string', sentRef);
+  if (typeof url !== 'string') return refused('"url" must be a string', sentRef);
   return questionOf(url, sentRef);
 }
 

@@ -36,7 +36,7 @@ test('tiers are listed, set and removed', async (t) => {
     ['/tiers', { name: 'a b', qms: 1, qmh: 1 }, 400, /not a valid tier name/],
     ['/tiers', { name: 'x', qms: 1 }, 400, /"qmh" is missing/],
     ['/tiers', { name: 'x', qms: -1, qmh: 1 }, 400, /"qms"/],
-    ['/tiers', { name: 'x', qms: 1.5, qmh: 1 }, 400, /"qms" must be integer/],
+    ['/tiers', { name: 'x', qms: 1.5, qmh: 1 }, 400, /"qms" must be an integer/],
     ['/tiers', { name: 'x', qms: 1, qmh: 2_147_483_648 }, 400, /"qmh"/],
     ['/tiers', { name: 'x', qms: 1, qmh: 1, rl_qps: 0 }, 400, /"rl_qps"/],
     ['/tiers', { name: 'x', qms: 1, qmh: 1, ads: ['url', 'foo'] }, 400, /"ads" must be some of URL, XBL, .*DOMAIN\./],

@@ -174,7 +174,7 @@ test('values in a body are not coerced to other types', async (t) => {
   for (const path of ['id', 'last', 'history']) {
     for (const url of [123, null, true, ['http://a.example/'], { toString: 'x' }]) {
       const answer = await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload: { url } });
-      assertError(answer, 400, /"url" must be string/);
+      assertError(answer, 400, /"url" must be a string/);
     }
     const extra = { url: 'http://a.example/', limit: 1 };
     assertError(await app.inject({ method: 'POST', url: `${BASE}/${path}`, payload: extra }), 400, /"limit"/);

@@ -73,7 +73,7 @@ describe('a line', () => {
     ['{"ref":null,"url":"http://a.example/"}', null, null, /"ref"/],
     ['{"ref":7,"url":"nowhere"}', '7', null, /^url: .*scheme/],
     ['{"ref":7}', '7', null, /"url" is missing/],
-    ['{"ref":7,"url":1}', '7', null, /"url" must be string/],
+    ['{"ref":7,"url":1}', '7', null, /"url" must be a string/],
     ['{"ref":7,"url":"http://a.example/","x":1}', '7', null, /Unknown key "x"/],
     ['{"__proto__":{"url":"http://a.example/"}}', null, null, /__proto__/],
     ['[]', null, null, /JSON object/],
