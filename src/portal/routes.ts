@@ -18,7 +18,7 @@ import { limitParameter, queryString, readLimit, readWindow, sinceParameter, unt
 import { MAX_INTEGER } from '../http/scalars.ts';
 import { Type } from '../http/schema.ts';
 import { daysParameter, readDays, toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
-import type { SearchKey } from '../urls/store.ts';
+import { NEWEST_URLS, type SearchKey, type UrlSummary } from '../urls/store.ts';
 import { addressPage } from './address-page.ts';
 import {
   AddressPageResponse,
@@ -83,9 +83,6 @@ function pageEndpoint<Question>({ schema, find, ...page }: Page<Question>): Endp
   return endpoint as Endpoint;
 }
 
-/** URLs on the first page. */
-const NEWEST_MAX = 10;
-
 const overview = ({ store, totals, freshness, feeds }: PortalServices) =>
   pageEndpoint<Caller>({
     method: 'GET',
@@ -95,12 +92,12 @@ const overview = ({ store, totals, freshness, feeds }: PortalServices) =>
     schema: OverviewResponse,
     read: callerOf,
     async find({ limits }): Promise<OverviewResponse> {
+      const { countedTs, urls, online, listings, domains, newestIds } = await totals();
       const [fresh, states, newest] = await Promise.all([
         freshness(),
         feeds(),
-        limits.ads.includes(URL_DATASET) ? store.newestUrls(NEWEST_MAX) : [],
+        limits.ads.includes(URL_DATASET) ? newestUrls(store, newestIds) : [],
       ]);
-      const { countedTs, urls, online, listings, domains } = await totals();
       return {
         counted_ts: countedTs,
         totals: { urls, online, listings, domains },
@@ -111,6 +108,16 @@ const overview = ({ store, totals, freshness, feeds }: PortalServices) =>
       };
     },
   });
+
+/**
+ * Those that were stored since the last count are among the last ones. They alone would not do: a dump has its newest URLs
+ * first, and its oldest ones would be shown.
+ */
+async function newestUrls(store: PortalServices['store'], countedIds: readonly number[]): Promise<UrlSummary[]> {
+  const found = [...(await store.newestUrls(NEWEST_URLS)), ...(await store.urlSummaries(countedIds))];
+  const byId = new Map(found.map((summary) => [summary.id, summary]));
+  return [...byId.values()].sort((a, b) => b.ts - a.ts || b.id - a.id).slice(0, NEWEST_URLS);
+}
 
 const usage = ({ counters, usageByDay }: PortalServices) =>
   pageEndpoint<Caller & { days: number }>({

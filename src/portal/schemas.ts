@@ -48,7 +48,7 @@ export const OverviewResponse = only({
   ),
   newest: Type.Array(
     only({ id: UrlId, url: Type.String(), status: Status, ts: Timestamp, family: Family, reporter: StringOrNull }),
-    { description: 'The URLs that were added last, newest first; empty without the dataset URL.' },
+    { description: 'The URLs that went online or were stored last, newest first; empty without the dataset URL.' },
   ),
 });
 export type OverviewResponse = Static<typeof OverviewResponse>;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { FIRST_LISTING, type ListingKey, type ReputationStore } from '../reputation/store.ts';
-import type { UrlStore } from '../urls/store.ts';
+import { NEWEST_URLS, type UrlStore, type UrlTime } from '../urls/store.ts';
 
 /** Each null while it was never counted. */
 export type Counted = {
@@ -9,6 +9,8 @@ export type Counted = {
   online: number | null;
   listings: number | null;
   domains: number | null;
+  /** The ids of URLs that are online, those that went online last; newest first. */
+  newestIds: number[];
 };
 
 export type Totals = {
@@ -36,7 +38,14 @@ const MAX_AGE_SECONDS = 86_400;
 /** Between two pages, so that a count takes little of the time of requests. */
 const PAUSE_MS = 2;
 
-const NOT_COUNTED: Counted = { countedTs: null, urls: null, online: null, listings: null, domains: null };
+const NOT_COUNTED: Counted = {
+  countedTs: null,
+  urls: null,
+  online: null,
+  listings: null,
+  domains: null,
+  newestIds: [],
+};
 
 /** Counts what is stored, when it is started and then at most every ten minutes, page by page. */
 export function createTotals({ store, changes, now, onFailure }: TotalsOptions): Totals {
@@ -51,22 +60,24 @@ export function createTotals({ store, changes, now, onFailure }: TotalsOptions):
     const age = now() - (counted.countedTs ?? 0);
     if (version === countedChanges && age < MAX_AGE_SECONDS) return;
     const startedTs = now();
-    const { urls, online } = await countUrls();
+    const { urls, online, newest } = await countUrls();
     const listings = await countListings(startedTs);
     const domains = await countDomains();
-    counted = { countedTs: startedTs, urls, online, listings, domains };
+    counted = { countedTs: startedTs, urls, online, listings, domains, newestIds: newest.map(({ id }) => id) };
     countedChanges = version;
   }
 
   async function countUrls() {
     let [urls, online] = [0, 0];
+    let newest: UrlTime[] = [];
     for (let after: number | null = 0; after !== null; await breathe()) {
       const page = await store.countUrls(after);
       urls += page.urls;
       online += page.online;
+      newest = [...newest, ...page.newest].sort((a, b) => b.ts - a.ts || b.id - a.id).slice(0, NEWEST_URLS);
       after = page.next;
     }
-    return { urls, online };
+    return { urls, online, newest };
   }
 
   async function countListings(nowTs: number): Promise<number> {

@@ -199,12 +199,15 @@ export type UrlStore = {
    */
   urlDetails(url: string, limit: number): Promise<UrlDetails | null>;
 
-  /** The URLs that were added last, newest first. */
+  /** The URLs that were stored last, the last one first. */
   newestUrls(limit: number): Promise<UrlSummary[]>;
   /** In the order of the ids; unknown ones are left out. */
   urlSummaries(ids: readonly number[]): Promise<UrlSummary[]>;
-  /** Counts the URLs of the next ids after `after`, few enough to be counted between requests. */
-  countUrls(after: number): Promise<{ urls: number; online: number } & NextPage>;
+  /**
+   * Counts the URLs of the next ids after `after`, few enough to be counted between requests. `newest` are those of them
+   * that are online and whose last events are the newest ones, up to NEWEST_URLS, newest first.
+   */
+  countUrls(after: number): Promise<{ urls: number; online: number; newest: UrlTime[] } & NextPage>;
 
   hasUrl(id: number): Promise<boolean>;
   /** The newest events of a URL inside the window, newest first. */
@@ -269,6 +272,12 @@ export type UrlDetails = {
   /** In alphabetical order. */
   tags: string[];
 };
+
+/** URLs on the first page for people. */
+export const NEWEST_URLS = 10;
+
+/** The time is that of the last event. */
+export type UrlTime = { id: number; ts: number };
 
 /** A URL in a list that people read. */
 export type UrlSummary = {

@@ -91,7 +91,7 @@ async function filledStore(t: TestContext, observations: readonly ObservationInp
   return store;
 }
 
-function observed(input: ObservationInput) {
+export function observed(input: ObservationInput) {
   const parsed = toObservation(input);
   assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
   return parsed.observation;
@@ -130,7 +130,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     urlDetails: async () => null,
     newestUrls: async () => [],
     urlSummaries: async () => [],
-    countUrls: async () => ({ urls: 0, online: 0, next: null }),
+    countUrls: async () => ({ urls: 0, online: 0, newest: [], next: null }),
     namesAt: async () => ({ names: [], isComplete: true }),
     countListings: async () => ({ live: 0, next: null }),
     countDomains: async () => ({ domains: 0, next: null }),
@@ -253,7 +253,7 @@ function adminOf({ store, control, hasFaults, ready, admin }: Services & { ready
 
 const NO_PORTAL: PortalParts = {
   usageByDay: async () => [],
-  totals: () => ({ countedTs: null, urls: null, online: null, listings: null, domains: null }),
+  totals: () => ({ countedTs: null, urls: null, online: null, listings: null, domains: null, newestIds: [] }),
   feeds: async () => [],
   networkOf: () => null,
   nameOf: () => null,

@@ -9,7 +9,7 @@ import { paths } from '../../src/core/paths.ts';
 import { UsageByDayResponse } from '../../src/limits/wire.ts';
 import { AddressPageResponse, DomainPageResponse, OverviewResponse } from '../../src/portal/schemas.ts';
 import { createTotals } from '../../src/portal/totals.ts';
-import { assertError, type Built, build, DAY, lines, NOW, type Overrides, stubStore } from './build.ts';
+import { assertError, type Built, build, DAY, lines, NOW, type Overrides, observed, stubStore } from './build.ts';
 import { authorized, withAccounts } from './with-accounts.ts';
 
 const OBSERVATIONS: Overrides['observations'] = [
@@ -244,12 +244,34 @@ describe('the first page', () => {
       confirmed_ts: NOW - 6,
       feeds,
     });
-    const ids = newest.map(({ id }: { id: number }) => id);
+    const times = newest.map(({ ts }: { ts: number }) => ts);
+    assert.equal(times.length, 3);
     assert.deepEqual(
-      ids,
-      ids.toSorted((a: number, b: number) => b - a),
+      times,
+      times.toSorted((a: number, b: number) => b - a),
     );
     assert.deepEqual(newest.map(({ reporter }: { reporter: string }) => reporter).includes('ada'), true);
+  });
+
+  test('has the newest URLs of a dump that begins with them, and newer ones that are stored after the count', async (t) => {
+    const url = (name: string | number) => `http://newest.example/${name}`;
+    const dump = Array.from({ length: 600 }, (_, i) => ({ ts: NOW - i * 60, url: url(i), status: 'online' as const }));
+    const { store } = await build(t, {
+      observations: [{ ts: NOW - 1, url: url('offline'), status: 'offline' }, ...dump],
+    });
+    const totals = createTotals({ store, now: () => NOW, changes: async () => '', onFailure: assert.fail });
+    t.after(() => totals.close());
+    const built = await build(t, { services: { store, portal: { totals: totals.current } } });
+    const shown = async () =>
+      (await read(built, paths.portalOverview, OverviewResponse)).newest.map((one: { url: string }) => one.url);
+    totals.start();
+    await totals.settled();
+    assert.deepEqual(await shown(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(url));
+    await store.apply([
+      observed({ ts: NOW + 1, url: url('late'), status: 'online' }),
+      observed({ ts: NOW - DAY, url: url('old'), status: 'online' }),
+    ]);
+    assert.deepEqual(await shown(), [url('late'), ...[0, 1, 2, 3, 4, 5, 6, 7, 8].map(url)]);
   });
 
   test('has no URLs for an account without that dataset', async (t) => {
@@ -265,7 +287,7 @@ test('totals are counted page by page, and again after ten minutes if data chang
   const store = stubStore({
     countUrls: async (after) => {
       pages++;
-      return { urls: 2, online: 1, next: after < 2 ? after + 1 : null };
+      return { urls: 2, online: 1, newest: [], next: after < 2 ? after + 1 : null };
     },
   });
   const totals = createTotals({ store, now: () => now, changes: async () => version, onFailure: () => assert.fail() });

@@ -1,5 +1,5 @@
 import type { Query } from '../../database/postgres/database.ts';
-import type { UrlStore } from '../store.ts';
+import { NEWEST_URLS, type UrlStore } from '../store.ts';
 import { FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
 import { createUrlSummaries } from '../summaries.ts';
 
@@ -24,6 +24,10 @@ const COUNT = `
     (select max(id) from urls)
   from urls where id > $1 and id <= $2`;
 
+const NEWEST_ONLINE = `
+  select id, event_ts from urls where id > $1 and id <= $2 and event_kind < ${FIRST_OFFLINE_KIND}
+  order by event_ts desc, id desc limit ${NEWEST_URLS}`;
+
 /** Short descriptions of URLs, and how many there are. */
 export function createSummaries(query: Query): Pick<UrlStore, 'newestUrls' | 'urlSummaries' | 'countUrls'> {
   return {
@@ -33,9 +37,15 @@ export function createSummaries(query: Query): Pick<UrlStore, 'newestUrls' | 'ur
     }),
     async countUrls(after) {
       const last = after + COUNTED_IDS;
-      const [row] = await query<[urls: number, online: number, lastId: number | null]>(COUNT, [after, last]);
+      const [[row], newest] = await Promise.all([
+        query<[urls: number, online: number, lastId: number | null]>(COUNT, [after, last]),
+        query<[id: number, ts: number]>(NEWEST_ONLINE, [after, last]),
+      ]);
       const [urls, online, lastId] = row ?? [0, 0, null];
-      return { urls, online, next: last >= (lastId ?? 0) ? null : last };
+      return {
+        ...{ urls, online, newest: newest.map(([id, ts]) => ({ id, ts })) },
+        next: last >= (lastId ?? 0) ? null : last,
+      };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Database } from '../../database/sqlite/database.ts';
-import type { UrlStore } from '../store.ts';
+import { NEWEST_URLS, type UrlStore } from '../store.ts';
 import { FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
 import { createUrlSummaries, type SummaryRow } from '../summaries.ts';
 
@@ -23,6 +23,11 @@ const COUNTED_IDS = 500;
 const COUNT = `
   select count(*), count(iif(event_kind < ${FIRST_OFFLINE_KIND}, 1, null)) from urls where id > :after and id <= :last`;
 
+/** By id: with the index `urls_online` every page would read all URLs that are online, hence the `+`. */
+const NEWEST_ONLINE = `
+  select id, event_ts from urls where id > :after and id <= :last and +event_kind < ${FIRST_OFFLINE_KIND}
+  order by event_ts desc, id desc limit ${NEWEST_URLS}`;
+
 const LAST_ID = 'select max(id) from urls';
 
 /** Short descriptions of URLs, and how many there are. */
@@ -30,6 +35,7 @@ export function createSummaries(db: Database): Pick<UrlStore, 'newestUrls' | 'ur
   const newestIds = db.prepare<[number]>(NEWEST_IDS);
   const summary = db.prepare<SummaryRow>(SUMMARY);
   const count = db.prepare<[urls: number, online: number]>(COUNT);
+  const newestOnline = db.prepare<[id: number, ts: number]>(NEWEST_ONLINE);
   const lastId = db.prepare<[number | null]>(LAST_ID);
   return {
     ...createUrlSummaries({
@@ -39,7 +45,8 @@ export function createSummaries(db: Database): Pick<UrlStore, 'newestUrls' | 'ur
     async countUrls(after) {
       const last = after + COUNTED_IDS;
       const [urls, online] = count.one({ after, last });
-      return { urls, online, next: last >= (lastId.get()?.[0] ?? 0) ? null : last };
+      const newest = newestOnline.all({ after, last }).map(([id, ts]) => ({ id, ts }));
+      return { urls, online, newest, next: last >= (lastId.get()?.[0] ?? 0) ? null : last };
     },
   };
 }
