@@ -19,9 +19,8 @@ const loginEndpoint = (login: Login): Endpoint<Credentials> => ({
     const { username, password, realm } = request.body as LoginRequest;
     return { username, password, realm, address: request.ip };
   },
-  async answer(credentials, { reply }): Promise<LoginResponse> {
+  async answer(credentials): Promise<LoginResponse> {
     const { token, expires } = await login(credentials);
-    reply.header('cache-control', 'no-store'); // RFC 9111 §5.2.2.5: no cache on the way keeps the token
     return { code: 200, token, expires };
   },
 });

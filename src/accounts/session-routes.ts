@@ -54,7 +54,6 @@ const login = ({ checkPassword, sessions, version }: SessionServices): Endpoint<
     return request.body as SessionLoginRequest;
   },
   async answer({ username, password }, { request, reply }): Promise<SessionResponse> {
-    forbidCaching(reply);
     const account = await checkPassword({ username, password, address: request.ip });
     const started = await sessions.start(account, browserOf(request));
     sendCookie(reply, started);
@@ -72,7 +71,6 @@ const logout = ({ sessions }: SessionServices): Endpoint<Caller> => ({
   refusals: [],
   read: callerOf,
   async answer({ account, session }, { reply }) {
-    forbidCaching(reply);
     if (session !== undefined) await sessions.end(account.sub, session.id, 'this');
     clearSessionCookie(reply);
     return {};
@@ -87,8 +85,7 @@ const session = ({ version }: SessionServices): Endpoint<Caller> => ({
   response: json(SessionResponse),
   refusals: [],
   read: callerOf,
-  async answer(caller, { request, reply }): Promise<SessionResponse> {
-    forbidCaching(reply);
+  async answer(caller, { request }): Promise<SessionResponse> {
     return toResponse(caller.account, caller.session, request, version);
   },
 });
@@ -101,8 +98,7 @@ const listSessions = ({ sessions }: SessionServices): Endpoint<Caller> => ({
   response: json(SessionsResponse),
   refusals: [],
   read: callerOf,
-  async answer({ account, session: current }, { reply }): Promise<SessionsResponse> {
-    forbidCaching(reply);
+  async answer({ account, session: current }): Promise<SessionsResponse> {
     const items = (await sessions.list(account.sub)).map(({ id, createdTs, usedTs, address, agent }) => {
       return { id, created_ts: createdTs, used_ts: usedTs, address, agent, current: id === current?.id };
     });
@@ -122,8 +118,7 @@ const endSessions = ({ sessions, store, now }: SessionServices): Endpoint<EndSes
   response: json(EndSessionsResponse),
   refusals: [],
   read: (request) => request.body as EndSessionsRequest,
-  async answer({ id }, { request, reply }): Promise<EndSessionsResponse> {
-    forbidCaching(reply);
+  async answer({ id }, { request }): Promise<EndSessionsResponse> {
     const { account, session: current } = callerOf(request);
     const ended =
       id === undefined
@@ -150,7 +145,6 @@ const password = ({ checkPassword, sessions, store, now, version }: SessionServi
   refusals: [],
   read: (request) => request.body as PasswordRequest,
   async answer({ current, new: next }, { request, reply }): Promise<SessionResponse> {
-    forbidCaching(reply);
     const { account: asking, session: old } = callerOf(request);
     const account = await checkPassword({ username: asking.username, password: current, address: request.ip }).catch(
       (error) => {
@@ -179,11 +173,6 @@ function toResponse(
 ): SessionResponse {
   const times = { created_ts: session?.createdTs ?? null, expires_ts: session?.expiresTs ?? null };
   return { username, sub, tier, admin: isAdmin, version, secure: keepsSecureCookies(request), ...times };
-}
-
-/** Responses name the account, and some set a cookie: RFC 9111 §5.2.2.5. */
-function forbidCaching(reply: FastifyReply): void {
-  reply.header('cache-control', 'no-store');
 }
 
 function sendCookie(reply: FastifyReply, { cookie }: StartedSession): void {

@@ -6,16 +6,8 @@ import { Type } from '../http/schema.ts';
 
 type Described<Question> = Omit<Endpoint<Question>, 'refusals'> & { refusals?: Endpoint['refusals'] };
 
-/** A route for administrators. No cache on the way keeps an answer (RFC 9111 §5.2.2.5): it may have a new password. */
-export function adminRoute<Question>({ refusals = [], ...described }: Described<Question>): Route {
-  const endpoint: Endpoint<Question> = {
-    ...described,
-    refusals,
-    answer(question, exchange, ...others) {
-      exchange.reply.header('cache-control', 'no-store');
-      return described.answer(question, exchange, ...others);
-    },
-  };
+export function adminRoute<Question>(described: Described<Question>): Route {
+  const endpoint: Endpoint<Question> = { refusals: [], ...described };
   return { endpoint: endpoint as Endpoint, access: 'administrator', charge: 'call' };
 }
 

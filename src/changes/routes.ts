@@ -64,8 +64,7 @@ const changes = (services: ChangeServices): Endpoint<Question> => {
       if (!question.isEventStream) {
         return sendNdjson(exchange, (signal) => feed.lines(question, question.limit, signal), options);
       }
-      // A proxy must neither store nor delay the events.
-      reply.headers({ 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+      reply.header('x-accel-buffering', 'no'); // a proxy must not delay the events
       const asked = () => askedNow(exchange.request, services.findCaller);
       return sendNdjson(exchange, (signal) => feed.events({ ...question, asked }, signal), options, EVENT_STREAM);
     },

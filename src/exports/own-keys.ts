@@ -21,19 +21,7 @@ export function ownKeyRoutes(services: OwnKeyServices): Route[] {
   return [ownKeys(services), keyAdd(services), keyRemove(services)];
 }
 
-type Described<Question> = Omit<Endpoint<Question>, 'answer'> & {
-  find(question: Question, exchange: Parameters<Endpoint['answer']>[1]): Promise<object>;
-};
-
-/** No cache on the way keeps an answer (RFC 9111 §5.2.2.5): it belongs to one account, and may have a new key. */
-function route<Question>({ find, ...described }: Described<Question>): Route {
-  const endpoint: Endpoint<Question> = {
-    ...described,
-    answer(question, exchange) {
-      exchange.reply.header('cache-control', 'no-store');
-      return find(question, exchange);
-    },
-  };
+function route<Question>(endpoint: Endpoint<Question>): Route {
   return { endpoint: endpoint as Endpoint, access: 'account', charge: 'call' };
 }
 
@@ -51,7 +39,7 @@ const ownKeys = ({ control }: OwnKeyServices) =>
     response: json(Type.Object({ items: Type.Array(KeyItem) })),
     refusals: [],
     read: callerOf,
-    async find({ account }) {
+    async answer({ account }) {
       const keys = await control.listKeys({ sub: account.sub, limit: MAX_KEYS_PER_ACCOUNT });
       return { items: keys.map(toKeyItem) };
     },
@@ -67,7 +55,7 @@ const keyAdd = ({ control, now }: OwnKeyServices) =>
     response: json(MadeKeyResponse),
     refusals: ['not_found'],
     read: (request) => request.body as KeyAddRequest,
-    async find({ list, device }, { request }): Promise<Static<typeof MadeKeyResponse>> {
+    async answer({ list, device }, { request }): Promise<Static<typeof MadeKeyResponse>> {
       const caller = callerOf(request);
       const { sub, username } = caller.account;
       const { key, made } = await makeListKey(control, { list, device, sub }, now(), (one) => mayFetch(caller, one));
@@ -95,7 +83,7 @@ const keyRemove = ({ control }: OwnKeyServices) =>
     response: json(KeyItem),
     refusals: ['not_found'],
     read: (request) => Number((request.params as { id: string }).id),
-    async find(id, { request }) {
+    async answer(id, { request }) {
       const { sub, username } = callerOf(request).account;
       const key = await revokeListKey(control, id, sub);
       await recordChange(control, request, {

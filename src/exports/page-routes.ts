@@ -53,9 +53,8 @@ const lists = ({ all, known }: ListServices): Route => {
     response: json(Type.Object({ items: Type.Array(OwnListItem) })),
     refusals: [],
     read: callerOf,
-    async answer(caller, { reply }) {
+    async answer(caller) {
       const [definitions, built] = await Promise.all([all(), known()]);
-      reply.header('cache-control', 'no-store');
       return { items: definitions.map((definition) => toOwnItem(definition, caller, built)) };
     },
   };
@@ -154,6 +153,5 @@ async function explained(
   });
   if (found === null) throw new Error('unreachable: readQuestion refuses what cannot be explained');
   const { subject, isOnList, reasons } = found;
-  exchange.reply.header('cache-control', 'no-store');
   return { subject, on_list: isOnList, reasons };
 }

@@ -168,6 +168,7 @@ async function answer(
   reply.headers(headersOf(list, etag, modifiedTs, now()));
   if (isKnown) return sendNotModified(reply);
   reply.type(format.contentType);
+  reply.header('content-disposition', `inline; filename="${name}.${format.name}"`);
   reply.serializer(asItIs);
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   const { buffer, byteOffset, byteLength } = list.bytes;

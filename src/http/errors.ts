@@ -26,6 +26,16 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
 /** The content type of a response that is text already, so that Fastify does not serialize it. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
+/**
+ * Of every response, unless its route sets others. No browser and no cache on the way keeps it (RFC 9111 §5.2.2.5): it belongs
+ * to one account, and later the answer may be another one. No page shows it in a frame or runs it.
+ */
+export const DEFAULT_HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+};
+
 /** The Retry-After of a 503 whose error has none: long enough to reduce the load, short enough for a restart. */
 const RETRY_AFTER_SECONDS = 5;
 
@@ -37,7 +47,11 @@ export const statusOf = (code: ErrorCode | 'internal'): number => STATUS[code];
 export function wireError(error: unknown): WireError {
   const refusal = refusalOf(error);
   const status = STATUS[refusal.code];
-  return { status, headers: headersOf(refusal), body: { code: status, message: refusal.message } };
+  return {
+    status,
+    headers: { ...DEFAULT_HEADERS, ...headersOf(refusal) },
+    body: { code: status, message: refusal.message },
+  };
 }
 
 /** Whether the server failed or took too long. Such a query is not charged. */

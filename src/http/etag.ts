@@ -12,7 +12,7 @@ export function withEtag(text: string): TaggedText {
 
 /** Answers 304 if the client has this text already. */
 export function sendTagged({ request, reply }: Exchange, { text, etag }: TaggedText): string | FastifyReply {
-  reply.header('etag', etag);
+  reply.headers({ etag, 'cache-control': 'private, no-cache' }); // a client may keep it, but has to ask again
   return matchesEtag(request.headers['if-none-match'], etag) ? sendNotModified(reply) : text;
 }
 

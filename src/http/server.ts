@@ -22,7 +22,7 @@ import {
 } from './connection.ts';
 import { type Charging, createHandler } from './dispatch.ts';
 import type { AnswerOptions, AnswerTimes, Endpoint, Route } from './endpoint.ts';
-import { ErrorBody, wireError } from './errors.ts';
+import { DEFAULT_HEADERS, ErrorBody, wireError } from './errors.ts';
 import {
   allowOf,
   answerOptions,
@@ -118,7 +118,7 @@ export function buildServer(
   app.addContentTypeParser(STREAM_TYPE, (_request, payload, done) => done(null, payload));
   // One hook, because each costs half a microsecond. First the id, so that every response has it.
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header(REQUEST_ID_HEADER, request.id);
+    reply.header(REQUEST_ID_HEADER, request.id).headers(DEFAULT_HEADERS);
     refuseUnknownPath(request, reply, done);
   });
   if (accessLog !== null) app.addHook('onResponse', accessLog.answered);

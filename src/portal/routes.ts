@@ -35,7 +35,7 @@ import { networkFields, toWireNewest, unknownDomain } from './wire.ts';
 
 /** What the pages need besides the public API. */
 export function portalRoutes(services: PortalServices): Route[] {
-  const routes: Route[] = [
+  return [
     { endpoint: overview(services), access: 'account', charge: 'call' },
     { endpoint: usage(services), access: 'account', charge: 'call' },
     { endpoint: url(services), access: { dataset: URL_DATASET }, charge: 'query' },
@@ -45,18 +45,6 @@ export function portalRoutes(services: PortalServices): Route[] {
     { endpoint: domain(services), access: { dataset: DOMAIN_DATASET }, charge: 'query' },
     { endpoint: search(services), access: { dataset: URL_DATASET }, charge: 'query' },
   ];
-  return routes.map((route) => ({ ...route, endpoint: notStored(route.endpoint) }));
-}
-
-/** Answers belong to one account and change: no cache on the way and no browser keeps them. */
-function notStored(endpoint: Endpoint): Endpoint {
-  return {
-    ...endpoint,
-    answer(question, exchange, ...others) {
-      exchange.reply.header('cache-control', 'no-store');
-      return endpoint.answer(question, exchange, ...others);
-    },
-  };
 }
 
 type Page<Question> = Pick<

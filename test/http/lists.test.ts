@@ -214,6 +214,7 @@ describe('a fetch', () => {
     const [get, head] = [await world.app.inject(url), await world.app.inject({ method: 'HEAD', url })];
     assert.equal(head.statusCode, 200);
     assert.equal(head.body, '');
+    assert.equal(get.headers['content-disposition'], 'inline; filename="urls-online.csv"');
     for (const name of ['etag', 'last-modified', 'content-type', 'content-length', 'x-list-entries']) {
       assert.equal(head.headers[name], get.headers[name], name);
     }

@@ -10,7 +10,14 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const ID = 'trace-1.of_a_Client';
 const GIVEN = `Host: a\r\nX-Request-Id: ${ID}\r\n`;
 
-describe('X-Request-Id', () => {
+/** The headers of every response, from every layer. One that has a tag may be kept by its client. */
+function assertDefaults(headers: Record<string, unknown> = {}, what = ''): void {
+  assert.equal(headers['x-content-type-options'], 'nosniff', what);
+  assert.equal(headers['content-security-policy'], "default-src 'none'; frame-ancestors 'none'", what);
+  assert.equal(headers['cache-control'], headers.etag === undefined ? 'no-store' : 'private, no-cache', what);
+}
+
+describe('X-Request-Id and the default headers', () => {
   for (const [what, given] of [
     ['of 8 characters', 'abcdefgh'],
     ['of 128 characters', 'a1._-Z'.padEnd(128, 'x')],
@@ -44,7 +51,7 @@ describe('X-Request-Id', () => {
     assert.equal(seen.size, bad.length + 1);
   });
 
-  test('is in the response of every route, method and refusal', async (t) => {
+  test('are in the response of every route, method and refusal', async (t) => {
     const { app } = await build(t, { services: { store: stubStore({}) } });
     const headers = { 'x-request-id': ID };
     const targets = [...ROUTES.map(({ endpoint }) => exampleOf(endpoint.path)), '/nowhere', '/%zz', '*'];
@@ -53,13 +60,14 @@ describe('X-Request-Id', () => {
       for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'] as const) {
         const answer = await app.inject({ method, url, headers, ...(method === 'POST' && { payload: '{' }) });
         assert.equal(answer.headers['x-request-id'], ID, `${method} ${url} ${answer.statusCode}`);
+        assertDefaults(answer.headers, `${method} ${url} ${answer.statusCode}`);
         statuses.add(answer.statusCode);
       }
     }
     for (const status of [200, 204, 400, 404, 405]) assert.ok(statuses.has(status), `${status}`);
   });
 
-  test('is in a stream, once', async (t) => {
+  test('are in a stream, once', async (t) => {
     const store = stubStore({
       async *search() {
         yield linesOf([{ ts: 1, id: 1, url: 'http://a.example/' }]);
@@ -72,6 +80,7 @@ describe('X-Request-Id', () => {
     );
     assert.equal(text.match(/x-request-id/gi)?.length, 1);
     assert.equal(parseAnswers(text)[0]?.headers['x-request-id'], ID);
+    assertDefaults(parseAnswers(text)[0]?.headers);
   });
 
   const times = { requestTimeoutMs: 120, headersTimeoutMs: 60, connectionsCheckMs: 10 };
@@ -94,6 +103,7 @@ describe('X-Request-Id', () => {
       assert.equal(answer?.statusCode, status);
       if (isKnown) assert.equal(answer?.headers['x-request-id'], ID);
       else assert.match(`${answer?.headers['x-request-id']}`, UUID);
+      assertDefaults(answer?.headers);
     });
   }
 
