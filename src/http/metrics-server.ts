@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { AppError } from '../core/errors.ts';
 import { METRICS_CONTENT_TYPE } from '../metrics/metrics.ts';
 import { answerError, createNodeServer, DEFAULT_CONNECTION_TIMES } from './connection.ts';
-import { unknownPath } from './errors.ts';
+import { DEFAULT_HEADERS, unknownPath } from './errors.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 
 export const METRICS_PATH = '/metrics';
@@ -45,6 +45,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, readTe
   }
   const text = await readText();
   response.writeHead(200, {
+    ...DEFAULT_HEADERS,
     [REQUEST_ID_HEADER]: requestIdOf(request),
     'Content-Type': METRICS_CONTENT_TYPE,
     'Content-Length': Buffer.byteLength(text),

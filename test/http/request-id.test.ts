@@ -115,12 +115,13 @@ describe('X-Request-Id and the default headers', () => {
     assert.match(`${second}`, UUID);
   });
 
-  test('is in the responses of the metrics listener', async (t) => {
+  test('are in the responses of the metrics listener', async (t) => {
     const server = await openMetricsServer(() => textOf(createMetrics()), { host: '127.0.0.1', port: 0 });
     t.after(() => server.close());
     for (const path of ['/metrics', '/']) {
       const answer = await fetch(`http://127.0.0.1:${server.port}${path}`, { headers: { 'x-request-id': ID } });
       assert.equal(answer.headers.get('x-request-id'), ID);
+      assertDefaults(Object.fromEntries(answer.headers));
     }
   });
 });
