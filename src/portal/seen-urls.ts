@@ -34,12 +34,15 @@ export function factsIn(lines: string): Fact[] {
     .map((line) => JSON.parse(line));
 }
 
-/** The first `max` of them, with their last status and family, and whether there are more. */
+/** The first `max` of them, with their last status and family and the time of the fact, and whether there are more. */
 export async function firstUrls(
   store: Pick<UrlStore, 'urlSummaries'>,
   { facts, isComplete }: SeenUrls,
   max: number,
 ): Promise<{ urls: UrlSummary[]; isTruncated: boolean }> {
-  const ids = facts.slice(0, max).map(({ id }) => id);
-  return { urls: await store.urlSummaries(ids), isTruncated: facts.length > max || !isComplete };
+  const tsById = new Map(facts.slice(0, max).map(({ id, ts }) => [id, ts]));
+  const summaries = await store.urlSummaries([...tsById.keys()]);
+  // The last status may have begun long before the URL was seen there.
+  const urls = summaries.map((summary) => ({ ...summary, ts: tsById.get(summary.id) ?? summary.ts }));
+  return { urls, isTruncated: facts.length > max || !isComplete };
 }

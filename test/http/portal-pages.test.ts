@@ -98,6 +98,24 @@ describe('the page of an address', () => {
     assert.deepEqual([page.listings_truncated, page.domains_truncated, page.urls_truncated], [false, false, false]);
   });
 
+  test('has when each URL was seen there, newest first, not when its status began', async (t) => {
+    const at = (url: string, ts: number) => ({ url, ts, status: 'online' as const, ip: '192.0.2.1' });
+    const built = await build(t, {
+      observations: [
+        ...[at('http://192.0.2.1/old', NOW - 9 * DAY), at('http://192.0.2.1/old', NOW - 100)],
+        at('http://192.0.2.1/new', NOW - 2 * DAY),
+      ],
+    });
+    const page = await read(built, addressPath('192.0.2.1'), AddressPageResponse);
+    assert.deepEqual(
+      page.urls.map(({ url, ts }: { url: string; ts: number }) => [url, ts]),
+      [
+        ['http://192.0.2.1/old', NOW - 100],
+        ['http://192.0.2.1/new', NOW - 2 * DAY],
+      ],
+    );
+  });
+
   test('of a network has what is inside, and costs as much as a search for it', async (t) => {
     const built = await filled(t);
     const page = await read(built, networkPath('192.0.2.77', 24), AddressPageResponse);
