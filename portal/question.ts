@@ -103,6 +103,8 @@ export const domainPath = (name: string): string => `/domain/${encoded(name)}`;
 
 export type SearchName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
 export const searchPath = (name: SearchName, value: string): string => `/search?${name}=${encoded(value)}`;
+/** Without a limit of time: from a page that shows what was ever seen, the last twelve months may have nothing. */
+export const searchAllPath = (name: SearchName, value: string): string => `${searchPath(name, value)}&since=0`;
 
 /** The widest network with a page of its own, by version: the server refuses wider ones. */
 const WIDEST_PAGE = { 4: 24, 6: 56 } as const;

@@ -21,7 +21,7 @@ import { Ago, Badge, Card, Cost, Empty, Facts, type Tone } from '../parts/basics
 import { capitalized, Folded, Head, HostLink, Lookup, NetworkName, Shown } from '../parts/subject.tsx';
 import { FOLDED, Table } from '../parts/table.tsx';
 import { Family, UrlTable } from '../parts/urls.tsx';
-import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchPath } from '../question.ts';
+import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchAllPath } from '../question.ts';
 
 export function AddressPage({ values }: PageProps) {
   const ip = refangHost(values.ip ?? '');
@@ -235,7 +235,7 @@ function NetworkLink({ cidr }: { cidr: string }) {
 
 function AllUrls({ cidr }: { cidr: string }) {
   const parsed = parseNetwork(cidr);
-  const path = searchPath('ip', cidr);
+  const path = searchAllPath('ip', cidr);
   return (
     <p>
       <a href={path} onClick={() => acceptCost(path)}>

@@ -8,7 +8,7 @@ import { Ago, Badge, Card, Empty, Facts, Hash, type Tone } from '../parts/basics
 import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen, Shown } from '../parts/subject.tsx';
 import { FOLDED, Table } from '../parts/table.tsx';
 import { Family, UrlLink } from '../parts/urls.tsx';
-import { addressPath, domainPath, searchPath } from '../question.ts';
+import { addressPath, domainPath, searchAllPath } from '../question.ts';
 import {
   type DomainVerdict,
   dimensionBars,
@@ -79,7 +79,7 @@ function Verdict({ report, asked }: { report: DomainPageResponse; asked: string 
       <AskedName report={report} asked={asked} />
       {!report.known && (
         <p class="below">
-          <a href={searchPath('host', asked)}>Search for URLs on {visible(asked)}</a>
+          <a href={searchAllPath('host', asked)}>Search for URLs on {visible(asked)}</a>
         </p>
       )}
       <Chips title="Tags" texts={report.tags} />
@@ -95,7 +95,7 @@ function AskedName({ report, asked }: { report: DomainPageResponse; asked: strin
   return (
     <p class="verdict below">
       <span>You asked for</span>
-      <a class="mono" href={searchPath('host', asked)}>
+      <a class="mono" href={searchAllPath('host', asked)}>
         {visible(asked)}
       </a>
       {own ? <HostState host={own} /> : <span>which is not among the names that are shown here</span>}
@@ -279,7 +279,7 @@ function Files({ report: { files, truncated } }: PartProps) {
           {
             title: 'Served by',
             isWide: true,
-            cell: ({ hash }) => <a href={searchPath('sha256', hash)}>URLs with this file</a>,
+            cell: ({ hash }) => <a href={searchAllPath('sha256', hash)}>URLs with this file</a>,
           },
           { title: 'Last seen', cell: (row) => <Ago ts={row['last-seen']} /> },
         ]}

@@ -14,7 +14,15 @@ import { Timeline } from '../parts/charts.tsx';
 import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen } from '../parts/subject.tsx';
 import { Table } from '../parts/table.tsx';
 import { Family, type UrlRow, UrlTable } from '../parts/urls.tsx';
-import { addressPath, domainPath, readQuestion, type SearchName, searchPath, urlPath } from '../question.ts';
+import {
+  addressPath,
+  domainPath,
+  readQuestion,
+  type SearchName,
+  searchAllPath,
+  searchPath,
+  urlPath,
+} from '../question.ts';
 import { type Related, relatedOf } from '../related.ts';
 
 export function UrlPage({ query }: PageProps) {
@@ -266,7 +274,7 @@ function OnHost({ report }: { report: UrlPageResponse }) {
       <UrlTable caption={`URLs on ${visible(host)}`} rows={onHost.urls} empty="No other URL on this host is known." />
       {onHost.truncated && (
         <p>
-          <a href={searchPath('host', host)}>All URLs on this host</a>
+          <a href={searchAllPath('host', host)}>All URLs on this host</a>
         </p>
       )}
     </Card>

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { defang, nowTs, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
-import { searchPath } from '../question.ts';
+import { searchAllPath, searchPath } from '../question.ts';
 import { remember } from '../recent.ts';
 import { Ago, Card, CopyButton, Show } from './basics.tsx';
 import { FOLDED, Rest } from './table.tsx';
@@ -126,7 +126,7 @@ export function NetworkName({ asn, network }: { asn: number | null; network: str
 /** To the URLs on a host. */
 export function HostLink({ host }: { host: string }) {
   return (
-    <a class="mono cut" href={searchPath('host', host)}>
+    <a class="mono cut" href={searchAllPath('host', host)}>
       {visible(host)}
     </a>
   );

@@ -22,6 +22,7 @@ test('pages of an address, a network and a domain', async (t) => {
   await t.test('an address: verdict, listings, networks around it', () => address(portal));
   await t.test('a network asks before it spends queries', () => network(portal));
   await t.test('a domain: verdict, score and reasons', () => domain(portal));
+  await t.test('searches for what these pages show have no limit of time', () => searches(portal));
   await t.test('states: not listed, unknown, not understood, limit reached', () => states(portal));
   await t.test('hostile texts are shown as text', () => hostile(portal));
 });
@@ -112,6 +113,31 @@ async function domain(portal: Portal): Promise<void> {
   await open('/domain/wiki.example');
   assert.ok((await mainText(page)).includes('Not listed'));
   await screenshot(page, 'domain-good');
+  assert.deepEqual(messages, []);
+}
+
+/** The pages show what was ever seen. A search of the last twelve months may have none of it. */
+async function searches(portal: Portal): Promise<void> {
+  const { page, open, messages } = await portal.visit();
+  const mustSearchAll = async (name: string, key: string) =>
+    assert.equal(
+      await page.getByRole('link', { name, exact: true }).first().getAttribute('href'),
+      `/search?${key}&since=0`,
+    );
+  await page.route('**/portal/v1/address/*', async (route) => {
+    const report = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...report, urls_truncated: true } });
+  });
+  await page.route('**/portal/v1/url', async (route) => {
+    const report = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...report, on_host: { ...report.on_host, truncated: true } } });
+  });
+  await open('/address/203.0.113.7');
+  await mustSearchAll('All of them, with filters and downloads', 'ip=203.0.113.7');
+  await open('/url?u=https://files.example.com/never-seen');
+  await mustSearchAll('All URLs on this host', 'host=files.example.com');
+  await open(`/domain/${CONTROLLER}`);
+  await mustSearchAll(`gate.${CONTROLLER}`, `host=gate.${CONTROLLER}`);
   assert.deepEqual(messages, []);
 }
 
