@@ -22,6 +22,7 @@ test('pages of an address, a network and a domain', async (t) => {
   await t.test('an address: verdict, listings, networks around it', () => address(portal));
   await t.test('a network asks before it spends queries', () => network(portal));
   await t.test('a domain: verdict, score and reasons', () => domain(portal));
+  await t.test('URLs that begin with the same characters can be distinguished', () => longUrls(portal));
   await t.test('searches for what these pages show have no limit of time', () => searches(portal));
   await t.test('states: not listed, unknown, not understood, limit reached', () => states(portal));
   await t.test('hostile texts are shown as text', () => hostile(portal));
@@ -114,6 +115,37 @@ async function domain(portal: Portal): Promise<void> {
   assert.ok((await mainText(page)).includes('Not listed'));
   await screenshot(page, 'domain-good');
   assert.deepEqual(messages, []);
+}
+
+/** URLs on one host begin with the same characters: a line of a table would show the same of each. */
+async function longUrls(portal: Portal): Promise<void> {
+  const urls = ['a', 'b'].map((name, id) => ({
+    ...{ id, url: `http://203.0.113.7:1080/${'folder/'.repeat(7)}${name}.zip` },
+    ...{ status: 'online', ts: TS, family: null, asn: null, network: null },
+  }));
+  for (const width of [WIDTHS.desktop, WIDTHS.phone]) {
+    const { page, open } = await portal.visit({ width });
+    const cut = () =>
+      page.evaluate(`[...document.querySelectorAll('td a.mono')]
+        .filter((link) => link.scrollWidth > link.clientWidth || link.scrollHeight > link.clientHeight).length`);
+    await page.route('**/portal/v1/address/*', async (route) => {
+      const report = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...report, urls, domains: [] } });
+    });
+    await open('/address/203.0.113.7');
+    assert.equal(await page.locator('td a.mono').count(), 2);
+    assert.equal(await cut(), 0, `${width} pixels`);
+    await screenshot(page, `address-long-urls-${width}`);
+    if (width === WIDTHS.phone) continue;
+    const body = urls.map((line) => `${JSON.stringify(line)}\n`).join('');
+    await page.route('**/portal/v1/search*', (route) => route.fulfill({ contentType: 'application/x-ndjson', body }));
+    await open('/search?ip=203.0.113.7');
+    await page.getByText('Complete').waitFor();
+    assert.equal(await cut(), 0, 'in a search');
+    const rows = await page.locator('.long tbody tr').all();
+    const heights = await Promise.all(rows.map(async (row) => (await row.boundingBox())?.height));
+    assert.deepEqual(heights, [37, 37]);
+  }
 }
 
 /** The pages show what was ever seen. A search of the last twelve months may have none of it. */
