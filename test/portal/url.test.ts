@@ -61,6 +61,17 @@ test('page of a URL', async (t) => {
     assert.deepEqual(messages, []);
   });
 
+  await t.test('a long host name stays inside its card', async () => {
+    const { page, open } = await portal.visit({ width: 1_280 });
+    const host = `${'long-label-'.repeat(4)}a.${'other-label-'.repeat(3)}b.example`;
+    await open(`/url?u=http://${host}/x`);
+    const link = page.locator('.facts a', { hasText: host }).first();
+    const [inner, outer] = [await link.boundingBox(), await page.locator('.card:has(.facts)').first().boundingBox()];
+    assert.ok(inner && outer && inner.x + inner.width <= outer.x + outer.width, JSON.stringify([inner, outer]));
+    const isCut = `[...document.querySelectorAll('.facts a')].some(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)`;
+    assert.equal(await page.evaluate(isCut), false, 'the name is cut');
+  });
+
   await t.test('what is no URL is refused in words', async () => {
     const { page, open } = await portal.visit();
     await open('/url?u=http://');
