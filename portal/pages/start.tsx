@@ -60,7 +60,7 @@ function Knowledge({ overview }: { overview: OverviewResponse }) {
             facts={{
               URLs: total(totals.urls),
               'Online now': total(totals.online),
-              'Listed addresses and networks': total(totals.listings),
+              'Live listings of addresses': total(totals.listings),
               Domains: total(totals.domains),
               'Newest change': <Ago ts={newestTs} />,
               'Newest confirmation': <Ago ts={confirmedTs} />,

@@ -39,6 +39,8 @@ test('frame, login and start page', async (t) => {
       const { page, open, messages } = await portal.visit({ theme, width });
       await open('/');
       await page.waitForSelector('text=Newest URLs');
+      // Not the number of addresses: one has a listing for each source, family and port.
+      await page.waitForSelector('.facts dt:text-is("Live listings of addresses")');
       await assertAccessible(page);
       await assertFits(page);
       await screenshot(page, `start-${name}`);
