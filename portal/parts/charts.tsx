@@ -115,12 +115,20 @@ export function Timeline({ spans, dots, fromTs, toTs, caption }: TimelineProps) 
         </rect>
       ))}
       {dots.map(({ ts, label, group }, i) => (
-        <circle key={i} class={`dot group-${groups.indexOf(group) % COLOURS}`} cx={x(ts)} cy={54} r={5.5}>
+        <circle key={i} class={`dot group-${groups.indexOf(group) % COLOURS}`} cx={x(ts)} cy={dotY(dots, i)} r={5.5}>
           <title>{label}</title>
         </circle>
       ))}
     </svg>
   );
+}
+
+/** Dots of one time are next to each other: a URL often has several families at once. */
+const DOT_YS = [54, 42.5, 65.5];
+
+function dotY(dots: TimelineProps['dots'], index: number): number {
+  const before = dots.slice(0, index).filter(({ ts }) => ts === dots[index]?.ts).length;
+  return DOT_YS[before % DOT_YS.length] ?? 54;
 }
 
 /** Names of months, or days when the span is short; at most about twelve. */

@@ -61,6 +61,19 @@ test('page of a URL', async (t) => {
     assert.deepEqual(messages, []);
   });
 
+  await t.test('two families of one time are two dots', async () => {
+    const { page, open } = await portal.visit();
+    await page.route('**/api/portal/v1/url', async (route) => {
+      const report = await (await route.fetch()).json();
+      const [payload] = report.payloads;
+      const payloads = ['Mirai', 'Gafgyt'].map((family) => ({ ...payload, 'malware-family': family }));
+      await route.fulfill({ json: { ...report, payloads } });
+    });
+    await open(KNOWN);
+    const [first, second] = await Promise.all([0, 1].map((i) => page.locator('.timeline .dot').nth(i).boundingBox()));
+    assert.ok(first && second && Math.abs(first.y - second.y) >= first.height, JSON.stringify([first, second]));
+  });
+
   await t.test('a long host name stays inside its card', async () => {
     const { page, open } = await portal.visit({ width: 1_280 });
     const host = `${'long-label-'.repeat(4)}a.${'other-label-'.repeat(3)}b.example`;
