@@ -175,10 +175,11 @@ function topValues(counts: ReadonlyMap<string, number>, chosen: ReadonlySet<stri
 /** Bars without gaps up to the last day of the whole result, whatever is chosen, so that they stay where they are. */
 function histogramOf(dayCounts: ReadonlyMap<number, number>, earliest: number, last: number): HistogramView {
   if (last < earliest) return { firstDay: 0, daysPerBar: 1, counts: [] };
-  const first = Math.min(earliest, last - MIN_BARS + 1);
-  const days = last - first + 1;
+  const days = Math.max(last - earliest + 1, MIN_BARS);
   const daysPerBar = days <= MAX_BARS ? 1 : Math.max(WEEK_DAYS, Math.ceil(days / MAX_BARS / WEEK_DAYS) * WEEK_DAYS);
   const counts = new Array<number>(Math.ceil(days / daysPerBar)).fill(0);
+  // The last bar ends with the last day: bars of a week from the earliest day on would end in the future.
+  const first = last - counts.length * daysPerBar + 1;
   for (const [day, count] of dayCounts) {
     const bar = Math.floor((day - first) / daysPerBar);
     counts[bar] = (counts[bar] ?? 0) + count;

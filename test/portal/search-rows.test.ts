@@ -188,6 +188,8 @@ describe('the histogram', () => {
       assert.equal(histogram.daysPerBar, daysPerBar, `${days} days`);
       assert.ok(histogram.counts.length <= 370);
       assert.equal(histogram.counts.at(-1), 1);
+      const end = histogram.firstDay + histogram.counts.length * histogram.daysPerBar - 1;
+      assert.equal(end, days - 1, 'the last bar ends with the last day');
     }
   });
 
