@@ -118,8 +118,7 @@ function Answer({ current, cost }: { current: Run; cost: number }) {
   const hasRows = store.rows.length > 0;
   useEffect(() => {
     if (!hasRows) return;
-    const [words, text] = titleOf(search);
-    remember({ kind: words, text, path: current.path, ts: nowTs() });
+    remember({ kind: 'search', text: titleOf(search).join(' '), path: current.path, ts: nowTs() });
   }, [current.path, hasRows]);
   const again = () => startSearch(search, owner());
   if (end?.how === 'failed' && end.error.status === NOT_FOUND) return <NothingFound search={search} cost={cost} />;
