@@ -120,9 +120,9 @@ function createParser(kind: InputKind, delimiter: string, reading: Reading): (li
     const isBlank = text.trim() === '';
     if (!isBlank) reading.lines++;
     if (kind === 'text') for (const part of mail.add(text.replace(/\r$/, ''))) addAll(line, part);
-    else if (isBlank) return;
+    else if (isBlank || text.trimStart().startsWith('#')) return;
     else if (kind === 'csv') for (const part of cellParts(text.replace(/\r$/, ''), delimiter)) addAll(line, part);
-    else if (!text.trimStart().startsWith('#')) add(line, text.trim());
+    else add(line, text.trim());
   };
 }
 

@@ -34,6 +34,11 @@ describe('reading a list', () => {
     for (const { text, name = '', kind } of KINDS) assert.equal(detectKind(text, name), kind, text);
   });
 
+  it('a table has no URL in a comment', async () => {
+    const table = '# Terms: https://feed.example/terms\n# id,url\n"1","http://a.example/x"\n';
+    assert.deepEqual((await read(table, null, 'dump.csv')).urls, ['http://a.example/x']);
+  });
+
   it('a list has each URL once, with its first line, and says what is not valid', async () => {
     const { rows, ...reading } = await read(
       'http://a.example/x.\r\n\r\n# no URL\nHTTP://A.example:80/x.\nhxxps://b[.]example/\nnowhere.example/\nhttp://ö.example/\nnowhere.example/',
