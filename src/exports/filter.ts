@@ -1,6 +1,7 @@
 import type { AddressDataset } from '../core/evidence.ts';
 import { foldFamily } from '../core/text.ts';
 import { dayText } from '../core/time.ts';
+import { LISTED_FROM } from '../reputation/score.ts';
 import type { UrlEntry } from './content.ts';
 import type { ListFilter } from './store.ts';
 
@@ -17,12 +18,15 @@ export type ActiveFilter = {
   source(name: string): string | null;
   dataset(dataset: AddressDataset): string | null;
   score(score: number): string | null;
+  /** The highest score that fits; null if every score does. */
+  maxScore: number | null;
   /** Nothing restricts families and sources. */
   isOpen: boolean;
 };
 
 export function activeFilter(filter: ListFilter, nowTs: number): ActiveFilter {
-  const { maxAgeSeconds, maxScore } = filter;
+  const { maxAgeSeconds } = filter;
+  const maxScore = maxScoreOf(filter);
   const families = new Set(filter.families.map(foldFamily));
   const sources = new Set(filter.reporters);
   const datasets = new Set(filter.datasets);
@@ -54,8 +58,14 @@ export function activeFilter(filter: ListFilter, nowTs: number): ActiveFilter {
       maxScore === null || score <= maxScore
         ? null
         : `the score of the domain is ${score}, the list has ${maxScore} and lower`,
+    maxScore,
     isOpen: families.size === 0 && sources.size === 0,
   };
+}
+
+/** A list of listed domains has no host of another domain, whatever its own bound is. */
+function maxScoreOf({ maxScore, listedDomains }: ListFilter): number | null {
+  return listedDomains ? Math.min(maxScore ?? LISTED_FROM, LISTED_FROM) : maxScore;
 }
 
 /** The parts of the filter that a URL does not fit. */

@@ -104,7 +104,7 @@ async function entriesOfDomain(build: Build, report: DomainReport, urlHosts: Can
   const { state, score, input } = report;
   const hosts = withListedDomain(build, report, urlHosts);
   if (hosts.length === 0 || filter.score(score) !== null) return [];
-  const { maxScore } = build.definition.filter;
+  const { maxScore } = filter;
   if (maxScore !== null) end.whenNot((ts) => scoreOf(dimensionsOf(input, ts)) <= maxScore);
   const readAll = hostnamesOf(build, report);
   const hourScore = scoreOf(dimensionsOf(input, hourOf(nowTs)));

@@ -319,7 +319,6 @@ function hostTests(open: OpenStore): void {
     await store.applyDomains([], [addressFact('fact.example', '192.0.2.1', '192.0.2.2')]);
     const filter = { listedDomains: true };
     assert.deepEqual(await keys(store, 'hosts', { filter }), [
-      'good.example',
       'two.example',
       'set.example',
       'fact.example', // nothing says since when
@@ -338,6 +337,26 @@ function hostTests(open: OpenStore): void {
       /last seen .*not listed by its score/,
     );
     assert.deepEqual(await reasons(store, 'hosts', 'set.example', { filter }), []);
+  });
+
+  test('a list of listed domains has no host of another domain, whatever its own bound is', async (t) => {
+    const store = await open(t);
+    await store.apply([
+      online('http://www.listed.example/'),
+      seen({ ts: NOW, url: 'http://gone.old.example/', status: 'offline' }),
+      online('http://www.good.example/'),
+    ]);
+    await store.setDomain('good.example', { human: 25, isAbused: null, reason: '', setTs: NOW });
+    for (const maxScore of [null, 50, -10]) {
+      const given = { filter: { listedDomains: true, status: 'any', maxScore } } as const;
+      assert.deepEqual((await keys(store, 'hosts', given)).sort(), ['listed.example', 'www.listed.example']);
+      assert.match(
+        String(await reasons(store, 'hosts', 'www.good.example', given)),
+        /^filter: the score of the domain is [\d.]+, the list has -10 and lower$/,
+      );
+    }
+    const lower = { filter: { listedDomains: true, status: 'any', maxScore: -30 } } as const;
+    assert.deepEqual(await keys(store, 'hosts', lower), []);
   });
 
   test('a list ends with a score that decays', async (t) => {
