@@ -101,8 +101,11 @@ function belowReasons(names: readonly string[]): ExplainedReason[] {
   });
 }
 
+/** Enough for the families of one row, which has at most 64 tags. */
+const MAX_PAYLOADS = 100;
+
 async function urlReasons(build: Build, url: string, host: string): Promise<ExplainedReason[]> {
-  const details = await build.store.urlDetails(url, 1);
+  const details = await build.store.urlDetails(url, MAX_PAYLOADS);
   const entry = details === null ? null : toUrlEntry(details, host);
   const excluded = exclusionReasons(build.exclusions.ofUrl(url, host));
   if (entry === null) return [{ reason: 'unknown', text: `no status of ${url} is known` }, ...excluded];
@@ -113,10 +116,13 @@ function toUrlEntry({ id, url, events, payloads, tags }: UrlDetails, host: strin
   const [event] = events;
   if (event === undefined) return null;
   const { ts, kind, reporter, confirmedTs } = event;
-  const { family = null, sha256 = null } = payloads[0] ?? {};
+  const [last, ...others] = payloads;
+  const { family = null, sha256 = null } = last ?? {};
+  const ofSameTime = others.filter((other) => other.ts === last?.ts);
   return {
     ...{ id, url, host, status: SHOWN_STATUS[kind], sinceTs: ts, seenTs: confirmedTs ?? ts },
     ...{ reporter, family, sha256, tags },
+    otherFamilies: ofSameTime.flatMap((other) => other.family ?? []),
   };
 }
 

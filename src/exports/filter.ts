@@ -69,15 +69,22 @@ function maxScoreOf({ maxScore, listedDomains }: ListFilter): number | null {
 }
 
 /** The parts of the filter that a URL does not fit. */
-export function urlFaults({ status, seenTs, family, reporter }: UrlEntry, filter: ActiveFilter): string[] {
-  const faults = [filter.status(status), filter.age(seenTs), filter.family(family), filter.source(reporter)];
+export function urlFaults(entry: UrlEntry, filter: ActiveFilter): string[] {
+  const { status, seenTs, reporter } = entry;
+  const faults = [filter.status(status), filter.age(seenTs), familyFault(entry, filter), filter.source(reporter)];
   return faults.filter((fault) => fault !== null);
 }
 
 /** Whether there are none. */
-export function urlFits({ status, seenTs, family, reporter }: UrlEntry, filter: ActiveFilter): boolean {
+export function urlFits(entry: UrlEntry, filter: ActiveFilter): boolean {
+  const { status, seenTs, reporter } = entry;
   if (filter.status(status) !== null || filter.age(seenTs) !== null) return false;
-  return filter.isOpen || (filter.family(family) === null && filter.source(reporter) === null);
+  return filter.isOpen || (familyFault(entry, filter) === null && filter.source(reporter) === null);
+}
+
+/** One family that fits is enough. */
+function familyFault({ family, otherFamilies = [] }: UrlEntry, filter: ActiveFilter): string | null {
+  return otherFamilies.some((other) => filter.family(other) === null) ? null : filter.family(family);
 }
 
 function spanText(seconds: number): string {

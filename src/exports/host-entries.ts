@@ -82,11 +82,12 @@ function newCandidate(host: string): Candidate {
   return { host, sinceTs: 0, seenTs: 0, urls: 0, families: new Set() };
 }
 
-function addUrl(candidate: Candidate, { sinceTs, seenTs, family }: UrlEntry): void {
+function addUrl(candidate: Candidate, { sinceTs, seenTs, family, otherFamilies = [] }: UrlEntry): void {
   candidate.urls++;
   candidate.sinceTs = Math.max(candidate.sinceTs, sinceTs);
   candidate.seenTs = Math.max(candidate.seenTs, seenTs);
   if (family !== null) candidate.families.add(family);
+  for (const other of otherFamilies) candidate.families.add(other);
 }
 
 type Place = { reason: LeftOutReason; domain: null } | { reason: null; domain: string };

@@ -11,6 +11,10 @@ export const SEEN_COLUMN = `coalesce(${CONFIRMED_COLUMN}, u.event_ts)`;
 export const PAYLOAD_JOIN =
   'left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id';
 
+/** Other payloads of the same time, with a family. */
+export const OTHER_PAYLOADS =
+  'payloads o where o.url_id = u.id and o.ts = u.payload_ts and o.file_id <> u.payload_file_id and o.family_id is not null';
+
 export const IS_ONLINE = `u.event_kind < ${FIRST_OFFLINE_KIND}`;
 
 export function statusOf(kind: number): ListedUrl['status'] {

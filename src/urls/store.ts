@@ -82,7 +82,10 @@ export type ListedUrl = {
   seenTs: number;
   /** Of the newest event. */
   reporter: string;
+  /** Of the last payload. */
   family: string | null;
+  /** Of other payloads of the same time, if there are any: the tags of one row may name several families. */
+  otherFamilies?: readonly string[];
   sha256: string | null;
   /** In alphabetical order. */
   tags: readonly string[];

@@ -98,6 +98,22 @@ export function contentContract(open: OpenStore): void {
 }
 
 function urlTests(open: OpenStore): void {
+  test('each family of a URL fits, also if one row names several', async (t) => {
+    const store = await open(t);
+    const url = 'http://www.a.example/';
+    await store.apply(['Mirai', 'Gafgyt', 'Mozi'].map((family) => online(url, 0, { payload: { family } })));
+    for (const family of ['mirai', 'gafgyt', 'mozi']) {
+      const given = { filter: { families: [family] } };
+      assert.deepEqual(await keys(store, 'urls', given), [url]);
+      assert.deepEqual(await keys(store, 'hosts', given), ['www.a.example']);
+      assert.deepEqual(await reasons(store, 'urls', url, given), []);
+    }
+    const content = await build(store, 'hosts');
+    const families = content.kind === 'hosts' ? content.entries.map((entry) => entry.families) : [];
+    assert.deepEqual(families, [['Gafgyt', 'Mirai', 'Mozi']]);
+    assert.deepEqual(await keys(store, 'urls', { filter: { families: ['Emotet'] } }), []);
+  });
+
   test('the filter, and what explains it', async (t) => {
     const store = await open(t);
     const offline = seen({ ts: NOW, url: 'http://off.example/', status: 'offline' });

@@ -6,6 +6,7 @@ import {
   IS_ONLINE,
   MAX_HOST_URLS,
   NO_TAGS,
+  OTHER_PAYLOADS,
   PAYLOAD_JOIN,
   SEEN_COLUMN,
   statusOf,
@@ -18,16 +19,21 @@ const IDS_PER_READ = 50_000;
 
 const LAST_ID = 'select max(id) from urls';
 
-/** No tag has a control character (`core/text.ts`). */
+/** No tag and no family has a control character (`core/text.ts`). */
 const SEPARATOR = '\u001f';
 
 const TAGS = `
   (select string_agg(tags.name, chr(31)) from url_tags t join tags on tags.id = t.tag_id where t.url_id = u.id)`;
 
+const OTHER_FAMILIES = `
+  (select string_agg(distinct families.name, chr(31)) from families where families.id in (
+    select o.family_id from ${OTHER_PAYLOADS}))`;
+
 // The time is computed once for each URL, before anything else is read: most URLs are too old for a list.
 const rowsOf = (candidates: string) => `
   with c (id, seen_ts) as materialized (select u.id, ${SEEN_COLUMN} from ${candidates})
-  select u.id, u.event_kind, u.event_ts, c.seen_ts, reporters.name, families.name, u.url, files.file_key, ${TAGS}
+  select u.id, u.event_kind, u.event_ts, c.seen_ts, reporters.name, families.name, u.url, files.file_key, ${TAGS},
+    ${OTHER_FAMILIES}
   from c join urls u on u.id = c.id join reporters on reporters.id = u.event_reporter_id ${PAYLOAD_JOIN}
   left join files on files.id = p.file_id left join families on families.id = p.family_id
   where c.seen_ts >= $1`;
@@ -42,6 +48,7 @@ type Row = [
   url: string,
   fileKey: Uint8Array | null,
   tags: string | null,
+  otherFamilies: string | null,
 ];
 
 const OF_IDS = {
@@ -70,11 +77,12 @@ export function createListUrls(query: Query): UrlStore['urlsForList'] {
   );
 }
 
-function toListed([id, kind, sinceTs, seenTs, reporter, family, url, fileKey, tags]: Row): ListedUrl {
+function toListed([id, kind, sinceTs, seenTs, reporter, family, url, fileKey, tags, others]: Row): ListedUrl {
   return {
     ...{ id, url, host: hostOf(url), status: statusOf(kind), sinceTs, seenTs, reporter, family },
     sha256: fileKey === null ? null : sha256OfKey(fileKey),
     // Sorted here: the order of texts differs between databases.
     tags: tags === null ? NO_TAGS : tags.split(SEPARATOR).sort(),
+    ...(others !== null && { otherFamilies: others.split(SEPARATOR).sort() }),
   };
 }

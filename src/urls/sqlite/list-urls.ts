@@ -5,6 +5,7 @@ import {
   IS_ONLINE,
   MAX_HOST_URLS,
   NO_TAGS,
+  OTHER_PAYLOADS,
   PAYLOAD_JOIN,
   SEEN_COLUMN,
   statusOf,
@@ -20,7 +21,8 @@ const LAST_ID = 'select max(id) from urls';
 // The time when a URL was seen is computed for candidates only: it takes 0.8 µs for each, and most are too old for a list.
 const rowsOf = (candidates: string) => `
   select u.id, u.event_kind, u.event_ts, ${SEEN_COLUMN}, u.event_reporter_id, p.family_id, p.file_id, u.url, (
-    select group_concat(tag_id) from url_tags t where t.url_id = u.id)
+    select group_concat(tag_id) from url_tags t where t.url_id = u.id), (
+    select group_concat(o.family_id) from ${OTHER_PAYLOADS})
   from (${candidates}) c cross join urls u on u.id = c.id ${PAYLOAD_JOIN}`;
 
 type Row = [
@@ -33,6 +35,7 @@ type Row = [
   fileId: number | null,
   url: string,
   tagIds: string | null,
+  otherFamilyIds: string | null,
 ];
 
 /** The newest event of a URL, or a later row, has the time. Rows are read in their order: a search for each URL takes more. */
@@ -86,10 +89,14 @@ export function createListUrls(db: Database): UrlStore['urlsForList'] {
       .sort(),
   );
 
+  const familiesOf = createKept((familyIds: string) =>
+    [...new Set(familyIds.split(','))].map((familyId) => families(Number(familyId))).sort(),
+  );
+
   function toListed(rows: readonly Row[], seenSinceTs: number): ListedUrl[] {
     const hashes = sha256Of(rows.map(([, , , , , , fileId]) => fileId));
     const urls: ListedUrl[] = [];
-    for (const [i, [id, kind, sinceTs, seenTs, reporterId, familyId, , url, tagIds]] of rows.entries()) {
+    for (const [i, [id, kind, sinceTs, seenTs, reporterId, familyId, , url, tagIds, otherIds]] of rows.entries()) {
       if (seenTs < seenSinceTs) continue;
       urls.push({
         id,
@@ -102,6 +109,7 @@ export function createListUrls(db: Database): UrlStore['urlsForList'] {
         family: familyId === null ? null : families(familyId),
         sha256: hashes[i] ?? null,
         tags: tagIds === null ? NO_TAGS : tagsOf(tagIds),
+        ...(otherIds !== null && { otherFamilies: familiesOf(otherIds) }),
       });
     }
     return urls;

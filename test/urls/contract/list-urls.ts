@@ -74,5 +74,20 @@ export function listUrlsSuite(open: OpenStore): void {
         { id: third, url: urls[2], host: '192.0.2.1', ...times(T + 2), ...nothing },
       ]);
     });
+
+    test('all families of the newest payloads', async (t) => {
+      const store = await open(t);
+      const at = (ts: number, family: string | null, sha256: string | null = null) =>
+        seen({ ts, url: 'http://a.example/', status: 'online', payload: { family, sha256 } });
+      await store.apply([at(T, 'Older'), at(T + 1, 'Mirai'), at(T + 1, 'Gafgyt'), at(T + 1, null, hashOf('a'))]);
+      await store.apply([at(T + 1, 'Mozi'), at(T + 1, 'Mozi', hashOf('b')), at(T + 1, 'Mozi', hashOf('c'))]);
+      for (const host of [undefined, 'a.example']) {
+        const filter = { status: 'online', seenSinceTs: 0, ...(host !== undefined && { host }) } as const;
+        const [one] = await collect(store.urlsForList(filter, new AbortController().signal));
+        const families = new Set([one?.family ?? [], one?.otherFamilies ?? []].flat());
+        assert.deepEqual([...families].sort(), ['Gafgyt', 'Mirai', 'Mozi']);
+        assert.equal(new Set(one?.otherFamilies).size, one?.otherFamilies?.length);
+      }
+    });
   });
 }
