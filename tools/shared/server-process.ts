@@ -32,8 +32,7 @@ export async function startServer(dataDir: string, options: ServerOptions = {}):
   const all = [
     ...['--max-semi-space-size=8', ...nodeArgs, program, 'serve', '--data', dataDir],
     ...['--port', '0', '--metrics-port', `${metricsPort}`, ...args],
-    // Another checkout may not have the flag.
-    ...(program === PROGRAM && !args.includes('--threads') ? ['--threads', '1'] : []),
+    ...(args.includes('--threads') ? [] : ['--threads', '1']),
   ];
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', log] });
   const ended = once(child, 'exit');
