@@ -118,7 +118,7 @@ export function buildServer(
   app.addContentTypeParser(STREAM_TYPE, (_request, payload, done) => done(null, payload));
   // One hook, because each costs half a microsecond. First the id, so that every response has it.
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header(REQUEST_ID_HEADER, request.id).headers(DEFAULT_HEADERS);
+    reply.header(REQUEST_ID_HEADER, request.id);
     refuseUnknownPath(request, reply, done);
   });
   if (accessLog !== null) app.addHook('onResponse', accessLog.answered);
@@ -163,6 +163,7 @@ function addRoute(
   const { access, endpoint } = route;
   const { method, path: url, body } = endpoint;
   const onRequest = pathChecks(endpoint.parameters);
+  if (!isLookup(url)) onRequest.unshift(setDefaultHeaders);
   if (access !== 'open') onRequest.push(authenticateHook(findCaller, access, route.findCaller));
   if (body) onRequest.push(body === 'stream' ? prepareStream : prepareBody);
   const schema = body === 'stream' ? undefined : body;
@@ -176,6 +177,14 @@ function addRoute(
     handler: createHandler(route, charging, options),
   });
 }
+
+/** Programs send lookups, not browsers. A single header more takes 10 of the 77 µs of a lookup under load. */
+const isLookup = (path: string): boolean => path.includes('/byobject/');
+
+const setDefaultHeaders: onRequestHookHandler = (_request, reply, done) => {
+  reply.headers(DEFAULT_HEADERS);
+  done();
+};
 
 function measuredPath(metrics: Metrics, path: string, routes: readonly Route[]): RouteMetrics {
   const isStream = routes.some(({ endpoint }) => endpoint.response.contentType === NDJSON);
