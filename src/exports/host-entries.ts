@@ -8,7 +8,10 @@ import { createDomainReports } from './domain-reports.ts';
 import { urlFits } from './filter.ts';
 import { type Guard, hostEvidence, hostGuards, needsOwnLists } from './guards.ts';
 
-/** A host with URLs that fit the filter, or a domain that may be listed by its score. */
+/**
+ * A host with URLs that fit the filter, or a domain that may be listed by its score. `sinceTs` is 0 if only the evidence on
+ * its domain says since when.
+ */
 type Candidate = { host: string; sinceTs: number; seenTs: number; urls: number; families: Set<string> };
 
 /** Domains whose states are in memory at once. */
@@ -63,7 +66,7 @@ async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
         hosts.set(url.host, candidate);
       }
       // A host whose URLs are all excluded is left out; other URLs of it count.
-      if (exclusions.ofUrl(url.url, url.host).length === 0) addUrl(candidate, url);
+      if (exclusions.ofUrl(url.url, url.host).length === 0) addUrl(candidate, url, status === 'any');
     }
   }
   if (oldestTs < Number.POSITIVE_INFINITY) end.at(filter.tooOldTs(oldestTs));
@@ -82,9 +85,11 @@ function newCandidate(host: string): Candidate {
   return { host, sinceTs: 0, seenTs: 0, urls: 0, families: new Set() };
 }
 
-function addUrl(candidate: Candidate, { sinceTs, seenTs, family, otherFamilies = [] }: UrlEntry): void {
+/** On a list of any status, a host is not new because a URL went offline: `max` would prefer it to one that is online. */
+function addUrl(candidate: Candidate, url: UrlEntry, isOfAnyStatus: boolean): void {
+  const { status, sinceTs, seenTs, family, otherFamilies = [] } = url;
   candidate.urls++;
-  candidate.sinceTs = Math.max(candidate.sinceTs, sinceTs);
+  if (status === 'online' || !isOfAnyStatus) candidate.sinceTs = Math.max(candidate.sinceTs, sinceTs);
   candidate.seenTs = Math.max(candidate.seenTs, seenTs);
   if (family !== null) candidate.families.add(family);
   for (const other of otherFamilies) candidate.families.add(other);
@@ -131,7 +136,7 @@ function withListedDomain(build: Build, report: DomainReport, urlHosts: Candidat
   end.whenNot((ts) => scoreOf(dimensionsOf(input, ts)) <= LISTED_FROM);
   if (!isSetByOperator(report)) end.at(filter.tooOldTs(seenTs));
   const known = urlHosts.find(({ host }) => host === state.name);
-  const domain = known ?? { ...newCandidate(state.name), sinceTs: evidenceSinceTs(state) };
+  const domain = known ?? newCandidate(state.name);
   domain.seenTs = Math.max(domain.seenTs, seenTs);
   return known === undefined ? [...urlHosts, domain] : urlHosts;
 }
@@ -205,11 +210,15 @@ async function ownLists(store: Build['store'], host: string, { state }: DomainRe
 
 function toEntry(
   { host, sinceTs, seenTs, urls, families }: Candidate,
-  { name: domain, evidence }: DomainReport['state'],
+  state: DomainReport['state'],
   score: number,
 ): HostEntry {
+  const { name: domain, evidence } = state;
   for (const { hostname, botname } of evidence) {
     if (botname !== null && (hostname === host || host === domain)) families.add(botname);
   }
-  return { host, domain, score, sinceTs, seenTs, families: [...families].sort(), urls };
+  return {
+    ...{ host, domain, score, seenTs, families: [...families].sort(), urls },
+    sinceTs: sinceTs === 0 ? evidenceSinceTs(state) : sinceTs,
+  };
 }

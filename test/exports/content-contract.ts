@@ -355,6 +355,19 @@ function hostTests(open: OpenStore): void {
     assert.deepEqual(await reasons(store, 'hosts', 'set.example', { filter }), []);
   });
 
+  test('on a list of any status, a host is not newer because it went offline', async (t) => {
+    const store = await open(t);
+    await store.apply([online('http://gone.example/', -9), online('http://here.example/', -1)]);
+    await store.apply([seen({ ts: NOW, url: 'http://gone.example/', status: 'offline' })]);
+    const filter = { status: 'any', listedDomains: true } as const;
+    assert.deepEqual(await keys(store, 'hosts', { filter }), ['here.example', 'gone.example']);
+    const content = await build(store, 'hosts', { filter });
+    const since = content.kind === 'hosts' ? content.entries.map(({ sinceTs }) => sinceTs) : [];
+    assert.deepEqual(since, [NOW - DAY, NOW - 9 * DAY]);
+    const offline = await build(store, 'hosts', { filter: { status: 'offline' } });
+    assert.deepEqual(offline.kind === 'hosts' && offline.entries.map(({ sinceTs }) => sinceTs), [NOW]);
+  });
+
   test('a list of listed domains has no host of another domain, whatever its own bound is', async (t) => {
     const store = await open(t);
     await store.apply([
