@@ -38,7 +38,10 @@ export async function addressPage(
     urls.find(({ address }) => address?.asn && isInRanges(address.ip, key.network.ranges))?.address?.asn ?? null;
   return {
     ...{ cidr, ip: formatIp(network.ip), ...networkFields({ ip: network.ip, asn: seenAsn }, services) },
-    listings: listings.slice(0, LISTINGS_MAX).map((record) => toWireListing(record, now())),
+    listings: listings
+      .slice(0, LISTINGS_MAX)
+      .sort(newestFirst)
+      .map((record) => toWireListing(record, now())),
     listings_truncated: listings.length > LISTINGS_MAX,
     domains: domains.names.slice(0, PAGE_LIST_MAX),
     domains_truncated: domains.names.length > PAGE_LIST_MAX || !domains.isComplete,
@@ -47,7 +50,9 @@ export async function addressPage(
   };
 }
 
-/** Inside the network and around it, live and past ones. */
+const newestFirst = (a: AddressRecord, b: AddressRecord) => b.seenTs - a.seenTs;
+
+/** Live and past ones, first those around the network: many newer ones inside it must not displace them. */
 async function listingsOf(
   { addresses }: PortalServices,
   network: KeyNetwork,
@@ -57,10 +62,10 @@ async function listingsOf(
   if (asked.length === 0) return [];
   const question = { network, datasets: asked, type: 'history', sinceTs: null, untilTs: null } as const;
   const found = await Promise.all(
-    (['listed', 'listings'] as const).map((mode) => addresses.records({ ...question, mode, limit: LISTINGS_MAX + 1 })),
+    (['listings', 'listed'] as const).map((mode) => addresses.records({ ...question, mode, limit: LISTINGS_MAX + 1 })),
   );
   const distinct = new Map(found.flat().map((record) => [recordKey(record), record]));
-  return [...distinct.values()].sort((a, b) => b.seenTs - a.seenTs);
+  return [...distinct.values()];
 }
 
 function recordKey({ network, dataset, source, botname, listedTs, details }: AddressRecord): string {

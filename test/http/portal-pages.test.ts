@@ -125,6 +125,22 @@ describe('the page of an address', () => {
     assert.equal((await counters.read(sub)).counts.month, 9);
   });
 
+  test('of a network has the listings around it, however many newer ones are inside', async (t) => {
+    const built = await build(t);
+    await built.store.applyListings([
+      listing('198.51.100.0/24', { dataset: 'DROP', family: null, port: null }),
+      ...Array.from({ length: 240 }, (_, i) => listing(`198.51.100.${i}`, { ts: NOW - i })),
+    ]);
+    const page = await read(built, networkPath('198.51.100.0', 24), AddressPageResponse);
+    assert.deepEqual([page.listings.length, page.listings_truncated], [200, true]);
+    const times = page.listings.map(({ seen_ts: ts }: { seen_ts: number }) => ts);
+    assert.deepEqual(
+      times,
+      times.toSorted((a: number, b: number) => b - a),
+    );
+    assert.equal(page.listings.at(-1).cidr, '198.51.100.0/24');
+  });
+
   test('leaves out the datasets that the account lacks', async (t) => {
     const ask = async (ads: string[]) => {
       const { app, logIn } = await withAccounts(t, { ads });
