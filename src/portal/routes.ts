@@ -102,7 +102,7 @@ const overview = ({ store, totals, freshness, feeds }: PortalServices) =>
  * first, and its oldest ones would be shown.
  */
 async function newestUrls(store: PortalServices['store'], countedIds: readonly number[]): Promise<UrlSummary[]> {
-  const found = [...(await store.newestUrls(NEWEST_URLS)), ...(await store.urlSummaries(countedIds))];
+  const found = [...(await store.lastStoredUrls(NEWEST_URLS)), ...(await store.urlSummaries(countedIds))];
   const byId = new Map(found.map((summary) => [summary.id, summary]));
   return [...byId.values()].sort((a, b) => b.ts - a.ts || b.id - a.id).slice(0, NEWEST_URLS);
 }

@@ -203,7 +203,7 @@ export type UrlStore = {
   urlDetails(url: string, limit: number): Promise<UrlDetails | null>;
 
   /** The URLs that were stored last, the last one first. */
-  newestUrls(limit: number): Promise<UrlSummary[]>;
+  lastStoredUrls(limit: number): Promise<UrlSummary[]>;
   /** In the order of the ids; unknown ones are left out. */
   urlSummaries(ids: readonly number[]): Promise<UrlSummary[]>;
   /**

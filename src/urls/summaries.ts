@@ -18,14 +18,14 @@ export type SummaryRow = [
 
 type SummaryReads = {
   /** Ids from the greatest one down. */
-  newestIds(limit: number): [number][] | Promise<[number][]>;
+  greatestIds(limit: number): [number][] | Promise<[number][]>;
   summaries(ids: readonly number[]): SummaryRow[] | Promise<SummaryRow[]>;
 };
 
 /** URLs that are read before other requests are handled. All resolutions of each are read, of most URLs fewer than ten. */
 const IDS_PER_READ = 50;
 
-export function createUrlSummaries(reads: SummaryReads): Pick<UrlStore, 'newestUrls' | 'urlSummaries'> {
+export function createUrlSummaries(reads: SummaryReads): Pick<UrlStore, 'lastStoredUrls' | 'urlSummaries'> {
   async function urlSummaries(ids: readonly number[]): Promise<UrlSummary[]> {
     const found = new Map<number, UrlSummary>();
     for (let from = 0; from < ids.length; from += IDS_PER_READ) {
@@ -36,7 +36,7 @@ export function createUrlSummaries(reads: SummaryReads): Pick<UrlStore, 'newestU
   }
   return {
     urlSummaries,
-    newestUrls: async (limit) => urlSummaries((await reads.newestIds(limit)).map(([id]) => id)),
+    lastStoredUrls: async (limit) => urlSummaries((await reads.greatestIds(limit)).map(([id]) => id)),
   };
 }
 

@@ -128,7 +128,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     checkRows: async () => ({ rows: 0, faults: [], next: null }),
     repairRows: async () => ({ rows: 0, faults: [], next: null, repaired: [] }),
     urlDetails: async () => null,
-    newestUrls: async () => [],
+    lastStoredUrls: async () => [],
     urlSummaries: async () => [],
     countUrls: async () => ({ urls: 0, online: 0, newest: [], next: null }),
     namesAt: async () => ({ names: [], isComplete: true }),

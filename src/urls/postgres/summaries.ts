@@ -3,7 +3,7 @@ import { NEWEST_URLS, type UrlStore } from '../store.ts';
 import { FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
 import { createUrlSummaries } from '../summaries.ts';
 
-const NEWEST_IDS = 'select id from urls order by id desc limit $1';
+const GREATEST_IDS = 'select id from urls order by id desc limit $1';
 
 // Small tables are looked up by id in subqueries: for a join the planner may read a whole table.
 const SUMMARIES = `
@@ -29,10 +29,10 @@ const NEWEST_ONLINE = `
   order by event_ts desc, id desc limit ${NEWEST_URLS}`;
 
 /** Short descriptions of URLs, and how many there are. */
-export function createSummaries(query: Query): Pick<UrlStore, 'newestUrls' | 'urlSummaries' | 'countUrls'> {
+export function createSummaries(query: Query): Pick<UrlStore, 'lastStoredUrls' | 'urlSummaries' | 'countUrls'> {
   return {
     ...createUrlSummaries({
-      newestIds: (limit) => query(NEWEST_IDS, [limit]),
+      greatestIds: (limit) => query(GREATEST_IDS, [limit]),
       summaries: (ids) => query(SUMMARIES, [ids]),
     }),
     async countUrls(after) {

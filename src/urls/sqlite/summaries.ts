@@ -3,7 +3,7 @@ import { NEWEST_URLS, type UrlStore } from '../store.ts';
 import { FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
 import { createUrlSummaries, type SummaryRow } from '../summaries.ts';
 
-const NEWEST_IDS = 'select id from urls order by id desc limit ?';
+const GREATEST_IDS = 'select id from urls order by id desc limit ?';
 
 /** Of several addresses at the newest time the smallest, by aggregates: no statement of this store sorts. */
 const SUMMARY = `
@@ -31,15 +31,15 @@ const NEWEST_ONLINE = `
 const LAST_ID = 'select max(id) from urls';
 
 /** Short descriptions of URLs, and how many there are. */
-export function createSummaries(db: Database): Pick<UrlStore, 'newestUrls' | 'urlSummaries' | 'countUrls'> {
-  const newestIds = db.prepare<[number]>(NEWEST_IDS);
+export function createSummaries(db: Database): Pick<UrlStore, 'lastStoredUrls' | 'urlSummaries' | 'countUrls'> {
+  const greatestIds = db.prepare<[number]>(GREATEST_IDS);
   const summary = db.prepare<SummaryRow>(SUMMARY);
   const count = db.prepare<[urls: number, online: number]>(COUNT);
   const newestOnline = db.prepare<[id: number, ts: number]>(NEWEST_ONLINE);
   const lastId = db.prepare<[number | null]>(LAST_ID);
   return {
     ...createUrlSummaries({
-      newestIds: (limit) => newestIds.all(limit),
+      greatestIds: (limit) => greatestIds.all(limit),
       summaries: (ids) => ids.flatMap((id) => summary.all(id)),
     }),
     async countUrls(after) {
