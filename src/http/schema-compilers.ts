@@ -26,10 +26,11 @@ const serializers = new WeakMap<object, Serialize>();
  * Fastify would compile all of them when each thread starts, for every route and status.
  */
 const serializerCompiler: FastifySerializerCompiler<object> = (route) => {
-  const { schema } = route;
+  const known = serializers.get(route.schema);
+  if (known !== undefined) return known;
   const compiled = once<Serialize>(() => loadSerializers()(route));
-  const serialize = serializers.get(schema) ?? ((value) => compiled()(value));
-  serializers.set(schema, serialize);
+  const serialize: Serialize = (value) => compiled()(value);
+  serializers.set(route.schema, serialize);
   return serialize;
 };
 

@@ -68,7 +68,7 @@ describe('X-Request-Id and the default headers', () => {
     for (const status of [200, 204, 400, 404, 405]) assert.ok(statuses.has(status), `${status}`);
   });
 
-  test('are in a stream, once', async (t) => {
+  test('X-Request-Id is in a stream, once', async (t) => {
     const store = stubStore({
       async *search() {
         yield linesOf([{ ts: 1, id: 1, url: 'http://a.example/' }]);
