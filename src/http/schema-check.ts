@@ -1,3 +1,4 @@
+import { isObject, type JsonObject } from '../core/json-object.ts';
 import type { Properties, Schema } from './schema.ts';
 
 /** Returns what is wrong with a value, as one sentence that names its key, or null. The key of a whole body is empty. */
@@ -97,12 +98,8 @@ const KEYWORDS: { [Name in keyof Keywords]: (schema: Keywords) => Check } = {
   },
 };
 
-type Json = Record<string, unknown>;
-
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isNumber = (value: unknown): value is number => typeof value === 'number';
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Each type of JSON Schema, as a message names it, and whether a value has it. */
 const TYPES = {
@@ -121,7 +118,7 @@ function rule(isFollowed: (value: unknown) => boolean, words: string): Check {
 }
 
 const ofObjects =
-  (check: (object: Json, key: string) => string | null): Check =>
+  (check: (object: JsonObject, key: string) => string | null): Check =>
   (value, key) =>
     isObject(value) ? check(value, key) : null;
 

@@ -9,6 +9,7 @@ import {
 } from '../core/evidence.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { formatKeyNetwork, KEY_BITS } from '../core/ip/key-network.ts';
+import { isObject } from '../core/json-object.ts';
 import type { DomainInput, EvidenceInput, FactInput, ListingInput } from './evidence.ts';
 import { sourceNameFault } from './import-sources.ts';
 import {
@@ -18,7 +19,6 @@ import {
   checkOneOf,
   checkText,
   checkTime,
-  isObject,
   keyFault,
   missingKey,
   orNull,

@@ -1,4 +1,5 @@
 import { ASN_MAX } from '../core/ip/network.ts';
+import { isObject } from '../core/json-object.ts';
 import { MAX_TAGS, type ObservationInput, tagFault } from '../core/observation.ts';
 import { PAYLOAD } from '../urls/wire.ts';
 import {
@@ -8,7 +9,6 @@ import {
   checkOneOf,
   checkText,
   checkTime,
-  isObject,
   keyFault,
   missingKey,
   orNull,

@@ -1,7 +1,8 @@
 import { AppError } from '../../core/errors.ts';
+import { isObject } from '../../core/json-object.ts';
 import type { EvidenceInput } from '../evidence.ts';
 import { type Format, type Item, reject, type Source, truncated } from '../sources/format.ts';
-import { isObject, wholeDocument } from '../sources/json.ts';
+import { wholeDocument } from '../sources/json.ts';
 import { faultOf, readLines, withoutReturn } from '../sources/lines.ts';
 
 /**

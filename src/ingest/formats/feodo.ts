@@ -1,6 +1,7 @@
+import { isObject } from '../../core/json-object.ts';
 import type { ListingInput } from '../evidence.ts';
 import { type Format, type ParsedRow, reject, toItem } from '../sources/format.ts';
-import { isObject, jsonText, readJson } from '../sources/json.ts';
+import { jsonText, readJson } from '../sources/json.ts';
 import { readTable, type Table } from './table.ts';
 import { parseDay, parseUtc, toText } from './values.ts';
 

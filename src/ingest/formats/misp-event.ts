@@ -1,7 +1,8 @@
+import { isObject } from '../../core/json-object.ts';
 import type { ObservationInput, ObservedPayload } from '../../core/observation.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
 import { type EvidenceChoices, type Item, reject, truncated } from '../sources/format.ts';
-import { isObject, type JsonFind } from '../sources/json.ts';
+import type { JsonFind } from '../sources/json.ts';
 import { indicatorItems, NO_TIME } from './misp-evidence.ts';
 import { familiesOf, labelsOf, type MispGroup, type MispUrl, readMispGroup } from './misp-group.ts';
 import { onlyFamily, parseIsoTime, parseSeconds, toTags, toText } from './values.ts';

@@ -1,5 +1,6 @@
+import { isObject } from '../../core/json-object.ts';
 import type { FileReport } from '../../core/observation.ts';
-import { isObject, type JsonFind, jsonText, objectsOf } from '../sources/json.ts';
+import { type JsonFind, jsonText, objectsOf } from '../sources/json.ts';
 import { parseIsoTime, toSha256, toText } from './values.ts';
 
 /** Position in the bundle, for rejects. */

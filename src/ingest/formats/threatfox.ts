@@ -1,8 +1,9 @@
 import { parseIp } from '../../core/ip/address.ts';
+import { isObject } from '../../core/json-object.ts';
 import type { ObservationInput } from '../../core/observation.ts';
 import type { EvidenceInput } from '../evidence.ts';
 import { type Format, type Item, type ParsedRow, reject, toItem } from '../sources/format.ts';
-import { isObject, type JsonFind, jsonText, readJson } from '../sources/json.ts';
+import { type JsonFind, jsonText, readJson } from '../sources/json.ts';
 import { peekable } from '../sources/source.ts';
 import { readTable, type Table } from './table.ts';
 import { parseUtc, toSha256, toTags, toText } from './values.ts';

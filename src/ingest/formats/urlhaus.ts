@@ -1,6 +1,7 @@
+import { isObject } from '../../core/json-object.ts';
 import type { ObservationInput } from '../../core/observation.ts';
 import { type Format, type Item, reject } from '../sources/format.ts';
-import { isObject, type JsonFind, jsonText, readJson } from '../sources/json.ts';
+import { type JsonFind, jsonText, readJson } from '../sources/json.ts';
 import { readTable, type Table } from './table.ts';
 import { parseUtc, toSha256, toTags, toText } from './values.ts';
 

@@ -1,5 +1,6 @@
 import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
 import { AppError } from '../../core/errors.ts';
+import { isObject } from '../../core/json-object.ts';
 import { type InputLimits, type Source, truncated } from './format.ts';
 
 /** A value at one of the requested paths. */
@@ -148,10 +149,6 @@ function isEnd(token: TokenType): boolean {
 /** The text of a reject: compact JSON, truncated. */
 export function jsonText(value: unknown): string {
   return truncated(JSON.stringify(value));
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The objects of a list; empty if the value is not a list. */
