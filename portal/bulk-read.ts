@@ -8,7 +8,10 @@ import type { BulkFoundLine } from '../src/urls/schemas.ts';
 
 // The URLs of a pasted text or a file. Nothing is sent.
 
-/** `list`: every line is a URL, to its last character. In a table and in a text, URLs are searched for. */
+/**
+ * `list`: every line is a URL, to its last character. In a text, URLs are searched for. In a table they are too, unless it
+ * names the column that has them: then its cells are URLs, to the last character.
+ */
 export type InputKind = 'list' | 'csv' | 'text';
 
 /** A URL of the input, or a text that should be one. Each once. */
@@ -39,6 +42,8 @@ export type Reading = {
   valid: number;
   invalid: number;
   defanged: number;
+  /** Of a table: the name of the only column that is read, if it names one. */
+  column: string | null;
 };
 
 /** A page with more needs hundreds of megabytes. */
@@ -49,7 +54,7 @@ const PIECE_BYTES = 128 * 1024;
 const MAX_LINE_LENGTH = 256 * 1024;
 
 export const newReading = (): Reading => ({
-  ...{ rows: [], lines: 0, occurrences: 0, valid: 0, invalid: 0, defanged: 0 },
+  ...{ rows: [], lines: 0, occurrences: 0, valid: 0, invalid: 0, defanged: 0, column: null },
 });
 
 export type ReadOptions = {
@@ -75,7 +80,7 @@ export async function readBlob(blob: Blob, reading: Reading, options: ReadOption
     const isLast = at + PIECE_BYTES >= blob.size;
     const text = open + decoder.decode(bytes, { stream: !isLast });
     kind ??= detectKind(text, name);
-    parse ??= createParser(kind, delimiterOf(firstLines(text)[0] ?? ''), reading);
+    parse ??= createParser(kind, text, reading);
     const lines = text.split('\n');
     open = isLast ? '' : (lines.pop() ?? '');
     for (const line of lines) parse(number++, line);
@@ -106,10 +111,19 @@ function cutAt(line: string): number {
 /** After the last line. A line never contains a newline. */
 const END = '\n';
 
-function createParser(kind: InputKind, delimiter: string, reading: Reading): (line: number, text: string) => void {
+function createParser(kind: InputKind, start: string, reading: Reading): (line: number, text: string) => void {
+  const delimiter = delimiterOf(firstLines(start)[0] ?? '');
+  const column = kind === 'csv' ? urlColumn(start, delimiter) : null;
+  reading.column = column?.name ?? null;
   const add = createCollector(reading);
   const addAll = (line: number, text: string) => {
     for (const url of extractUrls(text)) add(line, url);
+  };
+  const addRow = (line: number, row: string) => {
+    const cells = column === null ? [] : splitRow(row, delimiter);
+    const url = column === null || typeof cells === 'string' ? undefined : cells[column.index]?.trim();
+    if (url !== undefined && URL_CELL.test(url)) add(line, url);
+    else for (const part of cellParts(row, delimiter)) addAll(line, part);
   };
   const mail = createMailDecoder();
   return (line, text) => {
@@ -121,7 +135,7 @@ function createParser(kind: InputKind, delimiter: string, reading: Reading): (li
     if (!isBlank) reading.lines++;
     if (kind === 'text') for (const part of mail.add(text.replace(/\r$/, ''))) addAll(line, part);
     else if (isBlank || text.trimStart().startsWith('#')) return;
-    else if (kind === 'csv') for (const part of cellParts(text.replace(/\r$/, ''), delimiter)) addAll(line, part);
+    else if (kind === 'csv') addRow(line, text.replace(/\r$/, ''));
     else add(line, text.trim());
   };
 }
@@ -137,6 +151,22 @@ function cellParts(row: string, delimiter: string): string[] {
   const cells = row.includes('""') ? splitRow(row, delimiter) : 'open';
   if (typeof cells === 'string') return [delimiter + row];
   return cells.map((cell) => (URL_CELL.test(cell) ? cell.replaceAll('"', '%22') : cell));
+}
+
+/**
+ * The column that a table names `url`, in its first row or in the comment before it. Exports of threat feeds have another one
+ * with links to their own pages, each of which would count as a query.
+ */
+function urlColumn(start: string, delimiter: string): { name: string; index: number } | null {
+  const lines = start.split('\n').map((line) => line.trim());
+  const first = lines.findIndex((line) => line !== '' && !line.startsWith('#'));
+  for (const line of [lines[first], lines[first - 1]?.replace(/^#\s*/, '')]) {
+    const names = splitRow(line ?? '', delimiter);
+    if (typeof names === 'string') continue;
+    const index = names.findIndex((name) => name.trim().toLowerCase() === 'url');
+    if (index !== -1) return { name: names[index]?.trim() ?? '', index };
+  }
+  return null;
 }
 
 function createCollector(reading: Reading): (line: number, input: string) => void {
@@ -194,7 +224,8 @@ export function detectKind(text: string, name: string): InputKind {
   const [head = '', second] = lines;
   const delimiter = delimiterOf(head);
   const isTable = second !== undefined && delimiter !== '' && lines.every((line) => line.includes(delimiter));
-  return isTable && extractUrls(head).length === 0 ? 'csv' : 'text';
+  const hasHeader = extractUrls(head).length === 0 || urlColumn(text, delimiter) !== null;
+  return isTable && hasHeader ? 'csv' : 'text';
 }
 
 /** The most frequent of the usual ones; empty if there is none. A tab ends a URL without our help. */

@@ -69,6 +69,12 @@ function Preview({ current, owner }: { current: Bulk; owner: string }) {
           <Figure value={reading.defanged} name="read from a defanged form" />
           <Figure value={reading.invalid} name="not valid, will not be sent" />
         </dl>
+        {reading.column !== null && (
+          <p class="dim">
+            Of rows with a URL in the column “{reading.column}”, only this one is read. For every URL of the table,
+            choose Text.
+          </p>
+        )}
         {isFull && (
           <p class="problem late">
             Only the first {numberText(MAX_ROWS)} were read: a page cannot have more. The command urlwarden check has no

@@ -80,9 +80,31 @@ describe('reading a list', () => {
     assert.deepEqual((await read(table)).urls, ['http://a.example/', 'http://b.example/;x', 'http://c.example/']);
   });
 
+  it('of a table with a column for URLs, only this one is read', async () => {
+    const rows = [
+      '"1","http://a.example/x,y.","https://feed.example/url/1/"',
+      '"2","hxxp://b[.]example/a""b","https://feed.example/url/2/"',
+      '"3","","https://c.example/"',
+      '"4","http://d.example/","open',
+    ];
+    for (const header of ['# id,url,feed_link', 'ID,URL,"link"']) {
+      const { urls, column, invalid } = await read(['# Terms of https://feed.example/', header, ...rows].join('\r\n'));
+      assert.deepEqual(urls, [
+        'http://a.example/x,y.',
+        'http://b.example/a%22b',
+        'https://c.example/',
+        'http://d.example/',
+      ]);
+      assert.deepEqual([column?.toLowerCase(), invalid], ['url', 0]);
+    }
+    const text = await read([`id,url,link`, ...rows].join('\n'), 'text');
+    assert.deepEqual([text.column, text.urls.length], [null, 6]);
+    assert.equal((await read('id,link\n1,http://a.example/\n')).column, null);
+  });
+
   it('a quote in a cell is written twice, and is a part of the URL', async () => {
     const table = [
-      'id,url,note',
+      'id,link,note',
       '1,"http://x.example/a""b",one',
       '2,"http://x.example/a,""b",two',
       '3,http://x.example/c,"said ""no"" http://y.example/?d"',
