@@ -9,7 +9,7 @@ import { urlwarden } from './urlwarden.ts';
 const ADA = { username: 'ada', password: 'correct horse' };
 const LAST = '/api/intel/v2/byobject/url/last';
 
-test('while PostgreSQL hangs or is down, readiness and metrics answer within a second, and the log has two lines for an outage', {
+test('while PostgreSQL hangs or is down, readiness and metrics answer without waiting for it, and the log has two lines for an outage', {
   timeout: 120_000,
 }, async (t) => {
   const first = await startPostgres();
@@ -21,10 +21,7 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
   const metricsUrl = /^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '';
 
   const readiness = async () => {
-    const [ready, metrics] = await Promise.all([
-      withinSecond(`${server.url}/readyz?verbose`),
-      withinSecond(metricsUrl),
-    ]);
+    const [ready, metrics] = await Promise.all([inTime(`${server.url}/readyz?verbose`), inTime(metricsUrl)]);
     const up = /^urlwarden_database_up (\d)$/m.exec(metrics.body)?.[1];
     return `${ready.status} ${JSON.parse(ready.body).message ?? 'ok'}, up ${up}`;
   };
@@ -41,7 +38,7 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
   ];
 
   await becomes('200 ok, up 1');
-  const { body } = await withinSecond(metricsUrl);
+  const { body } = await inTime(metricsUrl);
   assert.match(body, /^urlwarden_database_connections_max\{pool="data"\} 10$/m);
   assert.match(body, /^urlwarden_database_connections\{pool="control",state="in_use"\} \d+$/m);
 
@@ -70,8 +67,10 @@ test('while PostgreSQL hangs or is down, readiness and metrics answer within a s
   assert.deepEqual(messages(), Array.from({ length: outages }, () => OUTAGE).flat());
 });
 
-/** Fails if the answer takes longer than a second. */
-async function withinSecond(url: string): Promise<{ status: number; body: string }> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(1000) });
+/** A statement waits five seconds for the database. The answer must not, also on a busy machine. */
+const IN_TIME_MS = 3_000;
+
+async function inTime(url: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(IN_TIME_MS) });
   return { status: response.status, body: await response.text() };
 }
