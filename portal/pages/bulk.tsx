@@ -70,10 +70,7 @@ function Preview({ current, owner }: { current: Bulk; owner: string }) {
           <Figure value={reading.invalid} name="not valid, will not be sent" />
         </dl>
         {reading.column !== null && (
-          <p class="dim">
-            Of rows with a URL in the column “{reading.column}”, only this one is read. For every URL of the table,
-            choose Text.
-          </p>
+          <p class="dim">Only the column “{reading.column}” is read. For every URL of the table, choose Text.</p>
         )}
         {isFull && (
           <p class="problem late">

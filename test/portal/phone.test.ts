@@ -59,6 +59,27 @@ test('pages on a narrow phone', async (t) => {
     assert.deepEqual(messages, []);
   });
 
+  await t.test('an import has its rows', async () => {
+    const { page, open, messages } = await portal.visit({ width: WIDTH });
+    const one = {
+      ...{
+        id: 7,
+        format: 'misp-warninglist',
+        feed: 'warninglist-url-shortener',
+        source: 'warninglist-url-shortener.json',
+      },
+      ...{ started_ts: nowTs() - 2_520, finished_ts: nowTs() - 2_500, state: 'refused', error: null },
+      ...{ read: 1_234_567, added: 0, changed: 1_233_333, rejected: 1_234, went_offline: 0 },
+    };
+    await page.route('**/api/admin/v1/imports*', (route) => route.fulfill({ json: { items: [one] } }));
+    await open('/admin/imports');
+    await page.waitForSelector('tr:has-text("1,234,567 rows, 1,234 rejected")');
+    await screenshot(page, 'phone-imports');
+    await assertWhole(page);
+    await assertAccessible(page);
+    assert.deepEqual(messages, []);
+  });
+
   await t.test('the audit log has who and from where, a payload its type and size', async () => {
     const { page, open, messages } = await portal.visit({ width: WIDTH });
     const entry = {

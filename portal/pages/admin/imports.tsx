@@ -69,11 +69,8 @@ function AllImports({ feed }: { feed: string | null }) {
 }
 
 function ImportTable({ imports }: { imports: Import[] }) {
-  const count = (title: string, of: (one: Import) => number, isWide: boolean) => ({
-    title,
-    isNumber: true as const,
-    ...(isWide && { isWide: true as const }),
-    sort: of,
+  const count = (title: string, of: (one: Import) => number) => ({
+    ...{ title, isNumber: true as const, isWide: true as const, sort: of },
     cell: (one: Import) => numberText(of(one)),
   });
   return (
@@ -86,29 +83,38 @@ function ImportTable({ imports }: { imports: Import[] }) {
         {
           title: 'Started',
           sort: ({ started_ts: ts }) => ts,
-          cell: ({ id, started_ts: ts }) => (
-            <a href={importPath(id)} aria-label={`Import ${id}`}>
-              <Ago ts={ts} />
-            </a>
+          cell: ({ id, started_ts: ts, state }) => (
+            <>
+              <a href={importPath(id)} aria-label={`Import ${id}`}>
+                <Ago ts={ts} />
+              </a>
+              <div class="narrow">
+                <State state={state} />
+              </div>
+            </>
           ),
         },
-        { title: 'State', sort: ({ state }) => state, cell: ({ state }) => <State state={state} /> },
+        { title: 'State', isWide: true, sort: ({ state }) => state, cell: ({ state }) => <State state={state} /> },
         {
           title: 'Source',
-          cell: ({ feed, source }) => (
+          cell: ({ feed, source, read, rejected }) => (
             <div class="feed-name">
               <a href={importsOfPath(feed)}>{visible(feed)}</a>
               <small class="sub mono cut" title={visible(source)}>
                 {visible(source)}
               </small>
+              <small class="sub narrow">
+                {counted(read, 'row')}
+                {rejected > 0 && `, ${numberText(rejected)} rejected`}
+              </small>
             </div>
           ),
         },
         { title: 'Format', isWide: true, sort: ({ format }) => format, cell: ({ format }) => visible(format) },
-        count('Rows', ({ read }) => read, false),
-        count('New URLs', ({ added }) => added, true),
-        count('Changed', ({ changed }) => changed, true),
-        count('Rejected', ({ rejected }) => rejected, false),
+        count('Rows', ({ read }) => read),
+        count('New URLs', ({ added }) => added),
+        count('Changed', ({ changed }) => changed),
+        count('Rejected', ({ rejected }) => rejected),
         { title: 'Took', isNumber: true, isWide: true, cell: (one) => durationText(one) || '–' },
       ]}
     />
