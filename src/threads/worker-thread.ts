@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { type CallTask, createTaskCaller, runTask, type TaskRequest, type TaskResponse } from './calls.ts';
@@ -73,16 +73,22 @@ function codeOf(error: Error & { code?: unknown }): ErrorCode {
 }
 
 /**
+ * A third of the processor time of a thread with the usual priority. With the lowest one (19) a login takes seconds while another
+ * program, such as an import, uses all cores, and lookups wait for V8's threads: docs/decisions/threads.md.
+ */
+const LOW_PRIORITY = 5;
+
+/**
  * For the entry file of a worker whose work may wait for the threads that answer. The threads with which V8 collects the
  * garbage of all workers wait too: with the usual priority they keep a request waiting for up to 10 ms while lists are built.
  */
 export function lowerPriority(): void {
   if (process.platform !== 'linux') return; // elsewhere 0 would mean the whole process
-  setPriority(0, constants.priority.PRIORITY_LOW); // the calling thread: setpriority(2), "C library/kernel differences"
+  setPriority(0, LOW_PRIORITY); // the calling thread: setpriority(2), "C library/kernel differences"
   for (const thread of readdirSync('/proc/self/task')) {
     try {
       const name = readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trimEnd();
-      if (name === 'V8Worker') setPriority(Number(thread), constants.priority.PRIORITY_LOW);
+      if (name === 'V8Worker') setPriority(Number(thread), LOW_PRIORITY);
     } catch {} // the thread has ended meanwhile
   }
 }
