@@ -164,6 +164,7 @@ export async function openApp(given: Settings): Promise<App> {
       receiveUpload: uploads.receive,
       wakeFeeds: () => void feeds?.runDue(),
       listCopy: lists.copy,
+      keptListCopy: lists.keptCopy,
       knownLists: lists.known,
       explainEntry: lists.explain,
     };

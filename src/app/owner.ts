@@ -27,6 +27,7 @@ export type Owner = {
   receiveUpload: Uploads['receive'];
   wakeFeeds(): void;
   listCopy: ListCopies['copy'];
+  keptListCopy: ListCopies['keptCopy'];
   knownLists: ListCopies['known'];
   explainEntry: ListCopies['explain'];
 };
@@ -43,6 +44,7 @@ export type OwnerTasks = CountsPort & {
   wakeFeeds(): void;
   /** The bytes are in shared memory. */
   listCopy: ListCopies['copy'];
+  keptListCopy: ListCopies['keptCopy'];
   knownLists: ListCopies['known'];
   explainEntry: ListCopies['explain'];
   write: WriteFor;
@@ -71,6 +73,7 @@ export function createOwnerTasks(owner: Owner, { writes, nextUploadedBytes }: Ow
       ),
     wakeFeeds: owner.wakeFeeds,
     listCopy: owner.listCopy,
+    keptListCopy: owner.keptListCopy,
     knownLists: owner.knownLists,
     explainEntry: owner.explainEntry,
     write(part, name, args) {
@@ -153,6 +156,7 @@ export function createRemoteOwner(call: CallTask<OwnerTasks>, uploads: ReceivedU
     },
     wakeFeeds: () => void send('wakeFeeds'),
     listCopy: (...wanted) => call('listCopy', ...wanted),
+    keptListCopy: (...wanted) => call('keptListCopy', ...wanted),
     knownLists: () => call('knownLists'),
     explainEntry: (...asked) => call('explainEntry', ...asked),
   };

@@ -90,8 +90,11 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
   });
   const findCaller = createFindCaller(authenticator.authenticate, sessions.authenticate);
   const lists = createListServices({
-    ...{ store: control, copies: { copy: owner.listCopy, known: owner.knownLists, explain: owner.explainEntry }, now },
-    callerOfAccount: authenticator.callerOf,
+    ...{ store: control, callerOfAccount: authenticator.callerOf, now },
+    copies: {
+      ...{ copy: owner.listCopy, keptCopy: owner.keptListCopy },
+      ...{ known: owner.knownLists, explain: owner.explainEntry },
+    },
   });
   const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : limitsWithoutRedis(whenDown)));
   const routes = createRoutes({

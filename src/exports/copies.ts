@@ -60,6 +60,8 @@ export type KnownList = Pick<Built, 'count' | 'leftOut'> &
 export type ListCopies = {
   /** Throws what the builder throws, if there is no copy yet. */
   copy(definition: ListDefinition, variant: Variant, encoding: Encoding): Promise<ListCopy>;
+  /** The same without compression, if this variant was made before and not dropped since; otherwise null, and nothing is made. */
+  keptCopy(definition: ListDefinition, variant: Variant): Promise<ListCopy | null>;
   /** Those that were built since the start. Builds nothing. */
   known(): KnownList[] | Promise<KnownList[]>;
   explain(definition: ListDefinition, text: string): Promise<Explanation | null>;
@@ -109,6 +111,8 @@ type State = {
   isStale: boolean;
   /** By variant. */
   rendered: Map<string, RenderedVariant>;
+  /** Variants of older content that nobody has asked for again. */
+  former: Set<string>;
 };
 
 /** Promises, so that a thousand devices wait for one. */
@@ -162,7 +166,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     const { built } = known;
     const serial = await listSerial(definition.name, built.keysHash, now());
     return {
-      ...{ ...known, serial, rendered: keptOf(known, built, serial), isStale: false },
+      ...{ ...known, serial, ...keptOf(known, built, serial), isStale: false },
       nextCheckMs: clockMs() + CHECK_MS,
     };
   }
@@ -176,12 +180,12 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       ...{ changedTs: definition.changedTs, version, built, builtTs, serial, isStale: false },
       nextCheckMs: endedMs + CHECK_MS,
       nextBuildMs: endedMs + REST_PER_BUILD * built.tookMs,
-      rendered: keptOf(known, built, serial),
+      ...keptOf(known, built, serial),
     };
   }
 
-  function render({ built, serial, rendered }: State, name: string, variant: Variant): RenderedVariant {
-    const key = JSON.stringify([variant.format, variant.profile, variant.max]);
+  function render({ built, serial, rendered, former }: State, name: string, variant: Variant): RenderedVariant {
+    const key = variantKey(variant);
     const ready = rendered.get(key);
     if (ready !== undefined) return ready;
     const started: RenderedVariant = {
@@ -190,6 +194,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       compressed: new Map(),
     };
     rendered.set(key, started);
+    former.delete(key);
     const forget = () => rendered.delete(key);
     started.plain.then((found) => (found === null ? forget() : grow(rendered, started, found.bytes)), forget);
     return started;
@@ -239,12 +244,20 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     return { bytes, etags: rendered.etags, serial, count, leftOut, staleSinceTs: isStale ? builtTs : null };
   }
 
+  async function copy(...question: Parameters<ListCopies['copy']>): Promise<ListCopy> {
+    const found = (await copyOrNull(...question)) ?? (await copyOrNull(...question));
+    const [definition] = question;
+    if (found === null) throw new AppError('unavailable', `the list ${definition.name} could not be built`);
+    return found;
+  }
+
   return {
-    async copy(...question) {
-      const copy = (await copyOrNull(...question)) ?? (await copyOrNull(...question));
-      const [definition] = question;
-      if (copy === null) throw new AppError('unavailable', `the list ${definition.name} could not be built`);
-      return copy;
+    copy,
+    async keptCopy(definition, variant) {
+      const known = states.get(definition.name);
+      const key = variantKey(variant);
+      const isKept = known !== undefined && (known.rendered.has(key) || known.former.has(key));
+      return isKept ? copy(definition, variant, 'identity') : null;
     },
     known: () =>
       [...states].map(([name, { changedTs, serial, built }]) => {
@@ -254,10 +267,14 @@ export function createListCopies(options: CopiesOptions): ListCopies {
   };
 }
 
-/** What was rendered before and still is the same. */
-function keptOf(known: State | undefined, { hash }: Built, serial: number): State['rendered'] {
-  if (known?.serial !== serial || Buffer.compare(known.built.hash, hash) !== 0) return new Map();
-  return known.rendered;
+const variantKey = ({ format, profile, max }: Variant): string => JSON.stringify([format, profile, max]);
+
+/** What was rendered before and still is the same; of other content only which variants there were. */
+function keptOf(known: State | undefined, { hash }: Built, serial: number): Pick<State, 'rendered' | 'former'> {
+  if (known === undefined) return { rendered: new Map(), former: new Set() };
+  const { rendered, former } = known;
+  if (known.serial === serial && Buffer.compare(known.built.hash, hash) === 0) return { rendered, former };
+  return { rendered: new Map(), former: new Set([...former, ...rendered.keys()].slice(-MAX_VARIANTS)) };
 }
 
 const hasEnded = ({ nextEndTs }: Built, nowTs: number): boolean => nextEndTs !== null && nextEndTs <= nowTs;

@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
 import { bestEncoding, type Encoding } from '../http/encoding.ts';
-import type { Caller, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
+import type { Caller, Charge, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
 import { isOurFault } from '../http/errors.ts';
 import { sendNotModified } from '../http/etag.ts';
 import { integerParameter, queryString, wordParameter } from '../http/query.ts';
@@ -21,6 +21,8 @@ export type ListServices = {
   /** The definition of a list; null if there is none of this name. */
   definition(name: string): Promise<ListDefinition | null>;
   copy(definition: ListDefinition, variant: Variant, encoding: Encoding): ListCopy | Promise<ListCopy>;
+  /** See `ListCopies`. */
+  keptCopy(definition: ListDefinition, variant: Variant): ListCopy | null | Promise<ListCopy | null>;
   /** All definitions as they are now. */
   all(): Promise<ListDefinition[]>;
   known: ListCopies['known'];
@@ -130,7 +132,7 @@ function readQuestion(request: FastifyRequest): ListQuestion {
 }
 
 async function answer(
-  { definition: find, copy, fetched, now }: ListServices,
+  { definition: find, copy, keptCopy, fetched, now }: ListServices,
   { name, variant }: ListQuestion,
   exchange: Exchange,
   charging: StepCharging,
@@ -149,12 +151,17 @@ async function answer(
   requireDatasets(caller, definition);
   const encoding = bestEncoding(request.headers['accept-encoding']);
   const modifiedTsOf = ({ serial }: ListCopy) => (format.hasAllFields ? null : serial);
-  // Only what the device does not have yet is charged. A device that has nothing is charged before its list is made.
-  let charge = isConditional(request.headers) ? null : await charging.chargeStep(exchange, 1);
+  // Only what the device does not have yet is charged. A variant that has to be made is charged before, also if the device
+  // may have it: otherwise requests with another `max` each would keep the builder busy for nothing.
+  let charge: Charge | null = null;
   let isKnown: boolean;
   let list: ListCopy;
   try {
-    const plain = await copy(definition, variant, 'identity');
+    let plain = isConditional(request.headers) ? await keptCopy(definition, variant) : null;
+    if (plain === null) {
+      charge = await charging.chargeStep(exchange, 1);
+      plain = await copy(definition, variant, 'identity');
+    }
     isKnown = isUnchanged(request.headers, plain.etags[encoding], modifiedTsOf(plain));
     if (!isKnown) charge ??= await charging.chargeStep(exchange, 1);
     // Meanwhile the list may have changed: all that is sent is of the second copy.
@@ -163,6 +170,7 @@ async function answer(
     if (charge !== null && isOurFault(error)) await charging.refund(charge);
     throw error;
   }
+  if (isKnown && charge !== null) await charging.refund(charge);
   const [etag, modifiedTs] = [list.etags[encoding], modifiedTsOf(list)];
   if (caller.keyId !== undefined) fetched(caller.keyId, { ts: now(), address: request.ip, etag });
   reply.headers(headersOf(list, etag, modifiedTs, now()));

@@ -21,25 +21,30 @@ export function createListServices(options: ListServicesOptions): ListServices {
   const definitions = briefly(async (): Promise<Map<string, ListDefinition>> => {
     return new Map((await allLists(store)).map((definition) => [definition.name, definition]));
   });
-  const copyOf = new Map<string, { size: number; read(): ListCopy | Promise<ListCopy> }>();
+  const copyOf = new Map<string, RememberedCopy<ListCopy | null>>();
+
+  function remembered<Copy extends ListCopy | null>(key: string, ask: () => Promise<Copy>): Copy | Promise<Copy> {
+    const known = copyOf.get(key) as RememberedCopy<Copy> | undefined;
+    if (known !== undefined) return known.read();
+    const read = briefly(async () => {
+      const copy = await ask();
+      started.size = copy?.bytes.byteLength ?? 0;
+      if (copy === null) copyOf.delete(key);
+      dropOldest(copyOf, MAX_COPIES, MAX_COPY_BYTES);
+      return copy;
+    });
+    const started = { size: 0, read };
+    copyOf.set(key, started);
+    dropOldest(copyOf, MAX_COPIES, MAX_COPY_BYTES);
+    return read();
+  }
 
   return {
     definition: async (name) => (await definitions()).get(name) ?? null,
-    copy(definition, variant, encoding) {
-      const key = JSON.stringify([definition, variant, encoding]);
-      const known = copyOf.get(key);
-      if (known !== undefined) return known.read();
-      const read = briefly(async () => {
-        const copy = await copies.copy(definition, variant, encoding);
-        started.size = copy.bytes.byteLength;
-        dropOldest(copyOf, MAX_COPIES, MAX_COPY_BYTES);
-        return copy;
-      });
-      const started = { size: 0, read };
-      copyOf.set(key, started);
-      dropOldest(copyOf, MAX_COPIES, MAX_COPY_BYTES);
-      return read();
-    },
+    copy: (definition, variant, encoding) =>
+      remembered(JSON.stringify([definition, variant, encoding]), () => copies.copy(definition, variant, encoding)),
+    keptCopy: (definition, variant) =>
+      remembered(JSON.stringify([definition, variant]), () => copies.keptCopy(definition, variant)),
     callerOfKey: createDeviceKeys({ store, callerOfAccount }),
     all: () => allLists(store),
     known: copies.known,
@@ -48,6 +53,8 @@ export function createListServices(options: ListServicesOptions): ListServices {
     now,
   };
 }
+
+type RememberedCopy<Copy> = { size: number; read(): Copy | Promise<Copy> };
 
 /** References to shared memory, which stays while there is one. A copy that was dropped is asked for again. */
 const MAX_COPIES = 200;

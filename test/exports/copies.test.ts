@@ -243,6 +243,27 @@ test('the bytes of variants in memory are bounded', async () => {
   assert.equal(world.renders, 4);
 });
 
+test('a kept copy is of a variant that was made before and not dropped, also if the content has changed since', async () => {
+  const { world, copies, text, later } = setUp();
+  world.buildMs = 0;
+  assert.equal(await copies.keptCopy(LIST, TXT), null);
+  assert.deepEqual([world.builds, world.renders], [0, 0]);
+  await copies.copy(LIST, TXT, 'identity');
+  assert.equal(await copies.keptCopy(LIST, CSV), null);
+  for (const word of ['second', 'third', 'fourth']) {
+    world.word = word;
+    world.change++;
+    later(CHECK_MS);
+    if (word !== 'third') assert.match(text((await copies.keptCopy(LIST, TXT)) as Rendered), new RegExp(`^${word} `));
+    else await copies.copy(LIST, CSV, 'identity'); // nobody asks for the other one meanwhile
+  }
+  assert.equal(world.renders, 4);
+  for (let max = 1; max <= 40; max++) await copies.copy(LIST, { ...TXT, max }, 'identity');
+  assert.equal(await copies.keptCopy(LIST, TXT), null);
+  assert.notEqual(await copies.keptCopy(LIST, { ...TXT, max: 40 }), null);
+  assert.equal(world.renders, 44);
+});
+
 test('two changes of a definition in one second are two builds', async () => {
   const { world, copies, text, later } = setUp();
   world.buildMs = 0;

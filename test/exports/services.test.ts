@@ -35,6 +35,7 @@ function setUp(bytes?: number) {
         staleSinceTs: null,
       };
     },
+    keptCopy: async () => null,
     known: () => [],
     explain: async () => null,
   };

@@ -62,14 +62,17 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
 
 const NO_BYTES = new Uint8Array();
 
+const NO_ENTRIES = {
+  ...{ serial: 1, count: 0, leftOut: {}, staleSinceTs: null },
+  bytes: NO_BYTES,
+  etags: { identity: '"plain"', gzip: '"gzip"', zstd: '"zstd"' },
+};
+
 /** The built-in lists, without entries. Every key is one of the operator. */
 export const EMPTY_LISTS: ListServices = {
   definition: async (name) => BUILT_IN_LISTS.find((list) => list.name === name) ?? null,
-  copy: () => ({
-    ...{ serial: 1, count: 0, leftOut: {}, staleSinceTs: null },
-    bytes: NO_BYTES,
-    etags: { identity: '"plain"', gzip: '"gzip"', zstd: '"zstd"' },
-  }),
+  copy: () => NO_ENTRIES,
+  keptCopy: () => NO_ENTRIES,
   all: async () => [...BUILT_IN_LISTS],
   known: () => [],
   explain: async (_, text) => ({ subject: text, isOnList: false, reasons: [{ reason: 'unknown', text }] }),

@@ -141,11 +141,31 @@ describe('a fetch', () => {
     );
   });
 
+  test('of a variant that nobody has fetched is charged before it is made; 304 gives the charge back', async (t) => {
+    const world = await withAccounts(t, { qmh: 2 });
+    const { key } = await makeKey(world);
+    const get = (query: string, headers = {}) =>
+      world.app.inject({ url: `${LISTS}/${key}/urls-online.txt${query}`, headers });
+    const any = { 'if-none-match': '*' };
+    assert.equal((await get('')).statusCode, 200);
+    assert.equal((await get('?max=1', any)).statusCode, 304);
+    assert.equal(await queriesOf(world), 1);
+    assert.equal((await get('')).statusCode, 200);
+    assertError(await get('?max=2', any), 429, /qmh/);
+    for (const query of ['', '?max=1']) assert.equal((await get(query, any)).statusCode, 304);
+    assert.equal(await queriesOf(world), 2);
+  });
+
   test('and an explanation that fail are not counted', async (t) => {
     const away = async () => {
       throw new AppError('unavailable', 'the database is away');
     };
-    const lists = (store: Intelligence) => ({ ...admitAll(() => NOW).lists(store), copy: away, explain: away });
+    const lists = (store: Intelligence) => ({
+      ...admitAll(() => NOW).lists(store),
+      copy: away,
+      keptCopy: away,
+      explain: away,
+    });
     const world = await withAccounts(t, {}, { services: { lists } });
     const headers = { authorization: await world.logIn() };
     for (const condition of [{}, { 'if-none-match': '"other"' }]) {
