@@ -9,7 +9,7 @@ import { createDnsResolver, resolvingFormat } from '../resolve.ts';
 import type { Waiting } from '../retry.ts';
 import { type FetchLimits, openUrl, type Validators } from '../sources/fetch.ts';
 import { createGuard } from '../sources/fetch-guard.ts';
-import type { Format, InputLimits } from '../sources/format.ts';
+import type { Format, InputLimits, Item } from '../sources/format.ts';
 import type { Feed, FeedStore, ImportStore } from '../store.ts';
 import type { FeedImportResult, ImportFeed } from './feed-run.ts';
 
@@ -92,7 +92,7 @@ async function fetchAndImport(
     return { outcome: 'not_modified' };
   }
   const report = await runImport({
-    format: resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format,
+    format: inOwnName(resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format),
     source,
     into: { store, control },
     feed: feed.name,
@@ -116,6 +116,21 @@ async function fetchAndImport(
   refuseUseless(report);
   const { etag, lastModified } = source;
   return { outcome: 'imported', rows: report.read, validators: { etag, lastModified } };
+}
+
+/** Wraps a format: all evidence counts for the feed. Its publisher must not use the name, and the trust, of another source. */
+function inOwnName(format: Format): Format {
+  return {
+    ...format,
+    async *read(source, limits, options) {
+      for await (const items of format.read(source, limits, options)) yield items.map(withoutSource);
+    },
+  };
+}
+
+function withoutSource(item: Item): Item {
+  if (item.kind !== 'evidence') return item;
+  return { ...item, inputs: item.inputs.map((input) => ({ ...input, source: undefined })) };
 }
 
 /**

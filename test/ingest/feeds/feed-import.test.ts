@@ -97,6 +97,27 @@ describe('the import of a feed', () => {
     assert.deepEqual(await trusts(), [500]);
   });
 
+  test('evidence counts for the feed, also if its publisher names another source', async (t) => {
+    const names = ['', ',"feed":"operator"', ',"feed":"trusted"'];
+    const { store, control, feed, run } = await open(t, (_request, response) => {
+      response.end(names.map((name, i) => `{"ts":${NOW},"ip":"192.0.2.${i}","dataset":"CSS"${name}}\n`).join(''));
+    });
+    const list = { ...feed, format: 'ndjson', trustPermille: 300 } as const;
+    await control.addFeed(list);
+    await control.addFeed({ ...feed, name: 'trusted', trustPermille: 1_000 });
+    assert.equal((await run(list)).outcome, 'imported');
+    const network = parseKeyNetwork('192.0.2.0/24');
+    assert.ok(network !== null);
+    const found = await store.listings({
+      ...{ network, inside: true, covering: false, seenSinceTs: 0 },
+      datasets: ['CSS'],
+    });
+    assert.deepEqual(
+      found.map(({ source }) => [source.name, source.trustPermille]),
+      names.map(() => [feed.name, 300]),
+    );
+  });
+
   test('a list without times renews its listings although it is the same as before; a list of networks is not fetched again', async (t) => {
     let ts = NOW;
     const { store, control, feed, run } = await open(
