@@ -94,6 +94,8 @@ const RETRY_MS = 5_000;
 
 /** Of one list: formats, profiles and bounds that devices ask for. The oldest is dropped. */
 const MAX_VARIANTS = 32;
+/** Of a fetch that is refused because as many variants are being made. */
+const RETRY_SECONDS = 5;
 /** With their encodings. 100,000 URLs are 5 MB in most formats. */
 const MAX_VARIANT_BYTES = 2 ** 27;
 
@@ -117,6 +119,7 @@ type State = {
 
 /** Promises, so that a thousand devices wait for one. */
 type RenderedVariant = {
+  isReady: boolean;
   /** In bytes, of all that is ready. */
   size: number;
   plain: Promise<Rendered | null>;
@@ -188,7 +191,9 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     const key = variantKey(variant);
     const ready = rendered.get(key);
     if (ready !== undefined) return ready;
+    refuseMany(rendered);
     const started: RenderedVariant = {
+      isReady: false,
       size: 0,
       plain: builder.render(name, built.hash, serial, variant),
       compressed: new Map(),
@@ -220,6 +225,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
   }
 
   function grow(rendered: State['rendered'], variant: RenderedVariant, { byteLength }: Uint8Array): void {
+    variant.isReady = true;
     variant.size += byteLength;
     dropOldest(rendered, MAX_VARIANTS, MAX_VARIANT_BYTES);
   }
@@ -265,6 +271,13 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       }),
     explain: async (definition, text) => builder.explain(definition, await exclusions(), now(), text),
   };
+}
+
+/** One takes up to a second, and more than are kept would be made in vain: who fetches all of them asks for nothing useful. */
+function refuseMany(rendered: State['rendered']): void {
+  const waiting = [...rendered.values()].filter(({ isReady }) => !isReady).length;
+  if (waiting < MAX_VARIANTS) return;
+  throw new AppError('overloaded', 'too many variants of a list are being made', { retryAfterSeconds: RETRY_SECONDS });
 }
 
 const variantKey = ({ format, profile, max }: Variant): string => JSON.stringify([format, profile, max]);

@@ -243,6 +243,19 @@ test('the bytes of variants in memory are bounded', async () => {
   assert.equal(world.renders, 4);
 });
 
+test('while many variants of a list are being made, further ones are refused, and those that are ready are not', async () => {
+  const { copies, text } = setUp();
+  await copies.copy(LIST, TXT, 'identity');
+  const many = Array.from({ length: 100 }, (_, i) => copies.copy(LIST, { ...TXT, max: i + 1 }, 'identity'));
+  const ready = copies.copy(LIST, TXT, 'identity');
+  const made = await Promise.allSettled(many);
+  const refused = made.filter((one) => one.status === 'rejected');
+  assert.equal(refused.length, 100 - 32);
+  assert.ok(refused.every(({ reason }) => reason.code === 'overloaded' && reason.retryAfterSeconds > 0));
+  assert.equal(text(await ready), 'first 1 txt');
+  assert.equal(text(await copies.copy(LIST, { ...TXT, max: 100 }, 'identity')), 'first 1 txt');
+});
+
 test('a kept copy is of a variant that was made before and not dropped, also if the content has changed since', async () => {
   const { world, copies, text, later } = setUp();
   world.buildMs = 0;
