@@ -81,7 +81,8 @@ const TITLE_MAX_LENGTH = 60;
 
 function recognizeMarkup(text: string): string | null {
   if (/^\s*(?:<\?xml[^>]*>\s*)?<(?:!doctype html|html|head|body)\b/i.test(text)) {
-    const title = /<title[^>]*>\s*([^<]*?)\s*</i.exec(text)?.[1]?.slice(0, TITLE_MAX_LENGTH);
+    // Blanks are removed afterwards: as part of the expression, 3,000 of them took 18 s.
+    const title = /<title[^>]*>([^<]*)</i.exec(text)?.[1]?.trim().slice(0, TITLE_MAX_LENGTH);
     const quoted = title ? ` (${JSON.stringify(title)})` : '';
     return `This is an HTML page${quoted}, perhaps an error or a login page: check where it comes from.`;
   }
