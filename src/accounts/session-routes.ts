@@ -183,8 +183,10 @@ function browserOf(request: FastifyRequest) {
   return { address: request.ip, agent: request.headers['user-agent'] ?? '' };
 }
 
+/** A browser sends a cookie, a program a token, as in `audit/request-record.ts`. */
 function auditOf(request: FastifyRequest, username: string, ts: number) {
-  return { ts, actor: { source: 'page', name: username, origin: request.ip } as const, subject: username };
+  const source = request.headers.authorization === undefined ? 'page' : 'api';
+  return { ts, actor: { source, name: username, origin: request.ip } as const, subject: username };
 }
 
 function isUnauthorized(error: unknown): boolean {

@@ -321,6 +321,18 @@ describe('a new password', () => {
     );
   });
 
+  test('by a token is in the audit log as a change by API, and so is a sign-out', async (t) => {
+    const { world, app, control } = await open(t);
+    const headers = { authorization: await world.logIn() };
+    assert.equal((await app.inject({ ...post(paths.portalSessionsEnd, { others: true }), headers })).json().ended, 1);
+    assert.equal((await app.inject({ ...change(PASSWORD, 'new password'), headers })).statusCode, 200);
+    const entries = await control.auditEntries({ sinceTs: 0, untilTs: NOW * 2, subject: null, action: null, limit: 9 });
+    assert.deepEqual(entries.map(({ action, source }) => `${action} ${source}`).sort(), [
+      'account.passwd api',
+      'account.sign-out api',
+    ]);
+  });
+
   test('needs the current one; wrong ones count as failed logins', async (t) => {
     const { world, app, cookie } = await open(t);
     for (let i = 0; i < 10; i++) {
