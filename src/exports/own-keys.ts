@@ -21,8 +21,8 @@ export function ownKeyRoutes(services: OwnKeyServices): Route[] {
   return [ownKeys(services), keyAdd(services), keyRemove(services)];
 }
 
-function route<Question>(endpoint: Endpoint<Question>): Route {
-  return { endpoint: endpoint as Endpoint, access: 'account', charge: 'call' };
+function route<Question>(endpoint: Endpoint<Question>, charge: Route['charge'] = 'call'): Route {
+  return { endpoint: endpoint as Endpoint, access: 'account', charge };
 }
 
 /** Whether the datasets of an account contain all that the list needs. */
@@ -45,24 +45,39 @@ const ownKeys = ({ control }: OwnKeyServices) =>
     },
   });
 
+/** Counts as a query: its entry stays in the audit log for years, and a key can be removed and made again without an end. */
 const keyAdd = ({ control, now }: OwnKeyServices) =>
-  route<KeyAddRequest>({
-    method: 'POST',
-    path: paths.portalListKeys,
-    operationId: 'portalListKeyAdd',
-    summary: 'Make a key with which one device fetches one list; only this answer has it',
-    body: KeyAddRequest,
-    response: json(MadeKeyResponse),
-    refusals: ['not_found'],
-    read: (request) => request.body as KeyAddRequest,
-    async answer({ list, device }, { request }): Promise<Static<typeof MadeKeyResponse>> {
-      const caller = callerOf(request);
-      const { sub, username } = caller.account;
-      const { key, made } = await makeListKey(control, { list, device, sub }, now(), (one) => mayFetch(caller, one));
-      await recordChange(control, request, { action: 'list-key.add', subject: list, after: keyFields(made, username) });
-      return { ...toKeyItem(made), key };
+  route<KeyAddRequest>(
+    {
+      method: 'POST',
+      path: paths.portalListKeys,
+      operationId: 'portalListKeyAdd',
+      summary: 'Make a key with which one device fetches one list; only this answer has it. Counts as a query',
+      body: KeyAddRequest,
+      response: json(MadeKeyResponse),
+      refusals: ['not_found'],
+      read: (request) => request.body as KeyAddRequest,
+      async answer({ list, device }, exchange, _options, charging): Promise<Static<typeof MadeKeyResponse>> {
+        const { request } = exchange;
+        const caller = callerOf(request);
+        const { sub, username } = caller.account;
+        const charge = await charging.chargeStep(exchange, 1);
+        const { key, made } = await makeListKey(control, { list, device, sub }, now(), (one) =>
+          mayFetch(caller, one),
+        ).catch(async (error) => {
+          await charging.refund(charge);
+          throw error;
+        });
+        await recordChange(control, request, {
+          action: 'list-key.add',
+          subject: list,
+          after: keyFields(made, username),
+        });
+        return { ...toKeyItem(made), key };
+      },
     },
-  });
+    'own',
+  );
 
 export const keyIdParameter: Parameter = {
   in: 'path',

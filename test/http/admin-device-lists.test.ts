@@ -133,6 +133,21 @@ describe('what administrators do with lists for devices', () => {
 });
 
 describe('what accounts do with their own keys', () => {
+  test('a key that is made counts as a query, so that the limits bound the audit log; a refusal counts nothing', async (t) => {
+    const { app, logIn } = await withAccounts(t, { qmh: 2 });
+    const own = await logIn();
+    const post = (url: string, payload: object) => app.inject(authorized({ method: 'POST', url, payload }, own));
+    const make = (list: string) => post(paths.portalListKeys, { list, device: 'firewall' });
+    for (let i = 0; i < 2; i++) {
+      assertError(await make('none'), 404);
+      const made = await make('urls-online');
+      assert.equal(made.statusCode, 200);
+      const removed = await post(paths.portalListKeyRemove.replace(':id', made.json().id), {});
+      assert.equal(removed.statusCode, 200);
+    }
+    assertError(await make('urls-online'), 429, /qmh/);
+  });
+
   test('an account sees the lists, and makes and revokes keys of its own', async (t) => {
     const { app, control, logIn, refresh } = await withAccounts(t, { ads: ['URL', 'XBL'] });
     await createAccount(control, { username: OTHER, password: PASSWORD, tier: 'standard' }, NOW);
