@@ -10,3 +10,9 @@ export function liveBytes(): number {
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
+
+/** The same without buffers, which are freed some time later. */
+export function liveHeapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}

@@ -31,5 +31,8 @@ export function foldFamily(name: string): string {
   return name.toLowerCase();
 }
 
-/** For text that is kept: V8 stores a concatenation as a tree of its parts, and would walk the tree at every use. */
+/**
+ * For text that is kept: V8 stores a concatenation as a tree of its parts, and would walk the tree at every use; and of a part
+ * of a text it keeps the whole.
+ */
 export const flatText = (text: string): string => Buffer.from(text).toString();

@@ -9,7 +9,7 @@ import {
   type StatusObservation,
   toObservation,
 } from '../core/observation.ts';
-import { foldFamily } from '../core/text.ts';
+import { flatText, foldFamily } from '../core/text.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import {
   type EvidenceInput,
@@ -84,7 +84,8 @@ export function createBatcher({ rules, lookupAsn, isListing, familiesOf }: Batch
     batch.rows++;
     const reason = addRow(item);
     batch.endsInReject = reason !== null;
-    if (reason !== null) batch.rejects.push({ line: item.line, reason, text: storableText(item.text) });
+    if (reason !== null)
+      batch.rejects.push({ line: item.line, reason: shortened(reason), text: storableText(item.text) });
   }
 
   /** Returns the reason if the row is rejected. A row is rejected as a whole. */
@@ -243,7 +244,16 @@ function hasStatus(observation: Observation): observation is Observation & Statu
   return observation.status !== null;
 }
 
-/** PostgreSQL rejects NUL and lone surrogates in text. */
+/** PostgreSQL rejects NUL and lone surrogates in text. The text is part of a row, which may have a megabyte. */
 function storableText(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd');
+  return flatText(text.toWellFormed().replaceAll('\0', '\ufffd'));
+}
+
+/** Characters of a reason that are stored. A reason may quote a value of any length, and ends with what is wrong with it. */
+const REASON_MAX_LENGTH = 1_024;
+
+function shortened(reason: string): string {
+  if (reason.length <= REASON_MAX_LENGTH) return flatText(reason);
+  const half = REASON_MAX_LENGTH / 2;
+  return storableText(`${reason.slice(0, half - 1)}…${reason.slice(-half)}`);
 }

@@ -49,6 +49,13 @@ test('rows of every kind are counted, and a time is not a row', () => {
   assert.deepEqual(rejects, [{ line: 5, reason: 'invalid', text: 'a\ufffd\ufffd' }]);
 });
 
+test('a long reason is shortened in the middle: it ends with what is wrong', () => {
+  const rows = batcher();
+  rows.add({ kind: 'reject', line: 1, text: '', reason: `${JSON.stringify('y'.repeat(9_999))} is no address` });
+  const [{ reason } = { reason: '' }] = rows.take().rejects;
+  assert.match(reason, /^"y{510}…y{497}" is no address$/);
+});
+
 test('the time of a source is the newest one unless a row has a later one', () => {
   const rows = batcher();
   assert.deepEqual(rows.take(), {

@@ -1,4 +1,5 @@
 import { splitRow } from '../../core/csv.ts';
+import { flatText } from '../../core/text.ts';
 import { type InputLimits, type RejectItem, reject, type Source } from './format.ts';
 import { faultOf, type Line, readLines, withoutReturn } from './lines.ts';
 
@@ -55,7 +56,7 @@ function createRowAssembler(maxLength: number) {
       rows.push({ kind: 'comment', line: number, text: text.slice(1), fields: [] });
     } else if (text !== '') {
       const fields = splitRow(text);
-      if (typeof fields !== 'string') rows.push({ kind: 'row', line: number, text, fields });
+      if (typeof fields !== 'string') rows.push(toRow(number, text, fields));
       else if (fields === 'malformed') rows.push(reject(number, text, MALFORMED));
       else {
         open = [{ line, number }];
@@ -74,7 +75,7 @@ function createRowAssembler(maxLength: number) {
     const text = withoutReturn(open.map(({ line }) => line.text).join('\n'));
     const fields = splitRow(text);
     if (typeof fields === 'string') return rejectOpenRow(MALFORMED);
-    rows.push({ kind: 'row', line: open[0]?.number ?? next.number, text, fields });
+    rows.push(toRow(open[0]?.number ?? next.number, text, fields));
     open = [];
     return [];
   }
@@ -100,6 +101,14 @@ function createRowAssembler(maxLength: number) {
       return complete;
     },
   };
+}
+
+/** A row that is longer than any useful one. */
+const LONG_ROW = 16_384;
+
+/** A batch has thousands of rows, and V8 keeps a whole row in memory as long as one of its fields is used. */
+function toRow(line: number, text: string, fields: string[]): CsvRow {
+  return { kind: 'row', line, text, fields: text.length > LONG_ROW ? fields.map(flatText) : fields };
 }
 
 function hasOddQuotes(text: string): boolean {
