@@ -104,7 +104,7 @@ export function toListing(input: ListingInput, rules: EvidenceRules): ListingEvi
   const network = toNetwork(input.network);
   if (typeof network === 'string') return network;
   if (!rules.allowReserved && isReserved(network)) return RESERVED;
-  if (rules.isAllowed(network)) return `${input.network}: on an allow list`;
+  if (rules.isAllowed(network)) return `${JSON.stringify(input.network)} is on an allow list`;
   const family = toFamily(botname);
   if (family !== null && 'fault' in family) return family.fault;
   if (dstport !== null && !isInteger(dstport, 0, PORT_MAX)) return `dstport: ${PORT_REASON}`;
@@ -136,7 +136,7 @@ export function toNetwork(text: string): KeyNetwork | string {
   const isV4 = network.prefix >= IPV4_OFFSET && isIpv4(network.ip);
   const isTooWide = isV4 ? network.prefix < IPV4_OFFSET + IPV4_PREFIX_MIN : network.prefix < IPV6_PREFIX_MIN;
   if (!isTooWide) return network;
-  return `${text}: wider than /${isV4 ? IPV4_PREFIX_MIN : IPV6_PREFIX_MIN}, which can only be a mistake`;
+  return `${JSON.stringify(text)} is wider than /${isV4 ? IPV4_PREFIX_MIN : IPV6_PREFIX_MIN}, which can only be a mistake`;
 }
 
 function toFamily(botname: string | null | undefined): { name: string } | Fault | null {
@@ -253,7 +253,7 @@ export function toListEntry(input: ListInput, rules: EvidenceRules): ListEntry |
   const source = input.source ?? rules.source;
   const text = input.entry.trim();
   if (parseKeyNetwork(text) !== null) {
-    if (!isNetworkListKind(as)) return `${text}: only names can be on a list of ${as} sites`;
+    if (!isNetworkListKind(as)) return `${JSON.stringify(text)}: only names can be on a list of ${as} sites`;
     const network = toNetwork(text);
     return typeof network === 'string' ? network : { source, ts, as, network, reason };
   }

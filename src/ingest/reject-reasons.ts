@@ -3,7 +3,8 @@ import type { Reject } from './store.ts';
 /** `first`: the first of its rows. */
 export type RejectReason = { reason: string; rows: number; first: Reject[] };
 
-const QUOTED_VALUE = /"(?:[^"\\]|\\.)*"/g;
+/** Not `""`: a reason that explains quotes has them. */
+const QUOTED_VALUE = /"(?:[^"\\]|\\.)+"/g;
 
 /** Counts reasons, and keeps the first rows of each. Reasons that differ only in a quoted value are one. */
 export function createReasons(keep: number) {

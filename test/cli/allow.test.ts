@@ -84,7 +84,7 @@ describe('urlwarden allow', { concurrency: 2 }, () => {
     await run('add', '203.0.113.0/24');
     for (const [args, code, message] of [
       [['add', 'a.example'], 2, /^NETWORK must be like 203\.0\.113\.7, .* "a\.example" is no IP address/],
-      [['add', '0.0.0.0/0'], 2, /^NETWORK must be like .* 0\.0\.0\.0\/0: wider than \/8/],
+      [['add', '0.0.0.0/0'], 2, /^NETWORK must be like .* "0\.0\.0\.0\/0" is wider than \/8/],
       [['add', '192.0.2.1', '--reason', 'a\nb'], 2, /^--reason: control characters/],
       [['remove', '192.0.2.1'], 1, /^192\.0\.2\.1 is not on an allow list\. See: urlwarden allow list\n/],
       [

@@ -227,6 +227,28 @@ suite('import rejects', () => {
       [2, '--limit must be a whole number, such as 100, not "few"'],
     );
   });
+
+  test('counts the rows of one reason together, whatever the network in it', async (t) => {
+    const { run, file } = open(t);
+    const reasonsOf = async (...args: string[]) => {
+      await run('import', ...args);
+      const { reasons } = JSON.parse((await run('import', 'rejects', '--json')).stdout);
+      return reasons.map(({ reason, rows }: { reason: string; rows: number }) => `${rows} ${reason}`);
+    };
+    await run('allow', 'add', '198.18.0.0/15');
+    const networks = file('networks', '8.0.0.0/7\n16.0.0.0/6\n32.0.0.0/5\n198.18.0.1\n198.18.0.2\n');
+    assert.deepEqual(await reasonsOf('ip-list', networks, '--dataset', 'XBL', '--allow-reserved'), [
+      '3 "…" is wider than /8, which can only be a mistake',
+      '2 "…" is on an allow list',
+    ]);
+    const ranges = file('ranges', '{"name": "Ranges", "type": "cidr", "list": ["203.0.112.0/24", "203.0.114.0/24"]}');
+    assert.deepEqual(await reasonsOf('misp-warninglist', ranges, '--as', 'popular'), [
+      '2 "…": only names can be on a list of popular sites',
+    ]);
+    assert.deepEqual(await reasonsOf('urlhaus-csv', file('quotes.csv', 'a "b"\nc "d"\n')), [
+      '2 unexpected quote: quote the whole field, and write a quote inside it as ""',
+    ]);
+  });
 });
 
 suite('an import in which every status is online', () => {

@@ -197,7 +197,7 @@ describe('urlwarden listing', { concurrency: 2 }, () => {
     await urlwarden(['allow', 'add', '192.0.2.0/24', '--data', dataDir]);
     for (const [args, message] of [
       [['show', 'a.example'], /^NETWORK must be like 203\.0\.113\.7, .* "a\.example" is no IP address/],
-      [['show', '0.0.0.0/0'], /^NETWORK must be like .* 0\.0\.0\.0\/0: wider than \/8/],
+      [['show', '0.0.0.0/0'], /^NETWORK must be like .* "0\.0\.0\.0\/0" is wider than \/8/],
       [['add', '203.0.113.7'], /^--dataset NAME is missing\n/],
       [['add', '203.0.113.7', '--dataset', 'PBL'], /^--dataset must be one of XBL, CSS, BCL, DROP, not "PBL"\n/],
       [
@@ -218,7 +218,7 @@ describe('urlwarden listing', { concurrency: 2 }, () => {
     assert.match((await add('192.0.2.1', '--dataset', 'XBL')).stderr, /^192\.0\.2\.1: on an allow list\. To list it/);
     assert.match(
       (await add('0.0.0.0/4', '--dataset', 'DROP')).stderr,
-      /^NETWORK must be .* 0\.0\.0\.0\/4: wider than \/8/,
+      /^NETWORK must be .* "0\.0\.0\.0\/4" is wider than \/8/,
     );
   });
 });

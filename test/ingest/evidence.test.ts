@@ -30,7 +30,7 @@ const LISTINGS: [change: Partial<ListingInput>, reason: RegExp | null][] = [
   [{ network: '192.0.2.7 ' }, /^"192\.0\.2\.7 " is no IP address/],
   [{ network: '192.0.2.0/33' }, /is no IP address and no network/],
   [{ network: '8.0.0.0/8' }, null],
-  [{ network: '8.0.0.0/7' }, /^8\.0\.0\.0\/7: wider than \/8, which can only be a mistake$/],
+  [{ network: '8.0.0.0/7' }, /^"8\.0\.0\.0\/7" is wider than \/8, which can only be a mistake$/],
   [{ network: '0.0.0.0/0' }, /wider than \/8/],
   [{ network: '2a00::/16' }, null],
   [{ network: '2a00::/15' }, /wider than \/16/],
@@ -60,7 +60,7 @@ test('toListing: reserved networks and networks on an allow list are refused', (
   const allowed = parseKeyNetwork('192.0.2.0/24');
   assert.ok(allowed !== null);
   const rules = { ...TESTED, isAllowed: createNetworkSet([allowed]).covers };
-  assert.equal(toListing(LISTING, rules), '192.0.2.7: on an allow list');
+  assert.equal(toListing(LISTING, rules), '"192.0.2.7" is on an allow list');
   check(toListing({ ...LISTING, network: '192.0.0.0/16' }, rules), null); // wider: the answer leaves the /24 out
 });
 

@@ -107,7 +107,7 @@ suite('an import of evidence', () => {
     await importText(world, 'ip-list', '192.0.2.0/28\n', { listKind: 'allow' });
     const report = await importText(world, 'ip-list', '192.0.2.1\n192.0.2.16\n', { dataset: 'XBL' });
     assert.deepEqual([report.listingsChanged, report.rejected], [1, 1]);
-    assert.deepEqual(report.firstRejects, [{ line: 1, reason: '192.0.2.1: on an allow list', text: '192.0.2.1' }]);
+    assert.deepEqual(report.firstRejects, [{ line: 1, reason: '"192.0.2.1" is on an allow list', text: '192.0.2.1' }]);
     // An IPv4 address is stored as an IPv6 address that this network contains.
     await importText(world, 'ip-list', '::/16\n', { listKind: 'allow', feed: 'wide' });
     assert.equal((await importText(world, 'ip-list', '192.0.2.17\n', { dataset: 'XBL' })).rejected, 0);
