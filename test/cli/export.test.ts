@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -163,6 +163,13 @@ suite('urlwarden export', () => {
     assert.deepEqual(await urls('--status', 'offline'), ['http://b.example/1', 'http://c.example/']);
     assert.deepEqual(await urls('--since', '4000'), ['http://[2001:db8::2]/x', 'http://c.example/']);
     assert.deepEqual(await urls('--since', '1970-01-01T01:06:41'), ['http://[2001:db8::2]/x']);
+  });
+
+  test('every format that the documentation names for all data is one', async () => {
+    const text = readFileSync(new URL('../../docs/importing.md', import.meta.url), 'utf8');
+    const [, names = ''] = /^urlwarden export \[--format ([^\]]+)\]/m.exec(text) ?? [];
+    assert.equal(names, 'ndjson|csv|url-list');
+    for (const name of names.split('|')) assert.equal((await run('export', '--format', name)).code, 0, name);
   });
 
   const mistakes: [string[], number, RegExp][] = [
