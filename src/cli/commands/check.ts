@@ -38,8 +38,8 @@ still looked up.
 With --json each line is {"line":…,"input":…,"found":true,…} with the keys of the API (url/last),
 {"line":…,"input":…,"found":false,"url":…}, or {"line":…,"input":…,"error":…,"message":…}. Standard error gets a summary.
 
-Exit codes: 0 when none of the URLs is known, ${EXIT_FOUND} when at least one is known, 1 when the command failed or nothing in the input is a URL,
-2 when the command line is wrong.`,
+Exit codes: 0 when none of the URLs is known or there are none, ${EXIT_FOUND} when at least one is known, 1 when the command failed or every line,
+or cell of the column, is something else than a URL, 2 when the command line is wrong.`,
     operands: ['FILE or -'],
     flags: {
       extract: { meaning: 'find the URLs in text of any kind; with --column, in the cells' },
