@@ -45,6 +45,7 @@ export function startFeeds({
   const gauges = async () =>
     (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' }));
   metrics?.watchFeeds(lastKnown(gauges, []));
+  metrics?.watchData(lastKnown(async () => (await control.freshness()).confirmedTs, null));
   const schedule = startSchedule({
     control,
     importFeed: createImportFeed({

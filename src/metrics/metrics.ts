@@ -54,6 +54,8 @@ export type Metrics = {
   watchStreams(open: () => number): void;
   /** `feeds` is called at every scrape. */
   watchFeeds(feeds: () => Promise<FeedGauges[]>): void;
+  /** `confirmedTs` is called at every scrape: the newest time at which a source saw a URL; null if none did. */
+  watchData(confirmedTs: () => Promise<number | null>): void;
   /** Counts a thread that ended and was replaced. */
   threadEnded(): void;
   read(): Promise<MetricValues>;
@@ -158,6 +160,7 @@ export function createMetrics(thread = FIRST_THREAD): Metrics {
     failed: count('urlwarden_task_failures_total', 'Failed background tasks, which are retried', 'task', TASKS),
     feedRan: (feed, outcome) => feedRuns.inc({ feed, outcome }),
     watchFeeds: (feeds) => registerFeedGauges(registry, feeds),
+    watchData: (confirmedTs) => registerDataGauge(registry, confirmedTs),
     countedLocally: () => countedLocally.inc(),
     watchDatabase(isUp, isDamaged) {
       watch('urlwarden_database_up', '1 while the database answers, 0 while it does not', () => Number(isUp()));
@@ -385,4 +388,18 @@ function registerFeedGauges(registry: Registry, feeds: () => Promise<FeedGauges[
       },
     });
   }
+}
+
+/** Without a time there is no row: 0 would be the oldest data. */
+function registerDataGauge(registry: Registry, confirmedTs: () => Promise<number | null>): void {
+  new Gauge({
+    name: 'urlwarden_data_confirmed_timestamp_seconds',
+    help: 'Newest time at which a source saw a URL, online or not',
+    registers: [registry],
+    async collect() {
+      const current = await confirmedTs().catch(() => null);
+      if (current === null) this.remove();
+      else this.set(current);
+    },
+  });
 }

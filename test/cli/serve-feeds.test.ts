@@ -48,6 +48,7 @@ test('serve fetches its feeds, reports their states, and aborts a download when 
   assert.deepEqual(await states(), ['good ok', 'late failing', 'slow stale']);
   const metrics = await (await fetch(metricsUrl)).text();
   assert.match(metrics, /^urlwarden_feed_rows\{feed="good"\} 1$/m);
+  assert.match(metrics, /^urlwarden_data_confirmed_timestamp_seconds \d+$/m);
   assert.match(metrics, /^urlwarden_feed_runs_total\{feed="late",outcome="failed"\} 1$/m);
   assert.match(metrics, /^urlwarden_feed_stale\{feed="slow"\} 1$/m);
 

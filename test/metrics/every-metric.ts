@@ -28,6 +28,7 @@ export async function everyMetric(): Promise<string> {
   metrics.watchRedis(() => true);
   metrics.watchStreams(() => 0);
   metrics.watchFeeds(async () => [{ name: 'a', lastSuccessTs: 1, rows: 1, failures: 0, isStale: false }]);
+  metrics.watchData(async () => 1_767_225_600);
   return textOf(metrics);
 }
 

@@ -28,6 +28,16 @@ test('every scrape shows the current feeds, without unknown values and removed f
   assert.equal((await feedLines(textOf(metrics))).length, 1);
 });
 
+test('the newest sighting of a URL has a row as soon as there is one', async () => {
+  const metrics = createMetrics();
+  let confirmedTs: number | null = null;
+  metrics.watchData(async () => confirmedTs);
+  const rows = async () => (await textOf(metrics)).match(/^urlwarden_data_.*$/gm) ?? [];
+  assert.deepEqual(await rows(), []);
+  confirmedTs = 1_767_225_600;
+  assert.deepEqual(await rows(), ['urlwarden_data_confirmed_timestamp_seconds 1767225600']);
+});
+
 test('the other metrics are available while the database is down', async () => {
   const metrics = createMetrics();
   metrics.watchFeeds(async () => {
