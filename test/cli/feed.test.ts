@@ -283,19 +283,29 @@ describe('urlwarden feed', () => {
   it('run fetches a feed now, and list shows the result', async (t) => {
     const { dataDir, run, json } = open(t);
     let seen: string | undefined;
+    let isDown = false;
     const url = await publish(t, (request, response) => {
       seen = request.headers['auth-key'] as string;
-      if (request.headers['if-none-match'] === '"1"') response.writeHead(304).end();
+      if (isDown) response.writeHead(500).end();
+      else if (request.headers['if-none-match'] === '"1"') response.writeHead(304).end();
       else response.writeHead(200, { etag: '"1"' }).end('http://192.0.2.1/a\nhttp://192.0.2.1/b\nnonsense\n');
     });
     await json(['add', 'own', '--format', 'url-list', '--url', url, '--private', '--header', 'Auth-Key'], SECRET);
     const refused = await run(['run', 'own']);
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^127\.0\.0\.1 is a blocked address \(loopback\)/);
+    assert.match(
+      refused.stderr,
+      /^127\.0\.0\.1 is not in feeds-allow-private .* Add --feeds-allow-private 127\.0\.0\.1, /,
+    );
     assert.equal(seen, undefined);
-    const failing = await run(['list']);
-    assert.match(failing.stdout, /^own +failing +url-list +1 h +never\n {2}127\.0\.0\.1 is a blocked address/m);
+    const { state, failures } = await json(['show', 'own']);
+    assert.deepEqual([state, failures], ['new', 0], 'a server with other settings can fetch it');
     const allow = ['--feeds-allow-private', '127.0.0.0/8'];
+    isDown = true;
+    assert.equal((await run(['run', 'own', ...allow])).code, 1);
+    const failing = await run(['list']);
+    assert.match(failing.stdout, /^own +failing +url-list +1 h +never\n {2}127\.0\.0\.1:\d+ answered 500/m);
+    isDown = false;
     const first = await run(['run', 'own', ...allow]);
     assert.deepEqual(
       [first.code, first.stdout],

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Control, openIntelligence } from '../../app/stores.ts';
 import { AppError } from '../../core/errors.ts';
+import { requireAllowedHost } from '../../ingest/feeds/feed-host.ts';
 import { createImportFeed } from '../../ingest/feeds/feed-import.ts';
 import { type FeedRun, runFeedOnce } from '../../ingest/feeds/feed-run.ts';
 import { KNOWN_FEEDS } from '../../ingest/feeds/known-feeds.ts';
@@ -39,7 +40,8 @@ running. Nothing is imported if the publisher answers that the feed has not chan
     const control = await openExistingControl(input.place);
     try {
       const name = input.operands[0] ?? '';
-      await requireFeed(control, name);
+      const feed = await requireFeed(control, name);
+      await requireAllowedHost(feed, readIngestSettings(input.flags).feedsAllowPrivate);
       const run = await runNow(name, input, control);
       if (run.outcome === 'failed') throw withAdvice(withHostAdvice(run.error, run.feed));
       const json = { outcome: run.outcome, feed: feedJson(await requireFeed(control, name), currentTs()) };

@@ -1,5 +1,6 @@
 import { AppError } from '../../core/errors.ts';
 import { createGuard, findBlocked } from '../sources/fetch-guard.ts';
+import type { Feed } from '../store.ts';
 
 /** A person waits for it. A name that takes longer is checked by the server when it fetches the feed. */
 const RESOLVE_WAIT_MS = 2_000;
@@ -16,14 +17,14 @@ export async function checkFeedHost(
   isPrivate: boolean,
   { allowed, of }: PrivateNetworks,
 ): Promise<string | null> {
-  const host = URL.parse(url)?.hostname.replace(/^\[|\]$/g, '');
+  const host = hostOf(url);
   if (!host) return null;
   const blocked = await findBlocked(host, createGuard(isPrivate ? allowed : []), RESOLVE_WAIT_MS);
   if (blocked === null) return null;
   if (blocked === 'unknown')
     return `${host} cannot be resolved from here: check the spelling of the host name, and the network and DNS of this machine.`;
   const { address, kind } = blocked;
-  const which = host === address ? `${host} is` : `${host} is at ${address}, which is`;
+  const which = subjectOf(host, address);
   if (of === 'server' || !isPrivate) {
     const mark = of === 'server' ? 'as a private feed' : 'with --private';
     const how = isPrivate ? '' : `add it ${mark}, and `;
@@ -34,5 +35,28 @@ export async function checkFeedHost(
   }
   return `${which} not in feeds-allow-private in the settings of this command. If the server has the same settings, it will not fetch the feed: put ${exampleOf(address)} into its settings file, or start it with --feeds-allow-private ${address}.`;
 }
+
+/**
+ * Refuses a run by a command whose settings do not allow the network of a private feed. A server may have other settings
+ * and fetch it, so this must not be recorded as a failure of the feed.
+ */
+export async function requireAllowedHost(
+  { url, allowsPrivate }: Pick<Feed, 'url' | 'allowsPrivate'>,
+  allowed: readonly string[],
+): Promise<void> {
+  if (!allowsPrivate) return;
+  const host = hostOf(url);
+  const blocked = host ? await findBlocked(host, createGuard(allowed), RESOLVE_WAIT_MS) : null;
+  if (blocked === null || blocked === 'unknown') return;
+  throw new AppError(
+    'bad_request',
+    `${subjectOf(host, blocked.address)} not in feeds-allow-private in the settings of this command. Nothing was fetched, and the state of the feed stays. Add --feeds-allow-private ${blocked.address}, or put ${exampleOf(blocked.address)} into the settings file`,
+  );
+}
+
+const hostOf = (url: string): string => URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? '';
+
+const subjectOf = (host: string, address: string): string =>
+  host === address ? `${host} is` : `${host} is at ${address}, which is`;
 
 const exampleOf = (address: string): string => `feeds-allow-private = ["${address}"]`;
