@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { dataFiles, FILE_MODE, makeFolder, requireData } from './data-folder.ts';
 import { backupSqlite, restoreSqlite } from './sqlite/backup.ts';
 
+/** `onProgress` receives the share that is copied. After 1 the copy is checked, which takes about as long again. */
 type BackupOptions = { dataDir: string; file: string; onProgress?(share: number): void };
 
 /** Writes the data of a folder to one file while servers keep running. The file gets its name only when it is complete. */

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { onTerminal } from './on-terminal.ts';
 import { urlwarden } from './urlwarden.ts';
 
 test('backup writes one private file, and restore creates a folder with the same accounts from it', async (t) => {
@@ -30,4 +31,14 @@ test('backup writes one private file, and restore creates a folder with the same
   );
   assert.equal(after?.stdout, before?.stdout);
   assert.equal(JSON.parse(after?.stdout ?? '').length, 1);
+});
+
+test('on a terminal a backup shows what it does, and leaves only its result', async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, file] = [join(folder, 'data'), join(folder, 'backup.db')];
+  await urlwarden(['account', 'add', 'ada', '--data', data], 'pw');
+  const { code, written } = await onTerminal(['backup', file, '--data', data]);
+  assert.equal(code, 0);
+  assert.match(written, /\[#{24}\] copied; the copy is checked/);
+  assert.match(written.split('\r\u001b[K').at(-1) ?? '', /^Wrote .*backup\.db: \d+\.\d MB\r+\n$/);
 });

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { backupData } from '../../database/backup.ts';
 import { dataCommand, requireFolder } from '../data-command.ts';
 import { print } from '../output.ts';
+import { createProgress } from '../progress.ts';
 
 export const backup = dataCommand(
   {
@@ -12,15 +13,23 @@ To restore it: urlwarden restore FILE`,
     operands: ['FILE'],
   },
   async ({ operands: [file = ''], place }) => {
-    await backupData({ dataDir: requireFolder(place), file, onProgress: showProgress });
-    if (process.stderr.isTTY) process.stderr.write('\n');
+    const progress = createProgress();
+    const onProgress = (share: number) => {
+      // A scheduled backup that succeeds writes nothing to standard error.
+      if (process.stderr.isTTY) progress.showStep(share, stepText(share), share === 1);
+    };
+    try {
+      await backupData({ dataDir: requireFolder(place), file, onProgress });
+    } finally {
+      progress.end();
+    }
     await print(`Wrote ${file}: ${megabytes(statSync(file).size)} MB\n`);
     return 0;
   },
 );
 
-function showProgress(share: number): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r${Math.floor(share * 100)} %`);
+function stepText(share: number): string {
+  return share === 1 ? 'copied; the copy is checked' : `${Math.floor(share * 100)} % copied`;
 }
 
 function megabytes(bytes: number): string {

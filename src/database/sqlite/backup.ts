@@ -20,6 +20,7 @@ export async function backupSqlite(from: DataFiles, to: string, onProgress: (sha
   requireSpace(to, statSync(from.intelligence).size + statSync(from.control).size);
   const source = openReader(from.intelligence);
   await source.copyTo(to, onProgress).finally(() => source.close());
+  onProgress(1);
   // The copy contains damaged pages as they are. A backup of them would replace a good one.
   requireIntact(to, from.intelligence);
   requireIntact(from.control, from.control);
