@@ -113,7 +113,7 @@ type State = {
   isStale: boolean;
   /** By variant. */
   rendered: Map<string, RenderedVariant>;
-  /** Variants of older content that nobody has asked for again. */
+  /** Variants of older content that nobody has asked for again. They may be the same as before: a time of another field has changed. */
   former: Set<string>;
 };
 
