@@ -41,7 +41,12 @@ function KeyForm({ make }: { make(texts: FormTexts): Promise<void> }) {
   return (
     <div class="key-form">
       <Form submit="Make a key" onSubmit={make}>
-        <Field label="Name of the device" name="device" isRequired hint="Such as firewall, main office." />
+        <Field
+          label="Name of the device"
+          name="device"
+          isRequired
+          hint="Such as firewall, main office. A key costs one query."
+        />
         {who?.admin && (
           <Field label="Account" name="username" value={who.username} hint="Its limits count: a fetch is one query." />
         )}
