@@ -86,7 +86,7 @@ export class UrlwardenClient {
 function urlCalls(transport: Transport) {
   const { json, lines } = transport;
   const ask = <T>(name: string, url: string, { signal }: CallOptions) =>
-    json<T>({ path: `${URL_OBJECT}/${name}`, body: JSON.stringify({ url }), signal });
+    json<T>({ path: `${URL_OBJECT}/${name}`, body: JSON.stringify({ url }), expects: 'id', signal });
   return {
     /** The number of a URL; null if it is unknown. */
     async id(url: string, options: CallOptions = {}): Promise<number | null> {
@@ -118,7 +118,7 @@ function addressCalls({ json }: Transport) {
     async function records(network: string, options: AddressOptions = {}): Promise<AddressRecords> {
       const { dataset = 'ALL', type = 'live', signal, ...query } = options;
       const path = `${CIDR_OBJECT}/${segment(dataset)}/${mode}/${segment(type)}/${segment(network)}`;
-      const found = await json<AddressRecords>({ path, query, signal });
+      const found = await json<AddressRecords>({ path, query, expects: 'results', signal });
       return { results: found?.results ?? [] };
     };
   return {
@@ -132,21 +132,21 @@ function addressCalls({ json }: Transport) {
 function domainCalls({ json }: Transport) {
   /** Null: the domain is unknown. */
   const ask =
-    <T, Options extends LimitOptions = CallOptions>(name: string) =>
+    <T, Options extends LimitOptions = CallOptions>(name: string, expects?: string) =>
     async (domain: string, options?: Options): Promise<T | null> => {
       const { signal, ...query } = options ?? ({} as LimitOptions);
-      return json<T>({ path: `${DOMAIN_OBJECT}/${segment(domain)}${name}`, query, signal });
+      return json<T>({ path: `${DOMAIN_OBJECT}/${segment(domain)}${name}`, query, expects, signal });
     };
   return {
     /** What is known about a domain, and its score. */
-    get: ask<Domain>(''),
+    get: ask<Domain>('', 'domain'),
     /** The same with the dimensions of the score. */
-    overview: ask<DomainOverview>('/overview'),
-    dimensions: ask<DomainDimensions>('/dimensions'),
+    overview: ask<DomainOverview>('/overview', 'domain'),
+    dimensions: ask<DomainDimensions>('/dimensions', 'malware'),
     /** Whether it is listed, and until when. */
-    listing: ask<DomainListing>('/listing'),
+    listing: ask<DomainListing>('/listing', 'is-listed'),
     /** The reasons of the score. */
-    explain: ask<DomainExplanation>('/explain'),
+    explain: ask<DomainExplanation>('/explain', 'domain'),
     /** Where the data about it come from. */
     contexts: ask<DomainContext[], LimitOptions>('/contexts'),
     hostnames: ask<DomainHostname[], LimitOptions>('/hostnames'),

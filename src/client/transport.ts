@@ -30,6 +30,8 @@ export type Call = {
   body?: string;
   contentType?: string;
   query?: Record<string, string | number | Date | undefined>;
+  /** A key that every successful JSON object of this call has. */
+  expects?: string | undefined;
   signal?: AbortSignal | undefined;
   /** Waits for every limit but the monthly one, however long. */
   waitsForLimits?: boolean;
@@ -89,11 +91,12 @@ export function createTransport(options: ClientOptions): Transport {
 
   async function newSession(): Promise<Session> {
     const { username, password } = options as { username: string; password: string };
-    const call = { path: '/api/v1/login', body: JSON.stringify({ username, password, realm: 'intel' }) };
+    const body = JSON.stringify({ username, password, realm: 'intel' });
+    const call = { path: '/api/v1/login', body, expects: 'token' };
     // Calls that need it repeat it with themselves, so that each has its own deadline and the reason of the failure.
     const opened = await open(call, { timeoutMs: deadlineMs }, async () => null);
     if (opened === null) throw new UrlwardenError('The server has no login', { status: 404 });
-    const { token, expires } = await readJson<{ token: string; expires: number }>(opened);
+    const { token, expires } = await readJson<{ token: string; expires: number }>(opened, call);
     // By the clock of the server, since that of this machine may be wrong.
     const sentMs = Date.parse(opened.response.headers.get('date') ?? '') || Date.now();
     const lifeMs = expires * 1000 - sentMs;
@@ -201,7 +204,7 @@ export function createTransport(options: ClientOptions): Transport {
     json: (call) =>
       retried(call, async (attempt) => {
         const opened = await open(call, attempt);
-        return opened === null ? null : readJson(opened);
+        return opened === null ? null : readJson(opened, call);
       }),
 
     async *lines(call) {
@@ -239,14 +242,12 @@ function parameterText(value: string | number | Date): string {
   return String(value instanceof Date ? Math.floor(value.getTime() / 1000) : value);
 }
 
-async function readJson<T>({ response, close }: Opened): Promise<T> {
+async function readJson<T>({ response, close }: Opened, { expects }: Call): Promise<T> {
   try {
     const text = await response.text().catch((error) => {
       throw asUnavailable(error);
     });
-    return JSON.parse(text);
-  } catch (error) {
-    throw error instanceof SyntaxError ? notOurs(response) : error;
+    return parseObject(text, response, expects);
   } finally {
     close();
   }
@@ -269,7 +270,7 @@ async function* readLines<T>(response: Response, signal: AbortSignal | undefined
     for (const part of lines.slice(0, -1)) {
       const line = rest.join('') + part;
       rest = [];
-      if (line !== '') yield parseLine(line, response);
+      if (line !== '') yield parseObject(line, response);
     }
     rest.push(lines.at(-1) ?? '');
     if (chunk?.done ?? true) break;
@@ -277,12 +278,13 @@ async function* readLines<T>(response: Response, signal: AbortSignal | undefined
   if (rest.join('') !== '') throw cutOff();
 }
 
-function parseLine<T>(line: string, response: Response): T {
+/** An object or an array. Another server may send any JSON, and `null` or `{}` must not look like "nothing is known". */
+function parseObject<T>(text: string, response: Response, expects?: string | undefined): T {
   try {
-    return JSON.parse(line);
-  } catch {
-    throw notOurs(response);
-  }
+    const value = JSON.parse(text);
+    if (Object(value) === value && (expects === undefined || expects in value)) return value;
+  } catch {}
+  throw notOurs(response);
 }
 
 const detailsOf = ({ status, headers }: Response) => ({ status, requestId: headers.get('x-request-id') });

@@ -156,6 +156,31 @@ test('the response of another server never looks like an unknown URL', async (t)
   assert.ok(!received.some(({ path }) => path === '/elsewhere'), 'redirects are not followed');
 });
 
+for (const text of ['null', '{}', '"ok"', '[]']) {
+  test(`the JSON ${text} of another server never looks like an unknown URL, address or domain`, async (t) => {
+    const { baseUrl, received } = await startScripted(t, (response, { path }) => {
+      const type = /bulk|search/.test(path) ? 'application/x-ndjson' : 'application/json';
+      response.writeHead(200, { 'content-type': type }).end(`${text}\n`);
+    });
+    const { url, address, domain } = new UrlwardenClient({ baseUrl, ...TOKEN });
+    const isOther = { name: 'UrlwardenError', status: 200, message: /is not one of Urlwarden; check baseUrl$/ };
+    const calls = [
+      () => url.id('x'),
+      () => url.last('x'),
+      () => url.history('x'),
+      () => address.listed('192.0.2.1'),
+      () => domain.get('site.example'),
+      () => domain.listing('site.example'),
+    ];
+    const streams = [() => url.search({ ip: '192.0.2.1' }).next(), () => url.bulk(['x']).next()];
+    const isObject = typeof JSON.parse(text) === 'object' && text !== 'null';
+    for (const call of isObject ? calls : [...calls, ...streams]) await assert.rejects(call, isOther, String(call));
+    received.length = 0;
+    await assert.rejects(new UrlwardenClient({ baseUrl, ...ACCOUNT }).url.last('x'), isOther);
+    assert.deepEqual(received.map(isLogin), [true], 'one login, and no call without a token');
+  });
+}
+
 test('a login is renewed when a tenth of its life is left, and calls do not wait for it', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 });
   let logins = 0;
