@@ -42,11 +42,13 @@ const changes = (services: ChangeServices): Endpoint<Question> => {
         in: 'query',
         name: 'after',
         schema: Type.Integer({ minimum: 0, maximum: MAX_INTEGER }),
-        description: 'The number of the last change that the reader has. Default: before the oldest one that is kept.',
+        description:
+          'The number of the last change that the reader has. Default: before the oldest one that is kept. The header ' +
+          `${ID_HEADER} is used before it.`,
       },
       limitParameter(DEFAULT_LIMIT, MAX_LIMIT),
     ],
-    response: { contentType: NDJSON, schema: ChangeRecord },
+    response: { contentType: NDJSON, otherTypes: [EVENT_STREAM], schema: ChangeRecord },
     refusals: ['forbidden', 'gone'],
     async read(request) {
       const question = {

@@ -39,6 +39,8 @@ export type ListServices = {
 type ListQuestion = { name: string; variant: Variant };
 
 const FORMAT_NAMES = FORMATS.map(({ name }) => name);
+/** Of most formats first. */
+const [CONTENT_TYPE = '', ...OTHER_TYPES] = new Set(FORMATS.map(({ contentType }) => contentType));
 
 /** `urls-online.txt`: names have no dot. */
 const FILE = /^([a-z0-9-]+)\.([a-z-]+)$/;
@@ -103,7 +105,7 @@ function listRoute(services: ListServices, { keyOf, ...described }: ListPath): R
   const endpoint: Endpoint<ListQuestion> = {
     ...described,
     method: 'GET',
-    response: { contentType: 'text/plain; charset=utf-8', hasEtag: true },
+    response: { contentType: CONTENT_TYPE, otherTypes: OTHER_TYPES, hasEtag: true },
     refusals: ['not_found'],
     read: readQuestion,
     answer: (question, exchange, _options, charging) => answer(services, question, exchange, charging),

@@ -72,9 +72,10 @@ export type Endpoint<Question = unknown> = {
   bodyTypes?: Readonly<Record<string, Schema>>;
   /**
    * The successful response, of any content type. In NDJSON the schema describes one line. Without a schema the answer
-   * is sent as it is. With an ETag (`etag.ts`) the response may also be 304.
+   * is sent as it is. With an ETag (`etag.ts`) the response may also be 304. The answer sets one of `otherTypes` itself,
+   * where the request asks for it.
    */
-  response: { contentType: string; schema?: Schema; hasEtag?: true };
+  response: { contentType: string; otherTypes?: readonly string[]; schema?: Schema; hasEtag?: true };
   /** Errors of this endpoint beyond those that every endpoint has. */
   refusals: readonly ErrorCode[];
   /** Reads the question from the request. Throws if the request is wrong; a promise if only the store shows that. */

@@ -61,7 +61,10 @@ function operationOf({ access, charge, endpoint }: Route) {
     responses: {
       200: {
         description: 'Found',
-        content: { [response.contentType]: response.schema ? { schema: response.schema } : {} },
+        content: {
+          [response.contentType]: response.schema ? { schema: response.schema } : {},
+          ...Object.fromEntries((response.otherTypes ?? []).map((type) => [type, {}])),
+        },
       },
       ...(response.hasEtag && { 304: { description: http.STATUS_CODES[304] } }),
       ...errorResponses(access, endpoint),

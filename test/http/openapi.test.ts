@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { describe, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { paths } from '../../src/core/paths.ts';
+import { FORMATS } from '../../src/exports/formats/formats.ts';
 import { build, ROUTES } from './build.ts';
 
 type Operation = {
@@ -65,6 +66,18 @@ describe('openapi.json', () => {
       assert.deepEqual(schema?.properties?.status?.type, ['object', 'null']);
       assert.match(schema?.properties?.status?.description ?? '', /^Null if only/);
     }
+  });
+
+  test('has every content type of lists and changes', async (t) => {
+    const { app } = await build(t);
+    const document: Document = (await app.inject('/openapi.json')).json();
+    const typesOf = (path: string) =>
+      Object.keys(document.paths[templateOf(path)]?.get?.responses['200']?.content ?? {}).sort();
+    const ofFormats = [...new Set(FORMATS.map(({ contentType }) => contentType))].sort();
+    assert.ok(ofFormats.length > 1);
+    assert.deepEqual(typesOf(paths.list), ofFormats);
+    assert.deepEqual(typesOf(paths.listByKey), ofFormats);
+    assert.deepEqual(typesOf(paths.changes), ['application/x-ndjson', 'text/event-stream']);
   });
 
   test('describes access, parameters, body and responses of each route', async (t) => {
