@@ -56,6 +56,8 @@ const GROUPS: [title: string, prefixes: string[]][] = [
   ['URLs', ['/api/intel/v2/byobject/url/']],
   ['Addresses', ['/api/intel/v1/byobject/cidr/']],
   ['Domains', ['/api/intel/v2/byobject/domain/', '/api/intel/v2/domains/', '/api/intel/v2/context']],
+  ['Lists for devices', ['/api/lists/']],
+  ['Changes', ['/api/changes/']],
   ['Pages', ['/api/portal/']],
   ['Administration', ['/api/admin/']],
   ['Health', ['/']],

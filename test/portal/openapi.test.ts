@@ -153,7 +153,7 @@ const LEFT_OUT = ['portalLogout', 'portalPassword', 'portalSessionsEnd'];
 const isRun = ({ method, path, operationId }: Operation) =>
   !LEFT_OUT.includes(operationId) && (method === 'GET' || !path.startsWith('/api/admin/'));
 
-test('every curl line works when pasted', async (t) => {
+test('every operation has a group, and every curl line works when pasted', async (t) => {
   needs('curl');
   const settings = {
     ...DEFAULT_SETTINGS,
@@ -171,6 +171,12 @@ test('every curl line works when pasted', async (t) => {
   assert.deepEqual(
     operations.filter((one) => one['x-access'] === undefined || one['x-charge'] === undefined),
     [],
+  );
+  const health = groupsOf(operations).find(({ title }) => title === 'Health')?.operations ?? [];
+  assert.deepEqual(
+    health.map(({ path }) => path).sort(),
+    ['/healthz', '/openapi.json', '/readyz'],
+    'others have a group',
   );
   const lines = operations.filter(isRun).map((one) => curlLine(one, document, caller));
   assert.ok(lines.length > 40, 'the operations were not found');
