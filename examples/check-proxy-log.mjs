@@ -26,6 +26,7 @@ const MAX_WAIT_MS = Math.min(Number(process.env.WARDEN_MAX_WAIT_SECONDS ?? 3600)
 const CONCURRENCY = 8;
 const TIMEOUT_MS = 30_000;
 const DEFAULT_RETRY_SECONDS = 5; // for a 429 or 503 of a proxy that sends no Retry-After
+const NO_ANSWER = 'without an answer of Urlwarden'; // the body was cut off, or is that of a proxy
 
 // 1768471200.123    87 192.0.2.10 TCP_MISS/200 4312 GET http://203.0.113.7/bin.sh - HIER_DIRECT/203.0.113.7 text/plain
 const SQUID = /^\d+\.\d+\s+-?\d+ \S+ \S+\/\d+ \d+ \S+ (\S+) /;
@@ -72,9 +73,9 @@ async function lookUp(url) {
     const used = login;
     const headers = { authorization: `Bearer ${await used}` };
     const { status, answer } = await post('/api/intel/v2/byobject/url/last', { url }, headers);
-    if (status === 200) return answer;
-    if ([400, 404, 413].includes(status)) return null; // not known, or not a URL that could be known
-    if (status !== 401 || tries === 2) throw new Error(`${BASE} answered ${status} ${answer.message ?? ''}`);
+    if (status === 200 && answer.id !== undefined) return answer;
+    if ([400, 404, 413].includes(answer.code)) return null; // not known, or not a URL that could be known
+    if (status !== 401 || tries === 2) throw new Error(`${BASE} answered ${status} ${answer.message ?? NO_ANSWER}`);
     if (login === used) login = undefined; // the token has expired: tail -F can run for days
   }
 }

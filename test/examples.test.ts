@@ -94,6 +94,20 @@ test('check-proxy-log', async (t) => {
     assert.deepEqual([server.logins(), server.lookupsMs.length], [2, 2]);
   });
 
+  await t.test('ends with 2 when an answer is cut off or not one of Urlwarden', async (t) => {
+    const replies = [
+      { status: 200, headers: { 'content-length': '1000', connection: 'close' } },
+      { status: 200, body: { hello: 'world' } },
+      { status: 404, body: { error: 'the page of a proxy' } },
+    ];
+    for (const reply of replies) {
+      const server = await startScripted(t, [reply]);
+      const { code, stdout, stderr } = await check(log(squid(ONLINE)), server.variables);
+      assert.deepEqual([code, `${stdout}`], [2, ''], JSON.stringify(reply));
+      assert.match(stderr, /^http:\S+ answered \d+ without an answer of Urlwarden\n$/);
+    }
+  });
+
   await t.test('ends with 2 and a reason when it cannot check', async () => {
     const password = await check(log(squid(ONLINE)), { WARDEN_URL: demo.url, WARDEN_PASSWORD: 'wrong' });
     assert.deepEqual([password.code, `${password.stdout}`], [2, '']);
