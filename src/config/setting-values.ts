@@ -11,11 +11,27 @@ export function readPath(text: string): string | null {
   return text || null;
 }
 
-/** Refuses only what the driver would misread. The driver reports other errors when it connects. */
-const POSTGRES_URL = /^postgres(?:ql)?:\/\/[^/\s]+\/[^/?,\s]+(?:\?\S*)?$/;
+/** A `#` or `?` before the path is a character of the password that is not percent-encoded. */
+const POSTGRES_URL = /^postgres(?:ql)?:\/\/[^/?#\s]+\/[^/?#,\s]+(?:\?[^#\s]*)?$/;
+/** The driver parses the URL with its first host only. */
+const FURTHER_HOSTS = /,[^@/]*(?=\/)/;
 
+/**
+ * Refuses what the driver would misread, and what it cannot parse: its exception would show the password. The driver
+ * reports other errors when it connects.
+ */
 export function readPostgresUrl(text: string): string | null {
-  return POSTGRES_URL.test(text) ? text : null;
+  const isReadable = POSTGRES_URL.test(text) && isDecodable(text) && URL.canParse(text.replace(FURTHER_HOSTS, ''));
+  return isReadable ? text : null;
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A comma also separates the hosts of one URL. */

@@ -62,7 +62,7 @@ export const SETTINGS = {
     meaning: 'store the data in PostgreSQL instead; with several hosts, the one that accepts writes is used',
     fallback: null,
     read: readPostgresUrl,
-    accepts: 'like postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE',
+    accepts: 'like postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE, with special characters percent-encoded',
     isSecret: true,
   } satisfies Setting<string | null>,
   databaseReadUrls: {
@@ -71,7 +71,7 @@ export const SETTINGS = {
     meaning: 'replicas of that database, used for lookups',
     fallback: [],
     read: readPostgresUrls,
-    accepts: 'URLs of PostgreSQL databases separated by commas',
+    accepts: 'URLs of PostgreSQL databases separated by commas, with special characters percent-encoded',
     isSecret: true,
   } satisfies Setting<readonly string[]>,
   databaseConnections: {

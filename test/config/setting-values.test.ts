@@ -39,6 +39,13 @@ const CASES: [read: (text: string) => unknown, name: string, values: [text: stri
       ['postgresql://h/x?y=1', 'postgresql://h/x?y=1'],
       ['postgres://h', null],
       ['mysql://h/x', null],
+      ['postgres://u:p%23,w@[::1]:1,h:2,h:3/x', 'postgres://u:p%23,w@[::1]:1,h:2,h:3/x'],
+      ['postgres://u:p#w@h/x', null],
+      ['postgres://u:p?w@h/x', null],
+      ['postgres://u:p%w@h/x', null],
+      ['postgres://u:p@h:port/x', null],
+      ['postgres://u:p@h:65536,h:2/x', null],
+      ['postgres://u:p@/x', null],
     ],
   ],
   [
