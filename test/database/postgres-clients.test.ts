@@ -59,6 +59,16 @@ test('an abort in the moment in which a client is given takes no place from the 
   assert.equal(await second, client);
 });
 
+test('a client that has lost its connection is ended, and whoever waits gets a new one', async () => {
+  const { clients, opened, ended } = named(1);
+  const lost = await clients.acquire(1_000);
+  const next = clients.acquire(1_000);
+  clients.replace(lost);
+  assert.deepEqual([opened(), ended], [1, [1]]);
+  clients.release(await next);
+  assert.deepEqual([opened(), clients.count()], [2, { inUse: 0, idle: 1, waiting: 0 }]);
+});
+
 test('the end refuses whoever waits, and ends every client', async () => {
   const { clients, ended } = named(2);
   await Promise.all([clients.acquire(1_000), clients.acquire(1_000)]);

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { setImmediate as nextIteration, setTimeout } from 'node:timers/promises';
 import postgres from 'postgres';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import type { Intelligence } from '../../src/app/stores.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { PLANNING } from '../../src/database/postgres/connection-pool.ts';
+import { openDatabase } from '../../src/database/postgres/database.ts';
 import * as details from '../../src/urls/postgres/details.ts';
 import * as checks from '../../src/urls/postgres/integrity.ts';
 import * as reads from '../../src/urls/postgres/lookup.ts';
@@ -92,6 +93,34 @@ test('a connection that is closed at the beginning of a batch fails the batch, n
   for (let i = 0; i < 3; i++) await assert.rejects(store.apply([seen({ ts: T, url: URL })]), isUnavailable);
   await store.apply([seen({ ts: T, url: URL })]);
   assert.equal((await lastOf(store, URL))?.status?.ts, T);
+});
+
+test('a connection that is closed before a statement is sent fails this statement only', async (t) => {
+  const url = await makeDatabase();
+  const { hostname, port } = new global.URL(url);
+  const accepted: Socket[] = [];
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const socket of [client, server]) socket.on('error', () => {});
+    server.pipe(client).on('close', () => server.destroy());
+    client.pipe(server);
+    accepted.push(client);
+  }).listen(0, '127.0.0.1');
+  t.after(() => proxy.close());
+  await once(proxy, 'listening');
+  const through = new global.URL(url);
+  through.port = String((proxy.address() as AddressInfo).port);
+  const db = openDatabase(through.href, { connections: 1, role: 'read-write' });
+  t.after(db.close);
+  for (let i = 0; i < 3; i++) {
+    await db.query('select 1');
+    await nextIteration();
+    accepted.at(-1)?.destroy();
+    await nextIteration(); // the driver has read the end of the connection, but not closed its socket
+    await assert.rejects(db.query('select 1'), isUnavailable);
+    const [row] = await db.query('select 2');
+    assert.deepEqual(row, [2]);
+  }
 });
 
 test('a statement costs the same after thousands of others: no list of the driver grows', async (t) => {

@@ -68,15 +68,18 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   async function onClient<T>(work: (client: postgres.Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const clients = await connections.clients();
     let client: postgres.Sql | null = null;
+    let isLost = false;
     try {
       client = await clients.acquire(waitMs, signal);
       return await work(client);
     } catch (error) {
+      isLost = isConnectionLost(error);
       if (isTimeout(error)) connections.discard(clients);
       else if (isHostFailure(error)) connections.reportFailure(clients);
       throw error;
     } finally {
-      if (client !== null) clients.release(client);
+      if (client !== null && isLost) clients.replace(client);
+      else if (client !== null) clients.release(client);
     }
   }
 
