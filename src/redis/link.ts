@@ -130,8 +130,9 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
 
   const replyCheck = setInterval(() => {
     checksWithoutReply = pendingCommands === 0 ? 0 : checksWithoutReply + 1;
-    // All pending commands fail, and the driver reconnects.
-    if (checksWithoutReply === MAX_CHECKS_WITHOUT_REPLY) client.disconnect(true);
+    if (checksWithoutReply !== MAX_CHECKS_WITHOUT_REPLY) return;
+    connectionError = new Error(`no reply for ${MAX_CHECKS_WITHOUT_REPLY * CHECK_INTERVAL_MS} ms`);
+    client.disconnect(true); // all pending commands fail, and the driver reconnects
   }, CHECK_INTERVAL_MS);
   replyCheck.unref();
 

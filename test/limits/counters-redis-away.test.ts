@@ -55,12 +55,15 @@ test('local: each node continues from its last counts, and Redis gets all counts
 test('local: a Redis that kept its keys gets the local counts, once', async (t) => {
   const { redis, nodes, usage } = await world(t, 'local', 1);
   const [a] = nodes as [Node];
+  const reasons: string[] = [];
+  a.link.watch({ onDown: (reason) => reasons.push(reason) });
   await a.counters.take(SUB, NO_LIMIT, 10);
   redis.signal('SIGSTOP');
   const startMs = performance.now();
   const { counts } = await a.counters.take(SUB, NO_LIMIT, 3);
   assert.equal(counts.month, 13);
   assert.ok(performance.now() - startMs < 5_000, 'a silent Redis counts as down');
+  assert.deepEqual(reasons, ['no reply for 500 ms']);
   const taken = await Promise.all(Array.from({ length: 100 }, () => a.counters.take(SUB, NO_LIMIT, 1)));
   assert.equal(taken.at(-1)?.counts.month, 113);
   await usage.settled(113);
