@@ -107,6 +107,14 @@ test('pages of imports and of lists by hand', async (t) => {
     await page.fill('dialog input[name=reason]', 'scans us');
     await page.click('dialog button[type=submit]');
     await page.waitForSelector('tr:has-text("203.0.113.200"):has-text("live"):has-text("scans us")');
+    await page.click('text=Allow a network');
+    await page.fill('dialog input[name=cidr]', '203.0.113.200');
+    await page.fill('dialog input[name=reason]', 'ours');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('tr:has-text("203.0.113.200"):has-text("allowed"):has-text("scans us")');
+    await page.click('[aria-label="Remove: 203.0.113.200"]');
+    await page.click('dialog >> text=Take it off');
+    await page.waitForSelector('tr:has-text("203.0.113.200"):has-text("live"):has-text("scans us")');
     await page.click('[aria-label^="Remove: 203.0.113.200"]');
     await page.fill('dialog input[name=reason]', 'it was us');
     await page.click('dialog button[type=submit]');

@@ -12,8 +12,13 @@ import { acting, Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const ALLOW = `${ADMIN_API}/allow`;
 
-export function AllowList() {
+/** `onChange`: listings have another state on the allow list. */
+export function AllowList({ onChange }: { onChange(): void }) {
   const loaded = useLoad('allow', (abort) => get<{ items: AllowEntry[]; truncated: boolean }>(ALLOW, abort));
+  const reload = () => {
+    loaded.reload();
+    onChange();
+  };
   const aside: ComponentChildren = (
     <Ask
       text="Allow a network"
@@ -25,7 +30,7 @@ export function AllowList() {
         ({ cidr, reason }) => ({ cidr, reason }),
         ({ cidr }) => `${cidr} is never listed.`,
       )}
-      onDone={loaded.reload}
+      onDone={reload}
     >
       <p>Whatever a source says, it is not listed. What is listed there now is no longer shown.</p>
       <Field label="Address or network" name="cidr" isRequired hint="Such as 192.0.2.53 or 192.0.2.0/24." />
@@ -51,7 +56,7 @@ export function AllowList() {
                 },
                 { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
                 { title: 'Added', isWide: true, sort: ({ ts }) => ts, cell: ({ ts }) => <Ago ts={ts} /> },
-                { title: 'Actions', cell: (row) => <Disallow row={row} reload={loaded.reload} /> },
+                { title: 'Actions', cell: (row) => <Disallow row={row} reload={reload} /> },
               ]}
             />
             <Truncated isTruncated={truncated} shown={items.length} />

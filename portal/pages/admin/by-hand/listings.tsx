@@ -29,8 +29,9 @@ type ListingsAnswer = {
   removed_truncated: boolean;
 };
 
-export function Listings() {
-  const loaded = useLoad('listings', (abort) => get<ListingsAnswer>(LISTINGS, abort));
+export const useListings = () => useLoad('listings', (abort) => get<ListingsAnswer>(LISTINGS, abort));
+
+export function Listings({ loaded }: { loaded: ReturnType<typeof useListings> }) {
   const { reload } = loaded;
   return (
     <>
