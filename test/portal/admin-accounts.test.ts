@@ -113,6 +113,7 @@ test('accounts, for administrators', async (t) => {
     await page.waitForSelector('.badge:has-text("enabled")');
     await act(page, 'End sessions and tokens', 'End them');
     await page.waitForSelector('.toast:has-text("sessions and tokens")');
+    await page.waitForSelector('.plain-list li:has-text("Sessions and tokens ended")');
     await page.click('.actions button:has-text("New password")');
     await page.click('dialog button[type=submit]');
     const password = (await page.textContent('.secret')) ?? '';

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks';
 import type { AccountItem, TierItem } from '../../../src/admin/wire.ts';
 import type { UsageByDayResponse } from '../../../src/limits/wire.ts';
 import { accountApi, accountName, auditPath, limitText, NO_FILTER, newPassword, requireTyped } from '../../admin.ts';
@@ -59,6 +60,11 @@ export function NewPassword() {
 type OneProps = { account: AccountItem; tiers: TierItem[]; reload(): void };
 
 export function OneAccount({ account, tiers, reload }: OneProps) {
+  const [changes, setChanges] = useState(0);
+  const onChange = () => {
+    setChanges(changes + 1);
+    reload();
+  };
   const { username, sub, created_ts: createdTs, queries_day: today } = account;
   const usage = useLoad(`usage ${username}`, (abort) =>
     get<UsageByDayResponse>(`${accountApi(username)}/usage?days=90`, abort),
@@ -87,7 +93,7 @@ export function OneAccount({ account, tiers, reload }: OneProps) {
             title="Newest changes of this account"
             aside={<a href={auditPath({ ...NO_FILTER, subject: username })}>All of them</a>}
           >
-            <NewestChanges key={changeKey(account)} subject={username} />
+            <NewestChanges key={changes} subject={username} />
           </Card>
         </div>
         <div>
@@ -103,19 +109,16 @@ export function OneAccount({ account, tiers, reload }: OneProps) {
             />
           </Card>
           <Card title="Tier">
-            <TierForm account={account} tiers={tiers} reload={reload} />
+            <TierForm account={account} tiers={tiers} reload={onChange} />
           </Card>
           <Card title="Access">
-            <Access account={account} reload={reload} />
+            <Access account={account} reload={onChange} />
           </Card>
         </div>
       </div>
     </>
   );
 }
-
-/** Reads the changes again after one. */
-const changeKey = ({ tier, enabled, admin }: AccountItem): string => `${tier} ${enabled} ${admin}`;
 
 function TierForm({ account: { username, tier }, tiers, reload }: OneProps) {
   return (
