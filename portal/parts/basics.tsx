@@ -151,7 +151,9 @@ export function Problem({ error, retry, again }: { error: ApiError; retry?: () =
   return (
     <div class="problem" role="alert">
       <strong>{title}</strong>
-      <p>{visible(error.message)}</p>
+      {error.message.split('\n').map((line) => (
+        <p key={line}>{visible(line)}</p>
+      ))}
       {retry && error.status !== BAD_REQUEST && (
         <button type="button" class="button" onClick={retry}>
           {again ?? 'Try again'}
