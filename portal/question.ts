@@ -31,6 +31,8 @@ export const KIND_NAMES: Record<Answer['kind'], string> = {
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 const ASN = /^as(\d{1,10})$/i;
 const SHA256 = /^[0-9a-f]{64}$/i;
+/** MD5, SHA-1 and SHA-512. */
+const OTHER_HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{128})$/i;
 /** Labels separated by dots, letters of any script; the last one is no number. */
 const HOST =
   /^(?=.{1,253}$)(?:[\p{L}\p{N}_](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}_])?\.)+(?!\d+\.?$)[\p{L}\p{N}\p{M}-]{2,63}\.?$/u;
@@ -78,19 +80,30 @@ function readExact(text: string): Answer[] {
   const asn = ASN.exec(text)?.[1];
   if (asn !== undefined) return [searchAnswer('asn', asn, `AS${asn}`)];
   if (SHA256.test(text)) return [searchAnswer('sha256', text.toLowerCase())];
-  if (HOST.test(host)) return hostAnswers(host.toLowerCase());
+  if (HOST.test(host)) return hostAnswers(host.toLowerCase().replace(/\.$/, '')); // logs of name servers have the dot
   const bare = refangSchemeless(text);
   const slash = bare.indexOf('/');
   if (slash > 0 && isHostWithPort(bare.slice(0, slash)))
     return [urlAnswer(`http://${bare}`), urlAnswer(`https://${bare}`)];
-  if (isHostWithPort(host)) return [urlAnswer(`http://${host}/`)];
-  return FAMILY.test(text) ? [searchAnswer('family', text)] : [];
+  if (isHostWithPort(host)) return [urlAnswer(`http://${host}/`), ...readExact(host.replace(PORT, '')).slice(0, 1)];
+  return FAMILY.test(text) && !OTHER_HASH.test(text) ? [searchAnswer('family', text)] : [];
 }
 
-/** `example.com:8080`, `203.0.113.7:80`, `203.0.113.7` before a path. */
+/** What to say about a text that means nothing to us. */
+export function refusalText(input: string): string {
+  return OTHER_HASH.test(input.trim())
+    ? 'Files are looked up by their SHA-256, which has 64 digits. This is another hash.'
+    : 'This is none of the things that can be looked up.';
+}
+
+const PORT = /:\d{1,5}$/;
+
+/** `example.com:8080`, `203.0.113.7:80`, `[2001:db8::1]:80`, `203.0.113.7` before a path. */
 function isHostWithPort(text: string): boolean {
-  const host = text.replace(/:\d{1,5}$/, '');
-  return HOST.test(host) || (host.includes('.') && parseNetwork(host).ok);
+  const host = text.replace(PORT, '');
+  if (HOST.test(host)) return true;
+  const inBrackets = /^\[(.*:.*)\]$/.exec(host)?.[1];
+  return (inBrackets !== undefined || host.includes('.')) && parseNetwork(inBrackets ?? host).ok;
 }
 
 /** A half surrogate has no UTF-8: encodeURIComponent alone throws. */

@@ -20,7 +20,7 @@ import {
 } from '../score.ts';
 
 export function DomainPage({ values }: PageProps) {
-  const asked = refangHost(values.name ?? '');
+  const asked = refangHost(values.name ?? '').replace(/\.$/, '');
   const path = domainPath(asked);
   return (
     <Lookup

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { acceptCost } from '../cost.ts';
 import { counted, visible } from '../format.ts';
 import { handOver, lineCount } from '../pasted.ts';
-import { type Answer, KIND_NAMES, listAnswer, readQuestion } from '../question.ts';
+import { type Answer, KIND_NAMES, listAnswer, readQuestion, refusalText } from '../question.ts';
 import { go } from '../router.ts';
 import { Cost, say } from './basics.tsx';
 
@@ -26,7 +26,7 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
 
   function follow(answer: Answer | undefined): void {
     if (answer === undefined) {
-      say(typed.trim() === '' ? `Type a ${HINT}.` : 'This is none of the things that can be looked up.', true);
+      say(typed.trim() === '' ? `Type a ${HINT}.` : refusalText(typed), true);
       return;
     }
     setOpen(false);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readQuestion, urlPath } from '../../portal/question.ts';
+import { readQuestion, refusalText, urlPath } from '../../portal/question.ts';
 
 /** What is typed, and where Enter leads. */
 const VECTORS: [typed: string, path: string | null, cost?: number][] = [
@@ -23,6 +23,11 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['example.com', '/domain/example.com'],
   ['WWW.Example[.]com', '/domain/www.example.com'],
   ['bücher.example', '/domain/b%C3%BCcher.example'],
+  ['www.example.com.', '/domain/www.example.com'],
+  ['[2001:db8::1]:80', '/url?u=http%3A%2F%2F%5B2001%3Adb8%3A%3A1%5D%3A80%2F'],
+  ['[2001:db8::1]/a', '/url?u=http%3A%2F%2F%5B2001%3Adb8%3A%3A1%5D%2Fa'],
+  ['d41d8cd98f00b204e9800998ecf8427e', null],
+  ['DA39A3EE5E6B4B0D3255BFEF95601890AFD80709', null],
   ['AS64500', '/search?asn=64500'],
   ['a'.repeat(64), `/search?sha256=${'a'.repeat(64)}`],
   ['Mirai', '/search?malware_family=Mirai'],
@@ -52,6 +57,11 @@ test('the box recognizes what was typed', () => {
   }
 });
 
+test('a hash of another kind is no family, and the reason is said', () => {
+  assert.match(refusalText(' d41d8cd98f00b204e9800998ecf8427e'), /SHA-256/);
+  assert.match(refusalText('?!'), /none of the things/);
+});
+
 /** What is valid keeps its meaning; the second answer is offered. */
 const OFFERS: [typed: string, first: string, second: string | null][] = [
   ['http://203.0.113.7/bin.sh', 'http://203.0.113.7/bin.sh', null],
@@ -61,6 +71,9 @@ const OFFERS: [typed: string, first: string, second: string | null][] = [
   ['http://a.example/b,http://b.example/', 'http://a.example/b,http://b.example/', '2 URLs'],
   ['http://a.example/b http://b.example/', '2 URLs', 'http://a.example/b http://b.example/'],
   ['http://a.example/?u=http://b.example/', 'http://a.example/?u=http://b.example/', null],
+  ['203.0.113.7:443', 'http://203.0.113.7:443/', '203.0.113.7'],
+  ['[2001:db8::1]:80', 'http://[2001:db8::1]:80/', '2001:db8::1'],
+  ['www.example.com:8080', 'http://www.example.com:8080/', 'www.example.com'],
   ['198.51.100.0/24,', 'http://198.51.100.0/24,', 'https://198.51.100.0/24,'],
   ['(Mirai)', '', null],
 ];
@@ -75,10 +88,10 @@ test('what a copied text has inside is offered', () => {
 });
 
 test('a host name can mean its domain, the URLs on it, or a family', () => {
-  assert.deepEqual(
-    readQuestion('www.example.com').map(({ kind }) => kind),
-    ['domain', 'host', 'family'],
-  );
+  for (const name of ['www.example.com', 'www.example.com.']) {
+    const kinds = readQuestion(name).map(({ kind }) => kind);
+    assert.deepEqual(kinds, ['domain', 'host', 'family'], name);
+  }
 });
 
 test('half a surrogate pair has a path too', () => {

@@ -111,6 +111,8 @@ async function domain(portal: Portal): Promise<void> {
   await open('/domain/blog.example.org');
   assert.match(await mainText(page), /Abused site[\s\S]*You asked for\s+blog\.example\.org\s+listed/);
   await screenshot(page, 'domain-abused');
+  await open('/domain/blog.example.org.');
+  assert.match(await mainText(page), /You asked for\s+blog\.example\.org\s+listed/);
   await open('/domain/wiki.example');
   assert.ok((await mainText(page)).includes('Not listed'));
   await screenshot(page, 'domain-good');
