@@ -83,8 +83,8 @@ export function Meter({ value, max, soft = null, label }: MeterProps) {
 type TimelineProps = { spans: readonly Span[]; dots: readonly Dot[]; fromTs: number; toTs: number; caption: string };
 
 const COLOURS = 6;
-/** Later labels stand to the left of their line. */
-const LAST_LABEL = 90;
+/** Later labels stand to the left of their line: on a phone a month with its year takes a sixth of the width. */
+const LAST_LABEL = 80;
 
 /** Spans of online and offline, and below them a dot for every payload, coloured by family. Only the widths follow the window. */
 export function Timeline({ spans, dots, fromTs, toTs, caption }: TimelineProps) {

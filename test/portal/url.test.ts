@@ -74,6 +74,31 @@ test('page of a URL', async (t) => {
     assert.ok(first && second && Math.abs(first.y - second.y) >= first.height, JSON.stringify([first, second]));
   });
 
+  await t.test('the labels of the chart do not overlap, and none is cut', async () => {
+    for (const days of [30, 200, 365, 503, 1_526]) {
+      const { page, open } = await portal.visit();
+      await page.route('**/api/portal/v1/url', async (route) => {
+        const report = await (await route.fetch()).json();
+        const ts = Math.floor(Date.now() / 1_000) - days * 86_400;
+        await route.fulfill({ json: { ...report, payloads: [], events: [{ ...report.events[0], ts }] } });
+      });
+      await open(KNOWN);
+      for (const width of [WIDTHS.desktop, 800, 360]) {
+        await page.setViewportSize({ width, height: 900 });
+        const faults = await page.evaluate<string[]>(`(() => {
+          const chart = document.querySelector('.timeline').getBoundingClientRect();
+          const labels = [...document.querySelectorAll('.timeline text')]
+            .map((label) => ({ text: label.textContent, box: label.getBoundingClientRect() }))
+            .filter(({ box }) => box.width > 0);
+          return labels.filter(({ box }, i) => box.right > chart.right + 1 || box.right > labels[i + 1]?.box.left)
+            .map(({ text }) => text);
+        })()`);
+        assert.deepEqual(faults, [], `${days} days, ${width} pixels`);
+      }
+      await page.close();
+    }
+  });
+
   await t.test('a long host name stays inside its card', async () => {
     const { page, open } = await portal.visit({ width: 1_280 });
     const host = `${'long-label-'.repeat(4)}a.${'other-label-'.repeat(3)}b.example`;
