@@ -23,16 +23,21 @@ type LongTableProps<T> = {
   /** Null: it cannot be sorted. */
   order?: Order | null;
   onSort?(order: Order): void;
+  /** What the rows belong to: whoever comes back to it finds the table where it was left. */
+  owner?: object;
 };
+
+const topOf = new WeakMap<object, number>();
 
 /** The same number as in the style sheet. */
 const ROW_PX = 37;
 /** Rows outside of the visible part: the next ones are there before they are scrolled to. */
 const SPARE_ROWS = 12;
 
-export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSort }: LongTableProps<T>) {
+export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSort, owner }: LongTableProps<T>) {
   const body = useRef<HTMLElement>(null);
-  const [top, setTop] = useState(0);
+  const [top, setTop] = useState(() => (owner && topOf.get(owner)) ?? 0);
+  const shownOrder = useRef(order);
   const [height, setHeight] = useState(600);
   useLayoutEffect(() => {
     const measure = () => setHeight(body.current?.clientHeight ?? 600);
@@ -40,8 +45,16 @@ export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSo
     addEventListener('resize', measure);
     return () => removeEventListener('resize', measure);
   }, [rows.length === 0]);
-  // Another order is read from its beginning.
-  useEffect(() => body.current?.scrollTo(0, 0), [order]);
+  useLayoutEffect(() => body.current?.scrollTo(0, top), []);
+  useEffect(() => {
+    // Another order is read from its beginning.
+    if (shownOrder.current !== order) body.current?.scrollTo(0, 0);
+    shownOrder.current = order;
+  }, [order]);
+  function onScroll({ scrollTop }: HTMLElement): void {
+    setTop(scrollTop);
+    if (owner) topOf.set(owner, scrollTop);
+  }
   const first = Math.max(0, Math.min(Math.floor(top / ROW_PX), rows.length) - SPARE_ROWS);
   const shown = rows.slice(first, first + Math.ceil(height / ROW_PX) + 2 * SPARE_ROWS);
   const classOf = ({ size, isWide }: LongColumn<T>) => `${size} ${isWide ? 'wide' : ''}`;
@@ -53,7 +66,7 @@ export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSo
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable
       tabIndex={0}
       aria-label={caption}
-      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      onScroll={(event) => onScroll(event.currentTarget)}
     >
       <table aria-rowcount={rows.length + 1}>
         <caption class="unseen">{caption}</caption>

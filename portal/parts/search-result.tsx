@@ -65,6 +65,7 @@ export function SearchResult({ current }: { current: Run }) {
               keyOf={({ id }) => id}
               order={end === null ? null : current.order}
               onSort={sortBy}
+              owner={store}
               columns={COLUMNS}
             />
           )}

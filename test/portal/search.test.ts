@@ -349,6 +349,26 @@ const PARTS: Record<string, Part> = {
     assert.deepEqual(visit.messages, []);
   },
 
+  async 'whoever opens a URL and goes back finds the table where it was left'(_, portal) {
+    const visit = await portal.visit();
+    const { page } = visit;
+    await answer(
+      page,
+      Array.from({ length: 400 }, (_, i) => line(i)),
+    );
+    await searched(visit, '/search?asn=64500');
+    const before = await shownUrls(page);
+    await page.evaluate(`document.querySelector('.long').scrollTo(0, 5000)`);
+    const top = () => page.evaluate<number>(`document.querySelector('.long')?.scrollTop ?? -1`);
+    await until(async () => (await shownUrls(page)).at(-1) !== before.at(-1), 'other rows', 10_000);
+    await page.evaluate(`[...document.querySelectorAll('.long tbody a[href^="/url"]')].at(-1).click()`);
+    await page.waitForURL('**/url?u=*');
+    await page.goBack();
+    await assertSoon(top, 5_000);
+    await page.getByRole('button', { name: 'URL', exact: true }).click();
+    await assertSoon(top, 0);
+  },
+
   async 'nothing found, a wrong key, a limit and an absent server are said in words'(_, portal) {
     const visit = await portal.visit();
     const { page } = visit;
