@@ -56,8 +56,10 @@ export function sinceText(ts: number, now: number): string {
   return `since ${dateText(ts)} (${spanText(now - ts)})`;
 }
 
+const DAYS_PER_MONTH = 365.25 / 12;
+
 /** `12 months`, for the heading of the chart. */
 export function lengthText(fromTs: number, toTs: number): string {
   const days = Math.round((toTs - fromTs) / DAY);
-  return days > 90 ? counted(Math.round(days / 30), 'month') : counted(days, 'day');
+  return days > 90 ? counted(Math.round(days / DAYS_PER_MONTH), 'month') : counted(days, 'day');
 }

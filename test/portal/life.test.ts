@@ -34,6 +34,7 @@ test('the chart begins shortly before the first fact, and shows a week at least'
   assert.ok(fromTs < NOW - 120 * DAY && fromTs > NOW - 130 * DAY);
   assert.ok(windowOf(spansOf([event(0, 'added')], NOW), [], NOW).fromTs <= NOW - 7 * DAY);
   assert.equal(lengthText(NOW - 360 * DAY, NOW), '12 months');
+  assert.equal(lengthText(NOW - 1_461 * DAY, NOW), '48 months'); // four years
   assert.equal(lengthText(NOW - 20 * DAY, NOW), '20 days');
   assert.equal(sinceText(NOW - 94 * DAY, NOW), 'since 14 Aug 2026 (94 days)');
   assert.match(dots[0]?.label ?? '', /unknown family, elf$/);
