@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { assertAccessible, assertFits, openPortal, screenshot, WIDTHS } from './browser.ts';
 import { assertShowsHostile } from './hostile.ts';
 
@@ -87,6 +90,24 @@ test('pages of imports and of lists by hand', async (t) => {
     await page.waitForSelector('form [role=alert]:has-text("Another uploaded file"):has-text("Room again in")');
     await open('/admin/imports?id=987654');
     await page.waitForSelector('[role=alert]:has-text("There is no import 987654")');
+  });
+
+  await t.test('a file that was changed is chosen again', async (t) => {
+    const { page, open } = await portal.visit();
+    await open('/admin/imports');
+    const file = join(temporaryFolder(t), 'hosts.txt');
+    writeFileSync(file, 'http://changed.example/a\n');
+    await page.selectOption('select[name=format]', 'url-list');
+    await page.setInputFiles('input[type=file]', file);
+    await page.waitForSelector('.drop:has-text("25 B")');
+    writeFileSync(file, 'http://changed.example/a\nhttp://changed.example/b\n');
+    utimesSync(file, 1_800_000_000, 1_800_000_000); // browsers compare the seconds
+    await page.click('button:text-is("Import")');
+    await page.waitForSelector('form [role=alert]:has-text("Choose it again")');
+    await page.setInputFiles('input[type=file]', file);
+    await page.waitForSelector('.drop:has-text("50 B")');
+    await page.click('button:text-is("Import")');
+    await page.waitForSelector('.verdict .badge:text-is("done")');
   });
 
   await t.test('a domain, a listing and the allow list are set by hand', async () => {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { ADMIN_API } from '../../admin.ts';
 import { ApiError, get } from '../../api.ts';
 import {
@@ -255,7 +255,6 @@ function Upload() {
 
 function DropZone({ file, onFile }: { file: File | null; onFile(file: File): void }) {
   const [isOver, setOver] = useState(false);
-  const input = useRef<HTMLInputElement>(null);
   const take = (files: FileList | null | undefined) => {
     const first = files?.[0];
     if (first) onFile(first);
@@ -274,7 +273,14 @@ function DropZone({ file, onFile }: { file: File | null; onFile(file: File): voi
         take(event.dataTransfer?.files);
       }}
     >
-      <input ref={input} type="file" class="unseen" onChange={(event) => take(event.currentTarget.files)} />
+      <input
+        type="file"
+        class="unseen"
+        onChange={(event) => {
+          take(event.currentTarget.files);
+          event.currentTarget.value = ''; // the same file can be chosen again
+        }}
+      />
       <strong>{file === null ? 'Choose a file, or drop it here' : visible(file.name)}</strong>
       <span class="dim">
         {file === null ? 'Plain, gzip or zip, up to 2 GiB' : `${bytesText(file.size)}. Choose another one`}
