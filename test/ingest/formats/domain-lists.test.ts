@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { domainList } from '../../../src/ingest/formats/domain-list.ts';
 import { mispWarninglist } from '../../../src/ingest/formats/misp-warninglist.ts';
 import { topList } from '../../../src/ingest/formats/top-list.ts';
+import { cpuTimeMs } from '../../cpu-time.ts';
 import { AS_OF_TS, evidenceOf, readText, readWith, rejectsOf } from './read-items.ts';
 
 const LINES: [line: string, names: string[]][] = [
@@ -97,4 +98,13 @@ test('misp-warninglist: a name that no feed can have is not its source', async (
 test('misp-warninglist: patterns and cut-off lists are refused', async () => {
   await assert.rejects(readText(mispWarninglist, '{"type":"regex","list":["a"]}'), /type "regex" cannot be used/);
   await assert.rejects(readText(mispWarninglist, '{"type":"cidr","list":["198.51.100.0/24"'), /cut off/);
+});
+
+test('a long line of blanks in a hosts file is read in time that grows with its length', async () => {
+  for (const address of ['0.0.0.0', '192.0.2.1']) {
+    const start = cpuTimeMs();
+    await readText(domainList, `${address}${' '.repeat(60_000)}a.example\rb.example\n`);
+    const tookMs = cpuTimeMs() - start;
+    assert.ok(tookMs < 1_000, `${tookMs} ms`); // if each blank may begin the name: 9 s
+  }
 });
