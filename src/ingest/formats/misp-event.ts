@@ -1,3 +1,4 @@
+import type { DomainKind } from '../../core/evidence.ts';
 import { isObject } from '../../core/json-object.ts';
 import type { ObservationInput, ObservedPayload } from '../../core/observation.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
@@ -5,7 +6,7 @@ import { type EvidenceChoices, type Item, reject, truncated } from '../sources/f
 import type { JsonFind } from '../sources/json.ts';
 import { indicatorItems, NO_TIME } from './misp-evidence.ts';
 import { familiesOf, labelsOf, type MispGroup, type MispUrl, readMispGroup } from './misp-group.ts';
-import { onlyFamily, parseIsoTime, parseSeconds, toTags, toText } from './values.ts';
+import { kindOf, onlyFamily, parseIsoTime, parseSeconds, toTags, toText } from './values.ts';
 
 /** Paths below `Event` that are read. */
 export const MISP_EVENT_PARTS = [
@@ -51,7 +52,8 @@ export function createMispEvent(label: string, choices: EvidenceChoices) {
       family: onlyFamily(families),
       reporter,
       ipsOf: createAddressLookup(groups),
-      labels,
+      tags: toTags(labels),
+      kind: kindOf(labels),
       choices,
     };
     const all = groups.flatMap((group) => groupItems(group, context)).map((item) => labelled(item, label));
@@ -66,8 +68,9 @@ type Context = {
   family: string | null;
   reporter: string;
   ipsOf(url: string, group: MispGroup): string[];
-  /** Tags of the event. */
-  labels: string[];
+  /** Of the event, read once: an event may have a hundred thousand, and as many URLs. */
+  tags: readonly string[];
+  kind: DomainKind;
   choices: EvidenceChoices;
 };
 
@@ -83,7 +86,8 @@ function groupItems(group: MispGroup, context: Context): Item[] {
   items.push(...indicatorItems(group, family, context));
   if (urls.length === 0) return items;
   const payload = file !== undefined ? { ...file, family } : family === null ? null : { family };
-  const inputs = urls.map((url) => urlInputs(url, group, payload, context));
+  const tags = toTags([...group.tags, ...context.tags]);
+  const inputs = urls.map((url) => urlInputs(url, group, payload, tags, context));
   if (inputs.includes(null)) return [reject(line, text, NO_TIME)];
   return [...items, { kind: 'observations', line, text, inputs: inputs.flatMap((urlInput) => urlInput ?? []) }];
 }
@@ -93,12 +97,12 @@ function urlInputs(
   { url, ts: ownTs, lastTs }: MispUrl,
   group: MispGroup,
   payload: Partial<ObservedPayload> | null,
-  { eventTs, reporter, ipsOf, labels }: Context,
+  tags: readonly string[],
+  { eventTs, reporter, ipsOf }: Context,
 ): ObservationInput[] | null {
   const ts = ownTs ?? eventTs;
   if (ts === null) return null;
   const ip = ipsOf(url, group);
-  const tags = toTags([...group.tags, ...labels]);
   const first = {
     ...{ ts, url, reporter },
     ...(ip.length > 0 && { ip }),

@@ -1,22 +1,24 @@
+import type { DomainKind } from '../../core/evidence.ts';
 import type { EvidenceInput } from '../evidence.ts';
 import { type EvidenceChoices, type Item, reject } from '../sources/format.ts';
 import type { MispGroup, MispIndicator } from './misp-group.ts';
-import { isController, kindOf, seenTimes } from './values.ts';
+import { commonKind, kindOf, seenTimes } from './values.ts';
 
 export const NO_TIME = 'neither the attribute nor the event has a time';
 
-type EventContext = { eventTs: number | null; labels: readonly string[]; choices: EvidenceChoices };
+/** `kind`: by the tags of the event. */
+type EventContext = { eventTs: number | null; kind: DomainKind; choices: EvidenceChoices };
 
 /** One item for each indicator: a private address in an object does not reject the other evidence of the object. */
 export function indicatorItems(group: MispGroup, family: string | null, context: EventContext): Item[] {
   const { line, text } = group;
-  const labels = [...group.labels, ...context.labels];
+  const kind = commonKind([kindOf(group.labels), context.kind]);
   return listedIndicators(group).map((indicator) => {
     const ts = indicator.ts ?? context.eventTs;
     if (ts === null) return reject(line, text, NO_TIME);
     const times = seenTimes(ts, indicator.lastTs);
     const inputs = times.flatMap((seenTs) => [
-      toEvidence(indicator, seenTs, labels, family, context.choices),
+      toEvidence(indicator, seenTs, kind, family, context.choices),
       ...addressFacts(indicator, seenTs, group),
     ]);
     return { kind: 'evidence', line, text, inputs };
@@ -31,18 +33,18 @@ function listedIndicators({ indicators, hasHost }: MispGroup): MispIndicator[] {
 function toEvidence(
   indicator: MispIndicator,
   ts: number,
-  labels: readonly string[],
+  kind: DomainKind,
   botname: string | null,
   { dataset, evidenceKind }: EvidenceChoices,
 ): EvidenceInput {
   if (indicator.kind === 'name') {
-    return { type: 'domain', domain: indicator.name, kind: evidenceKind ?? kindOf(labels), ts, botname };
+    return { type: 'domain', domain: indicator.name, kind: evidenceKind ?? kind, ts, botname };
   }
   const { network, port } = indicator;
   if (indicator.kind === 'origin') {
     return { type: 'listing', network, dataset: dataset ?? 'XBL', ts, botname, details: { srcport: port } };
   }
-  const named = isController(labels) ? 'BCL' : 'XBL';
+  const named = kind === 'botnetcc' ? 'BCL' : 'XBL';
   return { type: 'listing', network, dataset: dataset ?? named, ts, botname, dstport: port };
 }
 

@@ -2,7 +2,7 @@ import type { EvidenceInput } from '../evidence.ts';
 import type { Item, ReadOptions } from '../sources/format.ts';
 import type { StixHosts, StixObjects } from './stix-objects.ts';
 import type { StixRelations } from './stix-relations.ts';
-import { isController, kindOf, seenTimes } from './values.ts';
+import { commonKind, seenTimes } from './values.ts';
 
 /** The evidence of one object. Each address and name is an item: one that cannot be used does not reject the others. */
 export function hostItems(
@@ -13,11 +13,14 @@ export function hostItems(
   options: ReadOptions,
 ): Item[] {
   const { id, line, text, addresses, names, confidence } = hosts;
-  const labels = [...hosts.labels, ...relations.relatedTo(id).flatMap((other) => objects.labels.get(other) ?? [])];
+  const labelled = commonKind([
+    hosts.kind,
+    ...relations.relatedTo(id).flatMap((other) => objects.kinds.get(other) ?? []),
+  ]);
   const seen = relations.seen(id);
   const times = seenTimes(hosts.fromTs ?? seen.firstTs ?? options.asOfTs, seen.lastTs);
-  const dataset = options.dataset ?? (isController(labels) ? 'BCL' : 'XBL');
-  const kind = options.evidenceKind ?? kindOf(labels);
+  const dataset = options.dataset ?? (labelled === 'botnetcc' ? 'BCL' : 'XBL');
+  const kind = options.evidenceKind ?? labelled;
   const dstport = objects.ports.get(id) ?? null;
   const toItem = (toInputs: (ts: number) => EvidenceInput[]): Item => {
     return { kind: 'evidence', line, text, inputs: times.flatMap(toInputs) };

@@ -1,7 +1,8 @@
+import type { DomainKind } from '../../core/evidence.ts';
 import { isObject } from '../../core/json-object.ts';
 import type { FileReport } from '../../core/observation.ts';
 import { type JsonFind, jsonText, objectsOf } from '../sources/json.ts';
-import { parseIsoTime, toSha256, toText } from './values.ts';
+import { kindOf, parseIsoTime, toSha256, toText } from './values.ts';
 
 /** Position in the bundle, for rejects. */
 type Position = { id: string; line: number; text: string };
@@ -15,7 +16,8 @@ export type StixHosts = Position & {
   fromTs: number | null;
   /** 1 to 100. */
   confidence?: number | undefined;
-  labels: string[];
+  /** By its labels. */
+  kind: DomainKind;
 };
 export type StixFile = Position & { file: FileReport };
 /** `observed-data`: these objects were seen between these times. */
@@ -44,8 +46,11 @@ export type StixObjects = {
   ports: Map<string, number>;
   /** Ids of indicators: those of the type `benign`, and all others. */
   indicators: { benign: Set<string>; other: Set<string> };
-  /** What an object says about what it is related to, by id. */
-  labels: Map<string, string[]>;
+  /**
+   * What the labels of an object say about what it is related to, by id. Not the labels: one object may have a hundred
+   * thousand, and as many relations.
+   */
+  kinds: Map<string, DomainKind>;
   files: StixFile[];
   observed: StixObserved[];
   relations: StixRelation[];
@@ -64,7 +69,7 @@ export function noStixObjects(): StixObjects {
     origins: new Set(),
     ports: new Map(),
     indicators: { benign: new Set(), other: new Set() },
-    labels: new Map(),
+    kinds: new Map(),
     files: [],
     observed: [],
     relations: [],
@@ -100,7 +105,7 @@ const ADD: Partial<Record<string, Add>> = {
     const values = valuesOfPattern(pattern);
     if (values === null)
       return `pattern: only = comparisons joined by OR are supported, up to ${MAX_PATTERN_VALUES} values`;
-    objects.labels.set(position.id, labels);
+    objects.kinds.set(position.id, kindOf(labels));
     if (values.length === 0 || isBenign) return null;
     const fromTs = parseIsoTime(value.valid_from) ?? parseIsoTime(value.created);
     if (fromTs === null) return 'valid_from: must be a time such as 2025-07-02T00:00:00Z';
@@ -113,7 +118,14 @@ const ADD: Partial<Record<string, Add>> = {
     }
     const [addresses, names] = [valuesOf('ipv4-addr:value', 'ipv6-addr:value'), valuesOf('domain-name:value')];
     if (addresses.length + names.length > 0)
-      objects.hosts.push({ ...position, addresses, names, fromTs, confidence: toConfidence(value.confidence), labels });
+      objects.hosts.push({
+        ...position,
+        addresses,
+        names,
+        fromTs,
+        confidence: toConfidence(value.confidence),
+        kind: kindOf(labels),
+      });
     return null;
   },
   'ipv4-addr': addAddress,
@@ -123,7 +135,13 @@ const ADD: Partial<Record<string, Add>> = {
     const refs = idsOf(value.resolves_to_refs);
     objects.resolutions.set(position.id, refs);
     for (const ref of refs) objects.resolved.add(ref);
-    objects.hosts.push({ ...position, addresses: [], names: [value.value], fromTs: null, labels: labelsOf(value) });
+    objects.hosts.push({
+      ...position,
+      addresses: [],
+      names: [value.value],
+      fromTs: null,
+      kind: kindOf(labelsOf(value)),
+    });
     return null;
   },
   'network-traffic'(objects, value) {
@@ -132,7 +150,7 @@ const ADD: Partial<Record<string, Add>> = {
     return null;
   },
   infrastructure(objects, value, { id }) {
-    objects.labels.set(id, labelsOf(value));
+    objects.kinds.set(id, kindOf(labelsOf(value)));
     return null;
   },
   file(objects, value, position) {
@@ -182,7 +200,7 @@ const ADD: Partial<Record<string, Add>> = {
 function addAddress(objects: StixObjects, value: Record<string, unknown>, position: Position): string | null {
   if (typeof value.value !== 'string') return 'value: missing';
   objects.addresses.set(position.id, value.value);
-  objects.hosts.push({ ...position, addresses: [value.value], names: [], fromTs: null, labels: labelsOf(value) });
+  objects.hosts.push({ ...position, addresses: [value.value], names: [], fromTs: null, kind: kindOf(labelsOf(value)) });
   return null;
 }
 

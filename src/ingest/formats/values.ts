@@ -134,14 +134,22 @@ export function onlyFamily(names: (string | null)[]): string | null {
 const CONTROLLER = /command[ _-]?(?:and|&)[ _-]?control|(?:^|[^a-z0-9])(?:c2|c&c|cnc)(?![a-z0-9])/i;
 const PHISHING = /phish/i;
 
-export function isController(labels: readonly string[]): boolean {
+function isController(labels: readonly string[]): boolean {
   return labels.some((label) => CONTROLLER.test(label));
 }
+
+/** The first one counts. */
+const KINDS_OF_LABELS: readonly DomainKind[] = ['botnetcc', 'phishing', 'malware'];
 
 /** What a name is, by labels and tags; `malware` if they say nothing else. */
 export function kindOf(labels: readonly string[]): DomainKind {
   if (isController(labels)) return 'botnetcc';
   return labels.some((label) => PHISHING.test(label)) ? 'phishing' : 'malware';
+}
+
+/** What `kindOf` returns for the labels of all of these together. */
+export function commonKind(kinds: readonly DomainKind[]): DomainKind {
+  return KINDS_OF_LABELS.find((kind) => kinds.includes(kind)) ?? 'malware';
 }
 
 /** The times of a sighting: the last one only if it is later. */

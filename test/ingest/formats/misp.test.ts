@@ -6,6 +6,7 @@ import { AppError } from '../../../src/core/errors.ts';
 import { misp } from '../../../src/ingest/formats/misp.ts';
 import { familiesOf } from '../../../src/ingest/formats/misp-group.ts';
 import { sourceOf } from '../../../src/ingest/sources/source.ts';
+import { cpuTimeMs } from '../../cpu-time.ts';
 import { importWorld, textSource } from '../import-world.ts';
 import {
   evidenceOf,
@@ -303,3 +304,35 @@ test('evidence: --dataset and --kind take precedence', async () => {
     domain('a.example', 'phishing'),
   ]);
 });
+
+const many = <T>(count: number, toOne: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => toOne(i));
+const EVENTS_OF_MANY: Record<string, object> = {
+  'tags of the event, and URLs': {
+    Tag: many(6_000, (i) => ({ name: `tag ${i}` })),
+    Attribute: many(6_000, (i) => ({ type: 'url', value: `http://a.example/${i}` })),
+  },
+  'tags of the event, and names': {
+    Tag: many(10_000, (i) => ({ name: `tag ${i}` })),
+    Attribute: many(10_000, (i) => ({ type: 'domain', value: `a${i}.example` })),
+  },
+  'tags and URLs of an object': {
+    Object: [
+      {
+        Tag: many(6_000, (i) => ({ name: `tag ${i}` })),
+        Attribute: many(6_000, (i) => ({ type: 'url', value: `http://a.example/${i}` })),
+      },
+    ],
+  },
+  'comments and names of an object': {
+    Object: [{ Attribute: many(3_000, (i) => ({ type: 'domain', value: `a${i}.example`, comment: 'c'.repeat(100) })) }],
+  },
+};
+
+for (const [what, event] of Object.entries(EVENTS_OF_MANY)) {
+  test(`thousands of ${what} are read in time that grows with their number`, async () => {
+    const start = cpuTimeMs();
+    await readText(misp, JSON.stringify({ Event: { timestamp: '1752760000', ...event } }));
+    const tookMs = cpuTimeMs() - start;
+    assert.ok(tookMs < 3_000, `${tookMs} ms`); // for each URL or name again: 5 s and more
+  });
+}

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { stix } from '../../../src/ingest/formats/stix.ts';
 import { valuesOfPattern } from '../../../src/ingest/formats/stix-objects.ts';
+import { cpuTimeMs } from '../../cpu-time.ts';
 import { AS_OF_TS, evidenceOf, inputsOf, readFixture, readText, rejectsOf, ts } from './read-items.ts';
 
 const PATTERNS: [pattern: string, urls: string[] | null][] = [
@@ -238,4 +239,20 @@ test('observables are evidence, but not the address of a name and not the origin
     { type: 'fact', domain: 'a.example', a: ['198.51.100.1'], ts: seenTs },
     { type: 'listing', network: '198.51.100.3', dataset: 'XBL', ts: seenTs, botname: null, dstport: 443 },
   ]);
+});
+
+test('an object with thousands of labels and relations is read in time that grows with their number', async () => {
+  const many = <T>(toOne: (i: number) => T): T[] => Array.from({ length: 8_000 }, (_, i) => toOne(i));
+  const objects = [
+    { type: 'infrastructure', id: 'infrastructure--1', labels: many((i) => `label ${i}`) },
+    ...many((i) => ({ type: 'domain-name', id: `domain-name--${i}`, value: `a${i}.example` })),
+    ...many((i) => ({
+      ...{ type: 'relationship', id: `relationship--${i}`, source_ref: 'infrastructure--1' },
+      target_ref: `domain-name--${i}`,
+    })),
+  ];
+  const start = cpuTimeMs();
+  await readText(stix, JSON.stringify({ type: 'bundle', id: 'bundle--1', objects }));
+  const tookMs = cpuTimeMs() - start;
+  assert.ok(tookMs < 4_000, `${tookMs} ms`); // with all labels for each name: 16 s
 });
