@@ -108,11 +108,12 @@ export function createBatcher({ rules, lookupAsn, isListing, familiesOf }: Batch
       if (lookupAsn !== undefined)
         for (const address of parsed.observation.addresses) address.asn ??= lookupAsn(address.ip);
     }
+    const isStated = familiesOf === undefined ? null : statedFamilies(observations);
     for (const observation of observations) {
       batch.observations.push(observation);
       recordTime(observation.ts);
-      if (familiesOf !== undefined && observation.tags.length > 0)
-        batch.fromTags.push(...familyPayloads(observation, observations, familiesOf));
+      if (familiesOf !== undefined && isStated !== null && observation.tags.length > 0)
+        batch.fromTags.push(...familyPayloads(observation, isStated, familiesOf));
     }
     if (isListing) batch.listed.push(...onlineUrls(observations));
     return null;
@@ -203,17 +204,25 @@ function addOr<T>(list: T[], value: T | string): string | null {
   return null;
 }
 
-/** At the time of the observation; not for a family that a payload of the same row has. `row`: its observations. */
-function familyPayloads(tagged: Observation, row: readonly Observation[], familiesOf: FamiliesOfTags): Observation[] {
-  const { ts, url, host, tags } = tagged;
-  const families = familiesOf(tags);
-  if (families.length === 0) return [];
-  const stated = new Set<string>();
-  for (const { url: other, payload } of row) {
-    if (other === url && payload?.family) stated.add(foldFamily(payload.family));
+type IsStated = (url: string, family: string) => boolean;
+
+/** Whether a payload of the row has a family. Read once per row: one of MISP may have tens of thousands of URLs. */
+function statedFamilies(row: readonly Observation[]): IsStated {
+  const stated = new Map<string, Set<string>>();
+  for (const { url, payload } of row) {
+    if (!payload?.family) continue;
+    const ofUrl = stated.get(url);
+    if (ofUrl === undefined) stated.set(url, new Set([foldFamily(payload.family)]));
+    else ofUrl.add(foldFamily(payload.family));
   }
-  return families
-    .filter((family) => !stated.has(foldFamily(family)))
+  return (url, family) => stated.get(url)?.has(foldFamily(family)) ?? false;
+}
+
+/** At the time of the observation; not for a family that a payload of the same row has. */
+function familyPayloads(tagged: Observation, isStated: IsStated, familiesOf: FamiliesOfTags): Observation[] {
+  const { ts, url, host, tags } = tagged;
+  return familiesOf(tags)
+    .filter((family) => !isStated(url, family))
     .map((family) => ({
       ...{ ts, url, host, status: null, removal: '', reporter: '', addresses: [], tags: NO_TAGS },
       payload: { ...NO_DETAILS, ts, sha256: null, family },
