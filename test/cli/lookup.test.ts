@@ -203,6 +203,12 @@ http://unknown.example/
       );
     });
 
+    await t.test('a text with many dots is refused at once', async () => {
+      const text = `${'a.'.repeat(60)}@`; // with one more dot, it took twice as long: 26 of them 10 s
+      const { stdout } = await lookup(['--json', text]);
+      assert.equal(JSON.parse(stdout).error, 'missing_scheme');
+    });
+
     await t.test('the exit code is 1 if no URL is known', async () => {
       assert.equal((await lookup(['http://unknown.example/', 'x'])).code, 1);
       assert.equal((await lookup(['-'], '\n')).code, 1);

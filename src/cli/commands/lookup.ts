@@ -75,8 +75,11 @@ async function* linesOf(operands: readonly string[]): AsyncGenerator<Line[]> {
   }
 }
 
-/** A host with a dot, or an IPv6 address in brackets; a port; a path or query. */
-const SCHEMELESS = /^((?:[^\s/?#:@[\]]+\.)+[^\s/?#:@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?([/?#].*)?$/is;
+/**
+ * A host with a dot, or an IPv6 address in brackets; a port; a path or query. Only one dot is written in the expression: with
+ * every dot in a group of its own, `a.a.…@` with 30 dots took minutes.
+ */
+const SCHEMELESS = /^([^\s/?#:@[\]][^\s/?#:@[\].]*\.[^\s/?#:@[\]]+|\[[\da-f:.]+\])(:\d{1,5})?([/?#].*)?$/is;
 
 /** The URLs that a text may mean, in the order in which they are looked up. */
 function candidatesOf(input: string): string[] {
