@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { bulkFile } from '../../portal/bulk-file.ts';
 import { type BulkRow, detectKind, type InputKind, newReading, readBlob, sentText } from '../../portal/bulk-read.ts';
 import { lineCount } from '../../portal/pasted.ts';
+import { cpuTimeMs } from '../cpu-time.ts';
 
 async function read(content: string | Uint8Array<ArrayBuffer>, kind: InputKind | null = null, name = '') {
   const reading = newReading();
@@ -201,4 +202,11 @@ describe('the file with the answers', () => {
       { incomplete: 'x' },
     ]);
   });
+});
+
+it('the kind of a long line of dots is found in time that grows with its length', () => {
+  const start = cpuTimeMs();
+  assert.equal(detectKind(`${'a.'.repeat(40_000)},`, ''), 'text');
+  const tookMs = cpuTimeMs() - start;
+  assert.ok(tookMs < 1_000, `${tookMs} ms`); // if each dot may be the one inside: 5 s
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readQuestion, refusalText, urlPath } from '../../portal/question.ts';
+import { cpuTimeMs } from '../cpu-time.ts';
 
 /** What is typed, and where Enter leads. */
 const VECTORS: [typed: string, path: string | null, cost?: number][] = [
@@ -96,4 +97,11 @@ test('a host name can mean its domain, the URLs on it, or a family', () => {
 
 test('half a surrogate pair has a path too', () => {
   assert.equal(urlPath('http://x.example/\ud800'), '/url?u=http%3A%2F%2Fx.example%2F%EF%BF%BD');
+});
+
+test('a long text with punctuation inside is read in time that grows with its length', () => {
+  const start = cpuTimeMs();
+  readQuestion(`a${' .'.repeat(20_000)}a`);
+  const tookMs = cpuTimeMs() - start;
+  assert.ok(tookMs < 1_000, `${tookMs} ms`); // if each character may begin its end: 5 s
 });
