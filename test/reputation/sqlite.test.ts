@@ -1,9 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
+import { PAGE_ROWS } from '../../src/database/pages.ts';
 import { emptyDataFolder } from '../empty-folder.ts';
+import { listed } from './contract/evidence.ts';
 import { reputationContract } from './contract/index.ts';
 
 reputationContract(async (t) => {
   const store = await openIntelligence({ dataDir: emptyDataFolder(t) });
   t.after(() => store.close());
   return store;
+});
+
+test('between pages of the listings of one address, other requests are answered', async (t) => {
+  const store = await openIntelligence({ dataDir: emptyDataFolder(t) });
+  t.after(() => store.close());
+  await store.applyListings(
+    Array.from({ length: 3 * PAGE_ROWS }, (_, i) => listed('192.0.2.1', { dataset: 'BCL', port: i + 1 })),
+  );
+  const { network } = listed('192.0.2.1');
+  let iterations = 0;
+  const count = () => {
+    iterations += 1;
+    counting = setImmediate(count);
+  };
+  let counting = setImmediate(count);
+  await store.listings({ network, inside: true, covering: true, datasets: ['BCL'], seenSinceTs: 0 });
+  clearImmediate(counting);
+  assert.ok(iterations >= 3, `${iterations}`);
 });

@@ -50,7 +50,14 @@ const portCodeOf = (numbers: number) => Math.floor(numbers / 65536) + NO_PORT; /
 const sourceIdOf = (ids: number) => Math.floor(ids / MAX_FAMILY_ID);
 const familyIdOf = (ids: number) => ids % MAX_FAMILY_ID;
 
-const OF_NETWORK = `select ${PACKED} from episodes where ip = ? and prefix = ?`;
+// In pages: a feed may name every port of an address.
+const OF_NETWORK = `
+  select ${PACKED} from episodes where ip = ? and prefix = ?
+  order by dataset, source_id, family_id, port, listed_ts limit ${PAGE_ROWS}`;
+const REST_OF_NETWORK = `
+  select ${PACKED} from episodes
+  where ip = ? and prefix = ? and (dataset, source_id, family_id, port, listed_ts) > (?, ?, ?, ?, ?)
+  order by dataset, source_id, family_id, port, listed_ts limit ${PAGE_ROWS}`;
 
 // Not filtered by time: a statement must not examine more rows than it returns.
 const IN_RANGE = `
@@ -63,6 +70,7 @@ const FIRST_OF_ADDRESS = [-1, 0, 0, 0, 0, 0];
 
 function createReadListings(db: Reader): ReputationStore['listings'] {
   const ofNetwork = db.prepare<PackedRow>(OF_NETWORK);
+  const restOfNetwork = db.prepare<PackedRow>(REST_OF_NETWORK);
   const inRange = db.prepare<PackedRow>(IN_RANGE);
   const cache = createListingCache(db);
   const derived = createDerivedListings(db);
@@ -85,13 +93,20 @@ function createReadListings(db: Reader): ReputationStore['listings'] {
     });
   }
 
-  function addNetwork(found: StoredListing[], question: Asked, network: KeyNetwork): void {
-    for (const row of ofNetwork.all(network.ip, network.prefix)) addRow(found, question, network, row);
+  function* addNetwork(found: StoredListing[], question: Asked, network: KeyNetwork): Steps {
+    let rows = ofNetwork.all(network.ip, network.prefix);
+    for (;;) {
+      for (const row of rows) addRow(found, question, network, row);
+      const last = rows.length < PAGE_ROWS ? undefined : rows.at(-1);
+      if (last === undefined) return;
+      yield;
+      rows = restOfNetwork.all(...(rangeKey(last) as never[]));
+    }
   }
 
-  function addWider(found: StoredListing[], question: Asked): void {
+  function* addWider(found: StoredListing[], question: Asked): Steps {
     for (const prefix of cache.prefixesAround(question.network)) {
-      if (prefix < question.network.prefix) addNetwork(found, question, networkAt(question.network.ip, prefix));
+      if (prefix < question.network.prefix) yield* addNetwork(found, question, networkAt(question.network.ip, prefix));
     }
   }
 
@@ -115,9 +130,9 @@ function createReadListings(db: Reader): ReputationStore['listings'] {
     const isSingle = isSingleAddress(network);
     const found: StoredListing[] = [];
     cache.renew();
-    if (covering) addWider(found, question);
+    if (covering) yield* addWider(found, question);
     if (inside && !isSingle) yield* addInside(found, question);
-    else addNetwork(found, question, network);
+    else yield* addNetwork(found, question, network);
     if (datasets.includes('XBL') && (isSingle ? derived.isHost(network.ip) : inside)) {
       for (const listing of yield* derived.read(network)) if (listing.seenTs >= seenSinceTs) found.push(listing);
     }

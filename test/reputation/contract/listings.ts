@@ -28,6 +28,18 @@ export function listingsSuite(open: OpenStore): void {
       }
     });
 
+    test('an address with more listings than a statement reads has all of them, also around it', async (t) => {
+      const store = await open(t);
+      const ports = Array.from({ length: 1_100 }, (_, i) => i + 1);
+      for (const cidr of ['192.0.2.1', '192.0.2.0/24'])
+        await store.applyListings(ports.map((port) => listed(cidr, { dataset: 'BCL', port })));
+      const found = await ask(store, '192.0.2.1', { datasets: ['BCL'] });
+      assert.deepEqual(
+        found.map(({ network, port }) => `${network.prefix} ${port}`).sort(),
+        [120, 128].flatMap((prefix) => ports.map((port) => `${prefix} ${port}`)).sort(),
+      );
+    });
+
     test('the life of a source and of the interval of its feed', async (t) => {
       const store = await open(t);
       const source = { trustPermille: 500, lifeSeconds: null, intervalSeconds: null };
