@@ -5,7 +5,7 @@ import { normalizeUrl } from '../../core/url/normalize.ts';
 import { type EvidenceChoices, type Item, reject, truncated } from '../sources/format.ts';
 import type { JsonFind } from '../sources/json.ts';
 import { indicatorItems, NO_TIME } from './misp-evidence.ts';
-import { familiesOf, labelsOf, type MispGroup, type MispUrl, readMispGroup } from './misp-group.ts';
+import { familiesOf, firstAddresses, labelsOf, type MispGroup, type MispUrl, readMispGroup } from './misp-group.ts';
 import { kindOf, onlyFamily, parseIsoTime, parseSeconds, toTags, toText } from './values.ts';
 
 /** Paths below `Event` that are read. */
@@ -130,13 +130,6 @@ function createAddressLookup(groups: MispGroup[]): Context['ipsOf'] {
     const resolved = firstAddresses(byHost.get(host) ?? []).map(({ ip }) => ip);
     return [...new Set([...firstAddresses(group.ips), ...resolved, ...firstAddresses(standalone)])];
   };
-}
-
-/** Addresses per host in an event: each URL of the host gets all of them. */
-const MAX_ADDRESSES = 100;
-
-function firstAddresses<T>(list: T[]): T[] {
-  return list.length > MAX_ADDRESSES ? list.slice(0, MAX_ADDRESSES) : list;
 }
 
 /** The host if it is a name, not an address. */

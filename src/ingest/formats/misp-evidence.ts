@@ -1,7 +1,7 @@
 import type { DomainKind } from '../../core/evidence.ts';
 import type { EvidenceInput } from '../evidence.ts';
 import { type EvidenceChoices, type Item, reject } from '../sources/format.ts';
-import type { MispGroup, MispIndicator } from './misp-group.ts';
+import { firstAddresses, type MispGroup, type MispIndicator } from './misp-group.ts';
 import { commonKind, kindOf, seenTimes } from './values.ts';
 
 export const NO_TIME = 'neither the attribute nor the event has a time';
@@ -51,6 +51,6 @@ function toEvidence(
 /** The address in a `domain|ip`, or those in the same object. */
 function addressFacts(indicator: MispIndicator, ts: number, { ips }: MispGroup): EvidenceInput[] {
   if (indicator.kind !== 'name') return [];
-  const a = indicator.ip === null ? ips : [indicator.ip];
+  const a = indicator.ip === null ? firstAddresses(ips) : [indicator.ip];
   return a.length === 0 ? [] : [{ type: 'fact', domain: indicator.name, a, ts }];
 }

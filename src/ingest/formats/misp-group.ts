@@ -154,6 +154,13 @@ function timesOf(attribute: Attribute, owner: Attribute): MispTimes {
   return { ts, lastTs: parseIsoTime(attribute.last_seen) ?? parseIsoTime(owner.last_seen) };
 }
 
+/** Addresses per host in an event: each URL and each name of an object gets all of them. */
+const MAX_ADDRESSES = 100;
+
+export function firstAddresses<T>(list: T[]): T[] {
+  return list.length > MAX_ADDRESSES ? list.slice(0, MAX_ADDRESSES) : list;
+}
+
 /** The names of tags, and the comment. */
 export function labelsOf(tagged: Attribute): string[] {
   const { comment } = tagged;

@@ -328,6 +328,16 @@ const EVENTS_OF_MANY: Record<string, object> = {
   },
 };
 
+test('each name of an object gets at most 100 of its addresses', async () => {
+  const Attribute = [
+    ...many(2, (i) => ({ type: 'domain', value: `a${i}.example` })),
+    ...many(1_100, (i) => ({ type: 'ip-dst', value: `198.51.${i >> 8}.${i & 255}` })),
+  ];
+  const items = await readText(misp, JSON.stringify({ Event: { timestamp: '1752760000', Object: [{ Attribute }] } }));
+  const facts = evidenceOf(items).flatMap((one) => ('a' in one ? [one.a.length] : []));
+  assert.deepEqual(facts, [100, 100]);
+});
+
 for (const [what, event] of Object.entries(EVENTS_OF_MANY)) {
   test(`thousands of ${what} are read in time that grows with their number`, async () => {
     const start = cpuTimeMs();
