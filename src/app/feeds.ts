@@ -96,7 +96,9 @@ export function openUploads({ settings, log, ...parts }: UploadParts): Uploads {
 
 /** A feed that cannot be fetched is an AppError and a warning. Any other error is a defect of the server. */
 function logRun(log: FastifyBaseLogger, feed: string, run: FeedRun): void {
-  if (run.outcome !== 'failed') log.info({ feed, outcome: run.outcome }, 'a feed ran');
+  // While one node fetches a feed, the others try it every few seconds.
+  if (run.outcome === 'busy') log.debug({ feed }, 'a feed is fetched by another process');
+  else if (run.outcome !== 'failed') log.info({ feed, outcome: run.outcome }, 'a feed ran');
   else if (run.error instanceof AppError) log.warn({ feed, reason: run.error.message }, 'a feed failed');
   else log.error({ feed, err: run.error }, 'a feed failed');
 }
