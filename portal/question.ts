@@ -29,7 +29,7 @@ export const KIND_NAMES: Record<Answer['kind'], string> = {
 };
 
 const SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
-const ASN = /^as(\d{1,10})$/i;
+const ASN = /^asn? ?(\d{1,10})$/i;
 const SHA256 = /^[0-9a-f]{64}$/i;
 /** MD5, SHA-1 and SHA-512. */
 const OTHER_HASH = /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{128})$/i;

@@ -30,6 +30,8 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['d41d8cd98f00b204e9800998ecf8427e', null],
   ['DA39A3EE5E6B4B0D3255BFEF95601890AFD80709', null],
   ['AS64500', '/search?asn=64500'],
+  ['as 64500', '/search?asn=64500'],
+  ['ASN64500', '/search?asn=64500'],
   ['a'.repeat(64), `/search?sha256=${'a'.repeat(64)}`],
   ['Mirai', '/search?malware_family=Mirai'],
   ['Agent Tesla', '/search?malware_family=Agent%20Tesla'],
