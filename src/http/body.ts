@@ -56,7 +56,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** The body must be strict UTF-8: with replacement characters, two different queries could become equal. */
 export function parseJson(
-  _request: FastifyRequest,
+  request: FastifyRequest,
   bytes: Buffer,
   done: (error: Error | null, body?: unknown) => void,
 ): void {
@@ -65,12 +65,14 @@ export function parseJson(
   try {
     body = JSON.parse(UTF8.decode(bytes));
   } catch (error) {
-    refusal = new AppError('bad_request', parseMessage(bytes, error));
+    refusal = new AppError('bad_request', parseMessage(request, bytes, error));
   }
   done(refusal, body);
 }
 
-function parseMessage(bytes: Buffer, error: unknown): string {
+function parseMessage({ headers }: FastifyRequest, bytes: Buffer, error: unknown): string {
   if (bytes.length === 0) return 'The body is empty; send a JSON object';
+  const { 'content-encoding': encoding = 'identity' } = headers;
+  if (encoding !== 'identity') return 'A body with Content-Encoding is not supported here';
   return `The body is not valid ${error instanceof SyntaxError ? 'JSON' : 'UTF-8'}`;
 }

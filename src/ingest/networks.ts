@@ -84,7 +84,7 @@ function installedFolder(): string {
   }
   throw new AppError(
     'not_found',
-    `${NPM_PACKAGE} is not installed: run npm install ${NPM_PACKAGE}, or set --asn-db to a file`,
+    `${NPM_PACKAGE} is not installed: run npm install --no-save ${NPM_PACKAGE}, or set --asn-db to a file`,
   );
 }
 

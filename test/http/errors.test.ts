@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
 import { describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import type { InjectOptions } from 'fastify';
 import { loginFailed } from '../../src/accounts/bearer.ts';
 import { AppError } from '../../src/core/errors.ts';
@@ -134,6 +135,15 @@ describe('every route', () => {
           assertError(await app.inject({ method: 'POST', url, payload }), 400, message);
         });
       }
+    }
+  });
+
+  test('POST says that it does not unpack a body', async (t) => {
+    const { app } = await build(t);
+    const payload = gzipSync('{"url":"http://a.example/"}');
+    for (const { url } of posts) {
+      const packed = await app.inject({ method: 'POST', url, payload, headers: { 'content-encoding': 'gzip' } });
+      assertError(packed, 400, /Content-Encoding/);
     }
   });
 

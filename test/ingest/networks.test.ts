@@ -165,7 +165,7 @@ describe('networks', () => {
     assert.throws(() => openNetworks(join(folder, 'none.mmdb')), /does not exist: check --asn-db/);
     writeFileSync(join(folder, 'text.mmdb'), 'hello');
     assert.throws(() => openNetworks(join(folder, 'text.mmdb')), /is not a readable MMDB file/);
-    assert.throws(() => openNetworks('npm'), /npm install @ip-location-db\/asn/);
+    assert.throws(() => openNetworks('npm'), /npm install --no-save @ip-location-db\/asn/);
   });
 
   test('a changed table is reloaded; a damaged one is reported, and the old one stays in use', (t) => {

@@ -237,5 +237,5 @@ function rejectsText({ id, rejected, firstRejects }: ImportReport, limit: number
   const isCut = examples.some(({ text }) => text.length > REJECT_MAX_LENGTH);
   const more = (isCut || rejected > examples.length) && id !== null;
   const shown = examples.map((one) => rejectText(one, REJECT_MAX_LENGTH)).join('');
-  return `\n${shown}${more ? `Show all: urlwarden import rejects ${id}\n` : ''}`;
+  return `\n${shown}${more ? `Show more: urlwarden import rejects ${id}\n` : ''}`;
 }
