@@ -85,7 +85,7 @@ suite('an import that did nothing', () => {
     assert.match((await run('import', 'rejects')).stdout, /\nThe import failed\. .*a tar archive/);
     const rows = Buffer.from('\x01\xff rubbish '.repeat(40).concat('\n').repeat(3), 'latin1');
     const { stdout, stderr } = await run('import', 'url-list', file('rubbish', rows));
-    assert.match(stdout, /\nFailed\. .* This is binary data.*\n\nline 1: .*\n {2}\\u\{1\}.{55}…\nShow all: /);
+    assert.match(stdout, /\nFailed\. .* This is binary data.*\n\nline 1: .*\n {2}\\u\{1\}.{55}…\nShow more: /);
     assert.deepEqual([stdout.match(/^line /gm)?.length, stderr], [1, '']);
   });
 
