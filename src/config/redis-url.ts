@@ -1,3 +1,5 @@
+import { percentDecoded } from '../core/text.ts';
+
 /** The address of a Redis, and how to connect to it. */
 export type RedisAddress = {
   kind: 'standalone' | 'sentinel' | 'cluster';
@@ -35,7 +37,7 @@ export function parseRedisUrl(text: string): RedisAddress | null {
   const credentials = readLogin(login);
   if (target === null || credentials === null || !hosts.every((host) => host !== null)) return null;
   if (kind === 'standalone' && hosts.length > 1) return null;
-  const secret = sentinelPassword === undefined ? null : decoded(sentinelPassword);
+  const secret = sentinelPassword === undefined ? null : percentDecoded(sentinelPassword);
   if (sentinelPassword !== undefined && (kind !== 'sentinel' || !secret)) return null;
   return { kind, isTls: tls === 's', hosts, ...credentials, ...target, sentinelPassword: secret };
 }
@@ -50,7 +52,7 @@ function readHost(text: string, fallbackPort: number): { host: string; port: num
 /** The path after the hosts: the database, with Sentinel after the name. A Cluster has only one database. */
 function readTarget(kind: RedisAddress['kind'], path: string): Pick<RedisAddress, 'masterName' | 'db'> | null {
   const parts = path === '' ? [] : path.split('/');
-  const masterName = kind === 'sentinel' ? decoded(parts.shift() ?? '') : null;
+  const masterName = kind === 'sentinel' ? percentDecoded(parts.shift() ?? '') : null;
   const [db = '0', ...others] = parts;
   if ((kind === 'sentinel' && !masterName) || others.length > 0 || !/^[0-9]{1,5}$/.test(db)) return null;
   return kind === 'cluster' && parts.length > 0 ? null : { masterName, db: Number(db) };
@@ -59,16 +61,10 @@ function readTarget(kind: RedisAddress['kind'], path: string): Pick<RedisAddress
 function readLogin(text: string): Pick<RedisAddress, 'username' | 'password'> | null {
   if (text === '') return { username: null, password: null };
   const colon = text.indexOf(':');
-  const [username, password] = [decoded(text.slice(0, Math.max(colon, 0))), decoded(text.slice(colon + 1))];
+  const [username, password] = [
+    percentDecoded(text.slice(0, Math.max(colon, 0))),
+    percentDecoded(text.slice(colon + 1)),
+  ];
   if (colon === -1 || username === null || !password) return null;
   return { username: username || null, password };
-}
-
-/** Null if the escapes are not valid UTF-8. */
-function decoded(text: string): string | null {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,5 +1,6 @@
 import { parseIp } from '../core/ip/address.ts';
 import { parseNetwork } from '../core/ip/network.ts';
+import { percentDecoded } from '../core/text.ts';
 
 // Parsers for the texts of settings. Each returns null for an invalid text.
 
@@ -21,17 +22,8 @@ const FURTHER_HOSTS = /,[^@/]*(?=\/)/;
  * reports other errors when it connects.
  */
 export function readPostgresUrl(text: string): string | null {
-  const isReadable = POSTGRES_URL.test(text) && isDecodable(text) && URL.canParse(text.replace(FURTHER_HOSTS, ''));
-  return isReadable ? text : null;
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
+  const canBeParsed = percentDecoded(text) !== null && URL.canParse(text.replace(FURTHER_HOSTS, ''));
+  return POSTGRES_URL.test(text) && canBeParsed ? text : null;
 }
 
 /** A comma also separates the hosts of one URL. */

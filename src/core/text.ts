@@ -36,3 +36,12 @@ export function foldFamily(name: string): string {
  * of a text it keeps the whole.
  */
 export const flatText = (text: string): string => Buffer.from(text).toString();
+
+/** With its percent escapes decoded; null if one is not complete, or if their bytes are not valid UTF-8. */
+export function percentDecoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

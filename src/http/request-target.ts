@@ -1,3 +1,5 @@
+import { percentDecoded } from '../core/text.ts';
+
 /** At the beginning of the path. */
 const DOUBLED = /^(https?:\/\/[^/?]+)?\/\//i;
 
@@ -22,11 +24,4 @@ export function readableTarget(target: string): string {
   return segments.join('/') + single.slice(path.length);
 }
 
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isDecodable = (text: string): boolean => percentDecoded(text) !== null;

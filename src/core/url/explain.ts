@@ -1,5 +1,6 @@
+import { percentDecoded } from '../text.ts';
 import { escapePath } from './escape.ts';
-import { asciiName, decodeName, withoutTrailingDot } from './host.ts';
+import { asciiName, withoutTrailingDot } from './host.ts';
 import type { NormalizedUrl } from './normalize.ts';
 import { type AuthorityParts, splitAuthority, splitUrl, stripUrl, type UrlParts } from './split.ts';
 
@@ -24,7 +25,7 @@ export function explainUrl(input: string, normal: NormalizedUrl): UrlChange[] {
 
 function explainHost(raw: string, host: string): UrlChange[] {
   if (raw.startsWith('[')) return change(raw !== host, 'N10', 'IPv6 address written in its shortest form');
-  const decoded = decodeName(raw) ?? raw;
+  const decoded = percentDecoded(raw) ?? raw;
   const ascii = asciiName(raw) ?? host;
   const name = withoutTrailingDot(ascii);
   return [

@@ -1,4 +1,5 @@
 import { formatIp, formatIpv6, ipv4Key, parseIpv4, parseIpv6 } from '../ip/address.ts';
+import { percentDecoded } from '../text.ts';
 import { nameToAscii } from './idna.ts';
 
 /** `host` as in a normalized URL (IPv6 in brackets); `ip` is its address key, or null for a name. */
@@ -36,18 +37,9 @@ export function parseHostKey(text: string): NormalizedHost {
  * `xn--9ca.example`, `%E9` is refused.
  */
 export function asciiName(raw: string): string | null {
-  const name = raw.includes('%') ? decodeName(raw) : raw;
+  const name = raw.includes('%') ? percentDecoded(raw) : raw; // a `%` that begins no escape is in no host
   if (name === null) return null;
   return NON_ASCII.test(name) ? nameToAscii(name) : name.toLowerCase();
-}
-
-/** decodeURIComponent is strict about UTF-8. It also throws at a `%` that begins no escape, which no host may contain. */
-export function decodeName(raw: string): string | null {
-  try {
-    return decodeURIComponent(raw);
-  } catch {
-    return null;
-  }
 }
 
 function namedHost(raw: string): NormalizedHost {
