@@ -1,15 +1,19 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError } from './api.ts';
+import { ApiError, BAD_REQUEST, LIMIT_REACHED } from './api.ts';
 
 /** What a page knows about its data. */
 export type Loaded<T> =
   | { state: 'loading'; data: null; error: null }
   | { state: 'failed'; data: null; error: ApiError }
-  | { state: 'done'; data: T; error: null };
+  /** With an error: it could not be loaded again, and `data` is what was loaded before. */
+  | { state: 'done'; data: T; error: ApiError | null };
 
 const LOADING = { state: 'loading', data: null, error: null } as const;
 
-/** Loads when `key` changes, and when `reload` is called; an answer that is no longer wanted is dropped. */
+/**
+ * Loads when `key` changes, and when `reload` is called; an answer that is no longer wanted is dropped. The data stay while the
+ * server is away: with them, a form that somebody fills in would be gone.
+ */
 export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>): Loaded<T> & { reload(): void } {
   const [loaded, setLoaded] = useState<Loaded<T>>(LOADING);
   const [round, setRound] = useState(0);
@@ -20,13 +24,22 @@ export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>
     shownKey.current = key;
     load(abort.signal).then(
       (data) => abort.signal.aborted || setLoaded({ state: 'done', data, error: null }),
-      (error) => abort.signal.aborted || setLoaded({ state: 'failed', data: null, error: toApiError(error) }),
+      (thrown) => {
+        if (abort.signal.aborted) return;
+        const error = toApiError(thrown);
+        setLoaded((last) =>
+          last.state === 'done' && isForNow(error) ? { ...last, error } : { state: 'failed', data: null, error },
+        );
+      },
     );
     return () => abort.abort();
   }, [key, round]);
   const current = shownKey.current === key ? loaded : LOADING;
-  return { ...current, reload: () => setRound(round + 1) };
+  return { ...current, reload: () => setRound((last) => last + 1) };
 }
+
+/** Any other refusal says that the data are gone, or not for this account. */
+const isForNow = ({ status }: ApiError): boolean => status < BAD_REQUEST || status === LIMIT_REACHED || status >= 500;
 
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;

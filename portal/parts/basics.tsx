@@ -193,7 +193,19 @@ type LoadProps<T> = { loaded: Loaded<T> & { reload(): void }; what?: string; chi
 
 /** Loading, a problem, or the data. */
 export function Show<T>({ loaded, what, children }: LoadProps<T>) {
-  if (loaded.state === 'done') return <>{children(loaded.data)}</>;
+  if (loaded.state === 'done') {
+    return (
+      <>
+        {loaded.error && (
+          <div class="stack">
+            <Problem error={loaded.error} retry={loaded.reload} />
+            <p class="dim">Below is what was read before.</p>
+          </div>
+        )}
+        {children(loaded.data)}
+      </>
+    );
+  }
   if (loaded.error?.status === UNAUTHORIZED) return null; // the frame asks for the login
   if (loaded.state === 'failed') return <Problem error={loaded.error} retry={loaded.reload} />;
   return <Loading {...(what && { what })} />;

@@ -74,6 +74,29 @@ test('page of feeds', async (t) => {
     await page.waitForSelector('tr:has-text("demo-urls") :text-is("Run now")');
   });
 
+  await t.test('while the server is away, the table and a form stay; later it is asked again', async () => {
+    const { page, open } = await portal.visit();
+    await page.clock.install();
+    await open('/admin/feeds');
+    await page.click('[aria-label="Edit: demo-urls"]');
+    await page.fill('dialog input[name=url]', 'https://new.example/');
+    await page.route(`${API}/feeds`, (route) => route.abort());
+    await page.clock.runFor(31_000);
+    await page.waitForSelector('[role=alert]:has-text("The server does not answer")');
+    await page.waitForSelector('text=Below is what was read before');
+    await page.unroute(`${API}/feeds`);
+    await page.clock.runFor(31_000);
+    await page.waitForSelector('[role=alert]', { state: 'detached' });
+    assert.equal(await page.inputValue('dialog input[name=url]'), 'https://new.example/');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog', { state: 'detached' });
+    // A refusal is another answer: what was read before is gone.
+    await page.route(`${API}/feeds`, (route) => route.fulfill({ status: 403, json: { message: 'no' } }));
+    await page.clock.runFor(31_000);
+    await page.waitForSelector('[role=alert]:has-text("Not allowed")');
+    assert.equal(await page.locator('tbody tr').count(), 0);
+  });
+
   await t.test('a feed is paused, resumed, changed and removed', async () => {
     const { page, open } = await portal.visit();
     await open('/admin/feeds');

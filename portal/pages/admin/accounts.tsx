@@ -24,18 +24,23 @@ async function readAccounts(abort: AbortSignal): Promise<Known> {
 export function AccountsAdmin({ query }: PageProps) {
   const name = query.get('name');
   const loaded = useLoad('accounts', readAccounts);
-  if (loaded.state !== 'done') {
-    return (
-      <>
-        <h1>{name === null ? 'Accounts' : accountName(name)}</h1>
-        <Show loaded={loaded}>{() => null}</Show>
-      </>
-    );
-  }
-  if (name === null) return <AllAccounts {...loaded.data} reload={loaded.reload} />;
-  const account = loaded.data.accounts.find(({ username }) => username === name);
+  const { reload } = loaded;
+  return (
+    <>
+      {loaded.state !== 'done' && <h1>{name === null ? 'Accounts' : accountName(name)}</h1>}
+      <Show loaded={loaded}>
+        {(known) =>
+          name === null ? <AllAccounts {...known} reload={reload} /> : <Named {...{ name, known, reload }} />
+        }
+      </Show>
+    </>
+  );
+}
+
+function Named({ name, known, reload }: { name: string; known: Known; reload(): void }) {
+  const account = known.accounts.find(({ username }) => username === name);
   if (account === undefined) return <UnknownAccount name={name} />;
-  return <OneAccount key={account.sub} account={account} tiers={loaded.data.tiers} reload={loaded.reload} />;
+  return <OneAccount key={account.sub} account={account} tiers={known.tiers} reload={reload} />;
 }
 
 function UnknownAccount({ name }: { name: string }) {
