@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { visible } from '../format.ts';
+import { toApiError } from '../load.ts';
+import { say } from './basics.tsx';
 import { Dialog, Form, type FormTexts } from './forms.tsx';
 
 type AskProps = {
@@ -27,29 +29,55 @@ const FIRST_FIELD = 'dialog[open] form :is(input, select):not([hidden])';
 export function Ask({ text, title, submit, children, act, onDone, about, ...kind }: AskProps) {
   const [isOpen, setOpen] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
-  const [isDone, setDone] = useState(false);
+  /** Since it was opened. */
+  const isDone = useRef(false);
+  /** Null while it is closed: whoever closes it does not wait for the answer. */
+  const opening = useRef<symbol | null>(null);
+  const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (isOpen) document.querySelector<HTMLElement>(FIRST_FIELD)?.focus();
   }, [isOpen]);
+  useLayoutEffect(
+    () => () => {
+      opening.current = null;
+      leaveFocus(button.current);
+    },
+    [],
+  );
   const tone = kind.isDangerous ? 'danger' : kind.isPrimary ? 'primary' : '';
+  const open = () => {
+    opening.current = Symbol();
+    setOpen(true);
+  };
   const close = () => {
+    opening.current = null;
     setOpen(false);
     setSecret(null);
-    setDone(false);
-    if (isDone) onDone();
+    if (isDone.current) onDone();
+    isDone.current = false;
   };
   const send = async (texts: FormTexts) => {
-    const answer = await act(texts);
-    setDone(true);
-    if (answer === undefined) closeDialog();
-    else setSecret(answer);
+    const asked = opening.current;
+    const answer = await act(texts).catch((error: unknown) => {
+      if (opening.current !== asked) say(visible(toApiError(error).message), true);
+      throw error;
+    });
+    if (answer !== undefined) {
+      isDone.current = true;
+      setSecret(answer);
+      open(); // it may be closed, and the secret is shown only now
+    } else if (opening.current === asked) {
+      isDone.current = true;
+      closeDialog();
+    } else onDone();
   };
   return (
     <>
       <button
+        ref={button}
         type="button"
         class={`button ${tone}`}
-        onClick={() => setOpen(true)}
+        onClick={open}
         {...(about !== undefined && { 'aria-label': `${text}: ${visible(about)}` })}
       >
         {text}
@@ -67,6 +95,14 @@ export function Ask({ text, title, submit, children, act, onDone, about, ...kind
       )}
     </>
   );
+}
+
+/** A button that goes with its row leaves the focus to the table, or to the page if the table goes too. */
+function leaveFocus(button: HTMLElement | null): void {
+  if (button === null || button !== document.activeElement) return;
+  const table = button.closest<HTMLElement>('.table');
+  const hasOthers = table !== null && table.querySelectorAll('tbody tr').length > 1;
+  (hasOthers ? table : document.getElementById('main'))?.focus({ preventScroll: true });
 }
 
 /** Closed by the browser, so that the focus returns to the button. */

@@ -166,6 +166,34 @@ test('pages of imports and of lists by hand', async (t) => {
     );
   });
 
+  await t.test('a dialog that is closed before the answer: what happened is said, and other dialogs stay', async () => {
+    const { page, open } = await portal.visit();
+    await open('/admin/lists');
+    const answers: (() => void)[] = [];
+    await page.route(`${API}/allow`, async (route) => {
+      if (route.request().method() === 'POST') await new Promise<void>((resolve) => answers.push(resolve));
+      await route.continue();
+    });
+    const allow = async (cidr: string) => {
+      await page.click('text=Allow a network');
+      await page.fill('dialog input[name=cidr]', cidr);
+      await page.fill('dialog input[name=reason]', 'ours');
+      await Promise.all([page.waitForRequest(`${API}/allow`), page.click('dialog button[type=submit]')]);
+      await page.keyboard.press('Escape');
+      await page.waitForSelector('dialog', { state: 'detached' });
+    };
+    await allow('192.0.2.200');
+    await page.click('text=Set a domain');
+    await page.fill('dialog input[name=domain]', 'typed.example');
+    answers.pop()?.();
+    await page.waitForSelector('tr:has-text("192.0.2.200"):has-text("by hand")');
+    assert.equal(await page.inputValue('dialog input[name=domain]'), 'typed.example');
+    await page.keyboard.press('Escape');
+    await allow('nowhere');
+    answers.pop()?.();
+    await page.waitForSelector('.toast.error:has-text("nowhere")');
+  });
+
   await t.test('hostile texts', async () => {
     const { messages, ...visit } = await portal.visit({ width: WIDTHS.phone });
     for (const path of ['imports', 'imports?id=1', 'lists']) {

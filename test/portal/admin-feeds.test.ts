@@ -115,6 +115,7 @@ test('page of feeds', async (t) => {
     await page.click('[aria-label="Remove: demo-late"]');
     await page.click('dialog >> text=Remove the feed');
     await page.waitForSelector('tr:has-text("demo-late")', { state: 'detached' });
+    await page.waitForSelector('.table:focus');
   });
 
   await t.test('a well-known feed needs one click, another one a form; refusals are beside it', async () => {
