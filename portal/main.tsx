@@ -9,7 +9,7 @@ import { DomainPage } from './pages/domain.tsx';
 import { SearchPage } from './pages/search.tsx';
 import { StartPage } from './pages/start.tsx';
 import { UrlPage } from './pages/url.tsx';
-import { Loading, Problem } from './parts/basics.tsx';
+import { isFocusFree, Loading, Problem } from './parts/basics.tsx';
 import { LogIn } from './parts/login.tsx';
 import { matchPath, place } from './router.ts';
 import { readSession, session, sessionProblem } from './session.ts';
@@ -73,18 +73,21 @@ const PAGES: Page[] = [
 
 function App() {
   const { path, query } = place.value;
-  const shown = useRef<string | null>(null);
+  const shown = useRef<{ path: string; what: string } | null>(null);
   const found = PAGES.map((page) => ({ page, values: matchPath(page.pattern, path) })).find(
     ({ values }) => values !== null,
   );
   const props: PageProps = { values: found?.values ?? {}, query };
   const title = found?.page.title(props) ?? 'Unknown page';
+  const what = `${path}?${query} ${session.value === null}`;
   useEffect(() => {
     document.title = `${visible(title)} · Urlwarden`;
-    // A new page is read from its beginning, as after a normal link.
-    if (shown.current !== null && shown.current !== path)
+    // A new page is read from its beginning, as after a normal link; so is another part of the same page, and a page after the
+    // login, if the control that had the focus is gone.
+    const last = shown.current;
+    if (last !== null && (last.path !== path || (last.what !== what && isFocusFree())))
       document.getElementById('main')?.focus({ preventScroll: true });
-    shown.current = path;
+    shown.current = { path, what };
   });
   return (
     <Frame question={session.value ? (found?.page.question?.(props) ?? '') : ''}>{content(found?.page, props)}</Frame>

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { deviceConfigurations } from '../../src/exports/devices.ts';
 import { ADMIN_API } from '../admin.ts';
 import { post } from '../api.ts';
@@ -12,6 +12,13 @@ type MadeKey = DeviceKey & { key: string };
 /** A key for a device, and the configuration that uses it. */
 export function ListSetup({ list, onKey }: { list: DeviceList; onKey(): void }) {
   const [made, setMade] = useState<MadeKey | null>(null);
+  const shown = useRef(made);
+  const step = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // The button that had the focus is gone.
+    if (shown.current !== made) step.current?.querySelector<HTMLElement>('section, input')?.focus();
+    shown.current = made;
+  }, [made]);
   const make = async (texts: FormTexts) => {
     setMade(await makeKey(list.name, texts));
     onKey();
@@ -20,7 +27,9 @@ export function ListSetup({ list, onKey }: { list: DeviceList; onKey(): void }) 
     <Card title="Set up a device">
       <div class="stack">
         <h3 class="step">1. Make a key for it</h3>
-        {made === null ? <KeyForm make={make} /> : <NewKey made={made} onAnother={() => setMade(null)} />}
+        <div ref={step}>
+          {made === null ? <KeyForm make={make} /> : <NewKey made={made} onAnother={() => setMade(null)} />}
+        </div>
         <h3 class="step">2. Configure the device</h3>
         <Configuration list={list} keyText={made?.key ?? KEY_PLACEHOLDER} />
       </div>
@@ -58,7 +67,7 @@ function KeyForm({ make }: { make(texts: FormTexts): Promise<void> }) {
 /** Only the answer to its making has the key. */
 function NewKey({ made, onAnother }: { made: MadeKey; onAnother(): void }) {
   return (
-    <section class="new-key stack" aria-label="The new key">
+    <section class="new-key stack" tabIndex={-1} aria-label="The new key">
       <p role="status">
         <strong>The key of {brief(made.device)} is shown only now.</strong> It opens this list and no other. The
         configuration below contains it.

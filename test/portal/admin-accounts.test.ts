@@ -28,6 +28,7 @@ test('accounts, for administrators', async (t) => {
     await assertGood(visit, 'accounts');
     await page.click(`a:text-is("${CUSTOMER}")`);
     await page.waitForSelector('.bars');
+    await page.waitForSelector('main:focus');
     assert.deepEqual(await page.locator('h1').allTextContents(), [CUSTOMER]);
     assert.equal(await page.locator('.bars .bar').count(), 90);
     await assertGood(visit, 'account-of');

@@ -100,8 +100,10 @@ test('page of feeds', async (t) => {
   await t.test('a feed is paused, resumed, changed and removed', async () => {
     const { page, open } = await portal.visit();
     await open('/admin/feeds');
-    await page.click('[aria-label="Pause: demo-late"]');
+    await page.focus('[aria-label="Pause: demo-late"]');
+    await page.keyboard.press('Enter');
     await page.waitForSelector('tr:has-text("demo-late") .badge:text-is("paused")');
+    await page.waitForSelector('[aria-label="Resume: demo-late"]:focus');
     await page.click('[aria-label="Edit: demo-late"]');
     await page.selectOption('dialog select[name=every]', '3600');
     await page.fill('dialog input[name=header]', 'Auth-Key');

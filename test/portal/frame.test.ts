@@ -118,6 +118,7 @@ test('frame, login and start page', async (t) => {
       assert.ok(await page.isVisible('text=Your session is over'), path);
       await fillLogIn(page, DEMO);
       await page.waitForSelector('.pill.account');
+      await page.waitForSelector('main:focus');
     }
   });
 

@@ -22,6 +22,7 @@ test('page of lists', async (t) => {
     await page.click('button:text-is("Make a key")');
     const key = (await page.textContent('.new-key .secret')) ?? '';
     assert.match(key, /^uwk_[0-9a-f]{40}$/);
+    await page.waitForSelector('.new-key:focus');
     await page.click('text=Copy the key');
     await page.waitForSelector('.toast:has-text("Key copied")');
     assert.equal(await page.evaluate('navigator.clipboard.readText()'), key);
@@ -32,6 +33,8 @@ test('page of lists', async (t) => {
     await screenshot(page, 'list-key');
     await page.waitForSelector('tr:has-text("firewall <b>"):has-text("never")');
     assert.equal((await fetch(address)).status, 200);
+    await page.click('text=Make another key');
+    await page.waitForSelector('input[name=device]:focus');
     await page.reload();
     await settled(page);
     assert.equal(await page.locator(`text=${key}`).count(), 0);

@@ -211,38 +211,31 @@ function Actions({ feed, reload }: { feed: Feed; reload(): void }) {
   };
   return (
     <div class="row tight small-buttons">
-      {feed.paused ? (
+      {!feed.paused && (
         <button
           type="button"
           class="button"
-          aria-label={`Resume: ${shown}`}
-          aria-disabled={isSending}
-          onClick={() => act(feedApi(feed.name), { paused: false }, `${shown} is resumed and fetched at once.`)}
+          aria-label={`Run now: ${shown}`}
+          aria-disabled={isSending || feed.running}
+          onClick={() => feed.running || act(`${feedApi(feed.name)}/run`, {}, `${shown} is fetched now.`)}
         >
-          Resume
+          {feed.running ? 'Running …' : 'Run now'}
         </button>
-      ) : (
-        <>
-          <button
-            type="button"
-            class="button"
-            aria-label={`Run now: ${shown}`}
-            aria-disabled={isSending || feed.running}
-            onClick={() => feed.running || act(`${feedApi(feed.name)}/run`, {}, `${shown} is fetched now.`)}
-          >
-            {feed.running ? 'Running …' : 'Run now'}
-          </button>
-          <button
-            type="button"
-            class="button"
-            aria-label={`Pause: ${shown}`}
-            aria-disabled={isSending}
-            onClick={() => act(feedApi(feed.name), { paused: true }, `${shown} is paused. Its data stays.`)}
-          >
-            Pause
-          </button>
-        </>
       )}
+      {/* One button, so that it keeps the focus. */}
+      <button
+        type="button"
+        class="button"
+        aria-label={`${feed.paused ? 'Resume' : 'Pause'}: ${shown}`}
+        aria-disabled={isSending}
+        onClick={() =>
+          feed.paused
+            ? act(feedApi(feed.name), { paused: false }, `${shown} is resumed and fetched at once.`)
+            : act(feedApi(feed.name), { paused: true }, `${shown} is paused. Its data stays.`)
+        }
+      >
+        {feed.paused ? 'Resume' : 'Pause'}
+      </button>
       <Ask
         text="Edit"
         about={feed.name}
