@@ -156,12 +156,25 @@ function readNumber(text: string, label: string): number {
   return number;
 }
 
+/** AGE_MIN_SECONDS and AGE_MAX_SECONDS of the server. */
+const [AGE_MIN, AGE_MAX_DAYS] = [3_600, 3_660];
+
+function readAge(days: string): number {
+  const seconds = Math.round(readNumber(days, AGE_LABEL) * DAY);
+  if (seconds >= AGE_MIN && seconds <= AGE_MAX_DAYS * DAY) return seconds;
+  throw mistake(
+    `${AGE_LABEL}: write a number up to ${numberText(AGE_MAX_DAYS)}, and at least 0.05, which is about an hour.`,
+  );
+}
+
+export const AGE_LABEL = 'Seen in the last days';
+
 /** What the server takes for a kind. An empty field does not restrict. */
 export function readFilter(kind: DefinedKind, texts: FormTexts): object {
-  const { description = '', age = '', status, families, reporters, score } = texts;
+  const { description = '', age = '', status, families, reporters, max_score: score } = texts;
   return {
     description,
-    age_seconds: Math.round(readNumber(age, 'Seen in the last days') * DAY),
+    age_seconds: readAge(age),
     families: readNames(families),
     ...((kind === 'urls' || kind === 'hosts') && { status, reporters: readNames(reporters) }),
     ...((kind === 'hosts' || kind === 'domains') && {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { ApiError } from '../api.ts';
+import { ApiError, BAD_REQUEST } from '../api.ts';
 import { toApiError } from '../load.ts';
 import { Problem } from './basics.tsx';
 
@@ -94,22 +94,26 @@ type FormProps = {
 export function Form({ submit, onSubmit, children, isDangerous = false }: FormProps) {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  // On a phone it may be below what is seen.
+  useEffect(() => form.current?.querySelector('[role=alert]')?.scrollIntoView({ block: 'nearest' }), [error]);
   async function send(event: SubmitEvent): Promise<void> {
     event.preventDefault();
     if (isBusy) return;
-    const texts = [...new FormData(event.currentTarget as HTMLFormElement)].filter(([, value]) => value !== '');
+    const sent = event.currentTarget as HTMLFormElement;
+    const texts = [...new FormData(sent)].filter(([, value]) => value !== '');
     setBusy(true);
     setError(null);
     try {
       await onSubmit(Object.fromEntries(texts) as FormTexts);
     } catch (thrown) {
-      setError(toApiError(thrown));
+      setError(inWordsOf(sent, toApiError(thrown)));
     } finally {
       setBusy(false);
     }
   }
   return (
-    <form class="form" onSubmit={send}>
+    <form ref={form} class="form" onSubmit={send}>
       {children}
       {error && <Problem error={error} />}
       <button type="submit" class={`button ${isDangerous ? 'danger' : 'primary'}`} aria-disabled={isBusy}>
@@ -117,6 +121,24 @@ export function Form({ submit, onSubmit, children, isDangerous = false }: FormPr
       </button>
     </form>
   );
+}
+
+/** `"cidr" must …`, `"families/3": …`, `botname: …` */
+const KEY = /"([a-z_]+)(?:\/[^"]*)?"|^([a-z_]+)(?=: )/g;
+
+/** The server names a value by its key in the API. Fields have the same names, and the label is what people see. */
+function inWordsOf(form: HTMLFormElement, error: ApiError): ApiError {
+  if (error.status !== BAD_REQUEST) return error;
+  const text = error.message.replaceAll(KEY, (found, quoted?: string, bare?: string) => {
+    const label = labelOf(form.elements.namedItem(quoted ?? bare ?? ''));
+    return label === null ? found : quoted === undefined ? label : `“${label}”`;
+  });
+  return new ApiError(error.status, text);
+}
+
+function labelOf(field: Element | RadioNodeList | null): string | null {
+  if (!(field instanceof Element)) return null;
+  return (field.querySelector('legend') ?? field.closest('label')?.querySelector('span'))?.textContent ?? null;
 }
 
 /** A dialog of the browser: Escape closes it, and the focus returns to where it was. */

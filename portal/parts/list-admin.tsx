@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { ADMIN_API } from '../admin.ts';
 import { get, post } from '../api.ts';
 import {
+  AGE_LABEL,
   brief,
   DATASETS,
   DEFINED_KIND_OPTIONS,
@@ -82,7 +83,7 @@ function FilterFields({ kind, list }: { kind: DefinedKind; list?: DeviceList }) 
       <Field label="Description" name="description" value={list?.description ?? ''} hint="For people." />
       <div class="two">
         {hasUrls && <Select label="Status" name="status" value={list?.status ?? 'online'} options={STATUS_OPTIONS} />}
-        <Field label="Seen in the last days" name="age" value={String(days)} isRequired />
+        <Field label={AGE_LABEL} name="age" value={String(days)} isRequired />
       </div>
       {kind === 'addresses' && <DatasetFields list={list} />}
       <div class="two">
@@ -103,7 +104,7 @@ function FilterFields({ kind, list }: { kind: DefinedKind; list?: DeviceList }) 
         {hasScore && (
           <Field
             label="Highest score of the domain"
-            name="score"
+            name="max_score"
             value={String(list?.max_score ?? '')}
             hint="Bad domains have a low score. Empty: any."
           />

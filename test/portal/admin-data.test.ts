@@ -124,8 +124,15 @@ test('pages of imports and of lists by hand', async (t) => {
     await page.click('dialog button[type=submit]');
     await page.waitForSelector('tr:has-text("bad-shop.example"):has-text("−10"):has-text("by the data")');
     await page.click('text=Add a listing');
-    await page.fill('dialog input[name=cidr]', '203.0.113.200');
+    await page.fill('dialog input[name=cidr]', 'here');
+    await page.fill('dialog input[name=botname]', 'x'.repeat(2_000));
     await page.fill('dialog input[name=reason]', 'scans us');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('dialog [role=alert]:has-text("“Address or network” must be like")');
+    await page.fill('dialog input[name=cidr]', '203.0.113.200');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('dialog [role=alert]:has-text("Malware family: at most 1024")');
+    await page.fill('dialog input[name=botname]', '');
     await page.click('dialog button[type=submit]');
     await page.waitForSelector('tr:has-text("203.0.113.200"):has-text("live"):has-text("scans us")');
     await page.click('text=Allow a network');

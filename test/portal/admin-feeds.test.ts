@@ -111,6 +111,9 @@ test('page of feeds', async (t) => {
     await page.waitForSelector('dialog [role=alert]:has-text("a name and a value")');
     await assertAccessible(page);
     await screenshot(page, 'feed-edit');
+    await page.fill('dialog input[name=secret]', 'x'.repeat(5_000));
+    await page.click('dialog >> text=Save');
+    await page.waitForSelector('dialog [role=alert]:has-text("“Header with an access key” must have at most 4096")');
     await page.fill('dialog input[name=secret]', 'secret');
     await page.click('dialog >> text=Save');
     await page.waitForSelector('tr:has-text("demo-late"):has-text("every hour")');

@@ -68,7 +68,7 @@ describe('forms of administrators', () => {
       age: '0.5',
       status: 'any',
       families: 'Mirai, ,Mozi',
-      score: '−10.5',
+      max_score: '−10.5',
       'dataset-BCL': 'on',
     };
     const common = { name: 'own', description: '', age_seconds: 43_200, families: ['Mirai', 'Mozi'] };
@@ -84,7 +84,9 @@ describe('forms of administrators', () => {
     assert.deepEqual(readFilter('hosts', { age: '30', status: 'online' }), {
       ...{ description: '', age_seconds: 2_592_000, families: [], status: 'online', reporters: [], max_score: null },
     });
-    for (const age of ['', 'x', ' ']) assert.throws(() => readFilter('urls', { age }), /write a number/);
+    for (const age of ['', 'x', ' ', '0', '-5', '3661']) {
+      assert.throws(() => readFilter('urls', { age }), /^Error: Seen in the last days: write a number/);
+    }
   });
 
   test('an exclusion without a choice is for all lists and has no end', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { assertAccessible, assertFits, openPortal, screenshot } from './browser.ts';
+import { assertAccessible, assertFits, assertSoon, openPortal, screenshot } from './browser.ts';
 
 /** The narrowest phones that are in use. */
 const WIDTH = 360;
@@ -32,6 +32,22 @@ test('pages on a narrow phone', async (t) => {
     await assertFits(page);
     await screenshot(page, 'phone-list');
     assert.deepEqual(messages, []);
+  });
+
+  await t.test('what is wrong with a long form is seen at once', async () => {
+    const { page, open } = await portal.visit({ width: WIDTH });
+    await page.setViewportSize({ width: WIDTH, height: 640 });
+    await open('/admin/lists');
+    await page.click('text=Add a listing');
+    await page.fill('dialog input[name=reason]', 'scans us');
+    await page.fill('dialog input[name=cidr]', 'here');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog [role=alert]');
+    const isSeen = () =>
+      page.evaluate<boolean>(
+        `document.querySelector('dialog [role=alert]').getBoundingClientRect().bottom <= innerHeight`,
+      );
+    await assertSoon(isSeen, true);
   });
 
   await t.test('the buttons of feeds, keys and exclusions are whole', async () => {

@@ -128,7 +128,7 @@ function OtherFeed({ onAdded }: { onAdded(): void }) {
 
 export function HeaderFields({ hint }: { hint: string }) {
   return (
-    <fieldset>
+    <fieldset name="headers">
       <legend>Header with an access key</legend>
       <div class="two">
         <Field label="Name" name="header" hint="Such as Auth-Key or Authorization." />
