@@ -16,7 +16,7 @@ export const accountName = (username: string): string =>
 export const accountApi = (username: string): string => `${ADMIN_API}/accounts/${encoded(username)}`;
 
 /** A mistake in a form that the page finds itself. The status is that of a refused request. */
-const mistake = (text: string): ApiError => new ApiError(400, text);
+export const mistake = (text: string): ApiError => new ApiError(400, text);
 
 /** An empty field and the word of no limit give `empty`. `150,000` is a number as well. */
 export function readCount(text: string | undefined, label: string, empty: number | null): number | null {

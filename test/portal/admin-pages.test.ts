@@ -71,10 +71,27 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     await page.fill('dialog input[name=rl_qps]', 'many');
     await page.click('dialog button[type=submit]');
     await page.waitForSelector('dialog [role=alert]:has-text("Queries per second: write a whole number")');
+    await page.fill('dialog input[name=rl_qps]', '0');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('dialog [role=alert]:has-text("“Queries per second” must be at least 1")');
     await page.fill('dialog input[name=rl_qps]', '3');
+    await page.fill('dialog input[name=qms]', '5001');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('dialog [role=alert]:has-text("Soft limit: write at most the hard limit, 5,000")');
+    await page.fill('dialog input[name=qms]', '');
     await page.uncheck('dialog input[name=ads-DROP]');
     await page.click('dialog button[type=submit]');
     const row = page.locator('tbody tr:has-text("trial")');
+    await row.waitFor();
+    // Another tab does not know of it yet.
+    await page.route('**/api/admin/v1/tiers', (route) => route.fulfill({ json: { items: [] } }), { times: 1 });
+    await page.reload();
+    await page.waitForSelector('text=There is no tier');
+    await page.click('text=Add a tier');
+    await page.fill('dialog input[name=name]', 'trial');
+    await page.click('dialog button[type=submit]');
+    await page.waitForSelector('dialog [role=alert]:has-text("There is a tier trial already")');
+    await page.reload();
     await row.waitFor();
     const cells = (await row.locator('td').allTextContents()).slice(0, 8);
     assert.deepEqual(cells, ['trial', '5,000', '5,000', '664', '166', '3', 'URL, XBL, CSS, BCL, DOMAIN', '0']);

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { TierItem } from '../../../src/admin/wire.ts';
 import { DATASETS } from '../../../src/core/tier.ts';
-import { ADMIN_API, derivedRates, limitText, type Rates, readCount } from '../../admin.ts';
-import { ApiError, get, post } from '../../api.ts';
+import { ADMIN_API, derivedRates, limitText, mistake, type Rates, readCount } from '../../admin.ts';
+import { get, post } from '../../api.ts';
 import { NO_LIMIT, numberText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
@@ -12,21 +12,15 @@ import { Check, Field, type FormTexts } from '../../parts/forms.tsx';
 import { Table } from '../../parts/table.tsx';
 
 const TIERS = `${ADMIN_API}/tiers`;
+const readTiers = (abort?: AbortSignal) => get<{ items: TierItem[] }>(TIERS, abort);
 
 export function TiersAdmin(_: PageProps) {
-  const loaded = useLoad('tiers', (abort) => get<{ items: TierItem[] }>(TIERS, abort));
+  const loaded = useLoad('tiers', readTiers);
   return (
     <>
       <div class="page-head">
         <h1>Tiers</h1>
-        <Ask
-          text="Add a tier"
-          title="Add a tier"
-          submit="Add"
-          isPrimary
-          act={(texts) => setTier(texts, loaded.data?.items ?? [])}
-          onDone={loaded.reload}
-        >
+        <Ask text="Add a tier" title="Add a tier" submit="Add" isPrimary act={addTier} onDone={loaded.reload}>
           <TierFields tier={null} />
         </Ask>
       </div>
@@ -63,7 +57,7 @@ function TierTable({ tiers, reload }: { tiers: TierItem[]; reload(): void }) {
           sort: ({ accounts }) => accounts,
           cell: ({ accounts }) => numberText(accounts),
         },
-        { title: '', cell: (tier) => <TierActions tier={tier} reload={reload} /> },
+        { title: 'Actions', cell: (tier) => <TierActions tier={tier} reload={reload} /> },
       ]}
     />
   );
@@ -92,7 +86,7 @@ function TierActions({ tier, reload }: { tier: TierItem; reload(): void }) {
         about={name}
         title={`Change ${visible(name)}`}
         submit="Save"
-        act={(texts) => setTier({ ...texts, name }, null)}
+        act={(texts) => setTier({ ...texts, name })}
         onDone={reload}
       >
         {accounts > 0 && (
@@ -130,21 +124,30 @@ const RATES: [key: keyof Rates, label: string][] = [
 
 const DATASET_PREFIX = 'ads-';
 
-/** A new tier must not have the name of another: the server would replace its limits. */
-async function setTier(texts: FormTexts, others: readonly TierItem[] | null): Promise<undefined> {
-  const { name = '', trs } = texts;
-  if (others?.some((tier) => tier.name === name)) {
-    throw new ApiError(400, `There is a tier ${visible(name)} already. Choose another name, or change that tier.`);
+/** A new tier must not have the name of another, which somebody may have added meanwhile: the server would replace its limits. */
+async function addTier(texts: FormTexts): Promise<undefined> {
+  const { name = '' } = texts;
+  const { items } = await readTiers();
+  if (items.some((tier) => tier.name === name)) {
+    throw mistake(`There is a tier ${visible(name)} already. Choose another name, or change that tier.`);
   }
+  return setTier(texts);
+}
+
+async function setTier(texts: FormTexts): Promise<undefined> {
+  const { name = '', trs } = texts;
   const ads = Object.keys(texts)
     .filter((key) => key.startsWith(DATASET_PREFIX))
     .map((key) => key.slice(DATASET_PREFIX.length));
   const rates = RATES.map(([key, label]) => [key, readCount(texts[key], label, null)] as const);
-  const qmh = readCount(texts.qmh, 'Hard limit', NO_LIMIT);
+  const qmh = readCount(texts.qmh, 'Hard limit', NO_LIMIT) ?? NO_LIMIT;
+  const qms = readCount(texts.qms, 'Soft limit', qmh) ?? qmh;
+  if (qms > qmh && qms < NO_LIMIT)
+    throw mistake(`Soft limit: write at most the hard limit, ${numberText(qmh)}, or leave the field empty.`);
   await post(TIERS, {
     name,
     qmh,
-    qms: readCount(texts.qms, 'Soft limit', qmh),
+    qms,
     ads,
     ...(trs !== undefined && { trs }),
     ...Object.fromEntries(rates.filter(([, rate]) => rate !== null)),
