@@ -1,3 +1,4 @@
+import { parseKeyNetwork } from '../src/core/ip/key-network.ts';
 import { ApiError } from './api.ts';
 import { counted, DAY, dateText } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
@@ -106,4 +107,12 @@ export function networkPath(cidr: string): string {
   const [ip = '', mask] = cidr.split('/');
   const isOne = mask === undefined || mask === (ip.includes(':') ? '128' : '32');
   return isOne ? `/address/${encoded(ip)}` : `/network/${encoded(ip)}/${encoded(mask)}`;
+}
+
+/** For tables: by number, 9.0.0.0/8 before 10.0.0.0/8, and IPv4 before IPv6. Any other text stays as it is. */
+export function networkOrder(cidr: string): string {
+  const network = parseKeyNetwork(cidr);
+  if (network === null) return cidr;
+  const bytes = [...network.ip, network.prefix];
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -19,6 +19,7 @@ import {
 } from '../device-lists.ts';
 import { DAY, visible } from '../format.ts';
 import { DATASET_WORDS } from '../formats.ts';
+import { networkOrder } from '../lists.ts';
 import { useLoad } from '../load.ts';
 import { go } from '../router.ts';
 import { Ask } from './ask.tsx';
@@ -180,7 +181,7 @@ export function Exclusions({ lists }: { lists: readonly DeviceList[] }) {
             keyOf={({ id }) => id}
             empty="Nothing is excluded."
             columns={[
-              { title: 'What', sort: ({ value }) => value, cell: (row) => <Excluded row={row} /> },
+              { title: 'What', sort: ({ value }) => networkOrder(value), cell: (row) => <Excluded row={row} /> },
               { title: 'From', isWide: true, sort: ({ list }) => list, cell: ({ list }) => <FromList name={list} /> },
               {
                 title: 'Reason',

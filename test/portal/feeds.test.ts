@@ -20,6 +20,7 @@ import { DATASET_WORDS, FORMATS, formatOf, KIND_OPTIONS, meaningOptions, readMea
 import {
   BY_HAND,
   humanText,
+  networkOrder,
   networkPath,
   REMOVAL_OPTIONS,
   readDomain,
@@ -152,6 +153,21 @@ test('lists by hand', () => {
   assert.equal(networkPath('192.0.2.1'), '/address/192.0.2.1');
   assert.equal(networkPath('192.0.2.1/32'), '/address/192.0.2.1');
   assert.equal(networkPath('2001:db8::/32'), '/network/2001%3Adb8%3A%3A/32');
+  const networks = [
+    '9.0.0.0/8',
+    '10.0.0.0/8',
+    '10.0.0.0/9',
+    '10.0.0.9',
+    '10.0.0.10',
+    '100.64.0.1',
+    '2001:db8::/32',
+    '2001:db8:1::',
+  ];
+  assert.deepEqual(
+    networks.toSorted((a, b) => (networkOrder(a) < networkOrder(b) ? -1 : 1)),
+    networks,
+  );
+  assert.equal(networkOrder('shop.example'), 'shop.example');
   const removed = [{ cidr: '192.0.2.1', dataset: 'XBL', source: 'a', removed_ts: 1, until_ts: 2, reason: '' }];
   assert.equal(
     removalText({ cidr: '192.0.2.1', removed, still_covered_by: ['192.0.2.0/24'] }),

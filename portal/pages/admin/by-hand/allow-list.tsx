@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { ADMIN_API } from '../../../admin.ts';
 import { get } from '../../../api.ts';
 import { visible } from '../../../format.ts';
-import { type AllowEntry, isByHand } from '../../../lists.ts';
+import { type AllowEntry, isByHand, networkOrder } from '../../../lists.ts';
 import { useLoad } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Card, Show } from '../../../parts/basics.tsx';
@@ -48,7 +48,7 @@ export function AllowList({ onChange }: { onChange(): void }) {
               keyOf={({ cidr, source }) => `${cidr} ${source}`}
               empty="No network is on the allow list."
               columns={[
-                { title: 'Network', sort: ({ cidr }) => cidr, cell: (row) => <Network {...row} /> },
+                { title: 'Network', sort: ({ cidr }) => networkOrder(cidr), cell: (row) => <Network {...row} /> },
                 {
                   title: 'From',
                   sort: ({ source }) => source,

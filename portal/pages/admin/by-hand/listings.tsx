@@ -5,6 +5,7 @@ import { DATASET_OPTIONS, DATASET_WORDS } from '../../../formats.ts';
 import {
   type AddedListing,
   listedAs,
+  networkOrder,
   REMOVAL_OPTIONS,
   type RemovedListing,
   readListing,
@@ -100,7 +101,7 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
       columns={[
         {
           title: 'Network',
-          sort: ({ cidr }) => cidr,
+          sort: ({ cidr }) => networkOrder(cidr),
           cell: (row) => <Network cidr={row.cidr} reason={`${row.dataset}: ${reasonOf(row)}`} />,
         },
         {
@@ -172,7 +173,7 @@ function RemovedTable({ rows }: { rows: RemovedListing[] }) {
       keyOf={({ cidr, dataset, source }) => `${cidr} ${dataset} ${source}`}
       empty="No listing was removed by hand."
       columns={[
-        { title: 'Network', sort: ({ cidr }) => cidr, cell: (row) => <Network {...row} /> },
+        { title: 'Network', sort: ({ cidr }) => networkOrder(cidr), cell: (row) => <Network {...row} /> },
         { title: 'Dataset', sort: ({ dataset }) => dataset, cell: ({ dataset }) => <Dataset name={dataset} /> },
         { title: 'Source', isWide: true, sort: ({ source }) => source, cell: ({ source }) => visible(source) },
         { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
