@@ -30,6 +30,8 @@ export type Bulk = {
   /** The first row without an answer. */
   next: number;
   stop: Stop | null;
+  /** What the table shows. Another choice is another object, with a scroll position of its own. */
+  view: { filter: Filter };
 };
 
 export const bulk = signal<Bulk | null>(null);
@@ -63,9 +65,10 @@ export async function readInput(blob: Blob, name: string, owner: string, kind: I
   abort = new AbortController();
   const { signal } = abort;
   const reading = newReading();
+  const view = bulk.value?.view ?? { filter: 'all' };
   bulk.value = {
     ...{ owner, name, blob, kind: kind ?? 'text', reading, phase: 'reading', part: 0, isFull: false },
-    ...{ answered: 0, found: 0, unknown: 0, charged: 0, next: 0, stop: null },
+    ...{ answered: 0, found: 0, unknown: 0, charged: 0, next: 0, stop: null, view },
   };
   try {
     const onPiece = (part: number, found: InputKind) => change(reading, { part, kind: found });
@@ -76,6 +79,10 @@ export async function readInput(blob: Blob, name: string, owner: string, kind: I
     const unreadable = new ApiError(-1, `The file could not be read: ${toApiError(error).message}`);
     change(reading, { phase: 'read', stop: { how: 'failed', error: unreadable } });
   }
+}
+
+export function chooseFilter(filter: Filter): void {
+  if (bulk.value !== null) bulk.value = { ...bulk.value, view: { filter } };
 }
 
 export const cancelBulk = (): void => abort.abort();

@@ -1,6 +1,5 @@
-import { useState } from 'preact/hooks';
 import type { BulkRow } from '../bulk-read.ts';
-import { type Bulk, type Filter, filtered } from '../bulk-run.ts';
+import { type Bulk, chooseFilter, type Filter, filtered } from '../bulk-run.ts';
 import { dayText, numberText, visible } from '../format.ts';
 import { searchPath, urlPath } from '../question.ts';
 import { Card, Empty, Status } from './basics.tsx';
@@ -27,8 +26,7 @@ const EMPTY_TEXTS: Record<Filter, string> = {
 
 /** Everything in the order of the input, with the answers as they arrive. */
 export function BulkTable({ current }: { current: Bulk }) {
-  const [filter, setFilter] = useState<Filter>('all');
-  const { reading, answered, phase } = current;
+  const { reading, answered, phase, view } = current;
   const hasAnswers = phase !== 'reading' && phase !== 'read';
   const filters: [Filter, count: number][] = [
     ['all', reading.rows.length],
@@ -36,7 +34,7 @@ export function BulkTable({ current }: { current: Bulk }) {
     ['invalid', reading.invalid],
     ...(hasAnswers ? [] : DEFANGED_FILTER.map((name): [Filter, number] => [name, reading[name]])),
   ];
-  const shown = filters.some(([name]) => name === filter) ? filter : 'all';
+  const shown = filters.some(([name]) => name === view.filter) ? view.filter : 'all';
   const rows = filtered(reading.rows, shown);
   const columns = FILTER_COLUMNS[shown] ?? (hasAnswers ? ANSWER_COLUMNS : INPUT_COLUMNS);
   return (
@@ -50,7 +48,7 @@ export function BulkTable({ current }: { current: Bulk }) {
               type="button"
               class="button round"
               aria-pressed={name === shown}
-              onClick={() => setFilter(name)}
+              onClick={() => chooseFilter(name)}
             >
               {`${FILTER_TEXTS[name]} ${numberText(count)}`}
             </button>
@@ -65,6 +63,7 @@ export function BulkTable({ current }: { current: Bulk }) {
             rows={rows}
             keyOf={({ line, input }) => `${line} ${input}`}
             columns={columns}
+            owner={view}
           />
         )}
       </div>

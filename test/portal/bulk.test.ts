@@ -7,6 +7,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 import {
   assertAccessible,
   assertFits,
+  assertSoon,
   DEMO,
   LOOKS,
   openPortal,
@@ -139,11 +140,36 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
     await page.waitForURL('**/url?u=*');
     await page.goBack();
     await complete(page);
+    assert.equal((await rowTexts(page)).length, 1, 'the filter stays');
+    await page.getByRole('button', { name: 'All 3' }).click();
     assert.equal((await rowTexts(page)).length, 3);
     await page.getByRole('button', { name: 'Another list' }).click();
     assert.equal(await page.locator('textarea').inputValue(), '');
     assert.equal(await page.locator('.stats').count(), 0);
     assert.deepEqual(visit.messages, []);
+  },
+
+  async 'whoever opens a URL and goes back finds the table where it was left'(_, portal) {
+    const visit = await portal.visit();
+    const { page } = visit;
+    await ownStreams(page);
+    await visit.open('/bulk');
+    await fill(page, list(300));
+    await start(page);
+    await requestsAre(page, 1);
+    await feed(page, Array.from({ length: 300 }, (_, i) => unknown(i + 1)).join('') + end({ charged: 300 }));
+    await feed(page, '');
+    await complete(page);
+    await page.getByRole('button', { name: 'Not known 300' }).click();
+    const top = () => page.evaluate<number>(`document.querySelector('.long')?.scrollTop ?? -1`);
+    await page.evaluate(`document.querySelector('.long').scrollTo(0, 3000)`);
+    await page.route('**/api/**', (route) => route.abort()); // the other tests count queries
+    await page.locator('.long a:has-text("http://a.example/82")').click();
+    await page.waitForURL('**/url?u=*');
+    await page.goBack();
+    await assertSoon(top, 3_000);
+    await page.getByRole('button', { name: 'All 300' }).click();
+    await assertSoon(top, 0);
   },
 
   async 'without a file the text of the field is back, and the same file can be chosen again'(t, portal) {
