@@ -2,7 +2,18 @@ import type { AccountItem, HealthResponse } from '../src/admin/wire.ts';
 import type { AuditAction, Changes } from '../src/audit/entry.ts';
 import { limitsOf } from '../src/core/tier.ts';
 import { ApiError } from './api.ts';
-import { bytesText, DAY, dayText, NO_LIMIT, nowTs, numberText, spanText, visible } from './format.ts';
+import {
+  bytesText,
+  DAY,
+  dayText,
+  exactSpanText,
+  NO_LIMIT,
+  nowTs,
+  numberText,
+  spanText,
+  timeText,
+  visible,
+} from './format.ts';
 import { encoded } from './question.ts';
 
 // What the pages of administrators compute. The answers are in src/admin/wire.ts.
@@ -151,20 +162,38 @@ const FIELD_WORDS: Record<string, string> = {
   ads: 'datasets',
   trs: 'access level',
   admin: 'administrator',
+  sub: 'subscription',
+  url: 'address',
+  human: 'points',
+  botname: 'malware family',
+  dstport: 'port',
+  max_score: 'highest score of the domain',
+  age_seconds: 'seen in the last',
+  every_seconds: 'interval',
+  until_ts: 'ends',
+  valid_until: 'ends',
+  removed_until: 'can be listed again',
 };
 
 /** Old and new value of each field as texts; null for a value that did not exist. */
 export function changeTexts(changes: Changes): ChangeText[] {
   return Object.entries(changes).map(([field, { old, new: value }]) => ({
-    field: Object.hasOwn(FIELD_WORDS, field) ? (FIELD_WORDS[field] ?? '') : visible(field.replaceAll('_', ' ')),
-    old: valueText(old),
-    new: valueText(value),
+    field: fieldText(field),
+    old: valueText(field, old),
+    new: valueText(field, value),
   }));
 }
 
-function valueText(value: unknown): string | null {
+const fieldText = (field: string): string =>
+  Object.hasOwn(FIELD_WORDS, field)
+    ? (FIELD_WORDS[field] ?? '')
+    : visible(field.replace(/_(ts|seconds)$/, '').replaceAll('_', ' '));
+
+function valueText(field: string, value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (typeof value === 'number' && /_(ts|until)$/.test(field)) return timeText(value);
+  if (typeof value === 'number' && field.endsWith('_seconds')) return exactSpanText(value);
   if (typeof value === 'number') return value >= NO_LIMIT ? 'no limit' : numberText(value);
   if (Array.isArray(value)) return visible(value.join(', '));
   return visible(typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,5 +1,5 @@
 import { ApiError } from './api.ts';
-import { agoText, counted, DAY, nowTs, numberText, spanText, timeText, visible } from './format.ts';
+import { agoText, counted, exactSpanText, nowTs, numberText, spanText, timeText, visible } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 import { encoded } from './question.ts';
 
@@ -156,17 +156,10 @@ export function adviceText({ last_error: error }: Feed): string {
   return text ?? 'The server tries again by itself. If it stays so, check the address under Edit.';
 }
 
-const MINUTE = 60;
-const HOUR = 60 * MINUTE;
 const INTERVALS = [300, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400, 604_800];
 
 /** `every hour`, `every 5 minutes`. */
-export function everyText(seconds: number): string {
-  const text =
-    seconds % DAY === 0 ? counted(seconds / DAY, 'day') : seconds % HOUR === 0 ? counted(seconds / HOUR, 'hour') : null;
-  const plain = text ?? (seconds % MINUTE === 0 ? counted(seconds / MINUTE, 'minute') : counted(seconds, 'second'));
-  return `every ${plain.replace(/^1 /, '')}`;
-}
+export const everyText = (seconds: number): string => `every ${exactSpanText(seconds).replace(/^1 /, '')}`;
 
 /** Usual intervals, and the present one. */
 export function intervalOptions(current: number): Option[] {

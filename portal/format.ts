@@ -32,6 +32,13 @@ export function spanText(seconds: number): string {
   return counted(Math.floor(whole / DAY), 'day');
 }
 
+/** Without rounding: `1 day`, `36 hours`, `90 seconds`. */
+export function exactSpanText(seconds: number): string {
+  if (seconds % DAY === 0) return counted(seconds / DAY, 'day');
+  if (seconds % HOUR === 0) return counted(seconds / HOUR, 'hour');
+  return seconds % MINUTE === 0 ? counted(seconds / MINUTE, 'minute') : counted(seconds, 'second');
+}
+
 /** `12 minutes ago`, `in 3 hours`, `now`. */
 export function agoText(ts: number, now: number = nowTs()): string {
   const seconds = now - ts;

@@ -85,14 +85,16 @@ test('changes as texts', () => {
     tier: { old: 'developer', new: 'a\u202eb' },
     enabled: { old: true, new: false },
     qmh: { old: null, new: NO_LIMIT },
-    interval_seconds: { old: 3_600, new: 86_400 },
+    interval_seconds: { old: 5_400, new: 86_400 },
+    until_ts: { old: null, new: 1_794_979_800 },
     ads: { old: ['URL', 'XBL'], new: null },
   };
   assert.deepEqual(changeTexts(changes), [
     { field: 'tier', old: 'developer', new: 'a\\u202eb' },
     { field: 'enabled', old: 'yes', new: 'no' },
     { field: 'hard limit', old: null, new: 'no limit' },
-    { field: 'interval seconds', old: '3,600', new: '86,400' },
+    { field: 'interval', old: '90 minutes', new: '1 day' },
+    { field: 'ends', old: null, new: '2026-11-18 05:30' },
     { field: 'datasets', old: 'URL, XBL', new: null },
   ]);
 });
