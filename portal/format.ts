@@ -7,19 +7,26 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 export const nowTs = (): number => Math.floor(Date.now() / 1000);
 
+/** Dates end here (ECMAScript, time values). The API takes later times, and one of them must not break a page. */
+const LAST_MS = 8.64e15;
+const dateOf = (ts: number): Date => new Date(Math.min(ts * 1_000, LAST_MS));
+
+/** For programs. */
+export const isoText = (ts: number): string => dateOf(ts).toISOString();
+
 /** 2026-11-10 08:14 */
 export function timeText(ts: number): string {
-  return new Date(ts * 1000).toISOString().slice(0, 16).replace('T', ' ');
+  return isoText(ts).slice(0, -8).replace('T', ' ');
 }
 
 /** 10 Nov 2026 */
 export function dateText(ts: number): string {
-  const date = new Date(ts * 1000);
+  const date = dateOf(ts);
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
 }
 
 /** 2026-11-10 */
-export const dayText = (ts: number): string => new Date(ts * 1000).toISOString().slice(0, 10);
+export const dayText = (ts: number): string => isoText(ts).slice(0, 10);
 
 export const monthName = (month: number): string => MONTHS[month] ?? '';
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, BAD_REQUEST, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
-import { agoText, defang, shortHash, spanText, timeText, visible } from '../format.ts';
+import { agoText, defang, isoText, shortHash, spanText, timeText, visible } from '../format.ts';
 import { reachedText } from '../limits.ts';
 import type { Loaded } from '../load.ts';
 import { signal } from '../signal.ts';
@@ -77,14 +77,14 @@ export function Facts({ facts }: { facts: Record<string, ComponentChildren> }) {
 export function Ago({ ts }: { ts: number | null }) {
   if (ts === null) return <span class="dim">never</span>;
   return (
-    <time dateTime={new Date(ts * 1000).toISOString()} title={`${timeText(ts)} UTC`}>
+    <time dateTime={isoText(ts)} title={`${timeText(ts)} UTC`}>
       {agoText(ts)}
     </time>
   );
 }
 
 export function Time({ ts }: { ts: number }) {
-  return <time dateTime={new Date(ts * 1000).toISOString()}>{timeText(ts)}</time>;
+  return <time dateTime={isoText(ts)}>{timeText(ts)}</time>;
 }
 
 export async function copy(text: string, what = 'Copied'): Promise<void> {

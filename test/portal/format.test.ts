@@ -17,6 +17,8 @@ const TS = Date.UTC(2026, 10, 10, 8, 14) / 1_000;
 test('times', () => {
   assert.equal(timeText(TS), '2026-11-10 08:14');
   assert.equal(dateText(TS), '10 Nov 2026');
+  assert.equal(timeText(2 ** 53), '+275760-09-13 00:00');
+  assert.equal(dateText(2 ** 53), '13 Sep 275760');
   assert.deepEqual([0, 1, 61, 3_600, 86_400, 172_800].map(spanText), [
     '0 seconds',
     '1 second',

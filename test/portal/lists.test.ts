@@ -193,7 +193,7 @@ test('page of lists', async (t) => {
       ...{ last_fetch_etag: null, username: text },
     }));
     const exclusions = HOSTILE.map((text, id) => ({
-      ...{ id, kind: 'url', value: text, subdomains: false, list: null, reason: text, set_ts: 1, until_ts: null },
+      ...{ id, kind: 'url', value: text, subdomains: false, list: null, reason: text, set_ts: 1, until_ts: 2 ** 53 },
       ended: false,
     }));
     const reasons = HOSTILE.map((text) => ({ reason: 'excluded', text }));
