@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, closeSync, existsSync, lchownSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 
 /** Data and backups contain password hashes and keys, so only the owner may read them. */
@@ -14,6 +14,7 @@ export function dataFiles(dataDir: string): DataFiles {
 }
 
 export function makeFolder(path: string): void {
+  requireAccess(path);
   try {
     mkdirSync(path, { recursive: true, mode: FOLDER_MODE });
   } catch (error) {
@@ -22,8 +23,40 @@ export function makeFolder(path: string): void {
   }
 }
 
+/** Creates a file, or checks that this user may write to the one that exists. */
+export function createDataFile(path: string): void {
+  const isNew = !existsSync(path);
+  closeSync(openSync(path, 'a', FILE_MODE));
+  if (isNew) makePrivate(path);
+}
+
+/** Only the owner can read it. If root created it, that is the owner of the folder: a server may have a user of its own. */
+export function makePrivate(path: string): void {
+  chmodSync(path, FILE_MODE);
+  if (process.geteuid?.() !== 0) return;
+  const { uid, gid } = statSync(dirname(path));
+  lchownSync(path, uid, gid); // not through a link, which would give away another file
+}
+
 /** For commands that only read: they must not create a folder from a misspelt name. */
 export function requireData(dataDir: string): void {
+  requireAccess(dataDir);
   if (Object.values(dataFiles(dataDir)).some((path) => existsSync(path))) return;
   throw new AppError('not_found', `There is no data in ${dataDir}: set the data folder with --data`);
+}
+
+/** To `existsSync`, a folder that this user may not open looks empty. */
+function requireAccess(dataDir: string): void {
+  try {
+    statSync(dataFiles(dataDir).control, { throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES')
+      throw noPermission(`open the data folder ${dataDir}`, error);
+  }
+}
+
+/** The server often has a user of its own, and whoever types a command is another one. */
+export function noPermission(action: string, cause: unknown): AppError {
+  const advice = 'run this command as the user that the data belongs to, or as root';
+  return new AppError('unavailable', `This user may not ${action}: ${advice}`, { cause });
 }

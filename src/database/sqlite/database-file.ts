@@ -1,8 +1,8 @@
-import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
 import type { CallTask } from '../../threads/calls.ts';
 import { createWorkerThread } from '../../threads/worker-thread.ts';
-import { FILE_MODE } from '../data-folder.ts';
+import { createDataFile, noPermission } from '../data-folder.ts';
 import { type Migration, type Part, pendingMigrations, readMigrations } from '../migrations.ts';
 import { type Database, openReader, type Reader, withWriter } from './database.ts';
 import { createDeferredIndexes, deferIndexes, hasDeferredIndexes } from './deferred-indexes.ts';
@@ -127,9 +127,11 @@ function refuseEmptied(path: string): void {
 /** SQLite would make the file readable by all users. The log and the shared memory get the mode of the file. */
 function createFile(path: string): void {
   try {
-    closeSync(openSync(path, 'a', FILE_MODE));
+    createDataFile(path);
   } catch (cause) {
-    throw new AppError('unavailable', `The database cannot be opened: ${(cause as Error).message}`, { cause });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code === 'EACCES') throw noPermission(`write to the database ${path}`, cause);
+    throw new AppError('unavailable', `The database cannot be opened: ${message}`, { cause });
   }
 }
 

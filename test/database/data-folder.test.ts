@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openControl, openIntelligence } from '../../src/app/stores.ts';
+import { backupData, restoreData } from '../../src/database/backup.ts';
+import { makeFolder, requireData } from '../../src/database/data-folder.ts';
+import { NOBODY } from '../servers/postgres.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** Without root there is no other user: then a folder is closed to its owner too. */
+function asOtherUser(work: () => void): void {
+  if (NOBODY.uid) process.seteuid?.(NOBODY.uid);
+  try {
+    work();
+  } finally {
+    if (NOBODY.uid) process.seteuid?.(0);
+  }
+}
+
+test('a folder that this user may not open is neither empty nor missing', (t: TestContext) => {
+  const dataDir = join(temporaryFolder(t), 'data');
+  mkdirSync(dataDir);
+  chmodSync(dataDir, 0);
+  const message =
+    `This user may not open the data folder ${dataDir}: ` +
+    'run this command as the user that the data belongs to, or as root';
+  asOtherUser(() => {
+    assert.throws(() => requireData(dataDir), { message });
+    assert.throws(() => makeFolder(dataDir), { message });
+  });
+  chmodSync(dataDir, 0o700);
+});
+
+test('root creates the files of a folder for its owner', { skip: !NOBODY.uid }, async (t: TestContext) => {
+  const folder = temporaryFolder(t);
+  const [dataDir, restored, file] = [join(folder, 'data'), join(folder, 'restored'), join(folder, 'backup.db')];
+  for (const dir of [dataDir, restored]) {
+    mkdirSync(dir);
+    chownSync(dir, NOBODY.uid ?? 0, NOBODY.gid ?? 0);
+  }
+  const stores = [await openIntelligence({ dataDir }), await openControl({ dataDir })];
+  assert.deepEqual(owners(dataDir), new Set([NOBODY.uid]));
+  await Promise.all(stores.map((store) => store.close()));
+  await backupData({ dataDir, file });
+  assert.equal(statSync(file).uid, 0, 'a backup belongs to whoever made it');
+  await restoreData({ file, dataDir: restored });
+  assert.deepEqual(owners(restored), new Set([NOBODY.uid]));
+});
+
+function owners(folder: string): Set<number> {
+  return new Set(readdirSync(folder).map((name) => statSync(join(folder, name)).uid));
+}
