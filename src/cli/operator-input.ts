@@ -20,6 +20,12 @@ export function readDataset(text: string): AddressDataset {
   throw new UsageError(`--dataset must be one of ${ADDRESS_DATASETS.join(', ')}, not ${JSON.stringify(text)}`);
 }
 
+/** An operand FILE of a command that cannot use a pipe. */
+export function readFileName(text: string): string {
+  if (text !== '' && text !== '-') return text;
+  throw new UsageError(`FILE must be the name of a file, not ${JSON.stringify(text)}`);
+}
+
 /** The value of a flag that is stored as it is. */
 export function readText(flag: string, text: string): string {
   const fault = textFault(text);

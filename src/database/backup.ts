@@ -1,4 +1,5 @@
-import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
 import { createDataFile, dataFiles, FILE_MODE, makeFolder, requireData } from './data-folder.ts';
 import { backupSqlite, restoreSqlite } from './sqlite/backup.ts';
@@ -11,6 +12,8 @@ export async function backupData({ dataDir, file, onProgress = () => {} }: Backu
   const files = dataFiles(dataDir);
   requireData(dataDir);
   if (existsSync(file)) throw new AppError('bad_request', `${file} already exists: choose another name, or remove it`);
+  const folder = dirname(file);
+  if (!existsSync(folder)) throw new AppError('not_found', `There is no folder ${folder}: create it first`);
   const partial = `${file}.${process.pid}.partial`;
   await explained(`The backup ${file} cannot be written`, async () => {
     try {
@@ -26,6 +29,7 @@ export async function backupData({ dataDir, file, onProgress = () => {} }: Backu
 /** Creates a data folder from a backup. The databases get their names only when both are complete. */
 export async function restoreData({ file, dataDir }: { file: string; dataDir: string }): Promise<void> {
   if (!existsSync(file)) throw new AppError('not_found', `There is no file ${file}`);
+  if (!statSync(file).isFile()) throw new AppError('bad_request', `${file} is not a file: name the backup in it`);
   makeFolder(dataDir);
   if (readdirSync(dataDir).length > 0) {
     throw new AppError('bad_request', `${dataDir} is not empty: restore into a new folder, or empty this one`);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { onTerminal } from './on-terminal.ts';
 import { urlwarden } from './urlwarden.ts';
@@ -31,6 +32,33 @@ test('backup writes one private file, and restore creates a folder with the same
   );
   assert.equal(after?.stdout, before?.stdout);
   assert.equal(JSON.parse(after?.stdout ?? '').length, 1);
+});
+
+test('backup and restore say what is wrong with the name of a file, and create nothing', async (t) => {
+  const folder = temporaryFolder(t);
+  const [data, file, packed] = [join(folder, 'data'), join(folder, 'backup.db'), join(folder, 'backup.db.gz')];
+  await urlwarden(['account', 'add', 'ada', '--data', data], 'pw');
+  await urlwarden(['backup', file, '--data', data]);
+  writeFileSync(packed, gzipSync(readFileSync(file)));
+  const before = readdirSync(folder);
+  const noFile = (name: string) => `FILE must be the name of a file, not "${name}"`;
+  const cases: [args: string[], code: number, message: string][] = [
+    [['backup', 'none/backup.db'], 1, 'There is no folder none: create it first'],
+    [['backup', ''], 2, noFile('')],
+    [['backup', '-'], 2, noFile('-')],
+    [['restore', '-'], 2, noFile('-')],
+    [['restore', 'data'], 1, 'data is not a file: name the backup in it'],
+    [['restore', packed], 1, `${packed} cannot be restored: it is not a backup, or it is packed: unpack it first`],
+  ];
+  for (const [args, code, message] of cases) {
+    const dataDir = args[0] === 'backup' ? 'data' : 'new';
+    const outcome = await urlwarden([...args, '--data', dataDir], '', { cwd: folder });
+    assert.deepEqual([outcome.code, outcome.stderr.split('\n')[0], outcome.stdout], [code, message, '']);
+  }
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name !== 'new'),
+    before,
+  );
 });
 
 test('on a terminal a backup shows what it does, and leaves only its result', async (t) => {

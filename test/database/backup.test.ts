@@ -133,7 +133,7 @@ test('refusals say what to do and leave no files', async (t) => {
   const { folder, dataDir, file } = await openData(t);
   await assert.rejects(backupData({ dataDir: join(folder, 'typo'), file }), { message: /no data in .*--data/ });
   await assert.rejects(backupData({ dataDir, file: join(folder, 'none', 'b.db') }), {
-    message: /cannot be written: ENO/,
+    message: /^There is no folder .*none: create it first$/,
   });
   await backupData({ dataDir, file });
   await assert.rejects(backupData({ dataDir, file }), { message: /already exists/ });
@@ -184,7 +184,7 @@ test('a file that is not a backup is not restored', async (t) => {
   writeFileSync(notes, 'not a database, but long enough to have the header of one if its first bytes were not checked');
   const restored = join(folder, 'restored');
   for (const [file, reason] of [
-    [notes, /cannot be restored: .*not a database/],
+    [notes, /cannot be restored: it is not a backup/],
     [join(dataDir, 'control.db'), /not created by urlwarden backup/],
   ] as const) {
     await assert.rejects(restoreData({ file, dataDir: restored }), { name: 'AppError', message: reason });

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { backupData } from '../../database/backup.ts';
 import { dataCommand, requireFolder } from '../data-command.ts';
+import { readFileName } from '../operator-input.ts';
 import { print } from '../output.ts';
 import { createProgress } from '../progress.ts';
 
@@ -12,7 +13,8 @@ imports keep running. FILE must not exist yet; it appears under this name when i
 To restore it: urlwarden restore FILE`,
     operands: ['FILE'],
   },
-  async ({ operands: [file = ''], place }) => {
+  async ({ operands: [operand = ''], place }) => {
+    const file = readFileName(operand);
     const progress = createProgress();
     const onProgress = (share: number) => {
       // A scheduled backup that succeeds writes nothing to standard error.

@@ -1,5 +1,6 @@
 import { restoreData } from '../../database/backup.ts';
 import { dataCommand, requireFolder } from '../data-command.ts';
+import { readFileName } from '../operator-input.ts';
 import { print } from '../output.ts';
 
 export const restore = dataCommand(
@@ -11,7 +12,7 @@ empty.`,
   },
   async ({ operands: [file = ''], place }) => {
     const dataDir = requireFolder(place);
-    await restoreData({ file, dataDir });
+    await restoreData({ file: readFileName(file), dataDir });
     await print(`Restored to ${dataDir}. Start the server with: urlwarden serve --data ${dataDir}\n`);
     return 0;
   },

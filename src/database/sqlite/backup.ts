@@ -37,9 +37,13 @@ function requireIntact(path: string, origin: string): void {
   if (damage !== null) throw damaged(origin, damage);
 }
 
+/** What SQLite says about a file that begins like no database, such as one that gzip has packed. */
+const NO_DATABASE = 'file is not a database';
+
 /** Fills two empty files from a backup. */
 export function restoreSqlite(from: string, to: DataFiles): void {
   const damage = findDamage(from);
+  if (damage === NO_DATABASE) throw new AppError('bad_request', 'it is not a backup, or it is packed: unpack it first');
   if (damage !== null) throw new AppError('damaged', `it is damaged (${damage}): use another backup`);
   requireSpace(to.intelligence, statSync(from).size);
   withWriter(to.control, (db) => {
