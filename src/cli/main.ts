@@ -1,7 +1,7 @@
 import { programVersion } from '../config/version.ts';
 import { AppError } from '../core/errors.ts';
 import { type Command, type Entry, EXIT_FAILURE, EXIT_USAGE, UsageError } from './command.ts';
-import { exitQuietlyOnClosedPipe, fitTerminal, print, visible } from './output.ts';
+import { fitTerminal, handleOutputErrors, print, visible } from './output.ts';
 import { suggestion } from './suggestion.ts';
 import { definitions } from './usage.ts';
 
@@ -140,7 +140,7 @@ const FLAGS = [
   ['--version', 'Show the version.'],
 ] as const;
 
-exitQuietlyOnClosedPipe();
+handleOutputErrors();
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { Reject } from '../ingest/store.ts';
+import { EXIT_FAILURE } from './command.ts';
 import { countText } from './progress.ts';
 import { wrap } from './usage.ts';
 
@@ -12,12 +13,15 @@ export async function print(text: string): Promise<void> {
 
 /**
  * `urlwarden … | head` closes the pipe when it has enough lines; that is not an error. A command may have set the exit code
- * before.
+ * before. A message or a line of the log that cannot be written is lost, and the next one is tried again: a server must not
+ * end because the disk with its log is full.
  */
-export function exitQuietlyOnClosedPipe(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    process.exit();
+export function handleOutputErrors(): void {
+  process.stderr.on('error', () => {});
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit();
+    process.stderr.write(`The output cannot be written: ${message}\n`);
+    process.exit(EXIT_FAILURE);
   });
 }
 

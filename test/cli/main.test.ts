@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
-import { type Outcome, urlwarden } from './urlwarden.ts';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { type Outcome, PROGRAM, urlwarden } from './urlwarden.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
@@ -57,6 +60,15 @@ describe('urlwarden', () => {
   it('an unknown flag is refused and refers to --help', async () => {
     const { code, stderr } = await urlwarden(['cost', '--fast']);
     assert.deepEqual([code, stderr], [2, '--fast is not a flag of this command\nSee: urlwarden cost --help\n']);
+  });
+
+  it('goes on if standard error cannot be written, such as a log on a full disk', (t: TestContext) => {
+    const args = ['tier', 'set', 'small', '--qms', '1', '--qmh', '1', '--data', join(temporaryFolder(t), 'new')];
+    const full = openSync('/dev/full', 'w');
+    const { status, stdout } = spawnSync(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', 'pipe', full] });
+    closeSync(full);
+    assert.equal(status, 0);
+    assert.match(`${stdout}`, /^The tier small has /);
   });
 
   it('arguments after -- are operands', async () => {

@@ -95,9 +95,10 @@ describe('urlwarden usage report', () => {
     const { dataDir, control } = await withUsage(t);
     const args = ['usage', 'report', '--month', '2020-10', '--final', '--data', dataDir];
     const full = openSync('/dev/full', 'w'); // each write fails: the disk is full
-    const { status } = spawnSync(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', full, 'ignore'] });
+    const { status, stderr } = spawnSync(process.execPath, [PROGRAM, ...args], { stdio: ['ignore', full, 'pipe'] });
     closeSync(full);
-    assert.notEqual(status, 0);
+    assert.equal(status, 1);
+    assert.match(`${stderr}`, /^The output cannot be written: ENOSPC: .*\n$/);
     assert.equal(await control.reportedTs(OCTOBER.month), null);
   });
 
