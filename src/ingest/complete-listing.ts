@@ -86,7 +86,8 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
     },
 
     async finish(counts) {
-      const ts = asOfTs ?? newestTs;
+      // Without rows it gets here only by force, or as a feed, which was fetched now.
+      const ts = asOfTs ?? newestTs ?? (counts.read === 0 ? nowTs() : null);
       if (ts === null) return refused('The listing contains no time.', AS_OF_HINT);
       if (timeFault(ts, nowTs()) !== null)
         return refused('The time of the listing is more than a day in the future.', AS_OF_HINT);

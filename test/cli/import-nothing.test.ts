@@ -137,6 +137,9 @@ suite('an import that did nothing', () => {
     assert.match(JSON.parse(empty.stdout).error, /No URL was taken offline\. .* run it again with --force\.$/);
     const forced = JSON.parse((await complete('3', '# none\n', '--as-of', '2026-01-03', '--force')).stdout);
     assert.deepEqual([forced.outcome, forced.wentOffline], ['done', 1]);
+    await complete('4', 'http://b.example/\n', '--as-of', '2026-01-04');
+    const now = JSON.parse((await complete('3', '', '--force')).stdout);
+    assert.deepEqual([now.outcome, now.wentOffline], ['done', 1]);
   });
 });
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
+import { urlList } from '../../src/ingest/formats/url-list.ts';
 import type { Item } from '../../src/ingest/sources/format.ts';
 import { newestEventOf } from '../urls/answers.ts';
-import { fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, type World } from './import-world.ts';
+import { fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
 
 const [A, B, C, D] = ['a', 'b', 'c', 'd'].map((name) => `http://${name}.example/`) as [string, string, string, string];
 
@@ -120,6 +121,20 @@ suite('a complete listing', () => {
       assert.deepEqual([record?.outcome, record?.error], ['refused', report.error]);
     });
   }
+
+  test('a listing without rows and without a time counts now, by force only', async (t) => {
+    const world = await importWorld(t);
+    await complete(world, listed(100, A, B));
+    const empty = await world.run({
+      format: urlList,
+      source: textSource('# none\n'),
+      isComplete: true,
+      allowsEmptyList: true,
+    });
+    assert.match(empty.error ?? '', /would take 2 of the 2 online URLs of feed offline, .*--force/);
+    const forced = await complete(world, [], { isForced: true });
+    assert.deepEqual([forced.outcome, forced.wentOffline, forced.listingTs], ['done', 2, NOW_TS]);
+  });
 
   test('a refused listing is applied with isForced', async (t) => {
     const world = await importWorld(t);
