@@ -34,7 +34,7 @@ import { AppError } from './core/errors.ts';
 import { OPERATOR_TIER } from './core/tier.ts';
 import { createOutages } from './health/outages.ts';
 import { closeServer, endKeepAlive, setTlsPair } from './http/server.ts';
-import { expiryOf, readTlsPair, type TlsPair } from './http/tls.ts';
+import { expiryOf, readTlsPair, type TlsPair, timeFaultOf } from './http/tls.ts';
 import { readFamilies } from './ingest/tag-families.ts';
 import { createSharedCounts } from './limits/shared-counts.ts';
 import { joinMetrics } from './metrics/metrics.ts';
@@ -233,7 +233,14 @@ export async function openApp(given: Settings): Promise<App> {
       // Last: this thread answers while the others start. They do not make the start longer.
       const allThreads = threads.start(port);
       if (threadCount < wantedThreads) log.warn({}, ONE_THREAD_ONLY);
+      warnOfCertificate();
       return { url, metricsUrl, firstAccount, allThreads };
+    }
+
+    /** The server starts all the same: its clock may be wrong. */
+    function warnOfCertificate(): void {
+      const fault = tls && timeFaultOf(tls, Date.now());
+      if (fault) log.warn({}, fault);
     }
 
     return {
@@ -256,6 +263,7 @@ export async function openApp(given: Settings): Promise<App> {
             tls = pair;
           }
           server.log.info('certificate and key were read again');
+          warnOfCertificate();
         } catch (err) {
           server.log.error({ err }, 'certificate and key stay as they were');
         }

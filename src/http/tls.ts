@@ -31,6 +31,14 @@ export function expiryOf({ cert }: TlsPair): Date {
   return new X509Certificate(cert).validToDate;
 }
 
+/** Why clients refuse the certificate at this time; null if it is valid. */
+export function timeFaultOf({ cert }: TlsPair, nowMs: number): string | null {
+  const { validFromDate, validToDate } = new X509Certificate(cert);
+  if (nowMs > Number(validToDate)) return `the certificate expired at ${validToDate.toISOString()}: clients refuse it`;
+  if (nowMs >= Number(validFromDate)) return null;
+  return `the certificate is not valid before ${validFromDate.toISOString()}: clients refuse it until then`;
+}
+
 function readText(file: string, what: string): string {
   try {
     return readFileSync(file, 'utf8');

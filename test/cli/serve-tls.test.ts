@@ -53,6 +53,10 @@ test('serve --tls-cert --tls-key answers over HTTPS, and reloads both files on S
   child.kill('SIGHUP');
   await logged('certificate and key stay as they were');
   assert.equal(await status(url, second), 200);
+
+  use(makeTlsPair(folder, 'old', { isExpired: true }));
+  child.kill('SIGHUP');
+  await logged('the certificate expired at 2025-01-02T00:00:00.000Z: clients refuse it');
   assert.equal(await stop('SIGTERM'), 0);
 });
 

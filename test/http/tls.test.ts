@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, describe, type TestContext, test } from 'node:test';
 import tls, { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { closeServer, type ServerOptions, setTlsPair } from '../../src/http/server.ts';
-import { readTlsPair, type TlsPair } from '../../src/http/tls.ts';
+import { expiryOf, readTlsPair, type TlsPair, timeFaultOf } from '../../src/http/tls.ts';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { textOf } from '../metrics/text.ts';
 import { makeTlsPair, type TlsFiles } from '../tls-pair.ts';
@@ -159,6 +159,14 @@ describe('over TLS', () => {
 describe('certificate and key', () => {
   test('are read if they belong together', () => {
     assert.deepEqual(readTlsPair(first.certFile, first.keyFile), { cert: first.cert, key: first.key });
+  });
+
+  test('are reported before and after the time of the certificate', () => {
+    const expiryMs = Number(expiryOf(first)); // made for two days
+    const DAY_MS = 86_400_000;
+    assert.equal(timeFaultOf(first, expiryMs - DAY_MS), null);
+    assert.match(timeFaultOf(first, expiryMs + 1) ?? '', /^the certificate expired at 20\d\d-.*Z: clients refuse it$/);
+    assert.match(timeFaultOf(first, expiryMs - 3 * DAY_MS) ?? '', /^the certificate is not valid before 20\d\d-/);
   });
 
   test('are refused with a message that names the faulty file', () => {
