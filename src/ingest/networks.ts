@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type AsnResponse, Reader, type Response } from 'mmdb-lib';
@@ -70,6 +70,11 @@ function tableAt(path: string): Table {
   if (stats === undefined) throw new AppError('not_found', `The ASN table ${path} does not exist: check --asn-db`);
   if (!stats.isDirectory()) return { files: [path], load: () => loadMmdb(path) };
   const files = NPM_FILES.map((name) => join(path, name));
+  const missing = NPM_FILES.find((name) => !existsSync(join(path, name)));
+  if (missing !== undefined) {
+    const advice = `set --asn-db to an MMDB file, or to the folder of ${NPM_PACKAGE}`;
+    throw new AppError('not_found', `The folder ${path} has no ${missing}: ${advice}`);
+  }
   return { files, load: () => loadCsv(files[0] ?? '', files[1] ?? '') };
 }
 

@@ -26,6 +26,11 @@ describe('urlwarden networks', () => {
       [['--asn-db', table], 2, /^ADDRESS is missing/],
       [['a.example', '--asn-db', table], 2, /^"a\.example" is not an IP address\n/],
       [['192.0.2.9', '--asn-db', '/nowhere'], 1, /^The ASN table \/nowhere does not exist/],
+      [
+        ['192.0.2.9', '--asn-db', '/'],
+        1,
+        /^The folder \/ has no asn-ipv4-num\.csv: set --asn-db to an MMDB file, or .*\n$/,
+      ],
     ] as const) {
       const refused = await lookup(...args);
       assert.equal(refused.code, code);
