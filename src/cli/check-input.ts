@@ -1,5 +1,6 @@
 import { splitRow } from '../core/csv.ts';
 import { createMailDecoder } from '../core/mail-text.ts';
+import { suggestion } from '../core/suggestion.ts';
 import { URL_ERRORS } from '../core/url/errors.ts';
 import { extractUrls } from '../core/url/extract.ts';
 import { isPlainUrl, normalizeUrl } from '../core/url/normalize.ts';
@@ -10,7 +11,6 @@ import { faultOf, readLines, withoutReturn } from '../ingest/sources/lines.ts';
 import { peekable } from '../ingest/sources/source.ts';
 import { UsageError } from './command.ts';
 import { visible } from './output.ts';
-import { suggestion } from './suggestion.ts';
 
 /** One URL of the input, normalized, or a text that is none, with the reason. */
 export type Entry = { line: number; input: string } & (

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
+import { unknownFlag } from '../config/read-settings.ts';
 import { type Command, UsageError } from './command.ts';
-import { suggestion } from './suggestion.ts';
 import { type Flag, type Flags, type Usage, usageText } from './usage.ts';
 
 export type NoFlags = Readonly<Record<never, Flag>>;
@@ -80,7 +80,9 @@ type OptionToken = { name: string; rawName: string; value?: string | undefined; 
 function readValue(table: Flags, { name, rawName, value, inlineValue }: OptionToken, arg: string): string | true {
   const flag = Object.hasOwn(table, name) ? table[name] : undefined;
   if (flag === undefined)
-    throw new UsageError(unknownFlag(table, rawName.startsWith('--') ? rawName : (arg.split('=', 1)[0] ?? arg)));
+    throw new UsageError(
+      unknownFlag(rawName.startsWith('--') ? rawName : (arg.split('=', 1)[0] ?? arg), Object.keys(table)),
+    );
   if (flag.argument === undefined) {
     if (value !== undefined) throw new UsageError(`${rawName} takes no value`);
     return true;
@@ -89,10 +91,4 @@ function readValue(table: Flags, { name, rawName, value, inlineValue }: OptionTo
   const isNextFlag = !inlineValue && /^--?[a-z]/i.test(value ?? '');
   if (value !== undefined && !isNextFlag) return value;
   throw new UsageError(`${rawName} needs a value: ${rawName} ${flag.argument}`);
-}
-
-function unknownFlag(table: Flags, rawName: string): string {
-  const names = Object.keys(table).map((name) => `--${name}`);
-  const hint = suggestion(rawName, names);
-  return `${rawName} is not a flag of this command${hint === '' ? '' : `.${hint}`}`;
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../core/errors.ts';
+import { suggestion } from '../core/suggestion.ts';
 import { FORMATS, findFormat } from '../ingest/formats/formats.ts';
 import { recognize } from '../ingest/recognize.ts';
 import type { InputLimits } from '../ingest/sources/format.ts';
@@ -6,7 +7,6 @@ import { openFile } from '../ingest/sources/source.ts';
 import { readStart } from '../ingest/sources/source-start.ts';
 import { UsageError } from './command.ts';
 import { quoted, visible } from './output.ts';
-import { suggestion } from './suggestion.ts';
 import { definitions } from './usage.ts';
 
 export const FORMAT_LIST = definitions(FORMATS.map(({ name, summary }) => [name, summary]));

@@ -1,5 +1,6 @@
 import { isDemoData } from '../app/demo.ts';
 import { type Intelligence, openControl } from '../app/stores.ts';
+import { suggestion } from '../core/suggestion.ts';
 import { allLists } from '../exports/built-in.ts';
 import type { Variant } from '../exports/copies.ts';
 import { buildEntries } from '../exports/entries.ts';
@@ -13,7 +14,6 @@ import { UsageError } from './command.ts';
 import { type DataInput, openExisting } from './data-command.ts';
 import { INGEST_FLAGS, readIngestSettings } from './ingest-settings.ts';
 import { print, visible } from './output.ts';
-import { suggestion } from './suggestion.ts';
 import { currentTs } from './time.ts';
 import type { Flags } from './usage.ts';
 

@@ -1,8 +1,8 @@
 import { programVersion } from '../config/version.ts';
 import { AppError } from '../core/errors.ts';
+import { suggestion } from '../core/suggestion.ts';
 import { type Command, type Entry, EXIT_FAILURE, EXIT_USAGE, UsageError } from './command.ts';
 import { fitTerminal, handleOutputErrors, print, visible } from './output.ts';
-import { suggestion } from './suggestion.ts';
 import { definitions } from './usage.ts';
 
 /** `urlwarden --help` lists them in this order. */

@@ -6,7 +6,7 @@ import { parseJsonEntries } from '../config/json-entries.ts';
 import { CONFIG, type FileSettings, type SettingTable } from '../config/read-settings.ts';
 import type { ParsedFile } from '../config/text-scanner.ts';
 import { parseToml } from '../config/toml.ts';
-import { suggestion } from './suggestion.ts';
+import { withSuggestion } from '../core/suggestion.ts';
 
 /** Used without `--config` if the working folder has one. */
 const DEFAULT_FILES = ['urlwarden.toml', 'urlwarden.json'];
@@ -88,8 +88,8 @@ function readEntries(name: string, { entries, faults }: ParsedFile, all: Setting
     const first = lines.get(key);
     lines.set(key, first ?? line);
     if (setting === undefined) {
-      const hint = suggestion(key, [...settings.keys()]);
-      wrong.push({ line, message: `there is no setting ${JSON.stringify(key)}.${hint}` });
+      const message = withSuggestion(`there is no setting ${JSON.stringify(key)}`, key, [...settings.keys()]);
+      wrong.push({ line, message });
     } else if (first !== undefined) {
       wrong.push({ line, message: `${key} is already set in line ${first}` });
     } else {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { withSuggestion } from '../core/suggestion.ts';
 
 /** One setting: a flag and its environment variable. `read` returns null for an invalid text. */
 export type Setting<Value> = {
@@ -108,7 +109,8 @@ export function traceSettings(
   const variables = new Set([...ofSettings, ...Object.values(CREDENTIAL_VARIABLES)]);
   for (const name of Object.keys(env)) {
     if (!name.startsWith(PREFIX) || name.startsWith(TEST_PREFIX) || variables.has(name)) continue;
-    faults.push(`${name} is set, but no such setting exists: unset it or correct its name`);
+    const fault = `${name} is set, but no such setting exists: unset it or correct its name`;
+    faults.push(withSuggestion(fault, name, [...variables]));
   }
   const file = openFile(flags.get(CONFIG.flag) ?? env[variableOf(CONFIG.flag)]);
   faults.push(...file.faults);
@@ -146,7 +148,7 @@ function readFlags(table: SettingTable, args: string[]): { flags: Map<string, st
     if (token.kind === 'positional') faults.push(`"${token.value}" is not expected here`);
     if (token.kind !== 'option') continue;
     const setting = byFlag.get(token.name);
-    if (setting === undefined) faults.push(`${token.rawName} is not a flag of this command`);
+    if (setting === undefined) faults.push(unknownFlag(token.rawName, byFlag.keys()));
     else if (setting.argument === undefined) flags.set(token.name, token.value ?? 'true');
     else if (token.value === undefined)
       faults.push(`${token.rawName} needs a value: ${token.rawName} ${setting.argument}`);
@@ -154,4 +156,9 @@ function readFlags(table: SettingTable, args: string[]): { flags: Map<string, st
     else flags.set(token.name, token.value);
   }
   return { flags, faults };
+}
+
+export function unknownFlag(rawName: string, flags: Iterable<string>): string {
+  const names = Array.from(flags, (flag) => `--${flag}`);
+  return withSuggestion(`${rawName} is not a flag of this command`, rawName, names);
 }

@@ -93,14 +93,15 @@ test('the default settings', () => {
 
 test('all faults are reported together, each with its source and the valid values', () => {
   const env = { URLWARDEN_PROT: '1', URLWARDEN_QUERY_BUDGET_MS: '-1' };
-  const args = ['--port', '65536', '--host', 'nowhere', '--verbose', 'extra', '--demo=maybe', '--data'];
+  const args = ['--port', '65536', '--host', 'nowhere', '--verbose', '--hots=x', 'extra', '--demo=maybe', '--data'];
   const result = readSettings(SETTINGS, args, env);
   assert.ok(!result.ok);
   assert.deepEqual(result.faults, [
     '--verbose is not a flag of this command',
+    '--hots is not a flag of this command. Did you mean "--host"?',
     '"extra" is not expected here',
     '--data needs a value: --data DIR',
-    'URLWARDEN_PROT is set, but no such setting exists: unset it or correct its name',
+    'URLWARDEN_PROT is set, but no such setting exists: unset it or correct its name. Did you mean "URLWARDEN_PORT"?',
     '--host must be an IP address such as 127.0.0.1, 0.0.0.0 or ::, or localhost, not "nowhere"',
     '--port must be a whole number from 0 to 65535, not "65536"',
     '--demo must be true or false, not "maybe"',

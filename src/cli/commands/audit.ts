@@ -1,9 +1,9 @@
 import { AUDIT_ACTIONS, AUDIT_KINDS } from '../../audit/entry.ts';
 import type { AuditEntry } from '../../audit/store.ts';
+import { suggestion } from '../../core/suggestion.ts';
 import { UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { timeText, visible } from '../output.ts';
-import { suggestion } from '../suggestion.ts';
 import { readTime } from '../time.ts';
 import { definitions } from '../usage.ts';
 

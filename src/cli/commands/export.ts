@@ -1,6 +1,7 @@
 import type { Intelligence } from '../../app/stores.ts';
 import { type CsvCell, csvRow } from '../../core/csv.ts';
 import type { DomainEvidence, DomainFact } from '../../core/evidence.ts';
+import { suggestion } from '../../core/suggestion.ts';
 import { FORMATS as DEVICE_FORMATS } from '../../exports/formats/formats.ts';
 import { printDomainEvidence, printFact, printListing } from '../../ingest/evidence-json.ts';
 import { printObservation } from '../../ingest/observation-json.ts';
@@ -10,7 +11,6 @@ import { UsageError } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import { exportList, LIST_FLAGS } from '../list-export.ts';
 import { print, timeText } from '../output.ts';
-import { suggestion } from '../suggestion.ts';
 import { readTime } from '../time.ts';
 import { definitions } from '../usage.ts';
 

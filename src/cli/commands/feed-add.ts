@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { AppError } from '../../core/errors.ts';
+import { suggestion } from '../../core/suggestion.ts';
 import { checkFeedHost } from '../../ingest/feeds/feed-host.ts';
 import { KEY_HEADER, KNOWN_FEEDS } from '../../ingest/feeds/known-feeds.ts';
 import {
@@ -24,7 +25,6 @@ import type { FlagValues } from '../define-command.ts';
 import { asUsage, EVIDENCE_FLAGS, flagName, readEvidenceValues } from '../evidence-flags.ts';
 import { feedJson } from '../feed-output.ts';
 import { readIngestSettings } from '../ingest-settings.ts';
-import { suggestion } from '../suggestion.ts';
 import { readSecret } from '../terminal.ts';
 import { currentTs, parseSpan, spanText } from '../time.ts';
 import { definitions, type Flags } from '../usage.ts';

@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import { suggestion } from '../../core/suggestion.ts';
 import { foldFamily } from '../../core/text.ts';
 import type { TimeWindow } from '../../core/time.ts';
 import { refangHost } from '../../core/url/refang.ts';
@@ -10,7 +11,6 @@ import { dataCommand, openExisting } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
 import { print, timeText, visible } from '../output.ts';
 import { keyAdvice } from '../search-advice.ts';
-import { suggestion } from '../suggestion.ts';
 import { currentTs, readTime } from '../time.ts';
 import type { Flags } from '../usage.ts';
 

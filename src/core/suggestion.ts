@@ -20,6 +20,12 @@ export function suggestion(typed: string, candidates: readonly string[], fold = 
   return name === undefined ? '' : ` Did you mean ${JSON.stringify(name)}?`;
 }
 
+/** A sentence about a name that does not exist, and the suggestion if there is one. */
+export function withSuggestion(sentence: string, typed: string, candidates: readonly string[]): string {
+  const hint = suggestion(typed, candidates);
+  return hint === '' ? sentence : `${sentence}.${hint}`;
+}
+
 function onlyWithPart(text: string, candidates: readonly string[], fold: (name: string) => string): string | undefined {
   const longer = candidates.filter((name) => fold(name).startsWith(text));
   const found = longer.length > 0 ? longer : candidates.filter((name) => fold(name).endsWith(text));
