@@ -12,5 +12,7 @@ export function readPrivateFile(path: string, what: string): string {
   } catch (cause) {
     throw new AppError('unavailable', `The ${what} cannot be read: ${(cause as Error).message}`, { cause });
   }
+  // Not the advice below: with this mode nobody could open the folder.
+  if (statSync(path).isDirectory()) throw new AppError('unavailable', `${path} is a folder, not a file with ${what}`);
   throw new AppError('unavailable', `${path} holds ${what} and is open to other users: run chmod 600 on it`);
 }

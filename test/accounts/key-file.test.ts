@@ -54,6 +54,10 @@ for (const mode of [0o640, 0o604, 0o660, 0o620]) {
   });
 }
 
+test('a folder is refused, without the advice to chmod it', () => {
+  assert.throws(() => readKeyFile('/'), { message: '/ is a folder, not a file with signing keys' });
+});
+
 test('a missing file is refused', () => {
   assert.throws(() => readKeyFile('/nowhere/keys'), { message: /^The signing keys cannot be read: .*\/nowhere\/keys/ });
 });
