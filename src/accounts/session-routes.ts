@@ -29,7 +29,7 @@ export type SessionServices = {
   version: string;
 };
 
-/** Login by page, and what a person can do with the own sessions and password. */
+/** Login by page, and what people can do with their own sessions and password. */
 export function sessionRoutes(services: SessionServices): Route[] {
   return [
     { endpoint: login(services), access: 'open', charge: 'none' },
@@ -139,7 +139,7 @@ const password = ({ checkPassword, sessions, store, now, version }: SessionServi
   method: 'POST',
   path: paths.portalPassword,
   operationId: 'portalPassword',
-  summary: 'Change the own password; ends all other sessions and all tokens',
+  summary: 'Change your own password; ends all other sessions and all tokens',
   body: PasswordRequest,
   response: json(SessionResponse),
   refusals: [],

@@ -50,7 +50,7 @@ const allowAdd = ({ store, control, now }: ByHandServices) =>
     method: 'POST',
     path: paths.adminAllow,
     operationId: 'adminAllowAdd',
-    summary: 'Never lists an address or a network, whatever a source says',
+    summary: 'Never list an address or a network, whatever a source says',
     body: AllowAddRequest,
     response: json(AllowEntry),
     read(request) {
@@ -72,7 +72,7 @@ const allowRemove = ({ store, control }: ByHandServices) =>
     method: 'POST',
     path: paths.adminAllowRemove,
     operationId: 'adminAllowRemove',
-    summary: 'Takes exactly this network off all allow lists; the next import of a list adds its entry again',
+    summary: 'Take exactly this network off all allow lists; the next import of a list adds its entry again',
     body: AllowRemoveRequest,
     response: json(Type.Object({ items: Type.Array(AllowEntry) })),
     refusals: ['not_found'],

@@ -67,7 +67,7 @@ const domainSet = ({ store, control, now }: ByHandServices) =>
     method: 'POST',
     path: paths.adminDomains,
     operationId: 'adminDomainSet',
-    summary: 'Sets what is known about a domain; what is not sent stays',
+    summary: 'Set what is known about a domain; what is not sent stays',
     body: DomainSetRequest,
     response: json(SetDomain),
     read(request) {

@@ -24,7 +24,7 @@ export const importUpload = ({ uploads }: UploadServices) =>
     method: 'POST',
     path: paths.adminImports,
     operationId: 'adminImportUpload',
-    summary: 'Imports the file that is the body, plain or packed as gzip or zip, while it arrives',
+    summary: 'Import the file that is the body, plain or packed as gzip or zip, while it arrives',
     parameters: [
       textParameter('format', `One of ${FORMATS.map(({ name }) => name).join(', ')}.`),
       textParameter('source', 'The name of the file. Default: upload.'),

@@ -142,7 +142,7 @@ const listingAdd = ({ store, control, now, allowReserved }: ByHandServices) =>
     method: 'POST',
     path: paths.adminListings,
     operationId: 'adminListingAdd',
-    summary: 'Lists an address or a network from now on, until it expires',
+    summary: 'List an address or a network from now on, until it expires',
     body: ListingAddRequest,
     response: json(AddedListing),
     read: (request) => {
@@ -197,7 +197,7 @@ const listingRemove = ({ store, control, now }: ByHandServices) =>
     method: 'POST',
     path: paths.adminListingsRemove,
     operationId: 'adminListingRemove',
-    summary: 'Removes the live listings of exactly this address or network',
+    summary: 'Remove the live listings of exactly this address or network',
     body: ListingRemoveRequest,
     response: json(
       Type.Object({

@@ -135,7 +135,7 @@ const url = (services: PortalServices) =>
     method: 'POST',
     path: paths.portalUrl,
     operationId: 'portalUrl',
-    summary: 'Everything about one URL for one page; an unknown URL is answered with what is known of its host',
+    summary: 'Everything about one URL for one page; an unknown URL is answered with what is known about its host',
     body: UrlQuestion,
     schema: UrlPageResponse,
     read(request) {

@@ -78,7 +78,7 @@ describe('the page of a URL', () => {
     assert.equal(on_host.truncated, false);
   });
 
-  test('of an unknown URL has what is known of its host, address and domain', async (t) => {
+  test('of an unknown URL has what is known about its host, address and domain', async (t) => {
     const page = (await ask(t, 'http://www.site.example/unknown')).json();
     assert.deepEqual(
       [page.id, page.status, page.since_ts, page.first_seen_ts, page.events, page.payloads, page.steps],
