@@ -39,7 +39,7 @@ export function readNetworks(text: string): string[] | null {
   return canonical.some((network) => network.endsWith('/0')) ? null : canonical;
 }
 
-/** A password belongs into a file, not into a URL that other users of the machine can read. */
+/** A password belongs in a file, not in a URL that other users of the machine can read. */
 export function readHttpUrl(text: string): string | null {
   const url = URL.parse(text);
   const isHttp = url?.protocol === 'https:' || url?.protocol === 'http:';

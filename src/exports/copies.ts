@@ -16,7 +16,7 @@ export type Variant = { format: string; profile: string | null; max: number | nu
 /** One variant without compression, in shared memory. The ETags of compressed bytes follow from those of the plain ones. */
 export type Rendered = { bytes: Uint8Array; etags: Record<Encoding, string> };
 
-/** What is known of a list when its entries were built. The entries stay with the builder. */
+/** What is known about a list when its entries were built. The entries stay with the builder. */
 export type Built = Pick<ListContent, 'leftOut' | 'nextEndTs'> & {
   /** Of every field of the entries, and of what was left out. */
   hash: Uint8Array;

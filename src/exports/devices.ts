@@ -47,7 +47,7 @@ function fetching(address: string, file: string, then: string): string {
   return `*/5 * * * * root rm -f ${file}.new && ${download} && [ -s ${file}.new ] && mv ${file}.new ${file} && mv ${file}.etag.new ${file}.etag && ${then}`;
 }
 
-const FETCH_FIRST = 'The first line belongs into a file in /etc/cron.d. Run its command once, then add the rest to';
+const FETCH_FIRST = 'The first line belongs in a file in /etc/cron.d. Run its command once, then add the rest to';
 
 const PAN_TYPES = { urls: 'url', hosts: 'domain', addresses: 'ip' } as const;
 const FORTI_TYPES = { urls: 'category', hosts: 'domain', addresses: 'address' } as const;
@@ -86,7 +86,7 @@ end`,
     name: 'bind',
     title: 'BIND',
     formats: { hosts: 'rpz' },
-    note: `${FETCH_FIRST} named.conf; response-policy belongs into the options that are there. The name of the zone has at most 63 characters.`,
+    note: `${FETCH_FIRST} named.conf; response-policy belongs in the options that are there. The name of the zone has at most 63 characters.`,
     configuration: ({ name }, address) =>
       `${fetching(address, `/var/cache/bind/${name}.rpz`, `rndc reload ${name}.rpz`)}
 
@@ -129,7 +129,7 @@ conf-file=/var/lib/misc/${name}.conf`,
     name: 'pi-hole',
     title: 'Pi-hole',
     formats: { hosts: 'hosts' },
-    note: 'The same as adding the address under Lists. Pi-hole fetches its lists once a week; the last line belongs into a file in /etc/cron.d.',
+    note: 'The same as adding the address under Lists. Pi-hole fetches its lists once a week; the last line belongs in a file in /etc/cron.d.',
     configuration: ({ name }, address) =>
       `pihole-FTL sqlite3 /etc/pihole/gravity.db "INSERT INTO adlist (address, enabled, comment) VALUES ('${address}', 1, '${name}');"
 

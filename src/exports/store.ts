@@ -36,7 +36,7 @@ export type ExclusionMatch =
   | { kind: 'url'; prefix: string }
   | { kind: 'network'; network: string };
 
-/** Something that is on no list of the operator, whatever the data say. Lookups are not concerned. */
+/** Something that is on no list of the operator, whatever the data says. Lookups are not affected. */
 export type Exclusion = {
   id: number;
   match: ExclusionMatch;

@@ -11,7 +11,7 @@ import { currentTs, parseSpan, readEndTime } from '../time.ts';
 export const listExclude = controlAddingCommand(
   {
     synopsis: 'list exclude VALUE --reason TEXT',
-    about: `Keeps VALUE off all lists that devices fetch, or off one of them, whatever the data says. Lookups are not concerned.
+    about: `Keeps VALUE off all lists that devices fetch, or off one of them, whatever the data says. Lookups are not affected.
 Running servers apply it within seconds. The same VALUE again replaces the reason and the end. VALUE may be defanged:
 
   shop.example                     this host; with --subdomains, also the names below it
