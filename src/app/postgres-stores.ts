@@ -12,7 +12,7 @@ import { createNodeStore } from '../health/postgres/nodes.ts';
 import { createFeedStore } from '../ingest/postgres/feeds.ts';
 import { createImportStore } from '../ingest/postgres/imports.ts';
 import { createUsageStore } from '../limits/postgres/usage.ts';
-import type { PoolLoad } from '../metrics/metrics.ts';
+import type { PoolLoad } from '../metrics/database-gauges.ts';
 import { createReputationStore } from '../reputation/postgres/store.ts';
 import { createUrlStore } from '../urls/postgres/store.ts';
 

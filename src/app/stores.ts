@@ -7,7 +7,7 @@ import type { ListStore } from '../exports/store.ts';
 import type { NodeStore } from '../health/store.ts';
 import type { FeedStore, ImportStore } from '../ingest/store.ts';
 import type { UsageStore } from '../limits/store.ts';
-import type { FileSizes, PoolLoad } from '../metrics/metrics.ts';
+import type { FileSizes, PoolLoad } from '../metrics/database-gauges.ts';
 import type { ReputationStore } from '../reputation/store.ts';
 import type { UrlStore } from '../urls/store.ts';
 import { type IntelligenceOptions, openSqliteControl, openSqliteIntelligence, type WriteFor } from './sqlite-stores.ts';

@@ -8,7 +8,8 @@ import {
   type preHandlerHookHandler,
 } from 'fastify';
 import { AppError } from '../core/errors.ts';
-import type { Metrics, RecordResponse, RouteMetrics } from '../metrics/metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { RecordResponse, RouteMetrics } from '../metrics/responses.ts';
 import { authenticateHook, type FindCaller } from './authenticate.ts';
 import { discardRest, MAX_BODY_BYTES, parseJson, prepareBody, prepareStream, STREAM_TYPE } from './body.ts';
 import {

@@ -76,3 +76,14 @@ function rows(name: string, { labels, value: { bounds, counts, sum } }: Cell<Buc
     { metricName: `${name}_count`, labels, value: count },
   ];
 }
+
+/** A histogram of durations. The result creates the cell of some labels, and returns the function that records in it. */
+export function createHistogram(registry: Registry, text: MetricText, bounds: readonly number[]) {
+  const cells: Cell<Buckets>[] = [];
+  registerHistogram(registry, text, () => cells);
+  return (labels: Record<string, string>) => {
+    const value = createBuckets(bounds);
+    cells.push({ labels, value });
+    return (seconds: number) => observe(value, seconds);
+  };
+}

@@ -1,26 +1,15 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { programVersion } from '../config/version.ts';
-import { type Cell, createBuckets, observe, registerCounter, registerHistogram } from './cells.ts';
+import { createHistogram } from './cells.ts';
+import { type FileSizes, type PoolLoad, registerFileGauges, registerPoolGauges } from './database-gauges.ts';
 import { type FeedGauges, registerDataGauge, registerFeedGauges } from './feed-gauges.ts';
-
-/** Records a response that was sent completely. */
-export type RecordResponse = (method: string, status: number, seconds: number) => void;
-
-export type RouteMetrics = {
-  answered: RecordResponse;
-  /** Of a stream: records how long it took until the first record was found. */
-  firstRecord?(seconds: number): void;
-};
+import { createResponses, RESPONSE_BOUNDS, type ResponseMetrics } from './responses.ts';
 
 /**
  * The metrics of this process. Label values are route patterns, names of feeds and fixed words, never URLs, usernames or
  * accounts: each new value creates a time series that a monitoring system stores for months.
  */
-export type Metrics = {
-  /** To be called once for each route pattern. */
-  route(pattern: string): RouteMetrics;
-  /** The same for a route that answers with a stream: the time of its reader must not look like a slow answer. */
-  streamRoute(pattern: string): RouteMetrics;
+export type Metrics = ResponseMetrics & {
   /** Counts a request that was refused before its path was parsed. */
   unreadable(status: number): void;
   /** Counts a response that was not sent completely: the client disconnected, or a stream failed. */
@@ -92,16 +81,8 @@ const TASKS = [
 /** The names of limits in the API. */
 const LIMITS = ['rl_qps', 'rl_qpm', 'rl_qph', 'qmh', 'streams', 'calls'];
 
-/** All other methods are counted together. */
-const OTHER_METHODS = 'other';
 const FIRST_THREAD = 0;
 
-const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'OPTIONS', OTHER_METHODS]);
-
-/** From a lookup in cached pages to the end of the query budget. */
-const RESPONSE_BOUNDS = [0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** The fastest stream sends one page, the slowest one feeds a slow reader for an hour. */
-const STREAM_BOUNDS = [0.001, 0.0025, 0.01, 0.025, 0.1, 0.25, 1, 2.5, 10, 25, 60, 300, 900, 3600];
 /** A lookup in the embedded store takes 20 µs. */
 const STORE_BOUNDS = [0.00001, 0.000025, 0.00005, 0.0001, ...RESPONSE_BOUNDS];
 
@@ -208,149 +189,8 @@ function registerBuildInfo(registry: Registry): void {
   gauge.set({ version: programVersion(), node: process.version }, 1);
 }
 
-function createResponses(registry: Registry, thread: number): Pick<Metrics, 'route' | 'streamRoute'> {
-  const counts: Cell<number>[] = [];
-  const times = createTimes(
-    registry,
-    {
-      name: 'urlwarden_http_request_seconds',
-      help: 'Time from the start of a request to the end of its response, without streams',
-    },
-    RESPONSE_BOUNDS,
-  );
-  const streamTimes = createTimes(
-    registry,
-    { name: 'urlwarden_http_stream_seconds', help: 'Time from the start of a request to the end of its stream' },
-    STREAM_BOUNDS,
-  );
-  const firstTimes = createTimes(
-    registry,
-    {
-      name: 'urlwarden_http_stream_first_record_seconds',
-      help: 'Time from the start of a request until the first record of its stream is found',
-    },
-    RESPONSE_BOUNDS,
-  );
-  const text = { name: 'urlwarden_http_requests_total', help: 'Responses by route pattern, method and status' };
-  registerCounter(registry, text, ['route', 'method', 'status'], () => counts);
-  const byThread = { name: 'urlwarden_thread_responses_total', help: 'Responses by the thread that sent them' };
-  registerCounter(registry, byThread, ['thread'], () => [
-    { labels: { thread: `${thread}` }, value: counts.reduce((sum, { value }) => sum + value, 0) },
-  ]);
-
-  function answered(route: string, observerOf: (statusClass: string) => ObserveSeconds): RecordResponse {
-    const cellOf = createCellFinder(route, counts, perClass(observerOf));
-    return (method, status, seconds) => {
-      const { count, observeSeconds } = cellOf(method, status);
-      count.value++;
-      observeSeconds(seconds);
-    };
-  }
-  const ofClass = (route: string) => (statusClass: string) => times({ route, status_class: statusClass });
-  return {
-    route: (route) => ({ answered: answered(route, ofClass(route)) }),
-    streamRoute(route) {
-      // A refused stream is an ordinary response.
-      const observerOf = (statusClass: string) =>
-        statusClass === SUCCESS ? streamTimes({ route }) : ofClass(route)(statusClass);
-      return { answered: answered(route, observerOf), firstRecord: firstTimes({ route }) };
-    },
-  };
-}
-
-type ObserveSeconds = (seconds: number) => void;
-
-const SUCCESS = '2xx';
-
-/** The histogram of each class of status, created when it is needed. */
-function perClass(create: (statusClass: string) => ObserveSeconds): (status: number) => ObserveSeconds {
-  const byClass = new Map<string, ObserveSeconds>();
-  return (status) => {
-    const statusClass = `${Math.floor(status / 100)}xx`;
-    const observer = byClass.get(statusClass) ?? create(statusClass);
-    byClass.set(statusClass, observer);
-    return observer;
-  };
-}
-
-type ResponseCell = { count: Cell<number>; observeSeconds: ObserveSeconds };
-
-/** Cells are found by the unchanged method, without building a string. Node's parser accepts about thirty methods. */
-function createCellFinder(route: string, counts: Cell<number>[], observerOf: (status: number) => ObserveSeconds) {
-  const byMethod = new Map<string, Map<number, ResponseCell>>();
-  const cellOf = (method: string, status: number): ResponseCell =>
-    byMethod.get(method)?.get(status) ?? addCell(method, status);
-  const addCell = (method: string, status: number): ResponseCell => {
-    const cell = METHODS.has(method) ? createCell(method, status) : cellOf(OTHER_METHODS, status);
-    byMethod.set(method, (byMethod.get(method) ?? new Map()).set(status, cell));
-    return cell;
-  };
-  const createCell = (method: string, status: number): ResponseCell => {
-    const count = { labels: { route, method, status: `${status}` }, value: 0 };
-    counts.push(count);
-    return { count, observeSeconds: observerOf(status) };
-  };
-  return cellOf;
-}
-
 function createStoreCalls(registry: Registry): Metrics['storeCall'] {
   const text = { name: 'urlwarden_store_seconds', help: 'Duration of store calls; for a stream, of each page' };
-  const times = createTimes(registry, text, STORE_BOUNDS);
+  const times = createHistogram(registry, text, STORE_BOUNDS);
   return (store, operation) => times({ store, operation });
-}
-
-function createTimes(registry: Registry, text: { name: string; help: string }, bounds: readonly number[]) {
-  const cells: Cell<ReturnType<typeof createBuckets>>[] = [];
-  registerHistogram(registry, text, () => cells);
-  return (labels: Record<string, string>) => {
-    const value = createBuckets(bounds);
-    cells.push({ labels, value });
-    return (seconds: number) => observe(value, seconds);
-  };
-}
-
-/** A pool of database connections: its limit, its open connections, and how many callers wait for one. */
-export type PoolLoad = { pool: string; connections: number; inUse: number; idle: number; waiting: number };
-
-function registerPoolGauges(registry: Registry, loads: () => PoolLoad[]): void {
-  const register = (name: string, help: string, labelNames: string[], set: (gauge: Gauge, load: PoolLoad) => void) => {
-    new Gauge({
-      name: `urlwarden_database_${name}`,
-      help,
-      labelNames,
-      registers: [registry],
-      collect() {
-        for (const load of loads()) set(this, load);
-      },
-    });
-  };
-  register('connections_max', 'Connections to PostgreSQL that the pool may open', ['pool'], (gauge, load) =>
-    gauge.set({ pool: load.pool }, load.connections),
-  );
-  register('connections', 'Open connections to PostgreSQL', ['pool', 'state'], (gauge, { pool, inUse, idle }) => {
-    gauge.set({ pool, state: 'in_use' }, inUse);
-    gauge.set({ pool, state: 'idle' }, idle);
-  });
-  register('waiting', 'Statements and transactions that wait for a connection', ['pool'], (gauge, load) =>
-    gauge.set({ pool: load.pool }, load.waiting),
-  );
-}
-
-/** The sizes of an embedded database and of its write-ahead log. */
-export type FileSizes = { database: string; fileBytes: number; walBytes: number };
-
-function registerFileGauges(registry: Registry, sizes: () => FileSizes[]): void {
-  const register = (name: string, help: string, value: (sizes: FileSizes) => number) => {
-    new Gauge({
-      name: `urlwarden_database_${name}_bytes`,
-      help,
-      labelNames: ['database'],
-      registers: [registry],
-      collect() {
-        for (const one of sizes()) this.set({ database: one.database }, value(one));
-      },
-    });
-  };
-  register('file', 'Size of the database file', ({ fileBytes }) => fileBytes);
-  register('wal', 'Size of the write-ahead log of the database file', ({ walBytes }) => walBytes);
 }
