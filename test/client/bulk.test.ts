@@ -10,7 +10,7 @@ type Line = { url: string; ref?: string | number };
 type Answer = (response: ServerResponse, lines: Line[], count: number) => void;
 
 /** A server that speaks the contract of the bulk lookup. */
-async function start(t: TestContext, answer: Answer) {
+async function start(t: TestContext, answer: Answer, options: { deadlineSeconds?: number } = {}) {
   const linesOf = ({ body }: Received): Line[] =>
     body
       .split('\n')
@@ -19,7 +19,7 @@ async function start(t: TestContext, answer: Answer) {
   const { baseUrl, received } = await startScripted(t, (response, request, count) =>
     answer(response, linesOf(request), count),
   );
-  const client = new UrlwardenClient({ baseUrl, token: 'a-token', deadlineSeconds: 1 });
+  const client = new UrlwardenClient({ baseUrl, token: 'a-token', ...options });
   return { client, requests: () => received.map((request) => linesOf(request).map(({ url }) => url)), received };
 }
 
@@ -62,12 +62,13 @@ test('any iterable is split into requests, and the lines keep their order', asyn
 
 test('a limit that is reached half way is waited for, and the rest is sent again', async (t) => {
   const times: number[] = [];
-  const { client, requests } = await start(t, (response, lines, count) => {
+  const answer: Answer = (response, lines, count) => {
     times.push(Date.now());
     if (count === 1) stopAt(response, lines, 2, 'rl_qpm', 0.2);
     else if (count === 2) sendError(response, 429, 'The limit rl_qph is reached', { 'retry-after': '2' });
     else answerAll(response, lines, count);
-  });
+  };
+  const { client, requests } = await start(t, answer, { deadlineSeconds: 1 });
   const lines = await collect(client.url.bulk(['a', 'b', 'c']));
   assert.deepEqual(
     lines.map(({ n, input }) => [n, input]),
