@@ -1,4 +1,4 @@
-import { type ErrorDetails, LimitReachedError, TruncatedStreamError, UrlwardenError } from './errors.ts';
+import { type ErrorDetails, LimitReachedError, MONTHLY_LIMIT, TruncatedStreamError, UrlwardenError } from './errors.ts';
 import type { Transport } from './transport.ts';
 import type { BulkInput, BulkLine, BulkView } from './types.ts';
 import { sleep, unlessAborted } from './waits.ts';
@@ -11,7 +11,6 @@ const MAX_LINE_BYTES = 64 * 1024;
 /** A UTF-16 unit is at most three bytes of UTF-8. */
 const BYTES_PER_UNIT = 3;
 
-const MONTHLY_LIMIT = 'qmh';
 /** Limits of the request, not of the account: the rest can be sent at once. */
 const REQUEST_LIMITS = ['lines', 'bytes'];
 

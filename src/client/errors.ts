@@ -41,6 +41,9 @@ export class BadRequestError extends UrlwardenError {
   override readonly name = 'BadRequestError';
 }
 
+/** The only limit that is not waited for: it may last for weeks. */
+export const MONTHLY_LIMIT = 'qmh';
+
 /** A limit of the account is reached. */
 export class LimitReachedError extends UrlwardenError {
   override readonly name = 'LimitReachedError';
