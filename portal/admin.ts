@@ -90,7 +90,7 @@ export function requireTyped(typed: string | undefined, name: string): void {
 // --- audit log ---
 
 /** Every action in words. */
-export const ACTION_WORDS: Record<AuditAction, string> = {
+const ACTION_WORDS: Record<AuditAction, string> = {
   'account.add': 'Account added',
   'account.set': 'Account changed',
   'account.disable': 'Account disabled',
@@ -239,7 +239,7 @@ function dayTs(day: string): number | null {
 // --- health ---
 
 /** Nodes write every 20 s that they run: after three times that, one is away. */
-export const NODE_AWAY_SECONDS = 60;
+const NODE_AWAY_SECONDS = 60;
 /** Below this the store may soon not be able to write. */
 const LITTLE_SPACE_BYTES = 2_000_000_000;
 

@@ -16,7 +16,7 @@ export const OWN_KEYS_API = '/api/portal/v1/list-keys';
 
 export const listPath = (name: string): string => `/lists/${encodeURIComponent(name)}`;
 /** Entries of the preview: a screen. */
-export const PREVIEW_ENTRIES = 20;
+const PREVIEW_ENTRIES = 20;
 export const filePath = (name: string, format: string): string => `/api/lists/v1/${name}.${format}`;
 export const previewPath = (name: string, format: string): string => `${filePath(name, format)}?max=${PREVIEW_ENTRIES}`;
 
@@ -128,7 +128,7 @@ export const STATUS_OPTIONS: Option[] = (['online', 'offline', 'any'] as const).
 }));
 
 /** Kinds that a person can choose; the last one is a list of hosts as well. */
-export const DEFINED_KINDS = ['urls', 'hosts', 'addresses', 'domains'] as const;
+const DEFINED_KINDS = ['urls', 'hosts', 'addresses', 'domains'] as const;
 export type DefinedKind = (typeof DEFINED_KINDS)[number];
 
 export const DEFINED_KIND_OPTIONS: Option[] = DEFINED_KINDS.map((value) => ({

@@ -46,7 +46,7 @@ const HOUR = 3_600;
 const MINUTE = 60;
 
 /** The limits that a long list can reach, the longest window first. `seconds` is 0 for the month: nobody waits for it. */
-export function windowsOf({ limits, current }: Limits): Window[] {
+function windowsOf({ limits, current }: Limits): Window[] {
   const windows = [
     { words: 'this month', limit: limits.qmh, used: current.qpm, seconds: 0 },
     { words: 'this hour', limit: limits.rl_qph, used: current.rl_qph, seconds: HOUR },

@@ -117,7 +117,7 @@ export function titleOf({ name, value }: Search): [words: string, value: string]
 export type WindowName = '30-days' | '12-months' | 'all' | 'custom';
 
 /** From the beginning of a day, so that the address stays the same for a day. */
-export const thirtyDaysBefore = (now: number): number => (Math.floor(now / DAY) - 30) * DAY;
+const thirtyDaysBefore = (now: number): number => (Math.floor(now / DAY) - 30) * DAY;
 
 export function windowName(since: number | null, until: number | null, now: number): WindowName {
   if (until !== null) return 'custom';

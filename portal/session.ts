@@ -66,7 +66,7 @@ export async function logIn(username: string, password: string): Promise<void> {
   }
 }
 
-export const COOKIE_DROPPED =
+const COOKIE_DROPPED =
   'The password was right, but the browser did not keep the session: it accepts the cookie only over HTTPS or on this ' +
   'machine. Start the server with --tls-cert-file and --tls-key-file, or put a proxy with TLS in front of it.';
 

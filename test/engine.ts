@@ -21,7 +21,7 @@ const isScaled = engine === 'scaled';
 const hasThreads = engine === 'threads';
 
 /** An empty place for the data of a test, removed afterwards. */
-export async function temporaryPlace(t: TestContext): Promise<DataPlace> {
+async function temporaryPlace(t: TestContext): Promise<DataPlace> {
   return isScaled
     ? { dataDir: temporaryFolder(t), databaseUrl: await temporaryDatabase(t) }
     : { dataDir: emptyDataFolder(t) };

@@ -213,7 +213,7 @@ const SYSTEMS: [pattern: RegExp, name: string][] = [
 ];
 
 /** `Firefox on Linux`; another program by its first word. */
-export function browserName(agent: string): string {
+function browserName(agent: string): string {
   const find = (list: [RegExp, string][]) => list.find(([pattern]) => pattern.test(agent))?.[1];
   const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
   if (browser === undefined) return visible(agent.split(' ')[0] ?? '') || 'unknown';

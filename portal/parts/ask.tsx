@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { visible } from '../format.ts';
 import { toApiError } from '../load.ts';
-import { say } from './basics.tsx';
+import { COPY_REFUSED, say } from './basics.tsx';
 import { Dialog, Form, type FormTexts } from './forms.tsx';
 
 type AskProps = {
@@ -106,7 +106,7 @@ function leaveFocus(button: HTMLElement | null): void {
 }
 
 /** Closed by the browser, so that the focus returns to the button. */
-export function closeDialog(): void {
+function closeDialog(): void {
   document.querySelector<HTMLDialogElement>('dialog[open]')?.close();
 }
 
@@ -116,7 +116,7 @@ function Secret({ text }: { text: string }) {
   const copy = () =>
     navigator.clipboard.writeText(text).then(
       () => setSaid('Copied.'),
-      () => setSaid('The browser did not allow to copy. Select the text and copy it yourself.'),
+      () => setSaid(COPY_REFUSED),
     );
   return (
     <div class="stack">

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, BAD_REQUEST, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
-import { agoText, defang, isoText, shortHash, spanText, timeText, visible } from '../format.ts';
+import { agoText, isoText, shortHash, spanText, timeText, visible } from '../format.ts';
 import { reachedText } from '../limits.ts';
 import type { Loaded } from '../load.ts';
 import { signal } from '../signal.ts';
@@ -87,12 +87,15 @@ export function Time({ ts }: { ts: number }) {
   return <time dateTime={isoText(ts)}>{timeText(ts)}</time>;
 }
 
+/** A browser may refuse it, for example without TLS. */
+export const COPY_REFUSED = 'The browser did not allow copying. Select the text and copy it yourself.';
+
 export async function copy(text: string, what = 'Copied'): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     say(`${what}.`);
   } catch {
-    say('The browser did not allow to copy. Select the text and copy it yourself.', true);
+    say(COPY_REFUSED, true);
   }
 }
 
@@ -100,20 +103,6 @@ export function CopyButton({ text, children, what }: { text: string; children: C
   return (
     <button type="button" class="button" onClick={() => copy(text, what)}>
       {children}
-    </button>
-  );
-}
-
-/** Hostile text: shown, never linked. A click copies it defanged. */
-export function UrlText({ url }: { url: string }) {
-  return (
-    <button
-      type="button"
-      class="copy-text mono"
-      title="Copy the defanged URL"
-      onClick={() => copy(defang(url), 'Defanged URL copied')}
-    >
-      {visible(url)}
     </button>
   );
 }

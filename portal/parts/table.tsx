@@ -93,7 +93,7 @@ function ariaSort(order: Order | null, column: number): 'ascending' | 'descendin
 }
 
 /** Rows without a value are last in both directions. */
-export function sortRows<T>(rows: readonly T[], sort: Column<T>['sort'], isDown: boolean): T[] {
+function sortRows<T>(rows: readonly T[], sort: Column<T>['sort'], isDown: boolean): T[] {
   if (sort === undefined) return [...rows];
   const sign = isDown ? -1 : 1;
   return rows.toSorted((a, b) => {

@@ -24,7 +24,7 @@ export type Device = {
 const PATH = '/api/lists/v1';
 
 /** The address with the key in it, for devices that send no header. `ending`: the format, and parameters. */
-export const listAddress = ({ baseUrl, key, name }: FetchedList, ending: string): string =>
+const listAddress = ({ baseUrl, key, name }: FetchedList, ending: string): string =>
   `${baseUrl}${PATH}/${key}/${name}.${ending}`;
 
 /** The devices that can use this list, each with its text. */

@@ -51,7 +51,7 @@ function shared(text: string): Guard {
 }
 
 /** The name without a leading `www`: both are the same site. */
-export function siteOf(host: string, domain: string): string {
+function siteOf(host: string, domain: string): string {
   return host !== domain && host.startsWith(WWW) ? host.slice(WWW.length) : host;
 }
 

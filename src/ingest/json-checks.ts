@@ -1,7 +1,7 @@
 import { textFault } from '../core/text.ts';
 
 /** Clocks differ, and sources write local time by mistake: a time may be up to a day in the future. */
-export const FUTURE_MAX_SECONDS = 86_400;
+const FUTURE_MAX_SECONDS = 86_400;
 
 /** Returns why a time is invalid, or null. */
 export function timeFault(ts: number, nowTs: number): string | null {

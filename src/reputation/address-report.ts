@@ -133,7 +133,7 @@ type Window = Pick<AddressQuestion, 'network' | 'type' | 'sinceTs' | 'untilTs'>;
 type RecordOptions = { nowTs: number; allowReserved: boolean };
 
 /** The records of an answer, in their order. `rows` are in any order. */
-export function addressRecords(
+function addressRecords(
   rows: readonly StoredListing[],
   question: Window & Pick<AddressQuestion, 'limit'>,
   lists: ListsInMemory,

@@ -14,7 +14,7 @@ export type DomainPages = {
 };
 
 /** Records of each list on the page of a domain. People who need more ask the endpoint of the list. */
-export const PAGE_RECORDS = 50;
+const PAGE_RECORDS = 50;
 
 export function createDomainPages({ store, addresses, now }: Services): DomainPages {
   const findListings: FindListings = (ip) => addresses.liveListings(ip, ADDRESS_DATASETS, now());

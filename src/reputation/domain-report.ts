@@ -140,7 +140,7 @@ export function domainReport(state: DomainState, listed: ListedAddresses, nowTs:
 }
 
 /** All evidence of a domain. */
-export function piecesOf(state: DomainState, listed: ListedAddresses): Piece[] {
+function piecesOf(state: DomainState, listed: ListedAddresses): Piece[] {
   const { urls, evidence, addresses, servers, senders } = state;
   const senderIps = new Map(senders.map(({ ip }) => [formatIp(ip), [ip]]));
   return [

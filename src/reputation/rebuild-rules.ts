@@ -2,7 +2,7 @@ import { hostParts } from '../core/domain-name.ts';
 import type { RebuildProgress } from './store.ts';
 
 /** The steps of a rebuild, stored by their index. A step walks through a table by id. */
-export const REBUILD_STEPS = ['hosts', 'urls'] as const;
+const REBUILD_STEPS = ['hosts', 'urls'] as const;
 
 export type RebuildStep = (typeof REBUILD_STEPS)[number];
 

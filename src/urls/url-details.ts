@@ -22,7 +22,7 @@ type DetailReads = {
 };
 
 /** A host that changes its address every hour has thousands; people read the newest ones. */
-export const ADDRESSES_MAX = 100;
+const ADDRESSES_MAX = 100;
 
 export function createDetails(reads: DetailReads): UrlStore['urlDetails'] {
   return async (url, limit) => {

@@ -83,6 +83,6 @@ Running servers apply it within five seconds.`,
 );
 
 /** An entry for programs; the keys are stable. */
-export function allowJson({ network, source, ts, reason }: NetworkListEntry) {
+function allowJson({ network, source, ts, reason }: NetworkListEntry) {
   return { network: formatKeyNetwork(network), source, ts, reason };
 }

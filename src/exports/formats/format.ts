@@ -34,7 +34,7 @@ export type Format = {
   addresses?: Writer<AddressEntry>;
 };
 
-export const PLAIN_TEXT = 'text/plain; charset=utf-8';
+const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 /** What most formats have in common. */
 export const TEXT_FORMAT = {

@@ -20,7 +20,7 @@ const HOST_NAME = /^(?:[a-z0-9_-]{1,63}\.)+[a-z][a-z0-9-]{0,62}$/;
 /** RFC 1035 section 2.3.4: 255 bytes with the lengths of the labels, which are 253 characters. */
 const HOST_NAME_MAX_LENGTH = 253;
 
-export const isHostName = (host: string): boolean => host.length <= HOST_NAME_MAX_LENGTH && HOST_NAME.test(host);
+const isHostName = (host: string): boolean => host.length <= HOST_NAME_MAX_LENGTH && HOST_NAME.test(host);
 
 export const hostKey = ({ host }: HostEntry): string | null => (isHostName(host) ? host : null);
 

@@ -19,7 +19,7 @@ export function hostList(hosts: readonly string[]): ListContent {
   return { ...CONTENT, kind: 'hosts', entries: hosts.map(hostEntry) };
 }
 
-export function hostEntry(host: string): HostEntry {
+function hostEntry(host: string): HostEntry {
   return {
     host,
     domain: host,
@@ -35,7 +35,7 @@ export function urlList(urls: readonly string[]): ListContent {
   return { ...CONTENT, kind: 'urls', entries: urls.map(urlEntry) };
 }
 
-export function urlEntry(url: string): UrlEntry {
+function urlEntry(url: string): UrlEntry {
   const times = { sinceTs: 1_788_000_000, seenTs: 1_789_000_000 };
   const payload = { family: 'Mirai', sha256: 'ab'.repeat(32), tags: ['elf', 'x\r\n"y'] };
   return { url, id: 7, host: 'evil.example', status: 'online', ...times, reporter: '=1+1', ...payload };
