@@ -54,8 +54,8 @@ export function agoText(ts: number, now: number = nowTs()): string {
 }
 
 /** `1 URL`, `2 URLs`, `1,234 URLs`. */
-export function counted(count: number, noun: string): string {
-  return `${numberText(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${numberText(count)} ${count === 1 ? noun : plural}`;
 }
 
 export const numberText = (value: number): string => value.toLocaleString('en-US');

@@ -91,9 +91,7 @@ function LimitBars({ limits, current }: Limits) {
       {rows.map((row) => (
         <LimitRow key={row.label} {...row} />
       ))}
-      <p class="dim small">
-        Today (UTC): {counted(current.qpd, 'query').replace('querys', 'queries')}. A day has no limit of its own.
-      </p>
+      <p class="dim small">Today (UTC): {counted(current.qpd, 'query', 'queries')}. A day has no limit of its own.</p>
     </div>
   );
 }

@@ -13,7 +13,7 @@ const API_VERSION = '2.0.0';
 const REFUSALS = ['bad_request', 'method_not_allowed', 'timed_out', 'expectation_failed', 'headers_too_large'] as const;
 const TOKEN_REFUSALS = ['unauthorized', 'forbidden', 'limit_reached'] as const;
 
-/** OpenAPI 3.1 uses JSON Schema, so the TypeBox values are used unchanged. */
+/** OpenAPI 3.1 uses JSON Schema, so the schemas of the endpoints are used unchanged. */
 export function openapiDocument(routes: readonly Route[]) {
   const shown = routes.filter(({ isHidden }) => !isHidden);
   return {

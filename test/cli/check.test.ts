@@ -232,7 +232,7 @@ test('check', async (t) => {
         '--column: there is no column "url". Columns must be separated by commas: save the file again with commas. Columns of the first row: id\\u{9}url',
     },
     { args: ['-', '--column', '0'], message: '--column: columns are counted from 1' },
-    { args: ['-', '--csv', '--json'], message: '--csv and --json exclude each other' },
+    { args: ['-', '--csv', '--json'], message: '--csv and --json exclude each other: give one of them' },
     { args: [], message: 'FILE or - is missing' },
     { args: [BAD], message: `FILE is a URL. To look it up: urlwarden lookup '${BAD}'` },
   ]) {

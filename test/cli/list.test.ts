@@ -31,7 +31,7 @@ test('urlwarden list: definitions, exclusions and keys', async (t) => {
   assert.match((await run('show', 'addresses-bcl')).stdout, /\ndatasets of an account +BCL\n/);
   await refuses(['add', 'x', '--kind', 'files'], 2, /^--kind must be one of urls, hosts, addresses/);
   await refuses(['add', 'x', '--kind', 'urls', '--max-score', '1'], 2, /^--max-score means nothing for a list of urls/);
-  await refuses(['add', 'x', '--kind', 'addresses', '--datasets', 'XBL,ABC'], 2, /^--datasets must be of XBL/);
+  await refuses(['add', 'x', '--kind', 'addresses', '--datasets', 'XBL,ABC'], 2, /^--datasets must be some of XBL/);
   await refuses(['set', 'mirai', '--age', '10'], 2, /^--age must be a time from 1h/);
   await refuses(['set', 'urls-online', '--age', '7d'], 2, /built in/);
   await refuses(['show', 'none'], 1, /^There is no list "none"/);

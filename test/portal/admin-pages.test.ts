@@ -184,6 +184,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     await open('/admin/health');
     await page.waitForSelector('text=PostgreSQL does not answer: The database does not answer');
     await page.waitForSelector('text=Redis is down: each server counts queries alone');
+    await page.waitForSelector('text=Start the server with --asn-db');
     await page.waitForSelector('tbody tr:has-text("second") .badge:text-is("away")');
     await assertAccessible(page);
     await screenshot(page, 'admin-health-ill');

@@ -70,7 +70,7 @@ function Parts({ health }: { health: HealthResponse }) {
           <p>
             {tables.networks
               ? 'The table of networks is loaded: addresses have network numbers and names.'
-              : 'No table of networks is loaded: new addresses have no network number. Load one with urlwarden networks.'}
+              : 'No table of networks is loaded: new addresses have no network number. Start the server with --asn-db.'}
           </p>
         </Card>
       </div>

@@ -182,7 +182,7 @@ function TierFields({ tier }: { tier: TierItem | null }) {
         </label>
       </div>
       <fieldset>
-        <legend>Rates, if others than those that follow from the hard limit</legend>
+        <legend>Rates, if they differ from those that follow from the hard limit</legend>
         <div class="three">
           {RATES.map(([key, label]) => (
             <Field

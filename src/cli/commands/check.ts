@@ -60,7 +60,7 @@ or cell of the column, is something else than a URL, 2 when the command line is 
     ],
   },
   async ({ operands: [name = ''], flags, place }) => {
-    if (flags.csv && flags.json) throw new UsageError('--csv and --json exclude each other');
+    if (flags.csv && flags.json) throw new UsageError('--csv and --json exclude each other: give one of them');
     const limits = inputLimitsOf(readIngestSettings(flags));
     const source = refuseTar(await openInput(name, limits, flags.extract === true));
     const { lookUp, close } = await openLookUp(flags.server, place);

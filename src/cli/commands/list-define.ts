@@ -130,7 +130,7 @@ function readDatasets(text: string | undefined): AddressDataset[] | undefined {
   if (names === undefined) return undefined;
   const known = ADDRESS_DATASETS.filter((dataset) => names.includes(dataset));
   if (names.every((name) => known.some((dataset) => dataset === name))) return known;
-  throw new UsageError(`--datasets must be of ${ADDRESS_DATASETS.join(', ')}, not ${JSON.stringify(text)}`);
+  throw new UsageError(`--datasets must be some of ${ADDRESS_DATASETS.join(', ')}, not ${JSON.stringify(text)}`);
 }
 
 function readScore(text: string | undefined): number | null | undefined {

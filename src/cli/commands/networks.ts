@@ -67,7 +67,8 @@ const networksLookup = defineCommand(
 /** The table may also be given in the environment or in the settings file. */
 function requireNetworks(flags: FlagValues<typeof FLAGS>): Networks {
   const { asnDb } = readIngestSettings(flags);
-  if (asnDb === null) throw new UsageError('--asn-db FILE is missing; it can also stand in a settings file, as asn-db');
+  if (asnDb === null)
+    throw new UsageError('--asn-db FILE is missing; it can also be set in a settings file, as asn-db');
   return openNetworks(asnDb);
 }
 
