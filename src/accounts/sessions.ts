@@ -36,14 +36,14 @@ export type SessionsOptions = {
   onFailure?: (error: unknown) => void;
 };
 
-/** A working day with its breaks; who comes back the next morning logs in again. */
+/** A working day with its breaks; people who come back the next morning log in again. */
 const IDLE_SECONDS = 12 * 3_600;
 /** A stolen cookie is of no use after this, whatever its thief does. */
 export const MAX_SESSION_SECONDS = 7 * 86_400;
 /** Written at most this often, so that reading does not become writing. */
 const TOUCH_SECONDS = 300;
 
-/** Ended sessions are refused within five seconds on every node; accounts are up to a second old besides. */
+/** Ended sessions are refused within five seconds on every node; the accounts here are up to a second old as well. */
 const CACHE_MS = 2_000;
 /** 4 MB at 0.4 kB each. A session that was evicted is read again. */
 const MAX_CACHED = 10_000;

@@ -48,7 +48,10 @@ export type AccountStore = {
   accountPages(): AsyncIterable<Account[]>;
   accountBySub(sub: string): Promise<Account | null>;
   accountByUsername(usernameKey: string): Promise<Account | null>;
-  /** False when the username or the sub is taken, also by a removed account. Throws an AppError `not_found` when the tier does not exist. */
+  /**
+   * False when the username or the sub is taken, also by a removed account. Throws an AppError `not_found` when the tier
+   * does not exist.
+   */
   addAccount(account: Account): Promise<boolean>;
   /**
    * False when the account does not exist. Throws an AppError: `not_found` when the tier does not exist, `bad_request`
@@ -56,8 +59,8 @@ export type AccountStore = {
    */
   changeAccount(sub: string, change: AccountChange): Promise<boolean>;
   /**
-   * Its usage stays, under its sub; its keys of lists are deleted. False when the account does not exist. Throws an AppError `bad_request` when no
-   * enabled administrator would be left.
+   * Its usage stays, under its sub; its keys of lists are deleted. False when the account does not exist. Throws an
+   * AppError `bad_request` when no enabled administrator would be left.
    */
   removeAccount(sub: string, removedTs: number): Promise<boolean>;
   /** Sorted by sub. */

@@ -5,7 +5,7 @@ const ISO_8601 = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(Z|[+
 
 const DAY_LENGTH = '2026-01-31'.length;
 
-/** Not `m`: who writes 6m for a time in the past may mean months. */
+/** Not `m`: a person who writes 6m for a time in the past may mean months. */
 const AGO = /^\d+[dh]$/;
 
 /** Parses the value of a flag: Unix seconds, ISO 8601, or how long ago in days or hours (`30d`, `12h`). */

@@ -273,7 +273,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
   };
 }
 
-/** One takes up to a second, and more than are kept would be made in vain: who fetches all of them asks for nothing useful. */
+/** One takes up to a second, and more than are kept would be made in vain: a client that fetches all of them asks for nothing useful. */
 function refuseMany(rendered: State['rendered']): void {
   const waiting = [...rendered.values()].filter(({ isReady }) => !isReady).length;
   if (waiting < MAX_VARIANTS) return;

@@ -114,7 +114,7 @@ export type ListStore = {
    * one, at least `nowTs`, which is stored with the hash. All nodes get the same.
    *
    * A node that was behind may store its older content after a newer one, and the newer content then gets a further serial.
-   * Who keeps a copy calls this again from time to time, so that the copies of all nodes have the same serial.
+   * A node that keeps a copy calls this again from time to time, so that the copies of all nodes have the same serial.
    */
   listSerial(name: string, contentHash: Uint8Array, nowTs: number): Promise<number>;
 };

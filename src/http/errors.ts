@@ -27,8 +27,9 @@ const STATUS: Record<ErrorCode | 'internal', number> = {
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Of every response but those to lookups, unless its route sets others. No browser and no cache on the way keeps it (RFC 9111 §5.2.2.5): it belongs
- * to one account, and later the answer may be another one. No page shows it in a frame or runs it.
+ * Of every response but those to lookups, unless its route sets others. No browser and no cache on the way keeps it
+ * (RFC 9111 §5.2.2.5): it belongs to one account, and later the answer may be another one. No page shows it in a frame or
+ * runs it.
  */
 export const DEFAULT_HEADERS = {
   'cache-control': 'no-store',

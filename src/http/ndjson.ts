@@ -28,9 +28,9 @@ const READER_LEFT = new Error('The reader has left');
 const READER_STALLED = new Error('The reader has stalled');
 
 /**
- * Answers with a stream of lines; of another type, never compressed. The first page is read before the headers are sent, so
- * that the answer can still be "not found" or "timed out". Fastify's `reply.send(readable)` sends the headers first, reads ahead of the socket and
- * cannot detect a stalled reader.
+ * Answers with a stream of lines. Content of another type is never compressed. The first page is read before the headers
+ * are sent, so that the answer can still be "not found" or "timed out". Fastify's `reply.send(readable)` sends the headers
+ * first, reads ahead of the socket and cannot detect a stalled reader.
  */
 export async function sendNdjson(
   { request, reply }: Exchange,

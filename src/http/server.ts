@@ -281,8 +281,8 @@ export function endKeepAlive(app: FastifyInstance): void {
 
 /**
  * Stops listening, closes idle connections, and waits for responses in progress, also to requests that have arrived but
- * are not read yet. After `graceMs` the remaining
- * connections are destroyed, so that their clients see an error and not a complete response.
+ * are not read yet. After `graceMs` the remaining connections are destroyed, so that their clients see an error and not a
+ * complete response.
  */
 export async function closeServer(app: FastifyInstance, graceMs: number): Promise<void> {
   await nodeServers.get(app)?.readArrived();

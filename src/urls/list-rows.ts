@@ -44,7 +44,7 @@ type ListedReads = {
 /** URLs of one host that are read to explain why it is not on a list. */
 export const MAX_HOST_URLS = 10_000;
 
-/** Reads ranges of ids. Between two of them no transaction is open, so that the write-ahead log can be folded back. */
+/** Reads ranges of ids. Between two of them no transaction is open, so that a checkpoint can empty the write-ahead log. */
 export function createUrlsForList(reads: ListedReads, idsPerRead: number): UrlStore['urlsForList'] {
   return async function* urlsForList(filter, signal) {
     if (filter.host !== undefined) {

@@ -5,8 +5,9 @@ import { Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { CommandLine, Outcome, Output } from './urlwarden.ts';
 
-// A process that runs one command line of urlwarden after the other, for `urlwarden()` and `startReusedServer()`. Loading the modules takes most of the
-// time of a short command, so it is done once. Each command gets its own arguments, variables, folder, input and outputs.
+// A process that runs one command line of urlwarden after the other, for `urlwarden()` and `startReusedServer()`. Loading
+// the modules takes most of the time of a short command, so it is done once. Each command gets its own arguments,
+// variables, folder, input and outputs.
 
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url).href;
 

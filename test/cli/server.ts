@@ -22,7 +22,10 @@ const DEFAULTS = [
 
 const commandOf = (args: string[]) => ['serve', ...DEFAULTS.filter(([flag]) => !args.includes(flag)).flat(), ...args];
 
-/** Starts `urlwarden serve`. Unless the arguments say otherwise: on any free port, on one thread (on two in `npm run test:threads`), without metrics and grace time. */
+/**
+ * Starts `urlwarden serve`. Unless the arguments say otherwise: on any free port, on one thread (on two in
+ * `npm run test:threads`), without metrics and grace time.
+ */
 export async function startServer(t: TestContext, args: string[], program?: string): Promise<RunningServer> {
   const child = startUrlwarden(commandOf(args), program);
   t.after(() => child.kill('SIGKILL'));

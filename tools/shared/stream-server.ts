@@ -3,7 +3,8 @@ import type { FirstAccount } from '../../src/accounts/first-account.ts';
 import { openApp } from '../../src/app.ts';
 import { DEFAULT_SETTINGS } from '../../src/config/settings.ts';
 
-// The server under test in its own process, with one thread, whose memory and delay are measured. It reports the event-loop delay since the previous report to its parent.
+// The server under test in its own process, with one thread, whose memory and delay are measured. It reports to its parent
+// the event-loop delay since the previous report.
 
 export type StreamServerMessage = { url: string; account: FirstAccount | null } | { delayMs: number };
 

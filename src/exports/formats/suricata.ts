@@ -89,7 +89,8 @@ function rulesOf(keys: readonly string[], content: ListContent, rules: Rules): s
 
 /**
  * An entry keeps its identifiers while the list changes around it. Two lists have different ones for the same entry, because
- * Suricata refuses a rule whose identifier it knows; of two lists with 20,000 names, about ten are still the same. The order of the alphabet decides which of two entries gets a slot.
+ * Suricata refuses a rule whose identifier it knows; of two lists with 20,000 names, about ten are still the same. Of two
+ * entries that want a slot, the first in the order of the alphabet gets it.
  */
 function slotsOf(keys: readonly string[], list: string): Map<string, number> {
   const slots = new Map<string, number>();

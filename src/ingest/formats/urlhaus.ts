@@ -83,7 +83,8 @@ const STATUSES = ['online', 'offline', 'unknown', null];
 
 /**
  * Converts a row of a URL dump to observations, or returns why it is rejected: online at `dateadded`; online at
- * `last_online` if given; with status offline also offline at `last_online`, or at `dateadded` if that is missing. The first one has the tags. The result does not depend on the clock or on the date of the file.
+ * `last_online` if given; with status offline also offline at `last_online`, or at `dateadded` if that is missing. The
+ * first one has the tags. The result does not depend on the clock or on the date of the file.
  */
 function readUrlRow(row: UrlRow): { inputs: ObservationInput[] } | string {
   const addedTs = parseUtc(row.dateadded);

@@ -36,7 +36,7 @@ export function createApply(db: Database, dictionaries: Dictionaries, backfillFa
   // Most batches have almost only new or almost only known URLs, so the last URL decides what is tried first.
   let isLikelyNew = false;
 
-  /** A URL that may be stored; undefined if it is not, or if it is first tried to add it. */
+  /** The row of a stored URL; undefined if it is not stored, or if it is likely new: then adding it is tried first. */
   function find(key: Uint8Array): StoredUrl | undefined {
     if (!keys.isUsed()) return isLikelyNew ? undefined : findUrl.get(key);
     const id = keys.urlId(key);
