@@ -3,18 +3,7 @@ import { datasetOf } from './listing-rows.ts';
 import type { ListingKey } from './store.ts';
 
 /** The key of an episode, when it was last seen, and the life that its source sets. */
-export type CountedRow = [
-  ip: Uint8Array,
-  prefix: number,
-  dataset: number,
-  sourceId: number,
-  familyId: number,
-  port: number,
-  listedTs: number,
-  seenTs: number,
-  lifeSeconds: number | null,
-  intervalSeconds: number | null,
-];
+export type CountedRow = [...ListingKey, seenTs: number, lifeSeconds: number | null, intervalSeconds: number | null];
 
 const KEY_COLUMNS = 7;
 

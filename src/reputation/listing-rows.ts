@@ -1,6 +1,7 @@
 import { ADDRESS_DATASETS, type AddressDataset, type ListingEvidence, type Source } from '../core/evidence.ts';
 import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { NO_PORT } from './episode-rows.ts';
+import type { ListingKey } from './store.ts';
 
 // What both engines do with the rows of `episodes`.
 
@@ -17,19 +18,7 @@ export const datasetOf = (code: number): AddressDataset => ADDRESS_DATASETS[code
 export const portOf = (port: number): number | null => (port === NO_PORT ? null : port);
 
 /** A row of an export. */
-export type ExportRow = [
-  ip: Uint8Array,
-  prefix: number,
-  dataset: number,
-  sourceId: number,
-  familyId: number,
-  port: number,
-  listedTs: number,
-  seenTs: number,
-  details: string,
-  source: string,
-  family: string | null,
-];
+export type ExportRow = [...ListingKey, seenTs: number, details: string, source: string, family: string | null];
 
 export function toEvidence(row: ExportRow): ListingEvidence {
   const [ip, prefix, dataset, , , port, listedTs, ts, details, source, family] = row;
