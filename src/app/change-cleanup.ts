@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChangeStore } from '../changes/store.ts';
+import { DAY_SECONDS } from '../core/time.ts';
 
 type CleanupOptions = {
   store: Pick<ChangeStore, 'removeOldChanges'>;
@@ -10,12 +11,11 @@ type CleanupOptions = {
 };
 
 const EVERY_MS = 3_600_000;
-const DAY_SECONDS = 86_400;
 
 /** Rows deleted in one transaction: some milliseconds. */
 const CHUNK_ROWS = 500;
 
-/** Deletes old entries of the change feed, now and then once an hour. Every server does it: a second one finds nothing. */
+/** Deletes old entries of the change feed at the start, then once an hour. Every server does it: a second one finds nothing. */
 export function startChangeCleanup({ store, changeDays, now, every, onFailure }: CleanupOptions) {
   let isClosed = false;
 

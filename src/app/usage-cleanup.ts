@@ -24,7 +24,7 @@ const ASK_MS = 3_600_000;
  */
 const REMEMBER_SECONDS = KEY_LIFE_SECONDS + 86_400;
 
-/** Deletes usage that is too old or no longer needed, now and then once a day. */
+/** Deletes usage that is too old or no longer needed, at the start, then once a day. */
 export function startUsageCleanup(options: CleanupOptions) {
   const { control, usageMonths, deleteCounters, now, every, onFailure } = options;
   let isClosed = false;

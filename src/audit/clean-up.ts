@@ -1,4 +1,4 @@
-import { timeText } from '../core/time.ts';
+import { DAY_SECONDS, timeText } from '../core/time.ts';
 import { type Actor, changesOf } from './entry.ts';
 import type { AuditStore, SoftLimitStore } from './store.ts';
 
@@ -9,8 +9,6 @@ type CleanUpOptions = {
   months: number;
   actor: Actor;
 };
-
-const DAY_SECONDS = 86_400;
 
 /** Entries in one transaction: some ten milliseconds, so that no count waits for it. */
 const BATCH_ROWS = 500;

@@ -3,6 +3,14 @@ export function toTs(ms: number): number {
   return Math.floor(ms / 1000);
 }
 
+/** A day of Unix time, which counts no leap seconds. */
+export const DAY_SECONDS = 86_400;
+
+/** The number of the UTC day that contains `ts`, since 1970. */
+export function dayOf(ts: number): number {
+  return Math.floor(ts / DAY_SECONDS);
+}
+
 /** A time range, both ends included. It is empty if `since` is after `until`. */
 export type TimeWindow = { since: number; until: number };
 

@@ -1,4 +1,5 @@
 import { windowIndex } from '../core/quota.ts';
+import { DAY_SECONDS } from '../core/time.ts';
 import {
   type Cells,
   createBuffer,
@@ -37,8 +38,6 @@ type SharedCountsOptions = UsageWriterOptions & { nowMs(): number };
 
 /** The thread that owns the counts is the first one. */
 const OWNER = 0;
-
-const SECONDS_PER_DAY = 86_400;
 
 /** The counts of all threads of this process. One thread owns them: it loads them from the store and writes them there. */
 export function createSharedCounts(
@@ -86,7 +85,7 @@ export function createSharedCounts(
 
   function collect(): void {
     for (const [sub, { cells }] of accounts) {
-      takeUnwritten(cells, OWNER, (day, count) => writer.add(sub, day * SECONDS_PER_DAY, count));
+      takeUnwritten(cells, OWNER, (day, count) => writer.add(sub, day * DAY_SECONDS, count));
     }
   }
 

@@ -6,6 +6,7 @@ import {
   type DomainTag,
   detailsText,
 } from '../core/evidence.ts';
+import { dayOf } from '../core/time.ts';
 import { isRecordedAgain } from '../database/changes.ts';
 import { EVIDENCE } from './score.ts';
 
@@ -125,13 +126,6 @@ export function exportedEvidence(key: EvidenceKey, row: EvidenceRow): DomainEvid
   if (bestTs < lastTs) exported.push({ ...plain, ts: bestTs, confidence: bestConfidence });
   exported.push({ ...key, ts: lastTs, ...readDetails(details) });
   return exported;
-}
-
-const DAY_SECONDS = 86_400;
-
-/** The UTC day of a time. */
-export function dayOf(ts: number): number {
-  return Math.floor(ts / DAY_SECONDS);
 }
 
 export type WhoisRow = { domain: string; ts: number } & Pick<WhoisFact, 'createdTs' | 'expiresTs' | 'registrar'>;

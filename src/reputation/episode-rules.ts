@@ -1,4 +1,5 @@
 import type { AddressDataset, Source } from '../core/evidence.ts';
+import { DAY_SECONDS } from '../core/time.ts';
 import { isRecordedAgain } from '../database/changes.ts';
 
 /**
@@ -18,10 +19,13 @@ export type Episode = {
   details: string;
 };
 
-const DAY = 86_400;
-
 /** How long a listing lives after its newest evidence, by dataset. */
-const LIFE_SECONDS: Record<AddressDataset, number> = { XBL: 7 * DAY, CSS: 3 * DAY, BCL: 7 * DAY, DROP: 3 * DAY };
+const LIFE_SECONDS: Record<AddressDataset, number> = {
+  XBL: 7 * DAY_SECONDS,
+  CSS: 3 * DAY_SECONDS,
+  BCL: 7 * DAY_SECONDS,
+  DROP: 3 * DAY_SECONDS,
+};
 
 /** A network stays on the DROP list for months: it survives this many failed fetches. */
 const DROP_INTERVALS = 3;

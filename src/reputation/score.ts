@@ -1,3 +1,5 @@
+import { DAY_SECONDS } from '../core/time.ts';
+
 /**
  * The score of a domain: five dimensions and their sum. A pure function of what is stored and of the time of the
  * question; nothing is computed in advance.
@@ -8,8 +10,6 @@
  *
  * s is 0.2 for a domain that is abused, otherwise 1. docs/reputation.md explains it with a worked example.
  */
-
-const DAY = 86_400;
 
 export const DIMENSIONS = ['human', 'identity', 'infra', 'malware', 'smtp'] as const;
 export type DimensionName = (typeof DIMENSIONS)[number];
@@ -23,12 +23,12 @@ export type EvidenceKind = 'url' | 'botnetcc' | 'malware' | 'phishing' | 'infra-
 
 /** By kind: its weight, how many seconds until it counts half, and the dimension that it counts in. */
 export const EVIDENCE: Record<EvidenceKind, { weight: number; halfLife: number; dimension: EvidenceDimension }> = {
-  url: { weight: 0.7, halfLife: 14 * DAY, dimension: 'malware' },
-  botnetcc: { weight: 1.5, halfLife: 30 * DAY, dimension: 'malware' },
-  malware: { weight: 0.7, halfLife: 14 * DAY, dimension: 'malware' },
-  phishing: { weight: 0.7, halfLife: 3 * DAY, dimension: 'infra' },
-  'infra-listing': { weight: 0.7, halfLife: 14 * DAY, dimension: 'infra' },
-  'sender-listing': { weight: 0.7, halfLife: 7 * DAY, dimension: 'smtp' },
+  url: { weight: 0.7, halfLife: 14 * DAY_SECONDS, dimension: 'malware' },
+  botnetcc: { weight: 1.5, halfLife: 30 * DAY_SECONDS, dimension: 'malware' },
+  malware: { weight: 0.7, halfLife: 14 * DAY_SECONDS, dimension: 'malware' },
+  phishing: { weight: 0.7, halfLife: 3 * DAY_SECONDS, dimension: 'infra' },
+  'infra-listing': { weight: 0.7, halfLife: 14 * DAY_SECONDS, dimension: 'infra' },
+  'sender-listing': { weight: 0.7, halfLife: 7 * DAY_SECONDS, dimension: 'smtp' },
 };
 
 /** Pieces of evidence of one source that count in one dimension. */
@@ -39,10 +39,10 @@ const ABUSED_SHARE = 0.2;
 
 /** A score from which a domain is listed. */
 export const LISTED_FROM = -10;
-const MAX_LISTED_SECONDS = 30 * DAY;
+const MAX_LISTED_SECONDS = 30 * DAY_SECONDS;
 
 /** A domain that was registered within this time loses points. */
-const NEW_DOMAIN_SECONDS = 30 * DAY;
+const NEW_DOMAIN_SECONDS = 30 * DAY_SECONDS;
 const NEW_DOMAIN_POINTS = -5;
 
 /** A rank beyond this adds nothing. */

@@ -1,4 +1,5 @@
 import { foldFamily } from '../core/text.ts';
+import { dayOf } from '../core/time.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import { comparePayloads, DETAILS_KEY_BYTES, isNewerPayload, type ServedFile, SHA256_BYTES } from './file-rules.ts';
 import {
@@ -17,7 +18,7 @@ import {
   type UrlRow,
   type UrlTagRow,
 } from './integrity-rows.ts';
-import { bucketOf, dayOf } from './resolution-rules.ts';
+import { bucketOf } from './resolution-rules.ts';
 import type { CheckedTable, Fault, RowKey } from './store.ts';
 import { ENTRY_KINDS, toEntry } from './stored-timeline.ts';
 import { type EntryKind, type EventKind, inOrder, isEvent } from './timeline.ts';

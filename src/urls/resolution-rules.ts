@@ -1,14 +1,10 @@
+import { dayOf } from '../core/time.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import { pageOf, readPages } from '../database/pages.ts';
 import type { UrlStore } from './store.ts';
 
-const DAY_SECONDS = 86_400;
 /** Days in a bucket of resolutions; see the comment in the migration. Measured: 29 ms without buckets, 2.5 ms with. */
 const BUCKET_DAYS = 30;
-
-export function dayOf(ts: number): number {
-  return Math.floor(ts / DAY_SECONDS);
-}
 
 export function bucketOf(ts: number): number {
   return Math.floor(dayOf(ts) / BUCKET_DAYS);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { timeWindow, toTs } from '../../src/core/time.ts';
+import { dayOf, timeWindow, toTs } from '../../src/core/time.ts';
 
 const at = (text: string) => Date.parse(text) / 1000;
 const NOW = at('2026-11-15T12:34:56Z');
@@ -42,3 +42,7 @@ for (const { why, since, until, now = NOW, expect } of [
 }
 
 test('milliseconds are rounded down to seconds', () => assert.deepEqual([999, 1_000, 1_999].map(toTs), [0, 1, 1]));
+
+test('days begin at midnight in UTC', () => {
+  assert.deepEqual([0, 86_399, 86_400, NOW].map(dayOf), [0, 0, 1, 20_772]);
+});

@@ -4,7 +4,6 @@ import { PAGE_ROWS } from '../../src/database/pages.ts';
 import {
   bucketOf,
   createPagedNetworkless,
-  dayOf,
   hostAddress,
   mergeResolution,
   type NetworklessKey,
@@ -23,15 +22,9 @@ test('hostAddress is null for a host name', () => {
   assert.equal(hostAddress('http://a.example/'), null);
 });
 
-for (const [ts, day, bucket] of [
-  [0, 0, 0],
-  [86_399, 0, 0],
-  [86_400, 1, 0],
-  [30 * 86_400 - 1, 29, 0],
-  [30 * 86_400, 30, 1],
-] as const) {
-  test(`${ts} is on day ${day} in bucket ${bucket}`, () => assert.deepEqual([dayOf(ts), bucketOf(ts)], [day, bucket]));
-}
+test('a bucket has 30 days', () => {
+  assert.deepEqual([0, 30 * 86_400 - 1, 30 * 86_400].map(bucketOf), [0, 0, 1]);
+});
 
 const ip = (last: number) => Uint8Array.from([...new Array(15).fill(0), last]);
 

@@ -1,7 +1,8 @@
 import { type ByteText, toBytes, toByteText } from '../../core/byte-text.ts';
+import { dayOf } from '../../core/time.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import { bucketOf, dayOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
+import { bucketOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
 import type { ImpliedChange } from '../timeline.ts';
 
 /** An address of a URL whose row is locked, or is added by this transaction. */

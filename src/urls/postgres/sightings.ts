@@ -1,8 +1,8 @@
 import { toByteText } from '../../core/byte-text.ts';
+import { dayOf } from '../../core/time.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import { dayOf } from '../resolution-rules.ts';
 import type { OnlineSpan } from '../sighting-rules.ts';
 
 /** A URL that was seen online, and whose host has a domain. `isNewUrl`: this transaction adds it. */

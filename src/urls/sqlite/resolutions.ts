@@ -1,5 +1,6 @@
+import { dayOf } from '../../core/time.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { bucketOf, dayOf, hostAddress, mergeResolution } from '../resolution-rules.ts';
+import { bucketOf, hostAddress, mergeResolution } from '../resolution-rules.ts';
 
 const ADD = `
   insert into resolutions (url_id, ip, day, ts, bucket, asn) values (?, ?, ?, ?, ?, ?) on conflict do nothing`;

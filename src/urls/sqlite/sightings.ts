@@ -1,7 +1,7 @@
 import { toByteText } from '../../core/byte-text.ts';
+import { dayOf } from '../../core/time.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
-import { dayOf } from '../resolution-rules.ts';
 import type { OnlineSpan } from '../sighting-rules.ts';
 
 const PUT_SIGHTING = `
