@@ -95,8 +95,8 @@ test('the points of the dimension identity are right', () => {
 });
 
 test('the table of evidence has the weights and half-lives of the score', () => {
-  const computed = Object.values(EVIDENCE).map(({ weight, halfLife, dimension }) => {
-    return [`${weight}`, `${halfLife / DAY} days`, `\`${dimension}\``];
+  const computed = Object.values(EVIDENCE).map(({ weight, halfLifeSeconds, dimension }) => {
+    return [`${weight}`, `${halfLifeSeconds / DAY} days`, `\`${dimension}\``];
   });
   const stated = rowsOf('One piece of evidence').map(([, weight = '', ...rest]) => [weight.split(' ')[0], ...rest]);
   assert.deepEqual(stated, computed);

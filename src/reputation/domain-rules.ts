@@ -40,8 +40,8 @@ const FULL_CONFIDENCE = 100;
 const LEAST_CONFIDENCE = 1;
 
 export function evidenceRank(kind: DomainKind, ts: number, confidence: number): number {
-  const { weight, halfLife } = EVIDENCE[kind];
-  return Math.round(ts + halfLife * Math.log2(kind === 'phishing' ? weight : (weight * confidence) / 100));
+  const { weight, halfLifeSeconds } = EVIDENCE[kind];
+  return Math.round(ts + halfLifeSeconds * Math.log2(kind === 'phishing' ? weight : (weight * confidence) / 100));
 }
 
 /** The row of a single sighting. */

@@ -21,14 +21,16 @@ export const EVIDENCE_DIMENSIONS = Object.keys(MAX_POINTS) as EvidenceDimension[
 
 export type EvidenceKind = 'url' | 'botnetcc' | 'malware' | 'phishing' | 'infra-listing' | 'sender-listing';
 
-/** By kind: its weight, how many seconds until it counts half, and the dimension that it counts in. */
-export const EVIDENCE: Record<EvidenceKind, { weight: number; halfLife: number; dimension: EvidenceDimension }> = {
-  url: { weight: 0.7, halfLife: 14 * DAY_SECONDS, dimension: 'malware' },
-  botnetcc: { weight: 1.5, halfLife: 30 * DAY_SECONDS, dimension: 'malware' },
-  malware: { weight: 0.7, halfLife: 14 * DAY_SECONDS, dimension: 'malware' },
-  phishing: { weight: 0.7, halfLife: 3 * DAY_SECONDS, dimension: 'infra' },
-  'infra-listing': { weight: 0.7, halfLife: 14 * DAY_SECONDS, dimension: 'infra' },
-  'sender-listing': { weight: 0.7, halfLife: 7 * DAY_SECONDS, dimension: 'smtp' },
+/** After each half-life without news a piece of evidence counts half. */
+type EvidenceRule = { weight: number; halfLifeSeconds: number; dimension: EvidenceDimension };
+
+export const EVIDENCE: Record<EvidenceKind, EvidenceRule> = {
+  url: { weight: 0.7, halfLifeSeconds: 14 * DAY_SECONDS, dimension: 'malware' },
+  botnetcc: { weight: 1.5, halfLifeSeconds: 30 * DAY_SECONDS, dimension: 'malware' },
+  malware: { weight: 0.7, halfLifeSeconds: 14 * DAY_SECONDS, dimension: 'malware' },
+  phishing: { weight: 0.7, halfLifeSeconds: 3 * DAY_SECONDS, dimension: 'infra' },
+  'infra-listing': { weight: 0.7, halfLifeSeconds: 14 * DAY_SECONDS, dimension: 'infra' },
+  'sender-listing': { weight: 0.7, halfLifeSeconds: 7 * DAY_SECONDS, dimension: 'smtp' },
 };
 
 /** Pieces of evidence of one source that count in one dimension. */
@@ -91,9 +93,9 @@ export type SourceShare = {
 type Sighting = Pick<Piece, 'source' | 'kind' | 'ts' | 'confidence'>;
 
 export function contribution({ kind, ts, confidence = 100 }: Sighting, nowTs: number): number {
-  const { weight, halfLife } = EVIDENCE[kind];
+  const { weight, halfLifeSeconds } = EVIDENCE[kind];
   const factor = kind === 'botnetcc' || kind === 'malware' ? confidence / 100 : 1;
-  return weight * factor * 2 ** (-Math.max(0, nowTs - ts) / halfLife);
+  return weight * factor * 2 ** (-Math.max(0, nowTs - ts) / halfLifeSeconds);
 }
 
 /** Sorted, and added in the order of size: the order of the pieces must not change the last digit. */
