@@ -1,5 +1,5 @@
+import { csvRow } from '../src/core/csv.ts';
 import type { BulkRow } from './bulk-read.ts';
-import { csvLine } from './download.ts';
 
 // The answers as a file. The columns are those of `urlwarden check --csv`, and `times` at the end.
 
@@ -15,12 +15,12 @@ export function* bulkFile(
   incomplete: string | null,
 ): Generator<string> {
   const isCsv = format === 'csv';
-  if (isCsv) yield csvLine(COLUMNS);
+  if (isCsv) yield csvRow(COLUMNS);
   for (const row of rows) {
     if (row.error === null && row.answer === undefined) continue;
-    yield isCsv ? csvLine(cellsOf(row)) : `${JSON.stringify(recordOf(row))}\n`;
+    yield isCsv ? csvRow(cellsOf(row)) : `${JSON.stringify(recordOf(row))}\n`;
   }
-  if (incomplete !== null) yield isCsv ? csvLine([`# ${incomplete}`]) : `${JSON.stringify({ incomplete })}\n`;
+  if (incomplete !== null) yield isCsv ? csvRow([`# ${incomplete}`]) : `${JSON.stringify({ incomplete })}\n`;
 }
 
 const empty = (count: number): null[] => Array.from({ length: count }, () => null);

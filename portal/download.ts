@@ -1,5 +1,3 @@
-import { csvCell } from './format.ts';
-
 // Results as files. The last line says if a result is incomplete: a file outlives the page that said it.
 
 export type FileFormat = 'csv' | 'ndjson' | 'json';
@@ -23,10 +21,6 @@ export function* joined(lines: Iterable<string>): Generator<string> {
   }
   if (group.length > 0) yield group.join('');
 }
-
-/** Lines end as RFC 4180 says. */
-export const csvLine = (cells: readonly (string | number | null | undefined)[]): string =>
-  `${cells.map((cell) => csvCell(cell ?? null)).join(',')}\r\n`;
 
 /** `search-198.51.100.0-24.csv`: no character that a file system refuses. */
 export function safeName(text: string, format: FileFormat): string {

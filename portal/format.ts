@@ -93,14 +93,6 @@ export function visible(text: string): string {
 /** `4fdf895cdcc4…0622` */
 export const shortHash = (hash: string): string => (hash.length > 20 ? `${hash.slice(0, 12)}…${hash.slice(-4)}` : hash);
 
-/** A cell that a spreadsheet does not run as a formula, quoted for CSV: the same rule as in src/cli/csv.ts. */
-export function csvCell(value: string | number | null): string {
-  if (value === null) return '';
-  const text = String(value);
-  const safe = typeof value === 'string' && /^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
 /** For a POSIX shell: nothing inside single quotes is special. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 

@@ -1,4 +1,5 @@
-import { csvLine, type FileFormat, joined, safeName } from './download.ts';
+import { csvRow } from '../src/core/csv.ts';
+import { type FileFormat, joined, safeName } from './download.ts';
 import type { SearchRecord } from './search-rows.ts';
 
 const COLUMNS = ['ts', 'time', 'id', 'url', 'status', 'family', 'asn', 'network'] as const;
@@ -14,9 +15,9 @@ export function* fileParts(
 
 function* lines(format: FileFormat, records: Iterable<SearchRecord>, incomplete: string | null): Generator<string> {
   if (format === 'csv') {
-    yield `${COLUMNS.join(',')}\r\n`;
-    for (const record of records) yield csvLine(cellsOf(record));
-    if (incomplete !== null) yield csvLine([`# ${incomplete}`]);
+    yield csvRow(COLUMNS);
+    for (const record of records) yield csvRow(cellsOf(record));
+    if (incomplete !== null) yield csvRow([`# ${incomplete}`]);
     return;
   }
   const [begin, between, end] = format === 'json' ? ['[\n', ',\n', '\n]\n'] : ['', '\n', '\n'];

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { csvRow } from '../../src/core/csv.ts';
+
+for (const [cell, text] of [
+  ['=1+1', "'=1+1"],
+  ['+1', "'+1"],
+  ['-1', "'-1"],
+  ['@a', "'@a"],
+  ['\ta', "'\ta"],
+  ['a,b', '"a,b"'],
+  ['a"b', '"a""b"'],
+  ['a\nb', '"a\nb"'],
+  ['http://a/', 'http://a/'],
+  [-5, '-5'],
+  [null, ''],
+  [undefined, ''],
+] as const) {
+  test(`the cell ${JSON.stringify(cell)} is safe for spreadsheets`, () => assert.equal(csvRow([cell]), `${text}\r\n`));
+}
