@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { derivedRates, nearLimit, newPassword, readCount, requireTyped, usedShare } from '../../portal/admin.ts';
 import {
   actionOptions,
   actionText,
   auditApi,
   auditPath,
   changeTexts,
-  derivedRates,
-  healthLines,
-  nearLimit,
-  newPassword,
   readAuditFilter,
-  readCount,
-  requireTyped,
-  usedShare,
-} from '../../portal/admin.ts';
+} from '../../portal/audit-log.ts';
+import { healthLines } from '../../portal/health.ts';
 import type { AccountItem, HealthResponse } from '../../src/admin/wire.ts';
 import { AUDIT_ACTIONS } from '../../src/audit/entry.ts';
 

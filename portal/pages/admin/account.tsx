@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { AccountItem, TierItem } from '../../../src/admin/wire.ts';
 import type { UsageByDayResponse } from '../../../src/limits/wire.ts';
-import { accountApi, accountName, auditPath, limitText, NO_FILTER, newPassword, requireTyped } from '../../admin.ts';
+import { accountApi, accountName, limitText, newPassword, requireTyped } from '../../admin.ts';
 import { get, post } from '../../api.ts';
+import { auditPath, NO_FILTER } from '../../audit-log.ts';
 import { dateText, NO_LIMIT, numberText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import { Ask } from '../../parts/ask.tsx';

@@ -1,9 +1,10 @@
 import type { AuditEntry } from '../../../src/audit/store.ts';
+import { accountPath } from '../../admin.ts';
+import { get } from '../../api.ts';
 import {
   AUDIT_LIMIT,
   AUDIT_LIMIT_MAX,
   type AuditFilter,
-  accountPath,
   actionOptions,
   actionText,
   auditApi,
@@ -11,8 +12,7 @@ import {
   changeTexts,
   NO_FILTER,
   readAuditFilter,
-} from '../../admin.ts';
-import { get } from '../../api.ts';
+} from '../../audit-log.ts';
 import { numberText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';

@@ -1,7 +1,8 @@
 import type { HealthResponse } from '../../../src/admin/wire.ts';
-import { ADMIN_API, engineText, healthLines, isAway } from '../../admin.ts';
+import { ADMIN_API } from '../../admin.ts';
 import { get } from '../../api.ts';
 import { bytesText, visible } from '../../format.ts';
+import { engineText, healthLines, isAway } from '../../health.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ago, Badge, Card, Facts, Show } from '../../parts/basics.tsx';
