@@ -45,7 +45,7 @@ const MAX_SNAPSHOT_AGE_MS = 5_000;
 const POLL_MS = 1_000;
 /** How long a request waits for the store when the snapshot is too old. */
 const REFRESH_TIMEOUT_MS = 1_000;
-/** Invalid tokens cause a refresh at most this often. */
+/** Refusals cause a refresh at most this often, in addition to the polls. */
 const MIN_REFRESH_INTERVAL_MS = 100;
 
 export async function openAuthenticator(store: AccountStore, options: AuthenticatorOptions): Promise<Authenticator> {
@@ -53,6 +53,8 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
   let checkedMs = nowMs();
   let snapshot = await readSnapshot(store, await store.version(), issuer);
   let refreshing: Promise<void> | null = null;
+  let refusedMs = Number.NEGATIVE_INFINITY;
+  let afterRefusal = Promise.resolve();
 
   /** Concurrent calls share one refresh. */
   function refresh(): Promise<void> {
@@ -67,6 +69,16 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
     const version = await store.version();
     if (version !== snapshot.version) snapshot = await readSnapshot(store, version, issuer);
     checkedMs = startedMs;
+  }
+
+  /** A poll that is running may have read the store before the change, so another refresh follows it. */
+  function refreshAfterRefusal(): Promise<void> {
+    const now = nowMs();
+    if (Math.abs(now - refusedMs) >= MIN_REFRESH_INTERVAL_MS) {
+      refusedMs = now;
+      afterRefusal = Promise.resolve(refreshing).then(refresh);
+    }
+    return afterRefusal;
   }
 
   /** The absolute difference, because the clock may have been set back. */
@@ -95,7 +107,7 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
     const first = verify(current);
     const caller = await first.catch(() => null);
     if (caller !== null) return caller;
-    if (nowMs() - checkedMs >= MIN_REFRESH_INTERVAL_MS) await refresh().catch(onFailure);
+    await refreshAfterRefusal().catch(onFailure);
     return snapshot === current ? first : verify(snapshot);
   }
 
