@@ -251,6 +251,33 @@ test('every lookup, search and check reads indexes, in their order', async (t) =
   }
 });
 
+test('a transaction fails if the server does not answer a copy or the commit', async (t) => {
+  const url = await makeDatabase();
+  const { hostname, port } = new global.URL(url);
+  let isHanging = false;
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const socket of [client, server]) socket.on('error', () => {});
+    client.pipe(server).on('close', () => client.destroy());
+    server.on('data', (bytes) => isHanging || client.write(bytes));
+  }).listen(0, '127.0.0.1');
+  t.after(() => proxy.close());
+  await once(proxy, 'listening');
+  const through = new global.URL(url);
+  through.port = String((proxy.address() as AddressInfo).port);
+  const db = openDatabase(through.href, { connections: 1, role: 'read-write', transactionWaitMs: 500 });
+  t.after(db.close);
+  for (const last of ['copy', 'commit']) {
+    isHanging = false;
+    const transaction = db.transaction(async (session) => {
+      await session.run('create temporary table copied (id integer)');
+      isHanging = true;
+      if (last === 'copy') await session.copyIn('copy copied (id) from stdin', '1\n');
+    });
+    await assert.rejects(transaction, { message: 'PostgreSQL does not respond' }, last);
+  }
+});
+
 test('texts of any length and any characters are stored unchanged', async (t) => {
   const store = await open(t, await makeDatabase());
   const texts = [

@@ -42,6 +42,8 @@ export type Database = Session & {
 type DatabaseOptions = PoolOptions & {
   /** How long a statement outside a transaction may take, and how long a transaction may wait for a connection. */
   waitMs?: number;
+  /** How long a statement in a transaction may take, and its commit. */
+  transactionWaitMs?: number;
 };
 
 const WAIT_MS = 5_000;
@@ -62,7 +64,7 @@ type Connection = postgres.Sql | postgres.TransactionSql;
 
 /** A database over a connection pool. A connection is opened when a statement needs one more. */
 export function openDatabase(url: string, options: DatabaseOptions): Database {
-  const { waitMs = WAIT_MS } = options;
+  const { waitMs = WAIT_MS, transactionWaitMs = TRANSACTION_WAIT_MS } = options;
   const connections = openConnectionPool(url, options);
 
   async function onClient<T>(work: (client: postgres.Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
@@ -106,8 +108,8 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
       for (let attempt = 1; ; attempt++) {
         try {
           return await onClient((client) =>
-            begin(client, waitMs, async (sql) => {
-              const session = sessionOn(sql, TRANSACTION_WAIT_MS);
+            begin(client, { waitMs, commitWaitMs: transactionWaitMs }, async (sql) => {
+              const session = sessionOn(sql, transactionWaitMs);
               const [, result] = await Promise.all([session.run(FRESH_PLANS), work(session)]);
               return result;
             }),
@@ -120,7 +122,7 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
 
     script: (work) =>
       onClient((client) =>
-        begin(client, waitMs, async (sql) => {
+        begin(client, { waitMs }, async (sql) => {
           const session = sessionOn(sql);
           await session.run('set local statement_timeout = 0');
           const exec = async (text: string) => void (await settled(sql.unsafe(text).simple()));
@@ -133,15 +135,18 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   };
 }
 
-/** Fails if there is no connection in time (a later one is not used) or if the connection is lost. */
+/**
+ * Fails if there is no connection in time (a later one is not used), if the connection is lost, or if the commit has no
+ * response in time: then nobody knows whether it was done, as after a lost connection.
+ */
 async function begin<T>(
   client: postgres.Sql,
-  waitMs: number,
+  { waitMs, commitWaitMs }: { waitMs: number; commitWaitMs?: number },
   work: (connection: postgres.TransactionSql) => Promise<T>,
 ): Promise<T> {
   const failed = Promise.withResolvers<never>();
   let isLate = false;
-  const timer = setTimeout(() => {
+  let timer = setTimeout(() => {
     isLate = true;
     failed.reject(noResponse());
   }, waitMs);
@@ -149,7 +154,9 @@ async function begin<T>(
     clearTimeout(timer);
     if (isLate) throw noResponse();
     try {
-      return await work(connection);
+      const result = await work(connection);
+      if (commitWaitMs !== undefined) timer = setTimeout(() => failed.reject(noResponse()), commitWaitMs);
+      return result;
     } catch (error) {
       if (!isConnectionLost(error)) throw error;
       // The error is hidden from the driver, which would send a rollback. On an unresponsive connection it would wait
@@ -172,19 +179,17 @@ function sessionOn(sql: Connection, waitMs?: number): Transaction {
     query: <Row extends unknown[]>(text: string, params: readonly Param[] = []) =>
       settled(prepared(sql, text, params).values(), waitMs) as Promise<unknown> as Promise<Row[]>,
     run: async (text, params = []) => (await settled(prepared(sql, text, params), waitMs)).count,
-    async copyIn(text, rows) {
-      try {
-        const stream = await sql.unsafe(text).writable();
-        await new Promise<void>((resolve, reject) => {
-          stream.on('error', reject);
-          stream.on('finish', resolve);
-          stream.end(rows);
-        });
-      } catch (error) {
-        throw explained(error);
-      }
-    },
+    copyIn: (text, rows) => settled(copyRows(sql, text, rows), waitMs),
   };
+}
+
+async function copyRows(sql: Connection, text: string, rows: string): Promise<void> {
+  const stream = await sql.unsafe(text).writable();
+  await new Promise<void>((resolve, reject) => {
+    stream.on('error', reject);
+    stream.on('finish', resolve);
+    stream.end(rows);
+  });
 }
 
 function prepared(sql: Connection, text: string, params: readonly Param[]) {
