@@ -10,6 +10,7 @@ import { createExportObservations, createExportUrls } from '../../src/urls/sqlit
 import { createLookup } from '../../src/urls/sqlite/lookup.ts';
 import { createSearch } from '../../src/urls/sqlite/search.ts';
 import { createStreams } from '../../src/urls/sqlite/streams.ts';
+import { cpuTimeMs } from '../cpu-time.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { historyOf, lastOf } from './answers.ts';
 import {
@@ -162,3 +163,20 @@ for (const key of KEYS) {
     assert.ok(read >= found.length && read <= found.length + edges, `${read} rows for ${found.length}`);
   });
 }
+
+test('the newest of thousands of addresses of a URL is found by reading them a few times', async (t) => {
+  const store = await openIntelligence({ dataDir: temporaryFolder(t) });
+  t.after(() => store.close());
+  const ip = Array.from({ length: 4_000 }, (_, i) => `198.18.${i >> 8}.${i & 255}`);
+  await store.apply([
+    seen({ ts: NEW_YEAR, url: 'http://flux.example/', ip }),
+    seen({ ts: NEW_YEAR + DAY, url: 'http://flux.example/', ip: '198.18.9.9' }),
+  ]);
+  const start = cpuTimeMs();
+  const [summary] = await store.lastStoredUrls(1);
+  const [exported] = await collect(store.exportUrls({}, new AbortController().signal, true));
+  const spentMs = cpuTimeMs() - start;
+  assert.equal(summary?.address?.ts, NEW_YEAR + DAY);
+  assert.deepEqual(exported?.details?.address, { ip: '198.18.9.9', asn: null });
+  assert.ok(spentMs < 400, `${spentMs} ms`); // once for each address took 1 s, twice
+});

@@ -5,17 +5,20 @@ import { createUrlSummaries, type SummaryRow } from '../summaries.ts';
 
 const GREATEST_IDS = 'select id from urls order by id desc limit ?';
 
-/** Of several addresses at the newest time the smallest, by aggregates: no statement of this store sorts. */
+/**
+ * Of several addresses at the newest time the smallest, by aggregates: no statement of this store sorts. The subqueries
+ * compare with the parameter, so that each runs once. With `u.id` each would run for every address: a URL with 10,000 took 7 s.
+ */
 const SUMMARY = `
   select u.id, u.url, u.event_kind, u.event_ts, u.payload_ts, reporters.name, families.name, r.ip, r.asn, r.ts
   from urls u
   left join reporters on reporters.id = u.event_reporter_id
   left join payloads p on p.url_id = u.id and p.ts = u.payload_ts and p.file_id = u.payload_file_id
   left join families on families.id = p.family_id
-  left join resolutions r on r.url_id = u.id and r.ts = (select max(ts) from resolutions where url_id = u.id)
+  left join resolutions r on r.url_id = u.id and r.ts = (select max(ts) from resolutions where url_id = ?1)
     and r.ip = (select min(ip) from resolutions
-                where url_id = u.id and ts = (select max(ts) from resolutions where url_id = u.id))
-  where u.id = ?`;
+                where url_id = ?1 and ts = (select max(ts) from resolutions where url_id = ?1))
+  where u.id = ?1`;
 
 /** Ids in one page of a count: 500 rows of `urls` are read in about 0.2 ms. */
 const COUNTED_IDS = 500;
