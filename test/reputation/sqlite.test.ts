@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openIntelligence } from '../../src/app/stores.ts';
+import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
+import type { AddressDataset } from '../../src/core/evidence.ts';
 import { PAGE_ROWS } from '../../src/database/pages.ts';
 import { emptyDataFolder } from '../empty-folder.ts';
+import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
 import { listed } from './contract/evidence.ts';
 import { reputationContract } from './contract/index.ts';
 
@@ -18,6 +20,18 @@ test('between pages of the listings of one address, other requests are answered'
   await store.applyListings(
     Array.from({ length: 3 * PAGE_ROWS }, (_, i) => listed('192.0.2.1', { dataset: 'BCL', port: i + 1 })),
   );
+  await assertPages(store, 'BCL');
+});
+
+test('between pages of the events of one address, other requests are answered, also if all are offline', async (t) => {
+  const store = await openIntelligence({ dataDir: emptyDataFolder(t) });
+  t.after(() => store.close());
+  const offline = (i: number) => seen({ ts: NEW_YEAR + i, url: `http://192.0.2.1/${i}`, status: 'offline' });
+  await store.apply(Array.from({ length: 3 * PAGE_ROWS }, (_, i) => offline(i)));
+  await assertPages(store, 'XBL');
+});
+
+async function assertPages(store: Intelligence, dataset: AddressDataset): Promise<void> {
   const { network } = listed('192.0.2.1');
   let iterations = 0;
   const count = () => {
@@ -25,7 +39,7 @@ test('between pages of the listings of one address, other requests are answered'
     counting = setImmediate(count);
   };
   let counting = setImmediate(count);
-  await store.listings({ network, inside: true, covering: true, datasets: ['BCL'], seenSinceTs: 0 });
+  await store.listings({ network, inside: true, covering: true, datasets: [dataset], seenSinceTs: 0 });
   clearImmediate(counting);
   assert.ok(iterations >= 3, `${iterations}`);
-});
+}

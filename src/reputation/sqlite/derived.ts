@@ -17,16 +17,19 @@ const HOSTS = `select ip, id from hosts where ip <= ? and (ip, id) > (?, ?) orde
 
 type HostRow = [ip: Uint8Array, id: number];
 
-// The runs of a host in order of time. The condition on hidden kinds is that of the index.
-const RUNS = `
-  select ts, url_id, kind, confirmed_ts from events
-  where host_id = ? and kind < ${FIRST_HIDDEN_KIND} and kind < ${FIRST_OFFLINE_KIND} and confirmed_ts is not null
-    and (ts, url_id, kind) > (?, ?, ?)
-  order by ts, url_id, kind limit ${PAGE_ROWS}`;
+// The events of a host in order of time, with the newest sighting of those that are online. Offline ones are returned too: a
+// statement must not examine more rows than it returns, and 200,000 of them took 0.2 s. The index has all that is read of them.
+const EVENTS = `
+  select r.ts, r.url_id, r.kind, e.confirmed_ts
+  from (
+    select ts, url_id, kind from events
+    where host_id = ? and kind < ${FIRST_HIDDEN_KIND} and (ts, url_id, kind) > (?, ?, ?)
+    order by ts, url_id, kind limit ${PAGE_ROWS}) r
+  left join events e on r.kind < ${FIRST_OFFLINE_KIND} and e.url_id = r.url_id and e.ts = r.ts and e.kind = r.kind`;
 
-type RunRow = [ts: number, urlId: number, kind: number, confirmedTs: number];
-type RunKey = [ts: number, urlId: number, kind: number];
-const FIRST_RUN: RunKey = [-1, 0, 0];
+type EventRow = [ts: number, urlId: number, kind: number, confirmedTs: number | null];
+type EventKey = [ts: number, urlId: number, kind: number];
+const FIRST_EVENT: EventKey = [-1, 0, 0];
 
 const NEWEST_FAMILY = `
   select p.ts, families.name from (
@@ -45,7 +48,7 @@ type Progress = { ip: Uint8Array; episodes: Episode[]; family: FamilyRow | null;
 export function createDerivedListings(db: Database) {
   const isHost = db.prepare<[number]>(IS_HOST);
   const hosts = db.prepare<HostRow>(HOSTS);
-  const runs = db.prepare<RunRow>(RUNS);
+  const events = db.prepare<EventRow>(EVENTS);
   const newestFamily = db.prepare<FamilyRow>(NEWEST_FAMILY);
   function addFamily(progress: Progress, urlId: number): void {
     if (progress.urlIds.has(urlId)) return;
@@ -55,11 +58,15 @@ export function createDerivedListings(db: Database) {
   }
 
   function* addHost(progress: Progress, hostId: number, step: Step): Generator<void, void, void> {
-    for (let key: RunKey | null = FIRST_RUN; key !== null; ) {
-      const rows = runs.all(hostId, ...key);
-      const evidence = rows.map(([ts, , , confirmedTs]) => ({ listedTs: ts, seenTs: confirmedTs, details: '' }));
-      progress.episodes = mergeEpisodes(progress.episodes, evidence, DERIVED_LIFE_SECONDS);
-      for (const [, urlId] of rows) addFamily(progress, urlId);
+    for (let key: EventKey | null = FIRST_EVENT; key !== null; ) {
+      const rows = events.all(hostId, ...key);
+      const runs: Episode[] = [];
+      for (const [ts, urlId, , confirmedTs] of rows) {
+        if (confirmedTs === null) continue;
+        runs.push({ listedTs: ts, seenTs: confirmedTs, details: '' });
+        addFamily(progress, urlId);
+      }
+      progress.episodes = mergeEpisodes(progress.episodes, runs, DERIVED_LIFE_SECONDS);
       const last = rows.length < PAGE_ROWS ? undefined : rows.at(-1);
       key = last === undefined ? null : [last[0], last[1], last[2]];
       step.size += rows.length + 1;
