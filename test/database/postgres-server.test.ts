@@ -12,9 +12,11 @@ import { PLANNING } from '../../src/database/postgres/connection-pool.ts';
 import { openDatabase } from '../../src/database/postgres/database.ts';
 import * as details from '../../src/urls/postgres/details.ts';
 import * as checks from '../../src/urls/postgres/integrity.ts';
+import * as lists from '../../src/urls/postgres/list-urls.ts';
 import * as reads from '../../src/urls/postgres/lookup.ts';
 import * as searches from '../../src/urls/postgres/search.ts';
 import * as streams from '../../src/urls/postgres/streams.ts';
+import * as tags from '../../src/urls/postgres/tags.ts';
 import { freePort } from '../servers/child.ts';
 import { makeDatabase } from '../servers/temporary-database.ts';
 import { until } from '../until.ts';
@@ -275,6 +277,19 @@ test('a transaction fails if the server does not answer a copy or the commit', a
       if (last === 'copy') await session.copyIn('copy copied (id) from stdin', '1\n');
     });
     await assert.rejects(transaction, { message: 'PostgreSQL does not respond' }, last);
+  }
+});
+
+test('tags are looked up by id, also while the planner has no statistics of a filled table', async (t) => {
+  const url = await makeDatabase();
+  await open(t, url);
+  const sql = onDatabase(t, url, PLANNING);
+  // One page with the number of rows that a large table would have.
+  await sql`insert into url_tags (url_id, tag_id) values (1, 1)`;
+  await sql`update pg_class set relpages = 1, reltuples = 2000000 where oid = 'url_tags'::regclass`;
+  for (const text of [...Object.values(lists.OF_IDS), tags.OF_URLS]) {
+    const plan = (await sql.unsafe(`explain (generic_plan) ${text}`)).map((row) => row['QUERY PLAN']).join('\n');
+    assert.equal(plan.match(/Index Cond/g)?.length, plan.match(/Index (?:Only )?Scan/g)?.length, plan);
   }
 });
 

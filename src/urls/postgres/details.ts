@@ -23,7 +23,7 @@ export const RESOLUTIONS = `
   where url_id = $1 and (ip, day) > ($2, $3) order by ip, day limit ${PAGE_ROWS}`;
 
 export const TAGS = `
-  select tags.name from url_tags join tags on tags.id = url_tags.tag_id where url_tags.url_id = $1 limit ${PAGE_ROWS}`;
+  select (select name from tags where id = tag_id) from url_tags where url_id = $1 limit ${PAGE_ROWS}`;
 
 /** What people want to know about one URL. */
 export function createUrlDetails(query: Query): UrlStore['urlDetails'] {

@@ -22,8 +22,8 @@ export function putTags(session: Session, urls: readonly TaggedUrl[], ids: Ids):
   return Promise.all([adds[0].length > 0 && session.run(ADD, adds), puts[0].length > 0 && session.run(PUT, puts)]);
 }
 
-const OF_URLS = `
-  select url_id, name from url_tags join tags on tags.id = tag_id where url_id = any($1::bigint[])`;
+export const OF_URLS = `
+  select url_id, (select name from tags where id = tag_id) from url_tags where url_id = any($1::bigint[])`;
 
 /** The tags of URLs, by id. */
 export async function tagsOf(query: Query, urlIds: readonly number[], signal: AbortSignal) {
