@@ -14,7 +14,7 @@ import type { ReputationStore } from '../../src/reputation/store.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { until } from '../until.ts';
-import { collect, DAY, NEW_YEAR } from '../urls/contract/observations.ts';
+import { collect, DAY, NEW_YEAR, seen } from '../urls/contract/observations.ts';
 import { listed } from './contract/evidence.ts';
 
 const T = NEW_YEAR;
@@ -115,6 +115,34 @@ function batchOf(round: number, node: number): Batch {
   ];
   return node % 2 === 0 ? [evidence, facts] : [evidence.reverse(), facts.reverse()];
 }
+
+test('addresses that are asked for at the same time are read with a few statements', async (t) => {
+  const url = await temporaryDatabase(t);
+  const node = await openNode(t, url);
+  const ips = Array.from({ length: 60 }, (_, i) => `192.0.2.${i}`);
+  await node.applyListings([
+    listed('192.0.2.1', { dataset: 'XBL' }),
+    listed('192.0.2.1', { dataset: 'BCL' }),
+    { ...listed('192.0.2.0', { dataset: 'XBL' }), network: { ...listed('192.0.2.0').network, prefix: 122 } },
+  ]);
+  await node.apply([seen({ ts: T, url: 'http://192.0.2.2/' })]);
+  const db = openDatabase(url, { connections: 4, role: 'read-write' });
+  t.after(() => db.close());
+  let statements = 0;
+  const { listings } = createReputationStore(db, (...query) => {
+    statements++;
+    return db.query(...query);
+  });
+  const filter = { inside: true, covering: true, datasets: ['XBL', 'BCL'], seenSinceTs: 0 } as const;
+  const find = async (ip: string) => {
+    const found = await listings({ ...filter, network: listed(ip).network });
+    return found.map(({ network, dataset, source }) => `${network.prefix} ${dataset} ${source.name}`).sort();
+  };
+  const together = await Promise.all(ips.map(find));
+  assert.ok(statements <= 3, `${statements}`);
+  assert.deepEqual([together[0]?.length, together[1]?.length, together[2]?.length, together[59]?.length], [1, 3, 2, 1]);
+  for (const [i, ip] of ips.slice(0, 5).entries()) assert.deepEqual(await find(ip), together[i]);
+});
 
 test('every read of a domain uses indexes, also while the tables are empty', async (t) => {
   const url = await temporaryDatabase(t);

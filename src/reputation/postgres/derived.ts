@@ -1,3 +1,4 @@
+import { toByteText } from '../../core/byte-text.ts';
 import { type KeyNetwork, keyRanges } from '../../core/ip/key-network.ts';
 import type { Query } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
@@ -57,6 +58,16 @@ async function episodesOf(
 export function createDerivedOf(query: Query) {
   return async (ips: readonly Uint8Array[], seenSinceTs: number): Promise<StoredListing[]> =>
     episodesOf(query, await query<[ip: Uint8Array, id: number]>(HOSTS_AT, [ips]), seenSinceTs);
+}
+
+/** The same for each address, as soon as its own are read. */
+export function createDerivedOfEach(query: Query) {
+  return (ips: readonly Uint8Array[], seenSinceTs: number): Promise<StoredListing[]>[] => {
+    const hosts = query<[ip: Uint8Array, id: number]>(HOSTS_AT, [ips]).then((found) =>
+      Map.groupBy(found, ([ip]) => toByteText(ip)),
+    );
+    return ips.map(async (ip) => episodesOf(query, (await hosts).get(toByteText(ip)) ?? [], seenSinceTs));
+  };
 }
 
 /** Reads listings that follow from URLs. Two hosts may be one address: 192.0.2.1 and [::ffff:c000:201]. */

@@ -1,4 +1,5 @@
-import { type KeyNetwork, keyRanges, networkAt } from '../../core/ip/key-network.ts';
+import { toByteText } from '../../core/byte-text.ts';
+import { KEY_BITS, type KeyNetwork, keyRanges, networkAt } from '../../core/ip/key-network.ts';
 import { PAGE_ROWS, readPages } from '../../database/pages.ts';
 import type { Database, Query } from '../../database/postgres/database.ts';
 import { columns, type Param } from '../../database/postgres/parameters.ts';
@@ -15,7 +16,7 @@ import {
   toSource,
 } from '../listing-rows.ts';
 import type { ListingQuestion, ReputationStore, StoredListing } from '../store.ts';
-import { createDerivedListings } from './derived.ts';
+import { createDerivedListings, createDerivedOfEach } from './derived.ts';
 import { createApplyListings } from './episodes.ts';
 
 export function createListings(
@@ -63,16 +64,22 @@ const AROUND = `
 const IN_RANGE = `
   select ${COLUMNS} from episodes e ${JOINS} where e.ip >= $1 and e.ip <= $2 and e.prefix >= $5 and ${FILTER}`;
 
+/** The networks whose listings are read: the asked one, if `isOwnIncluded`, and wider ones. */
+function networksAround({ network, covering }: ListingQuestion, isOwnIncluded: boolean) {
+  const { ip, prefix } = network;
+  const blocks = covering ? blocksAround(network) : [];
+  const widest = blocks[0]?.prefix ?? prefix;
+  const count = prefix - widest + (isOwnIncluded ? 1 : 0);
+  return { blocks, networks: Array.from({ length: count }, (_, i) => networkAt(ip, widest + i)) };
+}
+
+type Around = ReturnType<typeof networksAround>;
+
 function createReadListings(query: Query): ReputationStore['listings'] {
   const readDerived = createDerivedListings(query);
+  const readDerivedOfEach = createDerivedOfEach(query);
 
-  /** `isOwnIncluded`: with the asked network itself. */
-  function readAround({ network, covering }: ListingQuestion, isOwnIncluded: boolean, filter: Param[]): Promise<Row[]> {
-    const { ip, prefix } = network;
-    const blocks = covering ? blocksAround(network) : [];
-    const widest = blocks[0]?.prefix ?? prefix;
-    const count = prefix - widest + (isOwnIncluded ? 1 : 0);
-    const networks = Array.from({ length: count }, (_, i) => networkAt(ip, widest + i));
+  function readAround({ networks, blocks }: Around, prefix: number, filter: Param[]): Promise<Row[]> {
     const toArrays = (some: readonly KeyNetwork[]) => columns(2, some, (one) => [one.ip, one.prefix]);
     return query<Row>(AROUND, [...toArrays(networks), ...filter, prefix, ...toArrays(blocks)]);
   }
@@ -82,19 +89,84 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     return (await Promise.all(ranges)).flat();
   }
 
-  return async (question) => {
+  async function readOne(question: ListingQuestion): Promise<StoredListing[]> {
     const { network, inside, covering, datasets, seenSinceTs } = question;
-    const filter: Param[] = [seenSinceTs, datasetCodes(datasets)];
+    const filter = filterOf(question);
     const isSingle = isSingleAddress(network);
     const isRange = inside && !isSingle;
     const isDerivable = datasets.includes('XBL') && (inside || isSingle);
     const [own, around, derived] = await Promise.all([
       isRange ? readInside(question, filter) : [],
-      covering || !isRange ? readAround(question, !isRange, filter) : [],
+      covering || !isRange ? readAround(networksAround(question, !isRange), network.prefix, filter) : [],
       isDerivable ? readDerived(network, seenSinceTs) : [],
     ]);
     return [...own.map(toListing), ...around.map(toListing), ...derived];
-  };
+  }
+
+  /** Of single addresses with the same filter. One with many URLs does not delay the others. */
+  function readMany(questions: readonly ListingQuestion[], first: ListingQuestion): Promise<StoredListing[]>[] {
+    const around = questions.map((question) => networksAround(question, true));
+    const networks = distinct(around.flatMap((one) => one.networks));
+    const blocks = distinct(around.flatMap((one) => one.blocks));
+    const stored = readAround({ networks, blocks }, KEY_BITS, filterOf(first)).then((rows) =>
+      Map.groupBy(rows.map(toListing), ({ network }) => keyOf(network)),
+    );
+    const ips = questions.map(({ network }) => network.ip);
+    const derived = first.datasets.includes('XBL') ? readDerivedOfEach(ips, first.seenSinceTs) : [];
+    return around.map(async (one, i) => {
+      const [byNetwork, ofUrls = []] = await Promise.all([stored, derived[i]]);
+      return [...one.networks.flatMap((network) => byNetwork.get(keyOf(network)) ?? []), ...ofUrls];
+    });
+  }
+
+  const readTogether = createReadTogether((questions, first) =>
+    questions.length === 1 ? [readOne(first)] : readMany(questions, first),
+  );
+  return (question) => (isSingleAddress(question.network) ? readTogether(question) : readOne(question));
+}
+
+const filterOf = ({ seenSinceTs, datasets }: ListingQuestion): Param[] => [seenSinceTs, datasetCodes(datasets)];
+
+const keyOf = ({ ip, prefix }: KeyNetwork): string => `${prefix} ${toByteText(ip)}`;
+
+const distinct = (networks: readonly KeyNetwork[]): KeyNetwork[] => [
+  ...new Map(networks.map((network) => [keyOf(network), network])).values(),
+];
+
+/** Addresses of one statement: each has some thirty networks around it, and most of these are common to many. */
+const MAX_TOGETHER = 100;
+
+type ReadMany = (questions: readonly ListingQuestion[], first: ListingQuestion) => Promise<StoredListing[]>[];
+type Waiting = { question: ListingQuestion; resolve(found: StoredListing[]): void; reject(error: unknown): void };
+
+/**
+ * Reads the addresses of one iteration of the event loop together. The score of a domain needs those of up to some thousand
+ * addresses: with two statements for each, 10,000 took longer than a query may take.
+ */
+function createReadTogether(readMany: ReadMany): (question: ListingQuestion) => Promise<StoredListing[]> {
+  let waiting: Waiting[] = [];
+
+  function readWaiting(): void {
+    const groups = Map.groupBy(waiting, ({ question: { covering, datasets, seenSinceTs } }) =>
+      [covering, seenSinceTs, ...datasets].join(' '),
+    );
+    waiting = [];
+    for (const group of groups.values()) {
+      for (let at = 0; at < group.length; at += MAX_TOGETHER) readBatch(group.slice(at, at + MAX_TOGETHER));
+    }
+  }
+
+  function readBatch(batch: readonly Waiting[]): void {
+    const questions = batch.map(({ question }) => question);
+    const found = readMany(questions, questions[0] as ListingQuestion);
+    for (const [i, { resolve, reject }] of batch.entries()) found[i]?.then(resolve, reject);
+  }
+
+  return (question) =>
+    new Promise((resolve, reject) => {
+      if (waiting.length === 0) setImmediate(readWaiting);
+      waiting.push({ question, resolve, reject });
+    });
 }
 
 function toListing(row: Row): StoredListing {
