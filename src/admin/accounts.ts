@@ -21,7 +21,7 @@ import { windowIndex } from '../core/quota.ts';
 import { DEFAULT_TIER, type Tier } from '../core/tier.ts';
 import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { daysParameter, readDays, toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
-import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
+import { adminRoute, Nothing, pathParameter, pathText, sendItems } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { AccountItem, AddAccountRequest, AddAccountResponse, ChangeAccountRequest, ListOf } from './wire.ts';
 
@@ -74,16 +74,16 @@ const listAccounts = (services: AdminServices): Endpoint => ({
   response: json(ListOf(AccountItem)),
   refusals: [],
   read: () => undefined,
-  async answer() {
-    const tiers = new Map((await allTiers(services.control)).map((tier) => [tier.name, tier]));
-    const counted = await countedBySub(services);
-    const items: AccountItem[] = [];
-    for await (const page of services.control.accountPages()) {
-      items.push(...page.map((one) => toItem(one, tiers.get(one.tier), counted.get(one.sub) ?? { month: 0, day: 0 })));
-    }
-    return { items };
-  },
+  answer: (_question, exchange, options) => sendItems(exchange, accountItems(services), options),
 });
+
+async function* accountItems(services: AdminServices): AsyncGenerator<AccountItem[]> {
+  const tiers = new Map((await allTiers(services.control)).map((tier) => [tier.name, tier]));
+  const counted = await countedBySub(services);
+  for await (const page of services.control.accountPages()) {
+    yield page.map((one) => toItem(one, tiers.get(one.tier), counted.get(one.sub) ?? { month: 0, day: 0 }));
+  }
+}
 
 const addAccount = (services: AdminServices): Endpoint<AddAccountRequest> => ({
   method: 'POST',

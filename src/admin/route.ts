@@ -1,6 +1,8 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
-import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
+import type { AnswerOptions, Endpoint, Exchange, Parameter, Route } from '../http/endpoint.ts';
+import { JSON_TYPE } from '../http/errors.ts';
+import { sendNdjson } from '../http/ndjson.ts';
 import { queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 
@@ -41,4 +43,28 @@ export function textParameter(name: string, description: string): Parameter {
 function storable(name: string, text: string): string {
   if (text.includes('\0')) throw new AppError('bad_request', `"${name}" must not contain a zero character`);
   return text;
+}
+
+/**
+ * `{"items":[…]}`, a page at a time: the items of 100,000 accounts are 19 MB of text, and to make it at once took 0.5 s and
+ * 300 MB.
+ */
+export function sendItems(
+  exchange: Exchange,
+  pages: AsyncIterable<object[]>,
+  options: AnswerOptions,
+): Promise<FastifyReply> {
+  return sendNdjson(exchange, () => itemsJson(pages), { ...options, queryBudgetMs: BUDGET_MS }, JSON_TYPE);
+}
+
+/** Until the first page: the usage of all accounts is counted before. */
+const BUDGET_MS = 60_000;
+
+async function* itemsJson(pages: AsyncIterable<object[]>): AsyncGenerator<string> {
+  let before = '{"items":[';
+  for await (const page of pages) {
+    yield before + page.map((item) => JSON.stringify(item)).join();
+    before = ',';
+  }
+  yield before === ',' ? ']}' : `${before}]}`;
 }

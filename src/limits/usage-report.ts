@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Account, AccountStore } from '../accounts/store.ts';
 import { windowIndex, windowSeconds } from '../core/quota.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
@@ -49,7 +48,6 @@ export async function usageReport(stores: Stores, month: number, nowTs: number):
   const used: MonthUsage[] = [];
   for await (const page of stores.monthUsage(month)) {
     used.push(...page.filter(({ days }) => days.length > 0));
-    await setImmediate(); // SQLite reads a page within one iteration of the event loop
   }
   const owners = await readOwners(stores);
   const accounts = used

@@ -27,9 +27,6 @@ export function wrongMonths(rows: readonly UsageRow[]): WrongMonth[] {
 /** The queries of an account in a month. Days (days since 1970) are in order; those without queries are missing. */
 export type MonthUsage = { sub: string; days: { day: number; count: number }[] };
 
-/** Accounts in a page of a report: 500 rows with 31 days each. */
-export const REPORT_PAGE_ACCOUNTS = 16;
-
 /** A day of an account, sorted by sub and day; without a day if the account has only a month. */
 export type MonthUsageRow = [sub: string, day: number | null, count: number | null];
 

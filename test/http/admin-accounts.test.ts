@@ -157,3 +157,15 @@ test('the queries of accounts: of this month and today in the list, by day for o
   }
   assertError(await get('/accounts/nobody/usage'), 404);
 });
+
+test('a long list of accounts is sent in pieces, and is one JSON value', async (t) => {
+  const { control, get } = await asAdmin(t);
+  for (let i = 0; i < 600; i++) await addAccount(control, { username: `user${i}`, sub: `${10_000_000 + i}` });
+  const [day, month] = [windowIndex('day', NOW), windowIndex('month', NOW)];
+  await control.addUsage([{ sub: '10000042', day, month, count: 42 }]);
+  const answer = await get('/accounts');
+  assert.equal(answer.headers['content-length'], undefined);
+  const { items } = answer.json() as { items: { username: string; queries_month: number }[] };
+  assert.deepEqual([items.length, new Set(items.map(({ username }) => username)).size], [601, 601]);
+  assert.equal(items.find(({ username }) => username === 'user42')?.queries_month, 42);
+});

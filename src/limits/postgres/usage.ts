@@ -6,7 +6,6 @@ import {
   CLEANUP_TASK,
   DELETE_BATCH,
   type MonthUsageRow,
-  REPORT_PAGE_ACCOUNTS,
   toMonthUsage,
   type UsageRow,
   wrongMonths,
@@ -50,6 +49,9 @@ const SET_MONTHS = `
   insert into usage (sub, period, number, count)
   select $1, 'month', w.number, w.count from unnest($2::bigint[], $3::bigint[]) as w (number, count) order by w.number
   on conflict (sub, period, number) do update set count = excluded.count`;
+
+/** Accounts in a page of a report: some thousand rows. Of 16, as on SQLite, 100,000 accounts took 6,250 round trips, 22 s. */
+const REPORT_PAGE_ACCOUNTS = 250;
 
 const MONTH_USAGE = `
   with page as materialized (

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { daysOfMonth } from '../../core/quota.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
@@ -7,7 +8,6 @@ import {
   CLEANUP_TASK,
   DELETE_BATCH,
   type MonthUsageRow,
-  REPORT_PAGE_ACCOUNTS,
   toMonthUsage,
   type UsageRow,
   type WrongMonth,
@@ -25,6 +25,9 @@ const BY_DAY = `
 const NEXT_SUB = 'select min(sub) from usage where sub > ?';
 
 const USAGE_OF_SUB = 'select period, number, count from usage where sub = ?';
+
+/** Accounts in a page of a report: 500 rows with 31 days each. */
+const REPORT_PAGE_ACCOUNTS = 16;
 
 const MONTH_USAGE = `
   with page as materialized (
@@ -65,6 +68,7 @@ export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): Usag
         if (page.length > 0) yield page;
         if (page.length < REPORT_PAGE_ACCOUNTS) return;
         after = page.at(-1)?.sub ?? '';
+        await setImmediate();
       }
     },
     reportedTs: async (month) => reported.get(month)?.[0] ?? null,
