@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { windowIndex } from '../core/quota.ts';
 import { type Actor, changesOf, type NewAuditEntry } from './entry.ts';
 import type { SoftLimitEvent, SoftLimitStore } from './store.ts';
@@ -92,6 +93,7 @@ export function createSoftLimitWatch(options: WatchOptions): SoftLimitWatch {
         const last = page.at(-1);
         if (last === undefined || page.length < PAGE_ROWS) return;
         after = last.sub;
+        await setImmediate(); // SQLite answers at once
       }
     },
 

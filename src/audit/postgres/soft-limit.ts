@@ -25,11 +25,12 @@ const CLAIM = `
 const END = `
   update soft_limit_events set delivered_ts = $3, next_ts = $4, last_error = $5 where sub = $1 and month = $2`;
 
+// Begins with the usage, in the order of its index, so that a page reads little more than it returns.
 const USAGE_WITHOUT_EVENT = `
-  select a.sub, a.username, a.tier, u.count from accounts as a
-  join usage as u on u.sub = a.sub and u.period = 'month' and u.number = $1
-  where a.sub > $2 and not exists (select 1 from soft_limit_events as e where e.sub = a.sub and e.month = $1)
-  order by a.sub limit $3`;
+  select a.sub, a.username, a.tier, u.count from usage as u join accounts as a on a.sub = u.sub
+  where u.period = 'month' and u.number = $1 and u.sub > $2
+    and not exists (select 1 from soft_limit_events as e where e.sub = u.sub and e.month = $1)
+  order by u.sub limit $3`;
 
 /** Events of soft limits, shared by all nodes. */
 export function createSoftLimitStore(db: Database): SoftLimitStore {

@@ -14,11 +14,12 @@ import { createAddEntry } from './audit.ts';
 
 const IS_DUE = 'select 1 from soft_limit_events where next_ts <= ? limit 1';
 
+// Begins with the usage, in the order of its index, so that a page reads little more than it returns.
 const USAGE_WITHOUT_EVENT = `
-  select a.sub, a.username, a.tier, u.count from accounts as a
-  join usage as u on u.sub = a.sub and u.period = 'month' and u.number = :month
-  where a.sub > :sub and not exists (select 1 from soft_limit_events as e where e.sub = a.sub and e.month = :month)
-  order by a.sub limit :limit`;
+  select a.sub, a.username, a.tier, u.count from usage as u cross join accounts as a on a.sub = u.sub
+  where u.period = 'month' and u.number = :month and u.sub > :sub
+    and not exists (select 1 from soft_limit_events as e where e.sub = u.sub and e.month = :month)
+  order by u.sub limit :limit`;
 
 /** Events of soft limits in `control.db`. */
 export function createSoftLimitStore({ db, write }: DatabaseFile<SoftLimitWrites>): SoftLimitStore {
