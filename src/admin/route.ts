@@ -46,8 +46,8 @@ function storable(name: string, text: string): string {
 }
 
 /**
- * `{"items":[…]}`, a page at a time: the items of 100,000 accounts are 19 MB of text, and to make it at once took 0.5 s and
- * 300 MB.
+ * `{"items":[…]}`, a page at a time: the items of 100,000 accounts are 19 MB of text. Made at once, it kept the event loop busy
+ * for 0.2 s on PostgreSQL.
  */
 export function sendItems(
   exchange: Exchange,

@@ -14,7 +14,7 @@ import {
 import type { ListedUrl, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
 
-/** Ids of one statement, and the most rows that it returns: some 2 MB. On a busy database, 50,000 took a second and more. */
+/** Ids of one statement, and the most rows that it returns: some 2 MB. On a busy machine, 50,000 without one took up to 0.95 s. */
 const IDS_PER_READ = 10_000;
 
 const LAST_ID = 'select max(id) from urls';
