@@ -1,7 +1,8 @@
 import type { AccountItem } from '../src/admin/wire.ts';
 import { limitsOf } from '../src/core/tier.ts';
 import { ApiError } from './api.ts';
-import { NO_LIMIT, numberText, visible } from './format.ts';
+import { hasText, NO_LIMIT, numberText, visible } from './format.ts';
+import type { Option } from './formats.ts';
 import { encoded } from './question.ts';
 
 // What the pages about accounts and tiers compute. The answers are in src/admin/wire.ts.
@@ -50,12 +51,39 @@ export function usedShare({ queries_month: used, hard }: AccountItem): number | 
 /** From here on an account is worth a look: there is time to ask the customer before queries are refused. */
 const NEAR_SHARE = 0.8;
 
+const isNearLimit = (account: AccountItem) => account.enabled && (usedShare(account) ?? 0) >= NEAR_SHARE;
+
 /** Enabled accounts that have used most of their month, the fullest first. */
 export function nearLimit(accounts: readonly AccountItem[]): AccountItem[] {
-  const share = (account: AccountItem) => usedShare(account) ?? 0;
-  return accounts
-    .filter((account) => account.enabled && share(account) >= NEAR_SHARE)
-    .toSorted((a, b) => share(b) - share(a));
+  return accounts.filter(isNearLimit).toSorted((a, b) => (usedShare(b) ?? 0) - (usedShare(a) ?? 0));
+}
+
+const ACCOUNT_STATES: Record<string, { text: string; has(account: AccountItem): boolean }> = {
+  '': { text: 'all', has: () => true },
+  enabled: { text: 'enabled', has: ({ enabled }) => enabled },
+  disabled: { text: 'disabled', has: ({ enabled }) => !enabled },
+  admin: { text: 'administrators', has: ({ admin }) => admin },
+  near: { text: 'near their limit', has: isNearLimit },
+};
+
+export const ACCOUNT_STATE_OPTIONS: Option[] = Object.entries(ACCOUNT_STATES).map(([value, { text }]) => ({
+  value,
+  text,
+}));
+
+export const NEAR_LIMIT_PATH = '/admin/accounts?state=near';
+
+/** `find=ada&tier=standard&state=disabled` of the address: `find` is a part of the name, or a subscription number. */
+export function filterAccounts(accounts: readonly AccountItem[], query: URLSearchParams): AccountItem[] {
+  const find = (query.get('find') ?? '').trim();
+  const tier = query.get('tier');
+  const { has } = ACCOUNT_STATES[query.get('state') ?? ''] ?? { has: () => true };
+  return accounts.filter(
+    (account) =>
+      (tier === null || account.tier === tier) &&
+      has(account) &&
+      (account.sub === find || hasText(account.username, find)),
+  );
 }
 
 /** 18 bytes are 24 letters, as strong as the passwords that the server generates. */

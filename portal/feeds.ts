@@ -1,5 +1,5 @@
 import { ApiError } from './api.ts';
-import { agoText, counted, exactSpanText, nowTs, numberText, spanText, timeText, visible } from './format.ts';
+import { agoText, counted, exactSpanText, hasText, nowTs, numberText, spanText, timeText, visible } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 import { encoded } from './question.ts';
 
@@ -93,6 +93,34 @@ export const IMPORT_WORDS: Record<ImportState, { tone: Tone; word: string; text:
     text: 'Its process is gone. Import the file again to get the rest.',
   },
 };
+
+const isIll = ({ state }: Feed): boolean => state === 'failing' || state === 'late';
+
+/** Failing ones first, then those that have had no success for the longest time. */
+export function illFeeds(feeds: readonly Feed[]): Feed[] {
+  const rank = ({ state, last_success_ts: ts }: Feed): number => (state === 'failing' ? 0 : 1e12) + (ts ?? 0);
+  return feeds.filter(isIll).toSorted((a, b) => rank(a) - rank(b));
+}
+
+export const ILL_FEEDS_PATH = '/admin/feeds?state=ill';
+
+export const FEED_STATE_OPTIONS: Option[] = [
+  { value: '', text: 'all' },
+  { value: 'ill', text: 'failing or late' },
+  ...Object.keys(FEED_TONES).map((state) => ({ value: state, text: state })),
+];
+
+/** `find=urlhaus&state=late` of the address: `find` is a part of the name or of the address of the feed. */
+export function filterFeeds(feeds: readonly Feed[], query: URLSearchParams): Feed[] {
+  const find = (query.get('find') ?? '').trim();
+  const state = query.get('state') ?? '';
+  const isKnown = state !== '' && FEED_STATE_OPTIONS.some(({ value }) => value === state);
+  return feeds.filter(
+    (feed) =>
+      (!isKnown || feed.state === state || (state === 'ill' && isIll(feed))) &&
+      (hasText(feed.name, find) || hasText(feed.url, find)),
+  );
+}
 
 export const importPath = (id: number): string => `/admin/imports?id=${id}`;
 export const importsOfPath = (feed: string): string => `/admin/imports?feed=${encoded(feed)}`;

@@ -90,6 +90,10 @@ export function visible(text: string): string {
   return text.replace(UNSEEN, (found) => `\\u${(found.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`);
 }
 
+/** Whether a text has this part, as it is shown, in upper or lower case. */
+export const hasText = (text: string, part: string): boolean =>
+  visible(text).toLowerCase().includes(visible(part).toLowerCase());
+
 /** `4fdf895cdcc4…0622` */
 export const shortHash = (hash: string): string => (hash.length > 20 ? `${hash.slice(0, 12)}…${hash.slice(-4)}` : hash);
 

@@ -47,12 +47,36 @@ for (const name of ['wheel', 'touchmove', 'pointerdown', 'keydown'] as const) {
 
 addEventListener('popstate', ({ state }: PopStateEvent) => {
   clearTimeout(timer);
+  clearTimeout(typedTimer);
+  typedTarget = null; // its entry was left
   wantedTop = (state as EntryState)?.top ?? null; // null: a link to a part of the page
   place.value = current();
   requestAnimationFrame(restoreTop);
 });
 
+/** An address that the history does not have yet. */
+let typedTarget: string | null = null;
+let typedTimer: ReturnType<typeof setTimeout> | undefined;
+
+/** For each letter of a text that is part of the address: the page follows at once, the history after a pause. */
+export function goTyped(target: string): void {
+  typedTarget = target;
+  clearTimeout(typedTimer);
+  typedTimer = setTimeout(keepTyped, SCROLLED_MS);
+  const { pathname: path, searchParams: query } = new URL(target, location.href);
+  place.value = { path, query };
+}
+
+function keepTyped(): void {
+  clearTimeout(typedTimer);
+  if (typedTarget !== null) history.replaceState(history.state, '', typedTarget);
+  typedTarget = null;
+}
+
+addEventListener('pagehide', keepTyped);
+
 export function go(target: string, how: 'push' | 'replace' = 'push'): void {
+  keepTyped();
   if (target === location.pathname + location.search && how === 'push') {
     place.value = current(); // asks again
     return;

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { defang, nowTs, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
 import { searchAllPath, searchPath } from '../question.ts';
 import { remember } from '../recent.ts';
 import { Ago, Card, CopyButton, Show } from './basics.tsx';
-import { FOLDED, Rest } from './table.tsx';
+import { FOLDED, Rest, useMost } from './table.tsx';
 
 // Parts of the pages about one thing: a URL, an address, a network, a domain.
 
@@ -137,16 +137,16 @@ export function Shown({ count, isTruncated }: { count: number; isTruncated: bool
   return <span class="dim">{isTruncated ? `first ${count}` : count}</span>;
 }
 
-type FoldedProps<T> = { rows: readonly T[]; class?: string; children(row: T): ComponentChildren };
+type FoldedProps<T> = { rows: readonly T[]; class?: string; first?: number; children(row: T): ComponentChildren };
 
 /** A list of which a button shows the rest if it is long. */
-export function Folded<T>({ rows, class: name = 'plain-list', children }: FoldedProps<T>) {
-  const [isOpen, setOpen] = useState(false);
-  const shown = isOpen ? rows : rows.slice(0, FOLDED);
+export function Folded<T>({ rows, class: name = 'plain-list', first = FOLDED, children }: FoldedProps<T>) {
+  const [most, showMore] = useMost(first);
+  const shown = rows.slice(0, most);
   return (
     <>
       <ul class={name}>{shown.map(children)}</ul>
-      <Rest hidden={rows.length - shown.length} onShow={() => setOpen(true)} />
+      <Rest hidden={rows.length - shown.length} onShow={showMore} />
     </>
   );
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { numberText } from '../format.ts';
 import { Empty } from './basics.tsx';
 
 export type Column<T> = {
@@ -14,6 +15,8 @@ export type Column<T> = {
 
 /** Rows of a list that is one of many on its page. */
 export const FOLDED = 10;
+/** Each click shows so many more: 10,000 rows take a browser ten seconds. */
+const PIECE = 500;
 
 type TableProps<T> = {
   /** What the rows are, for screen readers. */
@@ -28,12 +31,12 @@ type TableProps<T> = {
 
 type Order = { column: number; isDown: boolean };
 
-export function Table<T>({ caption, columns, rows, keyOf, empty, most }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, keyOf, empty, most: first }: TableProps<T>) {
   const [order, setOrder] = useState<Order | null>(null);
-  const [isOpen, setOpen] = useState(false);
+  const [most, showMore] = useMost(first);
   if (rows.length === 0) return <Empty>{empty}</Empty>;
   const sorted = order === null ? rows : sortRows(rows, columns[order.column]?.sort, order.isDown);
-  const shown = isOpen ? sorted : sorted.slice(0, most);
+  const shown = sorted.slice(0, most);
   const classOf = ({ isNumber, isWide }: Column<T>) => `${isNumber ? 'number ' : ''}${isWide ? 'wide' : ''}`;
   return (
     // Focusable, so that the keyboard can scroll it.
@@ -68,17 +71,29 @@ export function Table<T>({ caption, columns, rows, keyOf, empty, most }: TablePr
           ))}
         </tbody>
       </table>
-      <Rest hidden={sorted.length - shown.length} onShow={() => setOpen(true)} />
+      <Rest hidden={sorted.length - shown.length} onShow={showMore} />
     </section>
   );
 }
 
-/** The end of a folded list. */
+/** How many rows of a folded list are shown. */
+export function useMost(first = Number.POSITIVE_INFINITY): [most: number, showMore: () => void] {
+  const [more, setMore] = useState(0);
+  return [first + more, () => setMore(more + PIECE)];
+}
+
+/** The end of a folded list, after its table or list. The focus goes to the first row that is new: the button may be gone. */
 export function Rest({ hidden, onShow }: { hidden: number; onShow(): void }) {
   if (hidden === 0) return null;
+  const show = (button: HTMLElement) => {
+    const last = [...(button.previousElementSibling?.querySelectorAll('tr, :scope > li') ?? [])].at(-1);
+    onShow();
+    setTimeout(() => last?.nextElementSibling?.querySelector<HTMLElement>('a, button')?.focus());
+  };
   return (
-    <button type="button" class="button quiet" onClick={onShow}>
-      Show {hidden} more
+    <button type="button" class="button quiet" onClick={(event) => show(event.currentTarget)}>
+      Show {hidden > PIECE && `${PIECE} of `}
+      {numberText(hidden)} more
     </button>
   );
 }

@@ -48,6 +48,50 @@ test('accounts, for administrators', async (t) => {
     await assertSoon(async () => (await names())[0], CUSTOMER);
   });
 
+  await t.test('one of 10,000 is found; the address keeps the filter', async () => {
+    const visit = await portal.visit();
+    const { page, open } = visit;
+    const items = Array.from({ length: 10_000 }, (_, i) => ({
+      ...{ username: `customer-${i}@example.com`, sub: String(i), tier: i % 2 === 0 ? 'developer' : 'standard' },
+      ...{ enabled: i % 10 !== 0, admin: false, created_ts: 1_700_000_000, soft: 10_000, hard: 20_000 },
+      ...{ queries_month: 10_000 - i, queries_day: i % 10 },
+    }));
+    await page.route('**/api/admin/v1/accounts', (route) => route.fulfill({ json: { items } }));
+    await open('/admin/accounts');
+    const names = () => page.locator('tbody td:first-child a').allTextContents();
+    const count = () => page.textContent('.table-filter [role=status]');
+    assert.equal(await count(), '10,000 accounts');
+    assert.equal((await names()).length, 100);
+    await page.focus('text=Show 500 of 9,900 more');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('a:focus:text-is("customer-100@example.com")');
+    assert.equal((await names()).length, 600);
+    await page.getByLabel('Name or subscription').focus();
+    await page.keyboard.type('CUSTOMER-77');
+    await assertSoon(count, '111 of 10,000 accounts');
+    await page.selectOption('select[name=tier]', 'developer');
+    await page.selectOption('select[name=state]', 'disabled');
+    await assertSoon(count, '11 of 10,000 accounts');
+    await page.click('button.sort:has-text("This month")');
+    await page.click('button.sort:has-text("This month")');
+    await assertSoon(async () => (await names())[0], 'customer-7790@example.com');
+    await assertGood(visit, 'accounts-filter');
+    await page.click('a:text-is("customer-770@example.com")');
+    await page.waitForSelector('h1:text-is("customer-770@example.com")');
+    await page.goBack();
+    await assertSoon(count, '11 of 10,000 accounts');
+    await page.reload();
+    await assertSoon(count, '11 of 10,000 accounts');
+    assert.equal(await page.inputValue('select[name=state]'), 'disabled');
+    await page.getByLabel('Name or subscription').fill('nobody');
+    await page.waitForSelector('text=No account matches the filter');
+    await assertSoon(count, '0 of 10,000 accounts');
+    await page.click('text=Show all');
+    await assertSoon(count, '10,000 accounts');
+    assert.equal(await page.getByLabel('Name or subscription').inputValue(), '');
+    assert.equal(await page.inputValue('select[name=tier]'), '');
+  });
+
   await t.test('by keyboard: an account is added, and its password is shown once', async () => {
     const { page, open, context, messages } = await portal.visit();
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);

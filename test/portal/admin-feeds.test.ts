@@ -36,6 +36,7 @@ test('page of feeds', async (t) => {
     await open('/admin/feeds');
     const cards = await page.locator('.ill-feed').allTextContents();
     assert.equal(cards.length, 2);
+    await page.waitForSelector('h2:text-is("Failing or late: 2 feeds")');
     const failing = cards.find((text) => text.startsWith('failing')) ?? '';
     assert.match(failing, /demo-failing.*No success since .*None of the 31 rows.*rejected rows/);
     assert.match(cards.find((text) => text.startsWith('late')) ?? '', /for 5 days.*responded with 503.*by itself/);
@@ -46,6 +47,31 @@ test('page of feeds', async (t) => {
     assert.match(await page.locator('.samples').innerText(), /<!doctype html>/);
     await assertAccessible(page);
     await screenshot(page, 'import-rejects');
+  });
+
+  await t.test('hundreds of failing feeds are folded and can be filtered', async () => {
+    const { page, open } = await portal.visit({ width: WIDTHS.phone });
+    await page.route(`${API}/feeds`, async (route) => {
+      const { items } = (await (await route.fetch()).json()) as { items: { state: string }[] };
+      const failing = items.find(({ state }) => state === 'failing');
+      const more = Array.from({ length: 300 }, (_, i) => ({ ...failing, name: `list-${i}` }));
+      await route.fulfill({ json: { items: [...items, ...more] } });
+    });
+    await open('/admin/feeds?state=ill');
+    assert.equal(await page.locator('.ill-feed').count(), 3);
+    assert.equal(await page.locator('tbody tr').count(), 50);
+    await page.click('.card:has(.ill-feed) >> text=Show 299 more');
+    await page.waitForSelector('.listings li:nth-child(4) a:focus');
+    assert.equal(await page.locator('.ill-feed').count(), 302);
+    await page.fill('input[type=search]', 'list-299');
+    await page.waitForSelector('h2:text-is("Failing or late: 1 feed")');
+    await page.waitForSelector('.table-filter [role=status]:has-text("1 of 30")');
+    assert.equal(await page.locator('tbody tr').count(), 1);
+    await assertAccessible(page);
+    await assertFits(page);
+    await screenshot(page, 'feeds-filter');
+    await page.fill('input[type=search]', 'nothing');
+    await page.waitForSelector('text=No feed matches the filter');
   });
 
   await t.test('run now shows the progress until the run has ended', async () => {

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { derivedRates, nearLimit, newPassword, readCount, requireTyped, usedShare } from '../../portal/admin.ts';
+import {
+  derivedRates,
+  filterAccounts,
+  nearLimit,
+  newPassword,
+  readCount,
+  requireTyped,
+  usedShare,
+} from '../../portal/admin.ts';
 import {
   actionOptions,
   actionText,
@@ -35,6 +43,34 @@ test('accounts near their limit: the fullest first, without disabled and unlimit
     ['over', 'nothing', 'near'],
   );
   assert.equal(usedShare(account('free', 1, NO_LIMIT)), null);
+});
+
+test('accounts are filtered by the address of the page', () => {
+  const all = [
+    account('Ada@example.com', 90, 100),
+    { ...account('bob@example.com', 0, 100, false), tier: 'developer', sub: '4711' },
+    { ...account('x\u202ey', 0, 100), admin: true },
+  ];
+  const cases: [query: string, found: string[]][] = [
+    ['', ['Ada@example.com', 'bob@example.com', 'x\u202ey']],
+    ['find=ADA', ['Ada@example.com']],
+    ['find=+example+', ['Ada@example.com', 'bob@example.com']],
+    ['find=%5Cu202e', ['x\u202ey']],
+    ['find=%E2%80%AE', ['x\u202ey']],
+    ['find=4711', ['bob@example.com']],
+    ['find=471', []],
+    ['tier=developer', ['bob@example.com']],
+    ['tier=developer&find=ada', []],
+    ['state=disabled', ['bob@example.com']],
+    ['state=enabled', ['Ada@example.com', 'x\u202ey']],
+    ['state=admin', ['x\u202ey']],
+    ['state=near', ['Ada@example.com']],
+    ['state=nothing', ['Ada@example.com', 'bob@example.com', 'x\u202ey']],
+  ];
+  for (const [query, found] of cases) {
+    const names = filterAccounts(all, new URLSearchParams(query)).map(({ username }) => username);
+    assert.deepEqual(names, found, query);
+  }
 });
 
 test('numbers of a form', () => {

@@ -6,7 +6,9 @@ import {
   durationText,
   everyText,
   type Feed,
+  filterFeeds,
   type Import,
+  illFeeds,
   intervalOptions,
   isBusy,
   nextText,
@@ -59,6 +61,31 @@ test('the pages know the formats, datasets and kinds of the server', () => {
   );
   assert.equal(BY_HAND, OPERATOR_SOURCE);
   assert.equal(REMOVAL_OPTIONS[0]?.value, String(REMOVAL_DEFAULT_SECONDS));
+});
+
+test('feeds are filtered by the address of the page, and ill ones are ordered by how bad it is', () => {
+  const all: Feed[] = [
+    { ...FEED, name: 'Good' },
+    { ...FEED, name: 'late', state: 'late', last_success_ts: null },
+    { ...FEED, name: 'failing', state: 'failing', url: 'https://other.example/' },
+    { ...FEED, name: 'never', state: 'failing', last_success_ts: null },
+  ];
+  const cases: [query: string, found: string[]][] = [
+    ['find=GOOD', ['Good']],
+    ['find=other.example', ['failing']],
+    ['state=failing', ['failing', 'never']],
+    ['state=ill', ['late', 'failing', 'never']],
+    ['state=ill&find=lists.example', ['late', 'never']],
+    ['state=nothing', ['Good', 'late', 'failing', 'never']],
+  ];
+  for (const [query, found] of cases) {
+    const names = filterFeeds(all, new URLSearchParams(query)).map(({ name }) => name);
+    assert.deepEqual(names, found, query);
+  }
+  assert.deepEqual(
+    illFeeds(all).map(({ name }) => name),
+    ['never', 'failing', 'late'],
+  );
 });
 
 test('what the entries of a list mean becomes a value of the API', () => {

@@ -1,5 +1,6 @@
+import { useMemo } from 'preact/hooks';
 import type { AccountItem, AddAccountResponse, TierItem } from '../../../src/admin/wire.ts';
-import { ADMIN_API, accountName, accountPath, usedShare } from '../../admin.ts';
+import { ACCOUNT_STATE_OPTIONS, ADMIN_API, accountName, accountPath, filterAccounts, usedShare } from '../../admin.ts';
 import { get, post } from '../../api.ts';
 import { dateText, numberText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
@@ -8,6 +9,7 @@ import { Ask } from '../../parts/ask.tsx';
 import { Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, type FormTexts, Select } from '../../parts/forms.tsx';
 import { Table } from '../../parts/table.tsx';
+import { NoMatch, TableFilter } from '../../parts/table-filter.tsx';
 import { NewPassword, OneAccount, States, tierOptions, Used } from './account.tsx';
 
 type Known = { accounts: AccountItem[]; tiers: TierItem[] };
@@ -30,7 +32,11 @@ export function AccountsAdmin({ query }: PageProps) {
       {loaded.state !== 'done' && <h1>{name === null ? 'Accounts' : accountName(name)}</h1>}
       <Show loaded={loaded}>
         {(known) =>
-          name === null ? <AllAccounts {...known} reload={reload} /> : <Named {...{ name, known, reload }} />
+          name === null ? (
+            <AllAccounts {...known} query={query} reload={reload} />
+          ) : (
+            <Named {...{ name, known, reload }} />
+          )
         }
       </Show>
     </>
@@ -54,8 +60,13 @@ function UnknownAccount({ name }: { name: string }) {
   );
 }
 
-function AllAccounts({ accounts, tiers, reload }: Known & { reload(): void }) {
-  const rows = accounts.toSorted((a, b) => b.queries_month - a.queries_month);
+/** In the document at first. */
+const MOST_SHOWN = 100;
+
+function AllAccounts({ accounts, tiers, query, reload }: Known & { query: URLSearchParams; reload(): void }) {
+  const sorted = useMemo(() => accounts.toSorted((a, b) => b.queries_month - a.queries_month), [accounts]);
+  const rows = filterAccounts(sorted, query);
+  const tierNames = new Set([...tiers.map(({ name }) => name), ...accounts.map(({ tier }) => tier)]);
   return (
     <>
       <div class="page-head">
@@ -63,11 +74,29 @@ function AllAccounts({ accounts, tiers, reload }: Known & { reload(): void }) {
         <AddAccount tiers={tiers} onDone={reload} />
       </div>
       <Card>
+        <TableFilter
+          label="Name or subscription"
+          choices={[
+            {
+              label: 'Tier',
+              name: 'tier',
+              options: [
+                { value: '', text: 'all' },
+                ...[...tierNames].map((name) => ({ value: name, text: visible(name) })),
+              ],
+            },
+            { label: 'State', name: 'state', options: ACCOUNT_STATE_OPTIONS },
+          ]}
+          found={rows.length}
+          total={accounts.length}
+          noun="accounts"
+        />
         <Table
           caption="Accounts, the most queries first"
           rows={rows}
           keyOf={({ sub }) => sub}
-          empty="There is no account."
+          empty={<NoMatch noun="account" />}
+          most={MOST_SHOWN}
           columns={[
             { title: 'Account', sort: ({ username }) => username.toLowerCase(), cell: (one) => <Name account={one} /> },
             { title: 'Tier', isWide: true, sort: ({ tier }) => tier, cell: ({ tier }) => visible(tier) },

@@ -3,9 +3,12 @@ import { get, post } from '../../api.ts';
 import {
   adviceText,
   everyText,
+  FEED_STATE_OPTIONS,
   FEED_TONES,
   type Feed,
   type FeedRun,
+  filterFeeds,
+  illFeeds,
   importPath,
   importsOfPath,
   intervalOptions,
@@ -21,18 +24,21 @@ import {
 import { counted, numberText, visible } from '../../format.ts';
 import { formatOf } from '../../formats.ts';
 import { toApiError, useLoad } from '../../load.ts';
+import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
 import { Ago, Badge, Card, Show, say } from '../../parts/basics.tsx';
 import { Bars } from '../../parts/charts.tsx';
 import { Check, Field, Select } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
+import { Folded } from '../../parts/subject.tsx';
 import { Table } from '../../parts/table.tsx';
+import { NoMatch, TableFilter } from '../../parts/table-filter.tsx';
 import { encoded } from '../../question.ts';
 import { AddFeed, FEEDS, HeaderFields } from './add-feed.tsx';
 
 const feedApi = (name: string): string => `${FEEDS}/${encoded(name)}`;
 
-export function FeedsAdmin() {
+export function FeedsAdmin({ query }: PageProps) {
   const loaded = useLoad('feeds', (abort) => get<{ items: Feed[] }>(FEEDS, abort));
   const known = useLoad('known', (abort) => get<{ items: KnownFeed[] }>(`${FEEDS}/known`, abort));
   const [isAdding, setAdding] = useState(false);
@@ -53,19 +59,40 @@ export function FeedsAdmin() {
       </div>
       {isAdding && <AddFeed known={known} onAdded={reload} />}
       <Show loaded={loaded}>
-        {({ items }) => (
-          <>
-            {items
-              .filter(({ state }) => state === 'failing' || state === 'late')
-              .map((feed) => (
-                <IllFeed key={feed.name} feed={feed} />
-              ))}
-            <Card>
-              <FeedTable feeds={items} abouts={abouts} reload={reload} />
-            </Card>
-          </>
-        )}
+        {({ items }) => <FeedCards feeds={items} query={query} abouts={abouts} reload={reload} />}
       </Show>
+    </>
+  );
+}
+
+type FeedsProps = { feeds: Feed[]; abouts: Map<string, string>; reload(): void };
+
+/** In the document at first. */
+const MOST_ILL = 3;
+const MOST_SHOWN = 50;
+
+function FeedCards({ feeds, query, ...more }: FeedsProps & { query: URLSearchParams }) {
+  const found = filterFeeds(feeds, query);
+  const ill = illFeeds(found);
+  return (
+    <>
+      <TableFilter
+        label="Name or address"
+        choices={[{ label: 'State', name: 'state', options: FEED_STATE_OPTIONS }]}
+        found={found.length}
+        total={feeds.length}
+        noun="feeds"
+      />
+      {ill.length > 0 && (
+        <Card title={`Failing or late: ${counted(ill.length, 'feed')}`}>
+          <Folded rows={ill} class="listings" first={MOST_ILL}>
+            {(feed) => <IllFeed key={feed.name} feed={feed} />}
+          </Folded>
+        </Card>
+      )}
+      <Card>
+        <FeedTable feeds={found} hasOthers={found.length < feeds.length} {...more} />
+      </Card>
     </>
   );
 }
@@ -75,7 +102,7 @@ function IllFeed({ feed }: { feed: Feed }) {
   const run = lastRun(feed);
   const hasRejects = run?.outcome === 'failed' && run.rejected > 0;
   return (
-    <Card>
+    <li>
       <div class="ill-feed">
         <Badge tone={FEED_TONES[feed.state]}>{feed.state}</Badge>
         <div class="ill">
@@ -89,19 +116,20 @@ function IllFeed({ feed }: { feed: Feed }) {
           {hasRejects ? 'Show the rejected rows' : 'Show its imports'}
         </a>
       </div>
-    </Card>
+    </li>
   );
 }
 
-type TableProps = { feeds: Feed[]; abouts: Map<string, string>; reload(): void };
-
-function FeedTable({ feeds, abouts, reload }: TableProps) {
+function FeedTable({ feeds, hasOthers, abouts, reload }: FeedsProps & { hasOthers: boolean }) {
   return (
     <Table
       caption="Feeds, their states and their newest runs"
       rows={feeds}
       keyOf={({ name }) => name}
-      empty="No feed is fetched yet. Add one: a well-known feed needs one click."
+      empty={
+        hasOthers ? <NoMatch noun="feed" /> : 'No feed is fetched yet. Add one: a well-known feed needs one click.'
+      }
+      most={MOST_SHOWN}
       columns={[
         {
           title: 'Feed',

@@ -1,6 +1,7 @@
 import type { AccountItem } from '../../../src/admin/wire.ts';
-import { ADMIN_API, accountName, accountPath, nearLimit } from '../../admin.ts';
+import { ADMIN_API, accountName, accountPath, NEAR_LIMIT_PATH, nearLimit } from '../../admin.ts';
 import { get } from '../../api.ts';
+import { ILL_FEEDS_PATH } from '../../feeds.ts';
 import { counted, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
@@ -41,6 +42,8 @@ export function OverviewAdmin(_: PageProps) {
   );
 }
 
+const MOST_SHOWN = 10;
+
 /** The worst first. */
 const ILL: Record<string, Tone> = { failing: 'danger', late: 'late' };
 
@@ -49,23 +52,28 @@ function IllFeeds({ feeds }: { feeds: Feed[] }) {
   const ill = Object.keys(ILL).flatMap((state) => feeds.filter((feed) => feed.state === state));
   if (ill.length === 0) return <p>All is well: {counted(feeds.length, 'feed')}, none late or failing.</p>;
   return (
-    <ul class="plain-list">
-      {ill.map(({ name, state, last_success_ts: ts, last_error: error }) => (
-        <li key={name}>
-          <div class="ill">
-            <strong>{visible(name)}</strong>
-            <p class="dim small">
-              Last success: <Ago ts={ts} />. {error !== null && visible(error)}
-            </p>
-          </div>
-          <Badge tone={ILL[state] ?? 'off'}>{state}</Badge>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="plain-list">
+        {ill.slice(0, MOST_SHOWN).map(({ name, state, last_success_ts: ts, last_error: error }) => (
+          <li key={name}>
+            <div class="ill">
+              <strong>{visible(name)}</strong>
+              <p class="dim small">
+                Last success: <Ago ts={ts} />. {error !== null && visible(error)}
+              </p>
+            </div>
+            <Badge tone={ILL[state] ?? 'off'}>{state}</Badge>
+          </li>
+        ))}
+      </ul>
+      {ill.length > MOST_SHOWN && (
+        <p class="small">
+          <a href={ILL_FEEDS_PATH}>And {counted(ill.length - MOST_SHOWN, 'feed')} more</a>
+        </p>
+      )}
+    </>
   );
 }
-
-const MOST_SHOWN = 10;
 
 function FullAccounts({ accounts }: { accounts: AccountItem[] }) {
   const near = nearLimit(accounts);
@@ -84,7 +92,11 @@ function FullAccounts({ accounts }: { accounts: AccountItem[] }) {
           </li>
         ))}
       </ul>
-      {near.length > MOST_SHOWN && <p class="dim small">And {counted(near.length - MOST_SHOWN, 'account')} more.</p>}
+      {near.length > MOST_SHOWN && (
+        <p class="small">
+          <a href={NEAR_LIMIT_PATH}>And {counted(near.length - MOST_SHOWN, 'account')} more</a>
+        </p>
+      )}
     </>
   );
 }
