@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, SERVER_AWAY } from './api.ts';
-import { Loading, Problem } from './parts/basics.tsx';
+import { ApiError } from './api.ts';
+import { LOAD_AGAIN, Loading, Problem } from './parts/basics.tsx';
 
 /** A page whose script is loaded when it is opened for the first time. */
 export function lazy<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
@@ -16,13 +16,13 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
           Page = loaded;
           setLoaded(true);
         },
-        () => setError(new ApiError(SERVER_AWAY, MISSING)),
+        () => setError(new ApiError(-1, MISSING)),
       );
     }, []);
     if (Page !== null) return <Page {...props} />;
-    return error === null ? <Loading /> : <Problem error={error} retry={() => location.reload()} />;
+    return error === null ? <Loading /> : <Problem error={error} {...LOAD_AGAIN} />;
   };
 }
 
 const MISSING =
-  'A part of the page could not be loaded. Check that the server runs. After an upgrade the page must be loaded again.';
+  'A part of the page could not be loaded. If the server was upgraded, load the page again. Otherwise check that it runs.';

@@ -1,15 +1,16 @@
-import { type ComponentType, render } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { type ComponentChildren, type ComponentType, render } from 'preact';
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
 import { visible } from './format.ts';
 import { Frame } from './frame.tsx';
 import { lazy } from './lazy.tsx';
+import { toApiError } from './load.ts';
 import { AccountPage } from './pages/account.tsx';
 import { AddressPage, NetworkPage } from './pages/address.tsx';
 import { DomainPage } from './pages/domain.tsx';
 import { SearchPage } from './pages/search.tsx';
 import { StartPage } from './pages/start.tsx';
 import { UrlPage } from './pages/url.tsx';
-import { isFocusFree, Loading, Problem } from './parts/basics.tsx';
+import { isFocusFree, LOAD_AGAIN, Loading, Problem } from './parts/basics.tsx';
 import { LogIn } from './parts/login.tsx';
 import { matchPath, place } from './router.ts';
 import { readSession, session, sessionProblem } from './session.ts';
@@ -90,7 +91,22 @@ function App() {
     shown.current = { path, what };
   });
   return (
-    <Frame question={session.value ? (found?.page.question?.(props) ?? '') : ''}>{content(found?.page, props)}</Frame>
+    <Frame question={session.value ? (found?.page.question?.(props) ?? '') : ''}>
+      <Guarded what={what}>{content(found?.page, props)}</Guarded>
+    </Frame>
+  );
+}
+
+/** A page that cannot be drawn, for example with the data of a newer server, says so, and other pages still work. */
+function Guarded({ what, children }: { what: string; children: ComponentChildren }) {
+  const [error, forget] = useErrorBoundary((thrown) => reportError(thrown));
+  useEffect(() => forget, [what]);
+  if (!error) return children;
+  return (
+    <>
+      <h1>This page failed</h1>
+      <Problem error={toApiError(error)} {...LOAD_AGAIN} />
+    </>
   );
 }
 
@@ -104,6 +120,7 @@ function content(page: Page | undefined, props: PageProps) {
 }
 
 const root = document.getElementById('page');
+root?.replaceChildren(); // what is shown without this script
 const drawPage = () => root && render(<App />, root);
 drawWith(drawPage);
 drawPage();

@@ -152,6 +152,9 @@ export function Problem({ error, retry, again }: { error: ApiError; retry?: () =
   );
 }
 
+/** For a `Problem` of the script itself. */
+export const LOAD_AGAIN = { retry: () => location.reload(), again: 'Load the page again' };
+
 type LimitReachedProps = { error: ApiError; retry: (() => void) | undefined; again: string };
 
 /** Counts down, then offers to ask again. */

@@ -151,6 +151,30 @@ test('frame, login and start page', async (t) => {
     await first.waitForSelector('header a[href="/admin"]');
   });
 
+  await t.test('a script of another version: the page says that it must be loaded again', async () => {
+    const { page, open } = await portal.visit();
+    await open('/account');
+    const gone = (path: string) => page.route(path, (route) => route.fulfill({ status: 404, json: {} }));
+    await gone('**/assets/bulk-*');
+    await page.click('header a[href="/bulk"]');
+    await page.waitForSelector('[role=alert]:has-text("If the server was upgraded, load the page again")');
+    await page.unroute('**/assets/bulk-*');
+    await page.click('button:text-is("Load the page again")');
+    await page.waitForSelector('h1:text-is("Bulk lookup")');
+    // Data of another shape than the script expects.
+    await page.route('**/api/portal/v1/overview', (route) => route.fulfill({ json: {} }));
+    await page.click('.brand');
+    await page.waitForSelector('h1:text-is("This page failed")');
+    await assertAccessible(page);
+    await page.click('header a[href="/search"]');
+    await page.waitForSelector('h1:text-is("Search")');
+    assert.equal(await page.locator('h1').count(), 1);
+    await page.unroute('**/api/portal/v1/overview');
+    await gone('**/assets/main-*');
+    await page.goto('/');
+    await page.waitForSelector('text=The page is not loaded yet');
+  });
+
   await t.test('a page that is drawn at once begins at its top too', async () => {
     const { page, open } = await portal.visit();
     await page.setViewportSize({ width: 390, height: 500 });
