@@ -59,6 +59,11 @@ test('frame, login and start page', async (t) => {
     await assertAccessible(page);
     await page.keyboard.press('ArrowDown');
     await assertSoon(() => page.textContent('[aria-selected=true] .answer-kind'), 'URLs on the host');
+    await page.emulateMedia({ forcedColors: 'active' });
+    const ground = (selector: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
+    assert.notEqual(await ground('[aria-selected=true]'), await ground('.answers'), 'with the colours of the system');
+    await page.emulateMedia({ forcedColors: 'none' });
     await page.keyboard.press('Enter');
     await page.waitForURL('**/search?host=files.example.com');
     await page.waitForSelector('#main:focus'); // not the box, in which the next key would be a text
@@ -85,6 +90,8 @@ test('frame, login and start page', async (t) => {
     await page.reload();
     await settled(page);
     assert.equal(await page.getAttribute('html', 'data-theme'), 'dark');
+    await page.emulateMedia({ media: 'print' });
+    assert.equal(await page.evaluate('getComputedStyle(document.body).color'), 'rgb(20, 23, 28)', 'on white paper');
   });
 
   await t.test('a session that ended asks again and keeps the question; a server that is away says so', async () => {
