@@ -45,7 +45,7 @@ const MAX_SNAPSHOT_AGE_MS = 5_000;
 const POLL_MS = 1_000;
 /** How long a request waits for the store when the snapshot is too old. */
 const REFRESH_TIMEOUT_MS = 1_000;
-/** Refusals cause a refresh at most this often, in addition to the polls. */
+/** Refusals cause a refresh at most this often, in addition to the polls. Those in between wait for the next one. */
 const MIN_REFRESH_INTERVAL_MS = 100;
 
 export async function openAuthenticator(store: AccountStore, options: AuthenticatorOptions): Promise<Authenticator> {
@@ -54,7 +54,7 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
   let snapshot = await readSnapshot(store, await store.version(), issuer);
   let refreshing: Promise<void> | null = null;
   let refusedMs = Number.NEGATIVE_INFINITY;
-  let afterRefusal = Promise.resolve();
+  let afterRefusal: Promise<void> | null = null;
 
   /** Concurrent calls share one refresh. */
   function refresh(): Promise<void> {
@@ -71,14 +71,20 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
     checkedMs = startedMs;
   }
 
-  /** A poll that is running may have read the store before the change, so another refresh follows it. */
+  /** The next refresh, not one that is running: it may have read the store before the change. Refusals share it. */
   function refreshAfterRefusal(): Promise<void> {
-    const now = nowMs();
-    if (Math.abs(now - refusedMs) >= MIN_REFRESH_INTERVAL_MS) {
-      refusedMs = now;
-      afterRefusal = Promise.resolve(refreshing).then(refresh);
-    }
+    afterRefusal ??= waitBeforeRefresh().then(() => {
+      afterRefusal = null;
+      refusedMs = nowMs();
+      return refresh();
+    });
     return afterRefusal;
+  }
+
+  async function waitBeforeRefresh(): Promise<void> {
+    const sinceMs = Math.abs(nowMs() - refusedMs);
+    if (sinceMs < MIN_REFRESH_INTERVAL_MS) await sleep(MIN_REFRESH_INTERVAL_MS - sinceMs);
+    await refreshing?.catch(() => {}); // reported by whoever started it
   }
 
   /** The absolute difference, because the clock may have been set back. */

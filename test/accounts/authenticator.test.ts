@@ -4,6 +4,7 @@ import type { Account } from '../../src/accounts/store.ts';
 import { createTokens } from '../../src/accounts/tokens.ts';
 import type { Control } from '../../src/app/stores.ts';
 import { BUILT_IN_TIERS, limitsOf, type Tier } from '../../src/core/tier.ts';
+import { until } from '../until.ts';
 import { addAccount, addKey, authenticatorOf, createClock, ISSUER, openWorld, refusal, START_MS } from './world.ts';
 
 const LIFE_SECONDS = 86_400;
@@ -166,13 +167,29 @@ test('tokens that are newer than the snapshot are valid, also immediately after 
   for (const caller of callers) assert.equal(caller.account.generation, 2);
 });
 
+test('a newer token is valid also immediately after an invalid one, and while that one causes a refresh', async (t) => {
+  const { authenticator, control, account, bearer, store } = await open(t);
+  await authenticator.authenticate(bearer);
+  await assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
+  await control.changeAccount(account.sub, { raisesGeneration: true });
+  assert.ok(await authenticator.authenticate(await bearerFor(control, { ...account, generation: 2 })));
+  const released = store.hangAfterRead();
+  const refused = assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
+  await until(store.isHanging, 'the refresh reads the store');
+  await control.changeAccount(account.sub, { raisesGeneration: true });
+  const caller = authenticator.authenticate(await bearerFor(control, { ...account, generation: 3 }));
+  released();
+  await refused;
+  assert.ok(await caller);
+});
+
 test('invalid tokens cause at most ten reads of the store per second', async (t) => {
   const { authenticator, clock, store } = await open(t);
-  for (let i = 0; i < 1_000; i++) {
-    clock.advance(1);
-    await assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
-  }
-  assert.equal(store.versionReads(), 2 + 10);
+  const [readsBefore, startMs] = [store.versionReads(), clock.nowMs()];
+  const refused = () => assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
+  for (let i = 0; i < 50; i++) await Promise.all(Array.from({ length: 20 }, refused));
+  assert.equal(store.versionReads() - readsBefore, 50);
+  assert.equal(clock.nowMs() - startMs, 4_900);
 });
 
 test('requests are refused after the store was down for five seconds, and accepted when it is up', async (t) => {
@@ -346,7 +363,9 @@ async function open(t: TestContext) {
   const failures: string[] = [];
   const onFailure = (error: unknown) => failures.push((error as Error).message);
   const sleeps: { ms: number; wake: () => void }[] = [];
-  const sleep = (ms: number) => new Promise<void>((wake) => sleeps.push({ ms, wake }));
+  /** Sleeps between refreshes take no time; those that wait for the store end when the test says so. */
+  const sleep = async (ms: number) =>
+    ms <= 100 ? clock.advance(ms) : new Promise<void>((wake) => sleeps.push({ ms, wake }));
   const authenticator = await authenticatorOf(t, store.control, { nowMs: clock.nowMs, onFailure, sleep });
   return {
     sleeps,
@@ -366,14 +385,29 @@ function interruptible(control: Control) {
   let gate: Promise<void> = Promise.resolve();
   let release: () => void = () => {};
   let versionReads = 0;
+  let after: Promise<void> | null = null;
+  let isHanging = false;
   const version = async () => {
     versionReads++;
     await gate;
-    return control.version();
+    const read = await control.version();
+    isHanging = after !== null;
+    await after;
+    return read;
   };
   return {
     control: { ...control, version },
     versionReads: () => versionReads,
+    isHanging: () => isHanging,
+    /** The next answers are as of the time of their reads, and come only after the returned function is called. */
+    hangAfterRead() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      after = promise;
+      return () => {
+        after = null;
+        resolve();
+      };
+    },
     fail() {
       gate = Promise.reject(new Error('down'));
       gate.catch(() => {});
