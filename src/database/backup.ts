@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
-import { createDataFile, dataFiles, FILE_MODE, makeFolder, requireData } from './data-folder.ts';
+import { createNewFile, dataFiles, FILE_MODE, makeFolder, requireData } from './data-folder.ts';
 import { backupSqlite, restoreSqlite } from './sqlite/backup.ts';
 
 /** `onProgress` receives the share that is copied. After 1 the copy is checked, which takes about as long again. */
@@ -38,7 +38,7 @@ export async function restoreData({ file, dataDir }: { file: string; dataDir: st
   const partial = { intelligence: `${files.intelligence}.partial`, control: `${files.control}.partial` };
   await explained(`${file} cannot be restored`, async () => {
     try {
-      for (const path of Object.values(partial)) createDataFile(path);
+      for (const path of Object.values(partial)) createNewFile(path);
       restoreSqlite(file, partial);
       renameSync(partial.intelligence, files.intelligence);
       renameSync(partial.control, files.control);

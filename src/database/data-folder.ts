@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, lchownSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, lchownSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { AppError } from '../core/errors.ts';
 
@@ -25,17 +25,29 @@ export function makeFolder(path: string): void {
 
 /** Creates a file, or checks that this user may write to the one that exists. */
 export function createDataFile(path: string): void {
-  const isNew = !existsSync(path);
-  closeSync(openSync(path, 'a', FILE_MODE));
-  if (isNew) makePrivate(path);
+  try {
+    createNewFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    closeSync(openSync(path, 'a', FILE_MODE));
+  }
 }
 
-/** Only the owner can read it. If root created it, that is the owner of the folder: a server may have a user of its own. */
-export function makePrivate(path: string): void {
-  chmodSync(path, FILE_MODE);
+/** Only its owner can read it. */
+export function createNewFile(path: string): void {
+  closeSync(openSync(path, 'wx', FILE_MODE));
+  giveToOwner(path);
+}
+
+/** What root creates belongs to the owner of the folder: a server may have a user of its own. */
+export function giveToOwner(path: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(dirname(path));
-  lchownSync(path, uid, gid); // not through a link, which would give away another file
+  try {
+    lchownSync(path, uid, gid); // not through a link, which would give away another file
+  } catch {
+    // Root in a container may lack the right, and some file systems have no owners. The file can be used all the same.
+  }
 }
 
 /** For commands that only read: they must not create a folder from a misspelt name. */

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
 import { backupData, restoreData } from '../../src/database/backup.ts';
 import { makeFolder, requireData } from '../../src/database/data-folder.ts';
+import { PROGRAM } from '../cli/urlwarden.ts';
 import { NOBODY } from '../servers/postgres.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -47,6 +49,24 @@ test('root creates the files of a folder for its owner', { skip: !NOBODY.uid }, 
   await restoreData({ file, dataDir: restored });
   assert.deepEqual(owners(restored), new Set([NOBODY.uid]));
 });
+
+test('root without the right to change owners uses the folder of another user', { skip: !canDropRights() }, (t) => {
+  const dataDir = join(temporaryFolder(t), 'data');
+  mkdirSync(dataDir);
+  chownSync(dataDir, NOBODY.uid ?? 0, NOBODY.gid ?? 0);
+  const args = ['tier', 'set', 'small', '--qms', '1', '--qmh', '1', '--data', dataDir];
+  const { status, stderr } = withoutChown([process.execPath, PROGRAM, ...args]);
+  assert.equal(status, 0, `${stderr}`);
+});
+
+/** As in a container of `docker run --cap-drop CHOWN`. */
+function withoutChown(command: string[]) {
+  return spawnSync('setpriv', ['--bounding-set=-chown', '--inh-caps=-chown', ...command]);
+}
+
+function canDropRights(): boolean {
+  return NOBODY.uid !== undefined && withoutChown(['true']).status === 0;
+}
 
 function owners(folder: string): Set<number> {
   return new Set(readdirSync(folder).map((name) => statSync(join(folder, name)).uid));

@@ -1,7 +1,7 @@
-import { constants, copyFileSync, statSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../../core/errors.ts';
-import { type DataFiles, makePrivate } from '../data-folder.ts';
+import { type DataFiles, FILE_MODE, giveToOwner } from '../data-folder.ts';
 import { type Part, partOfMigration } from '../migrations.ts';
 import { skipUsedNumbers } from './changes.ts';
 import { type Database, findDamage, openReader, withWriter } from './database.ts';
@@ -52,7 +52,8 @@ export function restoreSqlite(from: string, to: DataFiles): void {
     db.transaction(() => extractControl(db));
   });
   copyFileSync(from, to.intelligence, constants.COPYFILE_FICLONE);
-  makePrivate(to.intelligence); // the copy has owner and mode of the backup
+  chmodSync(to.intelligence, FILE_MODE); // the copy has mode and owner of the backup
+  giveToOwner(to.intelligence);
   withWriter(to.intelligence, (db) => db.transaction(() => dropControl(db)));
   prepareDatabaseFile('intelligence', to.intelligence); // a backup of an older program has no change feed
   withWriter(to.intelligence, (db) => db.transaction(() => skipUsedNumbers(db)));
