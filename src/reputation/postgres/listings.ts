@@ -3,6 +3,7 @@ import { KEY_BITS, type KeyNetwork, keyRanges, networkAt } from '../../core/ip/k
 import { PAGE_ROWS, readPages } from '../../database/pages.ts';
 import type { Database, Query } from '../../database/postgres/database.ts';
 import { columns, type Param } from '../../database/postgres/parameters.ts';
+import { createReadTogether } from '../../database/postgres/read-together.ts';
 import { toEvidenceRows } from '../episode-rows.ts';
 import { blocksAround } from '../listing-blocks.ts';
 import {
@@ -103,8 +104,12 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     return [...own.map(toListing), ...around.map(toListing), ...derived];
   }
 
-  /** Of single addresses with the same filter. One with many URLs does not delay the others. */
-  function readMany(questions: readonly ListingQuestion[], first: ListingQuestion): Promise<StoredListing[]>[] {
+  /**
+   * Of single addresses with the same filter. Each has some thirty networks around it, and most of these are common to many.
+   * An address with many URLs does not delay the others.
+   */
+  function readMany(questions: readonly ListingQuestion[]): Promise<StoredListing[]>[] {
+    const first = questions[0] as ListingQuestion;
     const around = questions.map((question) => networksAround(question, true));
     const networks = distinct(around.flatMap((one) => one.networks));
     const blocks = distinct(around.flatMap((one) => one.blocks));
@@ -119,8 +124,14 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     });
   }
 
-  const readTogether = createReadTogether((questions, first) =>
-    questions.length === 1 ? [readOne(first)] : readMany(questions, first),
+  /**
+   * The score of a domain needs those of up to some thousand addresses: with two statements for each, 10,000 took longer
+   * than a query may take.
+   */
+  const readTogether = createReadTogether(
+    async (questions: readonly ListingQuestion[]) =>
+      questions.length === 1 ? questions.map(readOne) : readMany(questions),
+    ({ covering, seenSinceTs, datasets }) => [covering, seenSinceTs, ...datasets].join(' '),
   );
   return (question) => (isSingleAddress(question.network) ? readTogether(question) : readOne(question));
 }
@@ -132,42 +143,6 @@ const keyOf = ({ ip, prefix }: KeyNetwork): string => `${prefix} ${toByteText(ip
 const distinct = (networks: readonly KeyNetwork[]): KeyNetwork[] => [
   ...new Map(networks.map((network) => [keyOf(network), network])).values(),
 ];
-
-/** Addresses of one statement: each has some thirty networks around it, and most of these are common to many. */
-const MAX_TOGETHER = 100;
-
-type ReadMany = (questions: readonly ListingQuestion[], first: ListingQuestion) => Promise<StoredListing[]>[];
-type Waiting = { question: ListingQuestion; resolve(found: StoredListing[]): void; reject(error: unknown): void };
-
-/**
- * Reads the addresses of one iteration of the event loop together. The score of a domain needs those of up to some thousand
- * addresses: with two statements for each, 10,000 took longer than a query may take.
- */
-function createReadTogether(readMany: ReadMany): (question: ListingQuestion) => Promise<StoredListing[]> {
-  let waiting: Waiting[] = [];
-
-  function readWaiting(): void {
-    const groups = Map.groupBy(waiting, ({ question: { covering, datasets, seenSinceTs } }) =>
-      [covering, seenSinceTs, ...datasets].join(' '),
-    );
-    waiting = [];
-    for (const group of groups.values()) {
-      for (let at = 0; at < group.length; at += MAX_TOGETHER) readBatch(group.slice(at, at + MAX_TOGETHER));
-    }
-  }
-
-  function readBatch(batch: readonly Waiting[]): void {
-    const questions = batch.map(({ question }) => question);
-    const found = readMany(questions, questions[0] as ListingQuestion);
-    for (const [i, { resolve, reject }] of batch.entries()) found[i]?.then(resolve, reject);
-  }
-
-  return (question) =>
-    new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(readWaiting);
-      waiting.push({ question, resolve, reject });
-    });
-}
 
 function toListing(row: Row): StoredListing {
   const [ip, prefix, dataset, family, port, listedTs, seenTs, details, ...source] = row;

@@ -1,4 +1,5 @@
 import type { Query } from '../../database/postgres/database.ts';
+import { createReadTogether } from '../../database/postgres/read-together.ts';
 import { MAX_TIES } from '../file-rules.ts';
 import {
   comparePayloadRows,
@@ -100,39 +101,13 @@ export function createLookup(
   };
 }
 
-/** URLs that are read with one statement, so that no lookup waits long for the others. */
-const MAX_TOGETHER = 100;
-
-type Waiting = { key: Uint8Array; resolve(json: Json | null): void; reject(error: unknown): void };
-
 /**
  * Reads the URLs of all requests of one iteration of the event loop with one statement, which takes two thirds of the CPU
  * time of one statement each (docs/decisions/reads.md). A single lookup does not wait.
  */
 function createReadLast(query: Query): (url: string) => Promise<Json | null> {
-  let waiting: Waiting[] = [];
-
-  function readWaiting(): void {
-    const all = waiting;
-    waiting = [];
-    for (let at = 0; at < all.length; at += MAX_TOGETHER) void readBatch(all.slice(at, at + MAX_TOGETHER));
-  }
-
-  async function readBatch(batch: readonly Waiting[]): Promise<void> {
-    const keys = batch.map(({ key }) => key);
-    try {
-      const found = await readLast(query, keys);
-      for (const [i, { resolve }] of batch.entries()) resolve(found[i] ?? null);
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
-    }
-  }
-
-  return (url) =>
-    new Promise((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(readWaiting);
-      waiting.push({ key: urlKey(url), resolve, reject });
-    });
+  const readTogether = createReadTogether((keys: readonly Uint8Array[]) => readLast(query, keys));
+  return (url) => readTogether(urlKey(url));
 }
 
 async function readLast(query: Query, keys: readonly Uint8Array[]): Promise<(Json | null)[]> {
