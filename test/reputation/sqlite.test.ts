@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import type { AddressDataset } from '../../src/core/evidence.ts';
 import { PAGE_ROWS } from '../../src/database/pages.ts';
+import type { StoredListing } from '../../src/reputation/store.ts';
 import { emptyDataFolder } from '../empty-folder.ts';
 import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
 import { listed } from './contract/evidence.ts';
@@ -23,15 +24,21 @@ test('between pages of the listings of one address, other requests are answered'
   await assertPages(store, 'BCL');
 });
 
-test('between pages of the events of one address, other requests are answered, also if all are offline', async (t) => {
+test('between pages of the events of one address, other requests are answered, also if almost all are offline', async (t) => {
   const store = await openIntelligence({ dataDir: emptyDataFolder(t) });
   t.after(() => store.close());
-  const offline = (i: number) => seen({ ts: NEW_YEAR + i, url: `http://192.0.2.1/${i}`, status: 'offline' });
-  await store.apply(Array.from({ length: 3 * PAGE_ROWS }, (_, i) => offline(i)));
-  await assertPages(store, 'XBL');
+  const online = PAGE_ROWS / 2; // the first event of the second page: an offline URL has two
+  const statusOf = (i: number) => (i === online ? 'online' : 'offline');
+  const event = (i: number) => seen({ ts: NEW_YEAR + i, url: `http://192.0.2.1/${i}`, status: statusOf(i) });
+  await store.apply(Array.from({ length: 3 * PAGE_ROWS }, (_, i) => event(i)));
+  const found = await assertPages(store, 'XBL');
+  assert.deepEqual(
+    found.map(({ listedTs }) => listedTs),
+    [NEW_YEAR + online],
+  );
 });
 
-async function assertPages(store: Intelligence, dataset: AddressDataset): Promise<void> {
+async function assertPages(store: Intelligence, dataset: AddressDataset): Promise<StoredListing[]> {
   const { network } = listed('192.0.2.1');
   let iterations = 0;
   const count = () => {
@@ -39,7 +46,8 @@ async function assertPages(store: Intelligence, dataset: AddressDataset): Promis
     counting = setImmediate(count);
   };
   let counting = setImmediate(count);
-  await store.listings({ network, inside: true, covering: true, datasets: [dataset], seenSinceTs: 0 });
+  const found = await store.listings({ network, inside: true, covering: true, datasets: [dataset], seenSinceTs: 0 });
   clearImmediate(counting);
   assert.ok(iterations >= 3, `${iterations}`);
+  return found;
 }
