@@ -30,7 +30,7 @@ export const importUpload = ({ uploads }: UploadServices) =>
       textParameter('source', 'The name of the file. Default: upload.'),
       textParameter('feed', 'The feed that the data belongs to. Default: the name of the format, or of the list.'),
       switchParameter('complete', 'The file lists everything that is online.'),
-      switchParameter('force', 'Apply a complete listing even if it looks cut off.'),
+      switchParameter('force', 'Apply a complete listing or a list even if it looks cut off.'),
       wordParameter('dataset', ADDRESS_DATASETS),
       wordParameter('kind', DOMAIN_KINDS),
       wordParameter('as', LIST_KINDS),

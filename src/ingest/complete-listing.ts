@@ -18,7 +18,7 @@ type CompleteListingOptions = {
 /** How an import ended. */
 export type ImportEndState = {
   outcome: ImportOutcome;
-  /** Why a complete listing was not applied, or why no row could be used; null otherwise. */
+  /** Why a complete listing or the deletions of a list were not applied, or why no row could be used; null otherwise. */
   error: string | null;
   /** The time of a complete listing that was applied. */
   listingTs: number | null;
@@ -33,13 +33,13 @@ export type CompleteListing = {
 
 type ListingStore = ImportStores['store'];
 
-/** Above this share a truncated listing is more likely than a real change. */
-const OFFLINE_SHARE_MAX = 0.5;
+/** Above this share a truncated source is more likely than a real change. */
+export const LOST_SHARE_MAX = 0.5;
 
 /** URLs marked as listed in one transaction. */
 const PAGE_SIZE = 1_000;
 
-const FORCE_HINT = 'If the source is complete, run it again with --force.';
+export const FORCE_HINT = 'If the source is complete, run it again with --force.';
 const AS_OF_HINT = 'Import it again with --as-of TIME.';
 
 /**
@@ -69,7 +69,7 @@ export async function openCompleteListing(options: CompleteListingOptions): Prom
     await markAllListed(store, listing, counts);
     if (signal?.aborted) return { outcome: 'stopped', error: null, listingTs: null };
     const { online, goingOffline } = await store.listingEffect(listing);
-    if (!isForced && goingOffline > online * OFFLINE_SHARE_MAX) {
+    if (!isForced && goingOffline > online * LOST_SHARE_MAX) {
       const share = `${goingOffline} of the ${online} online URLs of ${feed}`;
       return refused(`The listing would take ${share} offline, more than half.`, FORCE_HINT);
     }

@@ -97,7 +97,7 @@ export type ImportStores = {
   > &
     Pick<
       ReputationStore,
-      'putSources' | 'applyListings' | 'applyDomains' | 'applyLists' | 'finishList' | 'addressLists'
+      'putSources' | 'applyListings' | 'applyDomains' | 'applyLists' | 'listEffect' | 'finishList' | 'addressLists'
     >;
   control: Pick<ImportStore, 'importStarted' | 'importRunning' | 'importFinished' | 'addRejects'> &
     Pick<FeedStore, 'feeds'>;
@@ -140,6 +140,7 @@ export function withRetries({ store, control }: ImportStores, retry: Retry, reco
       applyListings: (evidence) => write(() => store.applyListings(evidence)),
       applyDomains: (evidence, facts) => write(() => store.applyDomains(evidence, facts)),
       applyLists: (entries) => write(() => store.applyLists(entries)),
+      listEffect: (source, ts) => retry(() => store.listEffect(source, ts)),
       finishList: (source, ts) => finish(() => store.finishList(source, ts)),
       addressLists: () => retry(() => store.addressLists()),
     },

@@ -168,6 +168,9 @@ export const FIRST_LISTING: ListingKey = [new Uint8Array(0), -1, 0, 0, 0, 0, 0];
 /** `share`: of the whole rebuild, 0 to 1. The counts are those of one call. */
 export type RebuildProgress = { isDone: boolean; share: number; hostsChanged: number; urlsChanged: number };
 
+/** What finishing a list would do. `missing`: entries that its new version does not have. */
+export type ListEffect = { entries: number; missing: number };
+
 /**
  * The port of reputation data. Applying the same evidence again changes nothing, and the order of arrival does not matter.
  * An engine that is unavailable throws an AppError `unavailable`.
@@ -181,6 +184,8 @@ export type ReputationStore = {
   applyListings(evidence: readonly ListingEvidence[]): Promise<number>;
   applyDomains(evidence: readonly DomainEvidence[], facts: readonly DomainFact[]): Promise<number>;
   applyLists(entries: readonly ListEntry[]): Promise<number>;
+  /** To be called after the new version of the list of `source` was applied and before it is finished. */
+  listEffect(source: string, ts: number): Promise<ListEffect>;
   /** Deletes entries of the list of `source` that are older than `ts`: its new version does not have them. */
   finishList(source: string, ts: number): Promise<number>;
 

@@ -139,6 +139,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     applyListings: async () => 0,
     applyDomains: async () => 0,
     applyLists: async () => 0,
+    listEffect: async () => ({ entries: 0, missing: 0 }),
     finishList: async () => 0,
     listings: () => [],
     listVersion: () => 0,

@@ -137,6 +137,32 @@ suite('an import of evidence', () => {
     assert.deepEqual(await listed(world.store), ['feed: shared 192.0.2.4', 'other: shared 192.0.2.1']);
   });
 
+  test('a version of a list that would delete more than half of it is refused, unless it is forced', async (t) => {
+    const world = await importWorld(t);
+    const [networks, sites] = [
+      (n: number) => Array.from({ length: n }, (_, i) => `192.0.2.${i}\n`).join(''),
+      (n: number) => Array.from({ length: n }, (_, i) => `${i + 1},name${i}.example\n`).join(''),
+    ];
+    for (const [name, list, options] of [
+      ['ip-list', networks, { listKind: 'shared', feed: 'tor' }],
+      ['top-list', sites, { feed: 'popular' }],
+    ] as const) {
+      const version = (n: number, asOfTs: number, more: Options = {}) =>
+        importText(world, name, list(n), { ...options, ...more, asOfTs });
+      await version(20, NOW_TS - 9);
+      const { outcome, error } = await version(9, NOW_TS - 8);
+      assert.equal(outcome, 'refused');
+      const reason = `The list would delete 11 of the 20 entries of ${options.feed}, more than half.`;
+      const advice = 'If the source is complete, run it again with --force.';
+      assert.equal(error, `${reason} Its entries were applied, but none was deleted. ${advice}`);
+      assert.equal((await version(10, NOW_TS - 7)).outcome, 'done');
+      assert.equal((await version(1, NOW_TS - 6)).outcome, 'done', 'a short list is edited by hand');
+      await version(20, NOW_TS - 5);
+      assert.equal((await version(1, NOW_TS - 4, { isForced: true })).outcome, 'done');
+      assert.deepEqual(await world.store.listEffect(options.feed, NOW_TS), { entries: 1, missing: 1 });
+    }
+  });
+
   test('a JSON list that ends in a rejected entry is whole; one that is cut off changes nothing', async (t) => {
     const world = await importWorld(t);
     const list = (entries: string, asOfTs: number) =>

@@ -15,7 +15,8 @@ const FLAGS = {
   },
   'as-of': { argument: 'TIME', meaning: 'time of the list, as Unix seconds or 2026-01-31T12:00:00Z (default: now)' },
   force: {
-    meaning: 'delete the entries that the new version lacks, even if it looks cut off: its last row is rejected',
+    meaning:
+      'delete the entries that the new version lacks, even if it looks cut off: they are more than half of the list, or its last row is rejected',
   },
   strict: { meaning: 'stop at the first row that is rejected' },
   'dry-run': { meaning: 'read and check everything, write nothing' },

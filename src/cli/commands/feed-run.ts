@@ -23,7 +23,10 @@ import { currentTs } from '../time.ts';
 import type { Flags } from '../usage.ts';
 
 const FLAGS = {
-  force: { meaning: "apply a complete listing even if it takes more than half of the feed's URLs offline" },
+  force: {
+    meaning:
+      "apply a complete listing or a list even if it looks cut off: more than half of the feed's URLs would go offline, or of its entries be deleted",
+  },
   ...INGEST_FLAGS,
   json: JSON_FLAG,
 } as const satisfies Flags;

@@ -41,7 +41,7 @@ const FLAGS = {
   },
   force: {
     meaning:
-      "apply a complete listing even if it looks cut off: it would take more than half of the feed's URLs offline, or its last row is rejected",
+      "apply a complete listing or a list even if it looks cut off: it would take more than half of the feed's URLs offline or delete more than half of the list, or its last row is rejected",
   },
   strict: { meaning: 'stop at the first row that is rejected' },
   'dry-run': { meaning: 'read and check everything, write nothing' },

@@ -29,7 +29,7 @@ export type FeedImportOptions = {
   /** For tests: shorter timeouts of the download. */
   fetchLimits?: Partial<FetchLimits>;
   now: () => number;
-  /** Apply a complete listing even if it looks truncated. */
+  /** Apply a complete listing, or the new version of a list, even if it looks truncated. */
   isForced?: boolean;
   onProgress?: (progress: ImportProgress) => void;
   /** Called while the import waits for its database. */

@@ -35,7 +35,7 @@ export function createAddressLists(
   primary: Database,
 ): Pick<
   ReputationStore,
-  'listVersion' | 'addressLists' | 'removeListings' | 'removeListEntry' | 'applyLists' | 'finishList'
+  'listVersion' | 'addressLists' | 'removeListings' | 'removeListEntry' | 'applyLists' | 'listEffect' | 'finishList'
 > {
   const version = async (): Promise<number> => (await primary.query<[number]>(VERSION))[0]?.[0] ?? 0;
   return {
@@ -65,6 +65,11 @@ export function createAddressLists(
       const { networks, names } = toListRows(entries);
       if (entries.length === 0) return 0;
       return primary.transaction((session) => applyLists(session, networks, names));
+    },
+
+    async listEffect(source, ts) {
+      const [[entries, missing] = [0, 0]] = await primary.query<[number, number]>(LIST_EFFECT, [source, ts]);
+      return { entries, missing };
     },
 
     finishList: (source, ts) => finishList(primary, source, ts),
@@ -171,6 +176,13 @@ async function applyLists(
   }
   return changed;
 }
+
+const LIST_EFFECT = `
+  select
+    (select count(*) from network_lists where source_id = s.id) + (select count(*) from name_lists where source_id = s.id),
+    (select count(*) from network_lists where source_id = s.id and ts < $2)
+      + (select count(*) from name_lists where source_id = s.id and ts < $2)
+  from sources s where s.name = $1`;
 
 /** Entries deleted in one transaction: a popularity list has a million names. */
 const CHUNK_ROWS = 5_000;

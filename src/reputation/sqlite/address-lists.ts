@@ -12,7 +12,7 @@ import {
   toRemovalRow,
 } from '../list-rows.ts';
 import { portOf } from '../listing-rows.ts';
-import { type ReputationStore, URL_SOURCE } from '../store.ts';
+import { type ListEffect, type ReputationStore, URL_SOURCE } from '../store.ts';
 
 const VERSION = 'select version from list_version';
 
@@ -32,7 +32,7 @@ export function createAddressLists({
   write,
 }: DatabaseFile<ReturnType<typeof createAddressListWrites>>): Pick<
   ReputationStore,
-  'listVersion' | 'addressLists' | 'removeListings' | 'removeListEntry' | 'applyLists' | 'finishList'
+  'listVersion' | 'addressLists' | 'removeListings' | 'removeListEntry' | 'applyLists' | 'listEffect' | 'finishList'
 > {
   const version = db.prepare<[number]>(VERSION);
   const entries = db.prepare<NetworkListRow>(ENTRIES);
@@ -49,6 +49,8 @@ export function createAddressLists({
       const { networks, names } = toListRows(list);
       return write('applyLists', networks, names);
     },
+    // On the writer thread: to count a million names takes 0.2 s.
+    listEffect: (source, ts) => write('listEffect', source, ts),
     finishList: (source, ts) => write('finishList', source, ts),
   };
 }
@@ -85,6 +87,13 @@ const PUT_NAME = `
   insert into name_lists (name, kind, source_id, rank, ts) values (?, ?, ?, null, ?)
   on conflict do update set ts = excluded.ts, rank = null where excluded.ts > ts`;
 
+const LIST_EFFECT = `
+  select
+    (select count(*) from network_lists where source_id = s.id) + (select count(*) from name_lists where source_id = s.id),
+    (select count(*) from network_lists where source_id = s.id and ts < :ts)
+      + (select count(*) from name_lists where source_id = s.id and ts < :ts)
+  from sources s where s.name = :source`;
+
 /** Entries deleted in one transaction: a popularity list has a million names. */
 const CHUNK_ROWS = 5_000;
 
@@ -104,6 +113,7 @@ export function createAddressListWrites(db: Database, { sources, changes, transa
   const putNetwork = db.prepare(PUT_NETWORK);
   const putName = db.prepare(PUT_NAME);
   const sourceId = db.prepare<[number]>(SOURCE_ID);
+  const listEffect = db.prepare<[entries: number, missing: number]>(LIST_EFFECT);
   const deleteNetworks = db.prepare(DELETE_NETWORKS);
   const deleteNames = db.prepare(DELETE_NAMES);
 
@@ -145,6 +155,11 @@ export function createAddressListWrites(db: Database, { sources, changes, transa
         for (const [name, kind, source, ts] of names) changed += putName.run(name, kind, sources.idOf(source), ts);
         return changed;
       }),
+
+    listEffect(source: string, ts: number): ListEffect {
+      const [entries, missing] = listEffect.get({ source, ts }) ?? [0, 0];
+      return { entries, missing };
+    },
 
     finishList(source: string, ts: number): number {
       const id = sourceId.get(source)?.[0];

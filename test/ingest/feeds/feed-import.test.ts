@@ -153,6 +153,23 @@ describe('the import of a feed', () => {
     assert.equal((await newestEventOf(store, 'http://192.0.2.1/b'))?.status, 'added');
   });
 
+  test('a list that lost most of its entries is a failure, and keeps them', async (t) => {
+    let [rows, ts] = [1_000, NOW];
+    const { run, store } = await open(
+      t,
+      (_request, response) =>
+        response.end(Array.from({ length: rows }, (_, i) => `198.18.${i >> 8}.${i & 255}\n`).join('')),
+      { now: () => ts },
+    );
+    const list = { format: 'ip-list', listKind: 'shared' } as const;
+    await run(list);
+    [rows, ts] = [10, NOW + 60];
+    const message =
+      /^The list would delete 990 of the 1000 entries of .*, more than half\..* run it again with --force\.$/;
+    await assert.rejects(run(list), { code: 'bad_request', message });
+    assert.equal((await store.addressLists()).entries.length, 1_000);
+  });
+
   test('a response without any usable row is a failure', async (t) => {
     const { run } = await open(t, (_request, response) => response.end('<html>\n<p>Log in\n</html>\n'));
     const message =

@@ -41,7 +41,10 @@ export function listsSuite(open: OpenStore): void {
         await store.applyLists([allowed('192.0.2.0/24', { ts: T + DAY }), popular('name7.example', T + DAY)]),
         2,
       );
+      assert.deepEqual(await store.listEffect('list', T + DAY), { entries: 2 + 5_100, missing: 1 + 5_099 });
+      assert.deepEqual(await store.listEffect('unknown', T + DAY), { entries: 0, missing: 0 });
       assert.equal(await store.finishList('list', T + DAY), 1 + 5_099);
+      assert.deepEqual(await store.listEffect('list', T + DAY), { entries: 2, missing: 0 });
       assert.equal(await store.finishList('list', T + DAY), 0);
       assert.equal(await store.finishList('unknown', T + DAY), 0);
       assert.deepEqual(await entriesOf(store), ['192.0.2.0/24 list 1', '203.0.113.0/24 other 0']);
