@@ -83,7 +83,7 @@ function requireImported(dataDir: string): void {
   try {
     requireData(dataDir);
   } catch (error) {
-    if (!(error instanceof AppError)) throw error;
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
     const advice = 'or import a file first: urlwarden import FORMAT FILE';
     throw new AppError(error.code, `${error.message}, ${advice}`, { cause: error });
   }

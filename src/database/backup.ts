@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { AppError } from '../core/errors.ts';
-import { createNewFile, dataFiles, FILE_MODE, makeFolder, requireData } from './data-folder.ts';
+import { createNewFile, dataFiles, FILE_MODE, makeFolder, partialFiles, requireData } from './data-folder.ts';
 import { backupSqlite, restoreSqlite } from './sqlite/backup.ts';
 
 /** `onProgress` receives the share that is copied. After 1 the copy is checked, which takes about as long again. */
@@ -26,7 +26,10 @@ export async function backupData({ dataDir, file, onProgress = () => {} }: Backu
   });
 }
 
-/** Creates a data folder from a backup. The databases get their names only when both are complete. */
+/**
+ * Creates a data folder from a backup. The databases get their names only when both are complete, and the folder is not
+ * used while one of them has its other name.
+ */
 export async function restoreData({ file, dataDir }: { file: string; dataDir: string }): Promise<void> {
   if (!existsSync(file)) throw new AppError('not_found', `There is no file ${file}`);
   if (!statSync(file).isFile()) throw new AppError('bad_request', `${file} is not a file: name the backup in it`);
@@ -34,8 +37,7 @@ export async function restoreData({ file, dataDir }: { file: string; dataDir: st
   if (readdirSync(dataDir).length > 0) {
     throw new AppError('bad_request', `${dataDir} is not empty: restore into a new folder, or empty this one`);
   }
-  const files = dataFiles(dataDir);
-  const partial = { intelligence: `${files.intelligence}.partial`, control: `${files.control}.partial` };
+  const [files, partial] = [dataFiles(dataDir), partialFiles(dataDir)];
   await explained(`${file} cannot be restored`, async () => {
     try {
       for (const path of Object.values(partial)) createNewFile(path);

@@ -13,8 +13,15 @@ export function dataFiles(dataDir: string): DataFiles {
   return { intelligence: join(dataDir, 'intelligence.db'), control: join(dataDir, 'control.db') };
 }
 
+/** Names that the databases have until a restore is complete. */
+export function partialFiles(dataDir: string): DataFiles {
+  const { intelligence, control } = dataFiles(dataDir);
+  return { intelligence: `${intelligence}.partial`, control: `${control}.partial` };
+}
+
 export function makeFolder(path: string): void {
   requireAccess(path);
+  requireRestored(path);
   try {
     mkdirSync(path, { recursive: true, mode: FOLDER_MODE });
   } catch (error) {
@@ -53,6 +60,7 @@ export function giveToOwner(path: string): void {
 /** For commands that only read: they must not create a folder from a misspelt name. */
 export function requireData(dataDir: string): void {
   requireAccess(dataDir);
+  requireRestored(dataDir);
   if (Object.values(dataFiles(dataDir)).some((path) => existsSync(path))) return;
   throw new AppError('not_found', `There is no data in ${dataDir}: set the data folder with --data`);
 }
@@ -65,6 +73,13 @@ function requireAccess(dataDir: string): void {
     if ((error as NodeJS.ErrnoException).code === 'EACCES')
       throw noPermission(`open the data folder ${dataDir}`, error);
   }
+}
+
+/** A restore that was killed leaves nothing, or one database of two: a server would add what is missing, without accounts. */
+function requireRestored(dataDir: string): void {
+  if (!Object.values(partialFiles(dataDir)).some((path) => existsSync(path))) return;
+  const problem = `${dataDir} is not complete: a restore into it is running, or was interrupted`;
+  throw new AppError('unavailable', `${problem}. If none is running, empty the folder and restore again`);
 }
 
 /** The server often has a user of its own, and whoever types a command is another one. */

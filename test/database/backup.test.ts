@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -140,6 +140,26 @@ test('refusals say what to do and leave no files', async (t) => {
   await assert.rejects(restoreData({ file, dataDir }), { message: /is not empty/ });
   await assert.rejects(restoreData({ file: join(folder, 'typo'), dataDir: join(folder, 'r') }), { message: /no file/ });
   assert.deepEqual(readdirSync(folder).sort(), ['backup.db', 'data']);
+});
+
+test('a folder whose restore was killed is not used, whenever that was', async (t) => {
+  const { folder, dataDir, file } = await openData(t);
+  await backupData({ dataDir, file });
+  for (const [at, left] of [
+    ['the start', ['intelligence.db.partial']],
+    ['the copy', ['intelligence.db.partial', 'control.db.partial']],
+    ['the names', ['intelligence.db', 'control.db.partial']],
+  ] as const) {
+    const killed = join(folder, at);
+    mkdirSync(killed);
+    for (const name of left) copyFileSync(join(dataDir, name.replace('.partial', '')), join(killed, name));
+    const message = /is not complete: a restore .* was interrupted\. .* empty the folder and restore again$/;
+    await assert.rejects(openControl({ dataDir: killed }), { message }, at);
+    await assert.rejects(openIntelligence({ dataDir: killed }), { message });
+    await assert.rejects(restoreData({ file, dataDir: killed }), { message });
+    await assert.rejects(backupData({ dataDir: killed, file: `${file}2` }), { message });
+    assert.equal(readdirSync(killed).length, left.length);
+  }
 });
 
 test('a failed backup leaves no files', async (t) => {
