@@ -9,14 +9,17 @@ type TlsOptions = {
   /** The names that the certificate is for. Default: localhost and 127.0.0.1. */
   names?: string;
   isExpired?: boolean;
+  /** Default: a key that is strong enough. */
+  hasWeakKey?: boolean;
 };
 
 /** Writes a self-signed certificate and its key to a folder. */
 export function makeTlsPair(folder: string, name: string, options: TlsOptions = {}): TlsFiles {
   needs('openssl');
-  const { names = 'DNS:localhost,IP:127.0.0.1', isExpired = false } = options;
+  const { names = 'DNS:localhost,IP:127.0.0.1', isExpired = false, hasWeakKey = false } = options;
   const [certFile, keyFile] = [join(folder, `${name}.crt`), join(folder, `${name}.key`)];
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-noenc', '-keyout', keyFile];
+  const kind = hasWeakKey ? ['rsa:1024'] : ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+  const key = ['-newkey', ...kind, '-noenc', '-keyout', keyFile];
   const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${names}`];
   execFileSync('openssl', ['req', '-x509', ...key, '-out', certFile, '-days', '2', ...subject], { stdio: 'pipe' });
   if (isExpired) expire(folder, certFile, keyFile);

@@ -20,10 +20,20 @@ export const TLS_RULES: { minVersion: SecureVersion; ciphers: string } = {
 /** Throws an error whose message names the faulty file. */
 export function readTlsPair(certFile: string, keyFile: string): TlsPair {
   const pair = { cert: readText(certFile, 'certificate'), key: readText(keyFile, 'key') };
-  checkPair({ cert: pair.cert }, `${certFile} contains no certificate in PEM format`);
+  checkPair({ cert: pair.cert }, certificateProblem(pair.cert, certFile));
   checkPair({ key: pair.key }, `${keyFile} contains no private key in PEM format without a passphrase`);
   checkPair(pair, `The key in ${keyFile} does not belong to the certificate in ${certFile}`);
   return pair;
+}
+
+/** OpenSSL also refuses keys and signatures that are too weak, such as RSA with 1,024 bits. */
+function certificateProblem(cert: string, file: string): string {
+  try {
+    new X509Certificate(cert);
+    return `The certificate in ${file} cannot be used`;
+  } catch {
+    return `${file} contains no certificate in PEM format`;
+  }
 }
 
 /** When the certificate expires: the first one of its file, which is the one of the server. */

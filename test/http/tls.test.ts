@@ -171,12 +171,14 @@ describe('certificate and key', () => {
 
   test('are refused with a message that names the faulty file', () => {
     const text = join(folder, 'text');
+    const weak = makeTlsPair(folder, 'weak', { hasWeakKey: true });
     writeFileSync(text, 'hello');
     chmodSync(text, 0o600);
     for (const [certFile, keyFile, message] of [
       ['/nowhere.crt', first.keyFile, /^The certificate cannot be read: .*\/nowhere\.crt/],
       [first.certFile, folder, /^The key cannot be read: /],
       [text, first.keyFile, /\/text contains no certificate in PEM format/],
+      [weak.certFile, weak.keyFile, /^The certificate in .*weak\.crt cannot be used \(.*key too small\)$/],
       [first.certFile, text, /\/text contains no private key in PEM format/],
       [first.certFile, second.keyFile, /^The key in .*second\.key does not belong to the certificate in .*first\.crt/],
     ] as const) {

@@ -60,7 +60,11 @@ const REASONS: Readonly<Record<string, string>> = {
   EHOSTUNREACH: UNREACHABLE,
   ENETUNREACH: UNREACHABLE,
   EPIPE: CLOSED,
+  EPROTO: 'did not complete a TLS handshake: check the port, and whether the URL has to begin with http://',
 };
+
+/** Of the parser of Node: the port belongs to another service. */
+const NOT_HTTP = 'sent something that is not HTTP: check the port, or try again later';
 
 /** Converts an error to one that may be shown: messages of Node may contain addresses and headers. */
 export function toFetchError(host: string, error: unknown, signal: AbortSignal): unknown {
@@ -73,6 +77,10 @@ export function toFetchError(host: string, error: unknown, signal: AbortSignal):
   }
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== 'string') return error;
-  const reason = certificateRefusal(error) ?? REASONS[code] ?? `could not be fetched (${code}): try again later`;
+  const reason = certificateRefusal(error) ?? REASONS[code] ?? otherReason(code);
   return new AppError('unavailable', `${host} ${reason}`, { cause: error });
+}
+
+function otherReason(code: string): string {
+  return code.startsWith('HPE_') ? NOT_HTTP : `could not be fetched (${code}): try again later`;
 }

@@ -24,6 +24,8 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
+const FEED_SENDS = 'A feed can send a password: urlwarden feed add NAME … --header Authorization';
+
 /** Parses the URL of a download and replaces its placeholders. */
 export function readFetchUrl(text: string, headers: FetchHeaders): URL {
   const authority = /^[a-z]+:[/\\]*[^/\\?#]*/i.exec(text)?.[0] ?? '';
@@ -34,7 +36,7 @@ export function readFetchUrl(text: string, headers: FetchHeaders): URL {
     throw new AppError('bad_request', `${shownUrl(text)} is not an http or https URL`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new AppError('bad_request', 'The URL contains a password: send it in an Authorization header instead');
+    throw new AppError('bad_request', `The URL contains a user name or a password: leave it out. ${FEED_SENDS}`);
   }
   return url;
 }

@@ -104,7 +104,11 @@ describe('openUrl', () => {
     for (const url of ['ftp://a.test/', 'file:///etc/passwd', 'data:,x', 'a.test', '', 'http://', 'javascript:1']) {
       await assert.rejects(fetchText(url), /is not an http or https URL/, url);
     }
-    await assert.rejects(fetchText('http://user:secret@a.test/'), (error: Error) => !error.message.includes('secret'));
+    await assert.rejects(fetchText('http://user:secret@a.test/'), {
+      message:
+        'The URL contains a user name or a password: leave it out. ' +
+        'A feed can send a password: urlwarden feed add NAME … --header Authorization',
+    });
   });
 });
 
@@ -381,6 +385,19 @@ describe('openUrl and hostile responses', () => {
     await assert.rejects(fetchWith('ESOMETHING'), {
       message: 'a.test could not be fetched (ESOMETHING): try again later',
     });
+  });
+
+  test('a port that does not have the protocol of the URL', async (t) => {
+    const { port } = await serve(t, (_request, response) => response.end());
+    await assert.rejects(fetchText(`https://a.test:${port}/`), /did not complete a TLS handshake: .* begin with http:/);
+    const server = createTcpServer((socket) => socket.on('error', () => {}).end('SSH-2.0-x\r\n')).listen(
+      0,
+      '127.0.0.1',
+    );
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const other = (server.address() as AddressInfo).port;
+    await assert.rejects(fetchText(`http://a.test:${other}/`), /sent something that is not HTTP: check the port/);
   });
 });
 
