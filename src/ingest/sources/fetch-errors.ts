@@ -31,14 +31,16 @@ export function responseRefusal(host: string, response: IncomingMessage, maxByte
 function refusedStatus(host: string, status: number, retryAfter: string | undefined): AppError {
   const seconds = /^\d{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) : undefined;
   const answer = `${host} answered ${status} ${http.STATUS_CODES[status] ?? ''}`.trim();
-  return new AppError('unavailable', answer + statusHint(status), {
+  return new AppError(isGone(status) ? 'not_found' : 'unavailable', answer + statusHint(status), {
     ...(seconds !== undefined && { retryAfterSeconds: seconds }),
   });
 }
 
+const isGone = (status: number) => status === 404 || status === 410;
+
 function statusHint(status: number): string {
   if (status === 401 || status === 403) return ': check the key that is sent, and whether one is needed';
-  if (status === 404 || status === 410) return ': check the URL';
+  if (isGone(status)) return ': check the URL';
   return status === 429 || status >= 500 ? ': try again later' : '';
 }
 

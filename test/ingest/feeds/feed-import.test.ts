@@ -251,6 +251,22 @@ describe('the import of a feed', () => {
     assert.equal(report?.counts.rejected, outside.length);
   });
 
+  test('an event of a MISP feed that is gone is a reject; one that cannot be reached ends the import', async (t) => {
+    const [gone, there] = ['8e0c1f3a-0000-4000-8000-000000000001', '8e0c1f3a-0000-4000-8000-000000000002'];
+    const event = { Event: { Attribute: [{ type: 'url', value: 'http://192.0.2.1/', timestamp: '1752760000' }] } };
+    let status = 404;
+    const { run, control, feed } = await open(t, ({ url = '' }, response) => {
+      if (url.includes(gone)) response.writeHead(status).end();
+      else response.end(JSON.stringify(url.includes(there) ? event : { [gone]: {}, [there]: {} }));
+    });
+    const misp = { url: `${new URL('/feed/manifest.json', feed.url)}`, format: 'misp' };
+    assert.equal((await run(misp)).outcome, 'imported');
+    const [report] = await control.imports({ feed: 'f', limit: 1 });
+    assert.deepEqual([report?.counts.rejected, report?.counts.observations], [1, 1]);
+    status = 503;
+    await assert.rejects(run(misp), /answered 503/);
+  });
+
   test('an unknown format is an error', async (t) => {
     const { run } = await open(t, (_request, response) => response.end());
     await assert.rejects(run({ format: 'old' }), /Unknown format "old": remove the feed f/);
