@@ -31,6 +31,9 @@ const SLOT_BYTES = STREAMS + MAX_THREADS;
 const SLOT_FLOATS = SLOT_BYTES / Float64Array.BYTES_PER_ELEMENT;
 const SLOT_INTS = SLOT_BYTES / Int32Array.BYTES_PER_ELEMENT;
 
+/** A clock is corrected by less than this while it runs. */
+export const SET_BACK_SECONDS_MAX = 60;
+
 const FREE = 0;
 /** Some microseconds. After that the thread that has the lock was probably suspended by the system. */
 const SPINS = 1_000;
@@ -84,10 +87,10 @@ export function refund(cells: Cells, thread: number, ts: number, weight: number)
   unlock(cells);
 }
 
-/** Counts a call in its second. A clock that was set back does not start a second again. */
+/** Counts a call in its second. A clock that was set back a little does not start a second again. */
 export function takeCall(cells: Cells, thread: number, ts: number, limit: number): Admission {
   lock(cells, thread);
-  if (ts > get(cells, CALLS)) {
+  if (ts > get(cells, CALLS) || isFarBefore(ts, get(cells, CALLS))) {
     set(cells, CALLS, ts);
     set(cells, CALLS + 1, 0);
   }
@@ -187,16 +190,26 @@ function add(cells: Cells, at: number, value: number): void {
   set(cells, at, get(cells, at) + value);
 }
 
-/** Resets the windows that have ended. A clock that was set back does not reset a window a second time. */
+/**
+ * Resets the windows that have ended. A clock that was set back a little does not reset a window a second time. After one
+ * that was ahead, second, minute and hour begin again: full ones would refuse every query until that time comes. Day and
+ * month keep their counts: these are in the store.
+ */
 function roll(cells: Cells, ts: number): void {
-  if (ts === get(cells, windowAt(0))) return; // the longer windows were checked in the same second
+  const newest = get(cells, windowAt(0));
+  if (ts === newest) return; // the longer windows were checked in the same second
+  const wasAhead = isFarBefore(ts, newest);
   WINDOWS.forEach((window, i) => {
     const index = windowIndex(window, ts);
-    if (index <= get(cells, windowAt(i))) return;
+    const current = get(cells, windowAt(i));
+    const beginsAgain = wasAhead && window !== 'day' && window !== 'month';
+    if (index === current || (index < current && !beginsAgain)) return;
     set(cells, windowAt(i), index);
     set(cells, windowAt(i) + 1, 0);
   });
 }
+
+const isFarBefore = (ts: number, newest: number): boolean => ts < newest - SET_BACK_SECONDS_MAX;
 
 /**
  * Counts are taken out twice a second, so at most two days have some. If the clock jumps by two days or more, those of the

@@ -1,3 +1,5 @@
+import { SET_BACK_SECONDS_MAX } from './count-cells.ts';
+
 // Each operation is one script over one key per account, so it is atomic and takes one round trip. TAKE needs 15 µs in
 // Redis; with a hash instead of a string it needed a quarter more.
 //
@@ -46,7 +48,7 @@ local function save(key, c)
   else redis.call('SET', key, value, 'KEEPTTL') end
 end
 
--- Resets the windows that have ended. A clock that was set back does not reset a window a second time.
+-- Resets the windows that have ended, as in count-cells.ts.
 local function roll_day(c, dayIndex)
   if dayIndex <= c.dayIndex then return end
   if month_of(dayIndex) > month_of(c.dayIndex) then c.month = 0 end
@@ -55,10 +57,10 @@ end
 
 local function roll(c, ts)
   roll_day(c, math.floor(ts / 86400))
-  if ts <= c.ts then return end
+  if ts <= c.ts and ts >= c.ts - ${SET_BACK_SECONDS_MAX} then return end
   c.second = 0
-  if math.floor(ts / 60) > math.floor(c.ts / 60) then c.minute = 0 end
-  if math.floor(ts / 3600) > math.floor(c.ts / 3600) then c.hour = 0 end
+  if math.floor(ts / 60) ~= math.floor(c.ts / 60) then c.minute = 0 end
+  if math.floor(ts / 3600) ~= math.floor(c.ts / 3600) then c.hour = 0 end
   c.ts = ts
 end
 

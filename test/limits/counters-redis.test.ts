@@ -48,9 +48,20 @@ test('a clock that is set back does not reset a window', async (t) => {
   let ts = T;
   const { counters } = await nodes(t, 1, { nowMs: () => ts * 1000 });
   await counters[0]?.take(SUB, monthly(10), 4);
-  ts = T - 40 * 86_400;
+  ts = T - 60;
   const counts = (await counters[0]?.take(SUB, monthly(10), 1))?.counts;
   assert.deepEqual(counts, { second: 5, minute: 5, hour: 5, day: 5, month: 5 });
+});
+
+test('after the clock was ahead, the windows of rates begin again, and the counts of day and month stay', async (t) => {
+  let ts = T + 40 * 86_400;
+  const { counters } = await nodes(t, 1, { nowMs: () => ts * 1000 });
+  await counters[0]?.take(SUB, monthly(10), 4);
+  ts = T;
+  const take = async () => (await counters[0]?.take(SUB, monthly(10), 1))?.counts;
+  assert.deepEqual(await take(), { second: 1, minute: 1, hour: 1, day: 5, month: 5 });
+  ts = T + 1;
+  assert.deepEqual(await take(), { second: 1, minute: 2, hour: 2, day: 6, month: 6 });
 });
 
 test('months are calendar months', async (t) => {
