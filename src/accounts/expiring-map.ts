@@ -11,10 +11,13 @@ export function createExpiringMap<V>(options: { maxEntries: number; lifeMs: numb
   const { maxEntries, lifeMs } = options;
   const entries = new Map<string, { value: V; setMs: number }>();
 
+  /** An entry of the future is of a clock that was ahead, and would stay until that time comes. */
+  const isAlive = (setMs: number, nowMs: number) => Math.abs(nowMs - setMs) < lifeMs;
+
   /** A Map keeps the order of insertion and all lifetimes are equal, so the oldest entries come first. */
   function evict(nowMs: number): void {
     for (const [key, { setMs }] of entries) {
-      if (nowMs - setMs < lifeMs && entries.size <= maxEntries) return;
+      if (isAlive(setMs, nowMs) && entries.size <= maxEntries) return;
       entries.delete(key);
     }
   }
@@ -22,7 +25,7 @@ export function createExpiringMap<V>(options: { maxEntries: number; lifeMs: numb
   return {
     get(key, nowMs) {
       const entry = entries.get(key);
-      return entry !== undefined && nowMs - entry.setMs < lifeMs ? entry.value : undefined;
+      return entry !== undefined && isAlive(entry.setMs, nowMs) ? entry.value : undefined;
     },
     set(key, value, nowMs) {
       entries.delete(key);

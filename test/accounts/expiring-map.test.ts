@@ -35,6 +35,15 @@ test('entries are returned until they expire or are evicted, and their number is
   );
 });
 
+test('an entry of a clock that was ahead expires, and does not keep others from being evicted', () => {
+  const map = createExpiringMap<number>({ maxEntries: MAX_ENTRIES, lifeMs: LIFE_MS });
+  map.set('ahead', 1, 1_000);
+  assert.equal(map.get('ahead', 1_000 - LIFE_MS + 1), 1, 'a clock that was set back a little');
+  assert.equal(map.get('ahead', 1_000 - LIFE_MS), undefined);
+  map.set('a', 1, 0);
+  assert.equal(map.size, 1);
+});
+
 test('expired entries are removed when a new one is set', () => {
   const map = createExpiringMap<number>({ maxEntries: MAX_ENTRIES, lifeMs: LIFE_MS });
   for (const key of ['a', 'b', 'c']) map.set(key, 1, 0);
