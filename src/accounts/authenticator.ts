@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
+import { toTs } from '../core/time.ts';
 import { bearerToken, tokenInvalid } from './bearer.ts';
 import { type AccountCaller, readSnapshot, type Snapshot } from './snapshot.ts';
 import type { Account, AccountStore } from './store.ts';
@@ -99,20 +100,27 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
   }
 
   async function authenticateToken(token: string): Promise<AccountCaller> {
-    const caller = await verifyFresh((current) => verifyToken(token, current, nowMs()));
+    const caller = await verifyFresh(
+      (current) => verifyToken(token, current, nowMs()),
+      ({ tokens }) => tokens.hasUnknownKey(token) || tokens.verify(token, toTs(nowMs())) !== null,
+    );
     if (caller === null) throw tokenInvalid();
     return caller;
   }
 
   /**
    * Verifies again after a refresh if the first result is a refusal: another thread or node may have issued the token, or
-   * started the session, after a change that the snapshot does not have: a new password, key or tier.
+   * started the session, after a change that the snapshot does not have: a new password, key or tier. `canChange`: whether
+   * the refusal can be the result of such a change. Any other one is immediate, so that garbage does not wait.
    */
-  async function verifyFresh(verify: (current: Snapshot) => Promise<AccountCaller | null>) {
+  async function verifyFresh(
+    verify: (current: Snapshot) => Promise<AccountCaller | null>,
+    canChange: (current: Snapshot) => boolean,
+  ) {
     const current = await freshSnapshot();
     const first = verify(current);
     const caller = await first.catch(() => null);
-    if (caller !== null) return caller;
+    if (caller !== null || !canChange(current)) return first;
     await refreshAfterRefusal().catch(onFailure);
     return snapshot === current ? first : verify(snapshot);
   }
@@ -125,7 +133,10 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
       return cached ?? authenticateToken(bearerToken(authorization));
     },
     callerAt: (sub, generation) =>
-      verifyFresh(async (current) => (await findCaller(sub, generation, current))?.caller ?? null),
+      verifyFresh(
+        async (current) => (await findCaller(sub, generation, current))?.caller ?? null,
+        () => true,
+      ),
     callerOf: async (sub) => {
       const current = await freshSnapshot();
       const { account } = await current.account(sub);
@@ -142,7 +153,7 @@ export async function openAuthenticator(store: AccountStore, options: Authentica
 
 /** Null when the token is invalid, its account does not exist, or its generation is not the account's. */
 async function verifyToken(token: string, snapshot: Snapshot, nowMs: number): Promise<AccountCaller | null> {
-  const claims = snapshot.tokens.verify(token, Math.floor(nowMs / 1000));
+  const claims = snapshot.tokens.verify(token, toTs(nowMs));
   if (claims === null) return null;
   const found = await findCaller(claims.sub, claims.ver, snapshot);
   if (found?.isKept) snapshot.verifiedHeaders.add(token, found.caller, claims.exp * 1000);

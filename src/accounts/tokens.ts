@@ -19,6 +19,8 @@ export type Tokens = {
   sign(claims: Omit<Claims, 'iss' | 'aud'>): string;
   /** Null unless the token is valid at this time. */
   verify(token: string, nowTs: number): Claims | null;
+  /** The token names a key that is not one of these, but may be a newer one. */
+  hasUnknownKey(token: string): boolean;
 };
 
 const AUDIENCE = 'intel';
@@ -58,6 +60,11 @@ export function createTokens(keys: readonly SigningKey[], issuer: string): Token
       if (secret === undefined || !isEqual(signature, signatureOf(`${header}.${payload}`, secret))) return null;
       const claims = decode(payload);
       return isClaims(claims) && isCurrent(claims, issuer, nowTs) ? claims : null;
+    },
+    hasUnknownKey(token) {
+      const [, header = ''] = partsOf(token);
+      const { kid } = (decode(header) ?? {}) as { kid?: unknown };
+      return typeof kid === 'string' && header === headerOf(kid) && !secrets.has(header);
     },
   };
 }

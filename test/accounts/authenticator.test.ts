@@ -15,6 +15,11 @@ const INVALID = {
     'Bearer error="invalid_token", error_description="The token is malformed, expired or revoked; log in again"',
 };
 
+const OF_UNKNOWN_KEY = `Bearer ${createTokens(
+  [{ kid: 'unknown', secret: new Uint8Array(32), createdTs: 0 }],
+  ISSUER,
+).sign(claimsOf({ sub: '00000001', username: 'ada@example', generation: 1 }, 'j'))}`;
+
 test('a valid token returns its caller, without a promise when it was verified before', async (t) => {
   const { authenticator, bearer, account } = await open(t);
   const first = authenticator.authenticate(bearer);
@@ -170,11 +175,11 @@ test('tokens that are newer than the snapshot are valid, also immediately after 
 test('a newer token is valid also immediately after an invalid one, and while that one causes a refresh', async (t) => {
   const { authenticator, control, account, bearer, store } = await open(t);
   await authenticator.authenticate(bearer);
-  await assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
+  await assert.rejects(async () => authenticator.authenticate(OF_UNKNOWN_KEY), refusal('unauthorized'));
   await control.changeAccount(account.sub, { raisesGeneration: true });
   assert.ok(await authenticator.authenticate(await bearerFor(control, { ...account, generation: 2 })));
   const released = store.hangAfterRead();
-  const refused = assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
+  const refused = assert.rejects(async () => authenticator.authenticate(OF_UNKNOWN_KEY), refusal('unauthorized'));
   await until(store.isHanging, 'the refresh reads the store');
   await control.changeAccount(account.sub, { raisesGeneration: true });
   const caller = authenticator.authenticate(await bearerFor(control, { ...account, generation: 3 }));
@@ -183,13 +188,24 @@ test('a newer token is valid also immediately after an invalid one, and while th
   assert.ok(await caller);
 });
 
-test('invalid tokens cause at most ten reads of the store per second', async (t) => {
+test('tokens of unknown keys cause at most ten reads of the store per second', async (t) => {
   const { authenticator, clock, store } = await open(t);
   const [readsBefore, startMs] = [store.versionReads(), clock.nowMs()];
-  const refused = () => assert.rejects(async () => authenticator.authenticate('Bearer a.b.c'), refusal('unauthorized'));
+  const refused = () => assert.rejects(async () => authenticator.authenticate(OF_UNKNOWN_KEY), refusal('unauthorized'));
   for (let i = 0; i < 50; i++) await Promise.all(Array.from({ length: 20 }, refused));
   assert.equal(store.versionReads() - readsBefore, 50);
   assert.equal(clock.nowMs() - startMs, 4_900);
+});
+
+test('a token that no change can make valid is refused without a read of the store', async (t) => {
+  const { authenticator, token, clock, store } = await open(t);
+  const [readsBefore, startMs] = [store.versionReads(), clock.nowMs()];
+  const [header = '', payload = ''] = token.split('.');
+  const forged = `${header}.${payload}.${'A'.repeat(43)}`;
+  const noKey = Buffer.from('{"alg":"none","typ":"JWT","kid":"newer"}').toString('base64url');
+  for (const invalid of ['abc', 'a.b.c', forged, `${noKey}.${payload}.${'A'.repeat(43)}`, token.slice(0, -1)])
+    await assert.rejects(async () => authenticator.authenticate(`Bearer ${invalid}`), refusal('unauthorized'), invalid);
+  assert.deepEqual([store.versionReads() - readsBefore, clock.nowMs() - startMs], [0, 0]);
 });
 
 test('requests are refused after the store was down for five seconds, and accepted when it is up', async (t) => {
@@ -436,7 +452,7 @@ function kidOf(token: string): string {
   return JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()).kid;
 }
 
-function claimsOf({ sub, username, generation }: Account, jti: string) {
+function claimsOf({ sub, username, generation }: Pick<Account, 'sub' | 'username' | 'generation'>, jti: string) {
   const iat = START_MS / 1000;
   return { iat, exp: iat + LIFE_SECONDS, sub, usr: username, jti, ver: generation };
 }
