@@ -85,7 +85,7 @@ export function controlUsageSuite(open: OpenControl): void {
 
     test('the usage of a month is read in pages by account, with its days in order', async (t) => {
       const control = await open(t);
-      const subs = Array.from({ length: 40 }, (_, i) => `${10_000_001 + i}`);
+      const subs = Array.from({ length: 600 }, (_, i) => `${10_000_001 + i}`);
       // Month 681 has the days 20,727 to 20,757.
       await control.addUsage(
         subs.flatMap((sub) => [
@@ -95,7 +95,7 @@ export function controlUsageSuite(open: OpenControl): void {
       );
       await control.addUsage([used('1', 20_726, 680, 1), used('2', 20_730, 681, 1), used('2', 20_730, 681, -1)]);
       const pages = await pagesOf(control.monthUsage(681));
-      assert.ok(pages.length >= 3 && pages.every((page) => page.length <= 16));
+      assert.ok(pages.length >= 3 && pages.every((page) => page.length <= 250));
       const days = [
         { day: 20_727, count: 2 },
         { day: 20_757, count: 3 },
