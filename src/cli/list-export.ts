@@ -8,7 +8,7 @@ import { explainEntry } from '../exports/explain.ts';
 import { formatsOf } from '../exports/formats/formats.ts';
 import { PROFILE_NAMES } from '../exports/formats/profiles.ts';
 import { renderVariant } from '../exports/list-builder.ts';
-import { hashesOf, packList } from '../exports/packed-list.ts';
+import { packList } from '../exports/packed-list.ts';
 import type { ListDefinition } from '../exports/store.ts';
 import { UsageError } from './command.ts';
 import { type DataInput, openExisting } from './data-command.ts';
@@ -54,8 +54,8 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
     }
     const variant = readVariant(flags, definition);
     const list = await buildEntries(store, definition, exclusions, nowTs, options);
-    const serial = await control.listSerial(name, hashesOf(packList(list)).keysHash, nowTs);
-    await print(renderVariant({ ...list, serial }, variant).text);
+    const serial = await control.listSerial(name, packList(list).keysHash, nowTs);
+    for (const piece of renderVariant({ ...list, serial }, variant).pieces) await print(Buffer.from(piece).toString());
     return 0;
   } finally {
     await control.close();

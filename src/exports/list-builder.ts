@@ -3,13 +3,12 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { AppError } from '../core/errors.ts';
 import type { Encoding } from '../http/encoding.ts';
 import type { ListReads } from './build.ts';
-import type { ListContent } from './content.ts';
 import type { ListBuilder, Rendered, Variant } from './copies.ts';
-import { buildEntries, type ListWithoutSerial } from './entries.ts';
+import { buildEntries } from './entries.ts';
 import { explainEntry } from './explain.ts';
-import { findFormat, type RenderedList, renderList } from './formats/formats.ts';
+import { findFormat, type ListToRender, type RenderedList, renderList } from './formats/formats.ts';
 import { findProfile } from './formats/profiles.ts';
-import { hashesOf, type PackedList, packList, unpackList } from './packed-list.ts';
+import { type PackedList, packList, unpackEntries } from './packed-list.ts';
 
 // Builds lists on a thread of its own: reading, sorting and compressing 100,000 entries would delay every lookup.
 
@@ -18,33 +17,27 @@ const MAX_KEPT = 8;
 
 export function createListBuilder(stores: ListReads, { allowReserved }: { allowReserved: boolean }): ListBuilder {
   const { signal } = new AbortController(); // a build is never given up: others wait for it
-  const kept = new Map<string, { packed: PackedList; hash: Uint8Array }>();
-  /** The list that was built last, which somebody waits for. */
-  let last: { packed: PackedList; list: ListWithoutSerial } | null = null;
+  const kept = new Map<string, PackedList>();
   return {
     async build(definition, exclusions, nowTs) {
       const startedMs = performance.now();
-      last = null; // makes room for the next one
-      const list = await buildEntries(stores, definition, exclusions, nowTs, { allowReserved, signal });
-      const packed = packList(list);
-      const { hash, keysHash } = hashesOf(packed);
-      const { name, leftOut, nextEndTs } = list;
+      const packed = packList(await buildEntries(stores, definition, exclusions, nowTs, { allowReserved, signal }));
+      const { name, hash, keysHash, count, leftOut, nextEndTs } = packed;
       kept.delete(name);
       for (const oldest of kept.keys()) if (kept.size >= MAX_KEPT) kept.delete(oldest);
-      kept.set(name, { packed, hash });
-      last = { packed, list };
+      kept.set(name, packed);
       const tookMs = performance.now() - startedMs;
-      return { hash, keysHash, count: list.entries.length, leftOut, nextEndTs, tookMs };
+      return { hash, keysHash, count, leftOut, nextEndTs, tookMs };
     },
 
     async render(name, hash, serial, variant) {
       const found = kept.get(name);
       if (found === undefined || Buffer.compare(found.hash, hash) !== 0) return null;
-      const list = last?.packed === found.packed ? last.list : unpackList(found.packed);
-      return withEtags(Buffer.from(renderVariant({ ...list, serial }, variant).text));
+      const hasFields = findFormat(found.kind, variant.format)?.hasAllFields ?? false;
+      return withEtags(renderVariant({ ...found, serial, entries: unpackEntries(found, hasFields) }, variant).pieces);
     },
 
-    compress: async (bytes, encoding) => shared(COMPRESS[encoding](bytes)),
+    compress: async (bytes, encoding) => shared([COMPRESS[encoding](bytes)]),
 
     explain: (definition, exclusions, nowTs, text) =>
       explainEntry(stores, definition, exclusions, nowTs, { allowReserved, signal }, text),
@@ -52,7 +45,7 @@ export function createListBuilder(stores: ListReads, { allowReserved }: { allowR
 }
 
 /** Throws if the list has no such format. */
-export function renderVariant(content: ListContent, { format, profile, max }: Variant): RenderedList {
+export function renderVariant(content: ListToRender, { format, profile, max }: Variant): RenderedList {
   const found = findFormat(content.kind, format);
   if (found === null) throw new AppError('not_found', `A list of ${content.kind} has no format ${format}`);
   return renderList(content, found, { profile: profile === null ? null : findProfile(profile), max });
@@ -68,15 +61,21 @@ const COMPRESS: Record<Encoding, (plain: Uint8Array) => Uint8Array> = {
   zstd: (plain) => zstdCompressSync(plain),
 };
 
-function withEtags(plain: Buffer): Rendered {
-  const hash = createHash('sha256').update(plain).digest('base64url');
+function withEtags(pieces: readonly Uint8Array[]): Rendered {
+  const sha256 = createHash('sha256');
+  for (const piece of pieces) sha256.update(piece);
+  const hash = sha256.digest('base64url');
   const etags = { identity: `"${hash}"`, gzip: `"${hash}-gzip"`, zstd: `"${hash}-zstd"` };
-  return { bytes: shared(plain), etags };
+  return { bytes: shared(pieces), etags };
 }
 
 /** All threads send the same bytes, without a copy for each. */
-function shared(bytes: Uint8Array): Uint8Array {
-  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
-  copy.set(bytes);
-  return copy;
+function shared(pieces: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(new SharedArrayBuffer(pieces.reduce((sum, { length }) => sum + length, 0)));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
 }

@@ -9,7 +9,7 @@ import type { ListKind } from '../../src/exports/content.ts';
 import { buildEntries, type ListWithoutSerial } from '../../src/exports/entries.ts';
 import { explainEntry, isExplainable } from '../../src/exports/explain.ts';
 import { renderVariant } from '../../src/exports/list-builder.ts';
-import { hashesOf, packList, unpackList } from '../../src/exports/packed-list.ts';
+import { packList } from '../../src/exports/packed-list.ts';
 import type { Exclusion, ExclusionMatch, ListFilter } from '../../src/exports/store.ts';
 import { listedUntil } from '../../src/reputation/score.ts';
 import { DAY, NEW_YEAR, seen } from '../urls/contract/observations.ts';
@@ -171,15 +171,16 @@ function urlTests(open: OpenStore): void {
     assert.equal(lacking.lacksNameLists, true);
     assert.equal((await build(store, 'urls')).lacksNameLists, undefined);
     const comments = (list: ListWithoutSerial) =>
-      renderVariant({ ...list, serial: 1 }, { format: 'rpz', profile: null, max: null }).text;
+      Buffer.concat(
+        renderVariant({ ...list, serial: 1 }, { format: 'rpz', profile: null, max: null }).pieces,
+      ).toString();
     assert.match(comments(lacking), /^; No list of popular sites, shared sites or URL shorteners is imported: .+/m);
     await store.applyLists([{ source: 'list', ts: NOW, as: 'shortener', name: 'other.example' }]);
     const complete = await build(store, 'hosts');
     assert.doesNotMatch(comments(complete), /is imported/);
     assert.deepEqual(complete.entries, lacking.entries);
-    const [before, after] = [lacking, complete].map((list) => hashesOf(packList(list)));
+    const [before, after] = [lacking, complete].map(packList);
     assert.notDeepEqual(before?.keysHash, after?.keysHash, 'the serial grows with the comment');
-    assert.deepEqual(hashesOf(packList(unpackList(packList(lacking)))), before);
   });
 
   test('exclusions match as meant, and end', async (t) => {

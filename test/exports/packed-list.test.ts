@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type KeyNetwork, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
 import type { ListWithoutSerial } from '../../src/exports/entries.ts';
-import { hashesOf, packList, unpackList } from '../../src/exports/packed-list.ts';
+import { formatsOf, renderList } from '../../src/exports/formats/formats.ts';
+import { packList, unpackEntries } from '../../src/exports/packed-list.ts';
 
 const network = (text: string): KeyNetwork => parseKeyNetwork(text) as KeyNetwork;
 const OF_LIST = { name: 'list', leftOut: { excluded: 1 }, nextEndTs: null };
@@ -56,8 +57,10 @@ const LISTS = [
 ] as const;
 
 /** The test makes lists of fields one by one, whose types nobody can follow. */
-const hex = (list: object): string[] =>
-  Object.values(hashesOf(packList(list as ListWithoutSerial))).map((hash) => Buffer.from(hash).toString('hex'));
+const hex = (list: object): string[] => {
+  const { hash, keysHash } = packList(list as ListWithoutSerial);
+  return [hash, keysHash].map((one) => Buffer.from(one).toString('hex'));
+};
 
 for (const { list, other, keys } of LISTS) {
   test(`the hash of a list of ${list.kind} follows from every field, that of its keys from the keys alone`, () => {
@@ -87,8 +90,25 @@ for (const { list, other } of LISTS) {
     const second = { ...entry, ...other };
     const entries = Array.from({ length: 2_500 }, (_, i) => (i % 2 === 0 ? entry : second));
     for (const some of [entries, [entry], []]) {
-      const whole = { ...list, entries: some } as ListWithoutSerial;
-      assert.deepEqual(unpackList(packList(whole)), whole);
+      const packed = packList({ ...list, entries: some } as ListWithoutSerial);
+      assert.deepEqual([...unpackEntries(packed, true)], some);
+      assert.equal(packed.count, some.length);
+    }
+  });
+}
+
+for (const { list, other } of LISTS) {
+  test(`formats for devices read no field of a list of ${list.kind} but its keys`, () => {
+    const [entry] = list.entries;
+    const whole = { ...list, entries: [entry, { ...entry, ...other }] } as ListWithoutSerial;
+    const packed = packList(whole);
+    const formats = formatsOf(whole.kind).filter(({ hasAllFields }) => !hasAllFields);
+    assert.ok(formats.length > 0);
+    for (const format of formats) {
+      const [bare, complete] = [unpackEntries(packed, false), whole.entries].map((entries) =>
+        renderList({ ...whole, entries, serial: 1 }, format, { max: null, profile: null }),
+      );
+      assert.deepEqual(bare, complete, format.name);
     }
   });
 }

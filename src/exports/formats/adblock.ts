@@ -1,5 +1,5 @@
 import type { UrlEntry } from '../content.ts';
-import { type Format, TEXT_FORMAT } from './format.ts';
+import { type Format, linesOf, TEXT_FORMAT } from './format.ts';
 import { hostKey, urlParts } from './values.ts';
 
 /** `*`, `^` and `|` are wildcards and anchors, `\` escapes, and there is no way to write them as themselves. */
@@ -12,8 +12,8 @@ export const ADBLOCK: Format = {
   name: 'adblock',
   summary: 'uBlock Origin, AdGuard, AdGuard Home',
   comment: '!',
-  hosts: { key: hostKey, coversSubdomains: true, lines: (keys) => [EXPIRES, ...keys.map((host) => `||${host}^`)] },
-  urls: { key: urlFilter, lines: (keys) => [EXPIRES, ...keys] },
+  hosts: { key: hostKey, coversSubdomains: true, lines: (keys) => linesOf([EXPIRES], keys, (host) => `||${host}^`) },
+  urls: { key: urlFilter, lines: (keys) => linesOf([EXPIRES], keys, (filter) => filter) },
 };
 
 /** Filters of browsers are for http and https. `||` cannot be followed by a bracket. */

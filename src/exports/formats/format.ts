@@ -12,8 +12,8 @@ export type Writer<Entry> = {
   isUnique?(profile: Profile | null): boolean;
   /** The program also blocks names below a name, so a name below another one of the list is not written. */
   coversSubdomains?: boolean;
-  /** The lines of the file after the comments. */
-  lines(keys: readonly string[], content: ListContent): readonly string[];
+  /** The lines of the file after the comments. A key is computed when it is asked for: all of a large list would take much memory. */
+  lines(keys: Iterable<string>, list: Pick<ListContent, 'name' | 'serial'>): Iterable<string>;
 };
 
 /** A format of lists for devices. Its name is the end of the address: `/api/lists/v1/{list}.{format}`. */
@@ -25,7 +25,7 @@ export type Format = {
   /** What begins a line of comment; null: the format has no comments. */
   comment: '#' | ';' | '!' | null;
   lineEnd: '\n' | '\r\n';
-  /** The bytes also have times and scores, which change while the serial stays. */
+  /** The bytes also have times and scores, which change while the serial stays. Other formats read the key of an entry only. */
   hasAllFields: boolean;
   /** Whether `profile` of a device has a meaning. */
   takesProfile: boolean;
@@ -44,6 +44,12 @@ export const TEXT_FORMAT = {
   hasAllFields: false,
   takesProfile: false,
 } as const satisfies Partial<Format>;
+
+/** Some lines, then one for each key. */
+export function* linesOf(first: readonly string[], keys: Iterable<string>, lineOf: (key: string) => string) {
+  for (const line of first) yield line;
+  for (const key of keys) yield lineOf(key);
+}
 
 export const kindsOf = (format: Format): ListKind[] =>
   (['urls', 'hosts', 'addresses'] as const).filter((kind) => format[kind] !== undefined);

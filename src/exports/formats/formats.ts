@@ -41,8 +41,15 @@ export type RenderOptions = {
   profile: Profile | null;
 };
 
-export type RenderedList = {
-  text: string;
+/** A list as formats read it. Its entries are read once, one after the other. */
+export type ListToRender = Omit<ListContent, 'kind' | 'entries'> & { kind: ListKind; entries: Iterable<unknown> };
+
+export type RenderedList = Counts & {
+  /** The bytes of the file, one piece after the other: as one text, a large list would be in memory several times. */
+  pieces: Uint8Array[];
+};
+
+type Counts = {
   /** How many entries were written. */
   entries: number;
   /** Entries that the format or the device cannot express. */
@@ -56,59 +63,73 @@ export type RenderedList = {
 /** Room for the comments in a file of limited size. */
 const COMMENTS_MAX_BYTES = 2_000;
 
+const LINES_PER_PIECE = 1_000;
+
 /** The bytes follow from the arguments alone, so they are equal on all nodes. */
-export function renderList(content: ListContent, format: Format, options: RenderOptions): RenderedList {
+export function renderList(content: ListToRender, format: Format, options: RenderOptions): RenderedList {
   const writer = format[content.kind];
   if (writer === undefined) throw new RangeError(`No list of ${content.kind} has the format ${format.name}`);
   // The kind of the entries and of the writer is the same one.
-  const taken = take(content.entries, writer as Writer<unknown>, content.kind, options);
-  const keys = writer.coversSubdomains ? withoutSubdomains(taken.keys) : taken.keys;
-  const counts = {
-    entries: keys.length,
-    inexpressible: taken.inexpressible,
-    covered: taken.duplicates + taken.keys.length - keys.length,
-    cut: taken.cut,
-  };
+  const counts: Counts = { entries: 0, inexpressible: 0, covered: 0, cut: 0 };
+  const taken = take(content, writer as Writer<unknown>, options, counts);
+  const keys = writer.coversSubdomains ? withoutSubdomains([...taken], counts) : taken;
+  const pieces = piecesOf(writer.lines(keys, content), format.lineEnd);
+  // After the lines, because their keys are counted when they are read.
   const comments = format.comment === null ? [] : commentsOf(content, format, options, counts);
-  const lines = [...comments.map((comment) => `${format.comment} ${comment}`), ...writer.lines(keys, content), ''];
-  return { text: lines.join(format.lineEnd), ...counts };
+  const lines = comments.map((comment) => `${format.comment} ${comment}`);
+  return { pieces: [...piecesOf(lines, format.lineEnd), ...pieces], ...counts };
 }
 
-type Taken = { keys: string[]; inexpressible: number; duplicates: number; cut: number };
+function piecesOf(lines: Iterable<string>, lineEnd: string): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  let some: string[] = [];
+  const flush = () => {
+    if (some.length > 0) pieces.push(Buffer.from(some.join(lineEnd) + lineEnd));
+    some = [];
+  };
+  for (const line of lines) if (some.push(line) === LINES_PER_PIECE) flush();
+  flush();
+  return pieces;
+}
 
 /** What cannot be written takes no place. Names below others are dropped afterwards: their parent could be cut off. */
-function take(entries: readonly unknown[], writer: Writer<unknown>, kind: ListKind, options: RenderOptions): Taken {
-  const { max, profile } = options;
+function* take(
+  { entries, kind }: ListToRender,
+  writer: Writer<unknown>,
+  { max, profile }: RenderOptions,
+  counts: Counts,
+): Generator<string> {
   const maxKeys = Math.min(max ?? Number.POSITIVE_INFINITY, profile?.maxEntries[kind] ?? Number.POSITIVE_INFINITY);
   const maxBytes = (profile?.maxBytes ?? Number.POSITIVE_INFINITY) - COMMENTS_MAX_BYTES;
   const isUnique = writer.isUnique?.(profile) ?? false;
   const known = new Set<string>();
-  const keys: string[] = [];
-  const taken = { inexpressible: 0, duplicates: 0, cut: 0 };
   let bytes = 0;
   for (const entry of entries) {
     const key = writer.key(entry, profile);
-    if (key === null) taken.inexpressible++;
-    else if (!isUnique && known.has(key)) taken.duplicates++;
-    else if (keys.length >= maxKeys || bytes + key.length + 1 > maxBytes) taken.cut++;
+    if (key === null) counts.inexpressible++;
+    else if (!isUnique && known.has(key)) counts.covered++;
+    else if (counts.entries >= maxKeys || bytes + key.length + 1 > maxBytes) counts.cut++;
     else {
       if (!isUnique) known.add(key);
-      keys.push(key);
+      counts.entries++;
       bytes += key.length + 1;
+      yield key;
     }
-    if (taken.cut > 0) bytes = Number.POSITIVE_INFINITY;
+    if (counts.cut > 0) bytes = Number.POSITIVE_INFINITY;
   }
-  return { keys, ...taken };
 }
 
-function withoutSubdomains(hosts: readonly string[]): string[] {
+function withoutSubdomains(hosts: readonly string[], counts: Counts): string[] {
   const all = new Set(hosts);
-  return hosts.filter((host) => {
+  const left = hosts.filter((host) => {
     for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) {
       if (all.has(host.slice(dot + 1))) return false;
     }
     return true;
   });
+  counts.covered += hosts.length - left.length;
+  counts.entries = left.length;
+  return left;
 }
 
 /** In the comments of a list of hosts. */
@@ -116,10 +137,10 @@ const LACKS_NAME_LISTS =
   'No list of popular sites, shared sites or URL shorteners is imported: names that many people share may be on this list';
 
 function commentsOf(
-  { name, serial, leftOut, lacksNameLists }: ListContent,
+  { name, serial, leftOut, lacksNameLists }: ListToRender,
   format: Format,
   { max, profile }: RenderOptions,
-  { entries, inexpressible, covered, cut }: Omit<RenderedList, 'text'>,
+  { entries, inexpressible, covered, cut }: Counts,
 ): string[] {
   const reasons = Object.entries(leftOut).sort(([a], [b]) => (a < b ? -1 : 1));
   const limits = [max === null ? [] : `max=${max}`, profile === null ? [] : `profile=${profile.name}`].flat();

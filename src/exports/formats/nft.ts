@@ -19,7 +19,7 @@ export const NFT: Format = {
   addresses: {
     key: networkKey,
     lines(keys, { name }) {
-      const networks = keys.map(parseKeyNetwork).filter((network) => network !== null);
+      const networks = [...keys].map(parseKeyNetwork).filter((network) => network !== null);
       const [ipv4 = [], ipv6 = []] = [true, false].map((isIpv4) =>
         coalesce(networks.filter((network) => isIpv4Network(network) === isIpv4)),
       );

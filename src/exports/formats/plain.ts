@@ -1,9 +1,9 @@
 import type { UrlEntry } from '../content.ts';
-import { type Format, TEXT_FORMAT } from './format.ts';
+import { type Format, linesOf, TEXT_FORMAT } from './format.ts';
 import type { Profile } from './profiles.ts';
 import { hostKey, isUrl, networkKey, urlParts } from './values.ts';
 
-const asLines = (keys: readonly string[]): readonly string[] => keys;
+const asLines = (keys: Iterable<string>): Iterable<string> => keys;
 
 export const TXT: Format = {
   ...TEXT_FORMAT,
@@ -20,7 +20,7 @@ export const HOSTS: Format = {
   ...TEXT_FORMAT,
   name: 'hosts',
   summary: 'Pi-hole, AdGuard Home, /etc/hosts',
-  hosts: { key: hostKey, lines: (keys) => keys.map((host) => `0.0.0.0 ${host}`) },
+  hosts: { key: hostKey, lines: (keys) => linesOf([], keys, (host) => `0.0.0.0 ${host}`) },
 };
 
 function urlLine({ url }: UrlEntry, profile: Profile | null): string | null {

@@ -1,5 +1,5 @@
 import type { HostEntry } from '../content.ts';
-import { type Format, TEXT_FORMAT } from './format.ts';
+import { type Format, linesOf, TEXT_FORMAT } from './format.ts';
 import { hostKey } from './values.ts';
 
 /**
@@ -26,12 +26,11 @@ export const RPZ: Format = {
   hosts: {
     key: rpzName,
     coversSubdomains: true,
-    lines: (keys, { serial }) => [
-      `$TTL ${TTL_SECONDS}`,
-      `@ IN SOA localhost. hostmaster.localhost. ${serial % SERIALS} ${SOA_TIMES}`,
-      '@ IN NS localhost.',
-      ...keys.flatMap((host) => [`${host} IN CNAME .`, `*.${host} IN CNAME .`]),
-    ],
+    lines(keys, { serial }) {
+      const soa = `@ IN SOA localhost. hostmaster.localhost. ${serial % SERIALS} ${SOA_TIMES}`;
+      const first = [`$TTL ${TTL_SECONDS}`, soa, '@ IN NS localhost.'];
+      return linesOf(first, keys, (host) => `${host} IN CNAME .\n*.${host} IN CNAME .`);
+    },
   },
 };
 
@@ -47,7 +46,7 @@ export const UNBOUND: Format = {
   hosts: {
     key: hostKey,
     coversSubdomains: true,
-    lines: (keys) => ['server:', ...keys.map((host) => `    local-zone: "${host}." always_nxdomain`)],
+    lines: (keys) => linesOf(['server:'], keys, (host) => `    local-zone: "${host}." always_nxdomain`),
   },
 };
 
@@ -55,5 +54,5 @@ export const DNSMASQ: Format = {
   ...TEXT_FORMAT,
   name: 'dnsmasq',
   summary: 'dnsmasq: a configuration file, answers NXDOMAIN',
-  hosts: { key: hostKey, coversSubdomains: true, lines: (keys) => keys.map((host) => `local=/${host}/`) },
+  hosts: { key: hostKey, coversSubdomains: true, lines: (keys) => linesOf([], keys, (host) => `local=/${host}/`) },
 };

@@ -24,7 +24,10 @@ export const SQUID: Format = {
     key: hostKey,
     // Squid refuses a name together with a parent of it.
     coversSubdomains: true,
-    lines: (keys) => (keys.length === 0 ? [NO_HOST] : keys.map((host) => `.${host}`)),
+    lines(keys) {
+      const lines = [...keys].map((host) => `.${host}`);
+      return lines.length === 0 ? [NO_HOST] : lines;
+    },
   },
   urls: { key: urlExpression, lines: joinExpressions },
 };
@@ -36,7 +39,7 @@ function urlExpression({ url }: UrlEntry): string | null {
 }
 
 /** As many expressions on a line as fit: Squid warns about more than a hundred lines. */
-function joinExpressions(keys: readonly string[]): string[] {
+function joinExpressions(keys: Iterable<string>): string[] {
   const lines: string[] = [];
   let line = '';
   for (const key of keys) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { ListContent, UrlEntry } from '../content.ts';
-import { type Format, TEXT_FORMAT } from './format.ts';
+import type { UrlEntry } from '../content.ts';
+import { type Format, linesOf, TEXT_FORMAT } from './format.ts';
 import { hostKey, listName, type UrlParts, urlParts } from './values.ts';
 
 /**
@@ -22,8 +22,8 @@ export const SURICATA: Format = {
   ...TEXT_FORMAT,
   name: 'suricata',
   summary: 'Suricata 6 or newer: rules for DNS, HTTP and TLS (names) or HTTP (URLs)',
-  hosts: { key: hostKey, coversSubdomains: true, lines: (keys, content) => rulesOf(keys, content, hostRules) },
-  urls: { key: urlKey, lines: (keys, content) => rulesOf(keys, content, urlRules) },
+  hosts: { key: hostKey, coversSubdomains: true, lines: (keys, { name }) => rulesOf([...keys], name, hostRules) },
+  urls: { key: urlKey, lines: (keys, { name }) => rulesOf([...keys], name, urlRules) },
 };
 
 /** Suricata compares whole names with it, so names below a name are not dropped. */
@@ -32,7 +32,7 @@ export const SURICATA_DATASET: Format = {
   name: 'suricata-dataset',
   summary: 'Suricata: the file of a dataset of type string',
   comment: null,
-  hosts: { key: hostKey, lines: (keys) => keys.map((host) => Buffer.from(host).toString('base64')) },
+  hosts: { key: hostKey, lines: (keys) => linesOf([], keys, (host) => Buffer.from(host).toString('base64')) },
 };
 
 type Rules = (key: string, list: string) => string[];
@@ -78,13 +78,13 @@ const NOT_LITERAL = /[^A-Za-z0-9\-._~/?=&%+,]+/g;
 
 const inHex = (text: string): string => `|${(Buffer.from(text).toString('hex').match(/../g) ?? []).join(' ')}|`;
 
-function rulesOf(keys: readonly string[], content: ListContent, rules: Rules): string[] {
-  const list = listName(content.name);
+function* rulesOf(keys: readonly string[], name: string, rules: Rules): Generator<string> {
+  const list = listName(name);
   const slots = slotsOf(keys, list);
-  return keys.flatMap((key) => {
+  for (const key of keys) {
     const sid = FIRST_SID + (slots.get(key) ?? 0) * ENTRY_SIDS;
-    return rules(key, list).map((text, i) => `${text} priority:1; sid:${sid + i}; rev:1;)`);
-  });
+    for (const [i, text] of rules(key, list).entries()) yield `${text} priority:1; sid:${sid + i}; rev:1;)`;
+  }
 }
 
 /**

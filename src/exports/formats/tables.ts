@@ -1,6 +1,6 @@
 import { type CsvCell, csvRow } from '../../core/csv.ts';
 import type { AddressEntry, HostEntry, UrlEntry } from '../content.ts';
-import { type Format, TEXT_FORMAT, type Writer } from './format.ts';
+import { type Format, linesOf, TEXT_FORMAT, type Writer } from './format.ts';
 import { hostKey, networkKey, oneLine, urlParts } from './values.ts';
 
 type Value = string | number | null | readonly string[];
@@ -53,8 +53,8 @@ export const CSV: Format = {
   comment: null,
   hasAllFields: true,
   lineEnd: '\r\n',
-  urls: csvWriter(URL_COLUMNS, hasUrl),
-  hosts: csvWriter(HOST_COLUMNS, hasHost),
+  urls: { ...csvWriter(URL_COLUMNS, hasUrl), isUnique: () => true },
+  hosts: { ...csvWriter(HOST_COLUMNS, hasHost), isUnique: () => true },
   addresses: csvWriter(ADDRESS_COLUMNS, hasNetwork),
 };
 
@@ -65,15 +65,15 @@ export const NDJSON: Format = {
   contentType: 'application/x-ndjson',
   comment: null,
   hasAllFields: true,
-  urls: ndjsonWriter(URL_COLUMNS, hasUrl),
-  hosts: ndjsonWriter(HOST_COLUMNS, hasHost),
+  urls: { ...ndjsonWriter(URL_COLUMNS, hasUrl), isUnique: () => true },
+  hosts: { ...ndjsonWriter(HOST_COLUMNS, hasHost), isUnique: () => true },
   addresses: ndjsonWriter(ADDRESS_COLUMNS, hasNetwork),
 };
 
 function csvWriter<Entry>(columns: Columns<Entry>, isFit: (entry: Entry) => boolean): Writer<Entry> {
   return {
     key: (entry) => (isFit(entry) ? csvLine(columns.map(([, read]) => csvValue(read(entry)))) : null),
-    lines: (keys) => [csvLine(columns.map(([name]) => name)), ...keys],
+    lines: (keys) => linesOf([csvLine(columns.map(([name]) => name))], keys, (row) => row),
   };
 }
 
@@ -88,7 +88,7 @@ const csvLine = (cells: readonly CsvCell[]): string => csvRow(cells).slice(0, -C
 function ndjsonWriter<Entry>(columns: Columns<Entry>, isFit: (entry: Entry) => boolean): Writer<Entry> {
   return {
     key: (entry) => (isFit(entry) ? jsonLine(columns.map(([name, read]) => [name, read(entry)])) : null),
-    lines: (keys) => [...keys],
+    lines: (keys) => keys,
   };
 }
 

@@ -7,10 +7,15 @@ export const SERIAL = 1_790_000_000;
 
 const ALL: RenderOptions = { max: null, profile: null };
 
-export function render(content: ListContent, format: string, options: Partial<RenderOptions> = {}): RenderedList {
+export function render(
+  content: ListContent,
+  format: string,
+  options: Partial<RenderOptions> = {},
+): Omit<RenderedList, 'pieces'> & { text: string } {
   const found = findFormat(content.kind, format);
   assert.ok(found !== null, `${content.kind} as ${format}`);
-  return renderList(content, found, { ...ALL, ...options });
+  const { pieces, ...counts } = renderList(content, found, { ...ALL, ...options });
+  return { ...counts, text: Buffer.concat(pieces).toString() };
 }
 
 const CONTENT = { name: 'test-list', serial: SERIAL, leftOut: {}, nextEndTs: null } as const;
