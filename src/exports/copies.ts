@@ -3,6 +3,7 @@ import type { Encoding } from '../http/encoding.ts';
 import type { ListContent } from './content.ts';
 import { dropOldest } from './drop-oldest.ts';
 import type { Explanation } from './explain.ts';
+import { countShared } from './shared-bytes.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
 
 // Lists as devices fetch them: built once for each change, and kept.
@@ -224,9 +225,10 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     return started;
   }
 
-  function grow(rendered: State['rendered'], variant: RenderedVariant, { byteLength }: Uint8Array): void {
+  function grow(rendered: State['rendered'], variant: RenderedVariant, bytes: Uint8Array): void {
     variant.isReady = true;
-    variant.size += byteLength;
+    variant.size += bytes.byteLength;
+    countShared(bytes);
     dropOldest(rendered, MAX_VARIANTS, MAX_VARIANT_BYTES);
   }
 

@@ -4,6 +4,7 @@ import { CHECK_MS, type ListCopies, type ListCopy } from './copies.ts';
 import { createDeviceKeys } from './device-keys.ts';
 import { dropOldest } from './drop-oldest.ts';
 import type { ListServices } from './routes.ts';
+import { countShared } from './shared-bytes.ts';
 import type { ListDefinition, ListStore } from './store.ts';
 
 export type ListServicesOptions = {
@@ -28,12 +29,14 @@ export function createListServices(options: ListServicesOptions): ListServices {
     if (known !== undefined) return known.read();
     const read = briefly(async () => {
       const copy = await ask();
-      started.size = copy?.bytes.byteLength ?? 0;
       if (copy === null) copyOf.delete(key);
+      else useKnownBytes(copy, started.latest);
+      started.latest = copy;
+      started.size = copy?.bytes.byteLength ?? 0;
       dropOldest(copyOf, MAX_COPIES, MAX_COPY_BYTES);
       return copy;
     });
-    const started = { size: 0, read };
+    const started: RememberedCopy<Copy> = { size: 0, latest: null, read };
     copyOf.set(key, started);
     dropOldest(copyOf, MAX_COPIES, MAX_COPY_BYTES);
     return read();
@@ -54,7 +57,13 @@ export function createListServices(options: ListServicesOptions): ListServices {
   };
 }
 
-type RememberedCopy<Copy> = { size: number; read(): Copy | Promise<Copy> };
+type RememberedCopy<Copy> = { size: number; latest: ListCopy | null; read(): Copy | Promise<Copy> };
+
+/** Each answer of another thread is a new reference to the same shared memory. Only the first is kept and counted. */
+function useKnownBytes(copy: ListCopy, known: ListCopy | null): void {
+  if (known?.etags.identity === copy.etags.identity) copy.bytes = known.bytes;
+  countShared(copy.bytes);
+}
 
 /** References to shared memory, which stays while there is one. A copy that was dropped is asked for again. */
 const MAX_COPIES = 200;

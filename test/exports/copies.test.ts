@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../../src/core/errors.ts';
 import { CHECK_MS, createListCopies, type ListBuilder, type Rendered } from '../../src/exports/copies.ts';
 import type { ListDefinition } from '../../src/exports/store.ts';
@@ -17,8 +18,10 @@ const LIST: ListDefinition = {
 const TXT = { format: 'txt', profile: null, max: null };
 const CSV = { format: 'csv', profile: null, max: null };
 
+const ETAGS = { identity: '"1"', gzip: '"2"', zstd: '"3"' };
+
 /** A store whose content is one word, and a builder that takes `buildMs` for it. */
-function setUp() {
+function setUp({ isShared = false } = {}) {
   const world = {
     ...{
       word: 'first',
@@ -59,8 +62,9 @@ function setUp() {
       if (world.hasForgotten || found !== Buffer.from(hash).toString()) return null;
       const [word, seen] = found.split(' ');
       const content = Buffer.from(`${word} ${serial} ${format}${format === 'csv' ? ` seen ${seen}` : ''}`);
+      if (isShared) return { bytes: new Uint8Array(new SharedArrayBuffer(2 ** 23)), etags: ETAGS };
       const bytes = world.padding === 0 ? content : Buffer.alloc(world.padding);
-      return { bytes, etags: { identity: '"1"', gzip: '"2"', zstd: '"3"' } };
+      return { bytes, etags: ETAGS };
     },
     async compress(bytes, encoding) {
       world.compressions++;
@@ -289,4 +293,15 @@ test('two changes of a definition in one second are two builds', async () => {
   later(CHECK_MS);
   const changed = { ...LIST, filter: { ...LIST.filter, families: ['Emotet'] } };
   assert.equal(text(await copies.copy(changed, TXT, 'identity')), 'second 2 txt');
+});
+
+test('the memory of variants that were dropped is freed', async () => {
+  const { copies } = setUp({ isShared: true });
+  const bytes: WeakRef<Uint8Array>[] = [];
+  for (let max = 1; max <= 60; max++) {
+    bytes.push(new WeakRef((await copies.copy(LIST, { ...TXT, max }, 'identity')).bytes));
+    await setTimeout(2); // a collection takes several iterations of the event loop
+  }
+  const alive = bytes.filter((one) => one.deref() !== undefined).length;
+  assert.ok(alive < 45, `${alive} of 60 are in memory, 16 of them are in use`);
 });

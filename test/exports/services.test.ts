@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ListCopies, ListCopy } from '../../src/exports/copies.ts';
+import { CHECK_MS, type ListCopies, type ListCopy } from '../../src/exports/copies.ts';
 import { createListServices } from '../../src/exports/services.ts';
 import type { ListDefinition, ListStore } from '../../src/exports/store.ts';
 
@@ -55,4 +55,13 @@ test('the bytes to which a thread refers are bounded', async () => {
   const { asked, services } = setUp(2 ** 26);
   for (const max of [1, 2, 3, 3, 1]) await services.copy(definedBy([]), { ...TXT, max }, 'identity');
   assert.deepEqual(asked, ['1', '2', '3', '1']);
+});
+
+test('a copy that is the same as before has the same bytes, not a further reference to them', async (t) => {
+  const { asked, services } = setUp();
+  const first = await services.copy(definedBy(['Mirai']), TXT, 'identity');
+  const { now } = performance;
+  t.mock.method(performance, 'now', () => now.call(performance) + CHECK_MS);
+  const second = await services.copy(definedBy(['Mirai']), TXT, 'identity');
+  assert.deepEqual([asked.length, second.bytes === first.bytes], [2, true]);
 });
