@@ -21,6 +21,18 @@ function isStale(feed: Feed, nowTs: number): boolean {
   return failures >= STALE_INTERVALS || nowTs - nextRunTs > maxAge;
 }
 
+/** Clocks of nodes differ by much less. */
+const AHEAD_SECONDS = 3_600;
+
+/**
+ * After a run in the future the next one is due too: it was planned by a clock that was ahead, and the feed would be silent
+ * until that time.
+ */
+export function isFeedDue({ isPaused, nextRunTs, lastRunTs }: Feed, nowTs: number): boolean {
+  if (isPaused) return false;
+  return nextRunTs <= nowTs || (lastRunTs !== null && lastRunTs > nowTs + AHEAD_SECONDS);
+}
+
 /** The interval counts from start to start. After a run longer than the interval the next run is due immediately. */
 export function nextAfterSuccess({ intervalSeconds }: Feed, startedTs: number, nowTs: number): number {
   return Math.max(nowTs, startedTs + intervalSeconds);

@@ -1,5 +1,6 @@
 import type { Feed } from '../store.ts';
 import { type Every, type FeedRun, type FeedRunOptions, runFeedOnce } from './feed-run.ts';
+import { isFeedDue } from './feed-state.ts';
 
 export type Schedule = {
   /** Runs all due feeds, and waits for all runs. */
@@ -25,7 +26,7 @@ const MAX_RUNS = 2;
 export function startSchedule(options: ScheduleOptions): Schedule {
   const { control, now, every, onRun = () => {}, onFailure = () => {} } = options;
   const stop = new AbortController();
-  const isDue = (feed: Feed): boolean => !feed.isPaused && feed.nextRunTs <= now();
+  const isDue = (feed: Feed): boolean => isFeedDue(feed, now());
   const running = new Map<string, Promise<void>>();
   let starting: Promise<void> | null = null;
 

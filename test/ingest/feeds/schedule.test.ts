@@ -66,6 +66,16 @@ describe('the schedule of feeds', () => {
     assert.deepEqual(outcomes, ['overdue imported', 'due imported']);
   });
 
+  test('a feed that ran while the clock was far ahead is due, once', async (t) => {
+    const { schedule, ran, feed } = await open(t, [
+      { name: 'far', lastRunTs: NOW + 3_601, nextRunTs: NOW + 3_901 },
+      { name: 'a little', lastRunTs: NOW + 3_600, nextRunTs: NOW + 3_900 },
+    ]);
+    await schedule.runDue();
+    await schedule.runDue();
+    assert.deepEqual([ran, (await feed('far')).nextRunTs], [['far'], NOW + 300]);
+  });
+
   test('a success is stored, and the next run is due after one interval', async (t) => {
     const { schedule, clock, ran, feed } = await open(t, [{ failures: 2, lastError: 'x' }]);
     await schedule.runDue();
