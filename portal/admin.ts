@@ -58,18 +58,15 @@ export function nearLimit(accounts: readonly AccountItem[]): AccountItem[] {
   return accounts.filter(isNearLimit).toSorted((a, b) => (usedShare(b) ?? 0) - (usedShare(a) ?? 0));
 }
 
-const ACCOUNT_STATES: Record<string, { text: string; has(account: AccountItem): boolean }> = {
-  '': { text: 'all', has: () => true },
-  enabled: { text: 'enabled', has: ({ enabled }) => enabled },
-  disabled: { text: 'disabled', has: ({ enabled }) => !enabled },
-  admin: { text: 'administrators', has: ({ admin }) => admin },
-  near: { text: 'near their limit', has: isNearLimit },
-};
+const ACCOUNT_STATES: readonly (Option & { has(account: AccountItem): boolean })[] = [
+  { value: '', text: 'all', has: () => true },
+  { value: 'enabled', text: 'enabled', has: ({ enabled }) => enabled },
+  { value: 'disabled', text: 'disabled', has: ({ enabled }) => !enabled },
+  { value: 'admin', text: 'administrators', has: ({ admin }) => admin },
+  { value: 'near', text: 'near their limit', has: isNearLimit },
+];
 
-export const ACCOUNT_STATE_OPTIONS: Option[] = Object.entries(ACCOUNT_STATES).map(([value, { text }]) => ({
-  value,
-  text,
-}));
+export const ACCOUNT_STATE_OPTIONS: readonly Option[] = ACCOUNT_STATES;
 
 export const NEAR_LIMIT_PATH = '/admin/accounts?state=near';
 
@@ -77,11 +74,11 @@ export const NEAR_LIMIT_PATH = '/admin/accounts?state=near';
 export function filterAccounts(accounts: readonly AccountItem[], query: URLSearchParams): AccountItem[] {
   const find = (query.get('find') ?? '').trim();
   const tier = query.get('tier');
-  const { has } = ACCOUNT_STATES[query.get('state') ?? ''] ?? { has: () => true };
+  const state = ACCOUNT_STATES.find(({ value }) => value === query.get('state'));
   return accounts.filter(
     (account) =>
       (tier === null || account.tier === tier) &&
-      has(account) &&
+      (state === undefined || state.has(account)) &&
       (account.sub === find || hasText(account.username, find)),
   );
 }

@@ -66,6 +66,7 @@ test('accounts are filtered by the address of the page', () => {
     ['state=admin', ['x\u202ey']],
     ['state=near', ['Ada@example.com']],
     ['state=nothing', ['Ada@example.com', 'bob@example.com', 'x\u202ey']],
+    ['state=constructor', ['Ada@example.com', 'bob@example.com', 'x\u202ey']],
   ];
   for (const [query, found] of cases) {
     const names = filterAccounts(all, new URLSearchParams(query)).map(({ username }) => username);
