@@ -2,14 +2,9 @@ import { AppError } from '../core/errors.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
 import type { Observation } from '../core/observation.ts';
 import { type Batch, createBatcher, evidenceOf, type LookupAsn, sourcesOf } from './batch.ts';
-import {
-  type CompleteListing,
-  FORCE_HINT,
-  type ImportEndState,
-  LOST_SHARE_MAX,
-  openCompleteListing,
-} from './complete-listing.ts';
+import { type CompleteListing, type ImportEndState, openCompleteListing } from './complete-listing.ts';
 import type { EvidenceRules } from './evidence.ts';
+import { finishList } from './finish-list.ts';
 import { startRecorder } from './import-record.ts';
 import { createImportSources, type SourceChoices } from './import-sources.ts';
 import { createRetry, type ImportStores, type RetryOptions, withRetries } from './retry.ts';
@@ -175,7 +170,7 @@ async function importAll(options: ImportOptions, run: ImportRun): Promise<Import
     if (options.signal?.aborted) return { outcome: 'stopped', error: null, listingTs: null };
     const error = failureOf(options, run);
     if (error !== null) return { outcome: 'failed', error, listingTs: null };
-    return (await finishList(options, run)) ?? (await listing?.finish(run.counts)) ?? DONE;
+    return (await finishList(options, run.lastBatch, run.counts)) ?? (await listing?.finish(run.counts)) ?? DONE;
   } finally {
     await listing?.close();
   }
@@ -194,35 +189,6 @@ function failureOf(options: ImportOptions, run: ImportRun): string | null {
 }
 
 const FORCE_EMPTY = 'No URL was taken offline. If it is right that nothing is online, run it again with --force.';
-
-/** Deletes the entries that the new version of a list lacks; not if the list looks cut off, or nothing in it was usable. */
-async function finishList({ into, feed, isForced }: ImportOptions, run: ImportRun): Promise<ImportEndState | null> {
-  const { counts, lastBatch } = run;
-  const { listEnd, endsInReject } = lastBatch;
-  if (listEnd === null || counts.evidence === 0) return null;
-  const list = listEnd.source ?? feed;
-  if (!isForced) {
-    const reason = endsInReject && !listEnd.isWhole ? LIST_ENDS_IN_REJECT : await shrinkReason(into, list, listEnd.ts);
-    if (reason !== null) return { outcome: 'refused', error: `${reason} ${LIST_KEPT} ${FORCE_HINT}`, listingTs: null };
-  }
-  const deleted = await into?.store.finishList(list, listEnd.ts);
-  addCounts(counts, { listsChanged: deleted ?? 0 });
-  return null;
-}
-
-const LIST_ENDS_IN_REJECT = 'The last row of the list was rejected, so the list may be cut off.';
-const LIST_KEPT = 'Its entries were applied, but none was deleted.';
-
-/** Shorter lists are edited by hand, and may lose most of their entries in one version. */
-const GUARDED_ENTRIES_MIN = 20;
-
-/** A list that lost its entries by a fault would exclude nothing: devices would block sites that many people share. */
-async function shrinkReason(into: ImportStores | null, list: string, ts: number): Promise<string | null> {
-  if (into === null) return null;
-  const { entries, missing } = await into.store.listEffect(list, ts);
-  if (entries < GUARDED_ENTRIES_MIN || missing <= entries * LOST_SHARE_MAX) return null;
-  return `The list would delete ${missing} of the ${entries} entries of ${list}, more than half.`;
-}
 
 async function importRows(options: ImportOptions, run: ImportRun, listing: CompleteListing | null): Promise<void> {
   const writes = createConcurrencyLimit();
