@@ -12,7 +12,7 @@ const LOADING = { state: 'loading', data: null, error: null } as const;
 
 /**
  * Loads when `key` changes, and when `reload` is called; an answer that is no longer wanted is dropped. The data stay while the
- * server is away: with them, a form that somebody fills in would be gone.
+ * server is away: without them, a form that somebody fills in would be gone.
  */
 export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>): Loaded<T> & { reload(): void } {
   const [loaded, setLoaded] = useState<Loaded<T>>(LOADING);
