@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { createReceivedUploads, createRemoteOwner } from '../src/app/owner.ts';
+import { createReceivedUploads, createRemoteOwner } from '../src/app/owner-calls.ts';
 import type { WriteFor } from '../src/app/sqlite-stores.ts';
 import { type Control, type DataPlace, type Intelligence, openControl, openIntelligence } from '../src/app/stores.ts';
 import { createMemoryCounters } from '../src/limits/counters-memory.ts';

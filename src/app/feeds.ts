@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { FastifyBaseLogger } from 'fastify';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import { lastKnown } from '../health/last-known.ts';
@@ -16,11 +15,13 @@ import { createUploads, type Uploads } from '../ingest/uploads.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Control, Intelligence } from './stores.ts';
 
+type Log = Record<'error' | 'warn' | 'info' | 'debug', (details: object, message: string) => void>;
+
 type FeedParts = {
   store: Intelligence;
   control: Control;
   metrics: Metrics | undefined;
-  log: FastifyBaseLogger;
+  log: Log;
   outages: Outages;
   settings: Settings;
   networks: Networks;
@@ -29,24 +30,35 @@ type FeedParts = {
   now(): number;
 };
 
-/** Fetches due feeds until it is closed. */
-export function startFeeds({
-  store,
-  control,
-  metrics,
-  log,
-  outages,
-  settings,
-  networks,
-  families,
-  now,
-}: FeedParts): Schedule {
+/** The feeds of this process. */
+export type Feeds = {
+  /** Fetches due feeds, now and until they are closed. */
+  start(): void;
+  /** Fetches due feeds now, if they were started. */
+  wake(): void;
+  close(): Promise<void>;
+};
+
+export function createFeeds(parts: FeedParts): Feeds {
+  let schedule: Schedule | undefined;
+  const wake = () => void schedule?.runDue();
+  return {
+    start() {
+      schedule = scheduleOf(parts);
+      wake();
+    },
+    wake,
+    close: async () => schedule?.close(),
+  };
+}
+
+function scheduleOf({ store, control, metrics, log, outages, settings, networks, families, now }: FeedParts): Schedule {
   const { resolvesHosts, allowReserved, demo, feedsAllowPrivate: allowedNetworks } = settings;
   const gauges = async () =>
     (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' }));
   metrics?.watchFeeds(lastKnown(gauges, []));
   metrics?.watchData(lastKnown(async () => (await control.freshness()).confirmedTs, null));
-  const schedule = startSchedule({
+  return startSchedule({
     control,
     importFeed: createImportFeed({
       store,
@@ -74,13 +86,9 @@ export function startFeeds({
       if (!outages.report(err)) log.warn({ err }, 'feeds could not be read');
     },
   });
-  void schedule.runDue();
-  return schedule;
 }
 
-type UploadParts = Pick<FeedParts, 'store' | 'control' | 'networks' | 'families' | 'settings' | 'now'> & {
-  log: { error(details: object, message: string): void };
-};
+type UploadParts = Pick<FeedParts, 'store' | 'control' | 'networks' | 'families' | 'settings' | 'now' | 'log'>;
 
 /** Imports files that administrators upload, with the settings of feeds. */
 export function openUploads({ settings, log, ...parts }: UploadParts): Uploads {
@@ -95,7 +103,7 @@ export function openUploads({ settings, log, ...parts }: UploadParts): Uploads {
 }
 
 /** A feed that cannot be fetched is an AppError and a warning. Any other error is a defect of the server. */
-function logRun(log: FastifyBaseLogger, feed: string, run: FeedRun): void {
+function logRun(log: Log, feed: string, run: FeedRun): void {
   // While one node fetches a feed, the others try it every few seconds.
   if (run.outcome === 'busy') log.debug({ feed }, 'a feed is fetched by another process');
   else if (run.outcome !== 'failed') log.info({ feed, outcome: run.outcome }, 'a feed ran');

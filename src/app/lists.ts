@@ -1,7 +1,8 @@
 import type { Settings } from '../config/settings.ts';
 import { createListCopies, type ListBuilder, type ListCopies } from '../exports/copies.ts';
+import type { Outages } from '../health/outages.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { createWorkerThread, workerEntry } from '../threads/worker-thread.ts';
-import { now } from './serving.ts';
 import type { Control, DataPlace, Intelligence } from './stores.ts';
 
 /** What the thread that builds lists gets. */
@@ -11,11 +12,16 @@ type ListParts = {
   store: Intelligence;
   control: Control;
   settings: Settings;
-  onFailure(error: unknown, list: string): void;
+  metrics: Metrics | undefined;
+  outages: Outages;
+  log: { error(details: object, message: string): void };
+  now(): number;
 };
 
+const LIST_FAILED = 'a list could not be built; its last copy is served';
+
 /** The lists of this process, built on a thread that starts with the first fetch. */
-export function openListCopies({ store, control, settings, onFailure }: ListParts): ListCopies & {
+export function openListCopies({ store, control, settings, metrics, outages, log, now }: ListParts): ListCopies & {
   close(): Promise<void>;
 } {
   const { dataDir, databaseUrl, allowReserved, demo } = settings;
@@ -32,11 +38,15 @@ export function openListCopies({ store, control, settings, onFailure }: ListPart
       compress: (...args) => thread.call('compress', ...args),
       explain: (...args) => thread.call('explain', ...args),
     },
-    ...{ now, clockMs: () => performance.now(), onFailure },
+    ...{ now, clockMs: () => performance.now() },
     newestChange: store.newestChange,
     listsVersion: control.listsVersion,
     exclusions: control.exclusions,
     listSerial: control.listSerial,
+    onFailure(err, list) {
+      metrics?.failed('list_build');
+      if (!outages.report(err)) log.error({ err, task: 'list_build', list }, LIST_FAILED);
+    },
   });
   return { ...copies, close: thread.close };
 }

@@ -1,15 +1,21 @@
 import type { CheckPassword } from '../accounts/login.ts';
-import { AppError, type ErrorCode } from '../core/errors.ts';
-import { windowIndex } from '../core/quota.ts';
-import type { Part } from '../database/migrations.ts';
+import { createPasswordCheck } from '../accounts/login.ts';
+import { createSharedLoginFailures, createSharedLoginPenalty } from '../accounts/login-shared.ts';
+import { createPasswordVerifier } from '../accounts/password-verifier.ts';
+import type { Settings } from '../config/settings.ts';
 import type { ListCopies } from '../exports/copies.ts';
-import { isOutage } from '../health/outages.ts';
-import type { UploadChoices, Uploads } from '../ingest/uploads.ts';
-import type { CountsPort } from '../limits/shared-counts.ts';
-import type { Counted } from '../portal/totals.ts';
-import type { CallTask } from '../threads/calls.ts';
-import type { ServerAudit } from './audit.ts';
-import type { WriteFor } from './sqlite-stores.ts';
+import type { Outages } from '../health/outages.ts';
+import type { Uploads } from '../ingest/uploads.ts';
+import { type CountsPort, createSharedCounts, type SharedCounts } from '../limits/shared-counts.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { type Counted, createTotals, type Totals } from '../portal/totals.ts';
+import type { RedisLink } from '../redis/link.ts';
+import { createServerAudit, type ServerAudit } from './audit.ts';
+import type { Feeds } from './feeds.ts';
+import { watchStores } from './health.ts';
+import { openListCopies } from './lists.ts';
+import type { OpenParts } from './open-parts.ts';
+import type { Control, Intelligence } from './stores.ts';
 
 /**
  * What exists once in the process, on its first thread. The first thread uses these functions directly; on every other
@@ -32,132 +38,58 @@ export type Owner = {
   explainEntry: ListCopies['explain'];
 };
 
-/** What another thread can call, by message. */
-export type OwnerTasks = CountsPort & {
-  checkPassword: CheckPassword;
-  ready(): Promise<void>;
-  reportFailure(code: ErrorCode, message: string): void;
-  aboveSoftLimit: ServerAudit['onAboveSoftLimit'];
-  totals(): Counted | Promise<Counted>;
-  /** The bytes are fetched with the task `nextUploadedBytes` of the thread that received the file. */
-  receiveUpload(upload: number, choices: UploadChoices): Promise<number>;
-  wakeFeeds(): void;
-  /** The bytes are in shared memory. */
-  listCopy: ListCopies['copy'];
-  keptListCopy: ListCopies['keptCopy'];
-  knownLists: ListCopies['known'];
-  explainEntry: ListCopies['explain'];
-  write: WriteFor;
+type OwnerParts = {
+  settings: Settings;
+  store: Intelligence;
+  control: Control;
+  redis: RedisLink | null;
+  feeds: Feeds;
+  uploads: Uploads;
+  metrics: Metrics | undefined;
+  log: Record<'error' | 'warn' | 'info' | 'debug', (details: object, message: string) => void>;
+  outages: Outages;
+  now(): number;
+  onFailure(task: 'usage_write' | 'totals_count'): (error: unknown) => void;
 };
 
-type Write = (name: string, args: unknown[]) => Promise<unknown>;
-
-type OwnerTaskOptions = {
-  /** The writes of the embedded databases; absent for PostgreSQL. */
-  writes: Partial<Record<Part, Write | undefined>>;
-  nextUploadedBytes(upload: number): Promise<Uint8Array | null>;
+/** The owner, and those of its parts that the first thread uses itself. */
+export type OpenOwner = {
+  owner: Owner;
+  counts: SharedCounts;
+  audit: ServerAudit;
+  totals: Totals;
 };
 
-export function createOwnerTasks(owner: Owner, { writes, nextUploadedBytes }: OwnerTaskOptions): OwnerTasks {
-  return {
-    ...owner.counts,
-    checkPassword: owner.checkPassword,
-    ready: owner.ready,
-    reportFailure: (code, message) => void owner.reportFailure(new AppError(code, message)),
-    aboveSoftLimit: owner.onAboveSoftLimit,
-    totals: owner.totals,
-    receiveUpload: (upload, choices) =>
-      owner.receiveUpload(
-        bytesOf(() => nextUploadedBytes(upload)),
-        choices,
-      ),
-    wakeFeeds: owner.wakeFeeds,
-    listCopy: owner.listCopy,
-    keptListCopy: owner.keptListCopy,
-    knownLists: owner.knownLists,
-    explainEntry: owner.explainEntry,
-    write(part, name, args) {
-      const write = writes[part];
-      if (write === undefined) throw new Error(`no other thread writes to the database ${part}`);
-      return write(name, args);
+/** Adds what it opens to `open`. */
+export function openOwner(parts: OwnerParts, open: OpenParts): OpenOwner {
+  const { settings, store, control, redis, feeds, uploads, metrics, log, outages, now, onFailure } = parts;
+  const counts = open.add(createSharedCounts(control, { nowMs: Date.now, onFlushFailed: onFailure('usage_write') }));
+  const { verify } = open.add(createPasswordVerifier());
+  const checkPassword = createPasswordCheck({
+    ...{ store: control, nowMs: Date.now, verify },
+    onOutcome(outcome) {
+      metrics?.loginEnded(outcome);
+      log.debug({ outcome }, 'login');
     },
+    ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
+  });
+  const audit = open.add(createServerAudit({ control, settings, log, outages, now }));
+  const { ready } = open.add(watchStores({ store, control, outages, metrics }));
+  const changes = async () =>
+    JSON.stringify([await control.imports({ limit: 1 }), await store.lastIds(), await store.listVersion()]);
+  const totals = open.add(createTotals({ store, now, changes, onFailure: onFailure('totals_count') }));
+  const lists = open.add(openListCopies({ store, control, settings, metrics, outages, log, now }));
+  const owner: Owner = {
+    ...{ counts, checkPassword, ready },
+    reportFailure: outages.report,
+    onAboveSoftLimit: audit.onAboveSoftLimit,
+    totals: totals.current,
+    receiveUpload: uploads.receive,
+    wakeFeeds: feeds.wake,
+    listCopy: lists.copy,
+    keptListCopy: lists.keptCopy,
+    knownLists: lists.known,
+    explainEntry: lists.explain,
   };
-}
-
-async function* bytesOf(next: () => Promise<Uint8Array | null>): AsyncGenerator<Buffer> {
-  for (let bytes = await next(); bytes !== null; bytes = await next()) {
-    yield Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
-}
-
-/** Files that this thread receives, by number. */
-export type ReceivedUploads = {
-  add(bytes: AsyncIterable<Buffer>): { upload: number; end(): Promise<void> };
-  next(upload: number): Promise<Uint8Array | null>;
-};
-
-export function createReceivedUploads(): ReceivedUploads {
-  const iterators = new Map<number, AsyncIterator<Buffer>>();
-  let last = 0;
-  return {
-    add(bytes) {
-      const upload = ++last;
-      const iterator = bytes[Symbol.asyncIterator]();
-      iterators.set(upload, iterator);
-      return {
-        upload,
-        async end() {
-          iterators.delete(upload);
-          await iterator.return?.();
-        },
-      };
-    },
-    async next(upload) {
-      const result = await iterators.get(upload)?.next();
-      return result === undefined || result.done ? null : result.value;
-    },
-  };
-}
-
-/** The owner as another thread sees it. */
-export function createRemoteOwner(call: CallTask<OwnerTasks>, uploads: ReceivedUploads): Owner {
-  /** For calls without a result. If the first thread has ended, this one ends too. */
-  const send: CallTask<OwnerTasks> = (name, ...args) => call(name, ...args).catch(() => undefined as never);
-  const reported = new Map<string, number>();
-  return {
-    counts: {
-      place: (sub) => call('place', sub),
-      loaded: (...account) => call('loaded', ...account),
-      unload: () => void send('unload'),
-      add: (...count) => void send('add', ...count),
-      flush: () => call('flush'),
-    },
-    checkPassword: (credentials) => call('checkPassword', credentials),
-    ready: () => call('ready'),
-    reportFailure(error) {
-      if (!isOutage(error)) return false;
-      void send('reportFailure', error.code, error.message);
-      return true;
-    },
-    onAboveSoftLimit(state) {
-      const month = windowIndex('month', state.ts);
-      if (reported.get(state.sub) === month) return; // every query above the limit calls this
-      reported.set(state.sub, month);
-      void send('aboveSoftLimit', state);
-    },
-    totals: () => call('totals'),
-    async receiveUpload(bytes, choices) {
-      const { upload, end } = uploads.add(bytes);
-      try {
-        return await call('receiveUpload', upload, choices);
-      } finally {
-        await end();
-      }
-    },
-    wakeFeeds: () => void send('wakeFeeds'),
-    listCopy: (...wanted) => call('listCopy', ...wanted),
-    keptListCopy: (...wanted) => call('keptListCopy', ...wanted),
-    knownLists: () => call('knownLists'),
-    explainEntry: (...asked) => call('explainEntry', ...asked),
-  };
+  return { owner, counts, audit, totals };
 }

@@ -5,7 +5,7 @@ import type { TlsPair } from '../http/tls.ts';
 import type { MetricValues } from '../metrics/metrics.ts';
 import { createTaskCaller, runTask, type TaskRequest, type TaskResponse } from '../threads/calls.ts';
 import { listenOn } from './listen.ts';
-import { createReceivedUploads, createRemoteOwner, type OwnerTasks } from './owner.ts';
+import { createReceivedUploads, createRemoteOwner, type OwnerTasks } from './owner-calls.ts';
 import { createProcessState } from './process-state.ts';
 import { openRedis } from './redis.ts';
 import { openMetrics, openNetworkTable, openServing, type ThreadStart, timed } from './serving.ts';

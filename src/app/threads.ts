@@ -5,7 +5,7 @@ import type { TlsPair } from '../http/tls.ts';
 import { joinMetrics, type MetricValues } from '../metrics/metrics.ts';
 import { createTaskCaller, runTask, type TaskCaller, type TaskRequest, type TaskResponse } from '../threads/calls.ts';
 import { workerEntry } from '../threads/worker-thread.ts';
-import type { OwnerTasks } from './owner.ts';
+import type { OwnerTasks } from './owner-calls.ts';
 import type { ThreadStart } from './serving.ts';
 import type { ServingTasks } from './serving-thread.ts';
 

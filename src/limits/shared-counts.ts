@@ -27,7 +27,7 @@ export type CountsPort = {
   flush(): Promise<boolean>;
 };
 
-type SharedCounts = CountsPort & {
+export type SharedCounts = CountsPort & {
   /** The thread has ended. */
   releaseThread(thread: number): void;
   /** Writes all counts that are not in the store yet. */

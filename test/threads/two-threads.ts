@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import type { OwnerTasks } from '../../src/app/owner.ts';
+import type { OwnerTasks } from '../../src/app/owner-calls.ts';
 import {
   type CallTask,
   createTaskCaller,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { createOwnerTasks, createReceivedUploads, createRemoteOwner, type Owner } from '../../src/app/owner.ts';
+import type { Owner } from '../../src/app/owner.ts';
+import { createOwnerTasks, createReceivedUploads, createRemoteOwner } from '../../src/app/owner-calls.ts';
 import { AppError } from '../../src/core/errors.ts';
 import type { UploadChoices } from '../../src/ingest/uploads.ts';
 import { callByMessage } from '../threads/two-threads.ts';
