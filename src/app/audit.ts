@@ -87,7 +87,7 @@ export function createServerAudit({ control, settings, log, outages, now }: Audi
       const removed = await cleanUpAudit({ store: control, months, actor }, now());
       if (removed > 0) log.info({ removed }, 'old entries of the audit log were deleted');
     } catch (error) {
-      onFailure(error);
+      if (!stop.signal.aborted) onFailure(error);
     }
   }
 
@@ -113,6 +113,7 @@ export function createServerAudit({ control, settings, log, outages, now }: Audi
       void hourly().then(send);
     },
 
+    /** Does not wait for the hourly work: it can be repeated. */
     async close() {
       for (const endTimer of timers) endTimer();
       stop.abort();
