@@ -6,16 +6,16 @@ import { unknownPath } from './errors.ts';
 
 const ALLOW_ANY = 'GET, HEAD, POST, OPTIONS';
 
-/** The router knows these methods only. The last one stands for all that no path supports. */
-export const ROUTED_METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'] as const;
+/** The router knows these methods only. The last one stands for all that no path supports, and for OPTIONS. */
+export const ROUTED_METHODS = ['GET', 'HEAD', 'POST', 'DELETE'] as const;
 const UNSUPPORTED = 'DELETE';
 const SUPPORTED: ReadonlySet<string> = new Set(ROUTED_METHODS.filter((method) => method !== UNSUPPORTED));
 
 const sentMethods = new WeakMap<IncomingMessage, string>();
 
 /**
- * Before the route is found: all methods that no path supports become one. A route for each of the 35 methods that Node
- * accepts, on every path, took 5 MB and 60 ms at the start of each thread.
+ * Before the route is found: all methods that no path supports become one, with OPTIONS. A route for each of the 35 methods
+ * that Node accepts, on every path, took 5 MB and 60 ms at the start of each thread.
  */
 export function joinUnsupportedMethods(request: IncomingMessage): void {
   const { method = '' } = request;
@@ -25,7 +25,9 @@ export function joinUnsupportedMethods(request: IncomingMessage): void {
 }
 
 /** The method that the client has sent. */
-export const sentMethod = ({ raw, method }: FastifyRequest): string => sentMethods.get(raw) ?? method;
+export function sentMethod({ raw, method }: FastifyRequest): string {
+  return method === UNSUPPORTED ? (sentMethods.get(raw) ?? method) : method;
+}
 
 /** The `Allow` header of a path with these methods. RFC 9110 §9.1: HEAD is supported wherever GET is. */
 export function allowOf(methods: readonly ('GET' | 'POST')[]): string {
@@ -34,24 +36,22 @@ export function allowOf(methods: readonly ('GET' | 'POST')[]): string {
   return [...read, ...change, 'OPTIONS'].join(', ');
 }
 
-export function answerOptions(allow: string) {
-  return (_request: FastifyRequest, reply: FastifyReply): void => {
-    reply.code(204).header('allow', allow).send();
-  };
-}
-
-/** Runs in `onRequest`, so that a wrong method is refused before the token is checked and the body is read. */
-export function refuseMethod(allow: string) {
-  return (_request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+/**
+ * For all methods that a path does not support, and for OPTIONS. Runs in `onRequest`, so that a wrong method is refused
+ * before the token is checked and the body is read.
+ */
+export function answerOtherMethods(allow: string) {
+  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     reply.header('allow', allow);
-    done(new AppError('method_not_allowed', `This path supports only ${allow}`));
+    if (sentMethod(request) === 'OPTIONS') reply.code(204).send();
+    else done(new AppError('method_not_allowed', `This path supports only ${allow}`));
   };
 }
 
 /** The first check, before the body is read. */
 export function refuseUnknownPath(request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-  if (request.is404 && request.raw.url === '*' && request.method === 'OPTIONS') {
-    answerOptions(ALLOW_ANY)(request, reply); // RFC 9110 §9.3.7: the options of the server as a whole
+  if (request.is404 && request.raw.url === '*' && sentMethod(request) === 'OPTIONS') {
+    reply.code(204).header('allow', ALLOW_ANY).send(); // RFC 9110 §9.3.7: the options of the server as a whole
   } else done(request.is404 ? unknownPath() : undefined);
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../core/errors.ts';
+import { lazy } from '../core/lazy.ts';
 import { http } from '../core/node-http.ts';
 import { paths } from '../core/paths.ts';
 import { STREAM_TYPE } from './body.ts';
@@ -107,9 +108,9 @@ export function openapiRoute(routes: readonly Route[]): Route {
     response: { contentType: 'application/json', schema: Type.Object({}, { additionalProperties: true }) },
     refusals: [],
     read: () => undefined,
-    answer: async () => document,
+    answer: async () => document(),
   };
   const route: Route = { endpoint, access: 'open', charge: 'none' };
-  const document = openapiDocument([...routes, route]);
+  const document = lazy(() => openapiDocument([...routes, route]));
   return route;
 }

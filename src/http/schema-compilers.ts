@@ -1,14 +1,15 @@
 import { createRequire } from 'node:module';
 import type { FastifySchemaCompiler, FastifySerializerCompiler, FastifyServerOptions } from 'fastify';
 import { badRequest } from '../core/errors.ts';
+import { lazy } from '../core/lazy.ts';
 import type { Schema } from './schema.ts';
 import { createCheck } from './schema-check.ts';
 
-/** The error of a refused body names the key. */
+/** The error of a refused body names the key. A check is created for the first body, not at the start of each thread. */
 const validatorCompiler: FastifySchemaCompiler<Schema> = ({ schema }) => {
-  const check = createCheck(schema);
+  const check = lazy(() => createCheck(schema));
   return (body) => {
-    const fault = check(body, '');
+    const fault = check()(body, '');
     return fault === null || { error: badRequest(fault) };
   };
 };
@@ -16,7 +17,7 @@ const validatorCompiler: FastifySchemaCompiler<Schema> = ({ schema }) => {
 type Serialize = ReturnType<FastifySerializerCompiler<object>>;
 
 /** Fastify's own compiler, in the version that it depends on. */
-const loadSerializers = once<FastifySerializerCompiler<object>>(() =>
+const loadSerializers = lazy<FastifySerializerCompiler<object>>(() =>
   createRequire(import.meta.resolve('fastify'))('@fastify/fast-json-stringify-compiler')()({}),
 );
 const serializers = new WeakMap<object, Serialize>();
@@ -28,7 +29,7 @@ const serializers = new WeakMap<object, Serialize>();
 const serializerCompiler: FastifySerializerCompiler<object> = (route) => {
   const known = serializers.get(route.schema);
   if (known !== undefined) return known;
-  const compiled = once<Serialize>(() => loadSerializers()(route));
+  const compiled = lazy<Serialize>(() => loadSerializers()(route));
   const serialize: Serialize = (value) => compiled()(value);
   serializers.set(route.schema, serialize);
   return serialize;
@@ -38,11 +39,3 @@ const serializerCompiler: FastifySerializerCompiler<object> = (route) => {
 export const schemaController = {
   compilersFactory: { buildValidator: () => validatorCompiler, buildSerializer: () => serializerCompiler },
 } as unknown as NonNullable<FastifyServerOptions['schemaController']>;
-
-function once<Value>(create: () => Value): () => Value {
-  let value: Value | undefined;
-  return () => {
-    value ??= create();
-    return value;
-  };
-}

@@ -26,12 +26,12 @@ import type { AnswerOptions, AnswerTimes, Endpoint, Route } from './endpoint.ts'
 import { DEFAULT_HEADERS, ErrorBody, wireError } from './errors.ts';
 import {
   allowOf,
-  answerOptions,
+  answerOtherMethods,
   joinUnsupportedMethods,
   ROUTED_METHODS,
   refuseBadParameters,
-  refuseMethod,
   refuseUnknownPath,
+  sentMethod,
 } from './methods.ts';
 import { NDJSON } from './ndjson.ts';
 import { openapiRoute } from './openapi.ts';
@@ -210,12 +210,12 @@ function setContentType(contentType: string): preHandlerHookHandler {
 /** Records every complete response. Fastify measures its time in any case. */
 function recordAnswer(record: RecordResponse): onResponseHookHandler {
   return (request, reply, done) => {
-    record(request.method, reply.statusCode, reply.elapsedTime / 1000);
+    record(sentMethod(request), reply.statusCode, reply.elapsedTime / 1000);
     done();
   };
 }
 
-/** Adds all other methods of the path, so that they get 405 and not 404. */
+/** Adds all other methods of the path: they get 405 and not 404, and OPTIONS gets 204. */
 function addOtherMethods(
   app: FastifyInstance,
   allow: string,
@@ -227,8 +227,7 @@ function addOtherMethods(
     throw new Error('unreachable: the onRequest hook sends the response');
   };
   const others = ROUTED_METHODS.filter((name) => !allow.split(', ').includes(name));
-  app.route({ method: others, url, onRequest: [...checkPath, refuseMethod(allow)], onResponse, handler });
-  app.route({ method: 'OPTIONS', url, onRequest: [...checkPath, answerOptions(allow)], onResponse, handler });
+  app.route({ method: others, url, onRequest: [...checkPath, answerOtherMethods(allow)], onResponse, handler });
 }
 
 /**
@@ -249,7 +248,7 @@ function answerErrors(
   app.setErrorHandler((error, request, reply) => {
     const { status, headers, body } = wireError(error);
     if (error instanceof AppError && error.limit !== undefined) metrics?.refused(error.limit);
-    if (request.is404) recordUnknown?.(request.method, status, reply.elapsedTime / 1000);
+    if (request.is404) recordUnknown?.(sentMethod(request), status, reply.elapsedTime / 1000);
     if (status >= 500 && !isExpected(error) && !reportFailure(error)) {
       request.log.error({ err: error, ...requestFields(request, status) }, 'a request failed');
     }

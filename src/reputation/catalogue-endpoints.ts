@@ -1,4 +1,5 @@
 import { DOMAIN_TAGS } from '../core/evidence.ts';
+import { lazy } from '../core/lazy.ts';
 import { paths } from '../core/paths.ts';
 import type { Endpoint } from '../http/endpoint.ts';
 import { JSON_TYPE } from '../http/errors.ts';
@@ -20,18 +21,14 @@ const DIMENSION_MEANINGS: Record<DimensionName, string> = {
 
 /** Lists that change only with the program. */
 export function catalogueEndpoints(): Endpoint[] {
-  const contexts = wordsJson('context', CONTEXTS);
+  const contexts = () => wordsJson('context', CONTEXTS);
   const dimensions = Object.fromEntries(DIMENSIONS.map((name) => [name, DIMENSION_MEANINGS[name]]));
   return [
-    catalogue(paths.publicSuffixes, 'publicSuffixes', 'All public suffixes', SuffixesResponse, suffixesJson()),
-    catalogue(paths.tags, 'tags', 'All tags of domains', catalogueResponse('tag'), wordsJson('tag', DOMAIN_TAGS)),
+    catalogue(paths.publicSuffixes, 'publicSuffixes', 'All public suffixes', SuffixesResponse, suffixesJson),
+    catalogue(paths.tags, 'tags', 'All tags of domains', catalogueResponse('tag'), () => wordsJson('tag', DOMAIN_TAGS)),
     catalogue(paths.contexts, 'contexts', 'All contexts of domains', catalogueResponse('context'), contexts),
     catalogue(paths.contextsAlias, 'contextsAlias', 'The same', catalogueResponse('context'), contexts),
-    catalogue(
-      paths.dimensions,
-      'dimensions',
-      'All dimensions of the score',
-      catalogueResponse('dimension'),
+    catalogue(paths.dimensions, 'dimensions', 'All dimensions of the score', catalogueResponse('dimension'), () =>
       wordsJson('dimension', dimensions),
     ),
   ];
@@ -45,8 +42,8 @@ function wordsJson(key: string, meanings: Readonly<Record<string, string>>): str
   return JSON.stringify(Object.entries(meanings).map(([word, description]) => ({ [key]: word, description })));
 }
 
-function catalogue(path: string, operationId: string, summary: string, schema: Schema, json: string): Endpoint {
-  const tagged = withEtag(json);
+function catalogue(path: string, operationId: string, summary: string, schema: Schema, json: () => string): Endpoint {
+  const tagged = lazy(() => withEtag(json()));
   return {
     method: 'GET',
     path,
@@ -57,7 +54,7 @@ function catalogue(path: string, operationId: string, summary: string, schema: S
     read: () => undefined,
     async answer(_question, exchange) {
       exchange.reply.type(JSON_TYPE);
-      return sendTagged(exchange, tagged);
+      return sendTagged(exchange, tagged());
     },
   };
 }
