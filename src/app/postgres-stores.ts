@@ -5,6 +5,7 @@ import { createSoftLimitStore } from '../audit/postgres/soft-limit.ts';
 import { createChangeStore } from '../changes/postgres/store.ts';
 import { AppError } from '../core/errors.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
+import { NO_WRITES } from '../database/postgres/faults.ts';
 import { createReads } from '../database/postgres/replicas.ts';
 import { migrate, refuseHalfMoved } from '../database/postgres/schema.ts';
 import { createListStore } from '../exports/postgres/store.ts';
@@ -45,7 +46,7 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
 
     async ready() {
       const [row] = await primary.query<[readOnly: string, migrations: number]>(CHECK);
-      if (row?.[0] !== 'off') throw new AppError('unavailable', 'PostgreSQL accepts no writes');
+      if (row?.[0] !== 'off') throw new AppError('unavailable', NO_WRITES);
     },
 
     freeBytes: () => null,

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import type { Intelligence } from '../../src/app/stores.ts';
+import { newestNumber } from '../../src/changes/postgres/numbers.ts';
 import { AppError } from '../../src/core/errors.ts';
+import { openDatabase } from '../../src/database/postgres/database.ts';
+import { isHostFailure } from '../../src/database/postgres/faults.ts';
 import { hangPostgres } from '../servers/postgres.ts';
 import { promote, startPair } from '../servers/postgres-pair.ts';
 import { until } from '../until.ts';
@@ -48,6 +51,7 @@ test('an unresponsive primary is abandoned, and its pending requests are refused
   const store = await openPostgresIntelligence({ url, readUrls: [], connections: 2 });
   t.after(() => store.close());
   await store.apply(batch(0));
+  await checkChangesOn(t, standby.url);
   const resume = await hangPostgres(primary);
   try {
     await assert.rejects(Promise.all([store.urlLast(urlOf(0, 0)), store.apply(batch(1))]), isUnavailable);
@@ -59,6 +63,14 @@ test('an unresponsive primary is abandoned, and its pending requests are refused
     resume();
   }
 });
+
+/** The number of a change is given by the primary only: a reader is refused, and the next one uses another host. */
+async function checkChangesOn(t: TestContext, standbyUrl: string): Promise<void> {
+  const db = openDatabase(standbyUrl, { connections: 1, role: 'any' });
+  t.after(() => db.close());
+  await until(async () => (await db.query(`select to_regclass('list_version')`))[0]?.[0] !== null, 'the tables');
+  await assert.rejects(newestNumber(db), (error) => isUnavailable(error) && isHostFailure(error));
+}
 
 /** Applies batches and looks up acknowledged ones in a loop. A refused call is repeated. */
 function startLoad(store: Intelligence) {

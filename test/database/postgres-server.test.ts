@@ -163,8 +163,26 @@ test('a database that accepts no writes is not ready', async (t) => {
   await (await open(t, url)).close();
   await onServerOf(t, url).unsafe(`alter database ${nameOf(url)} set default_transaction_read_only = on`);
   const store = await open(t, url);
-  await assert.rejects(store.ready(), isUnavailable);
-  await assert.rejects(store.apply([seen({ ts: T, url: URL })]), isUnavailable);
+  const message = /^PostgreSQL accepts no writes: it is a standby, or default_transaction_read_only is on/;
+  await assert.rejects(store.ready(), { code: 'unavailable', message });
+  await assert.rejects(store.apply([seen({ ts: T, url: URL })]), { code: 'unavailable', message });
+});
+
+test('a role without rights is refused with the reason, in a new database and in one that has tables', async (t) => {
+  const [url, old] = [await makeDatabase(), await makeDatabase()];
+  await (await open(t, old)).close();
+  const server = onServerOf(t, url);
+  const role = `urlwarden_test_${randomBytes(8).toString('hex')}`;
+  await server.unsafe(`create role ${role} login password 'x'`);
+  try {
+    for (const at of [url, old]) {
+      const message = /^PostgreSQL refuses this role: .* \(permission denied for (?:schema public|table migrations)\)$/;
+      const asRole = Object.assign(new globalThis.URL(at), { username: role, password: 'x' }).href;
+      await assert.rejects(open(t, asRole), { code: 'unavailable', message });
+    }
+  } finally {
+    await server.unsafe(`drop role ${role}`);
+  }
 });
 
 test('lookups go to the replicas, everything else to the primary', async (t) => {

@@ -22,21 +22,32 @@ export class TransactionConflict extends Error {
 /**
  * Classes and codes of problems with the server, its disk, the network or other sessions: connection (08), failed
  * authentication (28), unknown database (3D), resources (53), stopped or cancelled by the server (57), internal
- * errors (58, XX), read-only (25006: a primary that became a standby), idle in a transaction for too long (25P03), lock
- * not available in time (55P03). All other codes are bugs.
+ * errors (58, XX), a standby (25006, 55000), idle in a transaction for too long (25P03), no rights (42501), lock not
+ * available in time (55P03). All other codes are bugs.
  */
-const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|25P03$|55P03$)/;
+const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|25P03$|42501$|55000$|55P03$)/;
 
 /**
  * Those of them that pass without an operator: connection, too many connections, stopped or cancelled by the server,
- * read-only, idle for too long, lock not available. A full disk, a refused password and internal errors stay.
+ * a standby, idle for too long, lock not available. A full disk, a refused password and internal errors stay.
  */
-const TRANSIENT = /^(?:08|53300$|57|25006$|25P03$|55P03$)/;
+const TRANSIENT = /^(?:08|53300$|57|25006$|25P03$|55000$|55P03$)/;
 
 /** After these the server closes the connection. */
 const FATAL = /^(?:08|57P|25P03$)/;
 
-const READ_ONLY = '25006';
+/** Of a primary that became a standby: a write, and a function that needs the position in its log. */
+const STANDBY = new Set(['25006', '55000']);
+
+export const NO_WRITES = 'PostgreSQL accepts no writes: it is a standby, or default_transaction_read_only is on';
+
+const FORBIDDEN = '42501';
+const NO_RIGHTS =
+  'PostgreSQL refuses this role: make it the owner of the database and its tables, or give it all rights';
+
+/** Node says only this if a server without TLS is asked for it. */
+const NO_HANDSHAKE = /before secure TLS connection was established/;
+const NO_TLS = 'PostgreSQL ended the TLS handshake: if it has no TLS, remove sslmode from its URL';
 
 export function codeOf(error: unknown): string {
   const cause = error instanceof AppError ? error.cause : error;
@@ -56,7 +67,7 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Whether another host may not have this problem. */
 export function isHostFailure(error: unknown): boolean {
-  return isConnectionLost(error) || codeOf(error) === READ_ONLY;
+  return isConnectionLost(error) || STANDBY.has(codeOf(error));
 }
 
 export function noResponse(cause?: unknown): AppError {
@@ -70,7 +81,15 @@ export function explained(error: unknown): unknown {
   if (isServerError && !UNAVAILABLE.test(error.code)) return error;
   if (!isServerError && codeOf(error) === '') return error;
   const refusal = certificateRefusal(error);
-  const message = refusal === null ? `PostgreSQL: ${(error as Error).message}` : `PostgreSQL ${refusal}`;
+  const message = refusal === null ? messageOf(error as Error) : `PostgreSQL ${refusal}`;
   const isTransient = refusal === null && (!isServerError || TRANSIENT.test(error.code));
   return new AppError('unavailable', message, { cause: error, isTransient });
+}
+
+/** The message of the server says what failed; for some errors it does not say why. */
+function messageOf(error: Error): string {
+  if (NO_HANDSHAKE.test(error.message)) return NO_TLS;
+  const code = codeOf(error);
+  if (STANDBY.has(code)) return `${NO_WRITES} (${error.message})`;
+  return code === FORBIDDEN ? `${NO_RIGHTS} (${error.message})` : `PostgreSQL: ${error.message}`;
 }
