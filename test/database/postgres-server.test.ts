@@ -185,6 +185,21 @@ test('a role without rights is refused with the reason, in a new database and in
   }
 });
 
+test('a new database with an encoding that lacks characters is refused', async (t) => {
+  const url = await makeDatabase();
+  const server = onServerOf(t, url);
+  const name = `${nameOf(url)}_latin1`;
+  await server.unsafe(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
+  try {
+    await assert.rejects(
+      open(t, url.replace(/[^/]+$/, name)),
+      /has the encoding LATIN1, and has to have UTF8: create it/,
+    );
+  } finally {
+    await server.unsafe(`drop database ${name} with (force)`);
+  }
+});
+
 test('lookups go to the replicas, everything else to the primary', async (t) => {
   const [url, replica] = [await makeDatabase(), await makeDatabase()];
   const other = await open(t, replica);

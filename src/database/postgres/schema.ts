@@ -13,7 +13,9 @@ const CREATE_MIGRATIONS = `
 /** Applies pending migrations. If several nodes start at the same time, the lock admits one of them. */
 export async function migrate(db: Database): Promise<void> {
   const known = readMigrations('postgres');
-  if ((await pending(db, known)).length === 0) return;
+  const missing = await pending(db, known);
+  if (missing.length === 0) return;
+  if (missing.length === known.length) await requireEncoding(db);
   await db.script(async (session) => {
     await session.query('select pg_advisory_xact_lock($1)', [LOCK]);
     await session.exec(CREATE_MIGRATIONS);
@@ -26,6 +28,16 @@ export async function migrate(db: Database): Promise<void> {
       ]);
     }
   });
+}
+
+/** With SQL_ASCII the server stores the bytes of UTF-8 as they are. Any other encoding lacks characters of feeds and names. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII'];
+
+async function requireEncoding(session: Session): Promise<void> {
+  const [[encoding]] = (await session.query<[string]>('show server_encoding')) as [[string]];
+  if (ENCODINGS.includes(encoding)) return;
+  const advice = 'create it with: createdb --encoding UTF8 --template template0';
+  throw new AppError('bad_request', `The database has the encoding ${encoding}, and has to have UTF8: ${advice}`);
 }
 
 async function pending(session: Session, known: readonly Migration[]): Promise<Migration[]> {
