@@ -10,9 +10,11 @@ import type { Intelligence } from '../../src/app/stores.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { PLANNING } from '../../src/database/postgres/connection-pool.ts';
 import { openDatabase } from '../../src/database/postgres/database.ts';
+import { DELETE_OLD, DELETE_REPORTED } from '../../src/limits/postgres/usage.ts';
 import * as details from '../../src/urls/postgres/details.ts';
 import * as checks from '../../src/urls/postgres/integrity.ts';
 import * as lists from '../../src/urls/postgres/list-urls.ts';
+import { LOCK_URLS_BY_ID } from '../../src/urls/postgres/locked-batch.ts';
 import * as reads from '../../src/urls/postgres/lookup.ts';
 import * as searches from '../../src/urls/postgres/search.ts';
 import * as streams from '../../src/urls/postgres/streams.ts';
@@ -275,6 +277,9 @@ test('every lookup, search and check reads indexes, in their order', async (t) =
   for (let batch = 0; batch < 4; batch++)
     await store.apply(Array.from({ length: 3_000 }, (_, i) => varied(batch * 3_000 + i)));
   const sql = onDatabase(t, url, PLANNING);
+  await sql`
+    insert into usage (sub, period, number, count)
+    select sub, 'day', number, 1 from generate_series(10000000, 10000300) sub, generate_series(20000, 20030) number`;
   await sql`analyze`;
   // The check of URLs sorts, but only the payloads of one second.
   for (const [name, text] of [reads, details, streams, searches, checks].flatMap((file) => Object.entries(file))) {
@@ -283,6 +288,12 @@ test('every lookup, search and check reads indexes, in their order', async (t) =
     const plan = (await sql.unsafe(`explain (generic_plan) ${text}`)).map((row) => row['QUERY PLAN']).join('\n');
     assert.doesNotMatch(plan, unwanted, `${name}:\n${plan}`);
     assert.equal(plan.match(/Index Cond/g)?.length, plan.match(/Index (?:Only )?Scan/g)?.length, `${name}:\n${plan}`);
+  }
+  // These sort what they have found: they lock rows of a large table in the order of another index.
+  for (const text of [LOCK_URLS_BY_ID, DELETE_OLD, DELETE_REPORTED]) {
+    const plan = (await sql.unsafe(`explain (generic_plan) ${text}`)).map((row) => row['QUERY PLAN']).join('\n');
+    const [scans, conditions] = [/(?:Seq|Index|Index Only) Scan (?:using \w+ )?on (?:urls|usage)/g, /Index Cond/g];
+    assert.equal(plan.match(conditions)?.length, plan.match(scans)?.length, plan);
   }
 });
 

@@ -9,6 +9,7 @@ import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { columns } from '../../database/postgres/parameters.ts';
 import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile, SHA256_BYTES } from '../file-rules.ts';
 import { correctLast, deleteBare } from './bare-payloads.ts';
+import { LOCK_URLS_BY_ID } from './locked-batch.ts';
 
 /** What a batch gives for one file. `keyText`: the key as a string, to find it in maps. */
 export type FileUpdate = { key: Uint8Array; keyText: ByteText; given: FileColumns };
@@ -178,10 +179,6 @@ const PAYLOADS_OF_FILE = `
   select p.ts, p.url_id from payloads p
   where p.file_id = $1 and (p.ts, p.url_id) > ($2, $3) order by p.ts, p.url_id limit ${CHUNK_ROWS}`;
 
-// A batch that adds a bare payload to one of them must see the family.
-const LOCK_URLS = `
-  select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key for update) l`;
-
 const SET_FAMILY = `
   with set_now as (
     update payloads set family_id = (select family_id from files where id = $1)
@@ -221,7 +218,8 @@ async function backfillChunk(
   const last = payloads.at(-1);
   if (last !== undefined) {
     const urlIds = [...new Set(payloads.map(([, urlId]) => urlId))];
-    await createLock()({ urls: () => session.query(LOCK_URLS, [urlIds]) });
+    // A batch that adds a bare payload to one of them must see the family.
+    await createLock()({ urls: () => session.query(LOCK_URLS_BY_ID, [urlIds]) });
     await inOrder([
       () => session.run(SET_FAMILY, [fileId, afterTs, afterUrlId, ...last]),
       () =>

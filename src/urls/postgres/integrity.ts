@@ -29,6 +29,7 @@ import {
 } from '../integrity-rules.ts';
 import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
 import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
+import { LOCK_URLS_BY_ID } from './locked-batch.ts';
 
 /** Rows of a page: about 5 ms, of which the rules take one or two on the node. Smaller pages cost more round trips. */
 const PAGE_ROWS = 100;
@@ -122,9 +123,6 @@ export function createRepairRows(db: Database, backfillFamilies: () => Promise<v
   };
 }
 
-const LOCK_URLS = `
-  select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key for update) l`;
-
 async function repairPage(session: Session, table: CheckedTable, after: RowKey): Promise<RepairedPage> {
   const first = await findFaults(session.query, table, after);
   const recorder = createChangeRecorder();
@@ -138,7 +136,7 @@ async function repairPage(session: Session, table: CheckedTable, after: RowKey):
     host_table: hosts.size === 0 ? undefined : () => session.run(HOLD_HOSTS),
     domains: hosts.size === 0 ? undefined : () => domainIds(session, domainsOf(hosts), recorder),
     hosts: hosts.size === 0 ? undefined : () => addHosts(session, hosts),
-    urls: urlIds.size === 0 ? undefined : () => session.query(LOCK_URLS, [[...urlIds]]),
+    urls: urlIds.size === 0 ? undefined : () => session.query(LOCK_URLS_BY_ID, [[...urlIds]]),
   });
   const { faults, ...page } = await findFaults(session.query, table, after);
   const canRepair = (repair: Repair | null): repair is Repair =>

@@ -10,6 +10,7 @@ import type { Listing } from '../store.ts';
 import { isOnline, kindCode, type TimelineChange } from '../stored-timeline.ts';
 import type { ImpliedChange } from '../timeline.ts';
 import { putStatuses, statusChanges } from './events.ts';
+import { LOCK_URLS_BY_ID } from './locked-batch.ts';
 import { impliedAddresses, readResolutions } from './resolutions.ts';
 
 type ListedOfUrlRow = [urlId: number, nextTs: number | null, ...ListedRow];
@@ -177,9 +178,6 @@ async function finishChunk(
   return { lastId, wentOffline };
 }
 
-const LOCK_LISTED_URLS = `
-  select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key for update) l`;
-
 const READ_LISTED_URLS = 'select id, event_kind, host_id, url from urls where id = any($1::bigint[])';
 
 type UrlRow = [id: number, kind: number | null, hostId: number, url: string];
@@ -196,7 +194,7 @@ async function takeOffline(
     () =>
       lock({
         removals: () => removalIds(session, new Set([''])),
-        urls: () => session.query(LOCK_LISTED_URLS, [urlIds]),
+        urls: () => session.query(LOCK_URLS_BY_ID, [urlIds]),
       }),
     () => session.query<UrlRow>(READ_LISTED_URLS, [urlIds]),
     () => markMissing(session, urlIds, feedId, ts),

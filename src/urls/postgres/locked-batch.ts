@@ -51,6 +51,13 @@ const LOCK_URLS = `
   select url_key, id, host_id, payload_ts, payload_file_id from urls
   where url_key = any($1::bytea[]) order by url_key for update`;
 
+/**
+ * By id. The expression keeps the planner from reading the whole table in the order of the index on `url_key`, because
+ * sorting is off (`PLANNING`): 4 s instead of 2 ms for 500 of a million URLs.
+ */
+export const LOCK_URLS_BY_ID = `
+  select count(*) from (select 1 from urls where id = any($1::bigint[]) order by url_key || '' for update) l`;
+
 type UrlRow = [key: Uint8Array, id: number, hostId: number, payloadTs: number | null, payloadFileId: number | null];
 
 /** Locks and reads the URLs that are stored, adds texts and finds hosts: one round trip. */
