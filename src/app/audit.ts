@@ -47,6 +47,7 @@ export function createServerAudit({ control, settings, log, outages, now }: Audi
   const webhook = createWebhook(settings);
   const stop = new AbortController();
   let sending: Promise<void> | null = null;
+  let cleaning: Promise<number> | null = null;
 
   const logEntry = ({ action, subject, changes }: NewAuditEntry) => log.info({ action, subject, changes }, 'audit');
 
@@ -84,7 +85,9 @@ export function createServerAudit({ control, settings, log, outages, now }: Audi
   async function hourly(): Promise<void> {
     try {
       await watch.findAll(now());
-      const removed = await cleanUpAudit({ store: control, months, actor }, now());
+      if (stop.signal.aborted) return;
+      cleaning = cleanUpAudit({ store: control, months, actor, signal: stop.signal }, now());
+      const removed = await cleaning;
       if (removed > 0) log.info({ removed }, 'old entries of the audit log were deleted');
     } catch (error) {
       if (!stop.signal.aborted) onFailure(error);
@@ -117,7 +120,7 @@ export function createServerAudit({ control, settings, log, outages, now }: Audi
     async close() {
       for (const endTimer of timers) endTimer();
       stop.abort();
-      await Promise.all([watch.close(), sending]);
+      await Promise.all([watch.close(), sending, cleaning?.catch(() => {})]);
     },
   };
 }

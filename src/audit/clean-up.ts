@@ -8,6 +8,8 @@ type CleanUpOptions = {
   /** How long entries are kept. */
   months: number;
   actor: Actor;
+  /** The server stops: the rest is deleted on the next day. */
+  signal: AbortSignal;
 };
 
 /** Entries in one transaction: some ten milliseconds, so that no count waits for it. */
@@ -17,12 +19,12 @@ const BATCH_ROWS = 500;
 const EVENT_LIFE_SECONDS = 62 * DAY_SECONDS;
 
 /** Deletes entries that are older than the retention, once a day on one node. Returns how many. */
-export async function cleanUpAudit({ store, months, actor }: CleanUpOptions, nowTs: number): Promise<number> {
+export async function cleanUpAudit({ store, months, actor, signal }: CleanUpOptions, nowTs: number): Promise<number> {
   const keepSinceTs = monthsBefore(nowTs, months);
   if (!(await store.startAuditCleanUp({ keepSinceTs, nowTs, nextRunTs: nowTs + DAY_SECONDS }))) return 0;
   await store.removeSoftLimitEvents(nowTs - EVENT_LIFE_SECONDS);
   let entries = 0;
-  for (let removed = BATCH_ROWS; removed === BATCH_ROWS; entries += removed) {
+  for (let removed = BATCH_ROWS; removed === BATCH_ROWS && !signal.aborted; entries += removed) {
     removed = await store.removeOldAudit(BATCH_ROWS);
   }
   if (entries > 0) {

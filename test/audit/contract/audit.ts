@@ -60,7 +60,9 @@ export function controlAuditSuite(open: OpenControl): void {
       const control = await open(t);
       for (let i = 0; i < 501; i++) await control.addAudit(auditEntry({ ts: 1_000 + i }));
       await control.addAudit(auditEntry({ ts: NOW - 59 * DAY, subject: 'two months ago, less one day' }));
-      const cleanUp = (nowTs: number, months = 2) => cleanUpAudit({ store: control, months, actor: SERVER }, nowTs);
+      const { signal } = new AbortController();
+      const cleanUp = (nowTs: number, months = 2) =>
+        cleanUpAudit({ store: control, months, actor: SERVER, signal }, nowTs);
       const counts = await Promise.all([cleanUp(NOW), cleanUp(NOW)]);
       assert.deepEqual(counts.sort(), [0, 501], 'one of two nodes does it');
       const left = await control.auditEntries(ALL_AUDIT);
@@ -74,6 +76,20 @@ export function controlAuditSuite(open: OpenControl): void {
       });
       assert.equal(await cleanUp(NOW + DAY - 1, 1), 0, 'not yet due');
       assert.equal(await cleanUp(NOW + DAY, 1), 1);
+    });
+
+    test('a server that stops ends the cleanup after a batch, records it, and leaves the rest', async (t) => {
+      const control = await open(t);
+      for (let i = 0; i < 501; i++) await control.addAudit(auditEntry({ ts: 1_000 + i }));
+      const stop = new AbortController();
+      const removeOldAudit = (limit: number) => {
+        stop.abort();
+        return control.removeOldAudit(limit);
+      };
+      const store = { ...control, removeOldAudit };
+      assert.equal(await cleanUpAudit({ store, months: 2, actor: SERVER, signal: stop.signal }, NOW), 500);
+      const left = await control.auditEntries(ALL_AUDIT);
+      assert.deepEqual([left.length, left[0]?.changes.entries?.new], [2, 500]);
     });
 
     test('a clock that was set back does not stop the cleanup', async (t) => {
