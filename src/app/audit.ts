@@ -116,7 +116,7 @@ export function createServerAudit({ control, settings, log, outages, now }: Audi
       void hourly().then(send);
     },
 
-    /** Does not wait for the hourly work: it can be repeated. */
+    /** Waits for a batch of the cleanup, which it records, but not for the search for soft limits, which can be repeated. */
     async close() {
       for (const endTimer of timers) endTimer();
       stop.abort();
