@@ -27,6 +27,9 @@ export const tightestLimit = signal<TightestLimit | null>(null);
 /** Requests in progress, for the line at the top of the page. */
 export const pendingRequests = signal(0);
 
+/** It ended while the page was open. The page stays below the login: somebody may have filled in a form. */
+export const isSessionOver = signal(false);
+
 /** Called with every 401: the session is over. */
 let onSessionOver: () => void = () => {};
 export function setOnSessionOver(listener: () => void): void {

@@ -114,7 +114,7 @@ function NavLink({ href, text }: { href: string; text: string }) {
 function LimitPill() {
   useEffect(() => {
     if (tightestLimit.value === null) void readMonth();
-  }, []);
+  }, [session.value]);
   const limit = tightestLimit.value;
   if (limit === null) return null;
   const isFree = limit.left > NO_LIMIT / 2;

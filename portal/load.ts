@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, BAD_REQUEST, LIMIT_REACHED } from './api.ts';
+import { ApiError, BAD_REQUEST, isSessionOver, LIMIT_REACHED, UNAUTHORIZED } from './api.ts';
 
 /** What a page knows about its data. */
 export type Loaded<T> =
@@ -12,7 +12,7 @@ const LOADING = { state: 'loading', data: null, error: null } as const;
 
 /**
  * Loads when `key` changes, and when `reload` is called; an answer that is no longer wanted is dropped. The data stay while the
- * server is away: without them, a form that somebody fills in would be gone.
+ * server is away or the session is over: without them, a form that somebody fills in would be gone.
  */
 export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>): Loaded<T> & { reload(): void } {
   const [loaded, setLoaded] = useState<Loaded<T>>(LOADING);
@@ -34,12 +34,17 @@ export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>
     );
     return () => abort.abort();
   }, [key, round]);
+  const reload = () => setRound((last) => last + 1);
+  useEffect(() => {
+    if (loaded.error?.status === UNAUTHORIZED && !isSessionOver.value) reload(); // after a new login
+  }, [isSessionOver.value]);
   const current = shownKey.current === key ? loaded : LOADING;
-  return { ...current, reload: () => setRound((last) => last + 1) };
+  return { ...current, reload };
 }
 
 /** Any other refusal says that the data are gone, or not for this account. */
-const isForNow = ({ status }: ApiError): boolean => status < BAD_REQUEST || status === LIMIT_REACHED || status >= 500;
+const isForNow = ({ status }: ApiError): boolean =>
+  status < BAD_REQUEST || status === UNAUTHORIZED || status === LIMIT_REACHED || status >= 500;
 
 export function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;

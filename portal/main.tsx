@@ -1,5 +1,6 @@
 import { type ComponentChildren, type ComponentType, render } from 'preact';
 import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
+import { isSessionOver } from './api.ts';
 import { visible } from './format.ts';
 import { Frame } from './frame.tsx';
 import { lazy } from './lazy.tsx';
@@ -11,7 +12,7 @@ import { SearchPage } from './pages/search.tsx';
 import { StartPage } from './pages/start.tsx';
 import { UrlPage } from './pages/url.tsx';
 import { isFocusFree, LOAD_AGAIN, Loading, Problem } from './parts/basics.tsx';
-import { LogIn } from './parts/login.tsx';
+import { LogIn, LogInAgain } from './parts/login.tsx';
 import { matchPath, place } from './router.ts';
 import { readSession, session, sessionProblem } from './session.ts';
 import { drawWith } from './signal.ts';
@@ -93,6 +94,7 @@ function App() {
   return (
     <Frame question={session.value ? (found?.page.question?.(props) ?? '') : ''}>
       <Guarded what={what}>{content(found?.page, props)}</Guarded>
+      {isSessionOver.value && !found?.page.isOpen && <LogInAgain />}
     </Frame>
   );
 }

@@ -1,4 +1,13 @@
-import { ApiError, get, post, setOnSessionOver, tightestLimit, UNAUTHORIZED } from './api.ts';
+import {
+  ApiError,
+  BAD_REQUEST,
+  get,
+  isSessionOver,
+  post,
+  setOnSessionOver,
+  tightestLimit,
+  UNAUTHORIZED,
+} from './api.ts';
 import { forgetRecent } from './recent.ts';
 import { signal } from './signal.ts';
 
@@ -16,15 +25,12 @@ export type Session = {
 
 /** Undefined until the server has answered; null: nobody is logged in. */
 export const session = signal<Session | null | undefined>(undefined);
-/** A session that ended while the page was open: the page says so and keeps the question. */
-export const wasLoggedIn = signal(false);
 /** The server could not be asked who is logged in. */
 export const sessionProblem = signal<ApiError | null>(null);
 
 setOnSessionOver(() => {
-  wasLoggedIn.value ||= Boolean(session.value); // several requests may find it out
-  session.value = null;
-  tightestLimit.value = null;
+  if (session.value) isSessionOver.value = true;
+  else session.value = null;
 });
 
 /** The account whose data this tab has, also after its session. */
@@ -39,9 +45,13 @@ otherTabs.onmessage = ({ data: sub }: MessageEvent<string | null>) => {
 
 async function getSession(): Promise<Session> {
   const found = await get<Session>('/api/portal/v1/session');
+  if (isSessionOver.value && owner !== found.sub) {
+    location.reload(); // nothing of the other account stays
+    return found;
+  }
   owner = found.sub;
   session.value = found;
-  wasLoggedIn.value = false;
+  isSessionOver.value = false;
   return found;
 }
 
@@ -57,14 +67,17 @@ export async function readSession(): Promise<void> {
 
 /** Throws an ApiError. A browser that dropped the cookie is noticed at once: the next request has no session. */
 export async function logIn(username: string, password: string): Promise<void> {
-  await post<Session>('/api/portal/v1/login', { username, password });
-  try {
-    otherTabs.postMessage((await getSession()).sub);
-  } catch (error) {
-    if (error instanceof ApiError && error.status === UNAUTHORIZED) throw new ApiError(UNAUTHORIZED, COOKIE_DROPPED);
-    throw error;
-  }
+  await post<Session>('/api/portal/v1/login', { username, password }).catch(refused());
+  otherTabs.postMessage((await getSession().catch(refused(COOKIE_DROPPED))).sub);
 }
+
+/** 401 would mean that a session is over. */
+const refused =
+  (words?: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof ApiError) || error.status !== UNAUTHORIZED) throw error;
+    throw new ApiError(BAD_REQUEST, words ?? error.message);
+  };
 
 const COOKIE_DROPPED =
   'The password was right, but the browser did not keep the session: it accepts the cookie only over HTTPS or on this ' +
@@ -72,9 +85,14 @@ const COOKIE_DROPPED =
 
 export async function logOut(): Promise<void> {
   await post('/api/portal/v1/logout', {}).catch(() => {});
-  session.value = null;
-  wasLoggedIn.value = false;
-  tightestLimit.value = null;
+  endSession();
   forgetRecent(); // others may use this browser
   otherTabs.postMessage(null);
+}
+
+/** The page is replaced by the login. */
+export function endSession(): void {
+  session.value = null;
+  isSessionOver.value = false;
+  tightestLimit.value = null;
 }

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { UNAUTHORIZED } from '../api.ts';
 import { bulkFile } from '../bulk-file.ts';
 import { MAX_ROWS } from '../bulk-read.ts';
 import { type Bulk, bulk, cancelBulk, forgetBulk, incompleteText, lookUp, unanswered } from '../bulk-run.ts';
@@ -166,12 +165,6 @@ function Progress({ current }: { current: Bulk }) {
 function Stopped({ current }: { current: Bulk }) {
   const { stop, answered } = current;
   const again = answered === 0 ? 'Try again' : `Go on with the other ${counted(unanswered(current), 'URL')}`;
-  if (stop?.how === 'failed' && stop.error.status === UNAUTHORIZED)
-    return (
-      <Notice title="Your session was over" again={again}>
-        You are logged in again. The answers so far are kept.
-      </Notice>
-    );
   if (stop?.how === 'failed') return <Problem error={stop.error} retry={lookUp} again={again} />;
   return stop?.how === 'cut' ? (
     <Notice title="The connection was cut" again={again}>

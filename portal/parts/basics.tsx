@@ -134,13 +134,16 @@ export function Problem({ error, retry, again }: { error: ApiError; retry?: () =
   const title =
     error.status === SERVER_AWAY
       ? 'The server does not answer'
-      : error.status === 403
-        ? 'Not allowed'
-        : 'That did not work';
+      : error.status === UNAUTHORIZED
+        ? 'Your session was over'
+        : error.status === 403
+          ? 'Not allowed'
+          : 'That did not work';
+  const text = error.status === UNAUTHORIZED ? 'You are logged in again.' : error.message;
   return (
     <div class="problem" role="alert">
       <strong>{title}</strong>
-      {error.message.split('\n').map((line) => (
+      {text.split('\n').map((line) => (
         <p key={line}>{visible(line)}</p>
       ))}
       {retry && error.status !== BAD_REQUEST && (
@@ -198,7 +201,7 @@ export function Show<T>({ loaded, what, children }: LoadProps<T>) {
       </>
     );
   }
-  if (loaded.error?.status === UNAUTHORIZED) return null; // the frame asks for the login
+  if (loaded.error?.status === UNAUTHORIZED) return null; // it is loaded after the login
   if (loaded.state === 'failed') return <Problem error={loaded.error} retry={loaded.reload} />;
   return <Loading {...(what && { what })} />;
 }

@@ -1,5 +1,6 @@
-import { useEffect, useRef } from 'preact/hooks';
-import { logIn, wasLoggedIn } from '../session.ts';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { isSessionOver } from '../api.ts';
+import { endSession, logIn } from '../session.ts';
 import { Field, Form } from './forms.tsx';
 
 /** Shown in place of any page that needs an account. The address, and so the question, stays as it is. */
@@ -10,8 +11,8 @@ export function LogIn() {
   return (
     <section class="card login" ref={box}>
       <h1>Log in</h1>
-      {wasLoggedIn.value ? (
-        <p role="status">Your session is over. Log in again: your question is kept.</p>
+      {isSessionOver.value ? (
+        <p role="status">Your session is over. Log in again: the page stays as it is.</p>
       ) : (
         <p class="dim">Which URLs distribute malware, since when, from where.</p>
       )}
@@ -26,5 +27,26 @@ export function LogIn() {
         <Field label="Password" name="password" type="password" isRequired autoComplete="current-password" />
       </Form>
     </section>
+  );
+}
+
+/** Over the page, and over a dialog that is open there. It hides both. */
+export function LogInAgain() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const opened = dialog.current;
+    opened?.showModal();
+    return () => opened?.close(); // the focus returns to where it was
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class="login-again"
+      aria-label="Log in"
+      onCancel={(event) => event.preventDefault()}
+      onClose={() => isSessionOver.value && endSession()}
+    >
+      <LogIn />
+    </dialog>
   );
 }

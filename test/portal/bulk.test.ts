@@ -203,9 +203,9 @@ const PARTS: Record<string, (t: TestContext, portal: Portal) => Promise<void>> =
     await page.getByText('You have no limit').waitFor();
     await visit.context.clearCookies();
     await start(page);
-    await page.getByText('Your session is over. Log in again: your question is kept.').waitFor();
+    await page.getByText('Your session is over. Log in again: the page stays as it is.').waitFor();
     await page.waitForLoadState('networkidle');
-    await page.getByText('Your session is over. Log in again: your question is kept.').waitFor();
+    await page.getByText('Your session is over. Log in again: the page stays as it is.').waitFor();
     await page.fill('input[name=username]', DEMO.username);
     await page.fill('input[name=password]', DEMO.password);
     await page.keyboard.press('Enter');

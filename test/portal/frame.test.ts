@@ -100,11 +100,9 @@ test('frame, login and start page', async (t) => {
     await context.clearCookies();
     await page.click('a[href="/"]');
     await page.waitForSelector('text=Your session is over');
-    await page.fill('input[name=username]', DEMO.username);
-    await page.fill('input[name=password]', DEMO.password);
-    await page.keyboard.press('Enter');
+    await fillLogIn(page, DEMO);
     await page.waitForSelector('text=Newest URLs');
-    await page.waitForSelector('#large-box:focus');
+    await page.waitForSelector('main:focus');
     await page.route('**/api/portal/v1/overview', (route) => route.abort());
     await page.reload();
     await page.waitForSelector('text=The server does not answer');
@@ -112,6 +110,9 @@ test('frame, login and start page', async (t) => {
     await page.unroute('**/api/portal/v1/overview');
     await page.click('text=Try again');
     await page.waitForSelector('text=Newest URLs');
+    await page.click('text=Log out');
+    await fillLogIn(page, DEMO);
+    await page.waitForSelector('#large-box:focus');
   });
 
   await t.test('a session that ended is said, also where several requests find it out', async () => {
@@ -128,6 +129,39 @@ test('frame, login and start page', async (t) => {
       await page.waitForSelector('main:focus');
     }
   });
+
+  await t.test(
+    'a session that ends while a dialog is open: after the login, what was typed is still there',
+    async () => {
+      const { page, open, context } = await portal.visit({ hasOwnSession: true });
+      await open('/admin/accounts');
+      const fillForm = async (name: string) => {
+        await page.click('button:text-is("Add an account")');
+        await page.fill('dialog input[name=username]', name);
+        await context.clearCookies();
+        await page.keyboard.press('Enter');
+        await page.waitForSelector('text=Your session is over');
+      };
+      await fillForm('typed@example.com');
+      await assertAccessible(page);
+      await page.keyboard.press('Escape');
+      await fillLogIn(page, { ...DEMO, password: 'wrong' });
+      await page.waitForSelector('.login [role=alert]:has-text("Authentication failed")');
+      await fillLogIn(page, DEMO);
+      await page.waitForSelector('dialog [role=alert]:has-text("You are logged in again.")');
+      await page.waitForSelector('dialog input[name=username]:focus');
+      assert.equal(await page.inputValue('dialog input[name=username]'), 'typed@example.com');
+      await page.keyboard.press('Enter');
+      await page.waitForSelector('dialog .secret');
+      await page.click('text=Done');
+      await page.waitForSelector('td:has-text("typed@example.com")');
+
+      await fillForm('of-the-other');
+      await fillLogIn(page, CUSTOMER);
+      await page.waitForSelector('h1:text-is("Only for administrators")');
+      assert.equal(await page.locator('dialog').count(), 0, 'another account sees nothing of it');
+    },
+  );
 
   await t.test('a logout and a login in another tab are seen in all tabs', async () => {
     const { page: first, open, context } = await portal.visit({ hasOwnSession: true });
@@ -261,8 +295,8 @@ test('frame, login and start page', async (t) => {
 const CUSTOMER = { username: 'customer@example.com', password: 'demo' };
 
 async function fillLogIn(page: Page, { username, password }: typeof DEMO): Promise<void> {
-  await page.fill('input[name=username]', username);
-  await page.fill('input[name=password]', password);
+  await page.fill('.login input[name=username]', username);
+  await page.fill('.login input[name=password]', password);
   await page.keyboard.press('Enter');
 }
 
