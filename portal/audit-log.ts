@@ -114,28 +114,26 @@ function valueText(field: string, value: unknown): string | null {
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-export const AUDIT_LIMIT = 100;
-export const AUDIT_LIMIT_MAX = 1_000;
+/** What the server returns at most. */
+export const AUDIT_LIMIT = 1_000;
 
-export type AuditFilter = { action: string; subject: string; from: string; until: string; limit: number };
+export type AuditFilter = { action: string; subject: string; from: string; until: string };
 
-export const NO_FILTER: AuditFilter = { action: '', subject: '', from: '', until: '', limit: AUDIT_LIMIT };
+export const NO_FILTER: AuditFilter = { action: '', subject: '', from: '', until: '' };
 
 export function readAuditFilter(query: URLSearchParams): AuditFilter {
   const text = (name: string) => query.get(name) ?? '';
-  const limit = text('limit') === String(AUDIT_LIMIT_MAX) ? AUDIT_LIMIT_MAX : AUDIT_LIMIT;
-  return { action: text('action'), subject: text('subject'), from: text('from'), until: text('until'), limit };
+  return { action: text('action'), subject: text('subject'), from: text('from'), until: text('until') };
 }
 
 /** The address of the page with this filter. */
-export function auditPath({ action, subject, from, until, limit }: AuditFilter): string {
-  const shown = { action, subject, from, until, limit: limit === AUDIT_LIMIT ? '' : String(limit) };
-  const set = Object.entries(shown).filter(([, value]) => value !== '');
+export function auditPath({ action, subject, from, until }: AuditFilter): string {
+  const set = Object.entries({ action, subject, from, until }).filter(([, value]) => value !== '');
   return set.length === 0 ? '/admin/audit' : `/admin/audit?${new URLSearchParams(set)}`;
 }
 
 /** The question to the server: the last day is included. A text that is no day is left out. */
-export function auditApi({ action, subject, from, until, limit }: AuditFilter): string {
+export function auditApi({ action, subject, from, until }: AuditFilter, limit = AUDIT_LIMIT): string {
   const [since, end] = [dayTs(from), dayTs(until)];
   const set = new URLSearchParams({ limit: String(limit) });
   if (action !== '') set.set('action', action);

@@ -15,6 +15,8 @@ export type Column<T> = {
 
 /** Rows of a list that is one of many on its page. */
 export const FOLDED = 10;
+/** Rows of a table that may have hundreds or thousands: so many are drawn in a tenth of a second. */
+export const MANY = 100;
 /** Each click shows so many more: 10,000 rows take a browser ten seconds. */
 const PIECE = 500;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { assertAccessible, assertFits, openPortal, screenshot, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, assertSoon, openPortal, screenshot, WIDTHS } from './browser.ts';
 import { assertShowsHostile } from './hostile.ts';
 
 const API = '**/api/admin/v1';
@@ -199,6 +199,32 @@ test('pages of imports and of lists by hand', async (t) => {
     await allow('nowhere');
     answers.pop()?.();
     await page.waitForSelector('.toast.error:has-text("nowhere")');
+  });
+
+  await t.test('long lists and a long audit log begin with 100 rows', async () => {
+    const { page, open } = await portal.visit();
+    const allowed = Array.from({ length: 500 }, (_, i) => ({
+      cidr: `10.0.${i}.0`,
+      source: 'manual',
+      reason: '',
+      ts: i,
+    }));
+    await page.route(`${API}/allow`, (route) => route.fulfill({ json: { items: allowed, truncated: true } }));
+    await open('/admin/lists');
+    const table = page.getByRole('region', { name: 'Networks that are never listed' });
+    assert.equal(await table.locator('tbody tr').count(), 100);
+    await table.getByText('Show 400 more').click();
+    await assertSoon(() => table.locator('tbody tr').count(), 500);
+    await page.waitForSelector('text=There are more: these are the first 500.');
+
+    const entry = { action: 'key.add', subject: 'k', source: 'cli', actor: 'root', origin: 'host', changes: {} };
+    const entries = Array.from({ length: 1_000 }, (_, id) => ({ id, ts: id, ...entry }));
+    await page.route(`${API}/audit?*`, (route) => route.fulfill({ json: { items: entries } }));
+    await open('/admin/audit');
+    assert.equal(await page.locator('tbody tr').count(), 100);
+    await page.waitForSelector('text=Choose days to see older ones');
+    await page.click('text=Show 500 of 900 more');
+    await assertSoon(() => page.locator('tbody tr').count(), 600);
   });
 
   await t.test('hostile texts', async () => {

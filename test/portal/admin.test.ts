@@ -136,14 +136,10 @@ test('the filter of the audit log: address and question', () => {
   assert.equal(auditPath(filter), '/admin/audit?action=account&subject=a%26b&from=2026-11-01&until=2026-11-01');
   assert.equal(
     auditApi(filter),
-    '/api/admin/v1/audit?limit=100&action=account&subject=a%26b&since=1793491200&until=1793577599',
+    '/api/admin/v1/audit?limit=1000&action=account&subject=a%26b&since=1793491200&until=1793577599',
   );
-  for (const odd of [
-    'from=yesterday&until=2026-99-99&limit=5000',
-    'from=2026-02-30&until=2026-11-1',
-    'from=1969-01-01',
-  ]) {
-    assert.equal(auditApi(readAuditFilter(new URLSearchParams(odd))), '/api/admin/v1/audit?limit=100', odd);
+  for (const odd of ['from=yesterday&until=2026-99-99', 'from=2026-02-30&until=2026-11-1', 'from=1969-01-01']) {
+    assert.equal(auditApi(readAuditFilter(new URLSearchParams(odd))), '/api/admin/v1/audit?limit=1000', odd);
   }
   assert.equal(auditPath(readAuditFilter(new URLSearchParams())), '/admin/audit');
 });

@@ -8,7 +8,7 @@ import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
 import { Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, type FormTexts, Select } from '../../parts/forms.tsx';
-import { Table } from '../../parts/table.tsx';
+import { MANY, Table } from '../../parts/table.tsx';
 import { NoMatch, TableFilter } from '../../parts/table-filter.tsx';
 import { NewPassword, OneAccount, States, tierOptions, Used } from './account.tsx';
 
@@ -60,9 +60,6 @@ function UnknownAccount({ name }: { name: string }) {
   );
 }
 
-/** In the document at first. */
-const MOST_SHOWN = 100;
-
 function AllAccounts({ accounts, tiers, query, reload }: Known & { query: URLSearchParams; reload(): void }) {
   const sorted = useMemo(() => accounts.toSorted((a, b) => b.queries_month - a.queries_month), [accounts]);
   const rows = filterAccounts(sorted, query);
@@ -96,7 +93,7 @@ function AllAccounts({ accounts, tiers, query, reload }: Known & { query: URLSea
           rows={rows}
           keyOf={({ sub }) => sub}
           empty={<NoMatch noun="account" />}
-          most={MOST_SHOWN}
+          most={MANY}
           columns={[
             { title: 'Account', sort: ({ username }) => username.toLowerCase(), cell: (one) => <Name account={one} /> },
             { title: 'Tier', isWide: true, sort: ({ tier }) => tier, cell: ({ tier }) => visible(tier) },

@@ -3,7 +3,6 @@ import { accountPath } from '../../admin.ts';
 import { get } from '../../api.ts';
 import {
   AUDIT_LIMIT,
-  AUDIT_LIMIT_MAX,
   type AuditFilter,
   actionOptions,
   actionText,
@@ -18,14 +17,17 @@ import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ago, Card, Empty, Show, Time } from '../../parts/basics.tsx';
 import { Field, Form, Select } from '../../parts/forms.tsx';
-import { Table } from '../../parts/table.tsx';
+import { MANY, Table } from '../../parts/table.tsx';
 import { go } from '../../router.ts';
 
-const readEntries = (filter: AuditFilter, abort: AbortSignal) => get<{ items: AuditEntry[] }>(auditApi(filter), abort);
+function useEntries(filter: AuditFilter, limit?: number) {
+  const path = auditApi(filter, limit);
+  return useLoad(path, (abort) => get<{ items: AuditEntry[] }>(path, abort));
+}
 
 export function AuditAdmin({ query }: PageProps) {
   const filter = readAuditFilter(query);
-  const loaded = useLoad(auditApi(filter), (abort) => readEntries(filter, abort));
+  const loaded = useEntries(filter);
   return (
     <>
       <h1>Audit log</h1>
@@ -33,7 +35,7 @@ export function AuditAdmin({ query }: PageProps) {
         <Filter key={auditPath(filter)} filter={filter} />
       </Card>
       <Card>
-        <Show loaded={loaded}>{({ items }) => <Entries entries={items} filter={filter} />}</Show>
+        <Show loaded={loaded}>{({ items }) => <Entries key={auditPath(filter)} entries={items} />}</Show>
       </Card>
     </>
   );
@@ -72,8 +74,7 @@ function Day({ label, name, value }: { label: string; name: string; value: strin
   );
 }
 
-function Entries({ entries, filter }: { entries: AuditEntry[]; filter: AuditFilter }) {
-  const isCut = entries.length === filter.limit;
+function Entries({ entries }: { entries: AuditEntry[] }) {
   return (
     <>
       <Table
@@ -81,6 +82,7 @@ function Entries({ entries, filter }: { entries: AuditEntry[]; filter: AuditFilt
         rows={entries}
         keyOf={({ id }) => id}
         empty="No change fits this filter."
+        most={MANY}
         columns={[
           {
             title: 'When',
@@ -108,15 +110,8 @@ function Entries({ entries, filter }: { entries: AuditEntry[]; filter: AuditFilt
           { title: 'By', isWide: true, cell: (entry) => <Actor entry={entry} /> },
         ]}
       />
-      {isCut && (
-        <p class="dim small below">
-          The newest {numberText(entries.length)} are shown.{' '}
-          {filter.limit === AUDIT_LIMIT ? (
-            <a href={auditPath({ ...filter, limit: AUDIT_LIMIT_MAX })}>Show up to {numberText(AUDIT_LIMIT_MAX)}</a>
-          ) : (
-            'Choose days to see older ones.'
-          )}
-        </p>
+      {entries.length === AUDIT_LIMIT && (
+        <p class="dim small below">These are the newest {numberText(AUDIT_LIMIT)}. Choose days to see older ones.</p>
       )}
     </>
   );
@@ -172,8 +167,7 @@ const NEWEST = 8;
 
 /** A short list for other pages. */
 export function NewestChanges({ subject = '' }: { subject?: string }) {
-  const filter = { ...NO_FILTER, subject, limit: NEWEST };
-  const loaded = useLoad(auditApi(filter), (abort) => readEntries(filter, abort));
+  const loaded = useEntries({ ...NO_FILTER, subject }, NEWEST);
   return (
     <Show loaded={loaded}>
       {({ items }) =>

@@ -7,7 +7,7 @@ import { useLoad } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Card, Show } from '../../../parts/basics.tsx';
 import { Field } from '../../../parts/forms.tsx';
-import { Table } from '../../../parts/table.tsx';
+import { MANY, Table } from '../../../parts/table.tsx';
 import { acting, Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const ALLOW = `${ADMIN_API}/allow`;
@@ -46,6 +46,7 @@ export function AllowList({ onChange }: { onChange(): void }) {
               caption="Networks that are never listed"
               rows={items}
               keyOf={({ cidr, source }) => `${cidr} ${source}`}
+              most={MANY}
               empty="No network is on the allow list."
               columns={[
                 { title: 'Network', sort: ({ cidr }) => networkOrder(cidr), cell: (row) => <Network {...row} /> },

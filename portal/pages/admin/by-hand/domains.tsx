@@ -6,7 +6,7 @@ import { useLoad } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Card, Show } from '../../../parts/basics.tsx';
 import { Field, Select } from '../../../parts/forms.tsx';
-import { Table } from '../../../parts/table.tsx';
+import { MANY, Table } from '../../../parts/table.tsx';
 import { domainPath } from '../../../question.ts';
 import { acting, REASON_HINT, Reason, Truncated } from './parts.tsx';
 
@@ -32,6 +32,7 @@ export function Domains() {
               caption="Domains set by hand"
               rows={items}
               keyOf={({ domain }) => domain}
+              most={MANY}
               empty="No domain was set by hand: scores follow from the data alone."
               columns={[
                 {

@@ -16,7 +16,7 @@ import { useLoad } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Badge, Card, Show } from '../../../parts/basics.tsx';
 import { Check, Field, Select } from '../../../parts/forms.tsx';
-import { Table } from '../../../parts/table.tsx';
+import { MANY, Table } from '../../../parts/table.tsx';
 import { acting, Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const LISTINGS = `${ADMIN_API}/listings`;
@@ -97,6 +97,7 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
       caption="Listings added by hand"
       rows={rows}
       keyOf={({ cidr, dataset, botname, port }) => `${cidr} ${dataset} ${botname} ${port}`}
+      most={MANY}
       empty="Nobody is listed by hand."
       columns={[
         {
@@ -171,6 +172,7 @@ function RemovedTable({ rows }: { rows: RemovedListing[] }) {
       caption="Listings removed by hand"
       rows={rows}
       keyOf={({ cidr, dataset, source }) => `${cidr} ${dataset} ${source}`}
+      most={MANY}
       empty="No listing was removed by hand."
       columns={[
         { title: 'Network', sort: ({ cidr }) => networkOrder(cidr), cell: (row) => <Network {...row} /> },

@@ -14,7 +14,7 @@ export function acting<T>(path: string, body: (texts: Record<string, string>) =>
 }
 
 export function Truncated({ isTruncated, shown }: { isTruncated: boolean; shown: number }) {
-  return isTruncated ? <p class="dim small below">There are more. The first {numberText(shown)} are shown.</p> : null;
+  return isTruncated ? <p class="dim small below">There are more: these are the first {numberText(shown)}.</p> : null;
 }
 
 export const REASON_HINT = 'Others will ask why.';
