@@ -50,8 +50,8 @@ export function readQuestion(input: string): Answer[] {
   return isGuess ? [...inside, ...exact] : [...exact, ...inside];
 }
 
-/** Punctuation of the sentence or the table from which something was copied. */
-const BEFORE = /^[\s"'`<({[*,;]+/;
+/** Punctuation of the sentence or the table from which something was copied; `*.` of a list of hosts. */
+const BEFORE = /^[\s"'`<({[*,;.]+/;
 /** Only at its first character: from each one, 100,000 of them inside a text would take half a minute. */
 const AFTER = /(?<![\s"'`>)}\]*,;.:!?])[\s"'`>)}\]*,;.:!?]+$/;
 

@@ -42,6 +42,7 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['203.0.113.7,', '/address/203.0.113.7'],
   ['203.0.113.7.', '/address/203.0.113.7'],
   ['(203[.]0[.]113[.]7)', '/address/203.0.113.7'],
+  ['*.bad.example', '/domain/bad.example'],
   ['"files.example.com";', '/domain/files.example.com'],
   [`${'a'.repeat(64)},`, `/search?sha256=${'a'.repeat(64)}`],
   ['http://203.0.113.7/bin.sh http://203.0.113.7/i', '/bulk'],
