@@ -222,8 +222,8 @@ export function durationText({
 }
 
 /** What an import brought, in a sentence. */
-export function changesText({ added, changed, went_offline: offline }: Import): string {
-  if (added + changed + offline === 0) return 'It changed nothing.';
+export function changesText({ state, added, changed, went_offline: offline }: Import): string {
+  if (added + changed + offline === 0) return state === 'running' ? 'Nothing is changed yet.' : 'It changed nothing.';
   const others = `${counted(changed, 'other change')}${offline > 0 ? `; ${counted(offline, 'URL')} went offline` : ''}`;
   return `It brought ${counted(added, 'new URL')} and ${others}.`;
 }

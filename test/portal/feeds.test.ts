@@ -157,6 +157,7 @@ test('an import in words', () => {
   assert.equal(changesText(one), 'It brought 1 new URL and 2 other changes.');
   assert.match(changesText({ ...one, went_offline: 3 }), /; 3 URLs went offline\.$/);
   assert.equal(changesText({ ...one, added: 0, changed: 0 }), 'It changed nothing.');
+  assert.equal(changesText({ ...one, added: 0, changed: 0, state: 'running' }), 'Nothing is changed yet.');
   assert.equal(durationText({ started_ts: 5, finished_ts: 5 }), 'below 1 second');
   assert.equal(durationText({ started_ts: 5, finished_ts: null }), '');
   assert.equal(

@@ -189,7 +189,7 @@ function Rejects({ one }: { one: Import }) {
     <Show loaded={loaded}>
       {({ reasons, others, total }) =>
         reasons.length === 0 ? (
-          <Empty>{total === 0 ? 'Every row could be used.' : 'The rows were not kept.'}</Empty>
+          <Empty>{total === 0 ? 'No row was rejected.' : 'The rows were not kept.'}</Empty>
         ) : (
           <>
             {reasons.map(({ reason, count, samples }, i) => (
