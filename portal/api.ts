@@ -1,3 +1,4 @@
+import { withoutCommands } from './format.ts';
 import { signal } from './signal.ts';
 
 // All requests of the pages. The session is a cookie that scripts cannot read.
@@ -90,7 +91,7 @@ function explainAway(error: unknown): never {
 async function errorOf(response: Response): Promise<ApiError> {
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const message = await response.json().then(
-    (body: unknown) => (body as { message?: string }).message ?? response.statusText,
+    (body: unknown) => withoutCommands((body as { message?: string }).message ?? response.statusText),
     () => notOurs(response),
   );
   return new ApiError(response.status, message, Number.isFinite(retryAfter) ? retryAfter : null);

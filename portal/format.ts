@@ -90,6 +90,18 @@ export function visible(text: string): string {
   return text.replace(UNSEEN, (found) => `\\u${(found.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`);
 }
 
+/**
+ * A message of the server without the commands that it names: whoever reads a page may have no shell.
+ *
+ *     To list it, take it off first: see urlwarden allow list   becomes   To list it, take it off first.
+ */
+export const withoutCommands = (message: string): string =>
+  message
+    .replaceAll(/: (?:see|use) urlwarden .*/g, '.')
+    .replaceAll(/ \(urlwarden [^)]*\)/g, '')
+    .replaceAll(/(?:^| )[A-Z][^.:\n]*: urlwarden .*/gm, '')
+    .trim();
+
 /** Whether a text has this part, as it is shown, in upper or lower case. */
 export const hasText = (text: string, part: string): boolean =>
   visible(text).toLowerCase().includes(visible(part).toLowerCase());

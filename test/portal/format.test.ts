@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { agoText, bytesText, dateText, defang, shellQuoted, spanText, timeText, visible } from '../../portal/format.ts';
+import {
+  agoText,
+  bytesText,
+  dateText,
+  defang,
+  shellQuoted,
+  spanText,
+  timeText,
+  visible,
+  withoutCommands,
+} from '../../portal/format.ts';
 
 const TS = Date.UTC(2026, 10, 10, 8, 14) / 1_000;
 
@@ -46,4 +56,30 @@ test('characters that cannot be seen are shown by their code', () => {
 
 test('a text in a shell command stays one text', () => {
   assert.equal(shellQuoted("it's $(x)"), "'it'\\''s $(x)'");
+});
+
+test('messages of the server without commands', () => {
+  const vectors: [message: string, shown: string][] = [
+    [
+      '203.0.113.7: on an allow list. To list it, take it off first: see urlwarden allow list',
+      '203.0.113.7: on an allow list. To list it, take it off first.',
+    ],
+    [
+      'This is the last enabled administrator: make another account one first (urlwarden account set USERNAME --admin yes).',
+      'This is the last enabled administrator: make another account one first.',
+    ],
+    ['There is already a feed a. To change it: urlwarden feed set a', 'There is already a feed a.'],
+    [
+      'This is JSON, which the format csv cannot read. See: urlwarden import --help',
+      'This is JSON, which the format csv cannot read.',
+    ],
+    [
+      '203.0.113.7 has no live listing of its own.\nIt is inside 203.0.113.0/24. To exempt it: urlwarden allow add 203.0.113.7\n' +
+        'For its history: urlwarden listing show 203.0.113.7',
+      '203.0.113.7 has no live listing of its own.\nIt is inside 203.0.113.0/24.',
+    ],
+    ['The file is larger than 2 GiB: use urlwarden import', 'The file is larger than 2 GiB.'],
+    ['"urlwarden" is no tier', '"urlwarden" is no tier'],
+  ];
+  for (const [message, shown] of vectors) assert.equal(withoutCommands(message), shown);
 });

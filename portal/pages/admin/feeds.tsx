@@ -21,7 +21,7 @@ import {
   runningRun,
   sinceText,
 } from '../../feeds.ts';
-import { counted, numberText, visible } from '../../format.ts';
+import { counted, numberText, visible, withoutCommands } from '../../format.ts';
 import { formatOf } from '../../formats.ts';
 import { toApiError, useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
@@ -109,7 +109,7 @@ function IllFeed({ feed }: { feed: Feed }) {
           <p>
             <strong>{visible(feed.name)}</strong> {sinceText(feed)} Answers that depend on it get older.
           </p>
-          {feed.last_error !== null && <p class="said">{visible(feed.last_error)}</p>}
+          {feed.last_error !== null && <p class="said">{visible(withoutCommands(feed.last_error))}</p>}
           <p>{adviceText(feed)}</p>
         </div>
         <a class="button" href={hasRejects ? importPath(run.id) : importsOfPath(feed.name)}>

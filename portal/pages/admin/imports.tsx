@@ -11,7 +11,7 @@ import {
   importsOfPath,
   uploadApi,
 } from '../../feeds.ts';
-import { bytesText, counted, numberText, visible } from '../../format.ts';
+import { bytesText, counted, numberText, visible, withoutCommands } from '../../format.ts';
 import { formatOf, readMeaning } from '../../formats.ts';
 import { useLoad } from '../../load.ts';
 import { Ago, Badge, Card, Empty, Facts, Show, Time } from '../../parts/basics.tsx';
@@ -149,7 +149,7 @@ function ImportCards({ one }: { one: Import }) {
                 {one.state === 'running' && ` ${counted(one.read, 'row')} read until now.`}
               </span>
             </p>
-            {one.error !== null && <p class="said">{visible(one.error)}</p>}
+            {one.error !== null && <p class="said">{visible(withoutCommands(one.error))}</p>}
             <p>{changesText(one)}</p>
           </div>
         </Card>

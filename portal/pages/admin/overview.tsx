@@ -2,7 +2,7 @@ import type { AccountItem } from '../../../src/admin/wire.ts';
 import { ADMIN_API, accountName, accountPath, NEAR_LIMIT_PATH, nearLimit } from '../../admin.ts';
 import { get } from '../../api.ts';
 import { ILL_FEEDS_PATH } from '../../feeds.ts';
-import { counted, visible } from '../../format.ts';
+import { counted, visible, withoutCommands } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ago, Badge, Card, Empty, Show, type Tone } from '../../parts/basics.tsx';
@@ -59,7 +59,7 @@ function IllFeeds({ feeds }: { feeds: Feed[] }) {
             <div class="ill">
               <strong>{visible(name)}</strong>
               <p class="dim small">
-                Last success: <Ago ts={ts} />. {error !== null && visible(error)}
+                Last success: <Ago ts={ts} />. {error !== null && visible(withoutCommands(error))}
               </p>
             </div>
             <Badge tone={ILL[state] ?? 'off'}>{state}</Badge>
