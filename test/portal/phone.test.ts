@@ -124,6 +124,15 @@ test('pages on a narrow phone', async (t) => {
     assert.deepEqual(messages, []);
   });
 
+  await t.test('long names without a place to break', async () => {
+    const { page, open } = await portal.visit({ width: WIDTH });
+    const host = `${'h'.repeat(60)}.${'k'.repeat(60)}.example`;
+    for (const path of [`/url?u=http://${host}/`, `/domain/${host}`, `/search?host=${host}`]) {
+      await open(path);
+      await assertFits(page);
+    }
+  });
+
   await t.test('an account whose name is blank can be seen and opened', async () => {
     const { page, open } = await portal.visit({ width: WIDTH });
     await page.route('**/api/admin/v1/accounts', async (route) => {
