@@ -11,6 +11,7 @@ test('frame, login and start page', async (t) => {
     const { page, open, messages } = await portal.visit({ isLoggedIn: false });
     await open('/url?u=hxxp://203[.]0[.]113[.]7/bin.sh');
     assert.equal(await page.textContent('h1'), 'Log in');
+    const top = (await page.locator('main').boundingBox())?.y;
     await assertAccessible(page);
     await screenshot(page, 'log-in');
     await page.waitForSelector('input[name=username]:focus'); // the first field gets the focus
@@ -23,6 +24,7 @@ test('frame, login and start page', async (t) => {
     await page.keyboard.press('Enter');
     await page.waitForSelector('.verdict');
     assert.equal(await page.textContent('h1'), 'http://203.0.113.7/bin.sh');
+    assert.equal((await page.locator('main').boundingBox())?.y, top, 'the page does not move when the box appears');
     const cookies = await page.context().cookies();
     assert.deepEqual(
       cookies.map(({ name, httpOnly, secure, sameSite, path }) => ({ name, httpOnly, secure, sameSite, path })),
