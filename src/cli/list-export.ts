@@ -41,7 +41,7 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
   const store = await openExisting({ ...place, databaseReadUrls: [] });
   const control = await openControl(place);
   try {
-    const options = { allowReserved: await allowsReserved(flags, store), signal: new AbortController().signal };
+    const options = { allowReserved: await allowsReserved(flags, store) };
     const definition = findList(await allLists(control), name);
     const exclusions = await control.exclusions();
     if (flags.explain !== undefined) {

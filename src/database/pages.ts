@@ -14,18 +14,18 @@ export type Bounds = {
 };
 
 /**
- * Reads pages by key until `limit` items are returned. Between two statements the event loop runs and the caller may
- * stop. No statement is open then, so a checkpoint of the write-ahead log can complete.
+ * Reads pages by key until `limit` items are returned; without a limit, all. Between two statements the event loop runs
+ * and the caller may stop. No statement is open then, so a checkpoint of the write-ahead log can complete.
  */
 export async function* readPages<Item, Key>(
   first: Key | null,
-  { limit, signal }: Bounds,
+  { limit = Number.POSITIVE_INFINITY, signal }: Partial<Bounds>,
   read: (key: Key) => Page<Item, Key> | Promise<Page<Item, Key>>,
 ): AsyncGenerator<Item[], void, void> {
   let key = first;
   let left = limit;
   while (key !== null && left > 0) {
-    signal.throwIfAborted();
+    signal?.throwIfAborted();
     const { items, next } = await read(key);
     const page = items.length > left ? items.slice(0, left) : items;
     if (page.length > 0) yield page;

@@ -55,7 +55,7 @@ async function liveListings(build: Build): Promise<Map<string, StoredListing[]>>
   const datasets = definition.filter.datasets.length === 0 ? ADDRESS_DATASETS : definition.filter.datasets;
   const sinceTs = Math.max(filter.seenSinceTs, nowTs - lists.longestLifeSeconds);
   const found = new Map<string, StoredListing[]>();
-  for await (const page of store.listingsForList(datasets, sinceTs, options.signal)) {
+  for await (const page of store.listingsForList(datasets, sinceTs)) {
     for (const listing of page) {
       const { network, dataset, family, source, seenTs } = listing;
       const validUntilTs = validUntil(listing);

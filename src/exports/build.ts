@@ -12,7 +12,6 @@ export type ListReads = Pick<UrlStore, 'urlsForList' | 'urlDetails'> & Reputatio
 export type BuildOptions = {
   /** Private, reserved and documentation ranges are listed like others. */
   allowReserved: boolean;
-  signal: AbortSignal;
   /** Smaller in tests. */
   maxEntries?: number;
 };

@@ -11,7 +11,7 @@ import { readLists } from '../reputation/listing-state.ts';
 import type { DomainState, ReputationStore } from '../reputation/store.ts';
 import type { ListEnd } from './list-end.ts';
 
-type Options = { nowTs: number; allowReserved: boolean; signal: AbortSignal };
+type Options = { nowTs: number; allowReserved: boolean };
 type Store = Pick<ReputationStore, 'listingsForList' | 'listings' | 'listVersion' | 'addressLists' | 'domainStates'>;
 
 /** The reports of many domains, as the API computes each of them. A domain that is not known has an empty one. */
@@ -68,12 +68,12 @@ function ipKey(ip: Uint8Array): string {
 async function readControllers(
   store: Pick<ReputationStore, 'listingsForList'>,
   lists: ListsInMemory,
-  { nowTs, allowReserved, signal }: Options,
+  { nowTs, allowReserved }: Options,
 ): Promise<(ip: Uint8Array) => readonly LiveListing[]> {
   const datasets = ADDRESS_DATASETS.filter((dataset) => dataset === 'BCL' || dataset === 'DROP');
   const byNetwork = new Map<string, LiveListing[]>();
   const networks: KeyNetwork[] = [];
-  for await (const page of store.listingsForList(datasets, nowTs - lists.longestLifeSeconds, signal)) {
+  for await (const page of store.listingsForList(datasets, nowTs - lists.longestLifeSeconds)) {
     for (const listing of page) {
       const { network, dataset, seenTs, source } = listing;
       const validUntilTs = validUntil(listing);

@@ -10,7 +10,7 @@ export type ListWithoutSerial = ListEntries & Omit<ListContent, 'serial' | 'kind
 /**
  * What is on a list at a time:
  *
- *     const content = await buildEntries(store, definition, await lists.exclusions(), nowTs, { allowReserved, signal });
+ *     const content = await buildEntries(store, definition, await lists.exclusions(), nowTs, { allowReserved });
  *
  * It reads more at once than the answering thread may, so it runs on a thread of its own, or in a command.
  */
@@ -46,13 +46,13 @@ async function entriesOf(build: Build): Promise<ListEntries> {
 }
 
 async function urlEntries(build: Build): Promise<UrlEntry[]> {
-  const { store, definition, filter, exclusions, options, end } = build;
+  const { store, definition, filter, exclusions, end } = build;
   const { seenSinceTs } = filter;
   const newest = createNewest<UrlEntry>(build, {
     tsOf: ({ sinceTs }) => sinceTs,
     compareKeys: (a, b) => (a.url < b.url ? -1 : 1),
   });
-  for await (const page of store.urlsForList({ status: definition.filter.status, seenSinceTs }, options.signal)) {
+  for await (const page of store.urlsForList({ status: definition.filter.status, seenSinceTs })) {
     for (const entry of page) {
       if (!urlFits(entry, filter)) continue;
       if (exclusions.ofUrl(entry.url, entry.host).length > 0) build.leaveOut('excluded');

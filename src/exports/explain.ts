@@ -153,10 +153,10 @@ function counted(reasons: readonly ExplainedReason[]): ExplainedReason[] {
   });
 }
 
-async function urlsOf({ store, options }: Build, host: string): Promise<UrlEntry[]> {
+async function urlsOf({ store }: Build, host: string): Promise<UrlEntry[]> {
   const urls: UrlEntry[] = [];
   const filter = { status: 'any', seenSinceTs: 0, host } as const;
-  for await (const page of store.urlsForList(filter, options.signal)) urls.push(...page);
+  for await (const page of store.urlsForList(filter)) urls.push(...page);
   return urls;
 }
 

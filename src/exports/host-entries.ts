@@ -23,7 +23,7 @@ export async function hostEntries(build: Build): Promise<HostEntry[]> {
   const { store, definition, filter, nowTs, options, end } = build;
   const byDomain = await candidates(build);
   if (definition.filter.listedDomains) {
-    for await (const names of store.domainsForList(filter.seenSinceTs, options.signal)) {
+    for await (const names of store.domainsForList(filter.seenSinceTs)) {
       for (const name of names) if (!byDomain.has(name)) byDomain.set(name, []);
     }
   }
@@ -34,7 +34,6 @@ export async function hostEntries(build: Build): Promise<HostEntry[]> {
   });
   const domains = [...byDomain.keys()];
   for (let from = 0; from < domains.length; from += DOMAINS_PER_READ) {
-    options.signal.throwIfAborted();
     const names = domains.slice(from, from + DOMAINS_PER_READ);
     for (const report of await reportsOf(names, end)) {
       for (const entry of await entriesOfDomain(build, report, byDomain.get(report.state.name) ?? []))
@@ -52,11 +51,11 @@ function hourOf(ts: number): number {
 
 /** Hosts of URLs that fit the filter, by their domain. Addresses, public suffixes and excluded hosts are left out here. */
 async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
-  const { store, definition, filter, exclusions, options, end } = build;
+  const { store, definition, filter, exclusions, end } = build;
   const hosts = new Map<string, Candidate>();
   let oldestTs = Number.POSITIVE_INFINITY;
   const { status } = definition.filter;
-  for await (const page of store.urlsForList({ status, seenSinceTs: filter.seenSinceTs }, options.signal)) {
+  for await (const page of store.urlsForList({ status, seenSinceTs: filter.seenSinceTs })) {
     for (const url of page) {
       if (!urlFits(url, filter)) continue;
       oldestTs = Math.min(oldestTs, url.seenTs);

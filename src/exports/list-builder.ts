@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { AppError } from '../core/errors.ts';
 import type { Encoding } from '../http/encoding.ts';
-import type { ListReads } from './build.ts';
+import type { BuildOptions, ListReads } from './build.ts';
 import type { ListBuilder, Rendered, Variant } from './copies.ts';
 import { buildEntries } from './entries.ts';
 import { explainEntry } from './explain.ts';
@@ -15,13 +15,12 @@ import { type PackedList, packList, unpackEntries } from './packed-list.ts';
 /** Lists whose entries are kept for further formats. */
 const MAX_KEPT = 8;
 
-export function createListBuilder(stores: ListReads, { allowReserved }: { allowReserved: boolean }): ListBuilder {
-  const { signal } = new AbortController(); // a build is never given up: others wait for it
+export function createListBuilder(stores: ListReads, options: BuildOptions): ListBuilder {
   const kept = new Map<string, PackedList>();
   return {
     async build(definition, exclusions, nowTs) {
       const startedMs = performance.now();
-      const packed = packList(await buildEntries(stores, definition, exclusions, nowTs, { allowReserved, signal }));
+      const packed = packList(await buildEntries(stores, definition, exclusions, nowTs, options));
       const { name, hash, keysHash, count, leftOut, nextEndTs } = packed;
       kept.delete(name);
       for (const oldest of kept.keys()) if (kept.size >= MAX_KEPT) kept.delete(oldest);
@@ -40,7 +39,7 @@ export function createListBuilder(stores: ListReads, { allowReserved }: { allowR
     compress: async (bytes, encoding) => shared([COMPRESS[encoding](bytes)]),
 
     explain: (definition, exclusions, nowTs, text) =>
-      explainEntry(stores, definition, exclusions, nowTs, { allowReserved, signal }, text),
+      explainEntry(stores, definition, exclusions, nowTs, options, text),
   };
 }
 

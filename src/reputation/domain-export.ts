@@ -55,11 +55,11 @@ export type ExportedDomain = [name: string, id: number];
 
 export type DomainExportReads = {
   /** The next `PAGE_ROWS` domains in order of name. */
-  domains(after: string, signal: AbortSignal): Awaitable<ExportedDomain[]>;
+  domains(after: string): Awaitable<ExportedDomain[]>;
   /** `domains`: the next page, in its order. An engine may read for several of them at once. */
-  rowsOf(domains: readonly ExportedDomain[], signal: AbortSignal): Awaitable<DomainRows>;
+  rowsOf(domains: readonly ExportedDomain[]): Awaitable<DomainRows>;
   /** The next `PAGE_ROWS` ranks of all domains, in order of name and source id. */
-  ranks(after: RankKey, signal: AbortSignal): Awaitable<RankExportRow[]>;
+  ranks(after: RankKey): Awaitable<RankExportRow[]>;
 };
 
 type Item = DomainEvidence | DomainFact;
@@ -71,9 +71,9 @@ type Item = DomainEvidence | DomainFact;
  * table are in memory, where they are sorted.
  */
 export function createDomainExport(reads: DomainExportReads): ReputationStore['exportDomains'] {
-  return async function* exportDomains(signal) {
+  return async function* exportDomains() {
     let page: Item[] = [];
-    for await (const items of allItems(reads, signal)) {
+    for await (const items of allItems(reads)) {
       for (const item of items) page.push(item);
       if (page.length < PAGE_ROWS) continue;
       yield page;
@@ -83,14 +83,12 @@ export function createDomainExport(reads: DomainExportReads): ReputationStore['e
   };
 }
 
-async function* allItems(reads: DomainExportReads, signal: AbortSignal): AsyncGenerator<Item[], void, void> {
-  const readDomains = (after: string) => reads.domains(after, signal);
-  for await (const domains of pagesOf(readDomains, '', ([name]) => name)) {
-    signal.throwIfAborted();
-    const rows = await reads.rowsOf(domains, signal);
+async function* allItems(reads: DomainExportReads): AsyncGenerator<Item[], void, void> {
+  for await (const domains of pagesOf(reads.domains, '', ([name]) => name)) {
+    const rows = await reads.rowsOf(domains);
     for (const [name, id] of domains) yield* itemsOf(name, id, rows);
   }
-  yield* rankItems(reads, signal);
+  yield* rankItems(reads);
 }
 
 async function* itemsOf(domain: string, id: number, rows: DomainRows): AsyncGenerator<Item[], void, void> {
@@ -158,11 +156,9 @@ async function whoisItems(domain: string, id: number, { whois }: DomainRows): Pr
   return [{ ts, name: { hostname: domain, domain }, kind: 'whois', createdTs, expiresTs, registrar }];
 }
 
-async function* rankItems({ ranks }: DomainExportReads, signal: AbortSignal): AsyncGenerator<Item[], void, void> {
+async function* rankItems({ ranks }: DomainExportReads): AsyncGenerator<Item[], void, void> {
   let ofLastName: RankExportRow[] = [];
-  const read = (after: RankKey) => ranks(after, signal);
-  for await (const rows of pagesOf(read, FIRST_RANK, ([name, sourceId]): RankKey => [name, sourceId])) {
-    signal.throwIfAborted();
+  for await (const rows of pagesOf(ranks, FIRST_RANK, ([name, sourceId]): RankKey => [name, sourceId])) {
     const last = rows.at(-1)?.[0];
     const all = [...ofLastName, ...rows];
     ofLastName = all.filter(([name]) => name === last);

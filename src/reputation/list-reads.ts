@@ -67,10 +67,9 @@ export function createListReads(
   reads: ListReads,
   idsPerRead: number,
 ): Pick<ReputationStore, 'listingsForList' | 'domainsForList'> {
-  async function* episodes(datasets: readonly AddressDataset[], seenSinceTs: number, signal: AbortSignal) {
+  async function* episodes(datasets: readonly AddressDataset[], seenSinceTs: number) {
     const codes = datasetCodes(datasets);
     for (let after: ListingKey | undefined = FIRST_LISTING; after !== undefined; ) {
-      signal.throwIfAborted();
       const end: ListingKey | undefined = await reads.endOfRead(after);
       const rows = await reads.episodes(after, end ?? LAST_LISTING, codes, seenSinceTs);
       if (rows.length > 0) yield rows.map(toListing);
@@ -83,12 +82,11 @@ export function createListReads(
    * Addresses of URLs that may have been seen online since then: those that are online and were seen, and those that have
    * gone offline since, which is an event.
    */
-  async function recentAddresses(sinceTs: number, signal: AbortSignal): Promise<Uint8Array[]> {
+  async function recentAddresses(sinceTs: number): Promise<Uint8Array[]> {
     const found = new Map<string, Uint8Array>();
     const last = await reads.lastIds();
     const add = async (lastId: number, read: ListReads['onlineAddresses']) => {
       for (let after = 0; after < lastId; after += idsPerRead) {
-        signal.throwIfAborted();
         for (const [ip] of await read(after, after + idsPerRead, sinceTs)) {
           found.set(Buffer.from(ip).toString('latin1'), ip);
         }
@@ -101,22 +99,20 @@ export function createListReads(
   }
 
   return {
-    async *listingsForList(datasets, seenSinceTs, signal) {
-      yield* episodes(datasets, seenSinceTs, signal);
+    async *listingsForList(datasets, seenSinceTs) {
+      yield* episodes(datasets, seenSinceTs);
       if (!datasets.includes('XBL')) return;
-      const ips = await recentAddresses(seenSinceTs, signal);
+      const ips = await recentAddresses(seenSinceTs);
       for (let from = 0; from < ips.length; from += ADDRESSES_PER_READ) {
-        signal.throwIfAborted();
         const found = await reads.derived(ips.slice(from, from + ADDRESSES_PER_READ), seenSinceTs);
         if (found.length > 0) yield found;
         await setImmediate();
       }
     },
 
-    async *domainsForList(seenSinceTs, signal) {
+    async *domainsForList(seenSinceTs) {
       const { domains: lastId } = await reads.lastIds();
       for (let after = 0; after < lastId; after += idsPerRead) {
-        signal.throwIfAborted();
         const rows = await reads.domains(after, after + idsPerRead, seenSinceTs);
         if (rows.length > 0) yield rows.map(([name]) => name);
         await setImmediate();

@@ -217,16 +217,12 @@ export type ReputationStore = {
    * All listings of these datasets whose newest evidence is not older, also those that follow from URLs, in any order and
    * without their details.
    */
-  listingsForList(
-    datasets: readonly AddressDataset[],
-    seenSinceTs: number,
-    signal: AbortSignal,
-  ): AsyncIterable<StoredListing[]>;
+  listingsForList(datasets: readonly AddressDataset[], seenSinceTs: number): AsyncIterable<StoredListing[]>;
   /**
    * The names of domains with a URL that was seen online since then, or evidence, or facts other than registration and
    * rank, and of domains that the operator listed. In any order.
    */
-  domainsForList(seenSinceTs: number, signal: AbortSignal): AsyncIterable<string[]>;
+  domainsForList(seenSinceTs: number): AsyncIterable<string[]>;
   /** `domainState` for many names, in their order. */
   domainStates(names: readonly string[]): Promise<(DomainState | null)[]>;
   /** The lists on which exactly these names are. Names that are on none are absent. */
@@ -249,8 +245,8 @@ export type ReputationStore = {
    * Everything that sources gave, as evidence and facts: an empty store has the same data after applying them. Their order
    * depends on the data alone. Derived listings, lists, removals and settings are not included.
    */
-  exportListings(signal: AbortSignal): AsyncIterable<ListingEvidence[]>;
-  exportDomains(signal: AbortSignal): AsyncIterable<(DomainEvidence | DomainFact)[]>;
+  exportListings(): AsyncIterable<ListingEvidence[]>;
+  exportDomains(): AsyncIterable<(DomainEvidence | DomainFact)[]>;
 
   /**
    * Computes the domains and addresses of hosts again, and what follows from them: one page per call, in one short

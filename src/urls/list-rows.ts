@@ -46,7 +46,7 @@ export const MAX_HOST_URLS = 10_000;
 
 /** Reads ranges of ids. Between two of them no transaction is open, so that a checkpoint can empty the write-ahead log. */
 export function createUrlsForList(reads: ListedReads, idsPerRead: number): UrlStore['urlsForList'] {
-  return async function* urlsForList(filter, signal) {
+  return async function* urlsForList(filter) {
     if (filter.host !== undefined) {
       const urls = (await reads.ofHost(filter.host)).filter((url) => fits(url, filter));
       if (urls.length > 0) yield urls;
@@ -54,7 +54,6 @@ export function createUrlsForList(reads: ListedReads, idsPerRead: number): UrlSt
     }
     const lastId = await reads.lastId();
     for (let afterId = 0; afterId < lastId; afterId += idsPerRead) {
-      signal.throwIfAborted();
       const urls = await reads.ofIds(filter, afterId, afterId + idsPerRead);
       if (urls.length > 0) yield urls;
       await setImmediate();

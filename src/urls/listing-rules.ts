@@ -69,8 +69,7 @@ export function createPagedListingEffect(reads: ListingReads): UrlStore['listing
     const effect = { online: 0, goingOffline: 0 };
     const feedId = await reads.feedId(feed);
     if (feedId === undefined) return effect;
-    const bounds = { limit: Number.POSITIVE_INFINITY, signal: new AbortController().signal };
-    const pages = readPages<ListedUrlRow, number>(0, bounds, async (afterId) => {
+    const pages = readPages<ListedUrlRow, number>(0, {}, async (afterId) => {
       const rows = await reads.listedUrls(feedId, afterId);
       return pageOf(
         rows,

@@ -35,12 +35,12 @@ type Observations = AsyncGenerator<ObservationInput[], void, void>;
  */
 export function createObservationExport(
   exportUrls: UrlStore['exportUrls'],
-  rowsOf: (urls: readonly ExportedUrl[], signal: AbortSignal) => UrlRows | Promise<UrlRows>,
+  rowsOf: (urls: readonly ExportedUrl[]) => UrlRows | Promise<UrlRows>,
 ): UrlStore['exportObservations'] {
-  return async function* exportObservations(filter: ExportFilter, signal: AbortSignal): Observations {
+  return async function* exportObservations(filter: ExportFilter): Observations {
     let page: ObservationInput[] = [];
-    for await (const urls of exportUrls(filter, signal)) {
-      const rows = await rowsOf(urls, signal);
+    for await (const urls of exportUrls(filter)) {
+      const rows = await rowsOf(urls);
       for (const exported of urls) {
         let { tags } = exported;
         for await (const observations of observationsOf(exported, rows)) {
@@ -55,7 +55,6 @@ export function createObservationExport(
           yield page;
           page = [];
           await setImmediate();
-          signal.throwIfAborted();
         }
       }
     }

@@ -46,9 +46,8 @@ const NO_ADDRESS = new Uint8Array(0);
 
 /** Streams addresses without a network, each once per page and bucket. */
 export function createPagedNetworkless(read: Read): UrlStore['networklessAddresses'] {
-  return (signal) => {
-    const bounds = { limit: Number.POSITIVE_INFINITY, signal };
-    return readPages<Uint8Array, NetworklessKey>([-1, NO_ADDRESS, -1, 0], bounds, async (key) => {
+  return (signal) =>
+    readPages<Uint8Array, NetworklessKey>([-1, NO_ADDRESS, -1, 0], { signal }, async (key) => {
       const rows = await read(key, signal);
       const { next } = pageOf(
         rows,
@@ -61,5 +60,4 @@ export function createPagedNetworkless(read: Read): UrlStore['networklessAddress
         next,
       };
     });
-  };
 }

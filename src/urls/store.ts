@@ -153,15 +153,15 @@ export type UrlStore = {
    * The stored data as observations: an empty store has the same data after applying them. Their order depends on the
    * data alone, not on ids or on the order of arrival.
    */
-  exportObservations(filter: ExportFilter, signal: AbortSignal): AsyncIterable<ObservationInput[]>;
+  exportObservations(filter: ExportFilter): AsyncIterable<ObservationInput[]>;
   /** URLs with their last status and payload, in the order of `exportObservations`. Details take more time. */
-  exportUrls(filter: ExportFilter, signal: AbortSignal, isDetailed?: boolean): AsyncIterable<ExportedUrl[]>;
+  exportUrls(filter: ExportFilter, isDetailed?: boolean): AsyncIterable<ExportedUrl[]>;
 
   /**
    * The URLs of a list for devices, in any order. A statement reads more than the answering thread may: this is for a
    * thread of its own, or a command.
    */
-  urlsForList(filter: ListedUrlFilter, signal: AbortSignal): AsyncIterable<ListedUrl[]>;
+  urlsForList(filter: ListedUrlFilter): AsyncIterable<ListedUrl[]>;
 
   /** The names of malware families, in the order in which they were stored; of very many, the first. */
   familyNames(): Promise<string[]>;

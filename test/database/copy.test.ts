@@ -17,7 +17,7 @@ async function collected<Item>(pages: AsyncIterable<Item[]>): Promise<Item[]> {
   return all;
 }
 
-const exported = (store: Intelligence) => collected(store.exportObservations({}, signal));
+const exported = (store: Intelligence) => collected(store.exportObservations({}));
 
 /** Of a key of a list, and of the content of one. */
 const KEY_HASH = new Uint8Array(32).fill(92);

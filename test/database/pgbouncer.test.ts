@@ -157,6 +157,6 @@ function urlOf(i: number, j: number): string {
 
 /** Sorted, because batches that were written concurrently have ids in another order. */
 async function exportOf(store: Intelligence): Promise<string[]> {
-  const observations = await collect(store.exportObservations({}, new AbortController().signal));
+  const observations = await collect(store.exportObservations({}));
   return observations.map((one) => JSON.stringify(one)).sort();
 }

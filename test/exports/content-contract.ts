@@ -37,7 +37,7 @@ const definition = (kind: ListKind, filter: Partial<ListFilter> = {}) => {
 };
 
 const optionsOf = ({ maxEntries, allowReserved = true }: Given) => {
-  const options = { allowReserved, signal: new AbortController().signal };
+  const options = { allowReserved };
   return maxEntries === undefined ? options : { ...options, maxEntries };
 };
 

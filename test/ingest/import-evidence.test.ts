@@ -25,10 +25,9 @@ function importText(world: World, name: string, text: string, options: Options =
 }
 
 async function exported(store: Intelligence): Promise<string[]> {
-  const { signal } = new AbortController();
   const lines: string[] = [];
-  for await (const page of store.exportListings(signal)) lines.push(...page.map(printListing));
-  for await (const page of store.exportDomains(signal)) {
+  for await (const page of store.exportListings()) lines.push(...page.map(printListing));
+  for await (const page of store.exportDomains()) {
     for (const one of page)
       lines.push('source' in one && 'confidence' in one ? printDomainEvidence(one) : printFact(one));
   }

@@ -250,7 +250,7 @@ const file: Item = {
 
 async function exported({ store }: World): Promise<unknown[]> {
   const all: unknown[] = [];
-  for await (const some of store.exportObservations({}, new AbortController().signal)) all.push(...some);
+  for await (const some of store.exportObservations({})) all.push(...some);
   return all;
 }
 

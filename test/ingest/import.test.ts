@@ -287,6 +287,6 @@ async function rejectsOf({ control }: Pick<World, 'control'>, importId: number):
 
 async function exported({ store }: World): Promise<unknown[]> {
   const all: unknown[] = [];
-  for await (const some of store.exportObservations({}, new AbortController().signal)) all.push(...some);
+  for await (const some of store.exportObservations({})) all.push(...some);
   return all;
 }

@@ -107,6 +107,6 @@ test('families are those that were stored before the import, and those of --fami
     `${ADDED_TS} OwnBot null`,
     `${ADDED_TS} StoredBot null`,
   ]);
-  const [, tagged] = (await collect(store.exportUrls({}, new AbortController().signal))).sort((a, b) => a.id - b.id);
+  const [, tagged] = (await collect(store.exportUrls({}))).sort((a, b) => a.id - b.id);
   assert.deepEqual(tagged?.tags, ['otherbot', 'ownbot', 'storedbot']);
 });

@@ -170,5 +170,5 @@ async function openNode(t: TestContext, url: string): Promise<Intelligence> {
 }
 
 function allOf(store: ReputationStore): Promise<(DomainEvidence | DomainFact)[]> {
-  return collect(store.exportDomains(new AbortController().signal));
+  return collect(store.exportDomains());
 }

@@ -146,7 +146,7 @@ test('no statement reads more rows than a page has', async (t) => {
   for (const key of KEYS) {
     assert.equal((await collectFacts(reads.search(key, ALWAYS, bounds()))).length, URLS, key.by);
   }
-  await collect(reads.exportObservations({}, new AbortController().signal));
+  await collect(reads.exportObservations({}));
   const longest = Math.max(...runs.map(({ rows }) => rows));
   assert.equal(longest, SEARCH_ROWS);
 });
@@ -174,7 +174,7 @@ test('the newest of thousands of addresses of a URL is found by reading them a f
   ]);
   const start = cpuTimeMs();
   const [summary] = await store.lastStoredUrls(1);
-  const [exported] = await collect(store.exportUrls({}, new AbortController().signal, true));
+  const [exported] = await collect(store.exportUrls({}, true));
   const spentMs = cpuTimeMs() - start;
   assert.equal(summary?.address?.ts, NEW_YEAR + DAY);
   assert.deepEqual(exported?.details?.address, { ip: '198.18.9.9', asn: null });

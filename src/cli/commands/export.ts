@@ -15,12 +15,7 @@ import { readTime } from '../time.ts';
 import { definitions } from '../usage.ts';
 
 /** Yields whole lines, one page of the store at a time. `columns` are those of a csv. */
-type Lines = (
-  store: Intelligence,
-  filter: ExportFilter,
-  signal: AbortSignal,
-  columns: readonly CsvColumn[],
-) => AsyncIterable<string>;
+type Lines = (store: Intelligence, filter: ExportFilter, columns: readonly CsvColumn[]) => AsyncIterable<string>;
 
 type ExportFormat = { name: string; summary: string; lines: Lines };
 
@@ -130,7 +125,7 @@ ${definitions(DEVICE_FORMATS.map(({ name, summary }) => [name, summary]))}`,
     const filter: ExportFilter = { since: readSince(flags.since), status: readStatus(flags.status), tag: flags.tag };
     const store = await openExisting(place);
     try {
-      for await (const text of lines(store, filter, new AbortController().signal, columns)) await print(text);
+      for await (const text of lines(store, filter, columns)) await print(text);
       return 0;
     } finally {
       await store.close();
@@ -192,15 +187,13 @@ function isoCell(ts: CsvCell): CsvCell {
   return typeof ts === 'number' ? timeText(ts) : null;
 }
 
-async function* ndjsonLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
-  for await (const observations of store.exportObservations(filter, signal)) {
-    yield linesOf(observations, printObservation);
-  }
+async function* ndjsonLines(...[store, filter]: Parameters<Lines>): AsyncGenerator<string> {
+  for await (const page of store.exportObservations(filter)) yield linesOf(page, printObservation);
   // Only URLs have a status and tags of their own.
   if (filter.status !== undefined || filter.tag !== undefined) return;
   const isWanted = ({ ts }: { ts: number }) => ts >= (filter.since ?? 0);
-  for await (const page of store.exportListings(signal)) yield linesOf(page.filter(isWanted), printListing);
-  for await (const page of store.exportDomains(signal)) yield linesOf(page.filter(isWanted), printDomainLine);
+  for await (const page of store.exportListings()) yield linesOf(page.filter(isWanted), printListing);
+  for await (const page of store.exportDomains()) yield linesOf(page.filter(isWanted), printDomainLine);
 }
 
 function linesOf<Item>(items: readonly Item[], printOne: (item: Item) => string): string {
@@ -211,14 +204,14 @@ function printDomainLine(item: DomainEvidence | DomainFact): string {
   return 'confidence' in item ? printDomainEvidence(item) : printFact(item);
 }
 
-async function* urlLines(...[store, filter, signal]: Parameters<Lines>): AsyncGenerator<string> {
-  for await (const urls of store.exportUrls(filter, signal)) yield urls.map(({ url }) => `${url}\n`).join('');
+async function* urlLines(...[store, filter]: Parameters<Lines>): AsyncGenerator<string> {
+  for await (const urls of store.exportUrls(filter)) yield urls.map(({ url }) => `${url}\n`).join('');
 }
 
-async function* csvLines(...[store, filter, signal, columns]: Parameters<Lines>): AsyncGenerator<string> {
+async function* csvLines(...[store, filter, columns]: Parameters<Lines>): AsyncGenerator<string> {
   const isDetailed = columns.some(([name]) => DETAIL_COLUMNS.some(([detail]) => detail === name));
   yield csvRow(columns.map(([heading]) => heading));
-  for await (const urls of store.exportUrls(filter, signal, isDetailed)) {
+  for await (const urls of store.exportUrls(filter, isDetailed)) {
     yield urls.map((url) => csvRow(columns.map(([, cellOf]) => cellOf(url)))).join('');
   }
 }

@@ -94,8 +94,7 @@ export function createImportStore(db: Database): ImportStore {
     },
 
     rejects(importId) {
-      const all = { limit: Number.MAX_SAFE_INTEGER, signal: new AbortController().signal };
-      return readPages<Reject, number>(0, all, async (after) =>
+      return readPages<Reject, number>(0, {}, async (after) =>
         pageOf(await db.query<RejectRow>(REJECTS, [importId, after]), toReject, ([number]) => number),
       );
     },

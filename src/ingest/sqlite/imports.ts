@@ -54,8 +54,7 @@ export function createImportStore({ db, write }: DatabaseFile<ImportWrites>): Im
       return { newestEventTs, confirmedTs };
     },
     rejects(importId) {
-      const all = { limit: Number.MAX_SAFE_INTEGER, signal: new AbortController().signal };
-      return readPages<Reject, number>(0, all, (after) =>
+      return readPages<Reject, number>(0, {}, (after) =>
         pageOf(rejectPage.all(importId, after), toReject, ([number]) => number),
       );
     },

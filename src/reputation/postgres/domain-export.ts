@@ -64,16 +64,16 @@ type ReadRows<Row> = (ids: number[]) => Promise<Map<number, Row[]>>;
 /** All that sources gave about domains. */
 export function createExportDomains(query: Query) {
   return createDomainExport({
-    domains: (after, signal) => query<ExportedDomain>(DOMAINS, [after], signal),
-    ranks: (after, signal) => query(RANKS, after, signal),
+    domains: (after) => query<ExportedDomain>(DOMAINS, [after]),
+    ranks: (after) => query(RANKS, after),
 
-    rowsOf(domains, signal): DomainRows {
+    rowsOf(domains): DomainRows {
       const ids = domains.map(([, id]) => id);
       const rowsAfter =
         <Row extends unknown[]>(sql: string, key: readonly Param[]): ReadRows<Row> =>
         async (some) => {
           const rows = new Map<number, Row[]>(some.map((id) => [id, []]));
-          for (const [id, ...row] of await query<[number, ...unknown[]]>(sql, [some, ...key], signal))
+          for (const [id, ...row] of await query<[number, ...unknown[]]>(sql, [some, ...key]))
             rows.get(id)?.push(row.map(withoutBuffer) as Row);
           return rows;
         };

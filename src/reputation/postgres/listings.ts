@@ -166,10 +166,10 @@ const KEY_COLUMNS = 7;
 const BEFORE_ALL: Key = [new Uint8Array(0), 0, 0, 0, 0, 0, 0];
 
 function createExportListings(query: Query): ReputationStore['exportListings'] {
-  return (signal) =>
+  return () =>
     inNetworkOrder(
-      readPages<ExportRow, Key>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, async (after) => {
-        const items = await query<ExportRow>(EXPORT, after, signal);
+      readPages<ExportRow, Key>(BEFORE_ALL, {}, async (after) => {
+        const items = await query<ExportRow>(EXPORT, after);
         const last = items.length < PAGE_ROWS ? undefined : items.at(-1);
         return { items, next: last === undefined ? null : (last.slice(0, KEY_COLUMNS) as Key) };
       }),

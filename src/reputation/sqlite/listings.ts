@@ -165,9 +165,9 @@ const BEFORE_ALL: RangeKey = [new Uint8Array(0), ...FIRST_OF_ADDRESS];
 
 function createExportListings(db: Database): ReputationStore['exportListings'] {
   const rows = db.prepare<ExportRow>(EXPORT);
-  return (signal) =>
+  return () =>
     inNetworkOrder(
-      readPages<ExportRow, RangeKey>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, (after) => {
+      readPages<ExportRow, RangeKey>(BEFORE_ALL, {}, (after) => {
         const items = rows.all(...(after as never[]));
         const last = items.length < PAGE_ROWS ? undefined : items.at(-1);
         return { items, next: last === undefined ? null : (last.slice(0, KEY_COLUMNS) as RangeKey) };

@@ -42,15 +42,14 @@ const BEFORE_ALL = new Uint8Array(0);
 
 /** All URLs, each with its newest event and payload, in order of key. */
 export function createExportUrls(query: Query): UrlStore['exportUrls'] {
-  return (filter: ExportFilter, signal: AbortSignal, isDetailed = false): AsyncIterable<ExportedUrl[]> =>
-    readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, async (after) => {
+  return (filter: ExportFilter, isDetailed = false): AsyncIterable<ExportedUrl[]> =>
+    readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, {}, async (after) => {
       const rows = isDetailed
-        ? await query<DetailedRow>(DETAILED_URLS, [after], signal)
-        : (await query<ExportedRow>(URLS, [after], signal)).map((row): DetailedRow => [null, null, null, ...row]);
+        ? await query<DetailedRow>(DETAILED_URLS, [after])
+        : (await query<ExportedRow>(URLS, [after])).map((row): DetailedRow => [null, null, null, ...row]);
       const tags = await tagsOf(
         query,
         rows.map(([, , , , , id]) => id),
-        signal,
       );
       const namesOf = (id: number) => (tags.get(id) ?? []).map(([, name]) => name);
       const exportedOf = (row: DetailedRow) => {
@@ -89,23 +88,19 @@ export function createExportObservations(
   query: Query,
   exportUrls: UrlStore['exportUrls'],
 ): UrlStore['exportObservations'] {
-  return createObservationExport(exportUrls, async (urls, signal) => {
-    const entries = firstPages<EntryRow>(urls, (ids) => query(ENTRIES, [ids, ...FIRST_ENTRY], signal));
-    const resolutions = firstPages<ResolutionRow>(urls, (ids) =>
-      query(RESOLUTIONS, [ids, ...FIRST_RESOLUTION], signal),
-    );
-    const payloads = firstPages<PayloadRow>(urls, (ids) => query(PAYLOADS, [ids, ...FIRST_PAYLOAD], signal));
+  return createObservationExport(exportUrls, async (urls) => {
+    const entries = firstPages<EntryRow>(urls, (ids) => query(ENTRIES, [ids, ...FIRST_ENTRY]));
+    const resolutions = firstPages<ResolutionRow>(urls, (ids) => query(RESOLUTIONS, [ids, ...FIRST_RESOLUTION]));
+    const payloads = firstPages<PayloadRow>(urls, (ids) => query(PAYLOADS, [ids, ...FIRST_PAYLOAD]));
     const rows: UrlRows = {
       entries: async (id, after) =>
-        after === FIRST_ENTRY ? entries(id) : ofOne(await query<OfUrl<EntryRow>>(ENTRIES, [[id], ...after], signal)),
+        after === FIRST_ENTRY ? entries(id) : ofOne(await query<OfUrl<EntryRow>>(ENTRIES, [[id], ...after])),
       resolutions: async (id, after) =>
         after === FIRST_RESOLUTION
           ? resolutions(id)
-          : ofOne(await query<OfUrl<ResolutionRow>>(RESOLUTIONS, [[id], ...after], signal)),
+          : ofOne(await query<OfUrl<ResolutionRow>>(RESOLUTIONS, [[id], ...after])),
       payloads: async (id, after) =>
-        after === FIRST_PAYLOAD
-          ? payloads(id)
-          : ofOne(await query<OfUrl<PayloadRow>>(PAYLOADS, [[id], ...after], signal)),
+        after === FIRST_PAYLOAD ? payloads(id) : ofOne(await query<OfUrl<PayloadRow>>(PAYLOADS, [[id], ...after])),
     };
     return rows;
   });

@@ -26,7 +26,7 @@ export const OF_URLS = `
   select url_id, (select name from tags where id = tag_id) from url_tags where url_id = any($1::bigint[])`;
 
 /** The tags of URLs, by id. */
-export async function tagsOf(query: Query, urlIds: readonly number[], signal: AbortSignal) {
-  const rows = await query<[urlId: number, name: string]>(OF_URLS, [urlIds], signal);
+export async function tagsOf(query: Query, urlIds: readonly number[]) {
+  const rows = await query<[urlId: number, name: string]>(OF_URLS, [urlIds]);
   return Map.groupBy(rows, ([urlId]) => urlId);
 }

@@ -51,8 +51,8 @@ export function createExportUrls(db: Database): UrlStore['exportUrls'] {
     return toDetailed([confirmedTs, ip, asn, ...row], tagsOf(row[2]));
   }
 
-  return (filter: ExportFilter, signal: AbortSignal, isDetailed = false): AsyncIterable<ExportedUrl[]> =>
-    readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, { limit: Number.POSITIVE_INFINITY, signal }, (after) => {
+  return (filter: ExportFilter, isDetailed = false): AsyncIterable<ExportedUrl[]> =>
+    readPages<ExportedUrl, Uint8Array>(BEFORE_ALL, {}, (after) => {
       const { items, next } = isDetailed
         ? pageOf(confirmedUrls.all(after), detailedOf, ([, key]) => key)
         : pageOf(

@@ -6,8 +6,6 @@ import { collect, seen } from '../../urls/contract/observations.ts';
 import { DAY, listed, networkOf, shown, T } from './evidence.ts';
 import type { OpenStore } from './index.ts';
 
-const never = () => new AbortController().signal;
-
 function addressFact(hostname: string, ts: number, ...ips: string[]): DomainFact {
   const parsed = parseDomainName(hostname);
   assert.ok(parsed.ok);
@@ -40,7 +38,7 @@ export function listReadsSuite(open: OpenStore): void {
         online('http://name.example/', 0),
       ]);
       const ofList = async (datasets: readonly AddressDataset[], sinceTs: number) =>
-        shown(await collect(store.listingsForList(datasets, sinceTs, never())));
+        shown(await collect(store.listingsForList(datasets, sinceTs)));
       const asked = async (datasets: readonly AddressDataset[], sinceTs: number) => {
         const question = { inside: true, covering: false, datasets, seenSinceTs: sinceTs };
         const networks = ['192.0.2.0/24', '2001:db8::/32'].map((text) => networkOf(text));
@@ -59,7 +57,7 @@ export function listReadsSuite(open: OpenStore): void {
       await store.applyDomains([], [addressFact('a.fact.example', T, '192.0.2.1')]);
       await store.setDomain('set.example', { human: -10, isAbused: null, reason: '', setTs: T - 90 * DAY });
       await store.setDomain('liked.example', { human: 5, isAbused: null, reason: '', setTs: T });
-      const names = await collect(store.domainsForList(T, never()));
+      const names = await collect(store.domainsForList(T));
       assert.deepEqual(names.sort(), ['fact.example', 'new.example', 'set.example']);
       const asked = ['old.example', 'unknown.example', 'set.example'];
       const states = await store.domainStates(asked);

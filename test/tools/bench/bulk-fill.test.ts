@@ -46,5 +46,5 @@ const SEARCHES = [
 ] as const;
 
 async function exported(store: Intelligence): Promise<ObservationInput[]> {
-  return collect(store.exportObservations({}, new AbortController().signal));
+  return collect(store.exportObservations({}));
 }

@@ -15,7 +15,7 @@ export function exportSuite(open: OpenStore): void {
   suite('export', () => {
     test('an empty store exports nothing', async (t) => {
       assert.deepEqual(await exported(await open(t)), []);
-      assert.deepEqual(await collect((await open(t)).exportUrls({}, never())), []);
+      assert.deepEqual(await collect((await open(t)).exportUrls({})), []);
     });
 
     test('an export that is imported into an empty store has the same export and the same lookups', async (t) => {
@@ -97,8 +97,8 @@ export function exportSuite(open: OpenStore): void {
         seen({ ts: 40, url: 'http://facts.example/', status: null, payload: { fileSize: 1 } }),
       ]);
       const hosts = async (filter: ExportFilter) => {
-        const urls = await collect(store.exportUrls(filter, never()));
-        const observations = await collect(store.exportObservations(filter, never()));
+        const urls = await collect(store.exportUrls(filter));
+        const observations = await collect(store.exportObservations(filter));
         assert.deepEqual(
           [...new Set(observations.map(({ url }) => url))],
           urls.map(({ url }) => url),
@@ -117,7 +117,7 @@ export function exportSuite(open: OpenStore): void {
       const store = await open(t);
       const url = 'http://a.example/x';
       await store.apply([seen({ ts: 10, url, reporter: 'ada', payload: { sha256: hashOf('a'), family: 'Mirai' } })]);
-      const [one] = await collect(store.exportUrls({}, never()));
+      const [one] = await collect(store.exportUrls({}));
       const unknown = { mimeType: null, fileType: null, fileExt: null, fileSize: null, fileName: null };
       assert.deepEqual(one, {
         id: await store.urlId(url),
@@ -148,7 +148,7 @@ export function exportSuite(open: OpenStore): void {
         at(40, 'again', { status: 'offline' }),
         at(50, 'facts', { status: null }),
       ]);
-      const all = await collect(store.exportUrls({}, never(), true));
+      const all = await collect(store.exportUrls({}, true));
       const found = Object.fromEntries(all.map(({ host, details }) => [host.replace('.example', ''), details]));
       assert.deepEqual(found, {
         confirmed: { confirmedTs: 200_000, address: { ip: '198.51.100.6', asn: null } },
@@ -157,18 +157,6 @@ export function exportSuite(open: OpenStore): void {
         again: { confirmedTs: 40, address: null },
         facts: { confirmedTs: null, address: null },
       });
-    });
-
-    test('an aborted export throws the reason', async (t) => {
-      const store = await open(t);
-      await store.apply(Array.from({ length: 1_100 }, (_, i) => seen({ ts: T, url: `http://a.example/${i}` })));
-      for (const read of [store.exportUrls, store.exportObservations]) {
-        const abort = new AbortController();
-        const reading = (async () => {
-          for await (const _ of read({}, abort.signal)) abort.abort(new Error('stopped'));
-        })();
-        await assert.rejects(reading, /stopped/);
-      }
     });
 
     test('a history cut at payloads of one time keeps those with the greatest file keys', async (t) => {
@@ -228,15 +216,11 @@ async function fill(store: Intelligence): Promise<Observation[]> {
 }
 
 async function exported(store: Intelligence): Promise<string[]> {
-  return (await collect(store.exportObservations({}, never()))).map(printObservation);
+  return (await collect(store.exportObservations({}))).map(printObservation);
 }
 
 function fromLine(line: string): Observation {
   const parsed = parseObservation(line, T + 99 * DAY);
   assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
   return seen(parsed.input);
-}
-
-function never(): AbortSignal {
-  return new AbortController().signal;
 }

@@ -10,7 +10,7 @@ type Store = Awaited<ReturnType<OpenStore>>;
 
 /** `path status days since the start…days since the last sighting`, sorted. */
 async function found(store: Store, filter: ListedUrlFilter): Promise<string[]> {
-  const urls = await collect(store.urlsForList(filter, new AbortController().signal));
+  const urls = await collect(store.urlsForList(filter));
   const days = (ts: number) => (ts - T) / DAY;
   return urls.map((one) => `${one.url.slice(17)} ${one.status} ${days(one.sinceTs)}…${days(one.seenTs)}`).sort();
 }
@@ -55,7 +55,7 @@ export function listUrlsSuite(open: OpenStore): void {
         seen({ ts: T + 1, url: urls[1], status: 'online', payload: { fileSize: 5 } }),
         seen({ ts: T + 2, url: urls[2], status: 'online' }),
       ] as const);
-      const pages = store.urlsForList({ status: 'online', seenSinceTs: 0 }, new AbortController().signal);
+      const pages = store.urlsForList({ status: 'online', seenSinceTs: 0 });
       const entries = (await collect(pages)).sort((a, b) => a.seenTs - b.seenTs);
       const [first, second, third] = await Promise.all(urls.map((url) => store.urlId(url)));
       const nothing = { reporter: '', family: null, sha256: null, tags: [] };
@@ -83,7 +83,7 @@ export function listUrlsSuite(open: OpenStore): void {
       await store.apply([at(T + 1, 'Mozi'), at(T + 1, 'Mozi', hashOf('b')), at(T + 1, 'Mozi', hashOf('c'))]);
       for (const host of [undefined, 'a.example']) {
         const filter = { status: 'online', seenSinceTs: 0, ...(host !== undefined && { host }) } as const;
-        const [one] = await collect(store.urlsForList(filter, new AbortController().signal));
+        const [one] = await collect(store.urlsForList(filter));
         const families = new Set([one?.family ?? [], one?.otherFamilies ?? []].flat());
         assert.deepEqual([...families].sort(), ['Gafgyt', 'Mirai', 'Mozi']);
         assert.equal(new Set(one?.otherFamilies).size, one?.otherFamilies?.length);
