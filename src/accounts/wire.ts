@@ -51,19 +51,16 @@ export const SessionsResponse = Type.Object({
 });
 export type SessionsResponse = Static<typeof SessionsResponse>;
 
-export const EndSessionsRequest = Type.Object(
+export const EndSessionsRequest = Type.Closed(
   { id: Type.Optional(SessionId), others: Type.Optional(Type.Literal(true)) },
-  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+  { minProperties: 1, maxProperties: 1 },
 );
 export type EndSessionsRequest = Static<typeof EndSessionsRequest>;
 
 export const EndSessionsResponse = Type.Object({ ended: Type.Integer({ minimum: 0 }) });
 export type EndSessionsResponse = Static<typeof EndSessionsResponse>;
 
-export const PasswordRequest = Type.Object(
-  { current: Type.String(), new: Type.String() },
-  { additionalProperties: false },
-);
+export const PasswordRequest = Type.Closed({ current: Type.String(), new: Type.String() });
 export type PasswordRequest = Static<typeof PasswordRequest>;
 
-export const Empty = Type.Object({}, { additionalProperties: false });
+export const Empty = Type.Closed({});

@@ -40,10 +40,7 @@ const allowList = ({ store }: ByHandServices) =>
     },
   });
 
-const AllowAddRequest = Type.Object(
-  { cidr: Type.String(), reason: Type.Optional(Reason) },
-  { additionalProperties: false },
-);
+const AllowAddRequest = Type.Closed({ cidr: Type.String(), reason: Type.Optional(Reason) });
 
 const allowAdd = ({ store, control, now }: ByHandServices) =>
   adminRoute({
@@ -65,7 +62,7 @@ const allowAdd = ({ store, control, now }: ByHandServices) =>
     },
   });
 
-const AllowRemoveRequest = Type.Object({ cidr: Type.String() }, { additionalProperties: false });
+const AllowRemoveRequest = Type.Closed({ cidr: Type.String() });
 
 const allowRemove = ({ store, control }: ByHandServices) =>
   adminRoute({

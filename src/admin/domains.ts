@@ -47,19 +47,16 @@ const domainList = ({ store }: ByHandServices) =>
     },
   });
 
-const DomainSetRequest = Type.Object(
-  {
-    domain: Type.String(),
-    human: Type.Optional(
-      Type.Integer({ minimum: -HUMAN_MAX, maximum: HUMAN_MAX, description: 'Points added to the score; 0: none.' }),
-    ),
-    abused: Type.Optional(
-      Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], description: 'null: decide by the data.' }),
-    ),
-    reason: Type.Optional(Reason),
-  },
-  { additionalProperties: false },
-);
+const DomainSetRequest = Type.Closed({
+  domain: Type.String(),
+  human: Type.Optional(
+    Type.Integer({ minimum: -HUMAN_MAX, maximum: HUMAN_MAX, description: 'Points added to the score; 0: none.' }),
+  ),
+  abused: Type.Optional(
+    Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], description: 'null: decide by the data.' }),
+  ),
+  reason: Type.Optional(Reason),
+});
 type DomainSetRequest = Static<typeof DomainSetRequest>;
 
 const domainSet = ({ store, control, now }: ByHandServices) =>

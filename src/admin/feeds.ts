@@ -95,14 +95,11 @@ const knownFeeds = ({ control }: FeedAdminServices) =>
     },
   });
 
-const FeedAddRequest = Type.Object(
-  {
-    known: Type.Optional(Type.String({ description: 'The name of a well-known feed, instead of "name".' })),
-    name: Type.Optional(Type.String()),
-    ...FeedValuesRequest,
-  },
-  { additionalProperties: false },
-);
+const FeedAddRequest = Type.Closed({
+  known: Type.Optional(Type.String({ description: 'The name of a well-known feed, instead of "name".' })),
+  name: Type.Optional(Type.String()),
+  ...FeedValuesRequest,
+});
 type FeedAddRequest = Static<typeof FeedAddRequest>;
 
 const feedAdd = (services: FeedAdminServices) =>
@@ -139,14 +136,11 @@ function readNewName(known: string | undefined, given: string | undefined): stri
   return name;
 }
 
-const FeedSetRequest = Type.Object(
-  {
-    paused: Type.Optional(Type.Boolean()),
-    no_headers: Type.Optional(Type.Boolean({ description: 'Send none of the present headers any more.' })),
-    ...FeedValuesRequest,
-  },
-  { additionalProperties: false },
-);
+const FeedSetRequest = Type.Closed({
+  paused: Type.Optional(Type.Boolean()),
+  no_headers: Type.Optional(Type.Boolean({ description: 'Send none of the present headers any more.' })),
+  ...FeedValuesRequest,
+});
 type FeedSetRequest = Static<typeof FeedSetRequest>;
 
 const HEADER_ADVICE = 'Send it again in "headers", or remove it with "no_headers".';

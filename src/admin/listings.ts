@@ -123,18 +123,15 @@ async function removalsInForce({ store, now }: ByHandServices) {
 
 const Dataset = Type.Enum([...ADDRESS_DATASETS]);
 
-const ListingAddRequest = Type.Object(
-  {
-    cidr: Type.String(),
-    dataset: Dataset,
-    botname: Type.Optional(Type.String()),
-    port: Type.Optional(Type.Integer({ minimum: 0, maximum: PORT_MAX })),
-    heuristic: Type.Optional(Type.String()),
-    abused: Type.Optional(Type.Boolean({ description: 'A legitimate host that was broken into.' })),
-    reason: Type.Optional(Reason),
-  },
-  { additionalProperties: false },
-);
+const ListingAddRequest = Type.Closed({
+  cidr: Type.String(),
+  dataset: Dataset,
+  botname: Type.Optional(Type.String()),
+  port: Type.Optional(Type.Integer({ minimum: 0, maximum: PORT_MAX })),
+  heuristic: Type.Optional(Type.String()),
+  abused: Type.Optional(Type.Boolean({ description: 'A legitimate host that was broken into.' })),
+  reason: Type.Optional(Reason),
+});
 type ListingAddRequest = Static<typeof ListingAddRequest>;
 
 const listingAdd = ({ store, control, now, allowReserved }: ByHandServices) =>
@@ -174,22 +171,19 @@ const listingAdd = ({ store, control, now, allowReserved }: ByHandServices) =>
 /** As long as a source may be wrong without being removed. */
 const REMOVAL_MAX_SECONDS = 3_660 * 86_400;
 
-const ListingRemoveRequest = Type.Object(
-  {
-    cidr: Type.String(),
-    dataset: Type.Optional(Dataset),
-    for_seconds: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: REMOVAL_MAX_SECONDS,
-        default: REMOVAL_DEFAULT_SECONDS,
-        description: 'How long the same sources do not list it again.',
-      }),
-    ),
-    reason: Type.Optional(Reason),
-  },
-  { additionalProperties: false },
-);
+const ListingRemoveRequest = Type.Closed({
+  cidr: Type.String(),
+  dataset: Type.Optional(Dataset),
+  for_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: REMOVAL_MAX_SECONDS,
+      default: REMOVAL_DEFAULT_SECONDS,
+      description: 'How long the same sources do not list it again.',
+    }),
+  ),
+  reason: Type.Optional(Reason),
+});
 type ListingRemoveRequest = Static<typeof ListingRemoveRequest>;
 
 const listingRemove = ({ store, control, now }: ByHandServices) =>

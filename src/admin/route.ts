@@ -14,7 +14,7 @@ export function adminRoute<Question>(described: Described<Question>): Route {
 }
 
 /** The body of a change that needs no values. */
-export const Nothing = Type.Object({}, { additionalProperties: false });
+export const Nothing = Type.Closed({});
 
 export const pathParameter = (name: string, description: string): Parameter => ({
   in: 'path',

@@ -25,15 +25,12 @@ export type AccountItem = Static<typeof AccountItem>;
 const Username = Type.String({ description: 'Usually an e-mail address; letter case does not matter.' });
 const TierName = Type.String({ description: 'One of `tiers`.' });
 
-export const AddAccountRequest = Type.Object(
-  {
-    username: Username,
-    tier: Type.Optional(TierName),
-    password: Type.Optional(Type.String({ description: 'Default: one is generated, and is in the answer.' })),
-    admin: Type.Optional(Type.Boolean()),
-  },
-  { additionalProperties: false },
-);
+export const AddAccountRequest = Type.Closed({
+  username: Username,
+  tier: Type.Optional(TierName),
+  password: Type.Optional(Type.String({ description: 'Default: one is generated, and is in the answer.' })),
+  admin: Type.Optional(Type.Boolean()),
+});
 export type AddAccountRequest = Static<typeof AddAccountRequest>;
 
 export const AddAccountResponse = Type.Object({
@@ -45,15 +42,12 @@ export const AddAccountResponse = Type.Object({
 });
 export type AddAccountResponse = Static<typeof AddAccountResponse>;
 
-export const ChangeAccountRequest = Type.Object(
-  {
-    tier: Type.Optional(TierName),
-    enabled: Type.Optional(Type.Boolean()),
-    admin: Type.Optional(Type.Boolean()),
-    password: Type.Optional(Type.String({ description: 'Ends all sessions and tokens of the account.' })),
-  },
-  { additionalProperties: false },
-);
+export const ChangeAccountRequest = Type.Closed({
+  tier: Type.Optional(TierName),
+  enabled: Type.Optional(Type.Boolean()),
+  admin: Type.Optional(Type.Boolean()),
+  password: Type.Optional(Type.String({ description: 'Ends all sessions and tokens of the account.' })),
+});
 export type ChangeAccountRequest = Static<typeof ChangeAccountRequest>;
 
 export const TierItem = Type.Object({
@@ -77,24 +71,21 @@ const Monthly = Type.Integer({ minimum: 0, maximum: NO_LIMIT, description: `${NO
 /** A rate of 0 looks like "no limit" but would refuse every query. */
 const Rate = Type.Optional(Type.Integer({ minimum: 1, maximum: NO_LIMIT, description: 'Default: follows from qmh.' }));
 
-export const SetTierRequest = Type.Object(
-  {
-    name: Type.String(),
-    qms: Monthly,
-    qmh: Monthly,
-    trs: Type.Optional(Type.String()),
-    ads: Type.Optional(
-      Type.Array(Type.String(), {
-        ...{ maxItems: DATASETS_MAX, uniqueItems: true },
-        description: `Some of ${DATASETS.join(', ')}, in any letter case. Default: all.`,
-      }),
-    ),
-    rl_qps: Rate,
-    rl_qpm: Rate,
-    rl_qph: Rate,
-  },
-  { additionalProperties: false },
-);
+export const SetTierRequest = Type.Closed({
+  name: Type.String(),
+  qms: Monthly,
+  qmh: Monthly,
+  trs: Type.Optional(Type.String()),
+  ads: Type.Optional(
+    Type.Array(Type.String(), {
+      ...{ maxItems: DATASETS_MAX, uniqueItems: true },
+      description: `Some of ${DATASETS.join(', ')}, in any letter case. Default: all.`,
+    }),
+  ),
+  rl_qps: Rate,
+  rl_qpm: Rate,
+  rl_qph: Rate,
+});
 export type SetTierRequest = Static<typeof SetTierRequest>;
 
 export const KeysResponse = Type.Object({
@@ -109,10 +100,9 @@ export const KeysResponse = Type.Object({
 });
 export type KeysResponse = Static<typeof KeysResponse>;
 
-export const RotateKeyRequest = Type.Object(
-  { now: Type.Optional(Type.Boolean({ description: 'Drop all older keys: every token becomes invalid.' })) },
-  { additionalProperties: false },
-);
+export const RotateKeyRequest = Type.Closed({
+  now: Type.Optional(Type.Boolean({ description: 'Drop all older keys: every token becomes invalid.' })),
+});
 export type RotateKeyRequest = Static<typeof RotateKeyRequest>;
 
 export const AuditItem = Type.Object({

@@ -94,7 +94,7 @@ const keyRemove = ({ control }: OwnKeyServices) =>
     operationId: 'portalListKeyRemove',
     summary: 'Revoke a key of the account; its device is refused within five seconds',
     parameters: [keyIdParameter],
-    body: Type.Object({}, { additionalProperties: false }),
+    body: Type.Closed({}),
     response: json(KeyItem),
     refusals: ['not_found'],
     read: (request) => Number((request.params as { id: string }).id),

@@ -79,15 +79,12 @@ function toOwnItem(definition: ListDefinition, caller: Caller, built: readonly K
 /** Longer than any URL that is stored. */
 const MAX_TEXT = 16_384;
 
-const ExplainRequest = Type.Object(
-  {
-    text: Type.String({
-      ...{ minLength: 1, maxLength: MAX_TEXT },
-      description: 'A URL with its scheme, a host name, an address or a network; also defanged.',
-    }),
-  },
-  { additionalProperties: false },
-);
+const ExplainRequest = Type.Closed({
+  text: Type.String({
+    ...{ minLength: 1, maxLength: MAX_TEXT },
+    description: 'A URL with its scheme, a host name, an address or a network; also defanged.',
+  }),
+});
 
 const ExplainResponse = Type.Object({
   subject: Type.String({ description: 'What was asked about, normalized.' }),

@@ -57,13 +57,15 @@ const VALUES = {
   ),
 };
 
-export const ListSetRequest = Type.Object(VALUES, { additionalProperties: false });
+export const ListSetRequest = Type.Closed(VALUES);
 export type ListSetRequest = Static<typeof ListSetRequest>;
 
-export const ListAddRequest = Type.Object(
-  { name: Type.String(), kind: Type.Enum([...LIST_KINDS]), ...VALUES, listed_domains: Type.Optional(Type.Boolean()) },
-  { additionalProperties: false },
-);
+export const ListAddRequest = Type.Closed({
+  name: Type.String(),
+  kind: Type.Enum([...LIST_KINDS]),
+  ...VALUES,
+  listed_domains: Type.Optional(Type.Boolean()),
+});
 export type ListAddRequest = Static<typeof ListAddRequest>;
 
 export function toListValues(sent: ListSetRequest & { listed_domains?: boolean }): ListValues {
@@ -102,16 +104,13 @@ export function toExclusionItem({ id, match, list, reason, setTs, untilTs }: Exc
 
 const hasEnded = (untilTs: number | null, nowTs: number): boolean => untilTs !== null && untilTs <= nowTs;
 
-export const ExclusionAddRequest = Type.Object(
-  {
-    value: Type.String({ description: 'A host, a URL with its scheme, an address or a network; also defanged.' }),
-    subdomains: Type.Optional(Type.Boolean({ description: 'Of a host: its subdomains too.' })),
-    list: Type.Optional(Type.String({ description: 'Only from this list. Default: from all.' })),
-    reason: Type.String({ minLength: 1 }),
-    until_ts: Type.Optional(Timestamp),
-  },
-  { additionalProperties: false },
-);
+export const ExclusionAddRequest = Type.Closed({
+  value: Type.String({ description: 'A host, a URL with its scheme, an address or a network; also defanged.' }),
+  subdomains: Type.Optional(Type.Boolean({ description: 'Of a host: its subdomains too.' })),
+  list: Type.Optional(Type.String({ description: 'Only from this list. Default: from all.' })),
+  reason: Type.String({ minLength: 1 }),
+  until_ts: Type.Optional(Timestamp),
+});
 export type ExclusionAddRequest = Static<typeof ExclusionAddRequest>;
 
 const KEY_ITEM = {
@@ -147,11 +146,11 @@ const NEW_KEY = {
   device: Type.String({ minLength: 1, description: 'The name of the device, for people.' }),
 };
 
-export const KeyAddRequest = Type.Object(NEW_KEY, { additionalProperties: false });
+export const KeyAddRequest = Type.Closed(NEW_KEY);
 export type KeyAddRequest = Static<typeof KeyAddRequest>;
 
-export const AccountKeyAddRequest = Type.Object(
-  { ...NEW_KEY, username: Type.String({ description: 'The account whose limits count.' }) },
-  { additionalProperties: false },
-);
+export const AccountKeyAddRequest = Type.Closed({
+  ...NEW_KEY,
+  username: Type.String({ description: 'The account whose limits count.' }),
+});
 export type AccountKeyAddRequest = Static<typeof AccountKeyAddRequest>;

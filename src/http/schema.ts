@@ -35,6 +35,9 @@ export const Type = {
     const required = Object.keys(properties).filter((name) => properties[name]?.['~optional'] === undefined);
     return { type: 'object', ...(required.length > 0 && { required }), properties, ...options };
   },
+  /** An object without other properties. */
+  Closed: <P extends Properties>(properties: P, options: Keywords = {}): ObjectSchema<P> =>
+    Type.Object(properties, { additionalProperties: false, ...options }),
   Optional: <Value>(schema: Schema<Value>): OptionalSchema<Value> =>
     Object.defineProperty({ ...schema }, '~optional', { value: true }) as OptionalSchema<Value>,
   Array: <Value>(items: Schema<Value>, options: Keywords = {}): Schema<Value[]> => ({

@@ -7,7 +7,6 @@ import { ON_HOST_MAX, PAGE_LIST_MAX } from './wire.ts';
 
 // All schemas of the endpoints that the pages use. Absent values are null.
 
-const only = <P extends Properties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 const integer = (description: string) => ({ ...IntegerOrNull, description });
 const text = (description: string) => ({ ...StringOrNull, description });
 const orNull = <S extends Schema>(schema: S) => Type.Unsafe<Static<S> | null>({ ...schema, type: ['object', 'null'] });
@@ -21,13 +20,13 @@ const Asn = integer('AS number of the network.');
 const NetworkName = text('Name of the network, where the table of networks has one.');
 const Family = text('Malware family of the last payload.');
 
-const UrlLine = only({ id: UrlId, url: Type.String(), status: Status, ts: Timestamp, family: Family });
+const UrlLine = Type.Closed({ id: UrlId, url: Type.String(), status: Status, ts: Timestamp, family: Family });
 
 const FEED_STATES = ['healthy', 'late', 'failing', 'paused', 'new'] as const;
 
-export const OverviewResponse = only({
+export const OverviewResponse = Type.Closed({
   counted_ts: integer('When the totals were counted.'),
-  totals: only({
+  totals: Type.Closed({
     urls: integer('URLs; null while they are not counted.'),
     online: integer('URLs that are online.'),
     listings: integer('Live listings of addresses and networks that sources gave.'),
@@ -36,7 +35,7 @@ export const OverviewResponse = only({
   newest_event_ts: integer('The newest event of a URL, by the stored imports.'),
   confirmed_ts: integer('The newest time at which a URL was seen, by the stored imports.'),
   feeds: Type.Array(
-    only({
+    Type.Closed({
       name: Type.String(),
       format: Type.String(),
       state: Type.Enum([...FEED_STATES], {
@@ -47,19 +46,26 @@ export const OverviewResponse = only({
     }),
   ),
   newest: Type.Array(
-    only({ id: UrlId, url: Type.String(), status: Status, ts: Timestamp, family: Family, reporter: StringOrNull }),
+    Type.Closed({
+      id: UrlId,
+      url: Type.String(),
+      status: Status,
+      ts: Timestamp,
+      family: Family,
+      reporter: StringOrNull,
+    }),
     { description: 'The URLs that went online or were stored last, newest first; empty without the dataset URL.' },
   ),
 });
 export type OverviewResponse = Static<typeof OverviewResponse>;
 
-export const UrlQuestion = only({
+export const UrlQuestion = Type.Closed({
   url: Type.String({ maxLength: URL_MAX_LENGTH, description: 'Any spelling of the URL.' }),
 });
 export type UrlQuestion = Static<typeof UrlQuestion>;
 
 /** The same as in the history of a URL. */
-const Payload = only({
+const Payload = Type.Closed({
   [PAYLOAD.ts]: Timestamp,
   [PAYLOAD.mimeType]: StringOrNull,
   [PAYLOAD.fileType]: StringOrNull,
@@ -72,7 +78,7 @@ const Payload = only({
 
 const Dataset = Type.Enum([...ADDRESS_DATASETS]);
 
-export const UrlPageResponse = only({
+export const UrlPageResponse = Type.Closed({
   input: Type.String({ description: 'The URL as it was sent.' }),
   url: Type.String({ description: 'The normalized URL.' }),
   steps: Type.Array(Type.String(), { description: 'What normalization changed.' }),
@@ -85,7 +91,7 @@ export const UrlPageResponse = only({
   first_seen_ts: integer('The oldest event or payload; null if there are too many to read them all.'),
   tags: Type.Array(Type.String()),
   events: Type.Array(
-    only({
+    Type.Closed({
       ts: Timestamp,
       status: Type.Enum(['added', 'removed', 'online', 'offline']),
       removal: Type.String(),
@@ -95,12 +101,12 @@ export const UrlPageResponse = only({
     { description: 'Oldest first.' },
   ),
   payloads: Type.Array(Payload, { maxItems: HISTORY_LIMIT, description: 'Newest first.' }),
-  addresses: Type.Array(only({ ip: Type.String(), asn: Asn, network: NetworkName, ts: Timestamp }), {
+  addresses: Type.Array(Type.Closed({ ip: Type.String(), asn: Asn, network: NetworkName, ts: Timestamp }), {
     description: 'Newest first. Of an unknown URL: those of other URLs on its host.',
   }),
   host: Type.String(),
   domain: text('The registrable domain of the host.'),
-  on_host: only({
+  on_host: Type.Closed({
     urls: Type.Array(UrlLine, { maxItems: ON_HOST_MAX, description: 'Other URLs on the host, newest first.' }),
     truncated: Type.Boolean(),
   }),
@@ -114,13 +120,13 @@ export const UrlPageResponse = only({
 });
 export type UrlPageResponse = Static<typeof UrlPageResponse>;
 
-export const AddressPageResponse = only({
+export const AddressPageResponse = Type.Closed({
   cidr: Type.String({ description: 'The address, or the network in CIDR notation.' }),
   ip: Type.String({ description: 'Its first address.' }),
   asn: Asn,
   network: NetworkName,
   listings: Type.Array(
-    only({
+    Type.Closed({
       dataset: Dataset,
       state: Type.Enum(['live', 'past']),
       cidr: Type.String(),
@@ -135,7 +141,7 @@ export const AddressPageResponse = only({
     { description: 'In the datasets of the account; of networks around the asked one too. Newest first.' },
   ),
   listings_truncated: Type.Boolean(),
-  domains: Type.Array(only({ domain: Type.String(), hostname: Type.String(), last_ts: Timestamp }), {
+  domains: Type.Array(Type.Closed({ domain: Type.String(), hostname: Type.String(), last_ts: Timestamp }), {
     maxItems: PAGE_LIST_MAX,
     description: 'Names that had an address there, newest first; empty without the dataset DOMAIN.',
   }),
@@ -150,9 +156,9 @@ export type AddressPageResponse = Static<typeof AddressPageResponse>;
 
 const LastSeen = { ...Timestamp, description: 'Newest sighting.' };
 const list = <P extends Properties>(properties: P) =>
-  Type.Array(only(properties), { description: 'As in the endpoint of this list.' });
+  Type.Array(Type.Closed(properties), { description: 'As in the endpoint of this list.' });
 
-export const DomainPageResponse = only({
+export const DomainPageResponse = Type.Closed({
   domain: Type.String({ description: 'The registrable domain of the name.' }),
   known: Type.Boolean(),
   score: Type.Unsafe<number | null>({ type: ['number', 'null'] }),
@@ -164,7 +170,7 @@ export const DomainPageResponse = only({
   abused: Type.Boolean(),
   abused_reason: StringOrNull,
   tags: Type.Array(Type.String()),
-  whois: only({
+  whois: Type.Closed({
     created_ts: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
     expires_ts: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
     registrar: StringOrNull,
@@ -195,7 +201,7 @@ export const DomainPageResponse = only({
   senders: list({ ip: Type.String(), helo: Type.String(), 'last-seen': LastSeen, score: Type.Integer() }),
   urls: list({ url: Type.String(), botname: Type.String(), 'last-seen': LastSeen }),
   files: list({ type: Type.String(), hash: Type.String(), botname: Type.String(), 'last-seen': LastSeen }),
-  truncated: only({
+  truncated: Type.Closed({
     hostnames: Type.Boolean(),
     addresses: Type.Boolean(),
     name_servers: Type.Boolean(),
@@ -204,7 +210,7 @@ export const DomainPageResponse = only({
     files: Type.Boolean(),
   }),
   settings: orNull(
-    only({
+    Type.Closed({
       human: Type.Number(),
       abused: Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] }),
       reason: Type.String(),
@@ -214,7 +220,7 @@ export const DomainPageResponse = only({
 });
 export type DomainPageResponse = Static<typeof DomainPageResponse>;
 
-export const SearchLine = only({
+export const SearchLine = Type.Closed({
   ts: Timestamp,
   id: UrlId,
   url: Type.String(),

@@ -1,6 +1,6 @@
 import { ADDRESS_DATASETS, DOMAIN_TAGS } from '../core/evidence.ts';
 import { Timestamp } from '../http/scalars.ts';
-import { type Properties, Type } from '../http/schema.ts';
+import { Type } from '../http/schema.ts';
 import { CONTEXTS } from './domain-report.ts';
 import { DIMENSIONS } from './score.ts';
 
@@ -9,10 +9,9 @@ import { DIMENSIONS } from './score.ts';
 const described = (description: string) => ({ ...Timestamp, description });
 const text = (description: string) => Type.String({ description });
 const port = (description: string) => Type.Integer({ minimum: 0, maximum: 65_535, description });
-const only = <P extends Properties>(properties: P) => Type.Object(properties, { additionalProperties: false });
 
 /** A listing of an address or network. */
-const AddressRecord = only({
+const AddressRecord = Type.Closed({
   ipaddress: text('The listed address, or the network as CIDR.'),
   dataset: Type.Enum([...ADDRESS_DATASETS]),
   listed: described('When the listing began.'),
@@ -42,7 +41,7 @@ const AddressRecord = only({
 /** The most records of a query about addresses. */
 export const MAX_RECORDS = 2_000;
 
-export const RecordsResponse = only({
+export const RecordsResponse = Type.Closed({
   code: Type.Literal(200),
   results: Type.Array(AddressRecord, { minItems: 1, maxItems: MAX_RECORDS, description: 'Newest first.' }),
 });
@@ -59,7 +58,7 @@ const GENERAL = {
   'last-seen': LastSeen,
   tags: Type.Array(Type.Enum(Object.keys(DOMAIN_TAGS))),
   abused: Type.Boolean({ description: 'A good site that somebody misused.' }),
-  whois: only({
+  whois: Type.Closed({
     created: Type.Optional(Type.Integer({ description: 'Unix timestamp in seconds.' })),
     expires: Type.Optional(Type.Integer({ description: 'Unix timestamp in seconds.' })),
     registrar: Type.Optional(Type.String()),
@@ -67,41 +66,43 @@ const GENERAL = {
   score: Score,
 };
 
-export const DimensionsResponse = only(Object.fromEntries(DIMENSIONS.map((name) => [name, Points])));
-export const DomainResponse = only(GENERAL);
-export const OverviewResponse = only({ ...GENERAL, dimensions: DimensionsResponse });
+export const DimensionsResponse = Type.Closed(Object.fromEntries(DIMENSIONS.map((name) => [name, Points])));
+export const DomainResponse = Type.Closed(GENERAL);
+export const OverviewResponse = Type.Closed({ ...GENERAL, dimensions: DimensionsResponse });
 
-export const ListingResponse = only({
+export const ListingResponse = Type.Closed({
   'is-listed': Type.Boolean(),
   ts: described('Newest evidence.'),
   'listed-until': Type.Optional(described('When it ends without new evidence, at most 30 days from now.')),
 });
 
-export const ContextsResponse = Type.Array(only({ context: Type.Enum(Object.keys(CONTEXTS)), 'last-seen': LastSeen }));
+export const ContextsResponse = Type.Array(
+  Type.Closed({ context: Type.Enum(Object.keys(CONTEXTS)), 'last-seen': LastSeen }),
+);
 export const SendersResponse = Type.Array(
-  only({ ip: Type.String(), helo: text('Empty if unknown.'), 'last-seen': LastSeen, score: AddressScore }),
+  Type.Closed({ ip: Type.String(), helo: text('Empty if unknown.'), 'last-seen': LastSeen, score: AddressScore }),
 );
 export const ServersResponse = Type.Array(
-  only({ ns: Type.String(), 'last-seen': LastSeen, score: AddressScore, counter: Days }),
+  Type.Closed({ ns: Type.String(), 'last-seen': LastSeen, score: AddressScore, counter: Days }),
 );
 export const AddressesResponse = Type.Array(
-  only({ ip: Type.String(), 'last-seen': LastSeen, score: AddressScore, counter: Days }),
+  Type.Closed({ ip: Type.String(), 'last-seen': LastSeen, score: AddressScore, counter: Days }),
 );
 export const HostnamesResponse = Type.Array(
-  only({ hostname: Type.String(), 'last-seen': LastSeen, 'is-listed': Type.Boolean(), abused: Type.Boolean() }),
+  Type.Closed({ hostname: Type.String(), 'last-seen': LastSeen, 'is-listed': Type.Boolean(), abused: Type.Boolean() }),
 );
-export const UrlsResponse = Type.Array(only({ url: Type.String(), botname: Botname, 'last-seen': LastSeen }));
+export const UrlsResponse = Type.Array(Type.Closed({ url: Type.String(), botname: Botname, 'last-seen': LastSeen }));
 export const FilesResponse = Type.Array(
-  only({ type: Type.Literal('sha256'), hash: Type.String(), botname: Botname, 'last-seen': LastSeen }),
+  Type.Closed({ type: Type.Literal('sha256'), hash: Type.String(), botname: Botname, 'last-seen': LastSeen }),
 );
 
-export const ExplanationResponse = only({
+export const ExplanationResponse = Type.Closed({
   domain: Type.String(),
   score: Score,
   dimensions: DimensionsResponse,
   'is-listed': Type.Boolean(),
   reasons: Type.Array(
-    only({
+    Type.Closed({
       dimension: Type.Enum([...DIMENSIONS]),
       points: Points,
       text: Type.String(),
@@ -118,4 +119,4 @@ export const SuffixesResponse = Type.Array(Type.String(), {
 
 /** A list of words with their meaning. */
 export const catalogueResponse = (key: string) =>
-  Type.Array(only({ [key]: Type.String(), description: Type.String() }));
+  Type.Array(Type.Closed({ [key]: Type.String(), description: Type.String() }));

@@ -35,10 +35,9 @@ export type Event = Static<typeof Event>;
 export const Status = withStatus(Type.Enum(['online', 'offline']));
 export type Status = Static<typeof Status>;
 
-export const UrlRequest = Type.Object(
-  { url: Type.String({ maxLength: URL_MAX_LENGTH, description: 'Any spelling of the URL.' }) },
-  { additionalProperties: false },
-);
+export const UrlRequest = Type.Closed({
+  url: Type.String({ maxLength: URL_MAX_LENGTH, description: 'Any spelling of the URL.' }),
+});
 export type UrlRequest = Static<typeof UrlRequest>;
 
 const Url = Type.String({ description: 'The normalized URL.' });
@@ -66,7 +65,7 @@ export const UrlHistoryResponse = Type.Object({
 export type UrlHistoryResponse = Static<typeof UrlHistoryResponse>;
 
 /** Only types are checked here; `search-key.ts` checks addresses, hosts and hashes. */
-export const SearchRequest = Type.Object(
+export const SearchRequest = Type.Closed(
   {
     ip: Type.Optional(Type.String({ description: 'IPv4 or IPv6 address, or CIDR.' })),
     host: Type.Optional(Type.String({ description: 'Hostname or IP literal; exact match, no subdomains.' })),
@@ -79,7 +78,7 @@ export const SearchRequest = Type.Object(
     malware_family: Type.Optional(Type.String({ description: '1 to 128 characters, in any case.' })),
     sha256: Type.Optional(Type.String({ description: '64 hexadecimal characters, in any case.' })),
   },
-  { additionalProperties: false, minProperties: 1, maxProperties: 1 },
+  { minProperties: 1, maxProperties: 1 },
 );
 export type SearchRequest = Static<typeof SearchRequest>;
 
@@ -92,10 +91,7 @@ export type SearchRecord = Static<typeof SearchRecord>;
 
 const Ref = Type.Unsafe<string | number>({ type: ['string', 'number'], description: 'Is sent back with the answer.' });
 
-export const BulkRequestLine = Type.Object(
-  { url: UrlRequest.properties.url, ref: Type.Optional(Ref) },
-  { additionalProperties: false },
-);
+export const BulkRequestLine = Type.Closed({ url: UrlRequest.properties.url, ref: Type.Optional(Ref) });
 export type BulkRequestLine = Static<typeof BulkRequestLine>;
 
 const bulkNumber = Type.Integer({ minimum: 1, description: 'The number of the line, without blank ones.' });
