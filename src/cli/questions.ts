@@ -1,3 +1,4 @@
+import { parseJson } from '../core/json-object.ts';
 import { type Line, readLines, withoutReturn } from '../ingest/sources/lines.ts';
 import type { Command } from './command.ts';
 import { defineCommand } from './define-command.ts';
@@ -76,19 +77,10 @@ function standardInput(): AsyncIterable<Buffer> {
   return process.stdin;
 }
 
-/** Exactly one line per input line. A refusal is a normal answer. */
+/** Exactly one line per input line. A refusal is a normal answer, also to invalid JSON: no value is no string. */
 function jsonAnswer(answering: Answering, line: Line): TextAnswer {
   const answer = line.ok ? answering.answerJson(parseJson(line.text)) : { error: line.error };
   return { text: `${JSON.stringify(answer)}\n`, isRefused: false };
-}
-
-/** Undefined for invalid JSON, which is answered like any other value that is not a string. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function textAnswer(answering: Answering, line: Line): TextAnswer {

@@ -18,6 +18,12 @@ function isTooLong(text: string): boolean {
   return text.length > 2 * TEXT_MAX_LENGTH || [...text].length > TEXT_MAX_LENGTH;
 }
 
+/** By UTF-16 units: the same order on every machine, whatever its locale. */
+export function compareTexts(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
 /** Trimmed; an empty text is unknown. */
 export function knownText(text: string | null | undefined): string | null {
   return text?.trim() || null;

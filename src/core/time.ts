@@ -11,6 +11,11 @@ export function dayOf(ts: number): number {
   return Math.floor(ts / DAY_SECONDS);
 }
 
+/** The later of two times; null is unknown. */
+export function laterOf(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+}
+
 /** A time range, both ends included. It is empty if `since` is after `until`. */
 export type TimeWindow = { since: number; until: number };
 

@@ -3,7 +3,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { http } from '../core/node-http.ts';
 import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.ts';
 import { batchRequests } from './request-batching.ts';
@@ -201,8 +201,6 @@ export const allowLongBody = (request: IncomingMessage): void => void longBodies
 export const isLongBody = (request: IncomingMessage | undefined): boolean =>
   request !== undefined && longBodies.has(request);
 
-const badRequest = (message: string) => new AppError('bad_request', message);
-
 /** RFC 9112 §3.2: no Host in HTTP/1.1, or several in any version, is 400. Node silently uses the first of several. */
 function hasOneHost(request: IncomingMessage): boolean {
   let hosts = 0;
@@ -255,7 +253,7 @@ function parserRefusal(error: NodeJS.ErrnoException): AppError {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return bodyTooLarge();
     default:
-      return new AppError('bad_request', 'The request is not valid HTTP/1.1');
+      return badRequest('The request is not valid HTTP/1.1');
   }
 }
 

@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { type AppError, badRequest } from '../core/errors.ts';
 import { DEFAULT_TRUST_PERMILLE } from '../core/evidence.ts';
 import { FORMATS } from './formats/formats.ts';
 import { feedNameFault } from './import-sources.ts';
@@ -37,7 +37,7 @@ export function chooseEvidence(
     ['life', lifeSeconds],
   ] as const) {
     if (value === null || format.hasEvidence) continue;
-    throw refused(
+    throw badRequest(
       `${nameOf(key)} has no meaning for the format ${format.name}: it has no evidence about addresses and domains`,
     );
   }
@@ -58,26 +58,26 @@ function checkChoices(
   ];
   const given = all.filter(({ isGiven }) => isGiven);
   const wrong = given.find(({ isAccepted }) => !isAccepted);
-  if (wrong !== undefined) throw refused(`${nameOf(wrong.key)} has no meaning for the format ${name}`);
+  if (wrong !== undefined) throw badRequest(`${nameOf(wrong.key)} has no meaning for the format ${name}`);
   if (listKind != null && !listKinds.includes(listKind)) {
-    throw refused(`${nameOf('as')} must be one of ${listKinds.join(', ')} for the format ${name}`);
+    throw badRequest(`${nameOf('as')} must be one of ${listKinds.join(', ')} for the format ${name}`);
   }
   if (choices.isRequired && given.length !== 1) {
     const accepted = all.filter(({ isAccepted }) => isAccepted).map(({ key, argument }) => nameOf(key, argument));
-    throw refused(`The format ${name} needs ${accepted.length > 1 ? 'exactly one of ' : ''}${accepted.join(' and ')}`);
+    throw badRequest(
+      `The format ${name} needs ${accepted.length > 1 ? 'exactly one of ' : ''}${accepted.join(' and ')}`,
+    );
   }
 }
 
 export function unknownFormat(format: string, nameOf: NameOf): AppError {
   const names = FORMATS.map(({ name }) => name);
-  return refused(`${nameOf('format')} must be one of ${names.join(', ')}, not ${JSON.stringify(format)}`);
+  return badRequest(`${nameOf('format')} must be one of ${names.join(', ')}, not ${JSON.stringify(format)}`);
 }
 
 /** The name of the feed, if it can be one. `what` is the flag or the key with which another name is given. */
 export function requireSourceName(what: string, name: string): string {
   const fault = feedNameFault(name);
   if (fault === null) return name;
-  throw refused(`${what} must not be ${JSON.stringify(name)}: ${fault}`);
+  throw badRequest(`${what} must not be ${JSON.stringify(name)}: ${fault}`);
 }
-
-const refused = (message: string): AppError => new AppError('bad_request', message);

@@ -52,11 +52,3 @@ export function missingKey(value: Record<string, unknown>, required: readonly st
   const missing = required.find((key) => !Object.hasOwn(value, key));
   return missing === undefined ? null : `${missing} is missing`;
 }
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

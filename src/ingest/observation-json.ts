@@ -1,5 +1,5 @@
 import { ASN_MAX } from '../core/ip/network.ts';
-import { isObject } from '../core/json-object.ts';
+import { isObject, parseJson } from '../core/json-object.ts';
 import { MAX_TAGS, type ObservationInput, tagFault } from '../core/observation.ts';
 import { PAYLOAD } from '../urls/wire.ts';
 import {
@@ -12,7 +12,6 @@ import {
   keyFault,
   missingKey,
   orNull,
-  parseJson,
 } from './json-checks.ts';
 
 type ParsedObservationJson = { ok: true; input: ObservationInput } | { ok: false; reason: string };

@@ -1,4 +1,5 @@
 import type { AddressDataset, DomainKind } from '../core/evidence.ts';
+import { laterOf } from '../core/time.ts';
 import type { ListKind } from './evidence.ts';
 
 /** A source that is fetched periodically. */
@@ -111,12 +112,8 @@ export type Reject = { line: number; reason: string; text: string };
 export function addCounts(counts: ImportCounts, more: Partial<ImportCounts>): void {
   const { newestEventTs = null, confirmedTs = null, ...numbers } = more;
   for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) counts[name] += numbers[name] ?? 0;
-  counts.newestEventTs = newest(counts.newestEventTs, newestEventTs);
-  counts.confirmedTs = newest(counts.confirmedTs, confirmedTs);
-}
-
-function newest(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+  counts.newestEventTs = laterOf(counts.newestEventTs, newestEventTs);
+  counts.confirmedTs = laterOf(counts.confirmedTs, confirmedTs);
 }
 
 /** Throws an AppError `unavailable` if the database is unavailable. */

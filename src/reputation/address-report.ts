@@ -1,6 +1,7 @@
 import type { AddressDataset } from '../core/evidence.ts';
 import { isIpv4Network, KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
+import { compareTexts } from '../core/text.ts';
 import type { AddressListCopy, ListsInMemory } from './address-lists.ts';
 import { lifeOf } from './episode-rules.ts';
 import { compareNetworks } from './listing-rows.ts';
@@ -191,11 +192,6 @@ export function compareListings(a: StoredListing, b: StoredListing): number {
     (a.port ?? -1) - (b.port ?? -1) ||
     a.listedTs - b.listedTs
   );
-}
-
-function compareTexts(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 const NO_DETAILS: AddressRecord['details'] = {};

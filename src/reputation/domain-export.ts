@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { registrableDomain } from '../core/domain-name.ts';
 import { DOMAIN_KINDS, type DomainEvidence, type DomainFact, type DomainKind } from '../core/evidence.ts';
+import { compareTexts } from '../core/text.ts';
 import { PAGE_ROWS } from '../database/pages.ts';
-import { compareTexts } from './domain-rows.ts';
 import { exportedEvidence } from './domain-rules.ts';
 import type { ReputationStore } from './store.ts';
 

@@ -1,4 +1,5 @@
 import { DOMAIN_KINDS, type DomainKind, type Source } from '../core/evidence.ts';
+import { compareTexts } from '../core/text.ts';
 import { readDetails } from './domain-rules.ts';
 import type {
   ChangedSettings,
@@ -105,10 +106,6 @@ type Claim = NonNullable<DomainState['abusedClaim']>;
 /** Newest first; at equal times by the text, so that every engine and node answers in the same order. */
 export function newestFirst<Row extends Newest>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
   return (a, b) => b.lastTs - a.lastTs || compareTexts(textOf(a), textOf(b));
-}
-
-export function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 export const compareAddresses = newestFirst<Newest & { ip: Uint8Array }>(({ ip }) => ipText(ip));

@@ -7,6 +7,7 @@ import {
   NETWORK_LIST_KINDS,
   type NetworkListKind,
 } from '../core/evidence.ts';
+import { compareTexts } from '../core/text.ts';
 import { longestLife } from './episode-rules.ts';
 import type { AddressLists, ListingRemoval, NetworkListEntry } from './store.ts';
 
@@ -34,26 +35,21 @@ export function toListRows(entries: readonly ListEntry[]): { networks: NetworkLi
       }
     }
   }
-  networks.sort((a, b) => compareNetworkKeys(a, b) || b[4] - a[4] || compare(b[5], a[5]));
+  networks.sort((a, b) => compareNetworkKeys(a, b) || b[4] - a[4] || compareTexts(b[5], a[5]));
   names.sort((a, b) => compareNameKeys(a, b) || b[3] - a[3]);
   return { networks: firstOfEach(networks, compareNetworkKeys), names: firstOfEach(names, compareNameKeys) };
 }
 
 function compareNetworkKeys(a: NetworkListRow, b: NetworkListRow): number {
-  return a[0] - b[0] || Buffer.compare(a[1], b[1]) || a[2] - b[2] || compare(a[3], b[3]);
+  return a[0] - b[0] || Buffer.compare(a[1], b[1]) || a[2] - b[2] || compareTexts(a[3], b[3]);
 }
 
 function compareNameKeys(a: NameListRow, b: NameListRow): number {
-  return compare(a[0], b[0]) || a[1] - b[1] || compare(a[2], b[2]);
+  return compareTexts(a[0], b[0]) || a[1] - b[1] || compareTexts(a[2], b[2]);
 }
 
 function firstOfEach<Row>(rows: readonly Row[], compareKeys: (a: Row, b: Row) => number): Row[] {
   return rows.filter((row, i) => i === 0 || compareKeys(rows[i - 1] as Row, row) !== 0);
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }
 
 export type RemovalRow = [

@@ -1,5 +1,6 @@
 import { ADDRESS_DATASETS, type AddressDataset, type ListingEvidence, type Source } from '../core/evidence.ts';
 import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
+import { compareTexts } from '../core/text.ts';
 import { NO_PORT } from './episode-rows.ts';
 import type { ListingKey } from './store.ts';
 
@@ -39,11 +40,6 @@ export function compareEvidence(a: ListingEvidence, b: ListingEvidence): number 
   );
 }
 
-function compareTexts(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-}
-
 /** Pages of evidence in order of network, from pages of rows in order of key. A network is never split over two pages. */
 export async function* inNetworkOrder(
   pages: AsyncIterable<ExportRow[]>,
@@ -68,7 +64,7 @@ export function compareNetworks(a: KeyNetwork, b: KeyNetwork): number {
   return Buffer.compare(a.ip, b.ip) || a.prefix - b.prefix;
 }
 
-function isSameNetwork(a: KeyNetwork, b: KeyNetwork): boolean {
+export function isSameNetwork(a: KeyNetwork, b: KeyNetwork): boolean {
   return compareNetworks(a, b) === 0;
 }
 

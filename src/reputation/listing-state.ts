@@ -3,7 +3,6 @@ import { formatKeyNetwork, type KeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
 import { createAddressLists, type ListsInMemory } from './address-lists.ts';
 import { compareListings, removalOf, validUntil } from './address-report.ts';
-import { compareNetworks } from './listing-rows.ts';
 import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts';
 
 /** `allowed`: on an allow list. `reserved`: in a private, documentation or other reserved range. */
@@ -58,10 +57,6 @@ function describe(
     return !allowReserved && isReserved(listing.network) ? 'reserved' : 'live';
   };
   return { ...listing, validUntilTs, state: stateOf(), removal };
-}
-
-export function isSame(a: KeyNetwork, b: KeyNetwork): boolean {
-  return compareNetworks(a, b) === 0;
 }
 
 /** `203.0.113.0/24 (DROP, drop)` */

@@ -4,8 +4,8 @@ import { type AddressDataset, type ListingEvidence, OPERATOR_SOURCE } from '../c
 import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../core/ip/key-network.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
 import { foldFamily } from '../core/text.ts';
-import { compareNetworks } from './listing-rows.ts';
-import { type DescribedListing, describeListings, isSame, listingText } from './listing-state.ts';
+import { compareNetworks, isSameNetwork } from './listing-rows.ts';
+import { type DescribedListing, describeListings, listingText } from './listing-state.ts';
 import type { ListingRemoval, NetworkListEntry, ReputationStore } from './store.ts';
 
 // What operators set by hand, by commands and administration pages.
@@ -66,7 +66,7 @@ async function ownListings(
 ): Promise<DescribedListing[]> {
   const listings = await currentListings(store, network, { inside: false, nowTs });
   return listings.filter(
-    (one) => one.source.name === OPERATOR_SOURCE && one.dataset === dataset && isSame(one.network, network),
+    (one) => one.source.name === OPERATOR_SOURCE && one.dataset === dataset && isSameNetwork(one.network, network),
   );
 }
 
@@ -96,11 +96,11 @@ export async function removeListing(
 ): Promise<RemovedListings> {
   const nowTs = removal.removedTs;
   const live = await liveListings(store, network, { inside: false, nowTs });
-  const removed = live.filter((one) => isSame(one.network, network) && (dataset ?? one.dataset) === one.dataset);
+  const removed = live.filter((one) => isSameNetwork(one.network, network) && (dataset ?? one.dataset) === one.dataset);
   if (removed.length === 0) throw new AppError('not_found', await absence(store, network, dataset, nowTs));
   const removals = removalsOf(removed, removal);
   await store.removeListings(removals);
-  return { removed, removals, wider: live.filter((one) => !isSame(one.network, network)) };
+  return { removed, removals, wider: live.filter((one) => !isSameNetwork(one.network, network)) };
 }
 
 /** Also those of allowed and reserved networks: they count again when the exception ends. */
@@ -131,7 +131,7 @@ async function absence(
 ): Promise<string> {
   const name = formatKeyNetwork(network);
   const live = await liveListings(store, network, { inside: true, nowTs });
-  const own = live.filter((one) => isSame(one.network, network));
+  const own = live.filter((one) => isSameNetwork(one.network, network));
   const wider = live.filter((one) => one.network.prefix < network.prefix);
   const narrower = live.filter((one) => one.network.prefix > network.prefix);
   const hints = [
@@ -173,13 +173,13 @@ export async function allowNetwork(
   const own = (await allowedNetworks(store)).filter(isOwnEntry);
   const entry = { as: 'allow', network, source: OPERATOR_SOURCE, ts, reason } as const;
   await store.applyLists([entry]);
-  return { entry, before: own.find((known) => isSame(known.network, network)) ?? null };
+  return { entry, before: own.find((known) => isSameNetwork(known.network, network)) ?? null };
 }
 
 /** Takes exactly this network off all allow lists. Returns its entries; throws `not_found` if there is none. */
 export async function removeAllowed(store: AllowStore, network: KeyNetwork): Promise<NetworkListEntry[]> {
   const entries = await allowedNetworks(store);
-  const removed = entries.filter((entry) => isSame(entry.network, network));
+  const removed = entries.filter((entry) => isSameNetwork(entry.network, network));
   if (removed.length === 0) throw new AppError('not_found', noEntry(network, entries));
   await store.removeListEntry('allow', network, null);
   return removed;

@@ -1,4 +1,5 @@
 import { compareKeys } from '../core/ip/network.ts';
+import { laterOf } from '../core/time.ts';
 import {
   FIRST_RESOLUTION,
   pagesOf,
@@ -42,7 +43,7 @@ export function createDetails(reads: DetailReads): UrlStore['urlDetails'] {
     let confirmedTs: number | null = null;
     for await (const rows of pagesOf(reads.entries, id, AFTER_ALL, ([ts, kind]): EntryKey => [ts, kind])) {
       for (const entry of rows.map(toEntry)) {
-        confirmedTs = newest(confirmedTs, entry.confirmedTs);
+        confirmedTs = laterOf(confirmedTs, entry.confirmedTs);
         if (!isEvent(entry)) continue;
         events.push({ ...entry, confirmedTs });
         confirmedTs = null;
@@ -85,7 +86,3 @@ export function createDetails(reads: DetailReads): UrlStore['urlDetails'] {
 
 /** The key of entries and of payloads after all others, where the newest first page begins. */
 const AFTER_ALL: [ts: number, tie: number] = [Number.MAX_SAFE_INTEGER, 0];
-
-function newest(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.max(a, b);
-}

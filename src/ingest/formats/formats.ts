@@ -1,6 +1,5 @@
-import { isObject } from '../../core/json-object.ts';
+import { isObject, parseJson } from '../../core/json-object.ts';
 import { isEvidence, parseEvidence } from '../evidence-json.ts';
-import { parseJson } from '../json-checks.ts';
 import { parseObservation } from '../observation-json.ts';
 import type { Format, ParsedRow } from '../sources/format.ts';
 import { readLineItems } from '../sources/lines.ts';

@@ -1,4 +1,5 @@
 import { NAME_LIST_KINDS, type NameListKind } from '../../core/evidence.ts';
+import { compareTexts } from '../../core/text.ts';
 import type { Query } from '../../database/postgres/database.ts';
 import { FIRST_HIDDEN_KIND } from '../derived-rules.ts';
 import {
@@ -9,7 +10,6 @@ import {
   compareLists,
   compareSenders,
   compareSightings,
-  compareTexts,
   type EvidenceColumns,
   isKnown,
   MAX_CHECKED_HOSTS,
