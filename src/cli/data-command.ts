@@ -39,40 +39,33 @@ export function dataCommand<const F extends Flags = NoFlags>(
   return defineCommand({ ...shape, flags }, (input) => run({ ...(input as Input<F>), place: readPlace(input.flags) }));
 }
 
-/**
- * A command that reads the control database, or changes what is in it. It also works while a server is running. A folder
- * without data is refused as a mistake.
- */
-export function controlCommand<const F extends Flags = NoFlags>(
-  shape: Shape<F>,
-  run: (control: Control, input: DataInput<F>) => Promise<Result>,
-): Command {
-  return storeCommand(openExistingControl, shape, run);
-}
+/** Makes commands on a store, which is open while they run. Each prints one result, and also works while a server is running. */
+const commandOn =
+  <S extends { close(): Promise<void> }>(open: (place: DataPlace) => Promise<S>) =>
+  <const F extends Flags = NoFlags>(
+    shape: Shape<F>,
+    run: (store: S, input: DataInput<F>) => Promise<Result>,
+  ): Command => {
+    const flags = { ...shape.flags, json: JSON_FLAG } as F & { json: typeof JSON_FLAG };
+    return dataCommand({ ...shape, flags }, async (input) => {
+      const store = await open(input.place);
+      try {
+        const result = await run(store, input as DataInput<F>);
+        await printResult(result, (input.flags as { json: true | undefined }).json);
+        return 0;
+      } finally {
+        await store.close();
+      }
+    });
+  };
 
-/** A command that adds to the control database, and creates it if there is none. */
-export function controlAddingCommand<const F extends Flags = NoFlags>(
-  shape: Shape<F>,
-  run: (control: Control, input: DataInput<F>) => Promise<Result>,
-): Command {
-  return storeCommand((place) => openNew(place, openControl), shape, run);
-}
+// Commands that read a database, or change what is in it. A folder without data is refused as a mistake.
+export const controlCommand = commandOn(openExistingControl);
+export const intelligenceCommand = commandOn(openExisting);
 
-/** A command that reads the intelligence database, or changes what is in it. A folder without data is refused as a mistake. */
-export function intelligenceCommand<const F extends Flags = NoFlags>(
-  shape: Shape<F>,
-  run: (store: Intelligence, input: DataInput<F>) => Promise<Result>,
-): Command {
-  return storeCommand(openExisting, shape, run);
-}
-
-/** A command that adds to the intelligence database, and creates it if there is none. */
-export function addingCommand<const F extends Flags = NoFlags>(
-  shape: Shape<F>,
-  run: (store: Intelligence, input: DataInput<F>) => Promise<Result>,
-): Command {
-  return storeCommand((place) => openNew(place, openIntelligence), shape, run);
-}
+// Commands that add to a database, and create it if there is none.
+export const controlAddingCommand = commandOn((place) => openNew(place, openControl));
+export const addingCommand = commandOn((place) => openNew(place, openIntelligence));
 
 export async function openExisting(place: DataPlace): Promise<Intelligence> {
   if (!place.databaseUrl) requireImported(place.dataDir);
@@ -100,24 +93,6 @@ export async function openNew<S>(place: DataPlace, open: (place: DataPlace) => P
 export function openExistingControl(place: DataPlace): Promise<Control> {
   if (!place.databaseUrl) requireData(place.dataDir);
   return openControl(place);
-}
-
-function storeCommand<S extends { close(): Promise<void> }, const F extends Flags>(
-  open: (place: DataPlace) => Promise<S>,
-  shape: Shape<F>,
-  run: (store: S, input: DataInput<F>) => Promise<Result>,
-): Command {
-  const flags = { ...shape.flags, json: JSON_FLAG } as F & { json: typeof JSON_FLAG };
-  return dataCommand({ ...shape, flags }, async (input) => {
-    const store = await open(input.place);
-    try {
-      const result = await run(store, input as DataInput<F>);
-      await printResult(result, (input.flags as { json: true | undefined }).json);
-      return 0;
-    } finally {
-      await store.close();
-    }
-  });
 }
 
 export async function printResult({ text, json }: Result, isJson: true | undefined): Promise<void> {
