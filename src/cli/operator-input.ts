@@ -26,10 +26,10 @@ export function readFileName(text: string): string {
   throw new UsageError(`FILE must be the name of a file, not ${JSON.stringify(text)}`);
 }
 
-/** The value of a flag that is stored as it is. */
-export function readText(flag: string, text: string): string {
+/** The value of --reason, which is stored as it is. */
+export function readReason(text: string): string {
   const fault = textFault(text);
-  if (fault !== null) throw new UsageError(`${flag}: ${fault}`);
+  if (fault !== null) throw new UsageError(`--reason: ${fault}`);
   return text;
 }
 

@@ -32,8 +32,8 @@ export function settingArgs(table: SettingTable, flags: Readonly<Record<string, 
 }
 
 /** Every setting as a flag, with its default and its variable. */
-export function settingFlags(table: SettingTable): Record<string, Flag> {
-  return Object.fromEntries([CONFIG, ...Object.values(table)].map((setting) => [setting.flag, flagOf(setting)]));
+export function settingFlags(): Record<string, Flag> {
+  return Object.fromEntries([CONFIG, ...Object.values(SETTINGS)].map((setting) => [setting.flag, flagOf(setting)]));
 }
 
 function flagOf(setting: Setting<unknown>): Flag {

@@ -128,18 +128,18 @@ const ENDINGS = ['example', 'example', 'example', 'test', 'invalid', 'example.co
 function sitesOf(roll: Roll): DemoSite[] {
   const names = Array.from({ length: NAMES }, (_, i) => nameOf(i, roll));
   const sites = [
-    site(DEMO_BULK_FIRST, 'device', 64500),
-    ...times(IN_NETWORK, () => site(deviceUrl(`203.0.113.${20 + roll(40)}`, roll), 'device', 64500)),
-    ...times(IN_NETWORK / 4, () => site(deviceUrl(`203.0.113.${140 + roll(110)}`, roll), 'device', 64500)),
+    device(DEMO_BULK_FIRST, 64500),
+    ...times(IN_NETWORK, () => device(deviceUrl(`203.0.113.${20 + roll(40)}`, roll), 64500)),
+    ...times(IN_NETWORK / 4, () => device(deviceUrl(`203.0.113.${140 + roll(110)}`, roll), 64500)),
     ...times(BROADBAND, () => {
       const port = 30_000 + roll(35_000);
       const path = DEVICE_PATHS[roll(5)];
-      return site(`http://198.51.100.${128 + roll(72)}:${port}/${path}`, 'device', 64501);
+      return device(`http://198.51.100.${128 + roll(72)}:${port}/${path}`, 64501);
     }),
     ...times(OVER_IPV6, () => {
       const net = roll(4);
       const asn = [65536, 65537, 65538, 65551][net] ?? 65536;
-      return site(deviceUrl(`[2001:db8:${100 + net}::${(1 + roll(200)).toString(16)}]`, roll), 'device', asn);
+      return device(deviceUrl(`[2001:db8:${100 + net}::${(1 + roll(200)).toString(16)}]`, roll), asn);
     }),
     ...times(ON_HOST, (i) => ({
       url: `https://cdn.filedrop.example/dl/${(4_096 + i * 613).toString(16)}/${pick(SETUPS, roll)}`,
@@ -195,8 +195,8 @@ function deviceUrl(host: string, roll: Roll): string {
   return `http://${host}${pick(PORTS, roll)}/${pick(DEVICE_PATHS, roll)}`;
 }
 
-function site(url: string, kind: Kind, asn: number): DemoSite {
-  return { url, kind, ips: [], asn };
+function device(url: string, asn: number): DemoSite {
+  return { url, kind: 'device', ips: [], asn };
 }
 
 type Step = { ts: number; status: 'online' | 'offline' | 'removed' };

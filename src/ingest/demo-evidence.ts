@@ -36,13 +36,13 @@ const DAY = 86_400;
 const YEAR = 365 * DAY;
 
 const SOURCES: Source[] = [
-  source('demo-controllers', 900, null, 3_600),
-  source('demo-attackers', 700, null, 3_600),
-  source('demo-spam', 900, null, 3_600),
-  source('demo-hijacked', 900, null, DAY),
-  source('demo-phishing', 800, null, 3_600),
-  source('demo-scanner', 900, null, 3_600),
-  source('demo-lists', 900, null, DAY),
+  source('demo-controllers', 900, 3_600),
+  source('demo-attackers', 700, 3_600),
+  source('demo-spam', 900, 3_600),
+  source('demo-hijacked', 900, DAY),
+  source('demo-phishing', 800, 3_600),
+  source('demo-scanner', 900, 3_600),
+  source('demo-lists', 900, DAY),
 ];
 
 type DemoListing = Pick<ListingEvidence, 'source' | 'dataset'> & {
@@ -199,8 +199,8 @@ const LISTS = [
   { source: 'demo-lists', as: 'dyndns', name: 'dyn.test' },
 ] as const;
 
-function source(name: string, trustPermille: number, lifeSeconds: number | null, intervalSeconds: number): Source {
-  return { name, trustPermille, lifeSeconds, intervalSeconds };
+function source(name: string, trustPermille: number, intervalSeconds: number): Source {
+  return { name, trustPermille, lifeSeconds: null, intervalSeconds };
 }
 
 function toEvidence(listing: DemoListing, nowTs: number): ListingEvidence {

@@ -5,7 +5,7 @@ import type { NetworkListEntry } from '../../reputation/store.ts';
 import { recordChangeAt } from '../audit-record.ts';
 import type { CommandGroup } from '../command.ts';
 import { addingCommand, intelligenceCommand } from '../data-command.ts';
-import { readNetwork, readText } from '../operator-input.ts';
+import { readNetwork, readReason } from '../operator-input.ts';
 import { table, timeText } from '../output.ts';
 import { currentTs } from '../time.ts';
 
@@ -34,7 +34,7 @@ five seconds. Listings that are already stored stay: they count again after urlw
   },
   async (store, { operands: [text = ''], flags, place }) => {
     const network = readNetwork(text);
-    const reason = readText('--reason', flags.reason ?? '');
+    const reason = readReason(flags.reason ?? '');
     const ts = currentTs();
     const { entry, before: known } = await allowNetwork(store, { network, reason, ts });
     const json = allowJson(entry);

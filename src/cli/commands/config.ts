@@ -16,7 +16,7 @@ const configShow = defineCommand(
     about: `Shows the value of every setting, and where it comes from: a flag, a variable, the settings file with its line, or the
 default. These are the settings that urlwarden serve would use with the same flags. Settings that may contain a
 password are hidden. Mistakes are reported as serve would report them.`,
-    flags: { json: JSON_FLAG, ...settingFlags(SETTINGS) },
+    flags: { json: JSON_FLAG, ...settingFlags() },
     examples: ['urlwarden config show', 'urlwarden config show --config /etc/urlwarden/urlwarden.toml'],
   },
   async ({ flags }) => {

@@ -5,7 +5,7 @@ import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { addingCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
-import { readDomain, readText } from '../operator-input.ts';
+import { readDomain, readReason } from '../operator-input.ts';
 import { currentTs } from '../time.ts';
 import type { Flags } from '../usage.ts';
 
@@ -52,7 +52,7 @@ function readChange({ human, abused, reason }: FlagValues<typeof FLAGS>): Partia
   return {
     ...(human === undefined ? {} : { human: readHuman(human) }),
     ...(abused === undefined ? {} : { isAbused: readAbused(abused) }),
-    ...(reason === undefined ? {} : { reason: readText('--reason', reason) }),
+    ...(reason === undefined ? {} : { reason: readReason(reason) }),
   };
 }
 

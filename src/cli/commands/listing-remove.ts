@@ -5,7 +5,7 @@ import type { ListingRemoval } from '../../reputation/store.ts';
 import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { intelligenceCommand } from '../data-command.ts';
-import { readDataset, readNetwork, readText } from '../operator-input.ts';
+import { readDataset, readNetwork, readReason } from '../operator-input.ts';
 import { timeText } from '../output.ts';
 import { currentTs, parseSpan } from '../time.ts';
 
@@ -34,7 +34,7 @@ within five seconds.`,
     const network = readNetwork(text);
     const dataset = flags.dataset === undefined ? null : readDataset(flags.dataset);
     const seconds = readFor(flags.for ?? DEFAULT_SPAN);
-    const reason = readText('--reason', flags.reason ?? '');
+    const reason = readReason(flags.reason ?? '');
     const nowTs = currentTs();
     const removal = { removedTs: nowTs, untilTs: nowTs + seconds, reason };
     const { removed: own, removals, wider } = await removeListing(store, { network, dataset }, removal);

@@ -11,7 +11,7 @@ import { readCommandSettings, settingFlags } from '../settings.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { usageText } from '../usage.ts';
 
-const FLAGS = settingFlags(SETTINGS);
+const FLAGS = settingFlags();
 
 export const serve: Command = {
   completes: { flags: FLAGS },

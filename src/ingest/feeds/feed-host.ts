@@ -2,9 +2,6 @@ import { AppError } from '../../core/errors.ts';
 import { createGuard, findBlocked } from '../sources/fetch-guard.ts';
 import type { Feed } from '../store.ts';
 
-/** A person waits for it. A name that takes longer is checked by the server when it fetches the feed. */
-const RESOLVE_WAIT_MS = 2_000;
-
 /** Networks of feeds-allow-private, and whose settings these are: those of a command may differ from the server's. */
 export type PrivateNetworks = { allowed: readonly string[]; of: 'command' | 'server' };
 
@@ -19,7 +16,7 @@ export async function checkFeedHost(
 ): Promise<string | null> {
   const host = hostOf(url);
   if (!host) return null;
-  const blocked = await findBlocked(host, createGuard(isPrivate ? allowed : []), RESOLVE_WAIT_MS);
+  const blocked = await findBlocked(host, createGuard(isPrivate ? allowed : []));
   if (blocked === null) return null;
   if (blocked === 'unknown')
     return `${host} cannot be resolved from here: check the spelling of the host name, and the network and DNS of this machine.`;
@@ -46,7 +43,7 @@ export async function requireAllowedHost(
 ): Promise<void> {
   if (!allowsPrivate) return;
   const host = hostOf(url);
-  const blocked = host ? await findBlocked(host, createGuard(allowed), RESOLVE_WAIT_MS) : null;
+  const blocked = host ? await findBlocked(host, createGuard(allowed)) : null;
   if (blocked === null || blocked === 'unknown') return;
   throw new AppError(
     'bad_request',

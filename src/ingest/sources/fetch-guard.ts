@@ -98,6 +98,9 @@ export function guardedLookup(guard: Guard): LookupFunction {
   };
 }
 
+/** A person waits for it. A name that takes longer is checked by the server when it fetches the feed. */
+const RESOLVE_WAIT_MS = 2_000;
+
 /**
  * Whether downloads from the host would be refused: its first blocked address and the kind of it. Null if none is blocked,
  * `unknown` if the name cannot be resolved in time.
@@ -105,9 +108,8 @@ export function guardedLookup(guard: Guard): LookupFunction {
 export async function findBlocked(
   host: string,
   { resolve, allowed }: Guard,
-  waitMs: number,
 ): Promise<{ address: string; kind: string } | 'unknown' | null> {
-  const addresses = await addressesOf(host, resolve, waitMs).catch(() => []);
+  const addresses = await addressesOf(host, resolve).catch(() => []);
   for (const address of addresses) {
     const kind = kindOf(address, allowed);
     if (kind !== null) return { address, kind };
@@ -116,11 +118,11 @@ export async function findBlocked(
 }
 
 /** Without a lookup (RFC 6761 section 6): localhost and names below it are loopback, reserved names have no address. */
-function addressesOf(host: string, resolve: Guard['resolve'], waitMs: number): Promise<string[]> {
+function addressesOf(host: string, resolve: Guard['resolve']): Promise<string[]> {
   if (isIP(host) !== 0) return Promise.resolve([host]);
   if (/(?:^|\.)localhost\.?$/i.test(host)) return Promise.resolve(['127.0.0.1']);
   if (/\.(?:example|invalid)\.?$/i.test(host)) return Promise.resolve([]);
-  return Promise.race([resolve(host), setTimeout(waitMs, [], { ref: false })]);
+  return Promise.race([resolve(host), setTimeout(RESOLVE_WAIT_MS, [], { ref: false })]);
 }
 
 /** Like other programs on this machine, including the hosts file. */
