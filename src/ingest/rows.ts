@@ -26,9 +26,15 @@ export type FeedRow = [
   listKind: Feed['listKind'],
 ];
 
-export const FEED_COLUMNS = `name, format, url, interval_seconds, headers, is_complete, is_paused, allows_private, etag, last_modified,
+const FEED_VALUES = `format, url, interval_seconds, headers, is_complete, is_paused, allows_private, etag, last_modified,
   last_run_ts, last_success_ts, last_error, next_run_ts, failures, rows, trust_permille, life_seconds, dataset,
   evidence_kind, list_kind`;
+
+export const FEED_COLUMNS = `name, ${FEED_VALUES}`;
+
+/** After the insert of all columns: replaces the feed of this name. */
+export const REPLACE_FEED = `on conflict (name) do update set
+  ${FEED_VALUES.replaceAll(/\w+/g, '$& = excluded.$&')}`;
 
 export function toFeed(row: FeedRow): Feed {
   const [name, format, url, intervalSeconds, headers, isComplete, isPaused, allowsPrivate, ...state] = row;

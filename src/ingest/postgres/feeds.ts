@@ -1,6 +1,6 @@
 import type { Database } from '../../database/postgres/database.ts';
 import { withoutNul } from '../../database/postgres/parameters.ts';
-import { FEED_COLUMNS, type FeedRow, toFeed, toFeedRow } from '../rows.ts';
+import { FEED_COLUMNS, type FeedRow, REPLACE_FEED, toFeed, toFeedRow } from '../rows.ts';
 import type { Feed, FeedStore } from '../store.ts';
 
 const FEED = `select ${FEED_COLUMNS} from feeds where name = $1`;
@@ -8,18 +8,6 @@ const FEED = `select ${FEED_COLUMNS} from feeds where name = $1`;
 const INSERT = `
   insert into feeds (${FEED_COLUMNS})
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`;
-
-const ADD_FEED = `${INSERT} on conflict do nothing`;
-
-const REPLACE_FEED = `${INSERT}
-  on conflict (name) do update set
-    format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
-    headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
-    allows_private = excluded.allows_private, etag = excluded.etag, last_modified = excluded.last_modified,
-    last_run_ts = excluded.last_run_ts, last_success_ts = excluded.last_success_ts, last_error = excluded.last_error,
-    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows,
-    trust_permille = excluded.trust_permille, life_seconds = excluded.life_seconds, dataset = excluded.dataset,
-    evidence_kind = excluded.evidence_kind, list_kind = excluded.list_kind`;
 
 /** Concurrent updates wait for the row lock, then evaluate the condition again on the new row. */
 const LEASE = `
@@ -40,12 +28,13 @@ export function createFeedStore(db: Database): FeedStore {
       return row === undefined ? null : toFeed(row);
     },
 
-    addFeed: async (feed) => (await db.run(ADD_FEED, storableRow(feed))) > 0,
+    addFeed: async (feed) => (await db.run(`${INSERT} on conflict do nothing`, storableRow(feed))) > 0,
 
     changeFeed: (name, change) =>
       db.transaction(async (session) => {
         const [row] = await session.query<FeedRow>(`${FEED} for update`, [name]);
-        if (row !== undefined) await session.run(REPLACE_FEED, storableRow({ ...toFeed(row), ...change }));
+        if (row !== undefined)
+          await session.run(`${INSERT} ${REPLACE_FEED}`, storableRow({ ...toFeed(row), ...change }));
         return row !== undefined;
       }),
 

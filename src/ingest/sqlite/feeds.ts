@@ -1,6 +1,6 @@
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
-import { FEED_COLUMNS, type FeedRow, toFeed, toFeedRow } from '../rows.ts';
+import { FEED_COLUMNS, type FeedRow, REPLACE_FEED, toFeed, toFeedRow } from '../rows.ts';
 import type { Feed, FeedChange, FeedStore } from '../store.ts';
 
 const FEED = `select ${FEED_COLUMNS} from feeds where name = ?`;
@@ -29,18 +29,6 @@ export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedSt
 const INSERT = `
   insert into feeds (${FEED_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const ADD_FEED = `${INSERT} on conflict do nothing`;
-
-const REPLACE_FEED = `${INSERT}
-  on conflict do update set
-    format = excluded.format, url = excluded.url, interval_seconds = excluded.interval_seconds,
-    headers = excluded.headers, is_complete = excluded.is_complete, is_paused = excluded.is_paused,
-    allows_private = excluded.allows_private, etag = excluded.etag, last_modified = excluded.last_modified,
-    last_run_ts = excluded.last_run_ts, last_success_ts = excluded.last_success_ts, last_error = excluded.last_error,
-    next_run_ts = excluded.next_run_ts, failures = excluded.failures, rows = excluded.rows,
-    trust_permille = excluded.trust_permille, life_seconds = excluded.life_seconds, dataset = excluded.dataset,
-    evidence_kind = excluded.evidence_kind, list_kind = excluded.list_kind`;
-
 const LEASE = `
   update feeds set lease_owner = :owner, lease_until_ts = :untilTs
   where name = :name and (lease_owner = :owner or lease_until_ts <= :nowTs)`;
@@ -52,8 +40,8 @@ type FeedWrites = ReturnType<typeof createFeedWrites>;
 /** Write operations; they run on the writer thread of `control.db`. */
 export function createFeedWrites(db: Database) {
   const one = db.prepare<FeedRow>(FEED);
-  const add = db.prepare(ADD_FEED);
-  const replace = db.prepare(REPLACE_FEED);
+  const add = db.prepare(`${INSERT} on conflict do nothing`);
+  const replace = db.prepare(`${INSERT} ${REPLACE_FEED}`);
   const remove = db.prepare('delete from feeds where name = ?');
   const lease = db.prepare(LEASE);
   const release = db.prepare(RELEASE);
