@@ -5,10 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { jwtVerify } from 'jose';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { startReusedServer, tokenOf } from './server.ts';
+import { DEMO, startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
-
-const DEMO = { username: 'demo@example.com', password: 'demo' };
 
 test('serve --signing-key-file signs with the first secret of the file and accepts tokens of all of them', async (t) => {
   const folder = temporaryFolder(t);

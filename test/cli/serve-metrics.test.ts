@@ -3,10 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { logIn, startServer } from './server.ts';
+import { DEMO, logIn, startServer } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
-
-const DEMO = { username: 'demo@example.com', password: 'demo' };
 
 test('serve has metrics on a separate port', async (t) => {
   const args = ['--demo', '--data', temporaryFolder(t), '--metrics-port', '0'];

@@ -6,15 +6,13 @@ import { startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type Outcome, startLoad } from './keep-alive-load.ts';
 import { startHaproxy, startNginx } from './proxies.ts';
-import { type RunningServer, startReusedServer, startServer, tokenOf } from './server.ts';
+import { DEMO, type RunningServer, startReusedServer, startServer, tokenOf } from './server.ts';
 
 /** HAProxy checks once a second, and two checks must fail. nginx needs one answer. */
 const NOTICED_MS = 3_000;
 
 /** Of each proxy. They send 600 requests a second, and leave the CPU time that the starts need. */
 const CONNECTIONS = 8;
-
-const DEMO = { username: 'demo@example.com', password: 'demo' };
 
 test('six stops of the nodes, two of each of three, behind nginx and HAProxy, lose no request', async (t) => {
   const ports = await Promise.all([freePort(), freePort(), freePort()]);

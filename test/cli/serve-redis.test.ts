@@ -3,13 +3,12 @@ import { type TestContext, test } from 'node:test';
 import { until } from '../http/build.ts';
 import { startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { logIn, type RunningServer, startReusedServer, tokenOf } from './server.ts';
+import { DEMO, logIn, type RunningServer, startReusedServer, tokenOf } from './server.ts';
 
 /** The URL is unknown; the query is accepted and counted. */
 const ACCEPTED = 404;
 /** Redis is checked once a second, and must answer within half a second. The rest is for a busy machine. */
 const NOTICED_MS = 5_000;
-const DEMO = { username: 'demo@example.com', password: 'demo' };
 
 test('servers that share a Redis count queries and failed logins together; while it is down, each counts alone', async (t) => {
   const redis = await startRedis({ args: ['--requirepass', 'hunter2'] });

@@ -8,9 +8,8 @@ import { parseAnswers } from '../http/raw.ts';
 import { open } from '../http/transport.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { startLoad } from './keep-alive-load.ts';
-import { startServer, tokenOf } from './server.ts';
+import { DEMO, startServer, tokenOf } from './server.ts';
 
-const DEMO = { username: 'demo@example.com', password: 'demo' };
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
 
 /** Longer than the second in which a repeated signal counts as the same one. */

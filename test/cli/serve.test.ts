@@ -5,10 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { startReusedServer, tokenOf } from './server.ts';
+import { DEMO, startReusedServer, tokenOf } from './server.ts';
 import { urlwarden } from './urlwarden.ts';
-
-const DEMO = { username: 'demo@example.com', password: 'demo' };
 
 test('serve --demo answers from the folder DIR/demo, and checkpoints its databases on SIGTERM', async (t) => {
   const dataDir = temporaryFolder(t);

@@ -115,6 +115,9 @@ export async function startReusedServer(t: TestContext, args: string[]): Promise
   };
 }
 
+/** The account of `serve --demo`. */
+export const DEMO = { username: 'demo@example.com', password: 'demo' };
+
 export async function logIn(url: string, account: { username: string; password: string }): Promise<Response> {
   return fetch(`${url}/api/v1/login`, { method: 'POST', body: JSON.stringify({ ...account, realm: 'intel' }) });
 }

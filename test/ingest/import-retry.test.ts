@@ -6,7 +6,7 @@ import { BATCH_SIZE, type ImportOptions, runImport } from '../../src/ingest/impo
 import type { ImportStores, Waiting } from '../../src/ingest/retry.ts';
 import { INPUT_LIMITS, type Item } from '../../src/ingest/sources/format.ts';
 import { startPostgres } from '../servers/postgres.ts';
-import { fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, type World } from './import-world.ts';
+import { exported, fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, type World } from './import-world.ts';
 
 const PAUSE_MS = 5;
 const away = () => new AppError('unavailable', 'away', { isTransient: true });
@@ -247,12 +247,6 @@ const file: Item = {
   text: '',
   file: { sha256: 'ab'.repeat(32), family: 'Mozi', ...details },
 };
-
-async function exported({ store }: World): Promise<unknown[]> {
-  const all: unknown[] = [];
-  for await (const some of store.exportObservations({})) all.push(...some);
-  return all;
-}
 
 async function rejectsOf({ control }: World): Promise<unknown[]> {
   const all: unknown[] = [];

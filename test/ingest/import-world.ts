@@ -48,3 +48,9 @@ export const NO_SOURCE = textSource();
 export function row(line: number, url: string, ...seen: [ts: number, status: 'online' | 'offline'][]): Item {
   return { kind: 'observations', line, text: url, inputs: seen.map(([ts, status]) => ({ url, ts, status })) };
 }
+
+export async function exported({ store }: World): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for await (const some of store.exportObservations({})) all.push(...some);
+  return all;
+}

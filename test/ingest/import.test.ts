@@ -8,7 +8,7 @@ import type { Item } from '../../src/ingest/sources/format.ts';
 import type { Reject } from '../../src/ingest/store.ts';
 import { lastOf } from '../urls/answers.ts';
 import { factsOf } from '../urls/contract/observations.ts';
-import { fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
+import { exported, fakeFormat, importWorld, NO_SOURCE, NOW_TS, row, textSource, type World } from './import-world.ts';
 
 const CSV = `# id,dateadded,url,url_status,last_online,threat,tags,urlhaus_link,reporter
 "3","2026-01-01 00:00:00","http://198.51.100.7/a","online","2026-01-02 00:00:00","malware_download","elf","https://x.example/3/","ada"
@@ -283,10 +283,4 @@ async function rejectsOf({ control }: Pick<World, 'control'>, importId: number):
   const rejects: Reject[] = [];
   for await (const some of control.rejects(importId)) rejects.push(...some);
   return rejects;
-}
-
-async function exported({ store }: World): Promise<unknown[]> {
-  const all: unknown[] = [];
-  for await (const some of store.exportObservations({})) all.push(...some);
-  return all;
 }

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { assertAccessible, assertFits, assertSoon, openPortal, screenshot, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, assertSoon, openPortal, rowOf, screenshot, WIDTHS } from './browser.ts';
 import { assertShowsHostile } from './hostile.ts';
 
 const API = '**/api/admin/v1';
@@ -15,8 +14,6 @@ const DROP = `
   dataTransfer.items.add(new File(['x'], 'dropped.csv'));
   document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
 `;
-
-const rowOf = (page: Page, text: string) => page.locator('tbody tr', { hasText: text });
 
 test('pages of imports and of lists by hand', async (t) => {
   const portal = await openPortal(t, { allowReserved: true });

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { assertAccessible, assertFits, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, openPortal, rowOf, screenshot, settled, WIDTHS } from './browser.ts';
 import { assertShowsHostile } from './hostile.ts';
 
 const API = '**/api/admin/v1';
-
-const rowOf = (page: Page, text: string) => page.locator('tbody tr', { hasText: text });
 
 test('page of feeds', async (t) => {
   const portal = await openPortal(t);

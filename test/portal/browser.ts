@@ -182,3 +182,11 @@ export async function screenshot(page: Page, name: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
+
+export const rowOf = (page: Page, text: string) => page.locator('tbody tr', { hasText: text });
+
+/** The text of the file that a link of a page downloads. */
+export async function downloaded(page: Page, format: string): Promise<string> {
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(`↓ ${format}`).click()]);
+  return readFileSync(await file.path(), 'utf8');
+}

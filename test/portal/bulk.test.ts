@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -9,6 +9,7 @@ import {
   assertFits,
   assertSoon,
   DEMO,
+  downloaded,
   LOOKS,
   openPortal,
   type Portal,
@@ -61,11 +62,6 @@ const complete = (page: Page) => page.getByText('Complete', { exact: true }).wai
 const figures = (page: Page) => page.locator('.stats dd').allInnerTexts();
 const rowTexts = (page: Page) => page.locator('.long tbody tr[aria-rowindex]').allInnerTexts();
 const list = (count: number) => Array.from({ length: count }, (_, i) => `http://a.example/${i + 1}`).join('\n');
-
-async function downloaded(page: Page, format: string): Promise<string> {
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(`↓ ${format}`).click()]);
-  return readFileSync(await file.path(), 'utf8');
-}
 
 const limitsOf = async ({ page }: Visit) => {
   const headers = { 'sec-fetch-site': 'same-origin' };

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { assertFits, screenshot, settled, type Visit } from './browser.ts';
 
-const HOSTILE = ['<img src=x onerror=alert(1)>', 'a\u202eb', 'half \ud800', `http://long.example/${'x'.repeat(8_000)}`];
+export const HOSTILE = [
+  '<img src=x onerror=alert(1)>',
+  'a\u202eb',
+  'half \ud800',
+  `http://long.example/${'x'.repeat(8_000)}`,
+];
 
 /** The same answer with hostile texts in all places that data can reach. */
 export function hostile(answer: unknown): unknown {

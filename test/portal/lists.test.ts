@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertGood } from './admin-page.ts';
-import { assertAccessible, assertFits, assertSoon, openPortal, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, assertSoon, openPortal, rowOf, screenshot, settled, WIDTHS } from './browser.ts';
+import { HOSTILE } from './hostile.ts';
 
 const LISTS = '**/api/portal/v1/lists';
-const HOSTILE = ['<img src=x onerror=alert(1)>', 'a\u202eb', 'half \ud800', `http://long.example/${'x'.repeat(8_000)}`];
 
-const rowOf = (page: Page, text: string) => page.locator('tbody tr', { hasText: text });
 const submit = (page: Page) => page.click('dialog button[type=submit]');
 
 test('page of lists', async (t) => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../until.ts';
@@ -7,6 +6,7 @@ import {
   assertAccessible,
   assertFits,
   assertSoon,
+  downloaded,
   LOOKS,
   openPortal,
   screenshot,
@@ -105,11 +105,6 @@ const shownUrls = (page: Page) => page.locator('.long tbody a[href^="/url"]').al
 async function searched(visit: Visit, path: string): Promise<void> {
   await visit.open(path);
   await visit.page.getByText('Complete', { exact: true }).waitFor();
-}
-
-async function downloaded(page: Page, format: string): Promise<string> {
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByText(`↓ ${format}`).click()]);
-  return readFileSync(await file.path(), 'utf8');
 }
 
 describe('the search page', () => {
