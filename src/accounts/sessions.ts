@@ -28,7 +28,7 @@ export type Browser = { address: string; agent: string };
 /** `cookie` has to be sent to the browser; it is not stored. */
 export type StartedSession = { cookie: string; session: CallerSession };
 
-export type SessionsOptions = {
+type SessionsOptions = {
   store: SessionStore;
   authenticator: Pick<Authenticator, 'callerAt' | 'refresh'>;
   nowMs: () => number;

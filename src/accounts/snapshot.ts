@@ -22,7 +22,7 @@ export type Snapshot = {
 };
 
 /** `isKept`: the account is of the version of the snapshot. */
-export type FoundAccount = { account: Account | null; isKept: boolean };
+type FoundAccount = { account: Account | null; isKept: boolean };
 
 /** 5 MB at 0.5 kB each. An account that was evicted is read again. */
 const MAX_ACCOUNTS = 10_000;

@@ -21,7 +21,7 @@ export async function requireTier(store: AccountStore, name: string): Promise<Ti
 const ACCESS_LEVEL = /^[A-Za-z0-9._-]{1,64}$/;
 
 /** A field that has an impossible value, and what it must be. */
-export type TierFault = { field: 'ads' | 'trs' | 'qms' | 'qmh' | 'rl_qps' | 'rl_qpm' | 'rl_qph'; rule: string };
+type TierFault = { field: 'ads' | 'trs' | 'qms' | 'qmh' | 'rl_qps' | 'rl_qpm' | 'rl_qph'; rule: string };
 
 /** The first impossible value of a tier, or null. A rate of 0 looks like "no limit" but would refuse every query. */
 export function tierFault({ ads, trs, qms, qmh, rlQps, rlQpm, rlQph }: Tier): TierFault | null {

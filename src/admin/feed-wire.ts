@@ -97,7 +97,7 @@ export const FeedResponse = Type.Object({
   runs: Type.Array(FeedRun, { description: `The newest ${RUNS_SHOWN} imports, oldest first.` }),
 });
 
-export type FeedPresentation = {
+type FeedPresentation = {
   control: Pick<ImportStore, 'imports'>;
   /** Unix seconds. */
   now(): number;

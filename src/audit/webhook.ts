@@ -3,7 +3,7 @@ import { monthText } from './soft-limit.ts';
 import type { ClaimedEvent, SoftLimitEvent, SoftLimitStore } from './store.ts';
 
 /** Sends a body by POST. Throws unless the receiver has accepted it. */
-export type Post = (body: string, headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<void>;
+type Post = (body: string, headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<void>;
 
 export type WebhookEnd = { outcome: 'delivered' } | { outcome: 'failed' | 'given_up'; error: unknown };
 

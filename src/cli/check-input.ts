@@ -21,7 +21,7 @@ export type Entry = { line: number; input: string } & (
 /** Of one chunk of the input. `lines` counts lines or rows that may have URLs. */
 export type EntryPage = { lines: number; entries: Entry[] };
 
-export type InputChoices = {
+type InputChoices = {
   /** Text is searched for URLs; otherwise each line or cell is one. */
   isExtracting: boolean;
   /** The name or the number of a CSV column; undefined if the input is no CSV. */

@@ -44,7 +44,7 @@ export type FileSettings = {
 };
 
 /** Opens the settings file that was named by a flag or a variable; `path` is undefined if none was. */
-export type OpenFile = (path: string | undefined) => FileSettings;
+type OpenFile = (path: string | undefined) => FileSettings;
 
 const NO_FILE: FileSettings = { values: new Map(), faults: [] };
 

@@ -28,7 +28,7 @@ export function createTextScanner(text: string): TextScanner {
 export type FileEntry = { key: string; value: FileValue; line: number };
 export type FileValue = string | number | boolean | readonly string[];
 
-export type FileFault = { line: number; message: string };
+type FileFault = { line: number; message: string };
 
 export type ParsedFile = { entries: FileEntry[]; faults: FileFault[] };
 

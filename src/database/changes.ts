@@ -24,7 +24,7 @@ export type ListingSubject = [
 export type ChangeSubject = number | string | ListingSubject;
 
 /** A row of the table `changes` without its number. `kind` null: nothing that the feed reports. */
-export type ChangeRow = { count: number; op: number; kind: number | null; subjects: string };
+type ChangeRow = { count: number; op: number; kind: number | null; subjects: string };
 
 /** Subjects in one row: some kilobytes, so that a reader may read several rows at once. */
 export const MAX_SUBJECTS = 200;

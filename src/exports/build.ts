@@ -48,7 +48,7 @@ export function prepareBuild(
 }
 
 /** The order of a list: the newest first, then by key. */
-export type EntryOrder<Entry> = {
+type EntryOrder<Entry> = {
   /** Unix seconds. */
   tsOf(entry: Entry): number;
   /** Of entries with the same time. */

@@ -68,7 +68,7 @@ export type ListCopies = {
   explain(definition: ListDefinition, text: string): Promise<Explanation | null>;
 };
 
-export type CopiesOptions = {
+type CopiesOptions = {
   builder: ListBuilder;
   /** Unix seconds. */
   now(): number;

@@ -20,7 +20,7 @@ export function keyOfHeader(authorization: string | undefined): string | null {
   return text.slice(text.indexOf(':') + 1);
 }
 
-export type DeviceKeysOptions = {
+type DeviceKeysOptions = {
   store: Pick<ListStore, 'findListKey'>;
   /** The caller of an account; null if it does not exist. Throws `forbidden` if it is disabled. */
   callerOfAccount(sub: string): Promise<Caller | null>;

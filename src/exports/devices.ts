@@ -2,7 +2,7 @@ import type { ListKind } from './content.ts';
 
 // Configurations of devices and programs that fetch a list, for the portal and docs/lists.md. The portal runs this in browsers.
 
-export type FetchedList = {
+type FetchedList = {
   /** Where the server is reached, without a slash at the end: `https://urlwarden.example`. */
   baseUrl: string;
   name: string;

@@ -15,7 +15,7 @@ type Options = { nowTs: number; allowReserved: boolean };
 type Store = Pick<ReputationStore, 'listingsForList' | 'listings' | 'listVersion' | 'addressLists' | 'domainStates'>;
 
 /** The reports of many domains, as the API computes each of them. A domain that is not known has an empty one. */
-export type DomainReports = (names: readonly string[], end: ListEnd) => Promise<DomainReport[]>;
+type DomainReports = (names: readonly string[], end: ListEnd) => Promise<DomainReport[]>;
 
 export async function createDomainReports(store: Store, options: Options): Promise<DomainReports> {
   const { nowTs, allowReserved } = options;

@@ -19,7 +19,7 @@ const MAX_EXCLUSIONS = 1_000;
 const KEEP_ENDED_SECONDS = 30 * 86_400;
 
 /** `value`: a URL, an address, a network or a host, also defanged. */
-export type NewExclusion = {
+type NewExclusion = {
   value: string;
   withSubdomains: boolean;
   /** Null: all lists. */

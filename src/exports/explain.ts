@@ -21,7 +21,7 @@ import { guardsOf, hostnamesOf, listedDomainFaults } from './host-entries.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
 
 /** `kind`: no such list has it. `unknown`: nothing is stored of it. `filter`: it does not fit the filter. */
-export type ExplainedReason = { reason: LeftOutReason | 'kind' | 'unknown' | 'filter'; text: string };
+type ExplainedReason = { reason: LeftOutReason | 'kind' | 'unknown' | 'filter'; text: string };
 
 /** Whether something is on a list; if not, every reason. `subject`: the URL, name or network, normalized. */
 export type Explanation = { subject: string; isOnList: boolean; reasons: ExplainedReason[] };

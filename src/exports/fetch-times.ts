@@ -1,7 +1,7 @@
 import type { LastFetch } from './store.ts';
 
 /** Last fetches of keys that are not written yet. */
-export type FetchTimes = {
+type FetchTimes = {
   add(id: number, fetch: LastFetch): void;
   /** Writes those that wait. A failure loses them, and is no reason not to close a store. */
   close(): Promise<void>;

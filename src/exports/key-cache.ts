@@ -5,7 +5,7 @@ import type { ListKey } from './store.ts';
 /** By the hash of the key, in hexadecimal digits. */
 export type ReadKeys = (hashes: readonly string[]) => Promise<ReadonlyMap<string, ListKey>>;
 
-export type KeyCache = {
+type KeyCache = {
   find(hash: string): Promise<ListKey | null>;
   /** After a change by this process. */
   clear(): void;

@@ -7,7 +7,7 @@ import type { ListServices } from './routes.ts';
 import { countShared } from './shared-bytes.ts';
 import type { ListDefinition, ListStore } from './store.ts';
 
-export type ListServicesOptions = {
+type ListServicesOptions = {
   store: ListStore;
   /** Of the process; on other threads than its first one, a call of that. */
   copies: ListCopies;

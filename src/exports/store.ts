@@ -64,7 +64,7 @@ export type ListKey = {
 export type LastFetch = NonNullable<ListKey['lastFetch']>;
 
 /** Which keys: of a list, of an account; absent does not restrict. */
-export type KeyFilter = { list?: string; sub?: string; limit?: number };
+type KeyFilter = { list?: string; sub?: string; limit?: number };
 
 /**
  * The port of definitions, exclusions, keys and serials of lists, in the control database. Throws an AppError `unavailable`

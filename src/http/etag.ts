@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Exchange } from './endpoint.ts';
 
 /** A response body that stays the same, and the hash that identifies it. */
-export type TaggedText = { text: string; etag: string };
+type TaggedText = { text: string; etag: string };
 
 export function withEtag(text: string): TaggedText {
   return { text, etag: `"${createHash('sha256').update(text).digest('hex')}"` };

@@ -1,5 +1,5 @@
 /** Watches another side that must read or send something now and then. */
-export type StallTimer = {
+type StallTimer = {
   /** It did: the time begins again. */
   refresh(): void;
   stop(): void;

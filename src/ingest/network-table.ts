@@ -7,7 +7,7 @@ import type { NameCollector } from './network-names.ts';
  * Address ranges sorted by start. An address belongs to the last range that starts at or before it, or to none.
  * Typed arrays: 412,000 IPv4 ranges and 103,000 IPv6 ranges take 8.7 MB.
  */
-export type NetworkTable = {
+type NetworkTable = {
   /** 32-bit words per address: 1 for IPv4, 4 for IPv6. */
   words: 1 | 4;
   starts: Uint32Array;

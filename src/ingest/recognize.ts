@@ -4,7 +4,7 @@ import { firstColumn } from './formats/ip-list.ts';
 import type { SourceStart } from './sources/source-start.ts';
 
 /** What a source is, by its first bytes. It is a guess, made only if the source could not be used or has no format. */
-export type Recognized =
+type Recognized =
   | { kind: 'format'; format: string }
   /** `what` is shown to the user, with the advice what to do about it. */
   | { kind: 'other'; what: string }

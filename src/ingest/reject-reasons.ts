@@ -1,7 +1,7 @@
 import type { Reject } from './store.ts';
 
 /** `first`: the first of its rows. */
-export type RejectReason = { reason: string; rows: number; first: Reject[] };
+type RejectReason = { reason: string; rows: number; first: Reject[] };
 
 /** Not `""`: a reason that explains quotes has them. */
 const QUOTED_VALUE = /"(?:[^"\\]|\\.)+"/g;

@@ -7,7 +7,7 @@ import { defaultFeedName } from './import-sources.ts';
 import { createDnsResolver, resolvingFormat } from './resolve.ts';
 import { sourceOf } from './sources/source.ts';
 
-export type UploadOptions = Pick<
+type UploadOptions = Pick<
   FeedImportOptions,
   'store' | 'control' | 'networks' | 'families' | 'resolvesHosts' | 'allowReserved' | 'limits' | 'now'
 > & {

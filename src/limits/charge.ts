@@ -12,7 +12,7 @@ export const CALLS_PER_SECOND = 100;
 const CALL_POLICIES: readonly Policy[] = [{ name: 'calls', window: 'second', limit: CALLS_PER_SECOND }];
 
 /** Queries that a request charges at once: what two requests of an account may charge together beyond what is left. */
-export const MAX_STEP = 500;
+const MAX_STEP = 500;
 
 /** Streams that an account may have open on a node at a time. */
 export const STREAMS_PER_ACCOUNT = 8;

@@ -36,7 +36,7 @@ export type UsageStore = {
   deleteOldUsage(before: { month: number; removedTs: number }): Promise<number>;
 };
 
-export type CheckedUsage = { sub: string; rows: number; wrong: WrongMonth[] };
+type CheckedUsage = { sub: string; rows: number; wrong: WrongMonth[] };
 
 /** Counts of an account; `ts` is the second in which they were read, by the clock of the counters. */
 export type Reading = { counts: Counts; ts: number };

@@ -14,7 +14,7 @@ type CollectingOptions = UsageWriterOptions & {
 };
 
 /** Collects the counts of this node and writes them to the store in batches. */
-export type UsageWriter = {
+type UsageWriter = {
   /** Adds to the day and the month of `ts`. A refund has a negative count. */
   add(sub: string, ts: number, count: number): void;
   /** Returns true when everything added before is written, false after `onFlushFailed`. */

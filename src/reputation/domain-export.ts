@@ -12,7 +12,7 @@ type EvidenceKey = [sourceId: number, kind: number, hostId: number];
 type AddressKey = [hostId: number, ip: Uint8Array, day: number];
 type ServerKey = [hostId: number, day: number];
 type SenderKey = [ip: Uint8Array, helo: string];
-export type RankKey = [name: string, sourceId: number];
+type RankKey = [name: string, sourceId: number];
 
 export type EvidenceExportRow = [
   ...EvidenceKey,
@@ -53,7 +53,7 @@ const FIRST_RANK: RankKey = ['', 0];
 
 export type ExportedDomain = [name: string, id: number];
 
-export type DomainExportReads = {
+type DomainExportReads = {
   /** The next `PAGE_ROWS` domains in order of name. */
   domains(after: string): Awaitable<ExportedDomain[]>;
   /** `domains`: the next page, in its order. An engine may read for several of them at once. */

@@ -6,7 +6,7 @@ import { type DomainPage, toWireAddress, toWireDomainPage, toWireFile, toWireHos
 
 type Services = { store: ReputationStore; addresses: Pick<AddressReport, 'liveListings'>; now(): number };
 
-export type DomainPages = {
+type DomainPages = {
   /** Everything about a domain; null if it was never seen. */
   domainPage(name: string): Promise<DomainPage | null>;
   /** Null if the domain was never seen. */

@@ -35,7 +35,7 @@ export type AddressPageRow = [...AddressKey, ts: number];
 type Awaitable<T> = T | Promise<T>;
 
 /** The reads of an engine. Pages have `PAGE_ROWS`, in order of their key. */
-export type DomainReads = {
+type DomainReads = {
   /** URLs that were seen online, newest first: the next ones before `before`. */
   sightings(domainId: number, before: UrlKey): Awaitable<SightingRow[]>;
   evidence(domainId: number, after: EvidenceKey): Awaitable<EvidencePageRow[]>;

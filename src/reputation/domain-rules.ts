@@ -28,7 +28,7 @@ export type EvidenceRow = {
   details: string;
 };
 
-export type EvidenceDetails = {
+type EvidenceDetails = {
   confidence: number;
   botname: string | null;
   isAbused: boolean | null;
@@ -141,17 +141,17 @@ export function whoisText({ createdTs, expiresTs, registrar }: Omit<WhoisRow, 'd
   return JSON.stringify([createdTs, expiresTs, registrar]);
 }
 
-export type RankRow = { domain: string; source: string; rank: number | null; ts: number };
+type RankRow = { domain: string; source: string; rank: number | null; ts: number };
 
 /** The newest rank of a source; of one second the smaller one. No rank counts as the greatest. */
-export function mergeRank<Row extends Pick<RankRow, 'rank' | 'ts'>>(a: Row, b: Row): Row {
+function mergeRank<Row extends Pick<RankRow, 'rank' | 'ts'>>(a: Row, b: Row): Row {
   if (a.ts !== b.ts) return a.ts > b.ts ? a : b;
   return (a.rank ?? Number.POSITIVE_INFINITY) <= (b.rank ?? Number.POSITIVE_INFINITY) ? a : b;
 }
 
 export type AddressRow = { name: DomainName; ip: Uint8Array; day: number; ts: number };
-export type ServerRow = { domain: string; server: DomainName; day: number; ts: number };
-export type SenderRow = { domain: string; ip: Uint8Array; helo: string; ts: number };
+type ServerRow = { domain: string; server: DomainName; day: number; ts: number };
+type SenderRow = { domain: string; ip: Uint8Array; helo: string; ts: number };
 
 /** The facts of a batch as rows, each key once. */
 export type FactRows = {

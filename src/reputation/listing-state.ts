@@ -6,7 +6,7 @@ import { compareListings, removalOf, validUntil } from './address-report.ts';
 import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts';
 
 /** `allowed`: on an allow list. `reserved`: in a private, documentation or other reserved range. */
-export type ListingState = 'live' | 'expired' | 'removed' | 'allowed' | 'reserved';
+type ListingState = 'live' | 'expired' | 'removed' | 'allowed' | 'reserved';
 
 /** A listing, and why answers contain it or not. */
 export type DescribedListing = StoredListing & {

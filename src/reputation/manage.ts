@@ -86,7 +86,7 @@ type RemovalQuestion = { network: KeyNetwork; dataset: AddressDataset | null };
 type Removal = Pick<ListingRemoval, 'removedTs' | 'untilTs' | 'reason'>;
 
 /** `removed`: the listings of exactly this network. `wider`: live listings of networks that contain it. */
-export type RemovedListings = { removed: DescribedListing[]; removals: ListingRemoval[]; wider: DescribedListing[] };
+type RemovedListings = { removed: DescribedListing[]; removals: ListingRemoval[]; wider: DescribedListing[] };
 
 /** Throws `not_found` if there is no live listing of exactly this network. */
 export async function removeListing(

@@ -91,7 +91,7 @@ export type SettingsChange = Partial<DomainSettings> & Pick<DomainSettings, 'set
 /** `before`: null if nothing was set. */
 export type ChangedSettings = { before: DomainSettings | null; settings: DomainSettings };
 export type SeenAddress = { ip: Uint8Array; lastTs: number; days: number };
-export type SeenServer = {
+type SeenServer = {
   hostname: string;
   lastTs: number;
   days: number;

@@ -209,7 +209,7 @@ export function toWireExplanation(report: DomainReport) {
 }
 
 /** In the shapes of their endpoints. */
-export type DomainLists = {
+type DomainLists = {
   hostnames: ReturnType<typeof toWireHostname>[];
   addresses: ReturnType<typeof toWireAddress>[];
   urls: ReturnType<typeof toWireUrl>[];

@@ -8,7 +8,7 @@ import { createStallTimer } from '../http/stall-timer.ts';
 import { createLineBuffer, type Line } from './bulk-lines.ts';
 
 /** How a body ended: `cut` after the bytes that are kept, `corrupt` where its gzip is not valid. */
-export type BodyEnd = 'complete' | 'cut' | 'corrupt';
+type BodyEnd = 'complete' | 'cut' | 'corrupt';
 
 export type BulkBody = {
   /** The next lines, one to `max`; waits for them. After the last line, how the body ended. Throws if the client left. */

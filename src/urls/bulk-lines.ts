@@ -19,7 +19,7 @@ export type Line = string | { fault: string };
 const TOO_LONG: Line = { fault: `The line is longer than ${MAX_LINE_BYTES / 1024} KiB` };
 const NOT_UTF8: Line = { fault: 'The line is not valid UTF-8' };
 
-export type LineBuffer = {
+type LineBuffer = {
   /** Keeps the bytes. Returns false if the body has become too large; then only the first of them are kept. */
   push(chunk: Uint8Array): boolean;
   /** The last line needs no newline. */

@@ -51,7 +51,7 @@ export type Repair =
   | { set: 'folded'; familyId: number; folded: string }
   | { set: 'folded tag'; tagId: number; folded: string };
 
-export type FoundFault = Omit<Fault, 'isRepairable'> & { repair: Repair | null };
+type FoundFault = Omit<Fault, 'isRepairable'> & { repair: Repair | null };
 export type FoundPage = { rows: number; faults: FoundFault[]; next: RowKey | null };
 
 export function toFault({ table, key, problem, repair }: FoundFault): Fault {
@@ -63,7 +63,7 @@ type Sighting = { domainId: number; hostId: number; onlineTs: number };
 
 type Found = [problem: string, repair?: Repair | null];
 
-export type ServedPayload = ServedFile & { fileId: number };
+type ServedPayload = ServedFile & { fileId: number };
 
 /** The newest of payloads of one second; null without any. */
 export function newestPayload(rows: readonly PayloadOfTime[]): ServedPayload | null {

@@ -28,7 +28,7 @@ export const NOTHING_APPLIED: Readonly<ApplyReport> = {
 export type Listing = { feed: string; ts: number };
 
 /** The effect that finishing a listing would have. */
-export type ListingEffect = {
+type ListingEffect = {
   /** URLs that the feed lists and that are online now, including those of this listing. */
   online: number;
   /** How many of them the listing takes offline. */
@@ -53,7 +53,7 @@ export type ExportedUrl = UrlLast & {
   details: ExportDetails | null;
 };
 
-export type ExportDetails = {
+type ExportDetails = {
   /** The newest sighting in the status of `event`; null if nobody saw it: a URL without status, an implied offline. */
   confirmedTs: number | null;
   /** Of the newest resolution; of several at that time the smallest address. */
@@ -299,7 +299,7 @@ export type UrlSummary = {
 };
 
 /** Where the next page of a count begins; null after the last one. */
-export type NextPage = { next: number | null };
+type NextPage = { next: number | null };
 
 /** One match of a search: the URL, and the time of the resolution, event or payload that matched. A line of the response. */
 export type Fact = {

@@ -5,7 +5,7 @@ import type { Session } from './database.ts';
  * transaction, but its id is needed before. Transactions that run at the same time use the same id for the same text, so it
  * does not matter which one adds the row. Another process may add it with another id: each transaction checks that.
  */
-export type ReservedIds = {
+type ReservedIds = {
   /** For one transaction. */
   open(): Reservation;
 };

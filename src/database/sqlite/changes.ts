@@ -9,7 +9,7 @@ const RAISE = 'update change_numbers set newest = newest + ? returning newest';
 const ADD = 'insert into changes (seq, count, ts, op, kind, subjects) values (?, ?, unixepoch(), ?, ?, ?)';
 
 /** The changes of one transaction. One transaction writes at a time, so numbers are in the order of the commits. */
-export type ChangeWriter = ChangeRecorder & {
+type ChangeWriter = ChangeRecorder & {
   /** To be called at the beginning of a transaction. */
   begin(): void;
   /** To be called at its end. Writes nothing if nothing has changed. */

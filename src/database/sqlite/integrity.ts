@@ -5,7 +5,7 @@ import { openSnapshot, withWriter } from './database.ts';
 // transaction of its own, and the write-ahead log grows only while a large table is checked. Unused pages are not checked.
 
 /** A problem as SQLite describes it; `index` is the index that disagrees with its table and can be built again. */
-export type StructureProblem = { text: string; index: string | null };
+type StructureProblem = { text: string; index: string | null };
 
 const TABLES = `select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' order by name`;
 

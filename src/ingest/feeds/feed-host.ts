@@ -3,7 +3,7 @@ import { createGuard, findBlocked } from '../sources/fetch-guard.ts';
 import type { Feed } from '../store.ts';
 
 /** Networks of feeds-allow-private, and whose settings these are: those of a command may differ from the server's. */
-export type PrivateNetworks = { allowed: readonly string[]; of: 'command' | 'server' };
+type PrivateNetworks = { allowed: readonly string[]; of: 'command' | 'server' };
 
 /**
  * Refuses a feed that no server would fetch, because it is in a private network and was added without --private. Returns

@@ -154,7 +154,7 @@ export async function whileNotFetched<T>(
 }
 
 /** What changes of the headers. `advice`: how to give a header again, or to remove all of them. */
-export type HeaderChange = { added: Record<string, string>; dropsOthers: boolean; advice: string };
+type HeaderChange = { added: Record<string, string>; dropsOthers: boolean; advice: string };
 
 /** A life of null is that of the dataset again. */
 export function changeOfFeed(

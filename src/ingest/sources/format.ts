@@ -85,7 +85,7 @@ export type Format = {
 };
 
 /** Which of `--dataset`, `--kind` and `--as` a format accepts. */
-export type FormatChoices = {
+type FormatChoices = {
   dataset?: true;
   evidenceKind?: true;
   listKinds?: readonly ListKind[];
