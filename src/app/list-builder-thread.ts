@@ -1,5 +1,6 @@
 import { AppError } from '../core/errors.ts';
 import { createListBuilder } from '../exports/list-builder.ts';
+import { createMemoryRelease } from '../threads/release-memory.ts';
 import { lowerPriority, serveTasks } from '../threads/worker-thread.ts';
 import type { ListBuilderStart } from './lists.ts';
 import { openIntelligence } from './stores.ts';
@@ -13,5 +14,5 @@ serveTasks(async ({ place, allowReserved }: ListBuilderStart) => {
       throw new AppError('unavailable', 'the thread that builds lists does not write');
     },
   });
-  return { tasks: createListBuilder(store, { allowReserved }), close: store.close };
+  return { tasks: createListBuilder(store, { allowReserved, afterWork: createMemoryRelease() }), close: store.close };
 });

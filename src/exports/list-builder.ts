@@ -15,7 +15,13 @@ import { type PackedList, packList, unpackEntries } from './packed-list.ts';
 /** Lists whose entries are kept for further formats. */
 const MAX_KEPT = 8;
 
-export function createListBuilder(stores: ListReads, options: BuildOptions): ListBuilder {
+export type ListBuilderOptions = BuildOptions & {
+  /** Called after work that needed much memory. */
+  afterWork(): void;
+};
+
+export function createListBuilder(stores: ListReads, options: ListBuilderOptions): ListBuilder {
+  const { afterWork } = options;
   const kept = new Map<string, PackedList>();
   return {
     async build(definition, exclusions, nowTs) {
@@ -26,6 +32,7 @@ export function createListBuilder(stores: ListReads, options: BuildOptions): Lis
       for (const oldest of kept.keys()) if (kept.size >= MAX_KEPT) kept.delete(oldest);
       kept.set(name, packed);
       const tookMs = performance.now() - startedMs;
+      afterWork();
       return { hash, keysHash, count, leftOut, nextEndTs, tookMs };
     },
 
@@ -33,6 +40,7 @@ export function createListBuilder(stores: ListReads, options: BuildOptions): Lis
       const found = kept.get(name);
       if (found === undefined || Buffer.compare(found.hash, hash) !== 0) return null;
       const hasFields = findFormat(found.kind, variant.format)?.hasAllFields ?? false;
+      afterWork();
       return withEtags(renderVariant({ ...found, serial, entries: unpackEntries(found, hasFields) }, variant).pieces);
     },
 

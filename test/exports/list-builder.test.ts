@@ -21,7 +21,7 @@ function createBuilder(): ListBuilder {
       yield [listed(String(++built))];
     },
   };
-  return createListBuilder(stores as ListReads, { allowReserved: true });
+  return createListBuilder(stores as ListReads, { allowReserved: true, afterWork() {} });
 }
 
 const build = (builder: ListBuilder, name: string) =>

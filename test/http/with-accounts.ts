@@ -98,7 +98,7 @@ export async function withAccounts(
               listSerial: control.listSerial,
               onFailure: (error) => assert.fail(`${error}`),
             },
-            builder: createListBuilder(store, { allowReserved: true }),
+            builder: createListBuilder(store, { allowReserved: true, afterWork() {} }),
           }),
         }),
       portal: { usageByDay: control.usageByDay },
