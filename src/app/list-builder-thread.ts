@@ -8,11 +8,11 @@ import { openIntelligence } from './stores.ts';
 // The entry file of the thread that builds lists for devices. It reads with handles of its own.
 
 lowerPriority();
-serveTasks(async ({ place, allowReserved }: ListBuilderStart) => {
+serveTasks(async ({ place, ...options }: ListBuilderStart) => {
   const store = await openIntelligence(place, {
     async writeFor() {
       throw new AppError('unavailable', 'the thread that builds lists does not write');
     },
   });
-  return { tasks: createListBuilder(store, { allowReserved, afterWork: createMemoryRelease() }), close: store.close };
+  return { tasks: createListBuilder(store, { ...options, afterWork: createMemoryRelease() }), close: store.close };
 });

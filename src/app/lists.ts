@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import type { Settings } from '../config/settings.ts';
 import { createListCopies, type ListBuilder, type ListCopies } from '../exports/copies.ts';
 import type { Outages } from '../health/outages.ts';
@@ -6,7 +7,7 @@ import { createWorkerThread, workerEntry } from '../threads/worker-thread.ts';
 import type { Control, DataPlace, Intelligence } from './stores.ts';
 
 /** What the thread that builds lists gets. */
-export type ListBuilderStart = { place: DataPlace; allowReserved: boolean };
+export type ListBuilderStart = { place: DataPlace; allowReserved: boolean; maxBytes: number };
 
 type ListParts = {
   store: Intelligence;
@@ -30,6 +31,7 @@ export function openListCopies({ store, control, settings, metrics, outages, log
     // replica lagged would stay.
     place: { dataDir, databaseUrl, databaseConnections: CONNECTIONS },
     allowReserved: allowReserved || demo,
+    maxBytes: MAX_BYTES,
   } satisfies ListBuilderStart);
   const copies = createListCopies({
     builder: {
@@ -43,6 +45,7 @@ export function openListCopies({ store, control, settings, metrics, outages, log
     listsVersion: control.listsVersion,
     exclusions: control.exclusions,
     listSerial: control.listSerial,
+    maxBytes: MAX_BYTES,
     onFailure(err, list) {
       metrics?.failed('list_build');
       if (!outages.report(err)) log.error({ err, task: 'list_build', list }, LIST_FAILED);
@@ -50,6 +53,12 @@ export function openListCopies({ store, control, settings, metrics, outages, log
   });
   return { ...copies, close: thread.close };
 }
+
+/**
+ * Of the entries of all lists, and of their variants: an eighth of the memory of the machine or the container. A list of a million
+ * URLs has 110 MB of entries, and 48 MB as text.
+ */
+const MAX_BYTES = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) / 8;
 
 /** It reads one list at a time. */
 const CONNECTIONS = 2;

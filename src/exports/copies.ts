@@ -80,6 +80,8 @@ type CopiesOptions = {
   listsVersion(): number | Promise<number>;
   exclusions(): Promise<Exclusion[]>;
   listSerial(name: string, contentHash: Uint8Array, nowTs: number): Promise<number>;
+  /** Of the variants of all lists, with their encodings. */
+  maxBytes: number;
   /** A list could not be built; the last copy is served. */
   onFailure(error: unknown, list: string): void;
 };
@@ -97,7 +99,7 @@ const RETRY_MS = 5_000;
 const MAX_VARIANTS = 32;
 /** Of a fetch that is refused because as many variants are being made. */
 const RETRY_SECONDS = 5;
-/** With their encodings. 100,000 URLs are 5 MB in most formats. */
+/** The same, with their encodings. 100,000 URLs are 5 MB in most formats. */
 const MAX_VARIANT_BYTES = 2 ** 27;
 
 type State = {
@@ -129,7 +131,8 @@ type RenderedVariant = {
 };
 
 export function createListCopies(options: CopiesOptions): ListCopies {
-  const { builder, now, clockMs, newestChange, listsVersion, exclusions, listSerial, onFailure } = options;
+  const { builder, now, clockMs, newestChange, listsVersion, exclusions, listSerial, maxBytes, onFailure } = options;
+  /** The list that was fetched last is the last one. */
   const states = new Map<string, State>();
   const refreshing = new Map<string, Promise<State>>();
 
@@ -154,6 +157,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
         return known;
       }
       const state = isCurrent ? await confirm(definition, known) : await build(definition, version, known);
+      states.delete(definition.name);
       states.set(definition.name, state);
       return state;
     } catch (error) {
@@ -230,6 +234,18 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     variant.size += bytes.byteLength;
     countShared(bytes);
     dropOldest(rendered, MAX_VARIANTS, MAX_VARIANT_BYTES);
+    dropOtherLists(rendered);
+  }
+
+  function dropOtherLists(kept: State['rendered']): void {
+    const lists = [...states.values()].map(({ rendered }) => ({ rendered, bytes: bytesOf(rendered) }));
+    let all = lists.reduce((sum, { bytes }) => sum + bytes, 0);
+    for (const { rendered, bytes } of lists) {
+      if (all <= maxBytes) return;
+      if (rendered === kept) continue;
+      rendered.clear();
+      all -= bytes;
+    }
   }
 
   async function copyOrNull(
@@ -280,6 +296,10 @@ function refuseMany(rendered: State['rendered']): void {
   const waiting = [...rendered.values()].filter(({ isReady }) => !isReady).length;
   if (waiting < MAX_VARIANTS) return;
   throw new AppError('overloaded', 'too many variants of a list are being made', { retryAfterSeconds: RETRY_SECONDS });
+}
+
+function bytesOf(rendered: State['rendered']): number {
+  return [...rendered.values()].reduce((sum, { size }) => sum + size, 0);
 }
 
 const variantKey = ({ format, profile, max }: Variant): string => JSON.stringify([format, profile, max]);

@@ -4,6 +4,7 @@ import { AppError } from '../core/errors.ts';
 import type { Encoding } from '../http/encoding.ts';
 import type { BuildOptions, ListReads } from './build.ts';
 import type { ListBuilder, Rendered, Variant } from './copies.ts';
+import { dropOldest } from './drop-oldest.ts';
 import { buildEntries } from './entries.ts';
 import { explainEntry } from './explain.ts';
 import { findFormat, type ListToRender, type RenderedList, renderList } from './formats/formats.ts';
@@ -16,12 +17,14 @@ import { type PackedList, packList, unpackEntries } from './packed-list.ts';
 const MAX_KEPT = 8;
 
 export type ListBuilderOptions = BuildOptions & {
+  /** Of the entries that are kept. */
+  maxBytes: number;
   /** Called after work that needed much memory. */
   afterWork(): void;
 };
 
 export function createListBuilder(stores: ListReads, options: ListBuilderOptions): ListBuilder {
-  const { afterWork } = options;
+  const { maxBytes, afterWork } = options;
   const kept = new Map<string, PackedList>();
   return {
     async build(definition, exclusions, nowTs) {
@@ -29,8 +32,8 @@ export function createListBuilder(stores: ListReads, options: ListBuilderOptions
       const packed = packList(await buildEntries(stores, definition, exclusions, nowTs, options));
       const { name, hash, keysHash, count, leftOut, nextEndTs } = packed;
       kept.delete(name);
-      for (const oldest of kept.keys()) if (kept.size >= MAX_KEPT) kept.delete(oldest);
       kept.set(name, packed);
+      dropOldest(kept, MAX_KEPT, maxBytes);
       const tookMs = performance.now() - startedMs;
       afterWork();
       return { hash, keysHash, count, leftOut, nextEndTs, tookMs };

@@ -16,6 +16,8 @@ type Chunk = { keys: Buffer; fields: Buffer };
 
 export type PackedList = Omit<ListWithoutSerial, 'entries'> & {
   chunks: readonly Chunk[];
+  /** Of the chunks, in bytes. */
+  size: number;
   count: number;
   /** Of every field. */
   hash: Uint8Array;
@@ -89,6 +91,7 @@ export function packList({ entries, ...list }: ListWithoutSerial): PackedList {
   const { key, addFields } = PACKINGS[list.kind];
   const hashes = beginHashes(list);
   const chunks: Chunk[] = [];
+  let size = 0;
   for (let from = 0; from < entries.length; from += CHUNK_ENTRIES) {
     const lines: string[] = [];
     const values: Fields = [];
@@ -99,10 +102,12 @@ export function packList({ entries, ...list }: ListWithoutSerial): PackedList {
     const [keys, fields] = [Buffer.from(`${lines.join('\n')}\n`), Buffer.from(JSON.stringify(values))];
     hashes.keysHash.update(keys);
     hashes.hash.update(keys).update(fields);
-    chunks.push({ keys, fields: zstdCompressSync(fields, ZSTD) });
+    const chunk = { keys, fields: zstdCompressSync(fields, ZSTD) };
+    chunks.push(chunk);
+    size += chunk.keys.length + chunk.fields.length;
   }
   const [hash, keysHash] = [hashes.hash.digest(), hashes.keysHash.digest()];
-  return { ...list, chunks, count: entries.length, hash, keysHash };
+  return { ...list, chunks, size, count: entries.length, hash, keysHash };
 }
 
 function beginHashes({ leftOut, lacksNameLists }: Pick<PackedList, 'leftOut' | 'lacksNameLists'>) {

@@ -18,6 +18,8 @@ const LIST: ListDefinition = {
 const TXT = { format: 'txt', profile: null, max: null };
 const CSV = { format: 'csv', profile: null, max: null };
 
+const MAX_BYTES = 2 ** 28;
+
 const ETAGS = { identity: '"1"', gzip: '"2"', zstd: '"3"' };
 
 /** A store whose content is one word, and a builder that takes `buildMs` for it. */
@@ -85,6 +87,7 @@ function setUp({ isShared = false } = {}) {
       if (!serials.has(word)) serials.set(word, ++world.serial);
       return serials.get(word) as number;
     },
+    maxBytes: MAX_BYTES,
     onFailure: (error) => void world.failures.push(error),
   });
   const text = ({ bytes }: Rendered) => Buffer.from(bytes).toString();
@@ -245,6 +248,21 @@ test('the bytes of variants in memory are bounded', async () => {
   assert.equal(world.renders, 3);
   await copies.copy(LIST, { ...TXT, max: 1 }, 'identity');
   assert.equal(world.renders, 4);
+});
+
+test('the bytes of the variants of all lists are bounded; those of the list that was fetched longest ago are dropped', async () => {
+  const { world, copies, later } = setUp();
+  world.padding = MAX_BYTES / 4;
+  const fetch = async (name: string) => {
+    later(CHECK_MS);
+    await copies.copy({ ...LIST, name }, TXT, 'identity');
+  };
+  for (const name of ['a', 'b', 'c', 'd', 'a', 'e']) await fetch(name);
+  assert.equal(world.renders, 5);
+  for (const name of ['a', 'c', 'd', 'e']) await fetch(name);
+  assert.equal(world.renders, 5);
+  await fetch('b');
+  assert.equal(world.renders, 6);
 });
 
 test('while many variants of a list are being made, further ones are refused, and those that are ready are not', async () => {

@@ -14,14 +14,14 @@ const listed = (path: string): ListedUrl => ({
 });
 
 /** Each list that is built gets the next URL. */
-function createBuilder(): ListBuilder {
+function createBuilder(maxBytes = Number.POSITIVE_INFINITY): ListBuilder {
   let built = 0;
   const stores: Partial<ListReads> = {
     async *urlsForList() {
       yield [listed(String(++built))];
     },
   };
-  return createListBuilder(stores as ListReads, { allowReserved: true, afterWork() {} });
+  return createListBuilder(stores as ListReads, { allowReserved: true, maxBytes, afterWork() {} });
 }
 
 const build = (builder: ListBuilder, name: string) =>
@@ -52,4 +52,13 @@ test('eight lists are kept, each as it was built last', async () => {
   assert.notEqual(await text(builder, 'first', again.hash, 'txt'), null);
   await build(builder, 'one-more');
   assert.equal(await text(builder, 'first', again.hash, 'txt'), null);
+});
+
+test('the bytes of the lists that are kept are bounded; the newest stays', async () => {
+  const builder = createBuilder(1);
+  const first = await build(builder, 'first');
+  assert.notEqual(await text(builder, 'first', first.hash, 'txt'), null);
+  const second = await build(builder, 'second');
+  assert.equal(await text(builder, 'first', first.hash, 'txt'), null);
+  assert.notEqual(await text(builder, 'second', second.hash, 'txt'), null);
 });

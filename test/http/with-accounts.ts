@@ -25,6 +25,7 @@ export const PASSWORD = 'correct horse battery staple';
 const QUICK_HASH = '$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$ni+yE0BxyFvSLcz/IJ9+O1I3+yLOjvH+oGVpQ5O6960';
 export const USERNAME = 'ada@example.com';
 export const ISSUER = 'urlwarden';
+const MAX_LIST_BYTES = 2 ** 27;
 
 export type World = {
   app: FastifyInstance;
@@ -96,9 +97,10 @@ export async function withAccounts(
             ...{
               exclusions: control.exclusions,
               listSerial: control.listSerial,
+              maxBytes: MAX_LIST_BYTES,
               onFailure: (error) => assert.fail(`${error}`),
             },
-            builder: createListBuilder(store, { allowReserved: true, afterWork() {} }),
+            builder: createListBuilder(store, { allowReserved: true, maxBytes: MAX_LIST_BYTES, afterWork() {} }),
           }),
         }),
       portal: { usageByDay: control.usageByDay },
