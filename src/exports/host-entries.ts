@@ -53,6 +53,7 @@ function hourOf(ts: number): number {
 async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
   const { store, definition, filter, exclusions, end } = build;
   const hosts = new Map<string, Candidate>();
+  const addresses = new Set<string>();
   let oldestTs = Number.POSITIVE_INFINITY;
   const { status } = definition.filter;
   for await (const page of store.urlsForList({ status, seenSinceTs: filter.seenSinceTs })) {
@@ -61,6 +62,12 @@ async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
       oldestTs = Math.min(oldestTs, url.seenTs);
       let candidate = hosts.get(url.host);
       if (candidate === undefined) {
+        // Most hosts are addresses: as candidates, 600,000 of them would take 100 MB more.
+        if (addresses.has(url.host)) continue;
+        if (hostParts(url.host).ip !== null) {
+          addresses.add(url.host);
+          continue;
+        }
         candidate = newCandidate(url.host);
         hosts.set(url.host, candidate);
       }
@@ -70,6 +77,7 @@ async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
   }
   if (oldestTs < Number.POSITIVE_INFINITY) end.at(filter.tooOldTs(oldestTs));
 
+  build.leaveOut('address', addresses.size);
   const byDomain = new Map<string, Candidate[]>();
   for (const candidate of hosts.values()) {
     const { reason, domain } = placeOf(candidate);
@@ -97,8 +105,6 @@ function addUrl(candidate: Candidate, url: UrlEntry, isOfAnyStatus: boolean): vo
 type Place = { reason: LeftOutReason; domain: null } | { reason: null; domain: string };
 
 function placeOf({ host, urls }: Candidate): Place {
-  const { ip } = hostParts(host);
-  if (ip !== null) return { reason: 'address', domain: null };
   if (urls === 0) return { reason: 'excluded', domain: null };
   const domain = registrableDomain(host);
   return domain === null ? { reason: 'shared-site', domain: null } : { reason: null, domain };
