@@ -56,7 +56,7 @@ async function candidates(build: Build): Promise<Map<string, Candidate[]>> {
   const addresses = new Set<string>();
   let oldestTs = Number.POSITIVE_INFINITY;
   const { status } = definition.filter;
-  for await (const page of store.urlsForList({ status, seenSinceTs: filter.seenSinceTs })) {
+  for await (const page of store.urlsForList({ status, seenSinceTs: filter.seenSinceTs, isBrief: true })) {
     for (const url of page) {
       if (!urlFits(url, filter)) continue;
       oldestTs = Math.min(oldestTs, url.seenTs);

@@ -27,15 +27,16 @@ const SEPARATOR = '\u001f';
 const TAGS = `
   (select string_agg((select name from tags where id = t.tag_id), chr(31)) from url_tags t where t.url_id = u.id)`;
 
+const DETAILS = `(select file_key from files where id = p.file_id), ${TAGS}`;
+
 const OTHER_FAMILIES = `
   (select string_agg(distinct (select name from families where id = o.family_id), chr(31)) from ${OTHER_PAYLOADS})`;
 
 // The time is computed once for each URL, before anything else is read: most URLs are too old for a list.
-const rowsOf = (candidates: string) => `
+const rowsOf = (candidates: string, details = DETAILS) => `
   with c (id, seen_ts) as materialized (select u.id, ${SEEN_COLUMN} from ${candidates})
   select u.id, u.event_kind, u.event_ts, c.seen_ts, (select name from reporters where id = u.event_reporter_id),
-    (select name from families where id = p.family_id), u.url, (select file_key from files where id = p.file_id), ${TAGS},
-    ${OTHER_FAMILIES}
+    (select name from families where id = p.family_id), u.url, ${OTHER_FAMILIES}, ${details}
   from c join urls u on u.id = c.id ${PAYLOAD_JOIN}
   where c.seen_ts >= $1`;
 
@@ -47,16 +48,18 @@ type Row = [
   reporter: string,
   family: string | null,
   url: string,
+  otherFamilies: string | null,
   fileKey: Uint8Array | null,
   tags: string | null,
-  otherFamilies: string | null,
 ];
 
-export const OF_IDS = {
-  online: rowsOf(`urls u where ${IS_ONLINE} and u.id > $2 and u.id <= $3`),
-  offline: rowsOf(`urls u where u.id > $2 and u.id <= $3 and u.event_ts is not null and not ${IS_ONLINE}`),
-  any: rowsOf('urls u where u.id > $2 and u.id <= $3 and u.event_ts is not null'),
-};
+const ofIds = (details: string) => ({
+  online: rowsOf(`urls u where ${IS_ONLINE} and u.id > $2 and u.id <= $3`, details),
+  offline: rowsOf(`urls u where u.id > $2 and u.id <= $3 and u.event_ts is not null and not ${IS_ONLINE}`, details),
+  any: rowsOf('urls u where u.id > $2 and u.id <= $3 and u.event_ts is not null', details),
+});
+export const OF_IDS = ofIds(DETAILS);
+export const OF_IDS_BRIEF = ofIds('null::bytea, null::text');
 
 const OF_HOST = rowsOf(`
   urls u where u.event_ts is not null and u.id in (
@@ -70,15 +73,15 @@ export function createListUrls(query: Query): UrlStore['urlsForList'] {
         const [row] = await query<[number | null]>(LAST_ID);
         return row?.[0] ?? 0;
       },
-      ofIds: async ({ status, seenSinceTs }, afterId, last) =>
-        (await query<Row>(OF_IDS[status], [seenSinceTs, afterId, last])).map(toListed),
+      ofIds: async ({ status, seenSinceTs, isBrief }, afterId, last) =>
+        (await query<Row>((isBrief ? OF_IDS_BRIEF : OF_IDS)[status], [seenSinceTs, afterId, last])).map(toListed),
       ofHost: async (host) => (await query<Row>(OF_HOST, [0, host])).map(toListed),
     },
     IDS_PER_READ,
   );
 }
 
-function toListed([id, kind, sinceTs, seenTs, reporter, family, url, fileKey, tags, others]: Row): ListedUrl {
+function toListed([id, kind, sinceTs, seenTs, reporter, family, url, others, fileKey, tags]: Row): ListedUrl {
   return {
     ...{ id, url, host: hostOf(url), status: statusOf(kind), sinceTs, seenTs, reporter, family },
     sha256: fileKey === null ? null : sha256OfKey(fileKey),

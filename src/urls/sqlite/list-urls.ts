@@ -18,11 +18,12 @@ const IDS_PER_READ = 20_000;
 
 const LAST_ID = 'select max(id) from urls';
 
+const DETAILS = 'p.file_id, (select group_concat(tag_id) from url_tags t where t.url_id = u.id)';
+
 // The time when a URL was seen is computed for candidates only: it takes 0.8 µs for each, and most are too old for a list.
-const rowsOf = (candidates: string) => `
-  select u.id, u.event_kind, u.event_ts, ${SEEN_COLUMN}, u.event_reporter_id, p.family_id, p.file_id, u.url, (
-    select group_concat(tag_id) from url_tags t where t.url_id = u.id), (
-    select group_concat(o.family_id) from ${OTHER_PAYLOADS})
+const rowsOf = (candidates: string, details = DETAILS) => `
+  select u.id, u.event_kind, u.event_ts, ${SEEN_COLUMN}, u.event_reporter_id, p.family_id, u.url, (
+    select group_concat(o.family_id) from ${OTHER_PAYLOADS}), ${details}
   from (${candidates}) c cross join urls u on u.id = c.id ${PAYLOAD_JOIN}`;
 
 type Row = [
@@ -32,10 +33,10 @@ type Row = [
   seenTs: number,
   reporterId: number,
   familyId: number | null,
-  fileId: number | null,
   url: string,
-  tagIds: string | null,
   otherFamilyIds: string | null,
+  fileId: number | null,
+  tagIds: string | null,
 ];
 
 /** The newest event of a URL, or a later row, has the time. Rows are read in their order: a search for each URL takes more. */
@@ -49,11 +50,13 @@ const ONLINE_URLS = `
   where ${IS_ONLINE} and u.event_kind in (0, 1) and u.id > ?1 and u.id <= ?2
     and exists (select 1 from events where url_id = u.id and ${IS_SEEN})`;
 
-const OF_IDS = {
-  online: rowsOf(ONLINE_URLS),
-  offline: `${rowsOf(SEEN_URLS)} where u.event_ts is not null and not ${IS_ONLINE}`,
-  any: `${rowsOf(SEEN_URLS)} where u.event_ts is not null`,
-};
+const ofIds = (details: string) => ({
+  online: rowsOf(ONLINE_URLS, details),
+  offline: `${rowsOf(SEEN_URLS, details)} where u.event_ts is not null and not ${IS_ONLINE}`,
+  any: `${rowsOf(SEEN_URLS, details)} where u.event_ts is not null`,
+});
+const OF_IDS = ofIds(DETAILS);
+const OF_IDS_BRIEF = ofIds('null, null');
 
 const HOST_URLS = `
   select distinct url_id as id from (
@@ -70,11 +73,11 @@ const SHA256_DIGITS = 64;
 export function createListUrls(db: Database): UrlStore['urlsForList'] {
   const lastId = db.prepare<[number | null]>(LAST_ID);
   const ofHost = db.prepare<Row>(OF_HOST);
-  const ofIds = {
-    online: db.prepare<Row>(OF_IDS.online),
-    offline: db.prepare<Row>(OF_IDS.offline),
-    any: db.prepare<Row>(OF_IDS.any),
+  const prepareAll = ({ online, offline, any }: typeof OF_IDS) => {
+    return { online: db.prepare<Row>(online), offline: db.prepare<Row>(offline), any: db.prepare<Row>(any) };
   };
+  const whole = prepareAll(OF_IDS);
+  const brief = prepareAll(OF_IDS_BRIEF);
   const sha256Of = createFileHashes(db);
   const reporters = createNames(db, 'reporters');
   const families = createNames(db, 'families');
@@ -94,9 +97,9 @@ export function createListUrls(db: Database): UrlStore['urlsForList'] {
   );
 
   function toListed(rows: readonly Row[], seenSinceTs: number): ListedUrl[] {
-    const hashes = sha256Of(rows.map(([, , , , , , fileId]) => fileId));
+    const hashes = sha256Of(rows.map(([, , , , , , , , fileId]) => fileId));
     const urls: ListedUrl[] = [];
-    for (const [i, [id, kind, sinceTs, seenTs, reporterId, familyId, , url, tagIds, otherIds]] of rows.entries()) {
+    for (const [i, [id, kind, sinceTs, seenTs, reporterId, familyId, url, otherIds, , tagIds]] of rows.entries()) {
       if (seenTs < seenSinceTs) continue;
       urls.push({
         id,
@@ -118,8 +121,8 @@ export function createListUrls(db: Database): UrlStore['urlsForList'] {
   return createUrlsForList(
     {
       lastId: () => lastId.get()?.[0] ?? 0,
-      ofIds: ({ status, seenSinceTs }, after, last) =>
-        toListed(ofIds[status].all(after, last, seenSinceTs), seenSinceTs),
+      ofIds: ({ status, seenSinceTs, isBrief }, after, last) =>
+        toListed((isBrief ? brief : whole)[status].all(after, last, seenSinceTs), seenSinceTs),
       ofHost: (host) => toListed(ofHost.all(host), 0),
     },
     IDS_PER_READ,

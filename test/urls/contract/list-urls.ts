@@ -73,6 +73,14 @@ export function listUrlsSuite(open: OpenStore): void {
         { id: second, url: urls[1], host: 'b.example', ...times(T + 1), ...nothing },
         { id: third, url: urls[2], host: '192.0.2.1', ...times(T + 2), ...nothing },
       ]);
+
+      for (const status of ['online', 'any'] as const) {
+        const brief = store.urlsForList({ status, seenSinceTs: 0, isBrief: true }, new AbortController().signal);
+        assert.deepEqual(
+          (await collect(brief)).sort((a, b) => a.seenTs - b.seenTs),
+          entries.map((entry) => ({ ...entry, sha256: null, tags: [] })),
+        );
+      }
     });
 
     test('all families of the newest payloads', async (t) => {
