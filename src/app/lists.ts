@@ -3,6 +3,7 @@ import type { Settings } from '../config/settings.ts';
 import { createListCopies, type ListBuilder, type ListCopies } from '../exports/copies.ts';
 import type { Outages } from '../health/outages.ts';
 import type { Metrics } from '../metrics/metrics.ts';
+import { allowMemoryRelease } from '../threads/release-memory.ts';
 import { createWorkerThread, workerEntry } from '../threads/worker-thread.ts';
 import type { Control, DataPlace, Intelligence } from './stores.ts';
 
@@ -26,6 +27,7 @@ export function openListCopies({ store, control, settings, metrics, outages, log
   close(): Promise<void>;
 } {
   const { dataDir, databaseUrl, allowReserved, demo } = settings;
+  allowMemoryRelease();
   const thread = createWorkerThread<ListBuilder>(workerEntry('list-builder-thread', import.meta.url), {
     // Without replicas: a copy is current as long as the primary has no newer change, so a list that was built while a
     // replica lagged would stay.

@@ -1,5 +1,4 @@
 import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 
 /** Long enough that it does not run between the parts of one piece of work. */
 export const RELEASE_MS = 1_000;
@@ -19,12 +18,11 @@ export function createMemoryRelease(): () => void {
   };
 }
 
-let collect: Collect | null = null;
+/** To be called before the thread is started: only then it has the function `gc`. */
+export function allowMemoryRelease(): void {
+  setFlagsFromString('--expose-gc');
+}
 
 function releaseMemory(): void {
-  if (collect === null) {
-    setFlagsFromString('--expose-gc'); // only a context that is created afterwards has the function
-    collect = runInNewContext('gc') as Collect;
-  }
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  (globalThis.gc as Collect | undefined)?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
 }

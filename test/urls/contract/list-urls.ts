@@ -75,7 +75,7 @@ export function listUrlsSuite(open: OpenStore): void {
       ]);
 
       for (const status of ['online', 'any'] as const) {
-        const brief = store.urlsForList({ status, seenSinceTs: 0, isBrief: true }, new AbortController().signal);
+        const brief = store.urlsForList({ status, seenSinceTs: 0, isBrief: true });
         assert.deepEqual(
           (await collect(brief)).sort((a, b) => a.seenTs - b.seenTs),
           entries.map((entry) => ({ ...entry, sha256: null, tags: [] })),
