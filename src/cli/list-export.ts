@@ -19,7 +19,10 @@ import type { Flags } from './usage.ts';
 
 /** Flags of `urlwarden export` for a list. */
 export const LIST_FLAGS = {
-  list: { argument: 'NAME', meaning: 'a list for devices: the same bytes as a server sends. urlwarden list shows all' },
+  list: {
+    argument: 'NAME',
+    meaning: 'a list for devices: the same bytes as a server sends; all of them: urlwarden list show',
+  },
   max: { argument: 'COUNT', meaning: 'of a list: at most so many entries, the newest ones' },
   profile: {
     argument: 'DEVICE',

@@ -32,12 +32,18 @@ describe('urlwarden', () => {
     assert.equal(stderr, (await urlwarden(['--help'])).stdout);
   });
 
-  it(`every command has a help text of at most ${HELP_COLUMNS} columns`, async () => {
+  it(`every command has a help text of at most ${HELP_COLUMNS} columns, which names commands that exist`, async () => {
     const texts = await helpTexts([]);
+    const commands = texts.map(({ path }) => path.join(' '));
     for (const { path, code, stdout } of texts) {
       assert.equal(code, 0);
       assert.ok(stdout.startsWith(`${['Usage: urlwarden', ...path].join(' ')} `), stdout);
       for (const line of stdout.split('\n')) assert.ok(line.length <= HELP_COLUMNS, line);
+      assert.doesNotMatch(stdout, /\n\n\n/);
+      for (const [, group = '', name = ''] of stdout.matchAll(/urlwarden\s+([a-z]+)\s+([a-z]+)/g)) {
+        const isGroup = commands.some((command) => command.startsWith(`${group} `));
+        if (isGroup) assert.ok(commands.includes(`${group} ${name}`), `urlwarden ${group} ${name}`);
+      }
     }
     assert.ok(texts.length > 30, 'the commands were not found');
   });

@@ -75,7 +75,6 @@ is running. Settings of operators and feeds are not exported: urlwarden backup a
 
 Formats:
 ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}
-
 With --list it writes a list for devices (docs/lists.md), in one of its formats:
 ${definitions(DEVICE_FORMATS.map(({ name, summary }) => [name, summary]))}`,
     flags: {
