@@ -26,7 +26,7 @@ export const check = dataCommand(
   {
     synopsis: 'check FILE|-',
     about: `Looks up every URL of a file or of standard input (-), plain or compressed as .gz or .zip, and prints a result for each, in the
-order of the input. Any spelling of a URL will do, also a defanged one such as hxxps://bad[.]example/a. It also works while a
+order of the input. Every spelling of a URL is accepted, also a defanged one such as hxxps://bad[.]example/a. It also works while a
 server is running, and no query is counted. With --server the URLs are looked up at a server, where each of them counts as a query;
 the variables ${CREDENTIAL_VARIABLES.username} and ${CREDENTIAL_VARIABLES.password}, or ${CREDENTIAL_VARIABLES.token}, have the login.
 

@@ -71,7 +71,7 @@ export const exportCommand = dataCommand(
   {
     synopsis: 'export',
     about: `Writes the stored data to standard output. The order depends only on the data. It also works while a server
-is running. Settings of operators and feeds are not exported: urlwarden backup and urlwarden move take them along.
+is running. Settings of operators and feeds are not exported: urlwarden backup and urlwarden move copy them.
 
 Formats:
 ${definitions(FORMATS.map(({ name, summary }) => [name, summary]))}

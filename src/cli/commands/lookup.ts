@@ -21,8 +21,8 @@ export const lookup = dataCommand(
   {
     synopsis: 'lookup URL…|-',
     about: `Shows what is known about each URL: its last status and when that was last confirmed, its last payload, its
-addresses with their networks (ASN) and its tags. - reads one URL per line of standard input. Any spelling of a URL
-will do, also a defanged one such as hxxps://bad[.]example/a. A URL without a scheme, such as bad.example/a, is looked up with
+addresses with their networks (ASN) and its tags. - reads one URL per line of standard input. Every spelling of a URL
+is accepted, also a defanged one such as hxxps://bad[.]example/a. A URL without a scheme, such as bad.example/a, is looked up with
 http://, and if that is not known, with https://. It also works while a server is running, and no query is counted.
 
 With --json the keys are those of the API (url/last, with --history url/history), and: confirmed in a status or event, addresses
