@@ -1,3 +1,4 @@
+import { AppError } from '../../core/errors.ts';
 import { parseIp } from '../../core/ip/address.ts';
 import { URL_ERRORS } from '../../core/url/errors.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
@@ -12,14 +13,22 @@ export const domainList: Format = {
   hasEvidence: true,
   hasNoTimes: true,
   choices: { evidenceKind: true, isRequired: true },
-  read: (source, limits, { evidenceKind: kind, asOfTs: ts }) =>
-    readLineItems(source, limits, (line) => {
+  read(source, limits, { evidenceKind: kind, asOfTs: ts }) {
+    let isFirst = true;
+    return readLineItems(source, limits, (line) => {
       if (kind == null) throw new Error('domain-list needs the kind of its evidence');
+      if (isFirst && DOCUMENT.test(line))
+        throw new AppError('bad_request', `${source.name}: This is a page or JSON, not one name per line`);
+      isFirst = false;
       const names = namesOf(line.trim());
       if (names === null || typeof names === 'string') return names;
       return { evidence: names.map((domain) => ({ type: 'domain', domain, kind, ts })) };
-    }),
+    });
+  },
 };
+
+/** Refused as a whole: in a page `window.location`, in a MISP warning list `"example.com",` would be names. */
+const DOCUMENT = /^\s*(?:<(?:[!?]|html\b)|\{|\[\s*(?:$|["[{]))/i;
 
 /**
  * `0.0.0.0 www.example.com`: a hosts file blocks names by giving them these addresses. The blanks end at `\S`: 20,000 of them

@@ -42,6 +42,21 @@ for (const [line, names] of LINES) {
   });
 }
 
+for (const document of [
+  '\n<!DOCTYPE html>\nself.top',
+  '<html>',
+  '{\n  "list": [\n"example.com",',
+  '[\n"example.com"\n]',
+]) {
+  test(`domain-list refuses a document: ${JSON.stringify(document)}`, async () => {
+    await assert.rejects(readText(domainList, document), /^AppError: test: This is a page or JSON/);
+  });
+}
+
+test('domain-list: a name in brackets is no document', async () => {
+  assert.equal(evidenceOf(await readText(domainList, '<example.com>\nwww[.]example.org\n')).length, 2);
+});
+
 test('domain-list: a URL that cannot be read is a reject', async () => {
   assert.match(rejectsOf(await readText(domainList, 'http://\n'))[0]?.reason ?? '', /^url: /);
 });
