@@ -180,26 +180,40 @@ test('a role without rights is refused with the reason, in a new database and in
     for (const at of [url, old]) {
       const message = /^PostgreSQL refuses this role: .* \(permission denied for (?:schema public|table migrations)\)$/;
       const asRole = Object.assign(new globalThis.URL(at), { username: role, password: 'x' }).href;
-      await assert.rejects(open(t, asRole), { code: 'unavailable', message });
+      await assert.rejects(open(t, asRole), { code: 'unavailable', message, isTransient: false });
     }
   } finally {
     await server.unsafe(`drop role ${role}`);
   }
 });
 
-test('a new database with an encoding that lacks characters is refused', async (t) => {
+test('a new database with an encoding that lacks characters is refused, one that is in use is not', async (t) => {
   const url = await makeDatabase();
   const server = onServerOf(t, url);
-  const name = `${nameOf(url)}_latin1`;
-  await server.unsafe(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
+  const name = `${nameOf(url)}_encoding`;
+  const at = url.replace(/[^/]+$/, name);
+  const create = (encoding: string) =>
+    server.unsafe(`create database ${name} encoding '${encoding}' locale 'C' template template0`);
+  const drop = () => server.unsafe(`drop database if exists ${name} with (force)`);
   try {
-    await assert.rejects(
-      open(t, url.replace(/[^/]+$/, name)),
-      /has the encoding LATIN1, and has to have UTF8: create it/,
-    );
+    await create('LATIN1');
+    await assert.rejects(open(t, at), /has the encoding LATIN1, and has to have UTF8: create it/);
+    await drop();
+    await create('SQL_ASCII');
+    const store = await open(t, at);
+    await store.apply([seen({ ts: T, url: URL, reporter: 'ŵ' })]);
+    assert.equal((await lastOf(store, URL))?.status?.reporter, 'ŵ');
+    await store.close();
   } finally {
-    await server.unsafe(`drop database ${name} with (force)`);
+    await drop();
   }
+  await (await open(t, url)).close();
+  const sql = onDatabase(t, url);
+  await sql`drop index urls_without_status`;
+  await sql`delete from migrations where name = '0017_intelligence_urls_without_status.sql'`;
+  await sql.end();
+  await server`update pg_database set encoding = pg_char_to_encoding('LATIN1') where datname = ${nameOf(url)}`;
+  await (await open(t, url)).close();
 });
 
 test('lookups go to the replicas, everything else to the primary', async (t) => {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import postgres from 'postgres';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import type { Observation } from '../../src/core/observation.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { historyOf, lastOf } from './answers.ts';
 import { DAY, find, hashOf, NEW_YEAR, seen } from './contract/observations.ts';
 
@@ -44,6 +46,29 @@ test('a listing that is finished during batches with its URLs has the result of 
       (store) => store.apply(again),
     ]);
   }
+});
+
+test('a listing that is finished locks its URLs in the order of batches', async (t) => {
+  const url = await temporaryDatabase(t);
+  const store = await openPostgresIntelligence({ url, readUrls: [], connections: 1 });
+  t.after(() => store.close());
+  const listing = (ts: number) => ({ feed: 'feed', ts: T + ts });
+  for (const name of 'abcdef') await store.apply([seen({ ts: T, url: `http://${name}.example/` })], listing(0));
+  const sql = postgres(url, { max: 1 });
+  t.after(() => sql.end());
+  const byKey = (await sql`select id from urls order by url_key`).map(({ id }) => Number(id));
+  const last = byKey.at(-1) ?? 0;
+  assert.notEqual(last, Math.max(...byKey), 'the order of ids is another');
+  let finished: Promise<unknown> = Promise.resolve();
+  await sql.begin(async (transaction) => {
+    await transaction`select from urls where id = ${last} for update`;
+    finished = store.finishListing(listing(DAY));
+    const waiting = () => transaction`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await until(async () => (await waiting()).length > 0, 'the listing waits for the last URL');
+    assert.deepEqual([...(await transaction`select id from urls where id <> ${last} for update skip locked`)], []);
+  });
+  assert.deepEqual(await finished, { wentOffline: 6 });
 });
 
 test('two listings of a feed that are finished concurrently have the result of some serial order', async (t) => {
