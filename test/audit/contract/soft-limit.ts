@@ -157,6 +157,36 @@ export function controlSoftLimitSuite(open: OpenControl): void {
         [eventWithoutId()],
       );
     });
+
+    test('the usage of a month is read in pages, without accounts that have an event in it', async (t) => {
+      const control = await open(t);
+      await control.addAccount(ADA);
+      await control.addAccount(BOB);
+      await control.addUsage([ADA, BOB].map(({ sub }, i) => ({ sub, day: MONTH, month: MONTH, count: i + 1 })));
+      const page = async (after: string, limit: number) =>
+        (await control.monthUsageWithoutEvent(MONTH, after, limit)).map(({ sub, count }) => [sub, count]);
+      assert.deepEqual(await page('', 1), [[ADA.sub, 1]]);
+      assert.deepEqual(await page(ADA.sub, 1), [[BOB.sub, 2]]);
+      assert.deepEqual(await page(BOB.sub, 1), []);
+      await control.addSoftLimitEvent(eventOf({ month: MONTH - 1 }), null, auditEntry({}));
+      await control.addSoftLimitEvent(eventOf({ sub: BOB.sub }), null, auditEntry({}));
+      assert.deepEqual(await page('', 9), [[ADA.sub, 1]]);
+    });
+
+    test('an account above its limit is found on any page', async (t) => {
+      const control = await open(t);
+      const usageOf = (sub: string, count: number) => ({ sub, username: sub, tier: 'gold', count });
+      const monthUsageWithoutEvent = async (_month: number, after: string, limit: number) =>
+        after === ''
+          ? Array.from({ length: limit }, (_, i) => usageOf(String(i), 1))
+          : [usageOf(ADA.sub, GOLD.qms + Number(after))];
+      const { watch, events } = watchOf(control, { ...control, monthUsageWithoutEvent });
+      await watch.findAll(TS);
+      assert.deepEqual(
+        events.map(({ sub }) => sub),
+        [ADA.sub],
+      );
+    });
   });
 }
 
