@@ -345,7 +345,8 @@ test('tags are looked up by id, also while the planner has no statistics of a fi
   // One page with the number of rows that a large table would have.
   await sql`insert into url_tags (url_id, tag_id) values (1, 1)`;
   await sql`update pg_class set relpages = 1, reltuples = 2000000 where oid = 'url_tags'::regclass`;
-  for (const text of [...Object.values(lists.OF_IDS), ...Object.values(lists.OF_IDS_BRIEF), tags.OF_URLS]) {
+  const ofLists = [lists.OF_IDS, lists.OF_IDS_BRIEF].flatMap((texts) => Object.values(texts));
+  for (const text of [...ofLists, tags.OF_URLS, details.TAGS]) {
     const plan = (await sql.unsafe(`explain (generic_plan) ${text}`)).map((row) => row['QUERY PLAN']).join('\n');
     assert.equal(plan.match(/Index Cond/g)?.length, plan.match(/Index (?:Only )?Scan/g)?.length, plan);
   }

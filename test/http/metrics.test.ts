@@ -32,6 +32,7 @@ describe('metrics', () => {
     for (const id of [7, 8]) await app.inject({ method: 'GET', url: `${BASE}/${id}/statuses?limit=1` });
     for (const method of ['HEAD', 'OPTIONS', 'PUT', 'PROPFIND'] as const) await app.inject({ method, url: '/healthz' });
     for (const url of ['/', '/wp-login.php', `/${BASE}`]) await app.inject({ method: 'GET', url });
+    await app.inject({ method: 'OPTIONS', url: '/' });
     assert.deepEqual(await rows(metrics, 'urlwarden_http_requests_total'), [
       `{route="${BASE}/:id/statuses",method="GET",status="200"} 2`,
       `{route="${BASE}/id",method="POST",status="404"} 1`,
@@ -41,6 +42,7 @@ describe('metrics', () => {
       '{route="/healthz",method="OPTIONS",status="204"} 1',
       '{route="/healthz",method="other",status="405"} 2',
       '{route="unknown",method="GET",status="404"} 3',
+      '{route="unknown",method="OPTIONS",status="404"} 1',
     ]);
     const text = await textOf(metrics);
     assert.ok(
