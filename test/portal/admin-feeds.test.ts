@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, openPortal, rowOf, screenshot, settled, WIDTHS } from './browser.ts';
+import { assertAccessible, assertFits, DEMO, openPortal, rowOf, screenshot, settled, WIDTHS } from './browser.ts';
 import { assertShowsHostile } from './hostile.ts';
 
 const API = '**/api/admin/v1';
@@ -109,6 +109,17 @@ test('page of feeds', async (t) => {
     await page.waitForSelector('text=Below is what was read before');
     await page.unroute(`${API}/feeds`);
     await page.clock.runFor(31_000);
+    await page.waitForSelector('[role=alert]', { state: 'detached' });
+    assert.equal(await page.inputValue('dialog input[name=url]'), 'https://new.example/');
+    // So do they while the session is over.
+    await page.route(`${API}/feeds`, (route) => route.fulfill({ status: 401, json: { message: 'no' } }));
+    await page.clock.runFor(31_000);
+    await page.waitForSelector('text=Your session is over');
+    await page.unroute(`${API}/feeds`);
+    await page.fill('.login input[name=username]', DEMO.username);
+    await page.fill('.login input[name=password]', DEMO.password);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.login', { state: 'detached' });
     await page.waitForSelector('[role=alert]', { state: 'detached' });
     assert.equal(await page.inputValue('dialog input[name=url]'), 'https://new.example/');
     await page.keyboard.press('Escape');

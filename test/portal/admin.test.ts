@@ -119,6 +119,7 @@ test('changes as texts', () => {
     qmh: { old: null, new: NO_LIMIT },
     interval_seconds: { old: 5_400, new: 86_400 },
     until_ts: { old: null, new: 1_794_979_800 },
+    removed_until: { old: 1_794_979_800, new: null },
     ads: { old: ['URL', 'XBL'], new: null },
   };
   assert.deepEqual(changeTexts(changes), [
@@ -127,6 +128,7 @@ test('changes as texts', () => {
     { field: 'hard limit', old: null, new: 'no limit' },
     { field: 'interval', old: '90 minutes', new: '1 day' },
     { field: 'ends', old: null, new: '2026-11-18 05:30' },
+    { field: 'can be listed again', old: '2026-11-18 05:30', new: null },
     { field: 'datasets', old: 'URL, XBL', new: null },
   ]);
 });

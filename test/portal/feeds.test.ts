@@ -192,7 +192,7 @@ test('lists by hand', () => {
     '2001:db8:1::',
   ];
   assert.deepEqual(
-    networks.toSorted((a, b) => (networkOrder(a) < networkOrder(b) ? -1 : 1)),
+    networks.toReversed().toSorted((a, b) => (networkOrder(a) < networkOrder(b) ? -1 : 1)),
     networks,
   );
   assert.equal(networkOrder('shop.example'), 'shop.example');

@@ -20,7 +20,12 @@ test('frame, login and start page', async (t) => {
     await page.keyboard.type('wrong');
     await page.keyboard.press('Enter');
     assert.match((await page.textContent('[role=alert]')) ?? '', /Authentication failed/);
+    const session = '**/api/portal/v1/session';
+    await page.route(session, (route) => route.fulfill({ status: 401, json: { message: 'no' } }));
     await page.fill('input[name=password]', DEMO.password);
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('[role=alert]:has-text("the browser did not keep the session")');
+    await page.unroute(session);
     await page.keyboard.press('Enter');
     await page.waitForSelector('.verdict');
     assert.equal(await page.textContent('h1'), 'http://203.0.113.7/bin.sh');
@@ -130,6 +135,13 @@ test('frame, login and start page', async (t) => {
       await page.waitForSelector('.pill.account');
       await page.waitForSelector('main:focus');
     }
+    // A browser may close the login at the second Escape: then it is in place of the page.
+    await context.clearCookies();
+    await page.click('header a[href="/"]');
+    await page.waitForSelector('dialog .login');
+    await page.evaluate(() => document.querySelector('dialog')?.close());
+    await page.waitForSelector('.pill.account', { state: 'detached' });
+    assert.equal(await page.locator('main > .login').count(), 1);
   });
 
   await t.test(
@@ -159,9 +171,11 @@ test('frame, login and start page', async (t) => {
       await page.waitForSelector('td:has-text("typed@example.com")');
 
       await fillForm('of-the-other');
+      await page.evaluate(() => Object.assign(window, { isLoadedBefore: true }));
       await fillLogIn(page, CUSTOMER);
       await page.waitForSelector('h1:text-is("Only for administrators")');
       assert.equal(await page.locator('dialog').count(), 0, 'another account sees nothing of it');
+      assert.equal(await page.evaluate(() => 'isLoadedBefore' in window), false, 'nothing that was read is kept');
     },
   );
 
