@@ -183,6 +183,7 @@ test('a newer token is valid also immediately after an invalid one, and while th
   await until(store.isHanging, 'the refresh reads the store');
   await control.changeAccount(account.sub, { raisesGeneration: true });
   const caller = authenticator.authenticate(await bearerFor(control, { ...account, generation: 3 }));
+  await new Promise(setImmediate); // it waits
   released();
   await refused;
   assert.ok(await caller);
