@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
+import { until } from '../until.ts';
 import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
 import { openPostgresTables } from '../urls/tables.ts';
 import { rebuildSuite } from './contract/rebuild.ts';
@@ -14,7 +14,8 @@ test('a page waits for batches, which may have read the domain that a host had b
   // What every batch does, whether a host is new or not.
   await run(`begin; insert into hosts (host) select 'a.example' where false`);
   const page = store.rebuildHosts();
-  while ((await rows('select 1 from pg_locks where not granted')).length === 0) await setTimeout(5);
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await until(async () => (await rows(waiting)).length > 0, 'the page waits');
   await run('commit');
   assert.equal((await page).hostsChanged, 1);
 });

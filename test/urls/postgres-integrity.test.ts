@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
 import postgres from 'postgres';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
+import { until } from '../until.ts';
 import { lastOf } from './answers.ts';
 import { integrityContract } from './contract/integrity.ts';
 import { NEW_YEAR, seen } from './contract/observations.ts';
@@ -34,8 +34,9 @@ test('a repair waits for a batch that changes the URL, and then finds what the b
     await batch`
       insert into events select url_id, ${later}, 2, host_id, removal_id, reporter_id, ${later} from events`;
     repairing = store.repairRows('urls', [0]);
-    const waiting = () => batch`select 1 from pg_locks where not granted`;
-    while ((await waiting()).length === 0) await setTimeout(5);
+    const waiting = () =>
+      batch`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await until(async () => (await waiting()).length > 0, 'the repair waits');
   });
   assert.deepEqual(await repairing, { rows: 1, faults: [], repaired: [], next: null });
   assert.deepEqual([(await lastOf(store, url))?.status?.ts, (await store.checkRows('urls', [0])).faults], [later, []]);

@@ -255,9 +255,18 @@ export function listingsSuite(open: OpenStore): void {
         listed('192.0.2.1', { dataset: 'BCL', ts: T + DAY }),
         listed('192.0.2.0/24', { ts: T + 2 * DAY }),
       ]);
-      assert.equal((await find(store, '192.0.2.1', { datasets: ['CSS', 'DROP'] })).length, 2);
-      assert.equal((await find(store, '192.0.2.1', { seenSinceTs: T + DAY })).length, 2);
-      assert.deepEqual(await find(store, '192.0.2.1', { datasets: ['XBL'] }), []);
+      const asked: [question: Parameters<typeof find>[2], count: number][] = [
+        [{ datasets: ['CSS', 'DROP'] }, 2],
+        [{ seenSinceTs: T + DAY }, 2],
+        [{ seenSinceTs: T + 2 * DAY }, 1],
+        [{ datasets: ['XBL'] }, 0],
+        [{ covering: false }, 2],
+        [{}, 3],
+      ];
+      const counts = asked.map(([, count]) => count);
+      const count = async (question: (typeof asked)[number][0]) => (await find(store, '192.0.2.1', question)).length;
+      assert.deepEqual(await Promise.all(asked.map(([question]) => count(question))), counts);
+      for (const [question, expected] of asked) assert.equal(await count(question), expected);
     });
 
     test('with more listings than a page', async (t) => {
