@@ -201,19 +201,36 @@ test('pages of imports and of lists by hand', async (t) => {
 
   await t.test('long lists and a long audit log begin with 100 rows', async () => {
     const { page, open } = await portal.visit();
-    const allowed = Array.from({ length: 500 }, (_, i) => ({
-      cidr: `10.0.${i}.0`,
+    const times = { ts: 1, set_ts: 1, listed_ts: 1, seen_ts: 1, valid_until_ts: 2, removed_ts: 1, until_ts: 2 };
+    const row = {
       source: 'manual',
       reason: '',
-      ts: i,
+      dataset: 'DROP',
+      state: 'listed',
+      botname: null,
+      port: null,
+      details: {},
+    };
+    const items = Array.from({ length: 500 }, (_, i) => ({
+      ...{ ...row, ...times, cidr: `10.${i >> 8}.${i & 255}.0`, domain: `d${i}.example`, human: 1, abused: null },
     }));
-    await page.route(`${API}/allow`, (route) => route.fulfill({ json: { items: allowed, truncated: true } }));
+    const listings = { added: items, added_truncated: false, removed: items, removed_truncated: false };
+    for (const name of ['allow', 'domains'])
+      await page.route(`${API}/${name}`, (route) => route.fulfill({ json: { items, truncated: name === 'allow' } }));
+    await page.route(`${API}/listings`, (route) => route.fulfill({ json: listings }));
     await open('/admin/lists');
-    const table = page.getByRole('region', { name: 'Networks that are never listed' });
+    const tableOf = (name: string) => page.getByRole('region', { name });
+    for (const name of ['Domains set by hand', 'Listings added by hand', 'Listings removed by hand'])
+      assert.equal(await tableOf(name).locator('tbody tr').count(), 100, name);
+    const table = tableOf('Networks that are never listed');
     assert.equal(await table.locator('tbody tr').count(), 100);
     await table.getByText('Show 400 more').click();
     await assertSoon(() => table.locator('tbody tr').count(), 500);
     await page.waitForSelector('text=There are more: these are the first 500.');
+    for (const name of ['Networks that are never listed', 'Listings added by hand', 'Listings removed by hand']) {
+      await tableOf(name).getByRole('button', { name: 'Network', exact: true }).click();
+      await tableOf(name).locator('tbody tr:first-child:has-text("10.1.243.0")').waitFor();
+    }
 
     const entry = { action: 'key.add', subject: 'k', source: 'cli', actor: 'root', origin: 'host', changes: {} };
     const entries = Array.from({ length: 1_000 }, (_, id) => ({ id, ts: id, ...entry }));
