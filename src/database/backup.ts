@@ -44,8 +44,10 @@ export async function restoreData({ file, dataDir }: { file: string; dataDir: st
       restoreSqlite(file, partial);
       renameSync(partial.intelligence, files.intelligence);
       renameSync(partial.control, files.control);
-    } finally {
-      for (const path of Object.values(partial)) removeDatabase(path);
+    } catch (error) {
+      // The folder was empty. One database of two would look complete: a server would add the other.
+      for (const path of [...Object.values(files), ...Object.values(partial)]) removeDatabase(path);
+      throw error;
     }
   });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import fs, { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -220,3 +221,21 @@ function schema(path: string): unknown[] {
   db.close();
   return [rows, migrations];
 }
+
+test('a restore that cannot name its second database leaves an empty folder', async (t) => {
+  const { folder, dataDir, file } = await openData(t);
+  await backupData({ dataDir, file });
+  const restored = join(folder, 'restored');
+  const rename = fs.renameSync;
+  const mocked = t.mock.method(fs, 'renameSync', (from: string, to: string) => {
+    if (to.endsWith('control.db')) throw Object.assign(new Error('EIO: i/o error'), { syscall: 'rename' });
+    rename(from, to);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    mocked.mock.restore();
+    syncBuiltinESMExports();
+  });
+  await assert.rejects(restoreData({ file, dataDir: restored }), { message: /cannot be restored: EIO/ });
+  assert.deepEqual(readdirSync(restored), []);
+});
