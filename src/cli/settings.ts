@@ -38,8 +38,8 @@ export function settingFlags(): Record<string, Flag> {
 
 function flagOf(setting: Setting<unknown>): Flag {
   const { flag, argument, meaning, fallback } = setting;
-  if (argument === undefined || setting === CONFIG)
-    return { ...(argument && { argument }), meaning: `${meaning}\n${variableOf(flag)}` };
   const isNone = fallback === null || (Array.isArray(fallback) && fallback.length === 0);
-  return { argument, meaning: `${meaning} (default ${isNone ? 'none' : fallback})\n${variableOf(flag)}` };
+  const hasDefault = argument !== undefined && setting !== CONFIG && !isNone;
+  const text = hasDefault ? `${meaning} (default ${fallback})` : meaning;
+  return { ...(argument && { argument }), meaning: `${text}\n${variableOf(flag)}` };
 }

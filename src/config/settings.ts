@@ -85,7 +85,7 @@ export const SETTINGS = {
   threads: {
     flag: 'threads',
     argument: 'NUMBER',
-    meaning: 'threads that answer requests; without it one per core, at most 8, and one with --demo',
+    meaning: 'threads that answer requests (default one per core, at most 8; one with --demo)',
     fallback: null,
     read: integerBetween(1, MAX_THREADS),
     accepts: `a whole number from 1 to ${MAX_THREADS}`,
