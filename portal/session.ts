@@ -81,7 +81,7 @@ const refused =
 
 const COOKIE_DROPPED =
   'The password was right, but the browser did not keep the session: it accepts the cookie only over HTTPS or on this ' +
-  'machine. Start the server with --tls-cert-file and --tls-key-file, or put a proxy with TLS in front of it.';
+  'machine. Start the server with --tls-cert and --tls-key, or put a proxy with TLS in front of it.';
 
 export async function logOut(): Promise<void> {
   await post('/api/portal/v1/logout', {}).catch(() => {});

@@ -4,6 +4,7 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { SETTINGS } from '../src/config/settings.ts';
 import { needs } from './needs.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -44,4 +45,16 @@ test('no document installs the program from the npm registry, where it is not', 
     const text = readFileSync(join(ROOT, file), 'utf8');
     assert.doesNotMatch(text, /npm (?:install|i|add) [^\n]*(?:^|\s)urlwarden(?:@|\s|$)|npx --yes urlwarden/m, file);
   }
+});
+
+/** Of curl, of our commands, and of a variable in CSS. */
+const OTHER_FLAGS = ['--json', '--data-binary', '--csv', '--admin', '--depth'];
+
+test('the pages name only flags that exist', () => {
+  const flags = Object.values(SETTINGS).map(({ flag }) => `--${flag}`);
+  const named = globSync('portal/**/*.{ts,tsx}', { cwd: ROOT, exclude: ['portal/build.ts'] }).flatMap((file) =>
+    [...readFileSync(join(ROOT, file), 'utf8').matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag),
+  );
+  assert.ok(named.includes('--tls-cert'), 'no flag was found');
+  for (const flag of named) assert.ok([...flags, ...OTHER_FLAGS].includes(flag), flag);
 });

@@ -19,7 +19,7 @@ export function LogIn() {
       {!isSafe && (
         <p class="problem late" role="alert">
           This page came over plain HTTP, and browsers keep the session only over HTTPS. Start the server with{' '}
-          <code>--tls-cert-file</code> and <code>--tls-key-file</code>, or put a proxy with TLS in front of it.
+          <code>--tls-cert</code> and <code>--tls-key</code>, or put a proxy with TLS in front of it.
         </p>
       )}
       <Form submit="Log in" onSubmit={({ username = '', password = '' }) => logIn(username, password)}>
