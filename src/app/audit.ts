@@ -8,15 +8,19 @@ import { sendDueEvents, type WebhookEnd } from '../audit/webhook.ts';
 import { readPrivateFile } from '../config/private-file.ts';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
-import type { Outages } from '../health/outages.ts';
+import type { Log, Outages } from '../health/outages.ts';
 import { everyMs } from '../ingest/feeds/schedule.ts';
 import { postUrl } from '../ingest/sources/fetch.ts';
 import { createGuard } from '../ingest/sources/fetch-guard.ts';
 import type { Control } from './stores.ts';
 
-type Log = Record<'error' | 'warn' | 'info', (details: object, message: string) => void>;
-
-type AuditParts = { control: Control; settings: Settings; log: Log; outages: Outages; now(): number };
+type AuditParts = {
+  control: Control;
+  settings: Settings;
+  log: Log<'error' | 'warn' | 'info'>;
+  outages: Outages;
+  now(): number;
+};
 
 /** What a server does about the audit log and about soft limits. */
 export type ServerAudit = {
@@ -147,7 +151,7 @@ function readSecret(file: string): string {
   );
 }
 
-function logEnd(log: Log, { id, sub }: SoftLimitEvent, end: WebhookEnd): void {
+function logEnd(log: Log<'warn' | 'info'>, { id, sub }: SoftLimitEvent, end: WebhookEnd): void {
   if (end.outcome === 'delivered') {
     log.info({ id, sub }, 'the webhook of a soft limit was delivered');
     return;

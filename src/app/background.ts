@@ -1,5 +1,5 @@
 import type { Settings } from '../config/settings.ts';
-import type { Outages } from '../health/outages.ts';
+import type { Log, Outages } from '../health/outages.ts';
 import type { ServerNode } from '../health/store.ts';
 import { everyMs } from '../ingest/feeds/schedule.ts';
 import { createCounterDeletion } from '../limits/counters-redis.ts';
@@ -7,7 +7,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { Totals } from '../portal/totals.ts';
 import type { RedisLink } from '../redis/link.ts';
 import { startChangeCleanup } from './change-cleanup.ts';
-import { type Log, startIntegrityChecks } from './integrity-sweep.ts';
+import { startIntegrityChecks } from './integrity-sweep.ts';
 import { announceNode } from './nodes.ts';
 import type { Control, Intelligence } from './stores.ts';
 import { startUsageCleanup } from './usage-cleanup.ts';
@@ -21,7 +21,7 @@ type BackgroundParts = {
   node: Omit<ServerNode, 'startedTs' | 'seenTs'>;
   outages: Outages;
   metrics: Metrics | undefined;
-  log: Log;
+  log: Log<'error' | 'warn'>;
   now(): number;
   onFailure(task: 'usage_cleanup' | 'change_cleanup' | 'node_write'): (error: unknown) => void;
   /** Called when it changes whether rows contradict each other. */

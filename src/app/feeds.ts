@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Settings } from '../config/settings.ts';
 import { AppError } from '../core/errors.ts';
 import { lastKnown } from '../health/last-known.ts';
-import type { Outages } from '../health/outages.ts';
+import type { Log, Outages } from '../health/outages.ts';
 import { createImportFeed } from '../ingest/feeds/feed-import.ts';
 import type { FeedRun } from '../ingest/feeds/feed-run.ts';
 import { feedState, pageState } from '../ingest/feeds/feed-state.ts';
@@ -14,8 +14,6 @@ import type { FeedStore } from '../ingest/store.ts';
 import { createUploads, type Uploads } from '../ingest/uploads.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Control, Intelligence } from './stores.ts';
-
-type Log = Record<'error' | 'warn' | 'info' | 'debug', (details: object, message: string) => void>;
 
 type FeedParts = {
   store: Intelligence;

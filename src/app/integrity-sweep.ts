@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
-import type { Outages } from '../health/outages.ts';
+import type { Log, Outages } from '../health/outages.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { afterId } from '../urls/integrity-rows.ts';
 import { CHECKED_TABLES } from '../urls/integrity-rules.ts';
@@ -38,12 +38,10 @@ type CheckParts = {
   store: SweepOptions['store'];
   outages: Outages;
   metrics: Metrics | undefined;
-  log: Log;
+  log: Log<'error' | 'warn'>;
   /** Called when it changes whether there are faults. */
   onFaults(hasFaults: boolean): void;
 };
-
-export type Log = Record<'error' | 'warn', (details: object, message: string) => void>;
 
 /** The checks of a server. The metrics have the number of faults; the log has one line when there are any. */
 export function startIntegrityChecks({ store, outages, metrics, log, onFaults }: CheckParts): { close(): void } {

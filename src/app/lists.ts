@@ -1,7 +1,7 @@
 import { totalmem } from 'node:os';
 import type { Settings } from '../config/settings.ts';
 import { createListCopies, type ListBuilder, type ListCopies } from '../exports/copies.ts';
-import type { Outages } from '../health/outages.ts';
+import type { Log, Outages } from '../health/outages.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { allowMemoryRelease } from '../threads/release-memory.ts';
 import { createWorkerThread, workerEntry } from '../threads/worker-thread.ts';
@@ -16,7 +16,7 @@ type ListParts = {
   settings: Settings;
   metrics: Metrics | undefined;
   outages: Outages;
-  log: { error(details: object, message: string): void };
+  log: Log<'error'>;
   now(): number;
 };
 
@@ -42,7 +42,8 @@ export function openListCopies({ store, control, settings, metrics, outages, log
       compress: (...args) => thread.call('compress', ...args),
       explain: (...args) => thread.call('explain', ...args),
     },
-    ...{ now, clockMs: () => performance.now() },
+    now,
+    clockMs: () => performance.now(),
     newestChange: store.newestChange,
     listsVersion: control.listsVersion,
     exclusions: control.exclusions,

@@ -4,7 +4,7 @@ import { createSharedLoginFailures, createSharedLoginPenalty } from '../accounts
 import { createPasswordVerifier } from '../accounts/password-verifier.ts';
 import type { Settings } from '../config/settings.ts';
 import type { ListCopies } from '../exports/copies.ts';
-import type { Outages } from '../health/outages.ts';
+import type { Log, Outages } from '../health/outages.ts';
 import type { Uploads } from '../ingest/uploads.ts';
 import { type CountsPort, createSharedCounts, type SharedCounts } from '../limits/shared-counts.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -46,7 +46,7 @@ type OwnerParts = {
   feeds: Feeds;
   uploads: Uploads;
   metrics: Metrics | undefined;
-  log: Record<'error' | 'warn' | 'info' | 'debug', (details: object, message: string) => void>;
+  log: Log;
   outages: Outages;
   now(): number;
   onFailure(task: 'usage_write' | 'totals_count'): (error: unknown) => void;

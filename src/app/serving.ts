@@ -9,6 +9,7 @@ import { programVersion } from '../config/version.ts';
 import { toTs } from '../core/time.ts';
 import { createListServices } from '../exports/services.ts';
 import { lastKnown } from '../health/last-known.ts';
+import type { Log } from '../health/outages.ts';
 import { createFindCaller } from '../http/authenticate.ts';
 import { buildServer } from '../http/server.ts';
 import type { TlsPair } from '../http/tls.ts';
@@ -164,10 +165,8 @@ export function timed<Port extends object>(port: Port, name: string, metrics: Me
   return metrics === undefined ? port : timedPort(port, (operation) => metrics.storeCall(name, operation));
 }
 
-type Log = { warn(details: object, message: string): void };
-
 /** `log` is called later than this function. */
-export function openNetworkTable({ asnDb }: Settings, log: Log): Networks {
+export function openNetworkTable({ asnDb }: Settings, log: Log<'warn'>): Networks {
   const onFailure = (err: unknown) =>
     log.warn({ err }, 'the table of networks could not be read again; the old one stays in use');
   return openNetworks(asnDb, { every: everyMs, onFailure });

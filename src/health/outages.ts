@@ -1,7 +1,9 @@
 import { AppError } from '../core/errors.ts';
 
-/** The part of a logger that is used here. */
-type Log = Record<'error' | 'warn', (details: object, message: string) => void>;
+type Level = 'error' | 'warn' | 'info' | 'debug';
+
+/** The part of a logger that is used. */
+export type Log<Used extends Level = Level> = Record<Used, (details: object, message: string) => void>;
 
 /**
  * Logs an outage of the database, or of another service, instead of each request that fails: 700 failed requests in three
@@ -47,7 +49,7 @@ const MESSAGES = {
 type Kind = keyof typeof MESSAGES;
 type Outage = { startedMs: number; failedMs: number; loggedMs: number; failures: number };
 
-export function createOutages(log: Log, nowMs: () => number): Outages {
+export function createOutages(log: Log<'error' | 'warn'>, nowMs: () => number): Outages {
   const current = new Map<Kind, Outage>();
   let isDamaged = false;
 

@@ -66,11 +66,7 @@ function IllFeeds({ feeds }: { feeds: Feed[] }) {
           </li>
         ))}
       </ul>
-      {ill.length > MOST_SHOWN && (
-        <p class="small">
-          <a href={ILL_FEEDS_PATH}>And {counted(ill.length - MOST_SHOWN, 'feed')} more</a>
-        </p>
-      )}
+      <More of={ill.length} noun="feed" path={ILL_FEEDS_PATH} />
     </>
   );
 }
@@ -92,11 +88,17 @@ function FullAccounts({ accounts }: { accounts: AccountItem[] }) {
           </li>
         ))}
       </ul>
-      {near.length > MOST_SHOWN && (
-        <p class="small">
-          <a href={NEAR_LIMIT_PATH}>And {counted(near.length - MOST_SHOWN, 'account')} more</a>
-        </p>
-      )}
+      <More of={near.length} noun="account" path={NEAR_LIMIT_PATH} />
     </>
+  );
+}
+
+/** The link to the rest, if there are more than are shown. */
+function More({ of: all, noun, path }: { of: number; noun: string; path: string }) {
+  if (all <= MOST_SHOWN) return null;
+  return (
+    <p class="small">
+      <a href={path}>And {counted(all - MOST_SHOWN, noun)} more</a>
+    </p>
   );
 }
