@@ -23,7 +23,7 @@ import {
   type ThreadStart,
   timed,
 } from './app/serving.ts';
-import { type Control, describePlace, openControl, openIntelligence } from './app/stores.ts';
+import { type Control, describePlace, openControl, openIntelligence, withKeyFile } from './app/stores.ts';
 import { createThreads, type Threads } from './app/threads.ts';
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
@@ -279,7 +279,7 @@ type WithKeys = { control: Control; fileKeys: SigningKey[] | null; newKid: strin
 async function withKeys(control: Control, { signingKeyFile }: Settings): Promise<WithKeys> {
   if (signingKeyFile !== null) {
     const fileKeys = readKeyFile(signingKeyFile);
-    return { control: { ...control, keys: async () => fileKeys }, fileKeys, newKid: null };
+    return { control: withKeyFile(control, fileKeys), fileKeys, newKid: null };
   }
   let newKid: string | null = null;
   await ensureKey(control, now(), (kid) => {

@@ -1,5 +1,4 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { SigningKey } from '../accounts/store.ts';
 import { closeServer, endKeepAlive, setTlsPair } from '../http/server.ts';
 import type { TlsPair } from '../http/tls.ts';
 import type { MetricValues } from '../metrics/metrics.ts';
@@ -9,7 +8,7 @@ import { createReceivedUploads, createRemoteOwner, type OwnerTasks } from './own
 import { createProcessState } from './process-state.ts';
 import { openRedis } from './redis.ts';
 import { openMetrics, openNetworkTable, openServing, type ThreadStart, timed } from './serving.ts';
-import { type Control, openControl, openIntelligence } from './stores.ts';
+import { openControl, openIntelligence, withKeyFile } from './stores.ts';
 
 // The entry file of every thread that answers requests, except the first one of the process.
 
@@ -43,7 +42,7 @@ async function open() {
     'intelligence',
     metrics,
   );
-  const control = withKeys(timed(await openControl(settings, writeFor), 'control', metrics), start.fileKeys);
+  const control = withKeyFile(timed(await openControl(settings, writeFor), 'control', metrics), start.fileKeys);
   const redis = settings.redis && (await openRedis(settings.redis, settings.redisPrefix));
   const networks = openNetworkTable(settings, { warn: (details, message) => server.log.warn(details, message) });
   const { server, close } = await openServing({
@@ -59,10 +58,6 @@ async function open() {
       await Promise.all([store.close(), control.close()]);
     },
   };
-}
-
-function withKeys(control: Control, fileKeys: SigningKey[] | null): Control {
-  return fileKeys === null ? control : { ...control, keys: async () => fileKeys };
 }
 
 function tasksOf({ server, close }: Awaited<ReturnType<typeof open>>): ServingTasks {
