@@ -31,9 +31,9 @@ export const pendingRequests = signal(0);
 /** It ended while the page was open. The page stays below the login: somebody may have filled in a form. */
 export const isSessionOver = signal(false);
 
-/** Called with every 401: the session is over. */
-let onSessionOver: () => void = () => {};
-export function setOnSessionOver(listener: () => void): void {
+/** Called with every 401, and with the time at which its request was sent: the session is over. */
+let onSessionOver: (sentMs: number) => void = () => {};
+export function setOnSessionOver(listener: typeof onSessionOver): void {
   onSessionOver = listener;
 }
 
@@ -70,13 +70,14 @@ export function send(path: string, init: RequestInit, abort?: AbortSignal): Prom
 /** The same for a request that `fetch` cannot send. */
 export async function settled(ask: () => Promise<Response>): Promise<Response> {
   pendingRequests.value++;
+  const sentMs = performance.now();
   try {
     const response = await ask();
     noteLimit(response.headers.get('ratelimit'));
     if (response.ok) return response;
     throw await errorOf(response);
   } catch (error) {
-    if (error instanceof ApiError && error.status === UNAUTHORIZED) onSessionOver();
+    if (error instanceof ApiError && error.status === UNAUTHORIZED) onSessionOver(sentMs);
     throw error;
   } finally {
     pendingRequests.value--;

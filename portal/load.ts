@@ -37,7 +37,7 @@ export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>
   const reload = () => setRound((last) => last + 1);
   useEffect(() => {
     if (loaded.error?.status === UNAUTHORIZED && !isSessionOver.value) reload(); // after a new login
-  }, [isSessionOver.value]);
+  }, [isSessionOver.value, loaded.error]);
   const current = shownKey.current === key ? loaded : LOADING;
   return { ...current, reload };
 }

@@ -28,7 +28,11 @@ export const session = signal<Session | null | undefined>(undefined);
 /** The server could not be asked who is logged in. */
 export const sessionProblem = signal<ApiError | null>(null);
 
-setOnSessionOver(() => {
+/** When the server last said who is logged in. A 401 to a request that was sent earlier is of the session before. */
+let knownMs = 0;
+
+setOnSessionOver((sentMs) => {
+  if (sentMs < knownMs) return;
   if (session.value) isSessionOver.value = true;
   else session.value = null;
 });
@@ -50,6 +54,7 @@ async function getSession(): Promise<Session> {
     return found;
   }
   owner = found.sub;
+  knownMs = performance.now();
   session.value = found;
   isSessionOver.value = false;
   return found;

@@ -134,6 +134,7 @@ test('frame, login and start page', async (t) => {
       await fillLogIn(page, DEMO);
       await page.waitForSelector('.pill.account');
       await page.waitForSelector('main:focus');
+      await settled(page);
     }
     // A browser may close the login at the second Escape: then it is in place of the page.
     await context.clearCookies();
@@ -142,6 +143,32 @@ test('frame, login and start page', async (t) => {
     await page.evaluate(() => document.querySelector('dialog')?.close());
     await page.waitForSelector('.pill.account', { state: 'detached' });
     assert.equal(await page.locator('main > .login').count(), 1);
+  });
+
+  await t.test('a 401 that arrives after the new login does not end it: the page asks again', async () => {
+    const { page, open, context } = await portal.visit({ hasOwnSession: true });
+    await open('/');
+    await settled(page);
+    await context.clearCookies();
+    const loggedIn = Promise.withResolvers<void>();
+    await page.route(
+      '**/api/portal/v1/sessions',
+      async (route) => {
+        const response = await route.fetch();
+        assert.equal(response.status(), 401);
+        await loggedIn.promise;
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await page.click('header a[href="/account"]');
+    await page.waitForSelector('text=Your session is over');
+    await fillLogIn(page, DEMO);
+    await page.waitForSelector('.login', { state: 'detached' });
+    loggedIn.resolve();
+    await page.waitForSelector('.badge:text-is("this one")');
+    await settled(page);
+    assert.equal(await page.locator('.login, [role=alert]').count(), 0);
   });
 
   await t.test(
