@@ -51,8 +51,6 @@ export type App = {
   announceStop(): void;
   /** Aborted if the server cannot go on: it has to be closed. The reason is an AppError. */
   failed: AbortSignal;
-  /** For tests: ends a thread, not the first one, as a defect outside of any request would. */
-  crashThread(thread: number): void;
   /** Waits for responses in progress, then closes everything. */
   close(): Promise<void>;
 };
@@ -222,7 +220,6 @@ function createApp(parts: Parts, open: OpenParts): App {
       log.info({}, 'stopping');
     },
     failed: failed.signal,
-    crashThread: threads.crash,
     async close() {
       await open.close();
       log.info({}, 'stopped');

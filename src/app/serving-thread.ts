@@ -19,8 +19,6 @@ export type ServingTasks = {
   setTlsPair(pair: TlsPair): void;
   endKeepAlive(): void;
   nextUploadedBytes(upload: number): Promise<Uint8Array | null>;
-  /** For tests: ends the thread as a defect outside of any request would. */
-  crash(): void;
   /** Waits for responses in progress, then ends the thread. */
   close(graceMs: number): Promise<void>;
 };
@@ -72,11 +70,6 @@ function tasksOf({ server, close }: Awaited<ReturnType<typeof open>>): ServingTa
     setTlsPair: (pair) => setTlsPair(server, pair),
     endKeepAlive: () => endKeepAlive(server),
     nextUploadedBytes: uploads.next,
-    crash() {
-      setImmediate(() => {
-        throw new Error('this thread was ended by a test');
-      });
-    },
     async close(graceMs) {
       await closeServer(server, graceMs);
       await close();

@@ -17,8 +17,6 @@ export type Threads = {
   endKeepAlive(): void;
   /** Of each thread, and of those that have ended. */
   readMetrics(): Promise<MetricValues[]>;
-  /** For tests: ends a thread as a defect outside of any request would. */
-  crash(thread: number): void;
   /** Waits for responses in progress, at most `graceMs`, and ends the threads. */
   close(graceMs: number): Promise<void>;
 };
@@ -57,7 +55,7 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
   let isClosing = false;
 
   function startThread(number: number): Thread {
-    const worker = new Worker(ENTRY, { workerData: start(number) });
+    const worker = new Worker(ENTRY, { name: `serving-${number}`, workerData: start(number) });
     const caller = createTaskCaller<ServingTasks>((request) => worker.postMessage(request));
     const tasks = tasksFor(caller);
     const readMetrics = lastKnown(() => caller.call('readMetrics'), []);
@@ -116,11 +114,6 @@ export function createThreads({ count, start, tasksFor, onEnded, onCrashLoop }: 
       });
       return [...(await Promise.all(read)), endedMetrics];
     },
-    crash: (thread) =>
-      void threads
-        .get(thread)
-        ?.caller.call('crash')
-        .catch(() => {}),
     async close(graceMs) {
       isClosing = true;
       const ended = [...threads.values()].map(({ worker, caller }) => closeThread(worker, caller, graceMs));
