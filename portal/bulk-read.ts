@@ -1,7 +1,7 @@
 import { splitRow } from '../src/core/csv.ts';
 import { createMailDecoder } from '../src/core/mail-text.ts';
 import { URL_ERRORS } from '../src/core/url/errors.ts';
-import { extractUrls } from '../src/core/url/extract.ts';
+import { cutAt, extractUrls } from '../src/core/url/extract.ts';
 import { isPlainUrl, normalizeUrl, URL_MAX_LENGTH } from '../src/core/url/normalize.ts';
 import { refangUrl, SCHEME_SOURCE } from '../src/core/url/refang.ts';
 import type { BulkFoundLine } from '../src/urls/schemas.ts';
@@ -100,12 +100,6 @@ export async function readBlob(blob: Blob, reading: Reading, options: ReadOption
 function charsetOf([first, second]: Uint8Array): string {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';
-}
-
-/** Where no URL can be, if there is such a place in the second half. */
-function cutAt(line: string): number {
-  const at = Math.max(...[' ', '"', '<'].map((end) => line.lastIndexOf(end)));
-  return at < line.length / 2 ? line.length : at;
 }
 
 /** After the last line. A line never contains a newline. */

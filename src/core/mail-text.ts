@@ -1,3 +1,5 @@
+import { cutAt } from './url/extract.ts';
+
 // Also part of the pages, so nothing of Node is used.
 
 const ENCODING = /^content-transfer-encoding:\s*(base64|quoted-printable)\b/i;
@@ -137,9 +139,9 @@ function textDecoder(charset: string) {
   }
 }
 
-/** What can be passed on of a line that is too long, and the rest: cut where no URL can be, if there is such a place. */
+/** What can be passed on of a line that is too long, and the rest. */
 function cutLong(line: string): [ready: string, rest: string] {
   if (line.length <= MAX_LINE_LENGTH) return ['', line];
-  const at = Math.max(...[' ', '"', '<'].map((end) => line.lastIndexOf(end)));
-  return at < line.length / 2 ? [line, ''] : [line.slice(0, at), line.slice(at)];
+  const at = cutAt(line);
+  return [line.slice(0, at), line.slice(at)];
 }

@@ -40,6 +40,12 @@ export function extractUrls(text: string): string[] {
   return urls;
 }
 
+/** Where to cut a long line: where no URL can be, if there is such a place in the second half; otherwise its end. */
+export function cutAt(line: string): number {
+  const at = Math.max(...[' ', '"', '<'].map((end) => line.lastIndexOf(end)));
+  return at < line.length / 2 ? line.length : at;
+}
+
 /** `restAt` is the end of the scheme. */
 function endOf(text: string, start: number, restAt: number): number {
   const before = text[start - 1] ?? '';
