@@ -85,8 +85,9 @@ test('Squid denies what is on a list, and nothing else', async (t) => {
   const hosts = hostList(['evil.example', ...ODD_HOSTS, ...HOSTILE_HOSTS]);
   const file = configured(t, hosts, urlList(urls), port);
   const { path, env } = listReader('squid');
-  const child = startChild(path, ['-N', '-d', '1', '-f', file], { env });
-  t.after(() => child.end('SIGKILL'));
+  // Its name is part of the names of its shared memory, which a clean shutdown removes.
+  const child = startChild(path, ['-N', '-n', `test${process.pid}`, '-d', '1', '-f', file], { env });
+  t.after(() => child.end('SIGTERM'));
   await untilReady('squid', child, async () => (await statusOf(port, `${base}/good`).catch(() => 0)) === 200);
 
   for (const host of ['evil.example', 'www.evil.example', 'deep.1.odd.example']) {
