@@ -29,6 +29,7 @@ const SETTINGS = {
   autovacuum: 'off',
   max_connections: '300',
   shared_buffers: '64MB',
+  dynamic_shared_memory_type: 'mmap', // in its folder, so that nothing stays when it is killed
 };
 
 /** PostgreSQL refuses to run as root; every system has the user `nobody`. */
