@@ -4,8 +4,21 @@ import type { BulkRow } from './bulk-read.ts';
 // The answers as a file. The columns are those of `urlwarden check --csv`, and `times` at the end.
 
 const COLUMNS = [
-  ...['line', 'input', 'result', 'url', 'status', 'ts', 'removal', 'reporter'],
-  ...['payload_ts', 'sha256_hash', 'file_type', 'file_name', 'malware_family', 'error', 'times'],
+  'line',
+  'input',
+  'result',
+  'url',
+  'status',
+  'ts',
+  'removal',
+  'reporter',
+  'payload_ts',
+  'sha256_hash',
+  'file_type',
+  'file_name',
+  'malware_family',
+  'error',
+  'times',
 ];
 
 /** Rows that were not looked up are left out; `incomplete` says so. */
@@ -30,9 +43,21 @@ function cellsOf({ line, input, url, error, answer, times }: BulkRow) {
   if (!answer) return [line, input, 'unknown', url, ...empty(10), times];
   const { status, payload } = answer;
   return [
-    ...[line, input, 'found', answer.url, status?.status, status?.ts, status?.removal, status?.reporter],
-    ...[payload?.ts, payload?.sha256_hash, payload?.file_type, payload?.file_name, payload?.['malware-family']],
-    ...[null, times],
+    line,
+    input,
+    'found',
+    answer.url,
+    status?.status,
+    status?.ts,
+    status?.removal,
+    status?.reporter,
+    payload?.ts,
+    payload?.sha256_hash,
+    payload?.file_type,
+    payload?.file_name,
+    payload?.['malware-family'],
+    null,
+    times,
   ];
 }
 

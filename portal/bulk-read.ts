@@ -54,7 +54,13 @@ const PIECE_BYTES = 128 * 1024;
 const MAX_LINE_LENGTH = 256 * 1024;
 
 export const newReading = (): Reading => ({
-  ...{ rows: [], lines: 0, occurrences: 0, valid: 0, invalid: 0, defanged: 0, column: null },
+  rows: [],
+  lines: 0,
+  occurrences: 0,
+  valid: 0,
+  invalid: 0,
+  defanged: 0,
+  column: null,
 });
 
 export type ReadOptions = {

@@ -67,8 +67,21 @@ export async function readInput(blob: Blob, name: string, owner: string, kind: I
   const reading = newReading();
   const view = bulk.value?.view ?? { filter: 'all' };
   bulk.value = {
-    ...{ owner, name, blob, kind: kind ?? 'text', reading, phase: 'reading', part: 0, isFull: false },
-    ...{ answered: 0, found: 0, unknown: 0, charged: 0, next: 0, stop: null, view },
+    owner,
+    name,
+    blob,
+    kind: kind ?? 'text',
+    reading,
+    phase: 'reading',
+    part: 0,
+    isFull: false,
+    answered: 0,
+    found: 0,
+    unknown: 0,
+    charged: 0,
+    next: 0,
+    stop: null,
+    view,
   };
   try {
     const onPiece = (part: number, found: InputKind) => change(reading, { part, kind: found });

@@ -124,7 +124,8 @@ export function previewText({ entries }: Preview): string {
 }
 
 export const STATUS_OPTIONS: Option[] = (['online', 'offline', 'any'] as const).map((value) => ({
-  ...{ value, text: STATUS_WORDS[value] },
+  value,
+  text: STATUS_WORDS[value],
 }));
 
 /** Kinds that a person can choose; the last one is a list of hosts as well. */
@@ -188,7 +189,9 @@ export function readDefinition(texts: FormTexts): object {
   const kind = texts.kind as DefinedKind;
   const isDomains = kind === 'domains';
   return {
-    ...{ name: texts.name?.trim(), kind: isDomains ? 'hosts' : kind, ...readFilter(kind, texts) },
+    name: texts.name?.trim(),
+    kind: isDomains ? 'hosts' : kind,
+    ...readFilter(kind, texts),
     ...(isDomains && { listed_domains: true }),
   };
 }
@@ -200,7 +203,8 @@ export const END_OPTIONS: Option[] = [
 
 export function readExclusion({ value, subdomains, list, reason, seconds }: FormTexts): object {
   return {
-    ...{ value, reason },
+    value,
+    reason,
     ...(subdomains === 'on' && { subdomains: true }),
     ...(list && { list }),
     ...(seconds && { until_ts: nowTs() + Number(seconds) }),

@@ -74,7 +74,11 @@ export type Import = {
 };
 
 export const FEED_TONES: Record<FeedState, Tone> = {
-  ...{ healthy: 'ok', late: 'late', failing: 'danger', paused: 'off', new: 'info' },
+  healthy: 'ok',
+  late: 'late',
+  failing: 'danger',
+  paused: 'off',
+  new: 'info',
 };
 
 export const IMPORT_WORDS: Record<ImportState, { tone: Tone; word: string; text: string }> = {

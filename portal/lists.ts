@@ -74,7 +74,9 @@ const PORT_MAX = 65_535;
 export function readListing({ cidr, dataset, botname, port, abused, reason }: FormTexts): object {
   const number = readWhole(port, 'Port', 0, PORT_MAX);
   return {
-    ...{ cidr, dataset, reason },
+    cidr,
+    dataset,
+    reason,
     ...(botname && { botname }),
     ...(number !== null && { port: number }),
     ...(abused === 'on' && { abused: true }),

@@ -54,7 +54,14 @@ export function startSearch(search: Search, owner: string): void {
   const store = createRowStore();
   const path = pathOf(search);
   run.value = {
-    ...{ owner, path, search, store, startedTs: nowTs(), end: null, choice: NO_CHOICE, order: NEWEST_FIRST },
+    owner,
+    path,
+    search,
+    store,
+    startedTs: nowTs(),
+    end: null,
+    choice: NO_CHOICE,
+    order: NEWEST_FIRST,
     view: viewOf([], NO_CHOICE),
   };
   void readAll(search, store, abort.signal);

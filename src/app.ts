@@ -133,8 +133,21 @@ async function openParts(given: Settings, open: OpenParts) {
     await openServing({ ...shared, thread: FIRST_THREAD, state, node, tls, redis, owner: once.owner }),
   );
   return {
-    ...{ ...shared, ...once, wantedThreads, threadCount, certificate, knownUrls, fileKeys, newKid, onFailure, state },
-    ...{ redis, feeds, uploads, node, server },
+    ...shared,
+    ...once,
+    wantedThreads,
+    threadCount,
+    certificate,
+    knownUrls,
+    fileKeys,
+    newKid,
+    onFailure,
+    state,
+    redis,
+    feeds,
+    uploads,
+    node,
+    server,
   };
 }
 
@@ -148,9 +161,7 @@ function createApp(parts: Parts, open: OpenParts): App {
   // Together, because an import waits for its batch, and PostgreSQL may hang.
   open.add({
     close: () =>
-      Promise.all([
-        ...[closeServer(server, CLOSE_GRACE_MS), threads.close(CLOSE_GRACE_MS), feeds.close(), uploads.close()],
-      ]),
+      Promise.all([closeServer(server, CLOSE_GRACE_MS), threads.close(CLOSE_GRACE_MS), feeds.close(), uploads.close()]),
   });
   const place = describePlace(settings);
 
@@ -234,7 +245,13 @@ function threadsOf(parts: Parts, onCrashLoop: () => void): Threads {
   return createThreads({
     count: threadCount - 1,
     start: (thread): ThreadStart => ({
-      ...{ settings, thread, state: state.buffer, knownUrls, node, fileKeys, tls: certificate?.pair() },
+      settings,
+      thread,
+      state: state.buffer,
+      knownUrls,
+      node,
+      fileKeys,
+      tls: certificate?.pair(),
     }),
     tasksFor: ({ call }) =>
       createOwnerTasks(owner, {

@@ -172,13 +172,20 @@ function Content({ operation, document, shared }: OperationProps) {
         />
       )}
       {body && (
-        <SchemaPart title="Body" format={formatText(body.contentType)} {...{ schema: body.schema, document }} isBody />
+        <SchemaPart
+          title="Body"
+          format={formatText(body.contentType)}
+          schema={body.schema}
+          document={document}
+          isBody
+        />
       )}
       {response && (
         <SchemaPart
           title="Response"
           format={formatText(response.contentType)}
-          {...{ schema: response.schema, document }}
+          schema={response.schema}
+          document={document}
         />
       )}
       {errors.length > 0 && (

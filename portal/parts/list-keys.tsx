@@ -36,7 +36,9 @@ export function ListKeys({ list, round = 0 }: { list?: string; round?: number })
     ...(list === undefined
       ? [
           {
-            ...{ title: 'List', isWide: true as const, sort: (row: DeviceKey) => row.list },
+            title: 'List',
+            isWide: true as const,
+            sort: (row: DeviceKey) => row.list,
             cell: (row: DeviceKey) => <ListLink name={row.list} />,
           },
         ]

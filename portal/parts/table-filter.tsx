@@ -35,7 +35,9 @@ export function TableFilter({ label, choices, found, total, noun }: TableFilterP
       {choices.map(({ label, name, options }) => (
         <Select
           key={name}
-          {...{ label, name, options }}
+          label={label}
+          name={name}
+          options={options}
           value={query.get(name) ?? ''}
           onChoice={(value) => set(name, value)}
         />

@@ -107,7 +107,11 @@ export function createSessions({ store, authenticator, nowMs, onFailure = () => 
       const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
       const ts = toTs(nowMs());
       const session = {
-        ...{ id: idOf(cookie), sub, generation, createdTs: ts, usedTs: ts },
+        id: idOf(cookie),
+        sub,
+        generation,
+        createdTs: ts,
+        usedTs: ts,
         address: address.slice(0, ADDRESS_MAX_LENGTH),
         agent: agent.slice(0, AGENT_MAX_LENGTH),
       };

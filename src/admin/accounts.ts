@@ -41,8 +41,16 @@ type Counted = { month: number; day: number };
 function toItem(account: Account, limits: Pick<Tier, 'qms' | 'qmh'> | undefined, { month, day }: Counted): AccountItem {
   const { username, sub, tier, isEnabled, isAdmin, createdTs } = account;
   return {
-    ...{ username, sub, tier, enabled: isEnabled, admin: isAdmin, created_ts: createdTs },
-    ...{ queries_month: month, queries_day: day, soft: limits?.qms ?? null, hard: limits?.qmh ?? null },
+    username,
+    sub,
+    tier,
+    enabled: isEnabled,
+    admin: isAdmin,
+    created_ts: createdTs,
+    queries_month: month,
+    queries_day: day,
+    soft: limits?.qms ?? null,
+    hard: limits?.qmh ?? null,
   };
 }
 
@@ -193,7 +201,9 @@ const removeOneAccount = (services: AdminServices): Endpoint<string> => ({
     const item = await itemOf(services, account);
     await removeAccount(control, username, now());
     await recordChange(control, request, {
-      ...{ action: 'account.remove', subject: account.username, before: accountFields(account) },
+      action: 'account.remove',
+      subject: account.username,
+      before: accountFields(account),
     });
     // If Redis does not answer, the daily cleanup deletes them.
     await deleteAccountKeys?.(account);

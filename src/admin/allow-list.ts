@@ -22,7 +22,10 @@ const AllowEntry = Type.Object({
 });
 
 const presentEntry = ({ network, source, ts, reason }: NetworkListEntry) => ({
-  ...{ cidr: formatKeyNetwork(network), source, ts, reason },
+  cidr: formatKeyNetwork(network),
+  source,
+  ts,
+  reason,
 });
 
 const allowList = ({ store }: ByHandServices) =>

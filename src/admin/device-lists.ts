@@ -148,7 +148,8 @@ const exclusionAdd = ({ control, now }: DeviceListAdminServices) =>
       const added = { value, withSubdomains: subdomains, list, reason, untilTs };
       const { before, exclusion } = await exclude(control, added, nowTs);
       await recordChange(control, request, {
-        ...{ action: 'exclusion.add', subject: exclusionSubject(exclusion) },
+        action: 'exclusion.add',
+        subject: exclusionSubject(exclusion),
         before: before === null ? {} : exclusionFields(before),
         after: exclusionFields(exclusion),
       });

@@ -24,7 +24,11 @@ const SetDomain = Type.Object({
 });
 
 const presentDomain = (domain: string, { human, isAbused, reason, setTs }: DomainSettings) => ({
-  ...{ domain, human, abused: isAbused, reason, set_ts: setTs },
+  domain,
+  human,
+  abused: isAbused,
+  reason,
+  set_ts: setTs,
 });
 
 const domainList = ({ store }: ByHandServices) =>

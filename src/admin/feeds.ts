@@ -86,7 +86,12 @@ const knownFeeds = ({ control }: FeedAdminServices) =>
       const added = new Set((await control.feeds()).map(({ name }) => name));
       return {
         items: KNOWN_FEEDS.map(({ name, about, terms, format, url, keyedUrl, intervalSeconds }) => ({
-          ...{ name, about, terms, format, url, interval_seconds: intervalSeconds },
+          name,
+          about,
+          terms,
+          format,
+          url,
+          interval_seconds: intervalSeconds,
           needs_key: url.includes('{'),
           uses_key: url.includes('{') || keyedUrl !== undefined,
           added: added.has(name),

@@ -23,12 +23,22 @@ const health = ({ control, system }: AdminServices): Endpoint => ({
     const nodes = await control.nodes();
     return {
       store: {
-        ...{ engine, place, ready: problem === null, problem },
-        ...{ size_bytes: system.sizeBytes(), free_bytes: system.freeBytes(), faults: system.hasFaults() },
+        engine,
+        place,
+        ready: problem === null,
+        problem,
+        size_bytes: system.sizeBytes(),
+        free_bytes: system.freeBytes(),
+        faults: system.hasFaults(),
       },
       redis: { used: isRedisUp !== null, up: isRedisUp?.() ?? null, limits: system.limitsState() },
       nodes: nodes.map(({ node, name, version, startedTs, seenTs }) => ({
-        ...{ node, name, version, started_ts: startedTs, seen_ts: seenTs, current: node === system.node },
+        node,
+        name,
+        version,
+        started_ts: startedTs,
+        seen_ts: seenTs,
+        current: node === system.node,
       })),
       tables: { networks: system.hasNetworkTable },
     };

@@ -58,7 +58,12 @@ const RemovedListing = Type.Object({
 });
 
 const presentRemoval = ({ network, dataset, removedTs, untilTs, reason }: ListingRemoval, source: string) => ({
-  ...{ cidr: formatKeyNetwork(network), dataset, source, removed_ts: removedTs, until_ts: untilTs, reason },
+  cidr: formatKeyNetwork(network),
+  dataset,
+  source,
+  removed_ts: removedTs,
+  until_ts: untilTs,
+  reason,
 });
 
 const ListingsResponse = Type.Object({
@@ -79,8 +84,10 @@ const listingList = (services: ByHandServices) =>
     async answer() {
       const [added, removed] = await Promise.all([addedListings(services), removalsInForce(services)]);
       return {
-        ...{ added: added.listings.map(presentListing), added_truncated: added.isTruncated },
-        ...{ removed: removed.slice(0, MAX_ITEMS), removed_truncated: removed.length > MAX_ITEMS },
+        added: added.listings.map(presentListing),
+        added_truncated: added.isTruncated,
+        removed: removed.slice(0, MAX_ITEMS),
+        removed_truncated: removed.length > MAX_ITEMS,
       };
     },
   });
@@ -153,7 +160,12 @@ const listingAdd = ({ store, control, now, allowReserved }: ByHandServices) =>
       const details = { heuristic, abused: abused || undefined, detection: reason };
       const evidence = toListing(
         {
-          ...{ type: 'listing', ts: nowTs, network: formatKeyNetwork(network), dataset, botname, details },
+          type: 'listing',
+          ts: nowTs,
+          network: formatKeyNetwork(network),
+          dataset,
+          botname,
+          details,
           dstport: port ?? null,
         },
         { source: OPERATOR_SOURCE, nowTs, allowReserved, isAllowed: () => false },

@@ -78,7 +78,8 @@ export const SetTierRequest = Type.Closed({
   trs: Type.Optional(Type.String()),
   ads: Type.Optional(
     Type.Array(Type.String(), {
-      ...{ maxItems: DATASETS_MAX, uniqueItems: true },
+      maxItems: DATASETS_MAX,
+      uniqueItems: true,
       description: `Some of ${DATASETS.join(', ')}, in any letter case. Default: all.`,
     }),
   ),

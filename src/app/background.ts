@@ -39,7 +39,11 @@ export function startBackground(parts: BackgroundParts): { close(): Promise<void
     if (!settings.noPortal) totals.start();
     const { usageMonths, changeDays } = settings;
     const cleanup = startUsageCleanup({
-      ...{ control, usageMonths, now, every: everyMs, onFailure: onFailure('usage_cleanup') },
+      control,
+      usageMonths,
+      now,
+      every: everyMs,
+      onFailure: onFailure('usage_cleanup'),
       deleteCounters: redis && createCounterDeletion(redis),
     });
     open.push(

@@ -128,7 +128,11 @@ async function setByHand(store: Intelligence, nowTs: number): Promise<void> {
   await store.applyListings([
     {
       ...base,
-      ...{ network: listed, dataset: 'XBL', family: 'Mirai', port: null, listedTs: base.ts },
+      network: listed,
+      dataset: 'XBL',
+      family: 'Mirai',
+      port: null,
+      listedTs: base.ts,
       details: detailsText({ detection: 'scans our honeypots' }),
     },
   ]);

@@ -48,7 +48,9 @@ export function startIntegrityChecks({ store, outages, metrics, log, onFaults }:
   let faults = 0;
   metrics?.watchIntegrity(() => faults);
   return startIntegritySweep({
-    ...{ store, random: Math.random, onDamage: outages.report },
+    store,
+    random: Math.random,
+    onDamage: outages.report,
     onFaults(count, examples) {
       if (faults === 0) log.error({ examples }, 'rows contradict each other: run urlwarden integrity');
       if (count === 0) log.warn({}, 'rows no longer contradict each other');

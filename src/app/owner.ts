@@ -66,7 +66,9 @@ export function openOwner(parts: OwnerParts, open: OpenParts): OpenOwner {
   const counts = open.add(createSharedCounts(control, { nowMs: Date.now, onFlushFailed: onFailure('usage_write') }));
   const { verify } = open.add(createPasswordVerifier());
   const checkPassword = createPasswordCheck({
-    ...{ store: control, nowMs: Date.now, verify },
+    store: control,
+    nowMs: Date.now,
+    verify,
     onOutcome(outcome) {
       metrics?.loginEnded(outcome);
       log.debug({ outcome }, 'login');
@@ -80,7 +82,9 @@ export function openOwner(parts: OwnerParts, open: OpenParts): OpenOwner {
   const totals = open.add(createTotals({ store, now, changes, onFailure: onFailure('totals_count') }));
   const lists = open.add(openListCopies({ store, control, settings, metrics, outages, log, now }));
   const owner: Owner = {
-    ...{ counts, checkPassword, ready },
+    counts,
+    checkPassword,
+    ready,
     reportFailure: outages.report,
     onAboveSoftLimit: audit.onAboveSoftLimit,
     totals: totals.current,

@@ -147,7 +147,12 @@ type HiddenRoute = {
 /** Not part of the API, so not in its description. */
 function hidden({ path, parameters, contentType, answer }: HiddenRoute): Route {
   const endpoint: Endpoint = {
-    ...{ method: 'GET', path, operationId: path, summary: '', parameters, refusals: [] },
+    method: 'GET',
+    path,
+    operationId: path,
+    summary: '',
+    parameters,
+    refusals: [],
     response: { contentType },
     read: () => undefined,
     answer: (_, exchange) => answer(exchange),

@@ -57,7 +57,12 @@ export function createRoutes(services: RouteServices): Route[] {
     ...listRoutes(lists),
     ...changeRoutes({ store, ...changes }),
     ...portalRoutes({
-      ...{ store, now, counters, addresses, freshness: health.freshness, ...portal },
+      store,
+      now,
+      counters,
+      addresses,
+      freshness: health.freshness,
+      ...portal,
       ...createDomainPages({ store, addresses, now }),
       parseNetwork: parseQueriedNetwork,
       search: {

@@ -44,7 +44,16 @@ async function open() {
   const redis = settings.redis && (await openRedis(settings.redis, settings.redisPrefix));
   const networks = openNetworkTable(settings, { warn: (details, message) => server.log.warn(details, message) });
   const { server, close } = await openServing({
-    ...{ settings, thread, node: start.node, tls: start.tls, store, control, redis, networks, metrics, state },
+    settings,
+    thread,
+    node: start.node,
+    tls: start.tls,
+    store,
+    control,
+    redis,
+    networks,
+    metrics,
+    state,
     owner: createRemoteOwner(call, uploads),
   });
   return {

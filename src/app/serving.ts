@@ -74,42 +74,61 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     if (!owner.reportFailure(err)) server.log.error({ err, task }, TASK_FAILED);
   };
   const authenticator = await openAuthenticator(control, {
-    ...{ nowMs: Date.now, issuer: ISSUER, onFailure: onFailure('account_poll') },
+    nowMs: Date.now,
+    issuer: ISSUER,
+    onFailure: onFailure('account_poll'),
   });
   const counters =
     redis === null
       ? createMemoryCounters(owner.counts, { nowMs: Date.now, thread })
       : createRedisCounters(redis, control, owner.counts, {
-          ...{ whenDown, thread, onCountedLocally: () => metrics?.countedLocally() },
+          whenDown,
+          thread,
+          onCountedLocally: () => metrics?.countedLocally(),
         });
   metrics?.watchStreams(counters.countStreams);
   if (store.pools !== undefined) metrics?.watchPools(() => [store, control].flatMap(({ pools }) => pools?.() ?? []));
   const { checkPassword } = owner;
   const login = createLogin({ checkPassword, authenticator, nowMs: Date.now, tokenLifeSeconds });
   const sessions = createSessions({
-    ...{ store: control, authenticator, nowMs: Date.now, onFailure: onFailure('session_write') },
+    store: control,
+    authenticator,
+    nowMs: Date.now,
+    onFailure: onFailure('session_write'),
   });
   const findCaller = createFindCaller(authenticator.authenticate, sessions.authenticate);
   const lists = createListServices({
-    ...{ store: control, callerOfAccount: authenticator.callerOf, now },
+    store: control,
+    callerOfAccount: authenticator.callerOf,
+    now,
     copies: {
-      ...{ copy: owner.listCopy, keptCopy: owner.keptListCopy },
-      ...{ known: owner.knownLists, explain: owner.explainEntry },
+      copy: owner.listCopy,
+      keptCopy: owner.keptListCopy,
+      known: owner.knownLists,
+      explain: owner.explainEntry,
     },
   });
   const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : limitsWithoutRedis(whenDown)));
   const routes = createRoutes({
-    ...{ store, now, counters, login, lists },
+    store,
+    now,
+    counters,
+    login,
+    lists,
     pages: { checkPassword, sessions, store: control, now, version: programVersion() },
     health: {
-      ...{ isStopping: state.isStopping, ready: owner.ready, hasFaults: state.hasFaults },
+      isStopping: state.isStopping,
+      ready: owner.ready,
+      hasFaults: state.hasFaults,
       freshness: lastKnown(() => control.freshness(), { newestEventTs: null, confirmedTs: null }),
       feeds: lastKnown(() => feedHealth(control, now()), []),
       ...(limitsState && { limitsState }),
     },
     ...openReputation(store, networks, settings, { findCaller, isStopping: state.isStopping }),
     portal: {
-      ...{ totals: owner.totals, usageByDay: control.usageByDay, networkOf: networks.networkOf },
+      totals: owner.totals,
+      usageByDay: control.usageByDay,
+      networkOf: networks.networkOf,
       nameOf: networkNames(networks, settings),
       feeds: lastKnown(() => feedsOnPage(control, now()), []),
     },
@@ -132,7 +151,9 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
       },
     },
     dataAdmin: {
-      ...{ control, uploads: { receive: owner.receiveUpload }, feedsAllowPrivate: settings.feedsAllowPrivate },
+      control,
+      uploads: { receive: owner.receiveUpload },
+      feedsAllowPrivate: settings.feedsAllowPrivate,
       allowReserved: settings.allowReserved || settings.demo,
       wakeFeeds: owner.wakeFeeds,
     },
@@ -146,7 +167,10 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     {
       logger: { level: logLevel, stream: process.stderr },
       reportFailure: owner.reportFailure,
-      ...{ queryBudgetMs, tls, metrics, trustedProxies },
+      queryBudgetMs,
+      tls,
+      metrics,
+      trustedProxies,
       accessLog: { sample: settings.accessLogSample, hasQuestions: settings.accessLogQuestions },
     },
   );

@@ -124,7 +124,8 @@ function toUrlState(row: UrlStateRow): UrlState {
   const [id, url, eventTs, kind, removal, reporter, payloadTs, sha256, family] = row;
   const hasStatus = eventTs !== null && kind !== null;
   return {
-    ...{ id, url },
+    id,
+    url,
     status: hasStatus ? { ts: eventTs, kind, removal: removal ?? '', reporter: reporter ?? '' } : null,
     payload: payloadTs === null ? null : { ts: payloadTs, sha256, family },
   };

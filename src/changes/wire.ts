@@ -56,7 +56,9 @@ function listingParts(listing: string | ListingSubject): { key: string; members:
   const ipaddress = formatKeyNetwork({ ip: Buffer.from(ip, 'hex'), prefix });
   const dataset = ADDRESS_DATASETS[code] ?? '';
   const parts = {
-    ...{ dataset, ipaddress, source },
+    dataset,
+    ipaddress,
+    source,
     ...(family !== null && { botname: family }),
     ...(port !== null && { dstport: port }),
   };

@@ -29,8 +29,20 @@ export const JSON_LINES: CheckFormat = {
 
 /** Scripts may read columns by position: new ones go to the end. */
 const CSV_COLUMNS = [
-  ...['line', 'input', 'result', 'url', 'status', 'ts', 'removal', 'reporter'],
-  ...['payload_ts', 'sha256_hash', 'file_type', 'file_name', 'malware_family', 'error'],
+  'line',
+  'input',
+  'result',
+  'url',
+  'status',
+  'ts',
+  'removal',
+  'reporter',
+  'payload_ts',
+  'sha256_hash',
+  'file_type',
+  'file_name',
+  'malware_family',
+  'error',
 ];
 
 export const CSV: CheckFormat = {
@@ -42,8 +54,20 @@ export const CSV: CheckFormat = {
     if (last === null) return csvRow([line, input, 'unknown', entry.url, ...empty(10)]);
     const { url, status, payload } = parsed(last);
     return csvRow([
-      ...[line, input, 'found', url, status?.status, status?.ts, status?.removal, status?.reporter],
-      ...[payload?.ts, payload?.sha256_hash, payload?.file_type, payload?.file_name, payload?.['malware-family'], null],
+      line,
+      input,
+      'found',
+      url,
+      status?.status,
+      status?.ts,
+      status?.removal,
+      status?.reporter,
+      payload?.ts,
+      payload?.sha256_hash,
+      payload?.file_type,
+      payload?.file_name,
+      payload?.['malware-family'],
+      null,
     ]);
   },
 };

@@ -39,7 +39,10 @@ export function prepareBuild(
   options: BuildOptions,
 ): Build {
   return {
-    ...{ store, definition, nowTs, options },
+    store,
+    definition,
+    nowTs,
+    options,
     filter: activeFilter(definition.filter, nowTs),
     exclusions: activeExclusions(exclusions, definition.name, nowTs),
     end: createListEnd(nowTs),

@@ -21,7 +21,9 @@ export const BUILT_IN_LISTS: readonly ListDefinition[] = [
   builtIn('urls-online', 'urls', 'URLs that distribute malware and are online'),
   builtIn('hosts-malware', 'hosts', 'Host names of URLs that distribute malware and are online'),
   builtIn('domains-listed', 'hosts', 'Domains that are listed by their score', {
-    ...{ status: 'any', listedDomains: true, maxScore: LISTED_FROM },
+    status: 'any',
+    listedDomains: true,
+    maxScore: LISTED_FROM,
   }),
   builtIn('addresses-bcl', 'addresses', 'Addresses of botnet controllers', { datasets: ['BCL'] }),
   builtIn('addresses-xbl', 'addresses', 'Addresses of infected or attacking hosts', { datasets: ['XBL'] }),

@@ -173,10 +173,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
   async function confirm(definition: ListDefinition, known: State): Promise<State> {
     const { built } = known;
     const serial = await listSerial(definition.name, built.keysHash, now());
-    return {
-      ...{ ...known, serial, ...keptOf(known, built, serial), isStale: false },
-      nextCheckMs: clockMs() + CHECK_MS,
-    };
+    return { ...known, serial, ...keptOf(known, built, serial), isStale: false, nextCheckMs: clockMs() + CHECK_MS };
   }
 
   async function build(definition: ListDefinition, version: string, known: State | undefined): Promise<State> {
@@ -185,7 +182,12 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     const serial = await listSerial(definition.name, built.keysHash, builtTs);
     const endedMs = clockMs();
     return {
-      ...{ changedTs: definition.changedTs, version, built, builtTs, serial, isStale: false },
+      changedTs: definition.changedTs,
+      version,
+      built,
+      builtTs,
+      serial,
+      isStale: false,
       nextCheckMs: endedMs + CHECK_MS,
       nextBuildMs: endedMs + REST_PER_BUILD * built.tookMs,
       ...keptOf(known, built, serial),

@@ -113,7 +113,9 @@ export function describeMatch(match: ExclusionMatch): string {
 export function exclusionFields({ match, list, reason, untilTs }: Exclusion) {
   return {
     ...(match.kind === 'host' && { subdomains: match.withSubdomains }),
-    ...{ list: list ?? 'all', reason, until_ts: untilTs },
+    list: list ?? 'all',
+    reason,
+    until_ts: untilTs,
   };
 }
 

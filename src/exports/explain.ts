@@ -120,8 +120,16 @@ function toUrlEntry({ id, url, events, payloads, tags }: UrlDetails, host: strin
   const { family = null, sha256 = null } = last ?? {};
   const ofSameTime = others.filter((other) => other.ts === last?.ts);
   return {
-    ...{ id, url, host, status: SHOWN_STATUS[kind], sinceTs: ts, seenTs: confirmedTs ?? ts },
-    ...{ reporter, family, sha256, tags },
+    id,
+    url,
+    host,
+    status: SHOWN_STATUS[kind],
+    sinceTs: ts,
+    seenTs: confirmedTs ?? ts,
+    reporter,
+    family,
+    sha256,
+    tags,
     otherFamilies: ofSameTime.flatMap((other) => other.family ?? []),
   };
 }

@@ -223,7 +223,12 @@ function toEntry(
     if (botname !== null && (hostname === host || host === domain)) families.add(botname);
   }
   return {
-    ...{ host, domain, score, seenTs, families: [...families].sort(), urls },
+    host,
+    domain,
+    score,
+    seenTs,
+    families: [...families].sort(),
+    urls,
     sinceTs: sinceTs === 0 ? evidenceSinceTs(state) : sinceTs,
   };
 }

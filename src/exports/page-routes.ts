@@ -81,7 +81,8 @@ const MAX_TEXT = 16_384;
 
 const ExplainRequest = Type.Closed({
   text: Type.String({
-    ...{ minLength: 1, maxLength: MAX_TEXT },
+    minLength: 1,
+    maxLength: MAX_TEXT,
     description: 'A URL with its scheme, a host name, an address or a network; also defanged.',
   }),
 });
@@ -100,7 +101,9 @@ const ExplainResponse = Type.Object({
 export type ExplainResponse = Static<typeof ExplainResponse>;
 
 const nameParameter: Parameter = {
-  ...{ in: 'path', name: 'name', schema: Type.String() },
+  in: 'path',
+  name: 'name',
+  schema: Type.String(),
   description: 'The name of a list.',
 };
 

@@ -87,12 +87,18 @@ export function listRoutes(services: ListServices): Route[] {
   const pathKey = ({ params }: FastifyRequest) => (params as { key: string }).key;
   return [
     listRoute(services, {
-      ...{ path: paths.list, operationId: 'list', summary: 'A list for devices' },
-      ...{ parameters: [fileParameter, ...queryParameters], keyOf: headerKey },
+      path: paths.list,
+      operationId: 'list',
+      summary: 'A list for devices',
+      parameters: [fileParameter, ...queryParameters],
+      keyOf: headerKey,
     }),
     listRoute(services, {
-      ...{ path: paths.listByKey, operationId: 'listByKey', summary: 'A list for devices that can send no header' },
-      ...{ parameters: [keyParameter, fileParameter, ...queryParameters], keyOf: pathKey },
+      path: paths.listByKey,
+      operationId: 'listByKey',
+      summary: 'A list for devices that can send no header',
+      parameters: [keyParameter, fileParameter, ...queryParameters],
+      keyOf: pathKey,
     }),
   ];
 }

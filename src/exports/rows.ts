@@ -10,10 +10,7 @@ export const DEFINITION_COLUMNS = 'name, kind, description, filter, changed_ts';
 
 /** A filter of an older program lacks what newer ones know. */
 export function toDefinition([name, kind, description, filter, changedTs]: DefinitionRow): ListDefinition {
-  return {
-    ...{ name, kind: kind as ListKind, description, changedTs },
-    filter: { ...DEFAULT_FILTER, ...JSON.parse(filter) },
-  };
+  return { name, kind: kind as ListKind, description, changedTs, filter: { ...DEFAULT_FILTER, ...JSON.parse(filter) } };
 }
 
 export function toDefinitionRow({ name, kind, description, filter, changedTs }: ListDefinition): DefinitionRow {

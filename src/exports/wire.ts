@@ -33,10 +33,19 @@ export type ListItem = Static<typeof ListItem>;
 export function toListItem(definition: ListDefinition): ListItem {
   const { name, kind, description, filter, changedTs } = definition;
   return {
-    ...{ name, kind, description, built_in: isBuiltIn(name), needs: [...datasetsOf(definition)] },
-    ...{ status: filter.status, age_seconds: filter.maxAgeSeconds },
-    ...{ families: [...filter.families], reporters: [...filter.reporters], datasets: [...filter.datasets] },
-    ...{ max_score: filter.maxScore, listed_domains: filter.listedDomains, changed_ts: changedTs },
+    name,
+    kind,
+    description,
+    built_in: isBuiltIn(name),
+    needs: [...datasetsOf(definition)],
+    status: filter.status,
+    age_seconds: filter.maxAgeSeconds,
+    families: [...filter.families],
+    reporters: [...filter.reporters],
+    datasets: [...filter.datasets],
+    max_score: filter.maxScore,
+    listed_domains: filter.listedDomains,
+    changed_ts: changedTs,
   };
 }
 
@@ -51,7 +60,9 @@ const VALUES = {
   datasets: Type.Optional(Type.Array(Type.Enum([...ADDRESS_DATASETS]), { uniqueItems: true })),
   max_score: Type.Optional(
     Type.Unsafe<number | null>({
-      ...{ type: ['number', 'null'], minimum: -SCORE_BOUND, maximum: SCORE_BOUND },
+      type: ['number', 'null'],
+      minimum: -SCORE_BOUND,
+      maximum: SCORE_BOUND,
       description: 'Only hosts whose domain has this score or a lower one; null: all.',
     }),
   ),
@@ -96,9 +107,15 @@ export type ExclusionItem = Static<typeof ExclusionItem>;
 
 export function toExclusionItem({ id, match, list, reason, setTs, untilTs }: Exclusion, nowTs: number): ExclusionItem {
   return {
-    ...{ id, kind: match.kind, value: matchText(match) },
+    id,
+    kind: match.kind,
+    value: matchText(match),
     subdomains: match.kind === 'host' && match.withSubdomains,
-    ...{ list, reason, set_ts: setTs, until_ts: untilTs, ended: hasEnded(untilTs, nowTs) },
+    list,
+    reason,
+    set_ts: setTs,
+    until_ts: untilTs,
+    ended: hasEnded(untilTs, nowTs),
   };
 }
 
@@ -128,8 +145,13 @@ export type KeyItem = Static<typeof KeyItem>;
 
 export function toKeyItem({ id, list, device, createdTs, lastFetch }: ListKey): KeyItem {
   return {
-    ...{ id, list, device, created_ts: createdTs, last_fetch_ts: lastFetch?.ts ?? null },
-    ...{ last_fetch_address: lastFetch?.address ?? null, last_fetch_etag: lastFetch?.etag ?? null },
+    id,
+    list,
+    device,
+    created_ts: createdTs,
+    last_fetch_ts: lastFetch?.ts ?? null,
+    last_fetch_address: lastFetch?.address ?? null,
+    last_fetch_etag: lastFetch?.etag ?? null,
   };
 }
 

@@ -41,17 +41,23 @@ export const Type = {
   Optional: <Value>(schema: Schema<Value>): OptionalSchema<Value> =>
     Object.defineProperty({ ...schema }, '~optional', { value: true }) as OptionalSchema<Value>,
   Array: <Value>(items: Schema<Value>, options: Keywords = {}): Schema<Value[]> => ({
-    ...{ type: 'array', items, ...options },
+    type: 'array',
+    items,
+    ...options,
   }),
   /** An object with any names. */
   Record: <Value>(values: Schema<Value>, options: Keywords = {}): Schema<Record<string, Value>> => ({
-    ...{ type: 'object', additionalProperties: values, ...options },
+    type: 'object',
+    additionalProperties: values,
+    ...options,
   }),
   Enum: <const Value extends string>(values: readonly Value[], options: Keywords = {}): Schema<Value> => ({
-    ...{ enum: values, ...options },
+    enum: values,
+    ...options,
   }),
   Literal: <const Value extends string | number | boolean>(value: Value): Schema<Value> => ({
-    ...{ type: typeof value, const: value },
+    type: typeof value,
+    const: value,
   }),
   Union: <S extends Schema[]>(anyOf: readonly [...S]): Schema<Static<S[number]>> => ({ anyOf }),
   /** A schema in its own words. */

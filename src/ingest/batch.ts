@@ -224,7 +224,14 @@ function familyPayloads(tagged: Observation, isStated: IsStated, familiesOf: Fam
   return familiesOf(tags)
     .filter((family) => !isStated(url, family))
     .map((family) => ({
-      ...{ ts, url, host, status: null, removal: '', reporter: '', addresses: [], tags: NO_TAGS },
+      ts,
+      url,
+      host,
+      status: null,
+      removal: '',
+      reporter: '',
+      addresses: [],
+      tags: NO_TAGS,
       payload: { ...NO_DETAILS, ts, sha256: null, family },
     }));
 }

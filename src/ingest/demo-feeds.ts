@@ -40,7 +40,10 @@ const FEEDS: DemoFeed[] = [
     format: 'urlhaus-csv',
     url: 'https://feeds.example/urls/online.csv',
     isComplete: true,
-    ...{ atSecond: 4 * 3_600, size: 1_450, silentDays: 0, isBroken: false },
+    atSecond: 4 * 3_600,
+    size: 1_450,
+    silentDays: 0,
+    isBroken: false,
   },
   {
     name: 'demo-late',
@@ -49,8 +52,10 @@ const FEEDS: DemoFeed[] = [
     isComplete: false,
     dataset: 'XBL',
     trustPermille: 700,
-    // More than three intervals: the feed is late.
-    ...{ atSecond: 5 * 3_600, size: 320, silentDays: 5, isBroken: false },
+    atSecond: 5 * 3_600,
+    size: 320,
+    silentDays: 5, // more than three intervals: the feed is late
+    isBroken: false,
   },
   {
     name: 'demo-failing',
@@ -59,7 +64,10 @@ const FEEDS: DemoFeed[] = [
     isComplete: false,
     evidenceKind: 'phishing',
     trustPermille: 800,
-    ...{ atSecond: 6 * 3_600, size: 780, silentDays: 0, isBroken: true },
+    atSecond: 6 * 3_600,
+    size: 780,
+    silentDays: 0,
+    isBroken: true,
   },
 ];
 
@@ -68,15 +76,17 @@ function toFeed({ atSecond, size, silentDays, isBroken, ...feed }: DemoFeed, now
   const successTs = newestTs - (isBroken ? 1 : silentDays) * DAY;
   const failures = isBroken ? 1 : silentDays;
   return {
-    ...{
-      intervalSeconds: DAY,
-      headers: {},
-      isPaused: false,
-      allowsPrivate: false,
-      trustPermille: 900,
-      lifeSeconds: null,
-    },
-    ...{ dataset: null, evidenceKind: null, listKind: null, etag: null, lastModified: null },
+    intervalSeconds: DAY,
+    headers: {},
+    isPaused: false,
+    allowsPrivate: false,
+    trustPermille: 900,
+    lifeSeconds: null,
+    dataset: null,
+    evidenceKind: null,
+    listKind: null,
+    etag: null,
+    lastModified: null,
     ...feed,
     lastRunTs: newestTs,
     lastSuccessTs: successTs + secondsOf(size),
@@ -150,8 +160,14 @@ function byHand(now: number): DemoRun[] {
 }
 
 const HAND_FEED: DemoFeed = {
-  ...{ name: 'analysts', format: 'ndjson', url: '', isComplete: false },
-  ...{ atSecond: 0, size: 90, silentDays: 0, isBroken: false },
+  name: 'analysts',
+  format: 'ndjson',
+  url: '',
+  isComplete: false,
+  atSecond: 0,
+  size: 90,
+  silentDays: 0,
+  isBroken: false,
 };
 
 const REJECTED: Omit<Reject, 'line'>[] = [

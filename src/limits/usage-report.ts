@@ -80,7 +80,11 @@ async function readOwners(stores: Stores): Promise<Map<string, Owner>> {
 function accountUsage({ sub, days }: MonthUsage, { username, tier, removedTs, limits }: Owner): AccountUsage {
   const queries = sum(days.map(({ count }) => count));
   return {
-    ...{ sub, username, tier, removedTs, queries },
+    sub,
+    username,
+    tier,
+    removedTs,
+    queries,
     limits: limits && { qms: limits.qms, qmh: limits.qmh },
     isSoftLimitPassed: limits !== null && queries > limits.qms,
     isHardLimitReached: limits !== null && queries >= limits.qmh,
@@ -104,7 +108,11 @@ export function usageReportJson({ month, isComplete, reportedTs, queries, accoun
     reported_ts: reportedTs,
     queries,
     accounts: accounts.map(({ sub, username, tier, removedTs, limits, days, ...account }) => ({
-      ...{ sub, username, tier, removed_ts: removedTs, queries: account.queries },
+      sub,
+      username,
+      tier,
+      removed_ts: removedTs,
+      queries: account.queries,
       qms: limits?.qms ?? null,
       qmh: limits?.qmh ?? null,
       soft_limit_passed: account.isSoftLimitPassed,

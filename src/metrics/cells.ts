@@ -55,7 +55,10 @@ export function registerHistogram(
   cells: () => Iterable<Cell<Buckets>>,
 ): void {
   const get = async () => ({
-    ...{ name, help, type: 'histogram', aggregator: 'sum' },
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
     values: [...cells()].flatMap((cell) => rows(name, cell)),
   });
   // The registry uses only these two properties, but its types require a class of prom-client.

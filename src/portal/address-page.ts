@@ -37,7 +37,9 @@ export async function addressPage(
   const seenAsn =
     urls.find(({ address }) => address?.asn && isInRanges(address.ip, key.network.ranges))?.address?.asn ?? null;
   return {
-    ...{ cidr, ip: formatIp(network.ip), ...networkFields({ ip: network.ip, asn: seenAsn }, services) },
+    cidr,
+    ip: formatIp(network.ip),
+    ...networkFields({ ip: network.ip, asn: seenAsn }, services),
     listings: listings
       .slice(0, LISTINGS_MAX)
       .sort(newestFirst)

@@ -34,12 +34,15 @@ export async function urlPage(
   const addresses = details?.addresses ?? addressesOf(onHost.urls);
   const checked = ip === null ? addresses.slice(0, CHECKED_ADDRESSES).map((address) => address.ip) : [ip];
   return {
-    ...{ input, url, steps: explainUrl(input, normal).map(({ text }) => text) },
+    input,
+    url,
+    steps: explainUrl(input, normal).map(({ text }) => text),
     ...statusFields(details),
     events: (details?.events ?? []).map(toWireConfirmed).reverse(),
     payloads: (details?.payloads ?? []).slice(0, HISTORY_LIMIT).map(toWirePayload),
     addresses: addresses.map((address) => toWireAddress(address, services)),
-    ...{ host, domain },
+    host,
+    domain,
     on_host: { urls: onHost.urls.map(toWireUrlLine), truncated: onHost.isTruncated },
     domain_listed: domainListed,
     address_listed: await liveDatasets(services, checked, datasets),

@@ -47,17 +47,34 @@ export function toWireListing(record: AddressRecord, nowTs: number) {
     seen_ts: seenTs,
     valid_until_ts: validUntilTs,
     removed_ts: removedTs,
-    ...{ source, botname, details: shownDetails(record) },
+    source,
+    botname,
+    details: shownDetails(record),
   };
 }
 
 /** The page of a domain that was never seen. */
 export const unknownDomain = (domain: string) => ({
   known: false,
-  ...{ domain, score: null, dimensions: {}, listed: false, listed_until_ts: null, evidence_ts: null },
-  ...{ last_seen_ts: null, abused: false, abused_reason: null, tags: [] },
+  domain,
+  score: null,
+  dimensions: {},
+  listed: false,
+  listed_until_ts: null,
+  evidence_ts: null,
+  last_seen_ts: null,
+  abused: false,
+  abused_reason: null,
+  tags: [],
   whois: { created_ts: null, expires_ts: null, registrar: null },
-  ...{ reasons: [], contexts: [], hostnames: [], addresses: [], name_servers: [], senders: [], urls: [], files: [] },
+  reasons: [],
+  contexts: [],
+  hostnames: [],
+  addresses: [],
+  name_servers: [],
+  senders: [],
+  urls: [],
+  files: [],
   truncated: { hostnames: false, addresses: false, name_servers: false, senders: false, urls: false, files: false },
   settings: null,
 });

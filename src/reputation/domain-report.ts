@@ -133,8 +133,18 @@ export function domainReport(state: DomainState, listed: ListedAddresses, nowTs:
   const contexts = contextsOf(state);
   const lastSeenTs = lastSeen(state, contexts);
   return {
-    ...{ state, listed, nowTs, lastSeenTs, tags: tagsOf(state), contexts, abused, whois: state.whois },
-    ...{ input, dimensions, score, isListed: isListed(input, score) },
+    state,
+    listed,
+    nowTs,
+    lastSeenTs,
+    tags: tagsOf(state),
+    contexts,
+    abused,
+    whois: state.whois,
+    input,
+    dimensions,
+    score,
+    isListed: isListed(input, score),
     evidenceTs: input.pieces.length === 0 ? lastSeenTs : newest(input.pieces.map(({ newestTs }) => newestTs)),
   };
 }

@@ -30,8 +30,14 @@ export const EPISODE_KEY = '(e.ip, e.prefix, e.dataset, e.source_id, e.family_id
 function toListing(row: ListedEpisodeRow): StoredListing {
   const [ip, prefix, dataset, port, listedTs, seenTs, family, ...source] = row;
   return {
-    ...{ network: { ip, prefix }, dataset: datasetOf(dataset), source: toSource(source), family, port: portOf(port) },
-    ...{ listedTs, seenTs, details: '' },
+    network: { ip, prefix },
+    dataset: datasetOf(dataset),
+    source: toSource(source),
+    family,
+    port: portOf(port),
+    listedTs,
+    seenTs,
+    details: '',
   };
 }
 

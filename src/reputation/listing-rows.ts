@@ -24,8 +24,14 @@ export type ExportRow = [...ListingKey, seenTs: number, details: string, source:
 export function toEvidence(row: ExportRow): ListingEvidence {
   const [ip, prefix, dataset, , , port, listedTs, ts, details, source, family] = row;
   return {
-    ...{ source, network: { ip, prefix }, dataset: datasetOf(dataset), family, port: portOf(port) },
-    ...{ listedTs, ts, details },
+    source,
+    network: { ip, prefix },
+    dataset: datasetOf(dataset),
+    family,
+    port: portOf(port),
+    listedTs,
+    ts,
+    details,
   };
 }
 

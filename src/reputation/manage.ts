@@ -117,7 +117,9 @@ async function liveListings(
 function removalsOf(listings: readonly DescribedListing[], removal: Removal): ListingRemoval[] {
   const distinct = new Map(listings.map((listing) => [`${listing.dataset} ${listing.source.id}`, listing]));
   return [...distinct.values()].map(({ network, dataset, source }) => ({
-    ...{ network, dataset, sourceId: source.id },
+    network,
+    dataset,
+    sourceId: source.id,
     ...removal,
   }));
 }

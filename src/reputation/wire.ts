@@ -225,7 +225,9 @@ export function toWireDomainPage(report: DomainReport, lists: DomainLists, limit
   const records = { ...lists, name_servers: toWireServers(report), senders: toWireSenders(report) };
   return {
     domain: state.name,
-    ...{ score, dimensions: { ...dimensions } as Record<string, number>, listed: isListed },
+    score,
+    dimensions: { ...dimensions } as Record<string, number>,
+    listed: isListed,
     listed_until_ts: isListed ? listedUntil(input, nowTs) : null,
     evidence_ts: evidenceTs,
     last_seen_ts: lastSeenTs,

@@ -49,7 +49,8 @@ export const UrlLastResponse = Type.Object({
   [URL_ANSWER.id]: UrlId,
   [URL_ANSWER.url]: Url,
   [URL_ANSWER.status]: Type.Unsafe<Status | null>({
-    ...{ ...Status, type: ['object', 'null'] },
+    ...Status,
+    type: ['object', 'null'],
     description: 'Null if only payloads, addresses or tags of the URL were reported.',
   }),
   [URL_ANSWER.payload]: Type.Unsafe<Payload | null>({ ...Payload, type: ['object', 'null'] }),

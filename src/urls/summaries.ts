@@ -42,7 +42,10 @@ export function createUrlSummaries(reads: SummaryReads): Pick<UrlStore, 'lastSto
 
 function toSummary([id, url, kind, eventTs, payloadTs, reporter, family, ip, asn, resolvedTs]: SummaryRow): UrlSummary {
   return {
-    ...{ id, url, reporter, family },
+    id,
+    url,
+    reporter,
+    family,
     status: kind === null ? null : isOnline(kind) ? 'online' : 'offline',
     ts: eventTs ?? payloadTs ?? resolvedTs ?? 0,
     address: ip === null || resolvedTs === null ? null : { ip: new Uint8Array(ip), asn, ts: resolvedTs },

@@ -26,7 +26,10 @@ test('a server that is stopped right after its start reports no outage of the da
     });
   };
   const audit = createServerAudit({
-    ...{ control: { ...control, tiers: slow }, settings: DEFAULT_SETTINGS, log, outages },
+    control: { ...control, tiers: slow },
+    settings: DEFAULT_SETTINGS,
+    log,
+    outages,
     now: () => NOW,
   });
   audit.start();

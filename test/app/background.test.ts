@@ -19,7 +19,13 @@ async function start(t: TestContext) {
     },
   };
   const background = startBackground({
-    ...{ settings: DEFAULT_SETTINGS, store, control, redis: null, totals, now, metrics: undefined },
+    settings: DEFAULT_SETTINGS,
+    store,
+    control,
+    redis: null,
+    totals,
+    now,
+    metrics: undefined,
     node: { node: 'a', name: 'host:8080', version: '1' },
     outages: { report: () => false, isDamaged: () => false, update: () => {} },
     log: { error: fail, warn: fail },

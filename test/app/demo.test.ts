@@ -27,8 +27,11 @@ test('demo data in the stores', async (t) => {
   };
   const state = async () => ({
     ids: await store.lastIds(),
-    ...{ accounts: await control.accounts(), tiers: await control.tiers(), feeds: await control.feeds() },
-    ...{ imports: await control.imports({ limit: 1_000 }), audit: await control.auditEntries(ANY) },
+    accounts: await control.accounts(),
+    tiers: await control.tiers(),
+    feeds: await control.feeds(),
+    imports: await control.imports({ limit: 1_000 }),
+    audit: await control.auditEntries(ANY),
     usage: await Promise.all([usageOf(DEMO_ACCOUNT.username, NOW), usageOf(CUSTOMER, NOW)]),
   });
 

@@ -12,7 +12,9 @@ test('a server is seen while it runs; others are forgotten after a day; a stop r
   let now = NOW + 86_400;
   let tick = () => {};
   const { announced, close } = announceNode({
-    ...{ control, node: { node: 'a', name: 'host1:8080', version: '2' }, now: () => now },
+    control,
+    node: { node: 'a', name: 'host1:8080', version: '2' },
+    now: () => now,
     every(ms, work) {
       assert.equal(ms, 20_000);
       tick = work;
@@ -34,8 +36,11 @@ test('a server is seen while it runs; others are forgotten after a day; a stop r
 test('a stop does not wait for a database that hangs', async () => {
   const hang = () => new Promise<never>(() => {});
   const { close } = announceNode({
-    ...{ control: { seeNode: hang, removeNode: hang }, node: { node: 'a', name: 'h:1', version: '2' }, now: () => NOW },
-    ...{ every: () => () => {}, onFailure: assert.fail },
+    control: { seeNode: hang, removeNode: hang },
+    node: { node: 'a', name: 'h:1', version: '2' },
+    now: () => NOW,
+    every: () => () => {},
+    onFailure: assert.fail,
   });
   const startedMs = performance.now();
   const timer = setTimeout(() => {}, 5_000); // the waits of a stop do not keep the process running

@@ -36,8 +36,13 @@ async function startThreads(t: TestContext) {
   await store.close();
   const control = await openControl({ dataDir });
   const app = await openApp({
-    ...{ ...DEFAULT_SETTINGS, dataDir, port: 0, metricsPort: 0, noPortal: true },
-    ...{ logLevel: 'error' as const, threads: THREADS },
+    ...DEFAULT_SETTINGS,
+    dataDir,
+    port: 0,
+    metricsPort: 0,
+    noPortal: true,
+    logLevel: 'error' as const,
+    threads: THREADS,
   });
   const { url, metricsUrl, allThreads } = await app.listen();
   await allThreads;
@@ -67,7 +72,11 @@ async function startThreads(t: TestContext) {
     Promise.all(Array.from({ length: count }, () => send(path, sent)));
 
   return {
-    ...{ app, control, open, send, sendMany },
+    app,
+    control,
+    open,
+    send,
+    sendMany,
     last: (authorization: string) => send(paths.urlLast, { body: { url: urlAt(0) }, authorization }),
     metrics: async () => (await fetch(String(metricsUrl))).text(),
     /** The queries of this month, as the threads report them. */

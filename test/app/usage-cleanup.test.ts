@@ -19,7 +19,11 @@ type Options = Parameters<typeof startUsageCleanup>[0];
 function cleanup(t: TestContext, control: Options['control'], options: Partial<Options> = {}) {
   const failures: unknown[] = [];
   const started = startUsageCleanup({
-    ...{ control, usageMonths: 24, deleteCounters: null, now: () => NOW, every: () => () => {} },
+    control,
+    usageMonths: 24,
+    deleteCounters: null,
+    now: () => NOW,
+    every: () => () => {},
     onFailure: (error) => failures.push(error),
     ...options,
   });

@@ -12,8 +12,14 @@ import { type Received, startReceiver } from './receiver.ts';
 const SECRET = '0123456789abcdef0123456789abcdef';
 const TS = 1_792_022_400;
 const EVENT: SoftLimitEvent = {
-  ...{ id: '5b0c1d5e-0000-4000-8000-000000000001', sub: '10000001', username: 'ada@example.com', tier: 'gold' },
-  ...{ limit: 10, count: 12, month: 681, ts: TS },
+  id: '5b0c1d5e-0000-4000-8000-000000000001',
+  sub: '10000001',
+  username: 'ada@example.com',
+  tier: 'gold',
+  limit: 10,
+  count: 12,
+  month: 681,
+  ts: TS,
 };
 
 /** A control store with one event that is due, and the sender of a node. */
@@ -50,8 +56,15 @@ test('an event is sent once, as signed JSON', async (t) => {
     [1, 'POST', '/hook?key=1', 'application/json'],
   );
   assert.deepEqual(JSON.parse(body), {
-    ...{ event: 'account.soft-limit', id: EVENT.id, ts: TS, sub: '10000001', username: 'ada@example.com' },
-    ...{ tier: 'gold', limit: 10, count: 12, month: '2026-10' },
+    event: 'account.soft-limit',
+    id: EVENT.id,
+    ts: TS,
+    sub: '10000001',
+    username: 'ada@example.com',
+    tier: 'gold',
+    limit: 10,
+    count: 12,
+    month: '2026-10',
   });
   assert.equal(headers['urlwarden-timestamp'], `${TS + 5}`);
 });

@@ -61,15 +61,24 @@ function mail(): Input {
   const html = links.map((url) => `<p><a href="${url.replaceAll('&', '&amp;')}">open</a></p>\n`).join('');
   const attachment = Buffer.alloc(12_000_000, 'no link in here\n');
   const part = (type: string, encoding: string, content: string[]) => [
-    ...['--b1_example', `Content-Type: ${type}`, `Content-Transfer-Encoding: ${encoding}`, '', ...content, ''],
+    '--b1_example',
+    `Content-Type: ${type}`,
+    `Content-Transfer-Encoding: ${encoding}`,
+    '',
+    ...content,
+    '',
   ];
   const quoted = ['Pr=C3=BCfen Sie http://bad.example/drop/3?a=3D=', '1&b=3D3, bitte.'];
   const lines = [
-    ...['From: Ada <ada@example.com>', 'MIME-Version: 1.0', 'Content-Type: multipart/mixed; boundary="b1_example"', ''],
+    'From: Ada <ada@example.com>',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/mixed; boundary="b1_example"',
+    '',
     ...part('text/plain; charset=utf-8', 'quoted-printable', quoted),
     ...part('text/html; charset=utf-8', 'base64', base64(html)),
     ...part('application/octet-stream', 'base64', base64(attachment)),
-    ...['--b1_example--', ''],
+    '--b1_example--',
+    '',
   ];
   const hits: Input['hits'] = [known(3), ...links.filter((url) => url.startsWith('http://bad'))].map((url) => [0, url]);
   const count = lines.length - 1;

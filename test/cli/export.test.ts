@@ -40,12 +40,28 @@ const RANK = { ts: 2_400, domain: 'good.example', feed: 'top', rank: 12 };
 
 /** Not in the order of an export, and one listing in two pieces. */
 const EVIDENCE = [
-  ...[RANK, WHOIS, SENDER, SERVER, { ...ADDRESS, a: ['203.0.113.7'] }, NAMED],
-  ...[CONTROLLER, { ...LISTED, listed: undefined }, { ...LISTED, ts: 2_000, listed: undefined }, OBSERVATION],
+  RANK,
+  WHOIS,
+  SENDER,
+  SERVER,
+  { ...ADDRESS, a: ['203.0.113.7'] },
+  NAMED,
+  CONTROLLER,
+  { ...LISTED, listed: undefined },
+  { ...LISTED, ts: 2_000, listed: undefined },
+  OBSERVATION,
 ];
 const EXPORTED = [
-  ...[OBSERVATION, { ...OBSERVATION, status: null, ip: '192.0.2.9' }],
-  ...[LISTED, CONTROLLER, NAMED, ADDRESS, SERVER, SENDER, WHOIS, RANK],
+  OBSERVATION,
+  { ...OBSERVATION, status: null, ip: '192.0.2.9' },
+  LISTED,
+  CONTROLLER,
+  NAMED,
+  ADDRESS,
+  SERVER,
+  SENDER,
+  WHOIS,
+  RANK,
 ];
 
 suite('urlwarden export', () => {

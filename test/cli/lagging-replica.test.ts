@@ -34,7 +34,8 @@ test('while a replica lags, lists for devices and their explanations have the ne
   const sent = await (await fetch(`${url}/api/lists/v1/hosts-malware.txt`, { headers })).text();
   assert.match(sent, /^bad\.example$/m);
   const explanation = await fetch(url + paths.portalListExplain.replace(':name', 'hosts-malware'), {
-    ...{ method: 'POST', headers: { ...headers, 'content-type': 'application/json' } },
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
     body: JSON.stringify({ text: 'bad.example' }),
   });
   assert.equal(((await explanation.json()) as { on_list: boolean }).on_list, true);

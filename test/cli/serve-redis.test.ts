@@ -63,7 +63,14 @@ test('an idle server notices within seconds that Redis hangs or is stopped, and 
   let redis = await startRedis();
   t.after(() => redis.stop('SIGKILL'));
   const server = await startReusedServer(t, [
-    ...['--data', temporaryFolder(t), '--metrics-port', '0', '--log-level', 'info', '--redis-url', redis.url],
+    '--data',
+    temporaryFolder(t),
+    '--metrics-port',
+    '0',
+    '--log-level',
+    'info',
+    '--redis-url',
+    redis.url,
   ]);
   const metrics = /^Metrics: (\S+)$/m.exec(server.stdout())?.[1] ?? '';
   const noticed = async (limits: string) => {
@@ -129,8 +136,17 @@ async function startTwo(t: TestContext, redisUrl: string, whenDown: string): Pro
   const dataDir = temporaryFolder(t);
   const start = () =>
     startReusedServer(t, [
-      ...['--demo', '--data', dataDir, '--metrics-port', '0', '--log-level', 'info'],
-      ...['--redis-url', redisUrl, '--limits-when-redis-is-down', whenDown],
+      '--demo',
+      '--data',
+      dataDir,
+      '--metrics-port',
+      '0',
+      '--log-level',
+      'info',
+      '--redis-url',
+      redisUrl,
+      '--limits-when-redis-is-down',
+      whenDown,
     ]);
   return [await start(), await start()];
 }

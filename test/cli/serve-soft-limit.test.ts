@@ -30,8 +30,14 @@ async function prepare(t: TestContext, hook: string, databaseUrl: string | null)
   writeFileSync(secretFile, `${'s'.repeat(32)}\n`, { mode: 0o600 });
   const args = [
     ...(databaseUrl === null ? ['--data', place.dataDir] : ['--database-url', databaseUrl]),
-    ...['--soft-limit-webhook-url', hook, '--soft-limit-webhook-secret-file', secretFile],
-    ...['--soft-limit-webhook-allow-private', '127.0.0.1', '--log-level', 'info'],
+    '--soft-limit-webhook-url',
+    hook,
+    '--soft-limit-webhook-secret-file',
+    secretFile,
+    '--soft-limit-webhook-allow-private',
+    '127.0.0.1',
+    '--log-level',
+    'info',
   ];
   return { control, sub, args, secretFile };
 }

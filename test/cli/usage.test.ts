@@ -69,8 +69,15 @@ describe('urlwarden usage report', () => {
   it('--json prints the report with stable keys; --final marks the month after it was written', async (t) => {
     const { control, report } = await withUsage(t);
     const removed = {
-      ...{ sub: '10000003', username: null, tier: 'developer', removed_ts: 1_794_000_000, queries: 7_501 },
-      ...{ qms: 5_000, qmh: 5_000, soft_limit_passed: true, hard_limit_reached: true },
+      sub: '10000003',
+      username: null,
+      tier: 'developer',
+      removed_ts: 1_794_000_000,
+      queries: 7_501,
+      qms: 5_000,
+      qmh: 5_000,
+      soft_limit_passed: true,
+      hard_limit_reached: true,
       days: [
         { day: '2020-10-01', queries: 7_500 },
         { day: '2020-10-31', queries: 1 },

@@ -26,7 +26,10 @@ async function connect(t: TestContext, limits: Partial<Tier> = {}) {
 
 /** Twenty lines, 18 of them distinct URLs. Repetitions follow at once, so that they are part of the same request. */
 const URLS = [
-  ...['http://a.example/1', 'no URL', KNOWN, 'HTTP://192.0.2.1:80/x#top'],
+  'http://a.example/1',
+  'no URL',
+  KNOWN,
+  'HTTP://192.0.2.1:80/x#top',
   ...Array.from({ length: 16 }, (_, i) => `http://a.example/${i + 2}`),
 ];
 const DISTINCT = 18;
@@ -45,16 +48,25 @@ type Case = { limit: 'rl_qpm' | 'rl_qph'; limits: Partial<Tier>; seconds: number
 /** `requests`: those that are answered in each window. */
 const WINDOWS: (Case & { requests: [lines: number, status: number][][] })[] = [
   {
-    ...{ limit: 'rl_qpm', limits: { rlQpm: 7 }, seconds: 60, batchLines: 10_000 },
+    limit: 'rl_qpm',
+    limits: { rlQpm: 7 },
+    seconds: 60,
+    batchLines: 10_000,
     requests: [[[20, 200]], [[11, 200]], [[4, 200]]],
   },
   {
-    ...{ limit: 'rl_qph', limits: { rlQph: 7 }, seconds: 3600, batchLines: 10_000 },
+    limit: 'rl_qph',
+    limits: { rlQph: 7 },
+    seconds: 3600,
+    batchLines: 10_000,
     requests: [[[20, 200]], [[11, 200]], [[4, 200]]],
   },
   // The second window is used up by the end of a request, so the next one is refused.
   {
-    ...{ limit: 'rl_qpm', limits: { rlQpm: 7 }, seconds: 60, batchLines: 4 },
+    limit: 'rl_qpm',
+    limits: { rlQpm: 7 },
+    seconds: 60,
+    batchLines: 4,
     requests: [
       [
         [4, 200],

@@ -103,8 +103,17 @@ const VISIT = `async (UrlwardenClient, LimitReachedError, baseUrl) => {
   return [known.payload['malware-family'], unknown, facts > 3, first, results.map(({ dataset }) => dataset), domain.tags, refused, aborted, account.usr, client.rate.policies.length, bulk];
 }`;
 const SEEN = [
-  ...['Mirai', null, true, 'number', ['DROP', 'BCL'], ['botnetcc'], ['BadRequestError', 400, false], 'AbortError'],
-  ...['demo@example.com', 4, [true, false, 400]],
+  'Mirai',
+  null,
+  true,
+  'number',
+  ['DROP', 'BCL'],
+  ['botnetcc'],
+  ['BadRequestError', 400, false],
+  'AbortError',
+  'demo@example.com',
+  4,
+  [true, false, 400],
 ];
 
 /** Programs named `node` on the PATH whose version is 20, the oldest that the client supports. */

@@ -20,8 +20,13 @@ export type OpenStore = (t: TestContext) => Promise<Intelligence>;
 const NOW = NEW_YEAR + 100;
 
 const FILTER: ListFilter = {
-  ...{ status: 'online', maxAgeSeconds: 30 * DAY, families: [], reporters: [], datasets: [] },
-  ...{ maxScore: null, listedDomains: false },
+  status: 'online',
+  maxAgeSeconds: 30 * DAY,
+  families: [],
+  reporters: [],
+  datasets: [],
+  maxScore: null,
+  listedDomains: false,
 };
 
 type Given = {
@@ -74,8 +79,14 @@ const networkOf = (text: string) => parseKeyNetwork(text) ?? assert.fail(text);
 function listed(cidr: string, given: Partial<ListingEvidence> = {}): ListingEvidence {
   const { ts = NOW } = given;
   return {
-    ...{ source: 'feed', network: networkOf(cidr), dataset: 'BCL', family: null, port: null, details: '' },
-    ...{ listedTs: ts, ts },
+    source: 'feed',
+    network: networkOf(cidr),
+    dataset: 'BCL',
+    family: null,
+    port: null,
+    details: '',
+    listedTs: ts,
+    ts,
     ...given,
   };
 }
@@ -232,7 +243,9 @@ function hostTests(open: OpenStore): void {
     await store.apply([
       online('http://www.site.example/a', 0, { payload: { family: 'Mozi' } }),
       online('http://www.site.example/b', -1, { payload: { family: 'Mirai' } }),
-      ...[online('http://192.0.2.1/'), online('http://[2001:db8::1]/'), online('http://github.io/')],
+      online('http://192.0.2.1/'),
+      online('http://[2001:db8::1]/'),
+      online('http://github.io/'),
     ]);
     const { kind: _, name: __, ...content } = await build(store, 'hosts');
     const entry = {
@@ -262,14 +275,24 @@ function hostTests(open: OpenStore): void {
   test('sites that many share are left out, whatever the evidence', async (t) => {
     const store = await open(t);
     const shared = [
-      ...['raw.githubusercontent.com', 'drive.google.com', 'download7.mediafire.com', 'popular.example'],
-      ...['www.popular.example', 'docs.site.example', 'short.example', 'dyn.example', 'suffix.dyn2.example'],
+      'raw.githubusercontent.com',
+      'drive.google.com',
+      'download7.mediafire.com',
+      'popular.example',
+      'www.popular.example',
+      'docs.site.example',
+      'short.example',
+      'dyn.example',
+      'suffix.dyn2.example',
     ];
     const kept = ['hacked.popular.example', 'user.dyn.example', 'own.site.example', 'ranked.example', 'x.github.io'];
     await store.apply([...shared, ...kept].map((host) => online(`http://${host}/`)));
     await store.applyLists([
-      ...[onList('popular', 'popular.example'), onList('shared', 'docs.site.example'), onList('dyndns', 'dyn.example')],
-      ...[onList('shortener', 'short.example'), onList('dyndns', 'suffix.dyn2.example')],
+      onList('popular', 'popular.example'),
+      onList('shared', 'docs.site.example'),
+      onList('dyndns', 'dyn.example'),
+      onList('shortener', 'short.example'),
+      onList('dyndns', 'suffix.dyn2.example'),
     ]);
     const name = { hostname: 'ranked.example', domain: 'ranked.example' };
     await store.applyDomains([], [{ ts: NOW, name, kind: 'rank', source: 'top', rank: 100_001 }]);
@@ -444,7 +467,9 @@ function addressTests(open: OpenStore): void {
     await store.applyListings([
       listed('192.0.2.1', { ts: NOW - DAY, listedTs: NOW - 2 * DAY, family: 'Mirai', port: 443 }),
       listed('192.0.2.1', { source: 'another', ts: NOW - 60 }),
-      ...[listed('192.0.2.1', { dataset: 'DROP' }), listed('192.0.2.2', { ts: NOW - 8 * DAY }), listed('192.0.2.3')],
+      listed('192.0.2.1', { dataset: 'DROP' }),
+      listed('192.0.2.2', { ts: NOW - 8 * DAY }),
+      listed('192.0.2.3'),
     ]);
     await store.apply([online('http://192.0.2.9/'), online('http://192.0.2.10/', -8)]);
     const network = networkOf('192.0.2.3');
@@ -458,8 +483,14 @@ function addressTests(open: OpenStore): void {
     const shown = content.entries.map((entry) => ({ ...entry, network: formatKeyNetwork(entry.network) }));
     assert.deepEqual(shown, [
       {
-        ...{ network: '192.0.2.1', dataset: 'BCL', listedTs: NOW - 2 * DAY, seenTs: NOW - 60 },
-        ...{ validUntilTs: NOW - 60 + 7 * DAY, family: 'Mirai', port: 443, sources: ['another', 'feed'] },
+        network: '192.0.2.1',
+        dataset: 'BCL',
+        listedTs: NOW - 2 * DAY,
+        seenTs: NOW - 60,
+        validUntilTs: NOW - 60 + 7 * DAY,
+        family: 'Mirai',
+        port: 443,
+        sources: ['another', 'feed'],
       },
     ]);
     assert.equal(content.nextEndTs, NOW + 6 * DAY);
@@ -487,7 +518,10 @@ function addressTests(open: OpenStore): void {
     const exclusions = [excluded({ kind: 'network', network: '203.0.113.0/24' })];
     const content = await build(store, 'addresses', { exclusions });
     assert.deepEqual(await keys(store, 'addresses', { exclusions }), [
-      ...['192.0.2.0 BCL', '192.0.2.2/31 BCL', '198.51.100.0/25 BCL', '2001:db8::1 BCL'],
+      '192.0.2.0 BCL',
+      '192.0.2.2/31 BCL',
+      '198.51.100.0/25 BCL',
+      '2001:db8::1 BCL',
     ]);
     assert.deepEqual(content.leftOut, { allowed: 2, 'shared-address': 2, excluded: 1 });
     const explained = async (text: string) => String(await reasons(store, 'addresses', text, { exclusions }));
@@ -508,11 +542,30 @@ function addressTests(open: OpenStore): void {
     assert.deepEqual(
       (await keys(store, 'addresses', real)).map((key) => key.replace(' DROP', '')),
       [
-        ...['8.8.8.0/24', '172.0.0.0/12', '172.32.0.0/11', '172.64.0.0/10', '172.128.0.0/9', '192.169.0.0/16'],
+        '8.8.8.0/24',
+        '172.0.0.0/12',
+        '172.32.0.0/11',
+        '172.64.0.0/10',
+        '172.128.0.0/9',
+        '192.169.0.0/16',
         // Without 2001::/23 and 2001:db8::/32.
-        ...['2001:200::/23', '2001:400::/22', '2001:800::/22', '2001:c00::/24', '2001:d00::/25', '2001:d80::/27'],
-        ...['2001:da0::/28', '2001:db0::/29', '2001:db9::/32', '2001:dba::/31', '2001:dbc::/30', '2001:dc0::/26'],
-        ...['2001:e00::/23', '2001:1000::/20', '2001:2000::/19', '2001:4000::/18', '2001:8000::/17'],
+        '2001:200::/23',
+        '2001:400::/22',
+        '2001:800::/22',
+        '2001:c00::/24',
+        '2001:d00::/25',
+        '2001:d80::/27',
+        '2001:da0::/28',
+        '2001:db0::/29',
+        '2001:db9::/32',
+        '2001:dba::/31',
+        '2001:dbc::/30',
+        '2001:dc0::/26',
+        '2001:e00::/23',
+        '2001:1000::/20',
+        '2001:2000::/19',
+        '2001:4000::/18',
+        '2001:8000::/17',
       ],
     );
     assert.deepEqual((await build(store, 'addresses', real)).leftOut, { reserved: 3 });

@@ -11,7 +11,12 @@ const LIST: ListDefinition = {
   description: '',
   changedTs: 0,
   filter: {
-    ...{ status: 'online', maxAgeSeconds: 86_400, families: [], reporters: [], datasets: [], maxScore: null },
+    status: 'online',
+    maxAgeSeconds: 86_400,
+    families: [],
+    reporters: [],
+    datasets: [],
+    maxScore: null,
     listedDomains: false,
   },
 };
@@ -25,25 +30,21 @@ const ETAGS = { identity: '"1"', gzip: '"2"', zstd: '"3"' };
 /** A store whose content is one word, and a builder that takes `buildMs` for it. */
 function setUp({ isShared = false } = {}) {
   const world = {
-    ...{
-      word: 'first',
-      seen: 0,
-      change: 1,
-      listsVersion: 1,
-      nextEndTs: null as number | null,
-      ms: 1_000_000,
-      buildMs: 10,
-      padding: 0,
-    },
-    ...{
-      builds: 0,
-      renders: 0,
-      compressions: 0,
-      serial: 0,
-      isBroken: false,
-      hasForgotten: false,
-      failures: [] as unknown[],
-    },
+    word: 'first',
+    seen: 0,
+    change: 1,
+    listsVersion: 1,
+    nextEndTs: null as number | null,
+    ms: 1_000_000,
+    buildMs: 10,
+    padding: 0,
+    builds: 0,
+    renders: 0,
+    compressions: 0,
+    serial: 0,
+    isBroken: false,
+    hasForgotten: false,
+    failures: [] as unknown[],
   };
   const serials = new Map<string, number>();
   const kept = new Map<string, string>();

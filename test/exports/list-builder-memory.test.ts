@@ -20,8 +20,16 @@ const stores: Partial<ListReads> = {
       yield Array.from({ length: PAGE_URLS }, (_, i): ListedUrl => {
         const id = page * PAGE_URLS + i;
         return {
-          ...{ id, url: `http://host${id}.example/${id}`, host: `host${id}.example`, status: 'online' },
-          ...{ sinceTs: NOW - id, seenTs: NOW - id, reporter: 'a', family: null, sha256: null, tags: [] },
+          id,
+          url: `http://host${id}.example/${id}`,
+          host: `host${id}.example`,
+          status: 'online',
+          sinceTs: NOW - id,
+          seenTs: NOW - id,
+          reporter: 'a',
+          family: null,
+          sha256: null,
+          tags: [],
         };
       });
     }

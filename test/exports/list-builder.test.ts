@@ -9,8 +9,16 @@ import type { ListedUrl } from '../../src/urls/store.ts';
 const NOW = 1_000_000;
 
 const listed = (path: string): ListedUrl => ({
-  ...{ id: 1, url: `http://a.example/${path}`, host: 'a.example', status: 'online', sinceTs: NOW, seenTs: NOW },
-  ...{ reporter: 'a', family: 'Mirai', sha256: null, tags: ['elf', 'mips'] },
+  id: 1,
+  url: `http://a.example/${path}`,
+  host: 'a.example',
+  status: 'online',
+  sinceTs: NOW,
+  seenTs: NOW,
+  reporter: 'a',
+  family: 'Mirai',
+  sha256: null,
+  tags: ['elf', 'mips'],
 });
 
 /** Each list that is built gets the next URL. */

@@ -40,7 +40,10 @@ describe('definitions of lists', () => {
       defineList(store, { name, kind, ...values }, NOW, jsonName);
     const own = await define('own', 'hosts', { families: ['Mirai'], maxScore: -10 });
     assert.deepEqual(own, {
-      ...{ name: 'own', kind: 'hosts', description: '', changedTs: NOW },
+      name: 'own',
+      kind: 'hosts',
+      description: '',
+      changedTs: NOW,
       filter: { ...DEFAULT_FILTER, families: ['Mirai'], maxScore: -10 },
     });
     assert.deepEqual((await define('all', 'addresses')).filter.datasets, ADDRESS_DATASETS);
@@ -146,7 +149,11 @@ describe('exclusions', () => {
     const given = { value: 'new.example', withSubdomains: false, list: null, reason: 'ours', untilTs: null };
     const many = Array.from({ length: 1_000 }, (_, id) => ({
       id,
-      ...{ match: host(`a${id}.example`) as ExclusionMatch, list: null, reason: 'ours', setTs: NOW, untilTs: NOW + 1 },
+      match: host(`a${id}.example`) as ExclusionMatch,
+      list: null,
+      reason: 'ours',
+      setTs: NOW,
+      untilTs: NOW + 1,
     }));
     const full = { ...store, exclusions: async () => many };
     const refusal = { code: 'bad_request', message: /1000 exclusions already/ };

@@ -11,28 +11,42 @@ const OF_LIST = { name: 'list', leftOut: { excluded: 1 }, nextEndTs: null };
 const LISTS = [
   {
     list: {
-      ...{ ...OF_LIST, kind: 'urls' },
+      ...OF_LIST,
+      kind: 'urls',
       entries: [
         {
-          ...{ id: 1, url: 'http://a.example/x', host: 'a.example', status: 'online', sinceTs: 10, seenTs: 20 },
-          ...{ reporter: 'a', family: 'Mirai', sha256: 'ab'.repeat(32), tags: ['elf'] },
+          id: 1,
+          url: 'http://a.example/x',
+          host: 'a.example',
+          status: 'online',
+          sinceTs: 10,
+          seenTs: 20,
+          reporter: 'a',
+          family: 'Mirai',
+          sha256: 'ab'.repeat(32),
+          tags: ['elf'],
         },
       ],
     },
     other: {
-      ...{ id: 2, url: 'http://a.example/y', status: 'offline', sinceTs: 11, seenTs: 21, reporter: 'b', family: null },
-      ...{ sha256: null, tags: ['elf', 'mips'] },
+      id: 2,
+      url: 'http://a.example/y',
+      status: 'offline',
+      sinceTs: 11,
+      seenTs: 21,
+      reporter: 'b',
+      family: null,
+      sha256: null,
+      tags: ['elf', 'mips'],
     },
     keys: ['url'],
   },
   {
     list: {
-      ...{ ...OF_LIST, kind: 'hosts' },
+      ...OF_LIST,
+      kind: 'hosts',
       entries: [
-        {
-          ...{ host: 'a.example', domain: 'a.example', score: -10, sinceTs: 10, seenTs: 20, families: ['Mirai'] },
-          urls: 1,
-        },
+        { host: 'a.example', domain: 'a.example', score: -10, sinceTs: 10, seenTs: 20, families: ['Mirai'], urls: 1 },
       ],
     },
     other: { host: 'b.example', domain: 'b.example', score: -11, sinceTs: 11, seenTs: 21, families: [], urls: 2 },
@@ -40,17 +54,30 @@ const LISTS = [
   },
   {
     list: {
-      ...{ ...OF_LIST, kind: 'addresses' },
+      ...OF_LIST,
+      kind: 'addresses',
       entries: [
         {
-          ...{ network: network('192.0.2.1'), dataset: 'XBL', listedTs: 10, seenTs: 20, validUntilTs: 30 },
-          ...{ family: 'Mirai', port: 80, sources: ['a'] },
+          network: network('192.0.2.1'),
+          dataset: 'XBL',
+          listedTs: 10,
+          seenTs: 20,
+          validUntilTs: 30,
+          family: 'Mirai',
+          port: 80,
+          sources: ['a'],
         },
       ],
     },
     other: {
-      ...{ network: network('192.0.2.2'), dataset: 'BCL', listedTs: 11, seenTs: 21, validUntilTs: 31, family: null },
-      ...{ port: null, sources: ['a', 'b'] },
+      network: network('192.0.2.2'),
+      dataset: 'BCL',
+      listedTs: 11,
+      seenTs: 21,
+      validUntilTs: 31,
+      family: null,
+      port: null,
+      sources: ['a', 'b'],
     },
     keys: ['network', 'dataset'],
   },

@@ -52,7 +52,13 @@ test('an access log has a line for each request, without what was asked for', as
   assert.deepEqual([login?.route, login?.sub, login?.status], [paths.login, undefined, 200]);
   const { time, ms, bytes, pid: _pid, hostname: _hostname, ...fields } = last ?? {};
   assert.deepEqual(fields, {
-    ...{ level: 30, requestId: ID, sub, method: 'POST', route: `${BASE}/last`, status: 404, msg: 'request' },
+    level: 30,
+    requestId: ID,
+    sub,
+    method: 'POST',
+    route: `${BASE}/last`,
+    status: 404,
+    msg: 'request',
   });
   assert.ok(Number(time) > 0 && Number(ms) >= 0 && Number(bytes) > 0);
   assert.deepEqual(

@@ -6,7 +6,8 @@ import { assertError, exampleOf, ROUTES } from './build.ts';
 import { authorized, USERNAME, withAccounts } from './with-accounts.ts';
 
 const requests = ROUTES.filter(({ access }) => access === 'administrator').map(({ endpoint: { method, path } }) => ({
-  ...{ method, url: exampleOf(path) },
+  method,
+  url: exampleOf(path),
   ...(method === 'POST' && { payload: {} }),
 }));
 

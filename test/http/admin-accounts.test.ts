@@ -18,8 +18,16 @@ test('an administrator adds, changes, revokes and removes an account; each chang
   const { sub } = added.account;
   assert.equal(added.password, null);
   assert.deepEqual(added.account, {
-    ...{ username: 'Bob', sub, tier: 'standard', enabled: true, admin: false, created_ts: NOW },
-    ...{ queries_month: 0, queries_day: 0, soft: 100_000, hard: 150_000 },
+    username: 'Bob',
+    sub,
+    tier: 'standard',
+    enabled: true,
+    admin: false,
+    created_ts: NOW,
+    queries_month: 0,
+    queries_day: 0,
+    soft: 100_000,
+    hard: 150_000,
   });
   const token = await logIn('bob');
   const statusOf = async () => {

@@ -19,9 +19,19 @@ describe('what administrators do with lists for devices', () => {
     );
     const own = await change('/lists', { name: 'own', kind: 'hosts', families: ['Mirai'], max_score: -10.5 });
     assert.deepEqual(own, {
-      ...{ name: 'own', kind: 'hosts', description: '', built_in: false, needs: ['URL', 'DOMAIN'], status: 'online' },
-      ...{ age_seconds: 30 * DAY, families: ['Mirai'], reporters: [], datasets: [], max_score: -10.5 },
-      ...{ listed_domains: false, changed_ts: NOW },
+      name: 'own',
+      kind: 'hosts',
+      description: '',
+      built_in: false,
+      needs: ['URL', 'DOMAIN'],
+      status: 'online',
+      age_seconds: 30 * DAY,
+      families: ['Mirai'],
+      reporters: [],
+      datasets: [],
+      max_score: -10.5,
+      listed_domains: false,
+      changed_ts: NOW,
     });
     const changed = await change('/lists/own', { max_score: null, status: 'any' });
     assert.deepEqual(changed, { ...own, needs: ['URL'], max_score: null, status: 'any' });
@@ -68,8 +78,15 @@ describe('what administrators do with lists for devices', () => {
     const body = { value: 'shop[.]example', subdomains: true, reason: 'a customer', until_ts: NOW + DAY };
     const shop = await change('/exclusions', body);
     assert.deepEqual(shop, {
-      ...{ id: shop.id, kind: 'host', value: 'shop.example', subdomains: true, list: null, reason: 'a customer' },
-      ...{ set_ts: NOW, until_ts: NOW + DAY, ended: false },
+      id: shop.id,
+      kind: 'host',
+      value: 'shop.example',
+      subdomains: true,
+      list: null,
+      reason: 'a customer',
+      set_ts: NOW,
+      until_ts: NOW + DAY,
+      ended: false,
     });
     const network = await change('/exclusions', { value: '203.0.113.7/24', list: 'addresses-xbl', reason: 'ours' });
     assert.deepEqual((await read('/exclusions')).items, [network, shop]);
@@ -102,8 +119,14 @@ describe('what administrators do with lists for devices', () => {
     const { read, change, get, post, audit, control } = await asAdmin(t);
     const { key, ...made } = await change('/list-keys', { list: 'urls-online', device: 'proxy', username: USERNAME });
     assert.deepEqual(made, {
-      ...{ id: made.id, list: 'urls-online', device: 'proxy', created_ts: NOW, username: USERNAME },
-      ...{ last_fetch_ts: null, last_fetch_address: null, last_fetch_etag: null },
+      id: made.id,
+      list: 'urls-online',
+      device: 'proxy',
+      created_ts: NOW,
+      username: USERNAME,
+      last_fetch_ts: null,
+      last_fetch_address: null,
+      last_fetch_etag: null,
     });
     assert.equal((await control.findListKey(keyHash(key)))?.id, made.id);
     const keys = await read('/list-keys');
@@ -160,7 +183,7 @@ describe('what accounts do with their own keys', () => {
 
     const allowed = (await get(paths.portalLists))
       .json()
-      .items.map((item: Record<string, unknown>) => [...[item.name, item.allowed]]);
+      .items.map((item: Record<string, unknown>) => [item.name, item.allowed]);
     assert.deepEqual(allowed, [
       ['urls-online', true],
       ['hosts-malware', true],
@@ -183,7 +206,10 @@ describe('what accounts do with their own keys', () => {
     const filter = { sinceTs: 0, untilTs: Number.MAX_SAFE_INTEGER, subject: null, action: 'list-key', limit: 9 };
     assert.deepEqual(
       (await control.auditEntries(filter)).map(({ action, actor, source, subject }) => [
-        ...[action, actor, source, subject],
+        action,
+        actor,
+        source,
+        subject,
       ]),
       ['remove', 'add'].map((verb) => [`list-key.${verb}`, USERNAME, 'api', 'addresses-xbl']),
     );

@@ -39,7 +39,11 @@ describe('what administrators set by hand', () => {
     assert.deepEqual(
       { cidr, state, botname, port, valid_until_ts, details },
       {
-        ...{ cidr: '203.0.113.7', state: 'live', botname: 'Emotet', port: 443, valid_until_ts: NOW + 7 * DAY },
+        cidr: '203.0.113.7',
+        state: 'live',
+        botname: 'Emotet',
+        port: 443,
+        valid_until_ts: NOW + 7 * DAY,
         details: { detection: 'seen by us' },
       },
     );

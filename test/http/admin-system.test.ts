@@ -10,8 +10,16 @@ test('tiers are listed, set and removed', async (t) => {
   const { change, read, post, audit } = await asAdmin(t);
   const gold = await change('/tiers', { name: 'gold', qms: 10, qmh: 3000, ads: ['URL'], rl_qps: 9 });
   assert.deepEqual(gold, {
-    ...{ name: 'gold', built_in: false, trs: 'base', ads: ['URL'], qms: 10, qmh: 3000 },
-    ...{ rl_qps: 9, rl_qpm: 100, rl_qph: 400, accounts: 0 },
+    name: 'gold',
+    built_in: false,
+    trs: 'base',
+    ads: ['URL'],
+    qms: 10,
+    qmh: 3000,
+    rl_qps: 9,
+    rl_qpm: 100,
+    rl_qph: 400,
+    accounts: 0,
   });
   const again = await change('/tiers', { name: 'gold', qms: 20, qmh: 3000, ads: ['url', 'Domain'], rl_qps: 9 });
   assert.deepEqual(again.ads, ['URL', 'DOMAIN']);
@@ -108,7 +116,12 @@ test('the audit log is filtered', async (t) => {
   const [{ id, ...entry }] = (await read('/audit?subject=gold')).items;
   assert.equal(typeof id, 'number');
   assert.deepEqual(entry, {
-    ...{ ts: NOW - 20, source: 'cli', actor: 'root', origin: 'host1', action: 'tier.set', subject: 'gold' },
+    ts: NOW - 20,
+    source: 'cli',
+    actor: 'root',
+    origin: 'host1',
+    action: 'tier.set',
+    subject: 'gold',
     changes: { tier: { old: 'a', new: ['b', '<b>'] } },
   });
   for (const query of [
@@ -143,8 +156,16 @@ test('the usage of a month', async (t) => {
   assert.deepEqual([report.month, report.complete, report.queries], ['2025-12', true, 5]);
   assert.deepEqual(report.accounts, [
     {
-      ...{ sub, username: USERNAME, tier: 'tested', removed_ts: null, queries: 5, qms: 1_000_000, qmh: 1_000_000 },
-      ...{ soft_limit_passed: false, hard_limit_reached: false, days: [{ day: '2025-12-31', queries: 5 }] },
+      sub,
+      username: USERNAME,
+      tier: 'tested',
+      removed_ts: null,
+      queries: 5,
+      qms: 1_000_000,
+      qmh: 1_000_000,
+      soft_limit_passed: false,
+      hard_limit_reached: false,
+      days: [{ day: '2025-12-31', queries: 5 }],
     },
   ]);
   assert.deepEqual((await read('/usage?month=2026-01')).accounts, []);
@@ -174,15 +195,23 @@ test('health has the state of the store and of Redis, and all nodes', async (t) 
 test('health says why the store is not ready', async (t) => {
   const system = {
     ...({ engine: 'postgres', place: 'PostgreSQL db.example/x', node: 'a', hasNetworkTable: true } as const),
-    ...{ hasFaults: () => true, isRedisUp: () => false, limitsState: () => 'refused' as const },
-    ...{ sizeBytes: () => 5, freeBytes: () => null },
+    hasFaults: () => true,
+    isRedisUp: () => false,
+    limitsState: () => 'refused' as const,
+    sizeBytes: () => 5,
+    freeBytes: () => null,
     ready: () => Promise.reject(new AppError('not_ready', 'The disk is full')),
   };
   const { read } = await asAdmin(t, { services: { admin: { system } } });
   const { store, redis, tables } = await read('/health');
   assert.deepEqual(store, {
-    ...{ engine: 'postgres', place: 'PostgreSQL db.example/x', ready: false, problem: 'The disk is full' },
-    ...{ size_bytes: 5, free_bytes: null, faults: true },
+    engine: 'postgres',
+    place: 'PostgreSQL db.example/x',
+    ready: false,
+    problem: 'The disk is full',
+    size_bytes: 5,
+    free_bytes: null,
+    faults: true,
   });
   assert.deepEqual(redis, { used: true, up: false, limits: 'refused' });
   assert.deepEqual(tables, { networks: true });

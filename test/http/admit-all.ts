@@ -63,7 +63,10 @@ export function admitAll(now: () => number): Omit<Services, 'store'> {
 const NO_BYTES = new Uint8Array();
 
 const NO_ENTRIES = {
-  ...{ serial: 1, count: 0, leftOut: {}, staleSinceTs: null },
+  serial: 1,
+  count: 0,
+  leftOut: {},
+  staleSinceTs: null,
   bytes: NO_BYTES,
   etags: { identity: '"plain"', gzip: '"gzip"', zstd: '"zstd"' },
 };

@@ -239,7 +239,12 @@ export function serverOf(services: Services, options?: ServerOptions): FastifyIn
   const admin = adminOf({ ...services, ready });
   const changes = changesOf(store, services);
   const routes = createRoutes({
-    ...{ ...services, health, reputation, changes, portal, admin },
+    ...services,
+    health,
+    reputation,
+    changes,
+    portal,
+    admin,
     lists: services.lists(store),
   });
   return buildServer(routes, { findCaller: findCallerOf(services), charging }, options);

@@ -17,12 +17,21 @@ type Line = { n: number; found?: boolean; ref?: unknown; id?: number; error?: { 
 type End = { end: true; lines: number; distinct: number; found: number; invalid: number; charged: number };
 
 const bulk = (payload: string | Buffer, headers: Record<string, string> = {}, query = ''): InjectOptions => ({
-  ...{ method: 'POST', url: PATH + query, payload: Buffer.from(payload), headers },
+  method: 'POST',
+  url: PATH + query,
+  payload: Buffer.from(payload),
+  headers,
 });
 const urlsOf = (count: number, from = 0) =>
   Array.from({ length: count }, (_, i) => `http://a.example/${from + i}\n`).join('');
 const endOf = (count: number, rest: object = {}) => ({
-  ...{ end: true, lines: count, distinct: count, found: 0, invalid: 0, charged: count, ...rest },
+  end: true,
+  lines: count,
+  distinct: count,
+  found: 0,
+  invalid: 0,
+  charged: count,
+  ...rest,
 });
 /** The lines of a response, and its last one. */
 function parsed(body: string): { answers: Line[]; end: End } {

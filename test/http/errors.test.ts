@@ -46,8 +46,14 @@ const knowing = stubStore({
   domainState: () => stateOf(),
   listings: () => [
     {
-      ...{ network: { ip: ipOf('192.0.2.1'), prefix: 128 }, dataset: 'XBL', source: { id: 1, ...sourceOf('a feed') } },
-      ...{ family: null, port: null, listedTs: NOW, seenTs: NOW, details: '' },
+      network: { ip: ipOf('192.0.2.1'), prefix: 128 },
+      dataset: 'XBL',
+      source: { id: 1, ...sourceOf('a feed') },
+      family: null,
+      port: null,
+      listedTs: NOW,
+      seenTs: NOW,
+      details: '',
     },
   ],
 });

@@ -24,10 +24,15 @@ describe('what the page of lists asks for', () => {
     const headers = { authorization: await world.logIn() };
     const ask = (name: string, text: string) =>
       world.app.inject({
-        ...{ method: 'POST', url: paths.portalListExplain.replace(':name', name), headers, payload: { text } },
+        method: 'POST',
+        url: paths.portalListExplain.replace(':name', name),
+        headers,
+        payload: { text },
       });
     assert.deepEqual((await ask('hosts-malware', 'SITE.example')).json(), {
-      ...{ subject: 'site.example', on_list: true, reasons: [] },
+      subject: 'site.example',
+      on_list: true,
+      reasons: [],
     });
     const { reasons } = (await ask('hosts-malware', '192.0.2.1')).json();
     assert.deepEqual(

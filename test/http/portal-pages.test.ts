@@ -28,14 +28,14 @@ const OBSERVATIONS: Overrides['observations'] = [
 const NAMES = { networkOf: () => ({ asn: 64500, name: 'Example Net' }), nameOf: () => null };
 
 const listing = (cidr: string, more: Partial<ListingEvidence> = {}): ListingEvidence => ({
-  ...{
-    network: parseKeyNetwork(cidr) ?? assert.fail(cidr),
-    dataset: 'BCL',
-    source: 'feed',
-    family: 'Emotet',
-    port: 443,
-  },
-  ...{ listedTs: NOW - DAY, ts: NOW - DAY, details: detailsText({ cc: 'DE', unknown: 1 }) },
+  network: parseKeyNetwork(cidr) ?? assert.fail(cidr),
+  dataset: 'BCL',
+  source: 'feed',
+  family: 'Emotet',
+  port: 443,
+  listedTs: NOW - DAY,
+  ts: NOW - DAY,
+  details: detailsText({ cc: 'DE', unknown: 1 }),
   ...more,
 });
 
@@ -75,13 +75,28 @@ describe('the page of an address', () => {
     const fed = page.listings.filter(({ source }: { source: string }) => source === 'feed');
     assert.deepEqual(fed, [
       {
-        ...{ dataset: 'BCL', state: 'live', cidr: '192.0.2.1', listed_ts: NOW - DAY, seen_ts: NOW - DAY },
-        ...{ valid_until_ts: NOW + 6 * DAY, removed_ts: null, source: 'feed', botname: 'Emotet' },
+        dataset: 'BCL',
+        state: 'live',
+        cidr: '192.0.2.1',
+        listed_ts: NOW - DAY,
+        seen_ts: NOW - DAY,
+        valid_until_ts: NOW + 6 * DAY,
+        removed_ts: null,
+        source: 'feed',
+        botname: 'Emotet',
         details: { cc: 'DE', dstport: 443 },
       },
       {
-        ...{ dataset: 'DROP', state: 'past', cidr: '192.0.2.0/24', listed_ts: NOW - 90 * DAY, seen_ts: NOW - 80 * DAY },
-        ...{ valid_until_ts: NOW - 77 * DAY, removed_ts: null, source: 'feed', botname: null, details: { cc: 'DE' } },
+        dataset: 'DROP',
+        state: 'past',
+        cidr: '192.0.2.0/24',
+        listed_ts: NOW - 90 * DAY,
+        seen_ts: NOW - 80 * DAY,
+        valid_until_ts: NOW - 77 * DAY,
+        removed_ts: null,
+        source: 'feed',
+        botname: null,
+        details: { cc: 'DE' },
       },
     ]);
     assert.deepEqual(page.domains, [
@@ -102,7 +117,8 @@ describe('the page of an address', () => {
     const at = (url: string, ts: number) => ({ url, ts, status: 'online' as const, ip: '192.0.2.1' });
     const built = await build(t, {
       observations: [
-        ...[at('http://192.0.2.1/old', NOW - 9 * DAY), at('http://192.0.2.1/old', NOW - 100)],
+        at('http://192.0.2.1/old', NOW - 9 * DAY),
+        at('http://192.0.2.1/old', NOW - 100),
         at('http://192.0.2.1/new', NOW - 2 * DAY),
       ],
     });

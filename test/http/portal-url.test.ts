@@ -136,8 +136,12 @@ describe('the page of a URL', () => {
     const hostile = ['<img src=x onerror=alert(1)>', '\u202egnp.exe', '"\';--'];
     const path = `http://a.example/${'é'.repeat(1_000)}${'a'.repeat(1_000)}?<img onerror=x>\u202e`;
     const observations = hostile.map((text, i) => ({
-      ...{ ts: NOW - 9 + i, url: path, status: i % 2 === 0 ? ('online' as const) : ('offline' as const) },
-      ...{ reporter: text, tags: [text], payload: { family: text, fileName: text } },
+      ts: NOW - 9 + i,
+      url: path,
+      status: i % 2 === 0 ? ('online' as const) : ('offline' as const),
+      reporter: text,
+      tags: [text],
+      payload: { family: text, fileName: text },
     }));
     const page = (await ask(t, path, { observations })).json();
     assert.deepEqual(

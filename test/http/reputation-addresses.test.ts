@@ -259,22 +259,6 @@ describe('the answer', () => {
       {
         dataset: 'DROP',
         details: {
-          ...{
-            asn: '64500',
-            cc: 'XX',
-            detection: 'd',
-            dstip: '192.0.2.9',
-            helo: 'h',
-            lat: 1.5,
-            lon: -2,
-            protocol: 'tcp',
-          },
-          ...{ srcip: '192.0.2.8', subject: 's', unexpected: 1 },
-        },
-      },
-      {
-        ...{
-          dataset: 'DROP',
           asn: '64500',
           cc: 'XX',
           detection: 'd',
@@ -282,8 +266,24 @@ describe('the answer', () => {
           helo: 'h',
           lat: 1.5,
           lon: -2,
+          protocol: 'tcp',
+          srcip: '192.0.2.8',
+          subject: 's',
+          unexpected: 1,
         },
-        ...{ protocol: 'tcp', srcip: '192.0.2.8', subject: 's' },
+      },
+      {
+        dataset: 'DROP',
+        asn: '64500',
+        cc: 'XX',
+        detection: 'd',
+        dstip: '192.0.2.9',
+        helo: 'h',
+        lat: 1.5,
+        lon: -2,
+        protocol: 'tcp',
+        srcip: '192.0.2.8',
+        subject: 's',
       },
     ],
   ];

@@ -23,8 +23,12 @@ const schemaOf = (path: string): TSchema =>
   ROUTES.find(({ endpoint }) => endpoint.path === path)?.endpoint.response.schema ?? assert.fail(path);
 
 const live = (dataset: LiveListing['dataset'], days = 0): LiveListing => ({
-  ...{ network: { ip: ipOf('192.0.2.1'), prefix: 128 }, dataset, source: 'lists', trustPermille: 900 },
-  ...{ seenTs: NOW - days * DAY, validUntilTs: NOW + DAY },
+  network: { ip: ipOf('192.0.2.1'), prefix: 128 },
+  dataset,
+  source: 'lists',
+  trustPermille: 900,
+  seenTs: NOW - days * DAY,
+  validUntilTs: NOW + DAY,
 });
 
 /** A server that knows this domain, and these live listings by address. */
@@ -85,7 +89,12 @@ describe('a domain', () => {
   test('with neutral values if nothing of the kind is known', async (t) => {
     const get = await knowing(t, { settings: { human: 0, isAbused: null, reason: '', setTs: NOW } });
     assert.deepEqual(await get(''), {
-      ...{ domain: 'site.example', 'last-seen': NOW, tags: [], abused: false, whois: {}, score: 0 },
+      domain: 'site.example',
+      'last-seen': NOW,
+      tags: [],
+      abused: false,
+      whois: {},
+      score: 0,
     });
     assert.deepEqual(await get('/listing'), { 'is-listed': false, ts: NOW });
     assert.deepEqual((await get('/explain')).reasons, []);
@@ -370,8 +379,13 @@ test('a stored domain is answered from evidence, facts and the listings of its a
   const dimensions = { human: 0, identity: -5, infra: -10.9, malware: -28, smtp: -6.8 };
   const tags = ['botnetcc', 'phishing'];
   assert.deepEqual(await get('/overview'), {
-    ...{ domain: 'site.example', 'last-seen': NOW, tags, abused: false, whois: { created: NOW - 5 * DAY } },
-    ...{ score: -50.7, dimensions },
+    domain: 'site.example',
+    'last-seen': NOW,
+    tags,
+    abused: false,
+    whois: { created: NOW - 5 * DAY },
+    score: -50.7,
+    dimensions,
   });
   assert.deepEqual(await get('/a'), [{ ip: '192.0.2.1', 'last-seen': NOW - DAY, score: -10, counter: 1 }]);
   assert.deepEqual(await get('/ns'), [{ ns: 'ns.other.example', 'last-seen': NOW, score: -10, counter: 1 }]);

@@ -64,8 +64,14 @@ test('a login starts a session whose cookie works for pages and the API', async 
   await setAccountAdmin(world.control, USERNAME, true);
   const answer = await world.app.inject(post(paths.portalLogin, { username: USERNAME, password: PASSWORD }));
   const expected = {
-    ...{ username: USERNAME, sub: world.sub, tier: 'tested', admin: true, version: '1.2.3', secure: true },
-    ...{ created_ts: NOW, expires_ts: NOW + 12 * HOUR },
+    username: USERNAME,
+    sub: world.sub,
+    tier: 'tested',
+    admin: true,
+    version: '1.2.3',
+    secure: true,
+    created_ts: NOW,
+    expires_ts: NOW + 12 * HOUR,
   };
   assert.deepEqual(answer.json(), expected);
   assert.match(
@@ -192,7 +198,8 @@ const ENDS: { why: string; end(world: World, cookie: string): Promise<unknown>; 
   {
     why: 'sign-out',
     end: ({ app }, cookie) => app.inject(withCookie(post(paths.portalLogout, {}), cookie)),
-    ...{ status: 401, after: 0 },
+    status: 401,
+    after: 0,
   },
   { why: 'a new password', end: ({ control }) => changePassword(control, USERNAME, 'n'), status: 401, after: 5 },
   { why: 'revocation', end: ({ control }) => revokeTokens(control, USERNAME), status: 401, after: 5 },
@@ -201,7 +208,8 @@ const ENDS: { why: string; end(world: World, cookie: string): Promise<unknown>; 
   {
     why: 'sign-out on another node',
     end: async ({ control, sub }) => control.endSessions(sub, '', 'others'),
-    ...{ status: 401, after: 5 },
+    status: 401,
+    after: 5,
   },
 ];
 

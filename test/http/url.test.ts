@@ -42,7 +42,11 @@ const ODD_NORMAL_URL = `http://odd.example/a'%22%5Cn%E2%80%A8%F0%9F%98%80`;
 const ODD_FILE = { mimeType: ODD_TEXT, fileType: ODD_TEXT, fileExt: ODD_TEXT, fileName: ODD_TEXT, family: ODD_TEXT };
 const ODD_OBSERVATIONS: ObservationInput[] = [
   {
-    ...{ ts: NOW - DAY, url: ODD_URL, status: 'removed', removal: ODD_TEXT, reporter: ODD_TEXT },
+    ts: NOW - DAY,
+    url: ODD_URL,
+    status: 'removed',
+    removal: ODD_TEXT,
+    reporter: ODD_TEXT,
     payload: { ...ODD_FILE, sha256: SHA },
   },
 ];

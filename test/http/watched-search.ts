@@ -4,7 +4,9 @@ import type { Fact } from '../../src/urls/store.ts';
 import { BASE, linesOf, stubStore } from './build.ts';
 
 export const FACTS: Fact[] = Array.from({ length: 500 }, (_, i) => ({
-  ...{ ts: i, id: i + 1, url: `http://a.example/${i}` },
+  ts: i,
+  id: i + 1,
+  url: `http://a.example/${i}`,
 }));
 /** The lines of all facts. */
 export const PAGE = linesOf(FACTS);

@@ -91,15 +91,18 @@ export async function withAccounts(
       now,
       lists: (store) =>
         createListServices({
-          ...{ store: control, callerOfAccount: authenticator.callerOf, now },
+          store: control,
+          callerOfAccount: authenticator.callerOf,
+          now,
           copies: createListCopies({
-            ...{ now, clockMs: () => nowMs, newestChange: store.newestChange, listsVersion: control.listsVersion },
-            ...{
-              exclusions: control.exclusions,
-              listSerial: control.listSerial,
-              maxBytes: MAX_LIST_BYTES,
-              onFailure: (error) => assert.fail(`${error}`),
-            },
+            now,
+            clockMs: () => nowMs,
+            newestChange: store.newestChange,
+            listsVersion: control.listsVersion,
+            exclusions: control.exclusions,
+            listSerial: control.listSerial,
+            maxBytes: MAX_LIST_BYTES,
+            onFailure: (error) => assert.fail(`${error}`),
             builder: createListBuilder(store, { allowReserved: true, maxBytes: MAX_LIST_BYTES, afterWork() {} }),
           }),
         }),
@@ -116,7 +119,12 @@ export async function withAccounts(
     },
   });
   const uploads = createUploads({
-    ...{ store, control, now: () => NOW, resolvesHosts: false, allowReserved: true, limits: INPUT_LIMITS },
+    store,
+    control,
+    now: () => NOW,
+    resolvesHosts: false,
+    allowReserved: true,
+    limits: INPUT_LIMITS,
     networks: openNetworks(null),
   });
   t.after(() => uploads.close());

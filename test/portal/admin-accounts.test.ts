@@ -52,9 +52,16 @@ test('accounts, for administrators', async (t) => {
     const visit = await portal.visit();
     const { page, open } = visit;
     const items = Array.from({ length: 10_000 }, (_, i) => ({
-      ...{ username: `customer-${i}@example.com`, sub: String(i), tier: i % 2 === 0 ? 'developer' : 'standard' },
-      ...{ enabled: i % 10 !== 0, admin: false, created_ts: 1_700_000_000, soft: 10_000, hard: 20_000 },
-      ...{ queries_month: 10_000 - i, queries_day: i % 10 },
+      username: `customer-${i}@example.com`,
+      sub: String(i),
+      tier: i % 2 === 0 ? 'developer' : 'standard',
+      enabled: i % 10 !== 0,
+      admin: false,
+      created_ts: 1_700_000_000,
+      soft: 10_000,
+      hard: 20_000,
+      queries_month: 10_000 - i,
+      queries_day: i % 10,
     }));
     await page.route('**/api/admin/v1/accounts', (route) => route.fulfill({ json: { items } }));
     await open('/admin/accounts');

@@ -51,7 +51,9 @@ test('pages of imports and of lists by hand', async (t) => {
       row(3, 'gopher://upload.example/'),
     ];
     await page.setInputFiles('input[type=file]', {
-      ...{ name: 'two<b>.csv', mimeType: 'text/csv', buffer: Buffer.from(`${text.join('\r\n')}\r\n`) },
+      name: 'two<b>.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(`${text.join('\r\n')}\r\n`),
     });
     await page.waitForSelector('.drop:has-text("two<b>.csv")');
     await page.click('button:text-is("Import")');
@@ -72,11 +74,9 @@ test('pages of imports and of lists by hand', async (t) => {
     await open('/admin/imports');
     await page.route(`${API}/imports?*`, (route) =>
       route.fulfill({
-        ...{
-          status: 429,
-          headers: { 'retry-after': '5' },
-          json: { message: 'Another uploaded file is being imported' },
-        },
+        status: 429,
+        headers: { 'retry-after': '5' },
+        json: { message: 'Another uploaded file is being imported' },
       }),
     );
     const file = { name: 'a.csv', mimeType: 'text/csv', buffer: Buffer.from('x') };
@@ -212,7 +212,12 @@ test('pages of imports and of lists by hand', async (t) => {
       details: {},
     };
     const items = Array.from({ length: 500 }, (_, i) => ({
-      ...{ ...row, ...times, cidr: `10.${i >> 8}.${i & 255}.0`, domain: `d${i}.example`, human: 1, abused: null },
+      ...row,
+      ...times,
+      cidr: `10.${i >> 8}.${i & 255}.0`,
+      domain: `d${i}.example`,
+      human: 1,
+      abused: null,
     }));
     const listings = { added: items, added_truncated: false, removed: items, removed_truncated: false };
     for (const name of ['allow', 'domains'])

@@ -178,8 +178,11 @@ test('page of feeds', async (t) => {
     await page.click('text=Add the feed');
     await page.waitForSelector('form.form [role=alert]:has-text("has no address")');
     assert.deepEqual(sent, {
-      ...{ name: 'mine', format: 'ip-list', url: 'https://feeds.example/list.txt' },
-      ...{ interval_seconds: 86_400, dataset: 'BCL' },
+      name: 'mine',
+      format: 'ip-list',
+      url: 'https://feeds.example/list.txt',
+      interval_seconds: 86_400,
+      dataset: 'BCL',
     });
   });
 

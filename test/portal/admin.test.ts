@@ -150,7 +150,10 @@ const NOW = 1_800_000_000;
 const node = { node: 'a', name: 'first', version: '1.0.0', started_ts: NOW - 900, seen_ts: NOW - 10, current: true };
 const HEALTHY: HealthResponse = {
   store: {
-    ...{ engine: 'sqlite', place: 'data', ready: true, problem: null },
+    engine: 'sqlite',
+    place: 'data',
+    ready: true,
+    problem: null,
     size_bytes: 1,
     free_bytes: null,
     faults: false,

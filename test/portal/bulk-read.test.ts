@@ -12,7 +12,10 @@ async function read(content: string | Uint8Array<ArrayBuffer>, kind: InputKind |
     used = found;
   };
   const isWhole = await readBlob(new Blob([content]), reading, {
-    ...{ name, kind, onPiece, signal: new AbortController().signal },
+    name,
+    kind,
+    onPiece,
+    signal: new AbortController().signal,
   });
   return { ...reading, kind: used, isWhole, urls: reading.rows.map(({ url, input }) => url ?? `! ${input}`) };
 }
@@ -64,9 +67,7 @@ describe('reading a list', () => {
     const { lines, occurrences, valid, invalid, defanged } = reading;
     assert.deepEqual(
       { lines, occurrences, valid, invalid, defanged },
-      {
-        ...{ lines: 7, occurrences: 6, valid: 3, invalid: 1, defanged: 1 },
-      },
+      { lines: 7, occurrences: 6, valid: 3, invalid: 1, defanged: 1 },
     );
     assert.deepEqual(rows.map(sentText), [
       'http://a.example/x.',
@@ -160,7 +161,10 @@ describe('reading a list', () => {
 
 const ROW = { times: 1, isDefanged: false, error: null };
 const FOUND = {
-  ...{ n: 2, found: true as const, id: 7, url: 'http://b.example/' },
+  n: 2,
+  found: true as const,
+  id: 7,
+  url: 'http://b.example/',
   status: { ts: 1_700_000_000, status: 'online', removal: null, reporter: '=cmd()' },
   payload: null,
 };

@@ -7,11 +7,23 @@ import { filtered, nextBatch, stopOf } from '../../portal/bulk-run.ts';
 import { toASCII } from '../../portal/tr46.ts';
 
 const row = (input: string, more: Partial<BulkRow> = {}): BulkRow => ({
-  ...{ line: 1, times: 1, input, url: input, isDefanged: false, error: null, ...more },
+  line: 1,
+  times: 1,
+  input,
+  url: input,
+  isDefanged: false,
+  error: null,
+  ...more,
 });
 
 const end = (more: object = {}) => ({
-  ...{ end: true as const, lines: 0, distinct: 0, found: 0, invalid: 0, charged: 0, ...more },
+  end: true as const,
+  lines: 0,
+  distinct: 0,
+  found: 0,
+  invalid: 0,
+  charged: 0,
+  ...more,
 });
 
 describe('sending a list', () => {

@@ -14,7 +14,11 @@ import { toListItem } from '../../src/exports/wire.ts';
 
 const listOf = (filter: object, kind: 'urls' | 'hosts' | 'addresses' = 'hosts') => ({
   ...toListItem({ name: 'own', kind, description: '', filter: { ...DEFAULT_FILTER, ...filter }, changedTs: 1 }),
-  ...{ allowed: true, formats: [], entries: null, left_out: {}, serial_ts: null },
+  allowed: true,
+  formats: [],
+  entries: null,
+  left_out: {},
+  serial_ts: null,
 });
 
 describe('the preview of a list', () => {
@@ -73,16 +77,29 @@ describe('forms of administrators', () => {
     };
     const common = { name: 'own', description: '', age_seconds: 43_200, families: ['Mirai', 'Mozi'] };
     assert.deepEqual(readDefinition({ ...texts, kind: 'urls' }), {
-      ...{ ...common, kind: 'urls', status: 'any', reporters: [] },
+      ...common,
+      kind: 'urls',
+      status: 'any',
+      reporters: [],
     });
     assert.deepEqual(readDefinition({ ...texts, kind: 'domains' }), {
-      ...{ ...common, kind: 'hosts', max_score: -10.5, listed_domains: true },
+      ...common,
+      kind: 'hosts',
+      max_score: -10.5,
+      listed_domains: true,
     });
     assert.deepEqual(readDefinition({ ...texts, kind: 'addresses' }), {
-      ...{ ...common, kind: 'addresses', datasets: ['BCL'] },
+      ...common,
+      kind: 'addresses',
+      datasets: ['BCL'],
     });
     assert.deepEqual(readFilter('hosts', { age: '30', status: 'online' }), {
-      ...{ description: '', age_seconds: 2_592_000, families: [], status: 'online', reporters: [], max_score: null },
+      description: '',
+      age_seconds: 2_592_000,
+      families: [],
+      status: 'online',
+      reporters: [],
+      max_score: null,
     });
     for (const age of ['', 'x', ' ', '0', '-5', '3661']) {
       assert.throws(() => readFilter('urls', { age }), /^Error: Seen in the last days: write a number/);

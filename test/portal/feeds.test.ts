@@ -37,10 +37,27 @@ const NOW = 1_794_700_000;
 const HOUR = 3_600;
 
 const FEED: Feed = {
-  ...{ name: 'list', format: 'ip-list', url: 'https://lists.example/a.txt', interval_seconds: HOUR },
-  ...{ complete: false, paused: false, private: false, trust: 0.7, life_seconds: null },
-  ...{ dataset: 'XBL', kind: null, as: null, state: 'healthy', last_run_ts: NOW - 60, last_success_ts: NOW - 60 },
-  ...{ last_error: null, next_run_ts: NOW + 480, failures: 0, rows: 10, running: false, runs: [] },
+  name: 'list',
+  format: 'ip-list',
+  url: 'https://lists.example/a.txt',
+  interval_seconds: HOUR,
+  complete: false,
+  paused: false,
+  private: false,
+  trust: 0.7,
+  life_seconds: null,
+  dataset: 'XBL',
+  kind: null,
+  as: null,
+  state: 'healthy',
+  last_run_ts: NOW - 60,
+  last_success_ts: NOW - 60,
+  last_error: null,
+  next_run_ts: NOW + 480,
+  failures: 0,
+  rows: 10,
+  running: false,
+  runs: [],
 };
 
 test('the pages know the formats, datasets and kinds of the server', () => {
@@ -138,7 +155,10 @@ test('bars of runs have different labels and mark what failed', () => {
 test('a change of a feed has only what differs', () => {
   assert.deepEqual(readChange({ every: '3600' }, FEED), {});
   assert.deepEqual(readChange({ every: '300', complete: 'on', url: 'https://b.example/', no_headers: 'on' }, FEED), {
-    ...{ url: 'https://b.example/', interval_seconds: 300, complete: true, no_headers: true },
+    url: 'https://b.example/',
+    interval_seconds: 300,
+    complete: true,
+    no_headers: true,
   });
   assert.deepEqual(readHeader({ header: 'Auth-Key', secret: 'x' }), { headers: { 'Auth-Key': 'x' } });
   assert.throws(() => readHeader({ header: 'Auth-Key' }), /name and a value/);
@@ -170,10 +190,14 @@ test('lists by hand', () => {
   assert.equal(humanText(-25), '−25');
   assert.equal(humanText(25), '+25');
   assert.deepEqual(readDomain({ domain: 'a.example', human: '−10', reason: 'r' }), {
-    ...{ domain: 'a.example', human: -10, reason: 'r' },
+    domain: 'a.example',
+    human: -10,
+    reason: 'r',
   });
   assert.deepEqual(readDomain({ domain: 'a.example', abused: 'null', reason: 'r' }), {
-    ...{ domain: 'a.example', abused: null, reason: 'r' },
+    domain: 'a.example',
+    abused: null,
+    reason: 'r',
   });
   assert.throws(() => readDomain({ domain: 'a.example', human: '51', reason: 'r' }), /from -50 to 50/);
   assert.throws(() => readDomain({ domain: 'a.example', abused: 'keep', reason: 'r' }), /Enter points/);

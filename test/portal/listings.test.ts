@@ -8,8 +8,16 @@ const DAY = 86_400;
 const NOW = Date.UTC(2026, 10, 10) / 1_000;
 
 const listing = (more: Partial<Listing>): Listing => ({
-  ...{ dataset: 'XBL', state: 'live', cidr: '203.0.113.7', listed_ts: NOW - 9 * DAY, seen_ts: NOW - DAY },
-  ...{ valid_until_ts: NOW + 6 * DAY, removed_ts: null, source: 'example', botname: null, details: {} },
+  dataset: 'XBL',
+  state: 'live',
+  cidr: '203.0.113.7',
+  listed_ts: NOW - 9 * DAY,
+  seen_ts: NOW - DAY,
+  valid_until_ts: NOW + 6 * DAY,
+  removed_ts: null,
+  source: 'example',
+  botname: null,
+  details: {},
   ...more,
 });
 const past = { state: 'past', seen_ts: NOW - 30 * DAY, valid_until_ts: NOW - 23 * DAY } as const;

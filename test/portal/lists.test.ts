@@ -185,14 +185,31 @@ test('page of lists', async (t) => {
     const { page, open, messages } = await portal.visit({ width: WIDTHS.phone });
     const [list] = (await (await page.context().request.get('/api/portal/v1/lists', HEADERS(portal.url))).json()).items;
     const items = HOSTILE.map((text, i) => ({
-      ...{ ...list, name: `list-${i}`, description: text, families: [text], reporters: [text] },
+      ...list,
+      name: `list-${i}`,
+      description: text,
+      families: [text],
+      reporters: [text],
     }));
     const keys = HOSTILE.map((text, id) => ({
-      ...{ id, list: 'list-0', device: text, created_ts: 1, last_fetch_ts: 1, last_fetch_address: text },
-      ...{ last_fetch_etag: null, username: text },
+      id,
+      list: 'list-0',
+      device: text,
+      created_ts: 1,
+      last_fetch_ts: 1,
+      last_fetch_address: text,
+      last_fetch_etag: null,
+      username: text,
     }));
     const exclusions = HOSTILE.map((text, id) => ({
-      ...{ id, kind: 'url', value: text, subdomains: false, list: null, reason: text, set_ts: 1, until_ts: 2 ** 53 },
+      id,
+      kind: 'url',
+      value: text,
+      subdomains: false,
+      list: null,
+      reason: text,
+      set_ts: 1,
+      until_ts: 2 ** 53,
       ended: false,
     }));
     const reasons = HOSTILE.map((text) => ({ reason: 'excluded', text }));

@@ -53,12 +53,24 @@ test('pages on a narrow phone', async (t) => {
   await t.test('the buttons of feeds, keys and exclusions are whole', async () => {
     const { page, open, messages } = await portal.visit({ width: WIDTH });
     const key = {
-      ...{ id: 1, device: 'firewall-branch-office', list: 'addresses-bcl', username: 'customer@example.com' },
-      ...{ created_ts: nowTs() - 90_000, last_fetch_ts: nowTs() - 45, last_fetch_address: '2001:db8:1234:5678::abcd' },
+      id: 1,
+      device: 'firewall-branch-office',
+      list: 'addresses-bcl',
+      username: 'customer@example.com',
+      created_ts: nowTs() - 90_000,
+      last_fetch_ts: nowTs() - 45,
+      last_fetch_address: '2001:db8:1234:5678::abcd',
     };
     const exclusion = {
-      ...{ id: 1, kind: 'host', value: 'downloads.partner.example', subdomains: true, list: null, reason: 'a partner' },
-      ...{ set_ts: nowTs(), until_ts: nowTs() + 45 * 60, ended: false },
+      id: 1,
+      kind: 'host',
+      value: 'downloads.partner.example',
+      subdomains: true,
+      list: null,
+      reason: 'a partner',
+      set_ts: nowTs(),
+      until_ts: nowTs() + 45 * 60,
+      ended: false,
     };
     await page.route('**/api/admin/v1/list-keys', (route) => route.fulfill({ json: { items: [key] } }));
     await page.route('**/api/admin/v1/exclusions', (route) => route.fulfill({ json: { items: [exclusion] } }));
@@ -78,14 +90,19 @@ test('pages on a narrow phone', async (t) => {
   await t.test('an import has its rows', async () => {
     const { page, open, messages } = await portal.visit({ width: WIDTH });
     const one = {
-      ...{
-        id: 7,
-        format: 'misp-warninglist',
-        feed: 'warninglist-url-shortener',
-        source: 'warninglist-url-shortener.json',
-      },
-      ...{ started_ts: nowTs() - 2_520, finished_ts: nowTs() - 2_500, state: 'refused', error: null },
-      ...{ read: 1_234_567, added: 0, changed: 1_233_333, rejected: 1_234, went_offline: 0 },
+      id: 7,
+      format: 'misp-warninglist',
+      feed: 'warninglist-url-shortener',
+      source: 'warninglist-url-shortener.json',
+      started_ts: nowTs() - 2_520,
+      finished_ts: nowTs() - 2_500,
+      state: 'refused',
+      error: null,
+      read: 1_234_567,
+      added: 0,
+      changed: 1_233_333,
+      rejected: 1_234,
+      went_offline: 0,
     };
     await page.route('**/api/admin/v1/imports*', (route) => route.fulfill({ json: { items: [one] } }));
     await open('/admin/imports');
@@ -99,12 +116,14 @@ test('pages on a narrow phone', async (t) => {
   await t.test('the audit log has who and from where, a payload its type and size', async () => {
     const { page, open, messages } = await portal.visit({ width: WIDTH });
     const entry = {
-      ...{ id: 1, ts: 1_790_000_000, source: 'page', actor: 'demo@example.com', origin: '192.0.2.77' },
-      ...{
-        action: 'account.set',
-        subject: 'customer@example.com',
-        changes: { tier: { old: 'developer', new: 'standard' } },
-      },
+      id: 1,
+      ts: 1_790_000_000,
+      source: 'page',
+      actor: 'demo@example.com',
+      origin: '192.0.2.77',
+      action: 'account.set',
+      subject: 'customer@example.com',
+      changes: { tier: { old: 'developer', new: 'standard' } },
     };
     await page.route('**/api/admin/v1/audit?*', (route) => route.fulfill({ json: { items: [entry] } }));
     await open('/admin/audit');

@@ -17,7 +17,13 @@ import {
 } from '../../portal/search-rows.ts';
 
 const record = (id: number, day: number, more: Partial<SearchRecord> = {}): SearchRecord => ({
-  ...{ ts: day * DAY, id, url: `http://192.0.2.${id}/a`, status: 'online', family: 'Mirai', asn: 64500, network: null },
+  ts: day * DAY,
+  id,
+  url: `http://192.0.2.${id}/a`,
+  status: 'online',
+  family: 'Mirai',
+  asn: 64500,
+  network: null,
   ...more,
 });
 

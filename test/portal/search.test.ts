@@ -24,13 +24,14 @@ const SHOWN_MS = 1_000;
 
 const line = (id: number, more: object = {}) =>
   JSON.stringify({
-    ...{
-      ts: TODAY - (id % 200) * DAY,
-      id,
-      url: `http://192.0.2.${id % 50}/${id}`,
-      status: id % 3 ? 'offline' : 'online',
-    },
-    ...{ family: id % 2 ? 'Mirai' : null, asn: 64500 + (id % 4), network: 'Example Hosting', ...more },
+    ts: TODAY - (id % 200) * DAY,
+    id,
+    url: `http://192.0.2.${id % 50}/${id}`,
+    status: id % 3 ? 'offline' : 'online',
+    family: id % 2 ? 'Mirai' : null,
+    asn: 64500 + (id % 4),
+    network: 'Example Hosting',
+    ...more,
   });
 
 const answer = (page: Page, lines: string[]) =>

@@ -122,8 +122,13 @@ async function domain(portal: Portal): Promise<void> {
 /** URLs on one host begin with the same characters: a line of a table would show the same of each. */
 async function longUrls(portal: Portal): Promise<void> {
   const urls = ['a', 'b'].map((name, id) => ({
-    ...{ id, url: `http://203.0.113.7:1080/${'folder/'.repeat(7)}${name}.zip` },
-    ...{ status: 'online', ts: TS, family: null, asn: null, network: null },
+    id,
+    url: `http://203.0.113.7:1080/${'folder/'.repeat(7)}${name}.zip`,
+    status: 'online',
+    ts: TS,
+    family: null,
+    asn: null,
+    network: null,
   }));
   for (const width of [WIDTHS.desktop, WIDTHS.phone]) {
     const { page, open } = await portal.visit({ width });
@@ -222,22 +227,40 @@ const TIMES = { listed_ts: TS, seen_ts: TS, valid_until_ts: TS + 9_999, removed_
 
 function hostileAddress(): AddressPageResponse {
   return {
-    ...{ cidr: LISTED, ip: LISTED, asn: 64500, network: HOSTILE[0] as string },
+    cidr: LISTED,
+    ip: LISTED,
+    asn: 64500,
+    network: HOSTILE[0] as string,
     listings: HOSTILE.map((text) => ({
-      ...{ dataset: 'BCL', state: 'live', cidr: LISTED, source: text, botname: text, details: { subject: text } },
+      dataset: 'BCL',
+      state: 'live',
+      cidr: LISTED,
+      source: text,
+      botname: text,
+      details: { subject: text },
       ...TIMES,
     })),
     domains: HOSTILE.map((text) => ({ domain: text, hostname: text, last_ts: TS })),
     urls: HOSTILE.map((url, id) => ({ id, url, status: 'online', ts: TS, family: url })),
-    ...{ listings_truncated: true, domains_truncated: true, urls_truncated: true },
+    listings_truncated: true,
+    domains_truncated: true,
+    urls_truncated: true,
   };
 }
 
 function hostileDomain(): DomainPageResponse {
   const seen = { 'last-seen': TS, score: -1, counter: 1 };
   return {
-    ...{ domain: CONTROLLER, known: true, score: -12, dimensions: { malware: -12, human: 50 }, listed: false },
-    ...{ listed_until_ts: null, evidence_ts: TS, last_seen_ts: TS, abused: true, abused_reason: HOSTILE[1] as string },
+    domain: CONTROLLER,
+    known: true,
+    score: -12,
+    dimensions: { malware: -12, human: 50 },
+    listed: false,
+    listed_until_ts: null,
+    evidence_ts: TS,
+    last_seen_ts: TS,
+    abused: true,
+    abused_reason: HOSTILE[1] as string,
     tags: HOSTILE,
     whois: { created_ts: TS, expires_ts: TS, registrar: HOSTILE[2] as string },
     reasons: HOSTILE.map((text) => ({ dimension: 'malware', points: -3, text, feed: text, ts: TS })),

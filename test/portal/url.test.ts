@@ -165,12 +165,25 @@ test('page of a URL', async (t) => {
     };
     const event = { ts: 1, status: 'added', removal: HOSTILE, reporter: HOSTILE, confirmed_ts: 1 };
     const json = {
-      ...{ input: url, url, steps: [HOSTILE], id: 1, status: 'online', since_ts: 1, confirmed_ts: 1, first_seen_ts: 1 },
-      ...{ reporter: HOSTILE, removal: HOSTILE, tags: [HOSTILE, '\ud800'], events: [event] },
+      input: url,
+      url,
+      steps: [HOSTILE],
+      id: 1,
+      status: 'online',
+      since_ts: 1,
+      confirmed_ts: 1,
+      first_seen_ts: 1,
+      reporter: HOSTILE,
+      removal: HOSTILE,
+      tags: [HOSTILE, '\ud800'],
+      events: [event],
       payloads: [{ ...payload, sha256_hash: 'a'.repeat(64), 'malware-family': HOSTILE }],
       addresses: [{ ip: '203.0.113.7', asn: 64500, network: HOSTILE, ts: 1 }],
-      ...{ host: HOSTILE, domain: HOSTILE, on_host: { urls: [], truncated: false } },
-      ...{ domain_listed: true, address_listed: ['XBL'] },
+      host: HOSTILE,
+      domain: HOSTILE,
+      on_host: { urls: [], truncated: false },
+      domain_listed: true,
+      address_listed: ['XBL'],
     };
     await page.route('**/api/portal/v1/url', (route) => route.fulfill({ json }));
     await open(`/url?u=${encodeURIComponent(url)}`);

@@ -6,7 +6,11 @@ import type { AddressLists, NetworkListEntry } from '../../src/reputation/store.
 import { networkOf, T } from './contract/evidence.ts';
 
 const allow = (cidr: string): NetworkListEntry => ({
-  ...{ as: 'allow', network: networkOf(cidr), source: 'list', ts: T, reason: '' },
+  as: 'allow',
+  network: networkOf(cidr),
+  source: 'list',
+  ts: T,
+  reason: '',
 });
 
 function createWorld() {

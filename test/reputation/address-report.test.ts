@@ -18,17 +18,32 @@ type Given = Partial<Omit<StoredListing, 'network' | 'source'>> & { source?: Par
 
 function stored(cidr: string, { source, ...given }: Given = {}): StoredListing {
   return {
-    ...{ network: networkOf(cidr), dataset: 'BCL', source: { ...SOURCE, ...source }, family: null, port: null },
-    ...{ listedTs: T, seenTs: T, details: '' },
+    network: networkOf(cidr),
+    dataset: 'BCL',
+    source: { ...SOURCE, ...source },
+    family: null,
+    port: null,
+    listedTs: T,
+    seenTs: T,
+    details: '',
     ...given,
   };
 }
 
 const entry = (as: NetworkListKind, cidr: string) => ({
-  ...{ as, network: networkOf(cidr), source: 'list', ts: T, reason: '' },
+  as,
+  network: networkOf(cidr),
+  source: 'list',
+  ts: T,
+  reason: '',
 });
 const removal = (cidr: string, removedTs: number, untilTs: number, dataset: AddressDataset = 'BCL') => ({
-  ...{ network: networkOf(cidr), dataset, sourceId: 1, removedTs, untilTs, reason: '' },
+  network: networkOf(cidr),
+  dataset,
+  sourceId: 1,
+  removedTs,
+  untilTs,
+  reason: '',
 });
 
 type World = { rows: StoredListing[]; lists?: Partial<AddressLists>; nowTs?: number; isReal?: boolean };
@@ -49,7 +64,12 @@ function reportOf({ rows, lists = {}, nowTs = T, isReal = false }: World) {
 }
 
 const QUESTION: Omit<AddressQuestion, 'network'> = {
-  ...{ datasets: ['BCL'], mode: 'listed', type: 'live', sinceTs: null, untilTs: null, limit: 500 },
+  datasets: ['BCL'],
+  mode: 'listed',
+  type: 'live',
+  sinceTs: null,
+  untilTs: null,
+  limit: 500,
 };
 
 async function find(world: World, cidr: string, given: Partial<AddressQuestion> = {}): Promise<string[]> {
@@ -90,14 +110,24 @@ suite('records of an address', () => {
 
   test('have all that the evidence says', async () => {
     const row = stored('192.0.2.1', {
-      ...{ family: 'Mirai', port: 443, details: '{"abused":true,"cc":"NL"}', listedTs: T - DAY },
+      family: 'Mirai',
+      port: 443,
+      details: '{"abused":true,"cc":"NL"}',
+      listedTs: T - DAY,
     });
     const lists = { entries: [entry('shared', '192.0.2.0/24')] };
     const [record] = await reportOf({ rows: [row], lists }).records({ ...QUESTION, network: row.network });
     assert.deepEqual(record, {
-      ...{ network: row.network, dataset: 'BCL', listedTs: T - DAY, seenTs: T, validUntilTs: T + 7 * DAY },
-      ...{ botname: 'Mirai', source: 'feed', details: { abused: true, cc: 'NL', dstport: 443 } },
-      ...{ isShared: true, removedTs: null },
+      network: row.network,
+      dataset: 'BCL',
+      listedTs: T - DAY,
+      seenTs: T,
+      validUntilTs: T + 7 * DAY,
+      botname: 'Mirai',
+      source: 'feed',
+      details: { abused: true, cc: 'NL', dstport: 443 },
+      isShared: true,
+      removedTs: null,
     });
   });
 
@@ -212,8 +242,12 @@ test('the listings of an address for a score', async () => {
   );
   assert.deepEqual(live, [
     {
-      ...{ network: networkOf('192.0.2.1'), dataset: 'BCL', seenTs: T, validUntilTs: T + 7 * DAY },
-      ...{ source: 'feed', trustPermille: 700 },
+      network: networkOf('192.0.2.1'),
+      dataset: 'BCL',
+      seenTs: T,
+      validUntilTs: T + 7 * DAY,
+      source: 'feed',
+      trustPermille: 700,
     },
   ]);
 });

@@ -28,9 +28,17 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     startRedis({
       port,
       args: [
-        ...['--dir', folder, '--cluster-enabled', 'yes', '--cluster-config-file', join(folder, `${port}.conf`)],
+        '--dir',
+        folder,
+        '--cluster-enabled',
+        'yes',
+        '--cluster-config-file',
+        join(folder, `${port}.conf`),
         // Long, so that nodes on a busy machine do not take each other for dead.
-        ...['--cluster-node-timeout', '15000', '--cluster-port', String(busPort)],
+        '--cluster-node-timeout',
+        '15000',
+        '--cluster-port',
+        String(busPort),
       ],
     });
   const nodes = await Promise.all(ports.map(start));

@@ -15,7 +15,16 @@ export async function startRedis(options: { port?: number; args?: readonly strin
   needs('redis-server');
   const { port = await freePort(), args = [] } = options;
   const child = startChild('redis-server', [
-    ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp'],
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    '/tmp',
     ...args,
   ]);
   await untilReady('redis-server', child, () => responds(port));

@@ -23,7 +23,9 @@ const grouped = new Set([...http, ...cli, ...portal]);
 const SERVE = ['serve', 'serve-tls', 'serve-stop', 'serve-key-file', 'serve-soft-limit', 'export-list'];
 
 const SUITES: Record<string, string[]> = {
-  ...{ http, cli, portal },
+  http,
+  cli,
+  portal,
   others: all.filter((file) => !grouped.has(file)),
   scaled: http,
   // The others have neither data nor accounts: they would repeat the same.

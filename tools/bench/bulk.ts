@@ -132,13 +132,19 @@ export const bulk: Row = {
     const [knownUrls, mixed] = [known(), mostlyUnknown()];
     const server = await startUrlwarden(dataDir(URLS), [], ['--threads', '1']);
     const rateOf = (name: string, ours: number[], atLeast: number): Figure => ({
-      ...{ name: `url/bulk, ${name}`, unit: 'URLs/s of CPU', ours, yardstick: null, mark: { of: 'ours', atLeast } },
+      name: `url/bulk, ${name}`,
+      unit: 'URLs/s of CPU',
+      ours,
+      yardstick: null,
+      mark: { of: 'ours', atLeast },
     });
     try {
       const ofMixed = await rates(server, mixed, { rounds, seconds });
       const ofKnown = await rates(server, knownUrls, { rounds, seconds });
       const bulkRequests = {
-        ...{ url: server.url + paths.urlBulk, parallel: PARALLEL, bodies: bodiesOf(mixed).map(String) },
+        url: server.url + paths.urlBulk,
+        parallel: PARALLEL,
+        bodies: bodiesOf(mixed).map(String),
         headers: { authorization: server.authorization, 'content-type': 'text/plain' },
       };
       const lookups = await alternate(

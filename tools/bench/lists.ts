@@ -80,13 +80,20 @@ async function firstFetch(server: Urlwarden, i: number, devices: number, encodin
 async function compare304(bench: Bench, server: Urlwarden, keys: readonly string[], etag: string): Promise<Figure> {
   const { rounds, seconds } = bench;
   const yardstick = await startYardstick({
-    ...{ engine: 'fastify', path: paths.listByKey, request: null, response: Type.String(), status: 304, answer: '' },
+    engine: 'fastify',
+    path: paths.listByKey,
+    request: null,
+    response: Type.String(),
+    status: 304,
+    answer: '',
   });
   const requests: Requests = {
     method: 'GET',
     headers: { 'if-none-match': etag },
     paths: keys.map((key) => paths.listByKey.replace(':key', key).replace(':file', fileOf(0))),
-    ...{ bodies: [], isRefused: false, status: 304 },
+    bodies: [],
+    isRefused: false,
+    status: 304,
   };
   try {
     const rate = (url: string) => async (forSeconds: number) => (await load(url, requests, forSeconds)).perSecond;
@@ -161,13 +168,18 @@ export const lists: Row = {
         ...build('gzip', gzip),
         {
           name: `lists, first fetch by ${DEVICES.toLocaleString('en')} devices at once, CPU / by one, then by the others`,
-          ...{ unit: 's', ours: cpu(first.ours), mark: { of: 'ratio', atMost: 2 } },
+          unit: 's',
+          ours: cpu(first.ours),
+          mark: { of: 'ratio', atMost: 2 },
           yardstick: first.yardstick.map((one) => one.cpuSeconds + one.devicesCpuSeconds),
         },
         { name: 'lists, p99 of url/last beside building / alone', unit: 'ms', ...beside, mark: null },
         {
           name: 'lists, the same / twice, or 3 ms more',
-          ...{ unit: 'ms', ours: beside.ours, yardstick: allowed, mark: { of: 'ratio', atMost: 1 } },
+          unit: 'ms',
+          ours: beside.ours,
+          yardstick: allowed,
+          mark: { of: 'ratio', atMost: 1 },
         },
       ];
     } finally {

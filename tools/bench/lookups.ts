@@ -101,7 +101,10 @@ export const last = lookupRow('last', () => {
 export const lastAlone = lookupRow('last-alone', () => [
   {
     ...knownUrls(),
-    ...{ name: 'url/last, one connection / bare Fastify', engine: 'fastify', connections: 1, mark: ratio(0.55) },
+    name: 'url/last, one connection / bare Fastify',
+    engine: 'fastify',
+    connections: 1,
+    mark: ratio(0.55),
   },
 ]);
 

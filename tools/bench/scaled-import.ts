@@ -12,10 +12,7 @@ import { programFlags } from './import.ts';
 const ROWS = 200_000;
 
 /** As an operator runs it: a confirmed batch is on the disk. */
-const SETTINGS = {
-  ...{ fsync: 'on', full_page_writes: 'on', autovacuum: 'on' },
-  ...{ shared_buffers: '1GB', max_wal_size: '8GB' },
-};
+const SETTINGS = { fsync: 'on', full_page_writes: 'on', autovacuum: 'on', shared_buffers: '1GB', max_wal_size: '8GB' };
 
 /** The rate of `urlwarden import` into a new PostgreSQL, and of the same file once more; program and server on this machine. */
 export const scaledImport: Row = {

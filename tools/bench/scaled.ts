@@ -54,8 +54,11 @@ export const scaled: Row = {
       return [
         { name, unit: '/s', ours: rates(results.ours), yardstick: rates(results.yardstick), mark },
         {
-          ...{ name: 'PostgreSQL + Redis: url/bulk, 95 % unknown', unit: 'URLs/s of CPU' },
-          ...{ ours: bulk.rates, yardstick: null, mark: bulkMark },
+          name: 'PostgreSQL + Redis: url/bulk, 95 % unknown',
+          unit: 'URLs/s of CPU',
+          ours: bulk.rates,
+          yardstick: null,
+          mark: bulkMark,
         },
       ];
     } finally {

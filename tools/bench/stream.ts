@@ -72,7 +72,9 @@ async function encoded(server: MonitoredServer, encoding: Encoding, rows: number
   const { rounds, seconds } = bench;
   const urls = known();
   const beside: Figure = {
-    ...{ name: `200 url/last a second beside a stream, ${encoding}, p99 / alone`, unit: 'ms', mark: null },
+    name: `200 url/last a second beside a stream, ${encoding}, p99 / alone`,
+    unit: 'ms',
+    mark: null,
     ...(await alternate(
       rounds,
       () => lookupMs(server, urls, seconds),
@@ -86,7 +88,10 @@ async function encoded(server: MonitoredServer, encoding: Encoding, rows: number
     () => stream(server, encoding, rows),
   );
   const compare = (name: string, unit: string, pick: (streamed: Streamed) => number): Figure => ({
-    ...{ name: `stream, ${encoding}, ${name} / plain`, unit, ours: ours.map(pick), yardstick: yardstick.map(pick) },
+    name: `stream, ${encoding}, ${name} / plain`,
+    unit,
+    ours: ours.map(pick),
+    yardstick: yardstick.map(pick),
     mark: null,
   });
   return [
@@ -113,7 +118,10 @@ export const streamRow: Row = {
       const ours = results.ours as Streamed[];
       const compare = (unit: string, pick: (rates: Rates) => number): Figure => ({
         name: `search by family, ${rows.toLocaleString('en')} rows / sqlite3 shell`,
-        ...{ unit, ours: ours.map(pick), yardstick: results.yardstick.map(pick), mark: { of: 'ratio', atLeast: 0.85 } },
+        unit,
+        ours: ours.map(pick),
+        yardstick: results.yardstick.map(pick),
+        mark: { of: 'ratio', atLeast: 0.85 },
       });
       return [
         compare('rows/s', ({ perSecond }) => perSecond),

@@ -23,7 +23,9 @@ export const threads: Row = {
     try {
       await untilAllListen(two.metricsUrl ?? '');
       const first = await fetch(one.url + paths.urlLast, {
-        ...{ method: 'POST', headers: { authorization: one.authorization }, body: ours.bodies[0] ?? null },
+        method: 'POST',
+        headers: { authorization: one.authorization },
+        body: ours.bodies[0] ?? null,
       });
       const answer: unknown = await first.json();
       const bare = { engine: 'fastify', path: paths.urlLast, request: UrlRequest, response: UrlLastResponse } as const;
@@ -39,11 +41,15 @@ export const threads: Row = {
       const responses = await responsesByThread(two.metricsUrl ?? '');
       return [
         {
-          ...{ name: 'two threads ÷ one, url/last / bare Fastify', unit: '×', mark: { of: 'ratio', atLeast: 0.9 } },
+          name: 'two threads ÷ one, url/last / bare Fastify',
+          unit: '×',
+          mark: { of: 'ratio', atLeast: 0.9 },
           ...gains,
         },
         {
-          ...{ name: 'responses of two threads, most ÷ least', unit: '×', yardstick: null },
+          name: 'responses of two threads, most ÷ least',
+          unit: '×',
+          yardstick: null,
           ours: [Math.max(...responses) / Math.min(...responses)],
           mark: { of: 'ours', atMost: 2 },
         },

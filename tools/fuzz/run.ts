@@ -31,7 +31,10 @@ const PROGRESS_EVERY = 10_000;
 const WORKERS = 64;
 /** Short, because incomplete requests over sockets end only by these timeouts. */
 const TIMES = {
-  ...{ requestTimeoutMs: 400, headersTimeoutMs: 300, connectionsCheckMs: 20, keepAliveTimeoutMs: 20 },
+  requestTimeoutMs: 400,
+  headersTimeoutMs: 300,
+  connectionsCheckMs: 20,
+  keepAliveTimeoutMs: 20,
   stallMs: 10_000, // of bodies that are read while they arrive; longer than this busy process may pause
 };
 

@@ -30,8 +30,17 @@ type ServerOptions = {
 export async function startServer(dataDir: string, options: ServerOptions = {}): Promise<ServerProcess> {
   const { metricsPort = 'off', args = [], nodeArgs = [], log = 'inherit', program = PROGRAM } = options;
   const all = [
-    ...['--max-semi-space-size=8', ...nodeArgs, program, 'serve', '--data', dataDir],
-    ...['--port', '0', '--metrics-port', `${metricsPort}`, ...args],
+    '--max-semi-space-size=8',
+    ...nodeArgs,
+    program,
+    'serve',
+    '--data',
+    dataDir,
+    '--port',
+    '0',
+    '--metrics-port',
+    `${metricsPort}`,
+    ...args,
     ...(args.includes('--threads') ? [] : ['--threads', '1']),
   ];
   const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', log] });

@@ -35,7 +35,7 @@ export function AccountsAdmin({ query }: PageProps) {
           name === null ? (
             <AllAccounts {...known} query={query} reload={reload} />
           ) : (
-            <Named {...{ name, known, reload }} />
+            <Named name={name} known={known} reload={reload} />
           )
         }
       </Show>

@@ -98,7 +98,10 @@ function OtherFeed({ onAdded }: { onAdded(): void }) {
   const add = async (texts: FormTexts) => {
     const { name, format, url, every, complete } = texts;
     await post(FEEDS, {
-      ...{ name, format, url, interval_seconds: Number(every) },
+      name,
+      format,
+      url,
+      interval_seconds: Number(every),
       ...readMeaning(texts),
       ...readHeader(texts),
       ...(complete === 'on' && { complete: true }),

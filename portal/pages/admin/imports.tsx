@@ -70,7 +70,10 @@ function AllImports({ feed }: { feed: string | null }) {
 
 function ImportTable({ imports }: { imports: Import[] }) {
   const count = (title: string, of: (one: Import) => number) => ({
-    ...{ title, isNumber: true as const, isWide: true as const, sort: of },
+    title,
+    isNumber: true as const,
+    isWide: true as const,
+    sort: of,
     cell: (one: Import) => numberText(of(one)),
   });
   return (

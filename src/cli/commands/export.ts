@@ -186,7 +186,7 @@ function isoCell(ts: CsvCell): CsvCell {
   return typeof ts === 'number' ? timeText(ts) : null;
 }
 
-async function* ndjsonLines(...[store, filter]: Parameters<Lines>): AsyncGenerator<string> {
+async function* ndjsonLines(store: Intelligence, filter: ExportFilter): AsyncGenerator<string> {
   for await (const page of store.exportObservations(filter)) yield linesOf(page, printObservation);
   // Only URLs have a status and tags of their own.
   if (filter.status !== undefined || filter.tag !== undefined) return;
@@ -203,11 +203,15 @@ function printDomainLine(item: DomainEvidence | DomainFact): string {
   return 'confidence' in item ? printDomainEvidence(item) : printFact(item);
 }
 
-async function* urlLines(...[store, filter]: Parameters<Lines>): AsyncGenerator<string> {
+async function* urlLines(store: Intelligence, filter: ExportFilter): AsyncGenerator<string> {
   for await (const urls of store.exportUrls(filter)) yield urls.map(({ url }) => `${url}\n`).join('');
 }
 
-async function* csvLines(...[store, filter, columns]: Parameters<Lines>): AsyncGenerator<string> {
+async function* csvLines(
+  store: Intelligence,
+  filter: ExportFilter,
+  columns: readonly CsvColumn[],
+): AsyncGenerator<string> {
   const isDetailed = columns.some(([name]) => DETAIL_COLUMNS.some(([detail]) => detail === name));
   yield csvRow(columns.map(([heading]) => heading));
   for await (const urls of store.exportUrls(filter, isDetailed)) {

@@ -86,7 +86,10 @@ all families or reporters again. The kind stays: define another list for another
     const changed = await changeList(control, name, readValues(flags), currentTs(), flagName).catch(toUsage);
     const { before, after } = changed;
     await recordChange(control, {
-      ...{ action: 'list.set', subject: name, before: listFields(before), after: listFields(after) },
+      action: 'list.set',
+      subject: name,
+      before: listFields(before),
+      after: listFields(after),
     });
     return { text: `Changed the list ${name}.\n`, json: toListItem(after) };
   },

@@ -36,7 +36,8 @@ Running servers apply it within seconds. The same VALUE again replaces the reaso
     const added = { value, withSubdomains: flags.subdomains === true, list: flags.list ?? null, reason: flags.reason };
     const { before, exclusion } = await exclude(control, { ...added, untilTs }, nowTs).catch(toUsage);
     await recordChange(control, {
-      ...{ action: 'exclusion.add', subject: exclusionSubject(exclusion) },
+      action: 'exclusion.add',
+      subject: exclusionSubject(exclusion),
       before: before === null ? {} : exclusionFields(before),
       after: exclusionFields(exclusion),
     });

@@ -87,8 +87,18 @@ function outputWritten(): Promise<void> {
 }
 
 const CSV_HEADINGS = [
-  ...['month', 'day', 'sub', 'username', 'tier', 'removed_ts', 'queries', 'month_queries'],
-  ...['qms', 'qmh', 'soft_limit_passed', 'hard_limit_reached'],
+  'month',
+  'day',
+  'sub',
+  'username',
+  'tier',
+  'removed_ts',
+  'queries',
+  'month_queries',
+  'qms',
+  'qmh',
+  'soft_limit_passed',
+  'hard_limit_reached',
 ];
 
 function csvText({ month, accounts }: UsageReport): string {
@@ -96,8 +106,18 @@ function csvText({ month, accounts }: UsageReport): string {
     account.days.map(({ day, queries }) => {
       const { sub, username, tier, removedTs, limits, isSoftLimitPassed, isHardLimitReached } = account;
       return csvRow([
-        ...[month, day, sub, username, tier, removedTs, queries, account.queries],
-        ...[limits?.qms, limits?.qmh, `${isSoftLimitPassed}`, `${isHardLimitReached}`],
+        month,
+        day,
+        sub,
+        username,
+        tier,
+        removedTs,
+        queries,
+        account.queries,
+        limits?.qms,
+        limits?.qmh,
+        `${isSoftLimitPassed}`,
+        `${isHardLimitReached}`,
       ]);
     }),
   );

@@ -27,7 +27,9 @@ export const RESERVED: NetworkSet = createFamilySets(
     '2002::/16', // 6to4
     '3fff::/20', // documentation
     // All but 2000::/3, the part of IPv6 that is assigned to networks (RFC 4291 section 2.4).
-    ...['::/3', '4000::/2', '8000::/1'],
+    '::/3',
+    '4000::/2',
+    '8000::/1',
   ].map(required),
 );
 

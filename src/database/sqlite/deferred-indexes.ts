@@ -9,8 +9,13 @@ const KEYS = ['urls_by_key', 'hosts_by_name', 'domains_by_name'];
 
 /** Others of the large tables. No write reads them, and no statement names them: it could not be prepared without them. */
 const OTHERS = [
-  ...['events_by_host', 'payloads_by_family', 'resolutions_by_ip', 'resolutions_by_asn'],
-  ...['hosts_by_domain', 'hosts_by_ip', 'url_sightings_by_domain'],
+  'events_by_host',
+  'payloads_by_family',
+  'resolutions_by_ip',
+  'resolutions_by_asn',
+  'hosts_by_domain',
+  'hosts_by_ip',
+  'url_sightings_by_domain',
 ];
 
 /** How long to wait for another process that creates the same indexes: minutes for a hundred million URLs. */

@@ -104,7 +104,9 @@ function urlInputs(
   if (ts === null) return null;
   const ip = ipsOf(url, group);
   const first = {
-    ...{ ts, url, reporter },
+    ts,
+    url,
+    reporter,
     ...(ip.length > 0 && { ip }),
     ...(payload !== null && { payload }),
     ...(tags.length > 0 && { tags }),

@@ -163,8 +163,12 @@ async function applyLists(
   let changed = 0;
   if (networks.length > 0) {
     const rows = columns(6, networks, ([kind, ip, prefix, source, ts, reason]) => [
-      ...[kind, ip, prefix, idOf(source)],
-      ...[ts, reason],
+      kind,
+      ip,
+      prefix,
+      idOf(source),
+      ts,
+      reason,
     ]);
     changed += (await lock({ episodes: () => changeLists(session, () => session.run(PUT_NETWORKS, rows)) })).episodes;
   }

@@ -147,8 +147,14 @@ const distinct = (networks: readonly KeyNetwork[]): KeyNetwork[] => [
 function toListing(row: Row): StoredListing {
   const [ip, prefix, dataset, family, port, listedTs, seenTs, details, ...source] = row;
   return {
-    ...{ network: { ip, prefix }, dataset: datasetOf(dataset), source: toSource(source), family, port: portOf(port) },
-    ...{ listedTs, seenTs, details },
+    network: { ip, prefix },
+    dataset: datasetOf(dataset),
+    source: toSource(source),
+    family,
+    port: portOf(port),
+    listedTs,
+    seenTs,
+    details,
   };
 }
 

@@ -83,7 +83,14 @@ export function createListUrls(query: Query): UrlStore['urlsForList'] {
 
 function toListed([id, kind, sinceTs, seenTs, reporter, family, url, others, fileKey, tags]: Row): ListedUrl {
   return {
-    ...{ id, url, host: hostOf(url), status: statusOf(kind), sinceTs, seenTs, reporter, family },
+    id,
+    url,
+    host: hostOf(url),
+    status: statusOf(kind),
+    sinceTs,
+    seenTs,
+    reporter,
+    family,
     sha256: fileKey === null ? null : sha256OfKey(fileKey),
     // Sorted here: the order of texts differs between databases.
     tags: tags === null ? NO_TAGS : tags.split(SEPARATOR).sort(),

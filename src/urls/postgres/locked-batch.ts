@@ -88,8 +88,13 @@ export async function lockBatch(
     return { group, id, hostId, isNew: false, payloadTs, payloadFileId };
   });
   return {
-    ...{ urls, parts: texts.parts, names, families, tags },
-    ...{ reporters: new Map(reporters), removals: new Map(removals) },
+    urls,
+    parts: texts.parts,
+    names,
+    families,
+    tags,
+    reporters: new Map(reporters),
+    removals: new Map(removals),
   };
 }
 

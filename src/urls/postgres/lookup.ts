@@ -123,15 +123,15 @@ async function readLast(query: Query, keys: readonly Uint8Array[]): Promise<(Jso
 }
 
 function lastOf([id, url, ts, kind, removal, reporter, ...payload]: LastRow): Json {
-  const status = statusOf(ts, kind, removal, reporter);
+  const status = statusOf([ts, kind, removal, reporter]);
   return lastJson(id, url, status, payload[0] === null ? NULL : payloadOf(payload as PayloadRow));
 }
 
 function lastStatusOf([id, url, ...event]: StatusRow): Json {
-  return lastStatusJson(id, url, statusOf(...event));
+  return lastStatusJson(id, url, statusOf(event));
 }
 
-function statusOf(...[ts, kind, removal, reporter]: Nullable<EventRow>): Json {
+function statusOf([ts, kind, removal, reporter]: Nullable<EventRow>): Json {
   return ts === null ? NULL : statusJson(ts, kind as number, toJson(removal), toJson(reporter));
 }
 

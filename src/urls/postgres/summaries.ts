@@ -43,7 +43,9 @@ export function createSummaries(query: Query): Pick<UrlStore, 'lastStoredUrls' |
       ]);
       const [urls, online, lastId] = row ?? [0, 0, null];
       return {
-        ...{ urls, online, newest: newest.map(([id, ts]) => ({ id, ts })) },
+        urls,
+        online,
+        newest: newest.map(([id, ts]) => ({ id, ts })),
         next: last >= (lastId ?? 0) ? null : last,
       };
     },

@@ -34,8 +34,11 @@ const SET_LAST = `
 type StatusChange = Omit<TimelineChange, 'deletes'>;
 
 const NO_CHANGE: StatusChange = {
-  ...{ upserts: [], eventsChanged: 0, last: undefined },
-  ...{ isLastChanged: false, isSeenAgain: false },
+  upserts: [],
+  eventsChanged: 0,
+  last: undefined,
+  isLastChanged: false,
+  isSeenAgain: false,
 };
 
 /** Applies observations and an implied offline to the timeline of a known URL. */

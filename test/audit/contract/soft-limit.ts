@@ -15,12 +15,22 @@ const NEXT_MONTH_TS = 1_794_700_800;
 const MONTH = windowIndex('month', TS);
 
 const eventOf = (values: Partial<SoftLimitEvent> = {}): SoftLimitEvent => ({
-  ...{ id: 'event-1', sub: ADA.sub, username: ADA.username, tier: 'gold', limit: 10, count: 11, month: MONTH, ts: TS },
+  id: 'event-1',
+  sub: ADA.sub,
+  username: ADA.username,
+  tier: 'gold',
+  limit: 10,
+  count: 11,
+  month: MONTH,
+  ts: TS,
   ...values,
 });
 
 const aboveOf = (values: Partial<AboveSoftLimit> = {}): AboveSoftLimit => ({
-  ...{ sub: ADA.sub, limit: 10, count: 11, ts: TS },
+  sub: ADA.sub,
+  limit: 10,
+  count: 11,
+  ts: TS,
   ...values,
 });
 

@@ -80,8 +80,13 @@ export function changesContract(open: OpenStore): void {
       const family = await step(() =>
         store.applyFiles([
           {
-            ...{ sha256: SHA, family: 'Mirai', mimeType: null, fileType: null },
-            ...{ fileExt: null, fileSize: null, fileName: null },
+            sha256: SHA,
+            family: 'Mirai',
+            mimeType: null,
+            fileType: null,
+            fileExt: null,
+            fileSize: null,
+            fileName: null,
           },
         ]),
       );

@@ -9,13 +9,19 @@ import { ADA, BOB } from '../../app/control-records.ts';
 const hashOf = (text: string) => createHash('sha256').update(text).digest();
 
 const PARTNERS: ListDefinition = {
-  ...{ name: 'partners', kind: 'hosts', description: 'For "partners" ü', changedTs: 100 },
+  name: 'partners',
+  kind: 'hosts',
+  description: 'For "partners" ü',
+  changedTs: 100,
   filter: { ...DEFAULT_FILTER, status: 'any', maxAgeSeconds: 86_400, families: ['Mirai', 'a, b'], maxScore: -10.5 },
 };
 
 const SHOP: Omit<Exclusion, 'id'> = {
   match: { kind: 'host', host: 'shop.example', withSubdomains: true },
-  ...{ list: null, reason: 'a customer', setTs: 100, untilTs: null },
+  list: null,
+  reason: 'a customer',
+  setTs: 100,
+  untilTs: null,
 };
 
 export function controlListsSuite(open: OpenControl): void {

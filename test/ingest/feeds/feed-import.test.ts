@@ -108,10 +108,7 @@ describe('the import of a feed', () => {
     assert.equal((await run(list)).outcome, 'imported');
     const network = parseKeyNetwork('192.0.2.0/24');
     assert.ok(network !== null);
-    const found = await store.listings({
-      ...{ network, inside: true, covering: false, seenSinceTs: 0 },
-      datasets: ['CSS'],
-    });
+    const found = await store.listings({ network, inside: true, covering: false, seenSinceTs: 0, datasets: ['CSS'] });
     assert.deepEqual(
       found.map(({ source }) => [source.name, source.trustPermille]),
       names.map(() => [feed.name, 300]),
@@ -239,9 +236,25 @@ describe('the import of a feed', () => {
       response.end(url.endsWith('/manifest.json') ? JSON.stringify(manifest) : JSON.stringify(event));
     });
     const outside = [
-      ...['../secret', `../${id}`, `${id}/../../secret`, '..\\secret', '%2e%2e/secret', '..%2fsecret', `/${id}`],
-      ...[`//${new URL(feed.url).host}/x`, `${new URL('/x', feed.url)}`, 'http://[::1]/x', 'file:///etc/passwd'],
-      ...[`${id}?x`, `${id}#`, `${id}\r\nHost: a`, `${id}\0`, ` ${id}`, '', '.', '..'],
+      '../secret',
+      `../${id}`,
+      `${id}/../../secret`,
+      '..\\secret',
+      '%2e%2e/secret',
+      '..%2fsecret',
+      `/${id}`,
+      `//${new URL(feed.url).host}/x`,
+      `${new URL('/x', feed.url)}`,
+      'http://[::1]/x',
+      'file:///etc/passwd',
+      `${id}?x`,
+      `${id}#`,
+      `${id}\r\nHost: a`,
+      `${id}\0`,
+      ` ${id}`,
+      '',
+      '.',
+      '..',
     ];
     const manifest = Object.fromEntries([id, ...outside].map((key) => [key, {}]));
     const url = `${new URL('/feed/manifest.json', feed.url)}`;

@@ -247,7 +247,9 @@ test('an object with thousands of labels and relations is read in time that grow
     { type: 'infrastructure', id: 'infrastructure--1', labels: many((i) => `label ${i}`) },
     ...many((i) => ({ type: 'domain-name', id: `domain-name--${i}`, value: `a${i}.example` })),
     ...many((i) => ({
-      ...{ type: 'relationship', id: `relationship--${i}`, source_ref: 'infrastructure--1' },
+      type: 'relationship',
+      id: `relationship--${i}`,
+      source_ref: 'infrastructure--1',
       target_ref: `domain-name--${i}`,
     })),
   ];

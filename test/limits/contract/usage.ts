@@ -89,8 +89,10 @@ export function controlUsageSuite(open: OpenControl): void {
       // Month 681 has the days 20,727 to 20,757.
       await control.addUsage(
         subs.flatMap((sub) => [
-          ...[used(sub, 20_757, 681, 3), used(sub, 20_727, 681, 2)],
-          ...[used(sub, 20_726, 680, 9), used(sub, 20_758, 682, 9)],
+          used(sub, 20_757, 681, 3),
+          used(sub, 20_727, 681, 2),
+          used(sub, 20_726, 680, 9),
+          used(sub, 20_758, 682, 9),
         ]),
       );
       await control.addUsage([used('1', 20_726, 680, 1), used('2', 20_730, 681, 1), used('2', 20_730, 681, -1)]);
@@ -117,8 +119,10 @@ export function controlUsageSuite(open: OpenControl): void {
       const subs = Array.from({ length: 50 }, (_, i) => `${10_000_001 + i}`);
       await control.addUsage(
         subs.flatMap((sub) => [
-          ...[used(sub, 20_600, 676, 1), used(sub, 20_726, 680, 2)],
-          ...[used(sub, 20_727, 681, 3), used(sub, 20_757, 681, 4)],
+          used(sub, 20_600, 676, 1),
+          used(sub, 20_726, 680, 2),
+          used(sub, 20_727, 681, 3),
+          used(sub, 20_757, 681, 4),
         ]),
       );
       const before = { month: 681, removedTs: 0 };
@@ -140,8 +144,10 @@ export function controlUsageSuite(open: OpenControl): void {
       await control.addAccount(BOB);
       await control.addUsage(
         [ADA.sub, BOB.sub].flatMap((sub) => [
-          ...[used(sub, 20_726, 680, 1), used(sub, 20_727, 681, 2)],
-          ...[used(sub, 20_757, 681, 3), used(sub, 20_758, 682, 4)],
+          used(sub, 20_726, 680, 1),
+          used(sub, 20_727, 681, 2),
+          used(sub, 20_757, 681, 3),
+          used(sub, 20_758, 682, 4),
         ]),
       );
       const before = { month: 600, removedTs: 100 };
@@ -194,8 +200,14 @@ export function controlUsageSuite(open: OpenControl): void {
       assert.deepEqual([report.month, report.isComplete, report.reportedTs, report.queries], ['2026-10', true, 99, 93]);
       assert.deepEqual(
         report.accounts.map((one) => [
-          ...[one.username, one.sub, one.queries, one.limits?.qms, one.isSoftLimitPassed, one.isHardLimitReached],
-          ...[one.removedTs, one.tier],
+          one.username,
+          one.sub,
+          one.queries,
+          one.limits?.qms,
+          one.isSoftLimitPassed,
+          one.isHardLimitReached,
+          one.removedTs,
+          one.tier,
         ]),
         [
           ['above', '90000000', 21, 11, true, true, null, 'gold'],

@@ -16,8 +16,14 @@ export function networkOf(text: string): KeyNetwork {
 export function listed(cidr: string, given: Partial<ListingEvidence> = {}): ListingEvidence {
   const { ts = T } = given;
   return {
-    ...{ source: 'feed', network: networkOf(cidr), dataset: 'DROP', family: null, port: null, details: '' },
-    ...{ listedTs: ts, ts },
+    source: 'feed',
+    network: networkOf(cidr),
+    dataset: 'DROP',
+    family: null,
+    port: null,
+    details: '',
+    listedTs: ts,
+    ts,
     ...given,
   };
 }
@@ -37,7 +43,10 @@ export function shown(listings: readonly StoredListing[]): string[] {
   return listings
     .map(({ network, dataset, source, family, port, listedTs, seenTs, details }) =>
       [
-        ...[formatKeyNetwork(network), dataset, source.name, `${day(listedTs)}…${day(seenTs)}`],
+        formatKeyNetwork(network),
+        dataset,
+        source.name,
+        `${day(listedTs)}…${day(seenTs)}`,
         ...[family, port, details].filter((value) => value !== null && value !== ''),
       ].join(' '),
     )

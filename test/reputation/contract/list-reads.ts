@@ -32,9 +32,12 @@ export function listReadsSuite(open: OpenStore): void {
         online('http://192.0.2.1/', 0, { payload: { family: 'Mozi' } }),
         online('http://192.0.2.1/b', -9),
         offline('http://192.0.2.1/b', -8),
-        ...[online('http://192.0.2.2/', -3), offline('http://192.0.2.2/', 0)],
-        ...[online('http://192.0.2.3/', -90), online('http://192.0.2.3/', 0)],
-        ...[online('http://192.0.2.4/', -90), offline('http://192.0.2.4/', -89)],
+        online('http://192.0.2.2/', -3),
+        offline('http://192.0.2.2/', 0),
+        online('http://192.0.2.3/', -90),
+        online('http://192.0.2.3/', 0),
+        online('http://192.0.2.4/', -90),
+        offline('http://192.0.2.4/', -89),
         online('http://name.example/', 0),
       ]);
       const ofList = async (datasets: readonly AddressDataset[], sinceTs: number) =>
@@ -88,8 +91,10 @@ export function listReadsSuite(open: OpenStore): void {
       const store = await open(t);
       const ip = '192.0.2.1';
       await store.apply([
-        ...[online('http://a.one.example/', 0, { ip }), online('http://b.one.example/', 0, { ip })],
-        ...[online('http://old.example/', -200, { ip }), online(`http://${ip}/`, 0)],
+        online('http://a.one.example/', 0, { ip }),
+        online('http://b.one.example/', 0, { ip }),
+        online('http://old.example/', -200, { ip }),
+        online(`http://${ip}/`, 0),
       ]);
       await store.applyDomains([], [addressFact('x.one.example', T, ip), addressFact('two.example', T - 40 * DAY, ip)]);
       await store.applyDomains([], [addressFact('old2.example', T - 200 * DAY, ip, '2001:db8::1')]);

@@ -304,7 +304,8 @@ export function listingsSuite(open: OpenStore): void {
     test('have the newest family of all payloads at the address', async (t) => {
       const store = await open(t);
       const served = (url: string, ts: number, digit: string, family?: string) => ({
-        ...{ ts, url },
+        ts,
+        url,
         payload: { sha256: digit.repeat(64), ...(family !== undefined && { family }) },
       });
       await apply(store, [

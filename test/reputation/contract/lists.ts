@@ -7,7 +7,11 @@ import { DAY, listed, networkOf, T } from './evidence.ts';
 import type { OpenStore } from './index.ts';
 
 const allowed = (cidr: string, given: { ts?: number; source?: string; reason?: string } = {}): ListEntry => ({
-  ...{ as: 'allow', network: networkOf(cidr), source: 'list', ts: T, reason: '' },
+  as: 'allow',
+  network: networkOf(cidr),
+  source: 'list',
+  ts: T,
+  reason: '',
   ...given,
 });
 const popular = (name: string, ts = T): ListEntry => ({ as: 'popular', name, source: 'list', ts });

@@ -3,7 +3,12 @@ import { test } from 'node:test';
 import { type LoadOptions, loadSoak } from '../../../tools/soak/load.ts';
 
 const SHORT = {
-  ...{ minutes: 0.05, urls: 2_000, importRows: 500, warmUpMs: 300, peakMs: 700, downMs: 300 },
+  minutes: 0.05,
+  urls: 2_000,
+  importRows: 500,
+  warmUpMs: 300,
+  peakMs: 700,
+  downMs: 300,
   log: () => {},
 } satisfies Partial<LoadOptions>;
 

@@ -61,7 +61,10 @@ export function detailsSuite(open: OpenStore): void {
       await store.apply(
         times.map((ts) =>
           seen({
-            ...{ ts, url: URL, status: ts % 2 === 0 ? 'offline' : 'removed', reporter: `r${ts % 3}` },
+            ts,
+            url: URL,
+            status: ts % 2 === 0 ? 'offline' : 'removed',
+            reporter: `r${ts % 3}`,
             payload: { sha256: hashOf((15 - (ts % 16)).toString(16)), fileSize: ts, family: 'Mirai' },
           }),
         ),
@@ -106,7 +109,8 @@ export function detailsSuite(open: OpenStore): void {
       const found = await addresses(store);
       const newest = days.slice(-99).reverse();
       assert.deepEqual(found, [
-        ...[`192.0.2.${259 % 251} null ${T + 259 * DAY}`, `198.51.100.1 null ${T + 259 * DAY}`],
+        `192.0.2.${259 % 251} null ${T + 259 * DAY}`,
+        `198.51.100.1 null ${T + 259 * DAY}`,
         ...newest.slice(1).map((i) => `${addressOf(i)} null ${T + i * DAY}`),
       ]);
     });

@@ -22,11 +22,19 @@ export function listUrlsSuite(open: OpenStore): void {
       const at = (path: string, day: number, status: 'online' | 'offline' | 'removed' | null) =>
         seen({ ts: T + day * DAY, url: `http://a.example/${path}`, status, ip: '192.0.2.1' });
       await store.apply([
-        ...[at('seen', 0, 'online'), at('seen', 5, 'online')],
-        ...[at('again', 0, 'online'), at('again', 1, 'offline'), at('again', 2, 'online')],
-        ...[at('off', 0, 'online'), at('off', 3, 'offline'), at('off', 4, 'offline')],
-        ...[at('removed', 0, 'online'), at('removed', 2, 'removed'), at('removed', 6, 'offline')],
-        ...[at('never', 1, 'offline'), at('unknown', 1, null)],
+        at('seen', 0, 'online'),
+        at('seen', 5, 'online'),
+        at('again', 0, 'online'),
+        at('again', 1, 'offline'),
+        at('again', 2, 'online'),
+        at('off', 0, 'online'),
+        at('off', 3, 'offline'),
+        at('off', 4, 'offline'),
+        at('removed', 0, 'online'),
+        at('removed', 2, 'removed'),
+        at('removed', 6, 'offline'),
+        at('never', 1, 'offline'),
+        at('unknown', 1, null),
       ]);
       const listing = { feed: 'feed', ts: T };
       await store.apply([at('gone', 0, 'online')], listing);

@@ -72,8 +72,13 @@ function writeConfig(folder: string, address: string): string {
   const config = {
     common: { daemonize: false, log_media: 'stdout', log_level: 'error', working_dir: folder },
     config_paths: {
-      ...{ config_dir: folder, data_dir: folder, hub_dir: folder, notification_dir: folder, plugin_dir: folder },
-      ...{ simulation_path: at('simulation.yaml'), index_path: at('index.json') },
+      config_dir: folder,
+      data_dir: folder,
+      hub_dir: folder,
+      notification_dir: folder,
+      plugin_dir: folder,
+      simulation_path: at('simulation.yaml'),
+      index_path: at('index.json'),
     },
     db_config: { log_level: 'error', type: 'sqlite', db_path: at('crowdsec.db'), use_wal: true },
     api: {

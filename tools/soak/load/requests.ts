@@ -96,7 +96,12 @@ function toRequest({ name, path, body, weight = 1, isStream = false, status = 20
   const head = `${method} ${path} HTTP/1.1\r\nHost: soak.example\r\n${length}`;
   const contentType = isStream ? 'application/x-ndjson' : 'application/json';
   return {
-    ...{ name, head, body: text, weight, isStream, status },
+    name,
+    head,
+    body: text,
+    weight,
+    isStream,
+    status,
     faultOf(answer) {
       if (!answer.head.includes(`\r\ncontent-type: ${status === 200 ? contentType : 'application/json'}`)) {
         return 'another content type';
