@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, Worker } from 'node:worker_threads';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { type CallTask, createTaskCaller, runTask, type TaskRequest, type TaskResponse } from './calls.ts';
@@ -76,7 +76,9 @@ function codeOf(error: Error & { code?: unknown }): ErrorCode {
  * A third of the processor time of a thread with the usual priority. With the lowest one (19) a login takes seconds while another
  * program, such as an import, uses all cores, and lookups wait for V8's threads: docs/decisions/threads.md.
  */
-const LOW_PRIORITY = 5;
+const LOWER_BY = 5;
+/** The process itself may have been started with a low priority (`nice`), and only root can raise it. */
+const LOWEST = 19;
 
 /**
  * For the entry file of a worker whose work may wait for the threads that answer. The threads with which V8 collects the
@@ -84,11 +86,12 @@ const LOW_PRIORITY = 5;
  */
 export function lowerPriority(): void {
   if (process.platform !== 'linux') return; // elsewhere 0 would mean the whole process
-  setPriority(0, LOW_PRIORITY); // the calling thread: setpriority(2), "C library/kernel differences"
+  const lowered = Math.min(getPriority(process.pid) + LOWER_BY, LOWEST); // of the main thread, and less
+  setPriority(0, lowered); // the calling thread: setpriority(2), "C library/kernel differences"
   for (const thread of readdirSync('/proc/self/task')) {
     try {
       const name = readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trimEnd();
-      if (name === 'V8Worker') setPriority(Number(thread), LOW_PRIORITY);
+      if (name === 'V8Worker') setPriority(Number(thread), lowered);
     } catch {} // the thread has ended meanwhile
   }
 }

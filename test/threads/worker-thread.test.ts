@@ -156,7 +156,10 @@ test('a worker of low priority waits for the main thread, and so does the collec
     parentPort.postMessage('ready');`;
   writeFileSync(join(folder, 'low.ts'), code);
   writeFileSync(join(folder, 'main.mjs'), PRIORITIES);
-  const found = execFileSync(process.execPath, [join(folder, 'main.mjs')], { encoding: 'utf8' });
-  for (const expected of ['MainThread 0', 'V8Worker 5', 'WorkerThread 5']) assert.ok(found.includes(expected), found);
-  assert.ok(!found.includes('V8Worker 0'), found);
+  for (const niceness of ['0', '7']) {
+    const args = ['-n', niceness, process.execPath, join(folder, 'main.mjs')];
+    const found = execFileSync('nice', args, { encoding: 'utf8' });
+    for (const expected of ['MainThread 0', 'V8Worker 5', 'WorkerThread 5']) assert.ok(found.includes(expected), found);
+    assert.ok(!found.includes('V8Worker 0'), found);
+  }
 });
