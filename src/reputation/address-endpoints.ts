@@ -97,11 +97,11 @@ export function addressEndpoints({ addresses, asnOf, now }: Services): Endpoint<
       const datasets = readDatasets(request, dataset);
       const queried = parseQueriedNetwork(ip, mask);
       if (!queried.ok) throw new AppError('bad_request', queried.reason);
-      const { network, cost } = queried;
+      const { network, asked, cost } = queried;
       const limit = readLimit(queryString(request), MAX_RECORDS) ?? DEFAULT_RECORDS;
       const { since, until } =
         type === 'live' ? readOpenWindow(queryString(request)) : readHistoryWindow(request, now());
-      return { network, cost, datasets, mode, type, limit, sinceTs: since, untilTs: until };
+      return { network, asked, cost, datasets, mode, type, limit, sinceTs: since, untilTs: until };
     },
     weight: ({ cost }) => cost,
     async answer(question, { reply }, { queryBudgetMs }) {

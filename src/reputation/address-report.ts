@@ -1,5 +1,5 @@
 import type { AddressDataset } from '../core/evidence.ts';
-import { isIpv4Network, KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
+import { containsNetwork, isIpv4Network, KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
 import { compareTexts } from '../core/text.ts';
 import type { AddressListCopy, ListsInMemory } from './address-lists.ts';
@@ -30,6 +30,8 @@ export type AddressReport = {
 
 export type AddressQuestion = {
   network: KeyNetwork;
+  /** The part of the network that the client named, if it did not name all of it: an IPv6 address stands for its /64. */
+  asked?: KeyNetwork;
   datasets: readonly AddressDataset[];
   /** `listed`: inside the network. `listings`: of networks that contain it. */
   mode: 'listed' | 'listings';
@@ -130,7 +132,7 @@ export function isOneAddress(network: KeyNetwork): boolean {
   return network.prefix >= (isIpv4Network(network) ? KEY_BITS : IPV6_CLIENT_PREFIX);
 }
 
-type Window = Pick<AddressQuestion, 'network' | 'type' | 'sinceTs' | 'untilTs'>;
+type Window = Pick<AddressQuestion, 'network' | 'asked' | 'type' | 'sinceTs' | 'untilTs'>;
 type RecordOptions = { nowTs: number; allowReserved: boolean };
 
 /** The records of an answer, in their order. `rows` are in any order. */
@@ -149,16 +151,18 @@ function addressRecords(
 /** The listings that the question is about, without allowed networks. */
 function shownListings(
   rows: readonly StoredListing[],
-  { network, type, sinceTs, untilTs }: Window,
+  { network, asked = network, type, sinceTs, untilTs }: Window,
   lists: ListsInMemory,
   { nowTs, allowReserved }: RecordOptions,
 ): StoredListing[] {
   const isAllowed = (one: KeyNetwork) => lists.isAllowed(one) || (!allowReserved && isReserved(one));
   if (rows.length === 0 || isAllowed(network)) return [];
+  const isAskedAllowed = isAllowed(asked);
   return rows.filter((row) => {
     if (row.seenTs < (sinceTs ?? 0) || row.seenTs > (untilTs ?? Number.POSITIVE_INFINITY)) return false;
     if (type === 'live' && (nowTs >= validUntil(row) || removalOf(row, lists) !== null)) return false;
-    // The networks around the asked one contain it, and it is not allowed.
+    if (isAskedAllowed && containsNetwork(row.network, asked)) return false;
+    // The networks around the queried one contain it, and it is not allowed.
     return row.network.prefix <= network.prefix || !isAllowed(row.network);
   });
 }

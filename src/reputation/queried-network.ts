@@ -1,10 +1,12 @@
 import { isIpv4, parseIp } from '../core/ip/address.ts';
-import { IPV4_OFFSET, type KeyNetwork, networkAt } from '../core/ip/key-network.ts';
+import { IPV4_OFFSET, KEY_BITS, type KeyNetwork, networkAt } from '../core/ip/key-network.ts';
 import { networkCost } from '../core/ip/network.ts';
 
 /** The network of a query about addresses. */
 export type QueriedNetwork = {
   network: KeyNetwork;
+  /** What the client wrote: without a mask the address alone, even if it stands for its /64. */
+  asked: KeyNetwork;
   /** How many queries it counts as. */
   cost: number;
 };
@@ -37,14 +39,12 @@ export function parseQueriedNetwork(segment: string, maskSegment?: string): Pars
   const version = isIpv4(ip) ? 4 : 6;
   const mask = slash === -1 ? maskSegment : segment.slice(slash + 1);
   const prefix = mask === undefined ? VERSIONS[version].without : parseMask(mask, version, segment);
-  return prefix === null ? refused(maskReason(version)) : queriedNetwork(ip, version, prefix);
-}
-
-function queriedNetwork(ip: Uint8Array, version: 4 | 6, prefix: number): Parsed {
+  if (prefix === null) return refused(maskReason(version));
   const { widest } = VERSIONS[version];
   if (prefix < widest) return refused(`The mask must not be wider than /${widest} for ${nameOf(version)}`);
   const network = networkAt(ip, version === 4 ? prefix + IPV4_OFFSET : prefix);
-  return { ok: true, network, cost: networkCost(version, prefix) };
+  const asked = mask === undefined ? { ip, prefix: KEY_BITS } : network;
+  return { ok: true, network, asked, cost: networkCost(version, prefix) };
 }
 
 /** An IPv4 address in the form of IPv6 may have the mask of either; the two do not overlap. */

@@ -83,6 +83,15 @@ describe('the question', () => {
     });
   }
 
+  test('has the address as the client wrote it if there is no mask', async (t) => {
+    const { app, questions } = await serving(t, [record()]);
+    for (const path of ['192.0.2.1', '2001:db8::1', '2001:db8::1/64', '192.0.2.77%2F24']) {
+      await app.inject(`${CIDR}/XBL/listed/live/${path}`);
+    }
+    const asked = questions.map((question) => formatKeyNetwork(question.asked ?? assert.fail()));
+    assert.deepEqual(asked, ['192.0.2.1', '2001:db8::1', '2001:db8::/64', '192.0.2.0/24']);
+  });
+
   const YEAR_BEFORE = NOW - 365 * DAY;
   for (const [type, query, since, until] of [
     ['live', '', 0, Number.MAX_SAFE_INTEGER],

@@ -164,6 +164,16 @@ suite('records of an address', () => {
     assert.deepEqual(await reportOf(world).liveListings(networkOf('192.0.2.1').ip, ['BCL'], T), []);
   });
 
+  test('an allowed IPv6 address is not listed by a network around it, although it stands for its /64', async () => {
+    const rows = ['2600::/32', '2600::/64', '2600::/96', '2600::1', '2600::2'].map((cidr) => stored(cidr));
+    const lists = { entries: [entry('allow', '2600::1')] };
+    const ask = (asked: string) => find({ rows, lists }, '2600::/64', { asked: networkOf(asked) });
+    assert.deepEqual(await ask('2600::1'), ['2600::2 BCL feed']);
+    const others = ['2600::/32 BCL feed', '2600::/64 BCL feed', '2600::/96 BCL feed', '2600::2 BCL feed'];
+    assert.deepEqual(await ask('2600::2'), others);
+    assert.deepEqual(await ask('2600::/64'), others);
+  });
+
   test('reserved ranges are never returned unless the server accepts them', async () => {
     for (const cidr of ['10.1.2.3', '192.168.0.0/24', '203.0.113.7', '224.0.0.1', '2001:db8::/64', 'fe80::1']) {
       const rows = [stored(cidr)];
