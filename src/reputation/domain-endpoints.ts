@@ -35,7 +35,7 @@ import {
   toWireHostname,
   toWireListing,
   toWireOverview,
-  toWireSenders,
+  toWireSender,
   toWireServers,
   toWireUrl,
 } from './wire.ts';
@@ -115,7 +115,12 @@ const arrayViews = ({ store, findListings, now }: Parts): View[] => [
     summary: 'Addresses that sent mail for a domain',
     schema: SendersResponse,
     isArray: true,
-    view: (report, limit) => toWireSenders(report).slice(0, limit),
+    async rows({ id }, limit) {
+      const senders = await store.domainSenders(id, limit);
+      const ips = senders.map(({ ip }) => ip);
+      const listed = await listedAddresses(ips, findListings);
+      return senders.map((sender) => toWireSender(sender, listed));
+    },
   },
   {
     path: paths.domainServers,

@@ -2,7 +2,15 @@ import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import type { AddressReport } from './address-report.ts';
 import { type DomainReport, type FindListings, findDomain, listedAddresses } from './domain-report.ts';
 import type { ReputationStore } from './store.ts';
-import { type DomainPage, toWireAddress, toWireDomainPage, toWireFile, toWireHostname, toWireUrl } from './wire.ts';
+import {
+  type DomainPage,
+  toWireAddress,
+  toWireDomainPage,
+  toWireFile,
+  toWireHostname,
+  toWireSender,
+  toWireUrl,
+} from './wire.ts';
 
 type Services = { store: ReputationStore; addresses: Pick<AddressReport, 'liveListings'>; now(): number };
 
@@ -33,17 +41,19 @@ export function createDomainPages({ store, addresses, now }: Services): DomainPa
 async function pageOf(store: ReputationStore, findListings: FindListings, report: DomainReport): Promise<DomainPage> {
   const { id } = report.state;
   const limit = PAGE_RECORDS + 1; // one more shows whether there are more
-  const [hostnames, seen, urls, files] = await Promise.all([
+  const [hostnames, seen, senders, urls, files] = await Promise.all([
     store.domainHostnames(id, limit),
     store.domainAddresses(id, limit),
+    store.domainSenders(id, limit),
     store.domainUrls(id, limit),
     store.domainFiles(id, limit),
   ]);
-  const ips = seen.map(({ ip }) => ip);
+  const ips = [...seen, ...senders].map(({ ip }) => ip);
   const listed = await listedAddresses(ips, findListings);
   const lists = {
     hostnames: hostnames.map((host) => toWireHostname(host, report.input.isAbused, report.nowTs)),
     addresses: seen.map((address) => toWireAddress(address, listed)),
+    senders: senders.map((sender) => toWireSender(sender, listed)),
     urls: urls.map(toWireUrl),
     files: files.map(toWireFile),
   };

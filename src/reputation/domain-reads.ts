@@ -5,6 +5,7 @@ import {
   compareEvidence,
   compareFiles,
   compareHostnames,
+  compareSenders,
   compareUrls,
   type EvidenceColumns,
   ipText,
@@ -20,6 +21,7 @@ import {
   type ReputationStore,
   type SeenAddress,
   type SeenHostname,
+  type Sender,
 } from './store.ts';
 
 // Each row begins with the key by which its pages are read.
@@ -27,10 +29,12 @@ import {
 type UrlKey = [onlineTs: number, urlId: number];
 type EvidenceKey = [sourceId: number, kind: number, hostId: number];
 type AddressKey = [hostId: number, ip: Uint8Array, day: number, origin: number];
+type SenderKey = [ip: Uint8Array, helo: string];
 
 export type SightingRow = [...UrlKey, hostname: string];
 export type EvidencePageRow = [...EvidenceKey, ...SourceColumns, ...EvidenceColumns];
 export type AddressPageRow = [...AddressKey, ts: number];
+export type SenderRow = [...SenderKey, ts: number];
 
 type Awaitable<T> = T | Promise<T>;
 
@@ -40,6 +44,7 @@ type DomainReads = {
   sightings(domainId: number, before: UrlKey): Awaitable<SightingRow[]>;
   evidence(domainId: number, after: EvidenceKey): Awaitable<EvidencePageRow[]>;
   addresses(domainId: number, after: AddressKey): Awaitable<AddressPageRow[]>;
+  senders(domainId: number, after: SenderKey): Awaitable<SenderRow[]>;
   /**
    * The text of each URL, and the family of its newest payload that has one. At equal times the greater key counts as
    * newer, as for the last payload of a URL.
@@ -58,7 +63,7 @@ const URLS_PER_READ = 50;
 /** Rows of evidence that are read for host names: as many as URLs. */
 const MAX_EVIDENCE_ROWS = MAX_DOMAIN_URLS;
 
-/** Rows of addresses that are read: 200 pages. A domain with more is a shared site. */
+/** Rows of addresses or senders that are read: 200 pages. A domain with more is a shared site. */
 const MAX_ADDRESS_ROWS = 100_000;
 
 const NO_ADDRESS = new Uint8Array(0);
@@ -66,7 +71,7 @@ const NO_ADDRESS = new Uint8Array(0);
 /** The lists of a domain. */
 export function createDomainReads(
   reads: DomainReads,
-): Pick<ReputationStore, 'domainHostnames' | 'domainUrls' | 'domainFiles' | 'domainAddresses'> {
+): Pick<ReputationStore, 'domainHostnames' | 'domainUrls' | 'domainFiles' | 'domainAddresses' | 'domainSenders'> {
   const sightings = (id: number) =>
     pagesOf<SightingRow, UrlKey>(
       (before) => reads.sightings(id, before),
@@ -88,11 +93,19 @@ export function createDomainReads(
       ([hostId, ip, day, origin]) => [hostId, ip, day, origin],
       MAX_ADDRESS_ROWS,
     );
+  const senders = (id: number) =>
+    pagesOf<SenderRow, SenderKey>(
+      (after) => reads.senders(id, after),
+      [NO_ADDRESS, ''],
+      ([ip, helo]) => [ip, helo],
+      MAX_ADDRESS_ROWS,
+    );
   return {
     domainHostnames: (id, limit) => hostnames(sightings(id), evidence(id), limit),
     domainUrls: (id, limit) => urls(sightings(id), reads.urls, limit),
     domainFiles: (id, limit) => files(sightings(id), reads.payloads, limit),
     domainAddresses: (id, limit) => seenAddresses(addresses(id), limit),
+    domainSenders: (id, limit) => newestSenders(senders(id), limit),
   };
 }
 
@@ -177,6 +190,12 @@ async function seenAddresses(pages: Pages<AddressPageRow>, limit: number): Promi
     .map(({ ip, lastTs, days }) => ({ ip, lastTs, days: days.size }))
     .sort(compareAddresses)
     .slice(0, limit);
+}
+
+async function newestSenders(pages: Pages<SenderRow>, limit: number): Promise<Sender[]> {
+  const senders: Sender[] = [];
+  for await (const rows of pages) for (const [ip, helo, lastTs] of rows) senders.push({ ip, helo, lastTs });
+  return senders.sort(compareSenders).slice(0, limit);
 }
 
 /** At most `maxRows`. Between two pages the event loop runs and no statement is open. */

@@ -124,8 +124,8 @@ export type DomainState = {
   whois: Whois | null;
   settings: DomainSettings | null;
   /**
-   * At most `MAX_DOMAIN_ADDRESSES` of each, newest first. Addresses come without their days: counting these reads every
-   * row, and only `domainAddresses` needs them.
+   * At most `MAX_DOMAIN_ADDRESSES` of each, in order of time; if there are more, any of them. Addresses come without their
+   * days: counting these reads every row, and only `domainAddresses` needs them.
    */
   addresses: Omit<SeenAddress, 'days'>[];
   servers: SeenServer[];
@@ -206,6 +206,7 @@ export type ReputationStore = {
   domainUrls(id: number, limit: number): Promise<MalwareUrl[]>;
   domainFiles(id: number, limit: number): Promise<MalwareFile[]>;
   domainAddresses(id: number, limit: number): Promise<SeenAddress[]>;
+  domainSenders(id: number, limit: number): Promise<Sender[]>;
   /**
    * The names that facts give for the addresses of a network, of very many the newest of the highest addresses. Names of
    * URLs are found by a search for the network.

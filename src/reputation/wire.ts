@@ -7,7 +7,14 @@ import type { AddressRecord } from './address-report.ts';
 import { addressScore, type DomainReport, isHostListed, type ListedAddresses, serverScore } from './domain-report.ts';
 import { reasonsOf } from './explain.ts';
 import { listedUntil } from './score.ts';
-import { type MalwareFile, type MalwareUrl, type SeenAddress, type SeenHostname, URL_SOURCE } from './store.ts';
+import {
+  type MalwareFile,
+  type MalwareUrl,
+  type SeenAddress,
+  type SeenHostname,
+  type Sender,
+  URL_SOURCE,
+} from './store.ts';
 
 export type { AddressRecord, AddressReport } from './address-report.ts';
 
@@ -164,13 +171,8 @@ export function toWireContexts({ contexts }: DomainReport) {
   return contexts.map(({ context, lastTs }) => ({ context, 'last-seen': lastTs }));
 }
 
-export function toWireSenders({ state, listed }: DomainReport) {
-  return state.senders.map(({ ip, helo, lastTs }) => ({
-    ip: formatIp(ip),
-    helo,
-    'last-seen': lastTs,
-    score: addressScore(ip, listed),
-  }));
+export function toWireSender({ ip, helo, lastTs }: Sender, listed: ListedAddresses) {
+  return { ip: formatIp(ip), helo, 'last-seen': lastTs, score: addressScore(ip, listed) };
 }
 
 export function toWireServers({ state, listed }: DomainReport) {
@@ -212,6 +214,7 @@ export function toWireExplanation(report: DomainReport) {
 type DomainLists = {
   hostnames: ReturnType<typeof toWireHostname>[];
   addresses: ReturnType<typeof toWireAddress>[];
+  senders: ReturnType<typeof toWireSender>[];
   urls: ReturnType<typeof toWireUrl>[];
   files: ReturnType<typeof toWireFile>[];
 };
@@ -222,7 +225,7 @@ type DomainLists = {
  */
 export function toWireDomainPage(report: DomainReport, lists: DomainLists, limit: number) {
   const { state, isListed, input, nowTs, evidenceTs, lastSeenTs, abused, tags, whois, score, dimensions } = report;
-  const records = { ...lists, name_servers: toWireServers(report), senders: toWireSenders(report) };
+  const records = { ...lists, name_servers: toWireServers(report) };
   return {
     domain: state.name,
     score,

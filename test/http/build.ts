@@ -151,6 +151,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     domainUrls: async () => [],
     domainFiles: async () => [],
     domainAddresses: async () => [],
+    domainSenders: async () => [],
     setDomain: async (_name, change) => ({
       before: null,
       settings: { human: 0, isAbused: null, reason: '', ...change },

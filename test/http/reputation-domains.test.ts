@@ -127,6 +127,10 @@ describe('a domain', () => {
   });
 
   test('contexts, senders and ns', async (t) => {
+    const senders = [
+      { ip: ipOf('2001:db8::1'), helo: 'mail.site.example', lastTs: NOW },
+      { ip: ipOf('192.0.2.2'), helo: '', lastTs: NOW - 1 },
+    ];
     const get = await knowing(
       t,
       {
@@ -134,12 +138,9 @@ describe('a domain', () => {
           { hostname: 'ns1.other.example', lastTs: NOW - DAY, days: 4, ips: [ipOf('192.0.2.1'), ipOf('192.0.2.2')] },
           { hostname: 'ns2.other.example', lastTs: NOW - 2 * DAY, days: 1, ips: [] },
         ],
-        senders: [
-          { ip: ipOf('2001:db8::1'), helo: 'mail.site.example', lastTs: NOW },
-          { ip: ipOf('192.0.2.2'), helo: '', lastTs: NOW - 1 },
-        ],
+        senders,
       },
-      {},
+      { domainSenders: async (_id, limit) => senders.slice(0, limit) },
       { '192.0.2.1': [live('XBL')], '192.0.2.2': [live('BCL'), live('CSS')] },
     );
     const first = { ip: '2001:db8::1', helo: 'mail.site.example', 'last-seen': NOW, score: 0 };

@@ -5,6 +5,7 @@ import {
   createDomainReads,
   type EvidencePageRow,
   MAX_URL_PAYLOADS,
+  type SenderRow,
   type SightingRow,
 } from '../domain-reads.ts';
 
@@ -28,6 +29,9 @@ export const ADDRESS_PAGE = `
   select host_id, ip, day, origin, ts from name_addresses
   where domain_id = $1 and (host_id, ip, day, origin) > ($2, $3, $4, $5)
   order by host_id, ip, day, origin limit ${PAGE_ROWS}`;
+
+export const SENDER_PAGE = `
+  select ip, helo, ts from senders where domain_id = $1 and (ip, helo) > ($2, $3) order by ip, helo limit ${PAGE_ROWS}`;
 
 // Sorts only the payloads of one second.
 export const MALWARE_URLS = `
@@ -53,6 +57,10 @@ export function createReadDomains(read: Query) {
       const rows = await read<AddressPageRow>(ADDRESS_PAGE, [id, ...after]);
       // The driver returns a Buffer, whose toString() is another one.
       return rows.map(([hostId, ip, ...rest]) => [hostId, new Uint8Array(ip), ...rest]);
+    },
+    async senders(id, after) {
+      const rows = await read<SenderRow>(SENDER_PAGE, [id, ...after]);
+      return rows.map(([ip, ...rest]) => [new Uint8Array(ip), ...rest]);
     },
     urls: (ids) => read(MALWARE_URLS, [ids]),
     payloads: (ids) => read(PAYLOADS, [ids]),

@@ -5,6 +5,7 @@ import {
   createDomainReads,
   type EvidencePageRow,
   MAX_URL_PAYLOADS,
+  type SenderRow,
   type SightingRow,
 } from '../domain-reads.ts';
 import { EVIDENCE_COLUMNS, SOURCE_COLUMNS } from '../domain-rows.ts';
@@ -25,6 +26,9 @@ const ADDRESS_PAGE = `
   where domain_id = ? and (host_id, ip, day, origin) > (?, ?, ?, ?)
   order by host_id, ip, day, origin limit ${PAGE_ROWS}`;
 
+const SENDER_PAGE = `
+  select ip, helo, ts from senders where domain_id = ? and (ip, helo) > (?, ?) order by ip, helo limit ${PAGE_ROWS}`;
+
 const URL = `
   select u.id, u.url, (
     select families.name from payloads p join files on files.id = p.file_id join families on families.id = p.family_id
@@ -40,12 +44,14 @@ export function createReadDomains(db: Database) {
   const sightings = db.prepare<SightingRow>(SIGHTINGS);
   const evidence = db.prepare<EvidencePageRow>(EVIDENCE_PAGE);
   const addresses = db.prepare<AddressPageRow>(ADDRESS_PAGE);
+  const senders = db.prepare<SenderRow>(SENDER_PAGE);
   const url = db.prepare<[urlId: number, url: string, family: string | null]>(URL);
   const payloads = db.prepare<[ts: number, fileKey: Uint8Array, family: string | null]>(PAYLOADS);
   return createDomainReads({
     sightings: (id, before) => sightings.all(id, ...before),
     evidence: (id, after) => evidence.all(id, ...after),
     addresses: (id, after) => addresses.all(id, ...after),
+    senders: (id, after) => senders.all(id, ...after),
     urls: (ids) => ids.map((id) => url.one(id)),
     payloads: (ids) => ids.flatMap((id) => payloads.all(id)),
   });

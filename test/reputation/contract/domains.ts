@@ -65,6 +65,7 @@ async function comparable(store: Intelligence, name: string) {
     addresses: known.addresses.map(({ ip: key, lastTs }) => ({ ip: formatIp(key), lastTs })),
     servers: known.servers.map((server) => ({ ...server, ips: server.ips.map(formatIp) })),
     senders: known.senders.map((one) => ({ ...one, ip: formatIp(one.ip) })),
+    allSenders: (await store.domainSenders(id, 100)).map((one) => ({ ...one, ip: formatIp(one.ip) })),
     allAddresses: (await store.domainAddresses(id, 100)).map((one) => ({ ...one, ip: formatIp(one.ip) })),
     hostnames: await store.domainHostnames(id, 100),
     malwareUrls: await store.domainUrls(id, 100),
@@ -247,6 +248,25 @@ export function domainSuite(open: OpenStore): void {
     deepEqual(state?.whois, { ts: NEW_YEAR + 5, createdTs: 7, expiresTs: null, registrar: 'B' });
     const { id } = await stateOf(store, 'site.example');
     equal((await store.domainAddresses(id, 2)).length, 2);
+    deepEqual(state?.allSenders, state?.senders);
+  });
+
+  test('all senders are found, the newest first', async (t) => {
+    const store = await open(t);
+    const senders = Array.from({ length: 1_100 }, (_, i) =>
+      sender('site.example', NEW_YEAR + i, `10.0.${i >> 8}.${i & 255}`, ''),
+    );
+    await store.applyDomains([], senders);
+    const { id } = await stateOf(store, 'site.example');
+    const newest = await store.domainSenders(id, 2);
+    deepEqual(
+      newest.map((one) => ({ ...one, ip: formatIp(one.ip) })),
+      [
+        { ip: '10.0.4.75', helo: '', lastTs: NEW_YEAR + 1_099 },
+        { ip: '10.0.4.74', helo: '', lastTs: NEW_YEAR + 1_098 },
+      ],
+    );
+    equal((await store.domainSenders(id, 10_000)).length, 1_100);
   });
 
   test('registration data of one second: the greater text is kept, whatever came first', async (t) => {
