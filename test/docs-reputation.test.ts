@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { KNOWN_FEEDS } from '../src/ingest/feeds/known-feeds.ts';
 import { mergeEpisodes } from '../src/reputation/episode-rules.ts';
+import { RecordsResponse } from '../src/reputation/schemas.ts';
 import {
   type Dimensions,
   dimensionsOf,
@@ -160,6 +161,12 @@ test('the times of listed-until are right', () => {
   const daysOf = (given: Given) => (listedUntil(inputOf([given]), NOW) - NOW) / DAY;
   assert.ok(section('`listing` and `listed-until`').includes(`that is ${daysOf(url()).toFixed(1)} days from now`));
   assert.equal(daysOf(controller()), 30);
+});
+
+test('the keys of a record are those of the answer', () => {
+  const documented = rowsOf('The keys of a record').flatMap(([keys = '']) => keys.replaceAll('`', '').split(', '));
+  const { properties } = JSON.parse(JSON.stringify(RecordsResponse)).properties.results.items;
+  assert.deepEqual(documented.sort(), Object.keys(properties).sort());
 });
 
 test('the timeline of a listing is right', () => {
