@@ -1,9 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { allowLongBody } from './connection.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
+
+const EMPTY_BODY = 'The body is empty; send a JSON object';
 
 /** The content type whose parser passes the bytes on. */
 export const STREAM_TYPE = 'application/octet-stream';
@@ -15,7 +17,8 @@ export const STREAM_TYPE = 'application/octet-stream';
 export function prepareBody({ raw }: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
   raw.headers['content-type'] = 'application/json';
   if (raw.headers.expect !== undefined && isWanted(raw)) reply.raw.writeContinue();
-  done();
+  // Node ends a request without a length before it gets here, and Fastify would wait for that end for ever.
+  done(raw.readableEnded ? badRequest(EMPTY_BODY) : undefined);
 }
 
 /** The same for a body that is read as a stream. */
@@ -48,8 +51,8 @@ export function discardRest(raw: IncomingMessage, withinMs = DISCARD_MS): void {
  * Whether a client that sent `Expect: 100-continue` should send the body (RFC 9110 §10.1.1). A client that is refused for
  * its head gets no 100: it would send the body, which could then be read as the next request.
  */
-function isWanted({ headers, httpVersion }: IncomingMessage): boolean {
-  return httpVersion === '1.1' && !(Number(headers['content-length']) > MAX_BODY_BYTES);
+function isWanted({ headers, httpVersion, readableEnded }: IncomingMessage): boolean {
+  return httpVersion === '1.1' && !readableEnded && !(Number(headers['content-length']) > MAX_BODY_BYTES);
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
@@ -61,17 +64,17 @@ export function parseJson(
   done: (error: Error | null, body?: unknown) => void,
 ): void {
   let body: unknown;
-  let refusal: AppError | null = null;
+  let refusal: Error | null = null;
   try {
     body = JSON.parse(UTF8.decode(bytes));
   } catch (error) {
-    refusal = new AppError('bad_request', parseMessage(request, bytes, error));
+    refusal = badRequest(parseMessage(request, bytes, error));
   }
   done(refusal, body);
 }
 
 function parseMessage({ headers }: FastifyRequest, bytes: Buffer, error: unknown): string {
-  if (bytes.length === 0) return 'The body is empty; send a JSON object';
+  if (bytes.length === 0) return EMPTY_BODY;
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding !== 'identity') return 'A body with Content-Encoding is not supported here';
   return `The body is not valid ${error instanceof SyntaxError ? 'JSON' : 'UTF-8'}`;
