@@ -4,8 +4,8 @@ import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import { textFault } from '../core/text.ts';
-import { discardRest } from '../http/body.ts';
-import { json, type Parameter } from '../http/endpoint.ts';
+import { discardRest, sendContinue } from '../http/body.ts';
+import { type Exchange, json, type Parameter } from '../http/endpoint.ts';
 import { queryString, readSwitch } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { createStallTimer } from '../http/stall-timer.ts';
@@ -38,19 +38,19 @@ export const importUpload = ({ uploads }: UploadServices) =>
     body: 'stream',
     response: json(Type.Object({ id: Type.Integer() })),
     read: readChoices,
-    async answer(choices, { request: { raw } }, { stallMs }) {
-      const id = await uploads.receive(bodyOf(raw, stallMs), choices);
-      await readRest(raw, stallMs);
+    async answer(choices, exchange, { stallMs }) {
+      const id = await uploads.receive(bodyOf(exchange, stallMs), choices);
+      await readRest(exchange.request.raw, stallMs);
       return { id };
     },
   });
 
 function readChoices(request: FastifyRequest): UploadChoices {
+  if (Number(request.headers['content-length']) > MAX_UPLOAD_BYTES) throw tooLarge();
   const query = queryString(request);
   const source = queryText(request, 'source') ?? 'upload';
   const fault = textFault(source);
   if (fault !== null) throw new AppError('bad_request', `"source": ${fault}`);
-  if (Number(request.headers['content-length']) > MAX_UPLOAD_BYTES) throw tooLarge();
   return {
     format: queryText(request, 'format') ?? '',
     source,
@@ -64,7 +64,9 @@ function readChoices(request: FastifyRequest): UploadChoices {
 }
 
 /** The bytes of a body. Does not destroy the request at an early end: the client would lose the response. */
-async function* bodyOf(raw: IncomingMessage, stallMs: number): AsyncGenerator<Buffer> {
+async function* bodyOf(exchange: Exchange, stallMs: number): AsyncGenerator<Buffer> {
+  const { raw } = exchange.request;
+  sendContinue(exchange);
   const chunks = raw.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]();
   let bytes = 0;
   for (;;) {

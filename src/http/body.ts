@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify';
 import { badRequest } from '../core/errors.ts';
 import { allowLongBody } from './connection.ts';
+import type { Exchange } from './endpoint.ts';
 
 export const MAX_BODY_BYTES = 64 * 1024;
 
@@ -21,12 +22,16 @@ export function prepareBody({ raw }: FastifyRequest, reply: FastifyReply, done: 
   done(raw.readableEnded ? badRequest(EMPTY_BODY) : undefined);
 }
 
-/** The same for a body that is read as a stream. */
-export function prepareStream({ raw }: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+/** The same for a body that is read as a stream. Its endpoint sends the 100, after its own checks. */
+export function prepareStream({ raw }: FastifyRequest, _reply: FastifyReply, done: HookHandlerDoneFunction): void {
   raw.headers['content-type'] = STREAM_TYPE;
   allowLongBody(raw);
-  if (raw.headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
   done();
+}
+
+/** To be called just before a stream is read, for a client that waits with its body (RFC 9110 §10.1.1). */
+export function sendContinue({ request: { raw }, reply }: Exchange): void {
+  if (raw.headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
 }
 
 /** The content type that the client sent, in lower case and without parameters. `prepareStream` replaces the header. */

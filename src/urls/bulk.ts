@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
-import { discardRest, sentContentType } from '../http/body.ts';
+import { sendContinue, sentContentType } from '../http/body.ts';
 import { withinBudget } from '../http/budget.ts';
 import type { Charge, Endpoint, Parameter } from '../http/endpoint.ts';
 import { isOurFault, wireError } from '../http/errors.ts';
@@ -54,6 +54,7 @@ export const urlBulk = (store: UrlStore): Endpoint<BulkRequest> => ({
   read: readRequest,
   async answer({ view, format, isGzip }, exchange, options, charging) {
     const stop = new AbortController();
+    sendContinue(exchange);
     const body = readBulkBody(exchange.request.raw, isGzip, options.stallMs);
     const lookUp = async (urls: string[]) => withinBudget(store.lastOfMany(urls, view), options.queryBudgetMs);
     const chargeStep = (wanted: number) => charging.chargeStep(exchange, wanted);
@@ -70,15 +71,14 @@ export const urlBulk = (store: UrlStore): Endpoint<BulkRequest> => ({
 });
 
 function readRequest(request: FastifyRequest): BulkRequest {
+  if (Number(request.headers['content-length']) > MAX_BULK_BYTES) {
+    const message = `The body is larger than ${MAX_BULK_BYTES / 2 ** 20} MiB: send it in several requests`;
+    throw new AppError('body_too_large', message);
+  }
   const view = wordParameter(queryString(request), 'view', VIEWS) ?? 'last';
   const coding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (coding !== 'gzip' && coding !== 'identity') {
     throw new AppError('bad_request', 'The only supported Content-Encoding is gzip');
-  }
-  if (Number(request.headers['content-length']) > MAX_BULK_BYTES) {
-    discardRest(request.raw);
-    const message = `The body is larger than ${MAX_BULK_BYTES / 2 ** 20} MiB: send it in several requests`;
-    throw new AppError('body_too_large', message);
   }
   const type = sentContentType(request.raw);
   return { view, format: (type !== null && FORMATS[type]) || null, isGzip: coding === 'gzip' };

@@ -110,11 +110,16 @@ describe('below Fastify', () => {
 
   test('Expect: 100-continue gets 100 before the response', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
-    const head = `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`;
-    const { text } = await exchange(port, `${head}{}`);
-    const [first = '', ...rest] = text.split('\r\n\r\n');
-    assert.equal(first, 'HTTP/1.1 100 Continue');
-    assertError(parseAnswers(rest.join('\r\n\r\n'))[0] as never, 400);
+    for (const [path, status] of [
+      [`${BASE}/last`, 400],
+      [`${BASE}/bulk`, 200],
+    ]) {
+      const head = `POST ${path} HTTP/1.1\r\n${CLOSE}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`;
+      const { text } = await exchange(port, `${head}{}`);
+      const [first = '', ...rest] = text.split('\r\n\r\n');
+      assert.equal(first, 'HTTP/1.1 100 Continue');
+      assert.equal(parseAnswers(rest.join('\r\n\r\n'))[0]?.statusCode, status);
+    }
   });
 
   test('another expectation gets 417, and the connection is closed, since the body may never be sent', async (t) => {
@@ -131,13 +136,16 @@ describe('below Fastify', () => {
     ['for an unknown path', '/nope', 2, 404],
     ['with the wrong method', `${BASE}/1/statuses`, 2, 405],
     ['for a body that is too long', '/api/v1/login', 65_537, 413],
+    ['for a list that is too long', `${BASE}/bulk`, 8 * 2 ** 20 + 1, 413],
+    ['with a list and a wrong parameter', `${BASE}/bulk?view=x`, 2, 400],
   ];
   for (const [what, path, length, status] of EXPECTING) {
     test(`Expect: 100-continue ${what} gets ${status} without 100, and the connection is closed`, async (t) => {
-      const authenticate = () => {
+      const refuse = () => {
         throw new AppError('unauthorized', 'no token');
       };
-      const { port } = await serve(t, { services: { store: stubStore({}), authenticate } });
+      const services = { store: stubStore({}), ...(status === 401 && { authenticate: refuse }) };
+      const { port } = await serve(t, { services });
       const head = `POST ${path} HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
       const [answer, ...others] = parseAnswers((await exchange(port, head)).text);
       assertError(answer as never, status);

@@ -46,6 +46,8 @@ describe('the order of checks', () => {
   test('the size is checked before the content, the content before the query runs', async (t) => {
     const { app } = await build(t);
     assertError(await app.inject({ method: 'POST', url: `${BASE}/last`, payload: `{${OVERSIZE}` }), 413);
+    const manyBytes = { 'content-length': String(8 * 2 ** 20 + 1) };
+    assertError(await app.inject({ method: 'POST', url: `${BASE}/bulk?view=x`, headers: manyBytes }), 413);
     assertError(await app.inject({ method: 'POST', url: `${BASE}/last`, payload: { url: 'nowhere' } }), 400);
     assertError(await app.inject(`${BASE}/1/statuses?limit=x`), 400);
   });
