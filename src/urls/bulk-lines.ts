@@ -129,12 +129,16 @@ export type BulkQuestion =
 
 export type BulkFormat = 'ndjson' | 'text';
 
-/** The format of a body whose content type does not say it, from its first line. */
-export const formatOf = (first: Line | undefined): BulkFormat =>
-  typeof first === 'string' && first.startsWith('{') ? 'ndjson' : 'text';
+/** The format of a body whose content type does not say it, from its first line that can be read; null: there is none yet. */
+export function formatOf(lines: readonly Line[]): BulkFormat | null {
+  const first = lines.find((line) => typeof line === 'string');
+  if (first === undefined) return null;
+  return first.startsWith('{') ? 'ndjson' : 'text';
+}
 
-export function parserOf(format: BulkFormat): (line: Line) => BulkQuestion {
-  const parse = format === 'text' ? (text: string) => questionOf(text, null) : parseJsonLine;
+/** Null: of lines that cannot be read. */
+export function parserOf(format: BulkFormat | null): (line: Line) => BulkQuestion {
+  const parse = format === 'ndjson' ? parseJsonLine : (text: string) => questionOf(text, null);
   return (line) => (typeof line === 'string' ? parse(line) : refused(line.fault));
 }
 

@@ -10,7 +10,7 @@ import { NDJSON, sendNdjson } from '../http/ndjson.ts';
 import { queryString, wordParameter } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { type BulkBody, readBulkBody } from './bulk-body.ts';
-import { type BulkFormat, type BulkQuestion, formatOf, type Line, MAX_BULK_BYTES, parserOf } from './bulk-lines.ts';
+import { type BulkFormat, type BulkQuestion, formatOf, MAX_BULK_BYTES, parserOf } from './bulk-lines.ts';
 import { BulkLine, BulkRequestLine } from './schemas.ts';
 import type { LastView, UrlStore } from './store.ts';
 import { type BulkStop, type BulkTotals, bulkEndLine, bulkFaultLine, bulkLine, type Json } from './wire.ts';
@@ -37,7 +37,7 @@ const viewParameter: Parameter = {
   description: 'status: without payloads. Default: last.',
 };
 
-/** `format` is null if the first line decides. */
+/** `format` is null if the first line that can be read decides. */
 type BulkRequest = { view: LastView; format: BulkFormat | null; isGzip: boolean };
 
 /** Many URLs in one request, answered while it arrives (docs/api.md). */
@@ -107,7 +107,7 @@ type BulkState = { totals: BulkTotals; charged: Set<string> };
 async function* answerLines(parts: BulkParts): AsyncGenerator<string, void, void> {
   const totals = { lines: 0, distinct: 0, found: 0, invalid: 0, charged: 0 };
   const state: BulkState = { totals, charged: new Set() };
-  let parse: ((line: Line) => BulkQuestion) | null = null;
+  let { format } = parts;
   let stop: BulkStop | null = null;
   let batchLines = BATCH_LINES;
   while (stop === null) {
@@ -117,8 +117,8 @@ async function* answerLines(parts: BulkParts): AsyncGenerator<string, void, void
       if (lines === 'cut') stop = { limit: 'bytes' };
       break;
     }
-    parse ??= parserOf(parts.format ?? formatOf(lines[0]));
-    const batch = lines.slice(0, MAX_BULK_LINES - totals.lines).map(parse);
+    format ??= formatOf(lines);
+    const batch = lines.slice(0, MAX_BULK_LINES - totals.lines).map(parserOf(format));
     const foundBefore = totals.found;
     stop = yield* answerBatch(batch, parts, state);
     const isUnknown = totals.found - foundBefore <= UNKNOWN_MAX_SHARE * batch.length;

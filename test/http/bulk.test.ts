@@ -112,6 +112,14 @@ describe('the lines', () => {
     });
   }
 
+  test('are read as NDJSON also after a line that is too long', async (t) => {
+    const { app } = await build(t, { observations: [{ ts: NOW, url: KNOWN }] });
+    const { answers } = parsed(
+      (await app.inject(bulk(`{"url":"${'x'.repeat(64 * 1024)}"}\n{"url":"${KNOWN}"}\n`))).body,
+    );
+    assert.deepEqual([answers[0]?.error?.code, answers[1]?.found], [400, true]);
+  });
+
   test('of an empty body are none', async (t) => {
     const { app } = await build(t);
     for (const body of ['', '\n\n']) assert.deepEqual(lines((await app.inject(bulk(body))).body), [endOf(0)]);
