@@ -183,9 +183,9 @@ function browserOf(request: FastifyRequest) {
   return { address: request.ip, agent: request.headers['user-agent'] ?? '' };
 }
 
-/** A browser sends a cookie, a program a token, as in `audit/request-record.ts`. */
+/** A page has a session, a program a token, as in `audit/request-record.ts`. */
 function auditOf(request: FastifyRequest, username: string, ts: number) {
-  const source = request.headers.authorization === undefined ? 'page' : 'api';
+  const source = callerOf(request).session === undefined ? 'api' : 'page';
   return { ts, actor: { source, name: username, origin: request.ip } as const, subject: username };
 }
 

@@ -19,13 +19,14 @@ export type AuthenticateSession = (cookie: string) => Promise<Caller>;
 /** Finds the caller of a request. No promise for a token that was seen before. */
 export type FindCaller = (request: FastifyRequest) => Caller | Promise<Caller>;
 
-/** An Authorization header is used also if there is a cookie. */
+const BEARER = /^bearer\b/i;
+
+/** A token is used also if there is a cookie. A browser sends the password of a proxy (Basic) to this server too. */
 export function createFindCaller(authenticate: Authenticate, authenticateSession: AuthenticateSession): FindCaller {
   return (request) => {
-    const { authorization, cookie } = request.headers;
-    if (authorization !== undefined || cookie === undefined) return authenticate(authorization);
-    const session = sessionCookie(cookie);
-    if (session === null) return authenticate(undefined);
+    const { authorization = '', cookie = '' } = request.headers;
+    const session = BEARER.test(authorization) ? null : sessionCookie(cookie);
+    if (session === null) return authenticate(request.headers.authorization);
     requireSameOrigin(request);
     return authenticateSession(session);
   };

@@ -171,7 +171,7 @@ for (const [host, secure] of [
   });
 }
 
-test('an Authorization header wins, and needs no origin', async (t) => {
+test('a token wins, and needs no origin', async (t) => {
   const { world, app, control, cookie } = await open(t);
   await createAccount(control, { username: 'bob', password: PASSWORD, tier: 'tested' }, NOW);
   const authorization = await world.logIn('bob');
@@ -179,6 +179,20 @@ test('an Authorization header wins, and needs no origin', async (t) => {
   assert.equal((await app.inject(withCookie(SESSION, cookie, both))).json().username, 'bob');
   assert.equal((await app.inject(withCookie(LAST, cookie, both))).statusCode, 200);
   assertError(await app.inject(withCookie(SESSION, cookie, { ...SAME, authorization: 'Bearer x' })), 401);
+  assertError(await app.inject(withCookie(SESSION, cookie, { ...SAME, authorization: 'bearer' })), 401);
+});
+
+test('a session works with the password of a proxy, which browsers send to the server too', async (t) => {
+  const { world, app, control, cookie } = await open(t);
+  const headers = { ...SAME, authorization: 'Basic YTpi' };
+  for (const request of [SESSION, LAST]) {
+    assert.equal((await app.inject(withCookie(request, cookie, headers))).statusCode, 200);
+  }
+  assertError(await app.inject(withCookie(SESSION, cookie, { ...headers, 'sec-fetch-site': 'cross-site' })), 403);
+  await logIn(world);
+  await app.inject(withCookie(post(paths.portalSessionsEnd, { others: true }), cookie, headers));
+  const [entry] = await control.auditEntries({ sinceTs: 0, untilTs: NOW * 2, subject: null, action: null, limit: 9 });
+  assert.equal(entry?.source, 'page');
 });
 
 test('a cookie that is no session gets 401', async (t) => {
