@@ -47,7 +47,8 @@ const DISCARD_MS = 30_000;
 /** Discards what is left of a body, because many clients read the response only after they have sent everything. */
 export function discardRest(raw: IncomingMessage, withinMs = DISCARD_MS): void {
   if (raw.readableEnded || raw.destroyed) return;
-  const timer = setTimeout(() => raw.destroy(), withinMs);
+  // Node emits no `close` for a request that has its response, so the timer of a client that has gone would run on.
+  const timer = setTimeout(() => raw.destroy(), withinMs).unref();
   const stop = () => clearTimeout(timer);
   raw.once('end', stop).once('close', stop).resume();
 }

@@ -15,6 +15,9 @@ const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n';
 /** Longer than the second in which a repeated signal counts as the same one. */
 const NEXT_SIGNAL_MS = 1_100;
 
+/** The rest of a body that nobody reads is discarded for 30 s. */
+const DISCARD_MS = 30_000;
+
 describe('a stop', { concurrency: true }, () => {
   test('by SIGTERM loses no request that was sent within the grace time', async (t) => {
     const server = await startServer(t, ['--demo', '--data', temporaryFolder(t), '--stop-grace-seconds', '2']);
@@ -53,6 +56,19 @@ describe('a stop', { concurrency: true }, () => {
     assert.ok(announced.length > 24, `${announced.length} requests`);
     assert.ok(announced.every(({ closes }) => closes));
     assert.doesNotMatch(server.stderr(), /"level":50/);
+  });
+
+  test('does not wait for the rest of a refused upload whose client has gone', async (t) => {
+    const server = await startServer(t, ['--demo', '--data', temporaryFolder(t)]);
+    const token = await tokenOf(server.url, DEMO);
+    const startMs = performance.now();
+    const client = open(Number(new URL(server.url).port));
+    const headers = `Host: a\r\nAuthorization: Bearer ${token}\r\nContent-Length: 1000`;
+    client.write(`POST /api/admin/v1/imports?format=nope HTTP/1.1\r\n${headers}\r\n\r\n`);
+    assert.match(String((await once(client, 'data'))[0]), /^HTTP\/1.1 400 /);
+    client.destroy();
+    assert.equal(await server.stop('SIGTERM'), 0);
+    assert.ok(performance.now() - startMs < DISCARD_MS);
   });
 
   test('ends the grace time at the second signal and the process at the third; one that arrives twice counts once', async (t) => {
