@@ -36,7 +36,7 @@ export async function* readJson(
   let depth = 0;
   let startLine = 1;
   let startByte = 0;
-  const tokenizer = new Tokenizer();
+  const tokenizer = createTokenizer();
   const parser = new TokenParser({ paths, keepStack: false });
   parser.onValue = ({ value, key, stack }) => {
     const path = [...stack.slice(1).map((element) => element.key), key].map((step) => step ?? '');
@@ -84,6 +84,15 @@ export async function* readJson(
   function refused(what: string, cause?: unknown): AppError {
     return new AppError('bad_request', `${name}: ${what}`, { cause });
   }
+}
+
+const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Its own decoder removes U+FEFF wherever one of its calls begins with it: another URL would be stored. */
+function createTokenizer(): Tokenizer {
+  const tokenizer = new Tokenizer();
+  Object.assign((tokenizer as unknown as { bufferedString: object }).bufferedString, { decoder: DECODER });
+  return tokenizer;
 }
 
 /** Of the parser's message only the character: the rest describes the parser. It is a byte, so only ASCII is shown. */

@@ -33,6 +33,20 @@ test('every member of a list or an object is found once', async () => {
   );
 });
 
+test('U+FEFF in a string stays, raw or escaped', async () => {
+  const value = 'http://a.example/\ufeffé\ufeff';
+  const raw = JSON.stringify([value, '\ufeffa']);
+  for (const text of [raw, raw.replaceAll('\ufeff', '\\ufeff'), `\ufeff${raw}`]) {
+    for (const size of [1, 5, 1000]) {
+      const found = await find(text, ['$.*'], size);
+      assert.deepEqual(
+        found.map((each) => each.value),
+        [value, '\ufeffa'],
+      );
+    }
+  }
+});
+
 const REFUSED: Record<string, [text: string | Buffer, message: RegExp]> = {
   'an empty document': ['', /JSON is cut off; download or copy/],
   'a truncated document': ['{"a": [1, 2', /JSON is cut off; download or copy/],
