@@ -15,6 +15,8 @@ const NO_HOST = '.empty.invalid';
 const NO_URL = '^http://empty\\.invalid/$';
 
 const SPECIAL = /[\\^$.*+?()[\]{}|]/g;
+const ENCODED = /%(?:%|(?!00)([0-9a-f]{2}))/gi;
+const NOT_VISIBLE = /[^!-~]+/g;
 
 export const SQUID: Format = {
   ...TEXT_FORMAT,
@@ -34,8 +36,15 @@ export const SQUID: Format = {
 
 function urlExpression({ url }: UrlEntry): string | null {
   if (urlParts(url) === null) return null;
-  const expression = `^${url.replace(SPECIAL, '\\$&')}$`;
+  const text = unescaped(url).replace(SPECIAL, '\\$&');
+  // Blanks end an expression, and other bytes may be no text.
+  const expression = `^${text.replace(NOT_VISIBLE, ({ length }) => `[^!-~]{${length}}`)}$`;
   return expression.length > LINE_MAX_LENGTH ? null : expression;
+}
+
+/** Squid compares with the URL after its `rfc1738_unescape`: `%20` is a blank there, `%%` is one percent sign, `%00` stays. */
+function unescaped(url: string): string {
+  return url.replace(ENCODED, (_, hex?: string) => (hex === undefined ? '%' : String.fromCharCode(parseInt(hex, 16))));
 }
 
 /** As many expressions on a line as fit: Squid warns about more than a hundred lines. */

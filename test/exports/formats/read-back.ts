@@ -84,11 +84,22 @@ export function readBack(format: string, kind: Kind, text: string): string[] {
     .flatMap((line) => read(line, kind));
 }
 
+/** A URL as Squid compares it; what is no visible character there is a blank. */
+export function decodedBySquid(url: string): string {
+  return url.replace(/%(%|[0-9a-f]{2})/gi, (all, hex: string) => {
+    if (hex === '%' || hex === '00') return hex === '%' ? '%' : all;
+    return Buffer.from(hex, 'hex')
+      .toString('latin1')
+      .replace(/[^!-~]/, ' ');
+  });
+}
+
 function squidUrls(line: string): string[] {
   const expressions = [...line.matchAll(/((?:\\.|[^|\\])+)(?:\||$)/gy)];
   assert.equal(expressions.map(([all]) => all).join(''), line);
   return expressions.map(([, expression = '']) => {
-    const url = match(expression, /^\^([!-~]+)\$$/).replace(/\\(.)/g, '$1');
+    const text = match(expression, /^\^([!-~]+)\$$/);
+    const url = text.replace(/\[\^!-~\]\{(\d+)\}/g, (_, count) => ' '.repeat(count)).replace(/\\(.)/g, '$1');
     assert.ok(new RegExp(expression).test(url));
     return url;
   });
