@@ -93,7 +93,7 @@ function compareKeys(a: AddressEntry, b: AddressEntry): number {
 }
 
 /** What is left of a network: reserved, excluded, allowed and shared addresses are also left out inside wider networks. */
-function createAddressGuard(build: Build, { entries }: AddressLists): (network: KeyNetwork) => KeyNetwork[] {
+export function createAddressGuard(build: Build, { entries }: AddressLists): (network: KeyNetwork) => KeyNetwork[] {
   const { exclusions, options } = build;
   const setOf = (kind: 'allow' | 'shared') =>
     createFamilySets(entries.filter(({ as }) => as === kind).map(({ network }) => network));

@@ -60,12 +60,6 @@ export function activeExclusions(exclusions: readonly Exclusion[], list: string,
     return networks.filter((one) => isRelated(one.network, network)).map(({ exclusion }) => exclusion);
   }
 
-  /** Whether one contains the other, in the same family. */
-  function isRelated(a: KeyNetwork, b: KeyNetwork): boolean {
-    const set = createFamilySets([a]);
-    return set.covers(b) || set.inside(b).length > 0;
-  }
-
   return {
     firstEndTs: active.reduce<number | null>(
       (first, { untilTs }) => (untilTs === null ? first : Math.min(untilTs, first ?? untilTs)),
@@ -85,6 +79,12 @@ export function activeExclusions(exclusions: readonly Exclusion[], list: string,
     holesIn: (network) => networkSet.inside(network),
     isNetworkExcluded: (network) => networkSet.covers(network),
   };
+}
+
+/** Whether one network contains the other, in the same family. */
+export function isRelated(a: KeyNetwork, b: KeyNetwork): boolean {
+  const set = createFamilySets([a]);
+  return set.covers(b) || set.inside(b).length > 0;
 }
 
 const NONE: Exclusion[] = [];

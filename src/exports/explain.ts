@@ -1,7 +1,6 @@
 import { registrableDomain } from '../core/domain-name.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { formatKeyNetwork, KEY_BITS, type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
-import { createFamilySets } from '../core/ip/network-set.ts';
 import { isReserved } from '../core/ip/reserved.ts';
 import { dayText, timeText } from '../core/time.ts';
 import { parseHostKey } from '../core/url/host.ts';
@@ -11,10 +10,11 @@ import { isOneAddress } from '../reputation/address-report.ts';
 import { type DescribedListing, describeListings, listingText } from '../reputation/listing-state.ts';
 import type { UrlDetails } from '../urls/store.ts';
 import { SHOWN_STATUS } from '../urls/timeline.ts';
-import { MAX_DOMAINS_AT_ADDRESS, RESOLUTION_SECONDS } from './address-entries.ts';
+import { createAddressGuard, MAX_DOMAINS_AT_ADDRESS, RESOLUTION_SECONDS } from './address-entries.ts';
 import { type Build, type BuildOptions, type ListReads, prepareBuild } from './build.ts';
 import type { LeftOutReason, UrlEntry } from './content.ts';
 import { createDomainReports } from './domain-reports.ts';
+import { isRelated } from './exclusions.ts';
 import { urlFaults } from './filter.ts';
 import { suffixGuard } from './guards.ts';
 import { guardsOf, hostnamesOf, listedDomainFaults } from './host-entries.ts';
@@ -73,7 +73,7 @@ function subjectOf(text: string): Subject | null {
   if (network !== null && network.prefix < KEY_BITS) {
     return { text: formatKeyNetwork(network), url: null, host: null, network };
   }
-  const parsed = parseHostKey(given);
+  const parsed = parseHostKey(network === null ? given : formatKeyNetwork(network));
   if (!parsed.ok) return null;
   const { host, ip } = parsed;
   return { text: host, url: null, host, network: ip === null ? null : { ip, prefix: KEY_BITS } };
@@ -196,30 +196,34 @@ async function addressReasons(build: Build, network: KeyNetwork): Promise<Explai
   const question = { inside: true, covering: true, nowTs, allowReserved: options.allowReserved };
   const listings = await describeListings(store, network, question);
   const faults = listings.map((listing) => listingFaults(build, listing));
-  const fits = faults.some(({ length }) => length === 0);
+  const fitting = listings.filter((_, i) => faults[i]?.length === 0);
+  const lists = await store.addressLists();
+  const guard = createAddressGuard(build, lists);
+  const left = fitting.flatMap((listing) => guard(listing.network)).filter((one) => isRelated(one, network));
+  const alone = left.filter(isOneAddress);
+  const counts = await store.domainsAt(alone, nowTs - RESOLUTION_SECONDS, nowTs);
+  if (alone.length < left.length || counts.some((domains) => domains <= MAX_DOMAINS_AT_ADDRESS)) return [];
+
   const text = formatKeyNetwork(network);
-  const reasons: ExplainedReason[] = fits ? [] : faults.flat().slice(0, MAX_REASONS);
+  const reasons: ExplainedReason[] = fitting.length > 0 ? [] : faults.flat().slice(0, MAX_REASONS);
   if (listings.length === 0) reasons.push({ reason: 'unknown', text: `no listing of ${text} is known` });
   if (!options.allowReserved && isReserved(network)) {
     reasons.push({ reason: 'reserved', text: `${text} is in a private or reserved range` });
   }
   reasons.push(...exclusionReasons(exclusions.ofNetwork(network)));
-  for (const { as, network: listed, source, reason } of (await store.addressLists()).entries) {
-    const set = createFamilySets([listed]);
-    if (!set.covers(network)) continue;
+  for (const { as, network: listed, source, reason } of lists.entries) {
+    if (!isRelated(listed, network)) continue;
     const because = reason === '' ? '' : `: ${reason}`;
     const where = `${formatKeyNetwork(listed)} (${source}${because})`;
     if (as === 'allow') reasons.push({ reason: 'allowed', text: `allowed by ${where}` });
     else reasons.push({ reason: 'shared-address', text: `a range that many share: ${where}` });
   }
-  const [domains = 0] = isOneAddress(network)
-    ? await store.domainsAt([network], nowTs - RESOLUTION_SECONDS, nowTs)
-    : [];
-  if (domains > MAX_DOMAINS_AT_ADDRESS) {
+  for (const [i, domains] of counts.slice(0, MAX_REASONS).entries()) {
     const days = RESOLUTION_SECONDS / 86_400;
+    const address = formatKeyNetwork(alone[i] as KeyNetwork);
     reasons.push({
       reason: 'shared-address',
-      text: `${domains} registrable domains resolved to it in the last ${days} days`,
+      text: `${domains} registrable domains resolved to ${address} in the last ${days} days`,
     });
   }
   return reasons;

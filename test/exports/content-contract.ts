@@ -515,15 +515,15 @@ function addressTests(open: OpenStore): void {
         listed(cidr),
       ),
     ]);
-    const exclusions = [excluded({ kind: 'network', network: '203.0.113.0/24' })];
+    const exclusions = ['203.0.113.0/24', '192.0.2.3'].map((network) => excluded({ kind: 'network', network }));
     const content = await build(store, 'addresses', { exclusions });
     assert.deepEqual(await keys(store, 'addresses', { exclusions }), [
       '192.0.2.0 BCL',
-      '192.0.2.2/31 BCL',
+      '192.0.2.2 BCL',
       '198.51.100.0/25 BCL',
       '2001:db8::1 BCL',
     ]);
-    assert.deepEqual(content.leftOut, { allowed: 2, 'shared-address': 2, excluded: 1 });
+    assert.deepEqual(content.leftOut, { allowed: 2, 'shared-address': 2, excluded: 2 });
     const explained = async (text: string) => String(await reasons(store, 'addresses', text, { exclusions }));
     assert.match(await explained('192.0.2.1'), /allowed: allowed by 192.0.2.1 \(list: ours\)/);
     assert.match(
@@ -531,7 +531,11 @@ function addressTests(open: OpenStore): void {
       /^shared-address: a range that many share: 198.51.100.128\/25 \(list: ours\)$/,
     );
     assert.match(await explained('203.0.113.7'), /^excluded: .*our partner$/);
-    assert.match(await explained('203.0.113.0/24'), /excluded: /);
+    assert.match(await explained('203.0.113.0/24'), /^excluded: /);
+    assert.match(await explained('203.0.0.0/16'), /^excluded: /);
+    assert.match(await explained('198.51.100.192/26'), /^shared-address: /);
+    for (const network of ['192.0.2.0/30', '192.0.2.2/31', '198.51.100.0/23'])
+      assert.equal(await explained(network), '');
   });
 
   test('reserved ranges are left out, also inside wider networks', async (t) => {
@@ -591,11 +595,14 @@ function addressTests(open: OpenStore): void {
       ]).flat();
     await store.applyDomains([], [...facts('192.0.2.20', 20), ...facts('192.0.2.21', 15)]);
     await store.apply(Array.from({ length: 6 }, (_, i) => online(`http://u${i}.example/`, -1, { ip: '192.0.2.21' })));
-    await store.applyListings(['192.0.2.20', '192.0.2.21', '192.0.2.0/24'].map((cidr) => listed(cidr)));
+    await store.applyListings(['192.0.2.20', '192.0.2.21'].map((cidr) => listed(cidr)));
+    assert.deepEqual(await keys(store, 'addresses'), ['192.0.2.20 BCL']);
+    assert.deepEqual(await reasons(store, 'addresses', '192.0.2.21/32'), [
+      'shared-address: 21 registrable domains resolved to 192.0.2.21 in the last 90 days',
+    ]);
+    await store.applyListings([listed('192.0.2.0/24')]);
     assert.deepEqual(await keys(store, 'addresses'), ['192.0.2.0/24 BCL', '192.0.2.20 BCL']);
     assert.deepEqual((await build(store, 'addresses')).leftOut, { 'shared-address': 1 });
-    assert.deepEqual(await reasons(store, 'addresses', '192.0.2.21'), [
-      'shared-address: 21 registrable domains resolved to it in the last 90 days',
-    ]);
+    assert.deepEqual(await reasons(store, 'addresses', '192.0.2.21'), [], 'the wider network blocks it');
   });
 }
