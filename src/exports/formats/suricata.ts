@@ -60,11 +60,11 @@ function urlRule({ host, port, path }: UrlParts, list: string): string {
   return rule('http', list, 'URL', `flow:established,to_server; ${name} ${exactly('http.uri.raw', path)}`);
 }
 
-/** FTP has no host in its requests. A URL with https is seen where TLS is decrypted before. */
+/** FTP has no host in its requests. A URL with https is seen where TLS is decrypted before, as one with http: both are one rule. */
 function urlKey({ url }: UrlEntry): string | null {
   const parts = urlParts(url);
   if (parts === null || parts.scheme === 'ftp') return null;
-  return urlRule(parts, 'x'.repeat(64)).length + TAIL_LENGTH > RULE_MAX_LENGTH ? null : url;
+  return urlRule(parts, 'x'.repeat(64)).length + TAIL_LENGTH > RULE_MAX_LENGTH ? null : url.replace('https:', 'http:');
 }
 
 const rule = (protocol: string, list: string, what: string, match: string): string =>

@@ -73,7 +73,7 @@ evil.example IN CNAME .
     'suricata',
     `${comments('suricata', '#', 2)}${[
       'http.host; content:"evil.example"; bsize:12; http.uri.raw; content:"/a?b=c"; bsize:6; priority:1; sid:1256972192',
-      'http.host.raw; content:"evil.example|3a|8443"; bsize:17; nocase; http.uri.raw; content:"/x|3b|y"; bsize:4; priority:1; sid:1578983152',
+      'http.host.raw; content:"evil.example|3a|8443"; bsize:17; nocase; http.uri.raw; content:"/x|3b|y"; bsize:4; priority:1; sid:1673899576',
     ]
       .map(
         (rule) =>

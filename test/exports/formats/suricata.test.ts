@@ -75,8 +75,11 @@ test('Suricata finds names of a list in DNS, HTTP and TLS', async (t) => {
   ]);
 });
 
+/** A request alerts once. */
+const BOTH = ['http://evil.example/bad.bin', 'https://evil.example/bad.bin'];
+
 test('Suricata finds URLs of a list', (t) => {
-  const { text } = render(urlList(['http://evil.example/bad.bin', ...ODD_URLS, ...HOSTILE_URLS]), 'suricata');
+  const { text } = render(urlList([...BOTH, ...ODD_URLS, ...HOSTILE_URLS]), 'suricata');
   const found = alerts(t, text, [
     get('evil.example', '/bad.bin'),
     get('EVIL.example', '/bad.bin'),
