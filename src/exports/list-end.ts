@@ -16,9 +16,9 @@ export function createListEnd(nowTs: number): ListEnd {
   };
   return {
     at,
-    // Of many conditions most hold at the earliest end known so far, and need no search.
+    // Of many conditions most hold until the earliest end known so far, and need no search.
     whenNot(holds) {
-      const last = Math.min(earliest ?? Number.POSITIVE_INFINITY, nowTs + MAX_SEARCH_SECONDS);
+      const last = Math.min((earliest ?? Number.POSITIVE_INFINITY) - 1, nowTs + MAX_SEARCH_SECONDS);
       if (holds(last)) return;
       let [yes, no] = [nowTs, last];
       while (no - yes > 1) {
