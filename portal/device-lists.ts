@@ -72,6 +72,7 @@ const REASON_WORDS: Record<string, string> = {
   kind: 'Another kind of list',
   unknown: 'Unknown',
   filter: 'Does not fit the filter',
+  covered: 'A name above it is on the list',
 };
 
 export const leftOutText = (reason: string): string => LEFT_OUT_WORDS[reason] ?? visible(reason);

@@ -103,7 +103,7 @@ function hostText(text: string): string {
 }
 
 /** The name, and every name that it is below. */
-function namesAround(host: string): string[] {
+export function namesAround(host: string): string[] {
   const names = [host];
   for (let dot = host.indexOf('.'); dot !== -1; dot = host.indexOf('.', dot + 1)) names.push(host.slice(dot + 1));
   return names;

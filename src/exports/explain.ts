@@ -7,21 +7,26 @@ import { parseHostKey } from '../core/url/host.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import { refangHost, refangUrl } from '../core/url/refang.ts';
 import { isOneAddress } from '../reputation/address-report.ts';
+import type { DomainReport } from '../reputation/domain-report.ts';
 import { type DescribedListing, describeListings, listingText } from '../reputation/listing-state.ts';
 import type { UrlDetails } from '../urls/store.ts';
 import { SHOWN_STATUS } from '../urls/timeline.ts';
 import { createAddressGuard, MAX_DOMAINS_AT_ADDRESS, RESOLUTION_SECONDS } from './address-entries.ts';
 import { type Build, type BuildOptions, type ListReads, prepareBuild } from './build.ts';
-import type { LeftOutReason, UrlEntry } from './content.ts';
+import { LEFT_OUT_REASONS, type UrlEntry } from './content.ts';
 import { createDomainReports } from './domain-reports.ts';
-import { isRelated } from './exclusions.ts';
+import { isRelated, namesAround } from './exclusions.ts';
 import { urlFaults } from './filter.ts';
 import { suffixGuard } from './guards.ts';
-import { guardsOf, hostnamesOf, listedDomainFaults } from './host-entries.ts';
+import { guardsOf, hostnamesOf, listedDomainFaults, type ReadHostnames } from './host-entries.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
 
-/** `kind`: no such list has it. `unknown`: nothing is stored of it. `filter`: it does not fit the filter. */
-type ExplainedReason = { reason: LeftOutReason | 'kind' | 'unknown' | 'filter'; text: string };
+/**
+ * `kind`: no such list has it. `unknown`: nothing is stored of it. `filter`: it does not fit the filter. `covered`: a name
+ * above it is on the list.
+ */
+export const EXPLAINED_REASONS = [...LEFT_OUT_REASONS, 'kind', 'unknown', 'filter', 'covered'] as const;
+type ExplainedReason = { reason: (typeof EXPLAINED_REASONS)[number]; text: string };
 
 /** Whether something is on a list; if not, every reason. `subject`: the URL, name or network, normalized. */
 export type Explanation = { subject: string; isOnList: boolean; reasons: ExplainedReason[] };
@@ -177,17 +182,37 @@ async function hostReasons(build: Build, host: string, isAddress: boolean): Prom
     build.end,
   );
   if (report === undefined) throw new Error('a report for each domain');
+  const readAll = hostnamesOf(build, report);
+  const reasons = await nameReasons(build, host, report, readAll);
+  if (reasons.length === 0) return [];
+  for (const above of namesAround(host).slice(1)) {
+    if (above.length < domain.length) break;
+    if ((await nameReasons(build, above, report, readAll)).length > 0) continue;
+    const text = `${above} above it is on the list, and most formats also block names below a name`;
+    return [...reasons, { reason: 'covered', text }];
+  }
+  return reasons;
+}
+
+async function nameReasons(
+  build: Build,
+  host: string,
+  report: DomainReport,
+  readAll: ReadHostnames,
+): Promise<ExplainedReason[]> {
   const { listedDomains } = build.definition.filter;
   const ofUrls = await urlsOfHostReasons(build, host);
   const byScore =
-    listedDomains && host === domain ? inFilter(listedDomainFaults(build, report, ofUrls.length === 0)) : null;
+    listedDomains && host === report.state.name
+      ? inFilter(listedDomainFaults(build, report, ofUrls.length === 0))
+      : null;
   const score = build.filter.score(report.score);
   return [
     ...(byScore === null ? ofUrls : byScore.length === 0 ? [] : ofUrls.length === 0 ? [] : [...ofUrls, ...byScore]),
     ...inFilter(score === null ? [] : [score]),
     ...exclusionReasons(build.exclusions.ofHost(host)),
     ...belowReasons(build.exclusions.namesBelow(host)),
-    ...(await guardsOf(build, host, report, hostnamesOf(build, report))),
+    ...(await guardsOf(build, host, report, readAll)),
   ];
 }
 

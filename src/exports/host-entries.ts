@@ -180,7 +180,7 @@ function evidenceSinceTs({ evidence, firstUrlTs, settings }: DomainReport['state
   return Math.max(firstUrlTs ?? 0, settings?.setTs ?? 0, ...evidence.map(({ firstTs }) => firstTs));
 }
 
-type ReadHostnames = () => Promise<readonly SeenHostname[]>;
+export type ReadHostnames = () => Promise<readonly SeenHostname[]>;
 
 /** The host names of a domain, read once. */
 export function hostnamesOf({ store }: Build, { state }: DomainReport): ReadHostnames {

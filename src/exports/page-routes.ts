@@ -14,9 +14,8 @@ import {
 import { isOurFault } from '../http/errors.ts';
 import { IntegerOrNull } from '../http/scalars.ts';
 import { type Static, Type } from '../http/schema.ts';
-import { LEFT_OUT_REASONS } from './content.ts';
 import type { KnownList } from './copies.ts';
-import { isExplainable } from './explain.ts';
+import { EXPLAINED_REASONS, isExplainable } from './explain.ts';
 import { formatsOf } from './formats/formats.ts';
 import { mayFetch } from './own-keys.ts';
 import { type ListServices, requireDatasets } from './routes.ts';
@@ -92,7 +91,7 @@ const ExplainResponse = Type.Object({
   on_list: Type.Boolean(),
   reasons: Type.Array(
     Type.Object({
-      reason: Type.Enum([...LEFT_OUT_REASONS, 'kind', 'unknown', 'filter']),
+      reason: Type.Enum([...EXPLAINED_REASONS]),
       text: Type.String(),
     }),
     { description: 'Every reason why it is not on the list.' },

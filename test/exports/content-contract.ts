@@ -310,6 +310,13 @@ function hostTests(open: OpenStore): void {
       await explained('www.popular.example'),
       /shared-site: .*\(popular-list\),abused-domain: popular.example is /,
     );
+    assert.match(
+      await explained('a.b.x.github.io'),
+      /^unknown: no URL .*,covered: x\.github\.io above it is on the list/,
+    );
+    assert.match(await explained('a.hacked.popular.example'), /,covered: hacked\.popular\.example above it/);
+    for (const host of ['a.popular.example', 'a.unknown.example'])
+      assert.doesNotMatch(await explained(host), /covered/);
     assert.equal((await keys(store, 'urls')).length, shared.length + kept.length);
   });
 
