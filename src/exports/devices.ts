@@ -140,10 +140,11 @@ conf-file=/var/lib/misc/${name}.conf`,
     title: 'Squid',
     formats: { urls: 'squid', hosts: 'squid' },
     note: `${FETCH_FIRST} squid.conf, before the rules that allow. URLs with https are seen only where Squid decrypts TLS, and thousands of URLs make every request slower: prefer a list of names.`,
+    // Without -n, a request to an address waits for the reverse lookup of this address.
     configuration: ({ kind, name }, address) =>
       `${fetching(address, `/etc/squid/${name}.acl`, 'squid -k reconfigure')}
 
-acl ${name} ${kind === 'hosts' ? 'dstdomain' : 'url_regex'} "/etc/squid/${name}.acl"
+acl ${name} ${kind === 'hosts' ? 'dstdomain -n' : 'url_regex'} "/etc/squid/${name}.acl"
 http_access deny ${name}`,
   },
   {

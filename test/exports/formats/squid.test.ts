@@ -39,7 +39,7 @@ mime_table ${root}/usr/share/squid/mime.conf
 icon_directory ${root}/usr/share/squid/icons
 error_directory ${root}/usr/share/squid/errors/templates
 unlinkd_program ${root}/usr/lib/squid/unlinkd
-acl hosts dstdomain "${folder}/hosts"
+acl hosts dstdomain -n "${folder}/hosts"
 acl urls url_regex "${folder}/urls"
 http_access deny hosts
 http_access deny urls
