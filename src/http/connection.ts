@@ -188,9 +188,13 @@ function createListener(times: ConnectionTimes, tls: TlsPair | undefined): Serve
     connectionsCheckingInterval: times.connectionsCheckMs,
     keepAliveTimeout: times.keepAliveTimeoutMs,
   };
-  if (tls === undefined) return http.createServer(options);
   const handshakeTimeout = times.headersTimeoutMs; // the timeout for headers starts after the handshake
-  return createTlsServer({ ...options, ...TLS_RULES, ...tls, handshakeTimeout });
+  const server =
+    tls === undefined
+      ? http.createServer(options)
+      : createTlsServer({ ...options, ...TLS_RULES, ...tls, handshakeTimeout, allowHalfOpen: true });
+  // Some clients close their side after the last request and read on. Node would close the other side without a response.
+  return Object.assign(server, { httpAllowHalfOpen: true });
 }
 
 const longBodies = new WeakSet<IncomingMessage>();

@@ -41,10 +41,11 @@ export async function sendNdjson(
   const stop = new AbortController();
   const { socket } = request.raw;
   const pages = source(stop.signal)[Symbol.asyncIterator]();
-  // Not the 'close' of the response: a pipelined response that waits for another one never gets it.
+  // Not the 'close' of the response: a pipelined response that waits for another one never gets it. A client that closes
+  // only its side counts as gone: if nothing is written, nothing else shows that it has left.
   const leave = () => stop.abort(READER_LEFT);
-  if (socket.destroyed) leave();
-  else socket.once('close', leave);
+  if (socket.destroyed || socket.readableEnded) leave();
+  else socket.once('end', leave).once('close', leave);
   try {
     const first = await firstPage(pages, stop, options.queryBudgetMs);
     reply.type(contentType);
@@ -65,7 +66,7 @@ export async function sendNdjson(
     if (!reply.raw.headersSent && error !== READER_LEFT) throw error;
     breakOff(request, reply, error, options);
   } finally {
-    socket.off('close', leave);
+    socket.off('end', leave).off('close', leave);
     stop.abort(READER_LEFT); // stops the query in the store
     pages.return?.().catch(() => {});
   }

@@ -307,6 +307,20 @@ describe('a connection', () => {
     assert.equal(served.destroyed, true);
   });
 
+  test('whose client has closed its side gets the response first', async (t) => {
+    const authenticate = async () => {
+      await once(served, 'end');
+      throw new AppError('unauthorized', 'no token');
+    };
+    const { app, port } = await serve(t, { services: { store: stubStore({}), authenticate } });
+    const accepted = once(app.server, connectionEvent());
+    const socket = open(port, '127.0.0.1', { allowHalfOpen: true });
+    const [served] = await accepted;
+    socket.end(`GET ${BASE}/1/statuses HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const [answer] = parseAnswers((await socket.toArray()).join(''));
+    assertError(answer as never, 401);
+  });
+
   test('that is idle stays open longer than load balancers keep it, and the response says how long', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const { headers } = await fetch(`${origin(port)}/healthz`);

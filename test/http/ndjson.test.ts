@@ -278,7 +278,7 @@ describe('a stream', () => {
     }
     const authenticate = async () => {
       socket.destroy();
-      await new Promise((resolve) => served.once('close', resolve)); // over TLS it is preceded by an error
+      await new Promise((resolve) => served.once('end', resolve).once('close', resolve)); // over TLS there is an error first
       return OPERATOR;
     };
     const { app, port } = await serve(t, { services: { store: stubStore({ statuses }), authenticate } });
