@@ -25,28 +25,32 @@ const DOTS = /[.\u{3002}\u{FF0E}\u{FF61}]/u;
 
 /**
  * The time of Punycode grows with the square of the label's length (measured: 8,000 different ideographs 340 ms), so a
- * label that must exceed 63 octets is refused first. NFC composes at most four code points into one (U+1F82 is four), and
- * every code point after NFC needs at least one octet.
+ * label that must exceed 63 octets is refused first. Every code point after NFC needs at least one octet.
  */
-const LABEL_MAX_CODE_POINTS = 4 * 63;
-/** The same for the whole name: 253 octets and a trailing dot. */
-const NAME_MAX_CODE_POINTS = 4 * 254;
+const LABEL_MAX_OCTETS = 63;
+/** The same for the whole name, with a trailing dot. */
+const NAME_MAX_OCTETS = 254;
+/** Code points that NFC composes into one: U+1F82 is four. */
+const COMPOSED_MAX = 4;
+/** After NFKC nothing else can be composed with the character before it. */
+const MARKS = /\p{M}/gu;
 
 /** `faß.example` becomes `xn--fa-hia.example`, `ex。example` becomes `ex.example`; null if a rule of UTS-46 fails. */
 export function nameToAscii(name: string): string | null {
   const visible = name.replace(IGNORED, '');
-  // UTS-46 maps a character to its NFKC form in lower case, which may be longer: U+FDFA becomes 18 code points. Not NFKC
-  // alone, whose time grows with the square of the marks on one character (measured: 8,000 marks 57 ms).
-  if (isRefused(visible) || isRefused(visible.normalize('NFKC'))) return null;
+  // First, because the time of NFKC grows with the square of the marks on one character (measured: 8,000 marks 57 ms).
+  if (isOverlong(visible, COMPOSED_MAX)) return null;
+  // UTS-46 maps a character to its NFKC form in lower case, which may be longer: U+FDFA becomes 18 code points.
+  if (isOverlong(visible.normalize('NFKC').replace(MARKS, ''), 1)) return null;
   return toASCII(visible, RULES);
 }
 
-function isRefused(name: string): boolean {
-  if (isOverlong(name, NAME_MAX_CODE_POINTS)) return true;
-  return name.split(DOTS).some((label) => isOverlong(label, LABEL_MAX_CODE_POINTS));
+function isOverlong(name: string, codePointsPerOctet: number): boolean {
+  const exceeds = (text: string, maxOctets: number) => isLonger(text, maxOctets * codePointsPerOctet);
+  return exceeds(name, NAME_MAX_OCTETS) || name.split(DOTS).some((label) => exceeds(label, LABEL_MAX_OCTETS));
 }
 
 /** A code point is at most two UTF-16 units, so most names need no counting. */
-function isOverlong(text: string, maxCodePoints: number): boolean {
+function isLonger(text: string, maxCodePoints: number): boolean {
   return text.length > 2 * maxCodePoints || (text.length > maxCodePoints && [...text].length > maxCodePoints);
 }
