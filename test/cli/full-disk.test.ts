@@ -71,9 +71,13 @@ testsOnSmallDisks(import.meta.url, () => {
     assert.equal(await ready(), 503);
     const { message } = (await (await fetch(url + paths.readyz)).json()) as { message: string };
     assert.equal(message, 'The disk is full: accounts and counters cannot be written');
-    const { code, stderr } = await urlwarden(['account', 'disable', 'ada', '--data', dataDir]);
-    assert.equal(code, 1);
-    assert.match(stderr, /^The disk of \S+control\.db is full: free some space, .*\n$/);
+    // A checkpoint of the server may leave room in the log for some changes.
+    let errors = '';
+    for (let i = 0; errors === '' && i < 20; i++) {
+      disk.fill();
+      errors = (await urlwarden(['account', 'add', `eve${i}`, '--data', dataDir], 'secret\n')).stderr;
+    }
+    assert.match(errors, /^The disk of \S+control\.db is full: free some space, .*\n$/);
     disk.fill(); // what the failed change gave back
     assert.equal(await look(), 200);
     await until(async () => /The disk of \S+control\.db is full/.test(server.stderr()), 'the flush failed');
