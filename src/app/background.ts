@@ -48,7 +48,7 @@ export function startBackground(parts: BackgroundParts): { close(): Promise<void
     });
     open.push(
       announceNode({ control, node, now, every: everyMs, onFailure: onFailure('node_write') }),
-      startChangeCleanup({ store, changeDays, now, every: everyMs, onFailure: onFailure('change_cleanup') }),
+      startChangeCleanup({ store, control, changeDays, now, every: everyMs, onFailure: onFailure('change_cleanup') }),
       cleanup,
       startIntegrityChecks({ store, outages, metrics, log, onFaults }),
     );

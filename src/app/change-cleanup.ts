@@ -1,34 +1,39 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChangeStore } from '../changes/store.ts';
 import { DAY_SECONDS } from '../core/time.ts';
+import type { UsageStore } from '../limits/store.ts';
 
 type CleanupOptions = {
   store: Pick<ChangeStore, 'removeOldChanges'>;
+  control: Pick<UsageStore, 'startDailyTask'>;
   changeDays: number;
   now(): number;
   every(ms: number, work: () => void): () => void;
   onFailure(error: unknown): void;
 };
 
-const EVERY_MS = 3_600_000;
+/** One of all servers does the work once a day; each of them asks this often whether it is time. */
+const ASK_MS = 3_600_000;
 
 /** Rows deleted in one transaction: some milliseconds. */
 const CHUNK_ROWS = 500;
 
-/** Deletes old entries of the change feed at the start, then once an hour. Every server does it: a second one finds nothing. */
-export function startChangeCleanup({ store, changeDays, now, every, onFailure }: CleanupOptions) {
+/** Deletes old entries of the change feed at the start, then once a day. */
+export function startChangeCleanup({ store, control, changeDays, now, every, onFailure }: CleanupOptions) {
   let isClosed = false;
 
   async function run(): Promise<void> {
     try {
-      const beforeTs = now() - changeDays * DAY_SECONDS;
+      const nowTs = now();
+      if (!(await control.startDailyTask('change_cleanup', nowTs))) return;
+      const beforeTs = nowTs - changeDays * DAY_SECONDS;
       while (!isClosed && (await store.removeOldChanges(beforeTs, CHUNK_ROWS)) > 0) await setImmediate();
     } catch (error) {
       if (!isClosed) onFailure(error);
     }
   }
 
-  const end = every(EVERY_MS, () => void run());
+  const end = every(ASK_MS, () => void run());
   void run();
   return {
     close(): void {

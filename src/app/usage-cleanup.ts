@@ -5,7 +5,7 @@ import { KEY_LIFE_SECONDS } from '../limits/redis-scripts.ts';
 import type { UsageStore } from '../limits/store.ts';
 
 type CleanupOptions = {
-  control: Pick<UsageStore, 'startCleanup' | 'deleteOldUsage'> & Pick<AccountStore, 'removedAccounts'>;
+  control: Pick<UsageStore, 'startDailyTask' | 'deleteOldUsage'> & Pick<AccountStore, 'removedAccounts'>;
   /** How many months before the current one are kept. */
   usageMonths: number;
   /** Deletes the counters of an account in Redis, if there is one. */
@@ -44,7 +44,7 @@ export function startUsageCleanup(options: CleanupOptions) {
   async function runDue(): Promise<void> {
     try {
       const nowTs = now();
-      if (await control.startCleanup(nowTs)) await cleanUp(nowTs);
+      if (await control.startDailyTask('usage_cleanup', nowTs)) await cleanUp(nowTs);
     } catch (error) {
       if (!isClosed) onFailure(error);
     }

@@ -139,7 +139,7 @@ test('concurrent counting and deleting do not deadlock', async (t) => {
 test('one of 20 concurrent callers on several nodes starts the cleanup', async (t) => {
   const { node } = await openNodes(t);
   for (let day = 1; day < 5; day++) {
-    const starts = Array.from({ length: 20 }, (_, i) => node(i).startCleanup(day * 86_400));
+    const starts = Array.from({ length: 20 }, (_, i) => node(i).startDailyTask('usage_cleanup', day * 86_400));
     assert.equal((await Promise.all(starts)).filter(Boolean).length, 1);
   }
 });

@@ -1,6 +1,6 @@
 import type { Database, Session } from '../../database/postgres/database.ts';
 import type { NewAuditEntry } from '../entry.ts';
-import { ENTRY_COLUMNS, type StoredEntryRow, toEntry, toEntryRow } from '../rows.ts';
+import { ENTRY_COLUMNS, MAX_DELAY_SECONDS, type StoredEntryRow, toEntry, toEntryRow } from '../rows.ts';
 import type { AuditStore } from '../store.ts';
 
 const ENTRIES = `
@@ -8,6 +8,9 @@ const ENTRIES = `
   where ts >= $1 and ts <= $2 and ($3::text is null or subject = $3)
     and ($4::text is null or action = $4 or starts_with(action, $4 || '.'))
   order by ts desc, id desc limit $5`;
+
+const PUT_OFF_CLEAN_UP = `
+  update audit_retention set next_run_ts = $1 where next_run_ts > 0 and next_run_ts < $2 - ${MAX_DELAY_SECONDS}`;
 
 /** A time more than a day ahead is that of a clock that was set back since. */
 const START_CLEAN_UP = `
@@ -27,8 +30,10 @@ export function createAuditStore(db: Database): AuditStore {
       return rows.map(toEntry);
     },
 
-    startAuditCleanUp: async ({ keepSinceTs, nowTs, nextRunTs }) =>
-      (await db.run(START_CLEAN_UP, [keepSinceTs, nextRunTs, nowTs])) > 0,
+    async startAuditCleanUp({ keepSinceTs, nowTs, nextRunTs }) {
+      await db.run(PUT_OFF_CLEAN_UP, [nextRunTs, nowTs]);
+      return (await db.run(START_CLEAN_UP, [keepSinceTs, nextRunTs, nowTs])) > 0;
+    },
 
     removeOldAudit: (limit) => db.run(REMOVE_OLD, [limit]),
   };

@@ -2,9 +2,10 @@ import { daysOfMonth } from '../../core/quota.ts';
 import type { Database } from '../../database/postgres/database.ts';
 import type { UsageStore } from '../store.ts';
 import {
-  CLEANUP_INTERVAL_SECONDS,
-  CLEANUP_TASK,
+  DAILY_SECONDS,
+  type DailyTask,
   DELETE_BATCH,
+  MAX_PAUSE_SECONDS,
   type MonthUsageRow,
   toMonthUsage,
   type UsageRow,
@@ -121,11 +122,14 @@ export function createUsageStore(db: Database): UsageStore {
 
 const MARK_REPORTED = 'insert into reported_months (month, reported_ts) values ($1, $2) on conflict do nothing';
 
+const PUT_OFF_TASK = `
+  update daily_tasks set started_ts = $2 where name = $1 and started_ts < $2 - ${MAX_PAUSE_SECONDS}`;
+
 /** A time in the future is that of a clock that was set back since. */
-const START_CLEANUP = `
-  insert into daily_tasks (name, started_ts) values ('${CLEANUP_TASK}', $1)
+const START_TASK = `
+  insert into daily_tasks (name, started_ts) values ($1, $2)
   on conflict (name) do update set started_ts = excluded.started_ts
-  where daily_tasks.started_ts <= excluded.started_ts - ${CLEANUP_INTERVAL_SECONDS}
+  where daily_tasks.started_ts <= excluded.started_ts - ${DAILY_SECONDS}
     or daily_tasks.started_ts > excluded.started_ts`;
 
 /** Deletes the rows of `locked`, which are locked in the order of `ADD_USAGE`, so that concurrent nodes cannot deadlock. */
@@ -185,7 +189,10 @@ function cleanupWrites(db: Database) {
       await db.run(MARK_REPORTED, [month, ts]);
     },
 
-    startCleanup: async (nowTs: number): Promise<boolean> => (await db.run(START_CLEANUP, [nowTs])) > 0,
+    async startDailyTask(task: DailyTask, nowTs: number): Promise<boolean> {
+      await db.run(PUT_OFF_TASK, [task, nowTs]);
+      return (await db.run(START_TASK, [task, nowTs])) > 0;
+    },
 
     /** Each statement is a transaction of its own, so that rows of usage are locked in one order only. */
     async deleteOldUsage({ month, removedTs }: { month: number; removedTs: number }): Promise<number> {

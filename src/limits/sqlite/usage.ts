@@ -4,9 +4,10 @@ import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { Usage, UsageStore } from '../store.ts';
 import {
-  CLEANUP_INTERVAL_SECONDS,
-  CLEANUP_TASK,
+  DAILY_SECONDS,
+  type DailyTask,
   DELETE_BATCH,
+  MAX_PAUSE_SECONDS,
   type MonthUsageRow,
   toMonthUsage,
   type UsageRow,
@@ -73,7 +74,7 @@ export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): Usag
     },
     reportedTs: async (month) => reported.get(month)?.[0] ?? null,
     markReported: (month, ts) => write('markReported', month, ts),
-    startCleanup: (nowTs) => write('startCleanup', nowTs),
+    startDailyTask: (task, nowTs) => write('startDailyTask', task, nowTs),
     deleteOldUsage: (before) => write('deleteOldUsage', before),
   };
 }
@@ -117,11 +118,14 @@ export function createUsageWrites(db: Database) {
 
 const MARK_REPORTED = 'insert into reported_months (month, reported_ts) values (?, ?) on conflict do nothing';
 
+const PUT_OFF_TASK = `
+  update daily_tasks set started_ts = :nowTs where name = :task and started_ts < :nowTs - ${MAX_PAUSE_SECONDS}`;
+
 /** A time in the future is that of a clock that was set back since. */
-const START_CLEANUP = `
-  insert into daily_tasks (name, started_ts) values ('${CLEANUP_TASK}', :nowTs)
+const START_TASK = `
+  insert into daily_tasks (name, started_ts) values (:task, :nowTs)
   on conflict do update set started_ts = excluded.started_ts
-  where started_ts <= :nowTs - ${CLEANUP_INTERVAL_SECONDS} or started_ts > :nowTs`;
+  where started_ts <= :nowTs - ${DAILY_SECONDS} or started_ts > :nowTs`;
 
 /** Days without a month are found too: a damaged file may have lost it. */
 const OLD_SUBS = `
@@ -148,7 +152,8 @@ const FORGET_REMOVED = `
 
 function cleanupWrites(db: Database) {
   const markReported = db.prepare(MARK_REPORTED);
-  const start = db.prepare(START_CLEANUP);
+  const putOff = db.prepare(PUT_OFF_TASK);
+  const start = db.prepare(START_TASK);
   const oldSubs = db.prepare<[sub: string]>(OLD_SUBS);
   const deleteOld = db.prepare(DELETE_OLD);
   const reported = db.prepare<[sub: string, month: number]>(REPORTED);
@@ -161,8 +166,11 @@ function cleanupWrites(db: Database) {
       db.transaction(() => markReported.run(month, ts));
     },
 
-    startCleanup(nowTs: number): boolean {
-      return db.transaction(() => start.run({ nowTs }) > 0);
+    startDailyTask(task: DailyTask, nowTs: number): boolean {
+      return db.transaction(() => {
+        putOff.run({ task, nowTs });
+        return start.run({ task, nowTs }) > 0;
+      });
     },
 
     deleteOldUsage({ month, removedTs }: { month: number; removedTs: number }): number {

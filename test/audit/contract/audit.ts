@@ -112,5 +112,20 @@ export function controlAuditSuite(open: OpenControl): void {
       const start = (nowTs: number) => control.startAuditCleanUp({ keepSinceTs: 0, nowTs, nextRunTs: nowTs + DAY });
       assert.deepEqual([await start(NOW + 365 * DAY), await start(NOW), await start(NOW)], [true, true, false]);
     });
+
+    test('a clock that is far ahead deletes nothing', async (t) => {
+      const control = await open(t);
+      const { signal } = new AbortController();
+      const cleanUp = (nowTs: number) => cleanUpAudit({ store: control, months: 2, actor: SERVER, signal }, nowTs);
+      await control.addAudit(auditEntry({ ts: NOW }));
+      await cleanUp(NOW);
+      assert.deepEqual(
+        [await cleanUp(NOW + 365 * DAY), await cleanUp(NOW + 366 * DAY - 1), await cleanUp(NOW)],
+        [0, 0, 0],
+      );
+      assert.equal((await control.auditEntries(ALL_AUDIT)).length, 1);
+      assert.equal(await cleanUp(NOW + 100 * DAY), 0, 'the server was off');
+      assert.equal(await cleanUp(NOW + 101 * DAY), 1);
+    });
   });
 }
