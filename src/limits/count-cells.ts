@@ -23,6 +23,7 @@ type Views = { ints: Int32Array; floats: Float64Array; bytes: Uint8Array };
 
 export const SLOTS_PER_BUFFER = 1_000;
 
+const DAY = WINDOWS.indexOf('day');
 const CALLS = 1 + 2 * WINDOWS.length;
 const UNWRITTEN = CALLS + 2;
 const FLOATS_BEFORE_STREAMS = UNWRITTEN + 4;
@@ -126,12 +127,18 @@ export function closeStream(cells: Cells, thread: number): void {
   unlock(cells);
 }
 
+/** The day of the cells is that of a clock that was ahead: the counts of today are in the store only. */
+export function isAhead(cells: Cells, ts: number): boolean {
+  return get(cells, windowAt(DAY)) > windowIndex('day', ts + SET_BACK_SECONDS_MAX);
+}
+
 /**
  * Raises the counts of the windows that have not ended to those of the reading. It may be older than what was counted
- * since, and counts only grow, so the greater one is used.
+ * since, and counts only grow, so the greater one is used. After a clock that was ahead all windows begin again.
  */
 export function raiseCounts(cells: Cells, thread: number, ts: number, reading: Reading): void {
   lock(cells, thread);
+  if (isAhead(cells, ts)) for (let i = 0; i < WINDOWS.length; i++) set(cells, windowAt(i), 0);
   roll(cells, ts);
   WINDOWS.forEach((window, i) => {
     const at = windowAt(i);
@@ -193,7 +200,7 @@ function add(cells: Cells, at: number, value: number): void {
 /**
  * Resets the windows that have ended. A clock that was set back a little does not reset a window a second time. After one
  * that was ahead, second, minute and hour begin again: full ones would refuse every query until that time comes. Day and
- * month keep their counts: these are in the store.
+ * month are read from the store then: `isAhead`.
  */
 function roll(cells: Cells, ts: number): void {
   const newest = get(cells, windowAt(0));

@@ -2,6 +2,7 @@ import {
   type Cells,
   closeStream,
   createCellFinder,
+  isAhead,
   openStream,
   type Place,
   read,
@@ -28,9 +29,12 @@ export function createMemoryCounters(
   counts: CountsPort,
   { nowMs, thread, newestReading = () => null }: MemoryCountersOptions,
 ): Counters {
-  const loaded = createAccountCells((sub) => counts.loaded(sub, newestReading(sub)));
-  const placed = createAccountCells(counts.place);
   const now = () => Math.floor(nowMs() / 1000);
+  const loaded = createAccountCells(
+    (sub) => counts.loaded(sub, newestReading(sub)),
+    (cells) => !isAhead(cells, now()),
+  );
+  const placed = createAccountCells(counts.place);
 
   return {
     take(sub, policies, weight) {
@@ -50,9 +54,10 @@ export function createMemoryCounters(
   };
 }
 
-/** Returns a promise only until the account is found. Concurrent callers share it. */
+/** Returns a promise only until the account is found, and while it is found again. Concurrent callers share it. */
 export function createAccountCells(
   find: (sub: string) => Place | Promise<Place>,
+  isUsable: (cells: Cells) => boolean = () => true,
 ): (sub: string) => Cells | Promise<Cells> {
   const accounts = new Map<string, Promise<Cells> | Cells>();
   const cellsOf = createCellFinder();
@@ -65,7 +70,7 @@ export function createAccountCells(
 
   return (sub) => {
     const known = accounts.get(sub);
-    if (known !== undefined) return known;
+    if (known instanceof Promise || (known !== undefined && isUsable(known))) return known;
     const finding = keep(sub);
     accounts.set(sub, finding);
     finding.catch(() => accounts.delete(sub));

@@ -34,10 +34,12 @@ end
 
 local NUMBERS = '^(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$'
 
-local function load(key)
+-- A day in the future is that of a clock that was ahead: the counts of today are in the store only.
+local function load(key, now)
   local value = redis.call('GET', key)
   if not value then return nil end
   local ts, second, minute, hour, dayIndex, day, month = value:match(NUMBERS)
+  if now and dayIndex + 0 > math.floor((now + ${SET_BACK_SECONDS_MAX}) / 86400) then return nil end
   return { ts = ts + 0, second = second + 0, minute = minute + 0, hour = hour + 0,
     dayIndex = dayIndex + 0, day = day + 0, month = month + 0 }
 end
@@ -76,7 +78,7 @@ end
 /** Arguments: second or '', weight, and the limits of second, minute, hour, day and month; '' means no limit. */
 export const TAKE = `${COMMON}
 local ts, weight = now(ARGV[1]), tonumber(ARGV[2])
-local c = load(KEYS[1])
+local c = load(KEYS[1], ts)
 if not c then return key_missing(ts) end
 roll(c, ts)
 local function is_full(count, limit) return limit ~= '' and count >= limit + 0 end
@@ -91,7 +93,7 @@ return reply(1, ts, c)
 /** Arguments: second or ''. */
 export const READ = `${COMMON}
 local ts = now(ARGV[1])
-local c = load(KEYS[1])
+local c = load(KEYS[1], ts)
 if not c then return key_missing(ts) end
 roll(c, ts)
 return reply(1, ts, c)
@@ -103,7 +105,7 @@ return reply(1, ts, c)
  */
 export const RAISE = `${COMMON}
 local ts, dayIndex = now(ARGV[1]), tonumber(ARGV[2])
-local c = load(KEYS[1])
+local c = load(KEYS[1], ts)
 if not c then
   c = { ts = ts, second = 0, minute = 0, hour = 0, dayIndex = dayIndex, day = 0, month = 0, isNewDay = true }
 end
@@ -132,7 +134,7 @@ export const TAKE_CALL = `${COMMON}
 local ts, limit = now(ARGV[1]), tonumber(ARGV[2])
 local values = redis.call('HMGET', KEYS[1], 'ts', 'count')
 local last, count = tonumber(values[1] or ts), tonumber(values[2] or 0)
-if ts > last then last, count = ts, 0 end
+if ts > last or ts < last - ${SET_BACK_SECONDS_MAX} then last, count = ts, 0 end
 if count >= limit then return { 0, ts, count } end
 redis.call('HSET', KEYS[1], 'ts', last, 'count', count + 1)
 redis.call('EXPIRE', KEYS[1], ${CALLS_LIFE_SECONDS})

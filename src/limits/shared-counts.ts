@@ -4,6 +4,7 @@ import {
   type Cells,
   createBuffer,
   createCellFinder,
+  isAhead,
   type Place,
   raiseCounts,
   release,
@@ -64,7 +65,13 @@ export function createSharedCounts(
 
   const now = () => Math.floor(options.nowMs() / 1000);
 
+  function wasAhead(sub: string): boolean {
+    const known = accounts.get(sub);
+    return known !== undefined && isAhead(known.cells, now());
+  }
+
   async function load(sub: string): Promise<Place> {
+    if (wasAhead(sub)) await writer.flush(); // then the store has all counts
     const ts = now();
     const used = await store.usage(sub, windowIndex('day', ts), windowIndex('month', ts));
     const { place, cells } = account(sub);
@@ -93,6 +100,7 @@ export function createSharedCounts(
     place: (sub) => account(sub).place,
 
     async loaded(sub, newest) {
+      if (wasAhead(sub)) loads.delete(sub);
       const place = await loadOnce(sub);
       if (newest !== null) raiseCounts(cellsOf(place), OWNER, now(), newest);
       return place;
