@@ -32,6 +32,12 @@ const FEED_VALUES = `format, url, interval_seconds, headers, is_complete, is_pau
 
 export const FEED_COLUMNS = `name, ${FEED_VALUES}`;
 
+/**
+ * No lease lasts this long, and the clocks of nodes differ by less. A lease that ends later was taken by a clock that was ahead:
+ * if its process has ended, it would block the feed until that time.
+ */
+export const LEASE_MAX_SECONDS = 2 * 3_600;
+
 /** After the insert of all columns: replaces the feed of this name. */
 export const REPLACE_FEED = `on conflict (name) do update set
   ${FEED_VALUES.replaceAll(/\w+/g, '$& = excluded.$&')}`;

@@ -128,8 +128,8 @@ export type FeedStore = {
   /** False if the feed does not exist. */
   removeFeed(name: string): Promise<boolean>;
   /**
-   * Grants one process the exclusive right to run a feed until `untilTs`. False if another owner has a lease at `nowTs`,
-   * or if the feed does not exist. The owner renews its lease by calling this again.
+   * Grants one process the exclusive right to run a feed until `untilTs`. False if another owner has a lease at `nowTs`
+   * that ends within two hours, or if the feed does not exist. The owner renews its lease by calling this again.
    */
   leaseFeed(name: string, owner: string, lease: { nowTs: number; untilTs: number }): Promise<boolean>;
   /** Names of the feeds that a process runs, or changes, at this time. */

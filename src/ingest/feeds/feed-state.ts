@@ -26,11 +26,14 @@ const AHEAD_SECONDS = 3_600;
 
 /**
  * After a run in the future the next one is due too: it was planned by a clock that was ahead, and the feed would be silent
- * until that time.
+ * until that time. If it is the clock of another node that still is, this process runs the feed once in an interval.
+ * `ranTs`: its last run.
  */
-export function isFeedDue({ isPaused, nextRunTs, lastRunTs }: Feed, nowTs: number): boolean {
+export function isFeedDue(feed: Feed, nowTs: number, ranTs = Number.NEGATIVE_INFINITY): boolean {
+  const { isPaused, nextRunTs, lastRunTs, intervalSeconds } = feed;
   if (isPaused) return false;
-  return nextRunTs <= nowTs || (lastRunTs !== null && lastRunTs > nowTs + AHEAD_SECONDS);
+  if (nextRunTs <= nowTs) return true;
+  return lastRunTs !== null && lastRunTs > nowTs + AHEAD_SECONDS && Math.abs(nowTs - ranTs) >= intervalSeconds;
 }
 
 /** The interval counts from start to start. After a run longer than the interval the next run is due immediately. */

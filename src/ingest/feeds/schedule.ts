@@ -26,12 +26,16 @@ const MAX_RUNS = 2;
 export function startSchedule(options: ScheduleOptions): Schedule {
   const { control, now, every, onRun = () => {}, onFailure = () => {} } = options;
   const stop = new AbortController();
-  const isDue = (feed: Feed): boolean => isFeedDue(feed, now());
+  /** By name: when this process ran the feed. */
+  const ranTs = new Map<string, number>();
+  const isDue = (feed: Feed): boolean => isFeedDue(feed, now(), ranTs.get(feed.name));
   const running = new Map<string, Promise<void>>();
   let starting: Promise<void> | null = null;
 
   async function run(name: string): Promise<void> {
-    onRun(name, await runFeedOnce(name, isDue, { ...options, signal: stop.signal }));
+    const run = await runFeedOnce(name, isDue, { ...options, signal: stop.signal });
+    if (run.outcome !== 'busy' && run.outcome !== 'unwanted') ranTs.set(name, now());
+    onRun(name, run);
   }
 
   async function startDue(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Database } from '../../database/postgres/database.ts';
 import { withoutNul } from '../../database/postgres/parameters.ts';
-import { FEED_COLUMNS, type FeedRow, REPLACE_FEED, toFeed, toFeedRow } from '../rows.ts';
+import { FEED_COLUMNS, type FeedRow, LEASE_MAX_SECONDS, REPLACE_FEED, toFeed, toFeedRow } from '../rows.ts';
 import type { Feed, FeedStore } from '../store.ts';
 
 const FEED = `select ${FEED_COLUMNS} from feeds where name = $1`;
@@ -12,9 +12,9 @@ const INSERT = `
 /** Concurrent updates wait for the row lock, then evaluate the condition again on the new row. */
 const LEASE = `
   update feeds set lease_owner = $2, lease_until_ts = $4
-  where name = $1 and (lease_owner = $2 or lease_until_ts <= $3)`;
+  where name = $1 and (lease_owner = $2 or lease_until_ts <= $3 or lease_until_ts > $3 + ${LEASE_MAX_SECONDS})`;
 
-const LEASED = 'select name from feeds where lease_until_ts > $1';
+const LEASED = `select name from feeds where lease_until_ts > $1 and lease_until_ts <= $1 + ${LEASE_MAX_SECONDS}`;
 
 const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where name = $1 and lease_owner = $2';
 

@@ -1,7 +1,10 @@
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
-import { FEED_COLUMNS, type FeedRow, REPLACE_FEED, toFeed, toFeedRow } from '../rows.ts';
+import { FEED_COLUMNS, type FeedRow, LEASE_MAX_SECONDS, REPLACE_FEED, toFeed, toFeedRow } from '../rows.ts';
 import type { Feed, FeedChange, FeedStore } from '../store.ts';
+
+const LEASED = `
+  select name from feeds where lease_until_ts > :nowTs and lease_until_ts <= :nowTs + ${LEASE_MAX_SECONDS}`;
 
 const FEED = `select ${FEED_COLUMNS} from feeds where name = ?`;
 
@@ -9,7 +12,7 @@ const FEED = `select ${FEED_COLUMNS} from feeds where name = ?`;
 export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedStore {
   const all = db.prepare<FeedRow>(`select ${FEED_COLUMNS} from feeds order by name`);
   const one = db.prepare<FeedRow>(FEED);
-  const leased = db.prepare<[name: string]>('select name from feeds where lease_until_ts > ?');
+  const leased = db.prepare<[name: string]>(LEASED);
 
   return {
     feeds: async () => all.all().map(toFeed),
@@ -21,7 +24,7 @@ export function createFeedStore({ db, write }: DatabaseFile<FeedWrites>): FeedSt
     changeFeed: (name, change) => write('changeFeed', name, change),
     removeFeed: (name) => write('removeFeed', name),
     leaseFeed: (name, owner, lease) => write('leaseFeed', name, owner, lease),
-    leasedFeeds: async (nowTs) => leased.all(nowTs).map(([name]) => name),
+    leasedFeeds: async (nowTs) => leased.all({ nowTs }).map(([name]) => name),
     releaseFeed: (name, owner) => write('releaseFeed', name, owner),
   };
 }
@@ -31,7 +34,8 @@ const INSERT = `
 
 const LEASE = `
   update feeds set lease_owner = :owner, lease_until_ts = :untilTs
-  where name = :name and (lease_owner = :owner or lease_until_ts <= :nowTs)`;
+  where name = :name and (lease_owner = :owner or lease_until_ts <= :nowTs
+    or lease_until_ts > :nowTs + ${LEASE_MAX_SECONDS})`;
 
 const RELEASE = 'update feeds set lease_owner = null, lease_until_ts = 0 where name = ? and lease_owner = ?';
 

@@ -99,6 +99,17 @@ export function controlFeedsSuite(open: OpenControl): void {
       assert.equal(await control.leaseFeed('other', 'd', { nowTs: 213, untilTs: 300 }), false);
     });
 
+    test('a lease of a clock that is far ahead does not last', async (t) => {
+      const control = await open(t);
+      await control.addFeed(HAUS);
+      const lease = (owner: string, nowTs: number) => control.leaseFeed('haus', owner, { nowTs, untilTs: nowTs + 60 });
+      await lease('ahead', 100 + 3_600);
+      assert.deepEqual([await control.leasedFeeds(100), await lease('b', 100)], [['haus'], false], 'clocks may differ');
+      await lease('ahead', 100 + 40 * 86_400);
+      assert.deepEqual([await control.leasedFeeds(100), await lease('b', 100)], [[], true]);
+      assert.equal(await lease('ahead', 130 + 40 * 86_400), true, 'for the other clock the lease has ended');
+    });
+
     test('one of many concurrent lease requests succeeds', async (t) => {
       const control = await open(t);
       await control.addFeed(HAUS);

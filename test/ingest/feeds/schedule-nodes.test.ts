@@ -56,6 +56,14 @@ test('if nodes poll at the same time, one of them runs a feed, once', async (t) 
   assert.equal(ran.length, 1);
 });
 
+test('if the clock of a node is two hours ahead, a feed is run at most twice in an interval', async (t) => {
+  const { nodes, ran, time } = await openNodes(t, ['f'], [0, 7_200], async () => DONE);
+  for (const endTs = NOW + 900; time.ts < endTs; time.ts += 30) {
+    for (const { schedule } of nodes) await schedule.runDue();
+  }
+  assert.ok(ran.length >= 3 && ran.length <= 6, ran.join(', '));
+});
+
 test('several nodes run each feed once', { timeout: 60_000 }, async (t) => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];
   const all = Promise.withResolvers<FeedImportResult>();
