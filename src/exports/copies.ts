@@ -151,7 +151,7 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     try {
       // Read before the entries: a change that is made meanwhile leads to another build.
       const version = JSON.stringify([await newestChange(), await listsVersion(), definition]);
-      const isCurrent = known?.version === version && !hasEnded(known.built, now());
+      const isCurrent = known?.version === version && !hasEnded(known, now());
       if (known !== undefined && !isCurrent && clockMs() < known.nextBuildMs) {
         known.nextCheckMs = clockMs() + CHECK_MS;
         return known;
@@ -314,4 +314,6 @@ function keptOf(known: State | undefined, { hash }: Built, serial: number): Pick
   return { rendered: new Map(), former: new Set([...former, ...rendered.keys()].slice(-MAX_VARIANTS)) };
 }
 
-const hasEnded = ({ nextEndTs }: Built, nowTs: number): boolean => nextEndTs !== null && nextEndTs <= nowTs;
+/** Also if the clock was ahead at the time of the build: entries may be missing that are not too old yet. */
+const hasEnded = ({ built: { nextEndTs }, builtTs }: State, nowTs: number): boolean =>
+  builtTs > nowTs || (nextEndTs !== null && nextEndTs <= nowTs);

@@ -36,6 +36,7 @@ function setUp({ isShared = false } = {}) {
     listsVersion: 1,
     nextEndTs: null as number | null,
     ms: 1_000_000,
+    aheadMs: 0,
     buildMs: 10,
     padding: 0,
     builds: 0,
@@ -78,7 +79,7 @@ function setUp({ isShared = false } = {}) {
   };
   const copies = createListCopies({
     builder,
-    now: () => Math.floor(world.ms / 1000),
+    now: () => Math.floor((world.ms + world.aheadMs) / 1000),
     clockMs: () => world.ms,
     newestChange: () => world.change,
     listsVersion: () => world.listsVersion,
@@ -130,6 +131,20 @@ test('an encoding that failed is tried again by the next fetch', async () => {
   await assert.rejects(copies.copy(LIST, TXT, 'gzip'), { code: 'unavailable' });
   world.isBroken = false;
   assert.equal(text(await copies.copy(LIST, TXT, 'gzip')), 'gzip of first 1 txt');
+});
+
+test('a list that was built while the clock was ahead is built again when the clock is right', async () => {
+  const { world, copies, text, later } = setUp();
+  world.aheadMs = 86_400_000;
+  world.word = 'ahead';
+  await copies.copy(LIST, TXT, 'identity');
+  world.aheadMs = 0;
+  world.word = 'right';
+  later(CHECK_MS);
+  assert.equal(text(await copies.copy(LIST, TXT, 'identity')), 'right 2 txt');
+  later(CHECK_MS);
+  await copies.copy(LIST, TXT, 'identity');
+  assert.equal(world.builds, 2);
 });
 
 test('a change of the data, of a definition, or the end of an entry leads to a build', async () => {
