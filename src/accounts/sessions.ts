@@ -40,6 +40,8 @@ type SessionsOptions = {
 const IDLE_SECONDS = 12 * 3_600;
 /** A stolen cookie is of no use after this, whatever its thief does. */
 export const MAX_SESSION_SECONDS = 7 * 86_400;
+/** Clocks of nodes differ by much less. A session that starts later is that of a clock that was ahead, and would live too long. */
+const AHEAD_SECONDS = 3_600;
 /** Written at most this often, so that reading does not become writing. */
 const TOUCH_SECONDS = 300;
 
@@ -96,7 +98,7 @@ export function createSessions({ store, authenticator, nowMs, onFailure = () => 
     async authenticate(cookie) {
       const session = COOKIE.test(cookie) ? await read(idOf(cookie)) : null;
       const ts = toTs(nowMs());
-      if (session === null || expiryOf(session) <= ts) throw sessionOver();
+      if (session === null || isOver(session, ts)) throw sessionOver();
       const caller = await authenticator.callerAt(session.sub, session.generation);
       if (caller === null) throw sessionOver();
       touch(session, ts);
@@ -122,7 +124,7 @@ export function createSessions({ store, authenticator, nowMs, onFailure = () => 
 
     async list(sub) {
       const ts = toTs(nowMs());
-      return (await store.sessions(sub)).filter((session) => expiryOf(session) > ts);
+      return (await store.sessions(sub)).filter((session) => !isOver(session, ts));
     },
 
     async end(sub, id, which) {
@@ -136,6 +138,10 @@ export function createSessions({ store, authenticator, nowMs, onFailure = () => 
 
 function idOf(cookie: string): string {
   return createHash('sha256').update(cookie).digest('hex');
+}
+
+function isOver(session: Session, ts: number): boolean {
+  return expiryOf(session) <= ts || session.createdTs > ts + AHEAD_SECONDS;
 }
 
 function expiryOf({ createdTs, usedTs }: Session): number {

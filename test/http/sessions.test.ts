@@ -256,6 +256,15 @@ describe('a stolen cookie', () => {
     await world.setNow(NOW + 168 * HOUR);
     assert.equal(await statusOf(world, cookie), 401);
   });
+
+  test('is of no use if the clock was far ahead when it started: it would live too long', async (t) => {
+    const { world, control, sub, cookie } = await open(t);
+    await world.setNow(NOW - HOUR);
+    assert.equal(await statusOf(world, cookie), 200);
+    await world.setNow(NOW - HOUR - 1);
+    assert.equal(await statusOf(world, cookie), 401);
+    assert.equal((await control.sessions(sub)).length, 1, 'it is not deleted');
+  });
 });
 
 test('the last use is written every five minutes at most', async (t) => {
