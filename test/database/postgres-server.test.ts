@@ -58,6 +58,30 @@ test('a database that a newer version changed is refused only when the change wa
   await assert.rejects(open(t, url), /newer version of urlwarden \(9999_later\.sql\)/);
 });
 
+test('a migration that waits for a table does not hold up other nodes', async (t) => {
+  const url = await makeDatabase();
+  await (await open(t, url)).close();
+  const sql = onDatabase(t, url);
+  await sql`drop index urls_without_status`;
+  await sql`delete from migrations where name = '0017_intelligence_urls_without_status.sql'`;
+  let opened: Promise<Intelligence> | undefined;
+  await sql.begin(async (long) => {
+    await long`lock table urls in row exclusive mode`;
+    opened = open(t, url);
+    opened.catch(() => {});
+    const waits = () => long`
+      select from pg_locks join pg_database on pg_database.oid = database
+      where datname = current_database() and relation = 'urls'::regclass and not granted`;
+    await until(async () => (await waits()).length > 0, 'the migration');
+    await sql.begin(async (write) => {
+      await write`set local lock_timeout = '5s'`;
+      await write`lock table urls in row exclusive mode`;
+    });
+  });
+  await opened;
+  assert.equal((await sql`select from pg_indexes where indexname = 'urls_without_status'`).length, 1);
+});
+
 test('an unreachable server is reported as unavailable within 5 s', async (t) => {
   const startedAt = Date.now();
   const nowhere = `127.0.0.1:${await freePort()}`;

@@ -4,6 +4,7 @@ import { certificateRefusal } from '../../core/tls-errors.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export const CANCELLED = '57014';
+export const LOCK_NOT_AVAILABLE = '55P03';
 
 const SERIALIZATION_FAILURE = '40001';
 

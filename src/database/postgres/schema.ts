@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../../core/errors.ts';
 import { type Migration, pendingMigrations, readMigrations } from '../migrations.ts';
 import type { Database, Session } from './database.ts';
+import { codeOf, LOCK_NOT_AVAILABLE } from './faults.ts';
 
 /** A number that no other program uses for a lock in this database: the letters of "urlw". */
 const LOCK = 0x75_72_6c_77;
@@ -10,14 +12,37 @@ const CREATE_MIGRATIONS = `
     number integer primary key, name text not null, breaking boolean not null,
     applied_at timestamptz not null default now())`;
 
+/**
+ * While a migration waits for the lock of a table, which a pg_dump may hold for hours, all statements of other nodes on
+ * this table wait behind it. So it waits for a short time only, and tries again after a pause.
+ */
+const LOCK_TIMEOUT_MS = 500;
+const PAUSE_MS = 1_000;
+
 /** Applies pending migrations. If several nodes start at the same time, the lock admits one of them. */
 export async function migrate(db: Database): Promise<void> {
   const known = readMigrations('postgres');
   const missing = await pending(db, known);
   if (missing.length === 0) return;
   if (missing.length === known.length) await requireEncoding(db);
+  for (let tries = 1; ; tries++) {
+    try {
+      return await apply(db, known);
+    } catch (error) {
+      if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+      if (tries === 1) process.stderr.write(`${WAITING}\n`);
+      await setTimeout(PAUSE_MS);
+    }
+  }
+}
+
+const WAITING =
+  'Waiting until the tables can be changed for this version: a pg_dump or another long transaction uses one of them';
+
+async function apply(db: Database, known: readonly Migration[]): Promise<void> {
   await db.script(async (session) => {
     await session.query('select pg_advisory_xact_lock($1)', [LOCK]);
+    await session.run(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await session.exec(CREATE_MIGRATIONS);
     for (const { number, name, sql, isBreaking } of await pending(session, known)) {
       await session.exec(sql);
