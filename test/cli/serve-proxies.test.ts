@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../servers/child.ts';
 import { startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { type Outcome, startLoad } from './keep-alive-load.ts';
 import { startHaproxy, startNginx } from './proxies.ts';
 import { DEMO, type RunningServer, startReusedServer, startServer, tokenOf } from './server.ts';
-
-/** HAProxy checks once a second, and two checks must fail. nginx needs one answer. */
-const NOTICED_MS = 3_000;
 
 /** Of each proxy. They send 600 requests a second, and leave the CPU time that the starts need. */
 const CONNECTIONS = 8;
@@ -44,14 +41,17 @@ test('a node that answers 503 and a node that was killed, behind nginx and HAPro
   const killed = await startServer(t, data);
   const token = await tokenOf(good.url, DEMO);
   const ports = [good, unready, killed].map(({ url }) => Number(new URL(url).port));
-  const proxies = [await startNginx(t, ports), await startHaproxy(t, ports)];
+  const haproxy = await startHaproxy(t, ports);
+  const proxies = [await startNginx(t, ports), haproxy];
   const loads = proxies.map(({ url }) => startLoad(t, url, token, CONNECTIONS));
-  await delay(500);
+  const sent = (count: number) => until(() => loads.every(({ outcomes }) => outcomes.length > count), 'requests');
+  await sent(100);
   await redis.stop('SIGKILL');
-  await delay(NOTICED_MS);
+  // It checks once a second, and two checks must fail. nginx needs one answer.
+  await until(() => /Server nodes\/node2 is DOWN/.test(haproxy.child.output()), 'HAProxy has noticed it');
   const refused = await refusedBy(unready);
   await killed.stop('SIGKILL');
-  await delay(2_000);
+  await sent(Math.max(...loads.map(({ outcomes }) => outcomes.length)) + 500);
   for (const load of loads) {
     await load.end();
     assertNoneFailed(load.outcomes);
