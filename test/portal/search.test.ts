@@ -19,8 +19,11 @@ const ENDPOINT = '**/api/portal/v1/search*';
 const DAY = 86_400;
 const TODAY = Math.floor(Date.now() / 1_000 / DAY) * DAY;
 
-/** Shown in less than this after the last byte. */
-const SHOWN_MS = 1_000;
+/** CPU time of the page until its rows are shown: four times what it takes. Other work beside the test does not count. */
+const MAX_CPU_MS: [rows: number, ms: number][] = [
+  [10_000, 1_500],
+  [200_000, 6_000],
+];
 
 const line = (id: number, more: object = {}) =>
   JSON.stringify({
@@ -112,7 +115,7 @@ describe('the search page', () => {
   it('works in a browser', async (t) => {
     const portal = await openPortal(t);
     await Promise.all(Object.entries(PARTS).map(([name, part]) => t.test(name, (inner) => part(inner, portal))));
-    // Alone, because it measures times.
+    // Alone, because it prints times.
     await t.test('10,000 and 200,000 rows', (inner) => manyRows(inner, portal));
   });
 });
@@ -417,7 +420,7 @@ const PARTS: Record<string, Part> = {
 };
 
 const manyRows: Part = async (t, portal) => {
-  for (const total of [10_000, 200_000]) {
+  for (const [total, maxCpuMs] of MAX_CPU_MS) {
     const visit = await portal.visit();
     const { page } = visit;
     if (total === 10_000)
@@ -427,18 +430,17 @@ const manyRows: Part = async (t, portal) => {
       );
     else await madeStream(page, total);
     await watchTimes(page);
-    let fastestMs = Infinity;
-    // What runs beside the test can delay one of them, but the fastest of five shows what the page needs.
-    for (let i = 0; i < 5 && fastestMs > SHOWN_MS; i++) {
-      await page.goto('/search?asn=64500');
-      await untilTrue(page, 'window.doneMs !== undefined');
-      const [ms = 0, gapMs = 0] = await page.evaluate<number[]>('[window.doneMs - window.lastByteMs, window.gapMs]');
-      t.diagnostic(
-        `${total} rows: shown ${Math.round(ms)} ms after the last byte, longest pause ${Math.round(gapMs)} ms`,
-      );
-      fastestMs = total === 10_000 ? Math.min(fastestMs, ms) : 0;
-    }
-    assert.ok(fastestMs < SHOWN_MS, `${fastestMs} ms`);
+    const devTools = await visit.context.newCDPSession(page);
+    await devTools.send('Performance.enable', { timeDomain: 'threadTicks' });
+    await page.goto('/search?asn=64500');
+    await untilTrue(page, 'window.doneMs !== undefined');
+    const { metrics } = await devTools.send('Performance.getMetrics');
+    const cpuMs = 1_000 * (metrics.find(({ name }) => name === 'ThreadTime')?.value ?? Number.NaN);
+    const [ms = 0, gapMs = 0] = await page.evaluate<number[]>('[window.doneMs - window.lastByteMs, window.gapMs]');
+    t.diagnostic(
+      `${total} rows: shown ${Math.round(ms)} ms after the last byte, longest pause ${Math.round(gapMs)} ms, CPU time ${Math.round(cpuMs)} ms`,
+    );
+    assert.ok(cpuMs < maxCpuMs, `${cpuMs} ms`);
     const text = total.toLocaleString('en-US');
     assert.equal(await counts(page), `${text} URLs from ${text} facts`);
     assert.ok((await page.locator('.long tbody tr').count()) < 80, 'only visible rows are in the document');
