@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { stat } from 'node:fs';
 import { test } from 'node:test';
+import { MessageChannel } from 'node:worker_threads';
 import { createStallTimer } from '../../src/http/stall-timer.ts';
 
 const STALL_MS = 40;
@@ -16,11 +16,14 @@ test('a pause of this process is no stall, silence is one', async () => {
       seen.push('stalled');
       resolve();
     });
-    // Its result waits in the event loop, like bytes of a socket.
-    stat('.', () => {
+    // Waits in the event loop, like bytes of a socket.
+    const { port1, port2 } = new MessageChannel();
+    port2.once('message', () => {
       seen.push('arrived');
       timer.refresh();
+      port2.close();
     });
+    port1.postMessage(null);
   });
   pauseProcess(2 * STALL_MS);
   await stalled;
