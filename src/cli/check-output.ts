@@ -1,3 +1,4 @@
+import { CHECK_COLUMNS, checkCells } from '../core/check-csv.ts';
 import { csvRow } from '../core/csv.ts';
 import type { UrlLastResponse } from '../urls/schemas.ts';
 import type { Json } from '../urls/wire.ts';
@@ -27,48 +28,13 @@ export const JSON_LINES: CheckFormat = {
   },
 };
 
-/** Scripts may read columns by position: new ones go to the end. */
-const CSV_COLUMNS = [
-  'line',
-  'input',
-  'result',
-  'url',
-  'status',
-  'ts',
-  'removal',
-  'reporter',
-  'payload_ts',
-  'sha256_hash',
-  'file_type',
-  'file_name',
-  'malware_family',
-  'error',
-];
-
 export const CSV: CheckFormat = {
-  heading: csvRow(CSV_COLUMNS),
+  heading: csvRow(CHECK_COLUMNS),
   print({ entry, last }) {
     const { line, input } = entry;
-    const empty = (count: number) => Array.from({ length: count }, () => null);
-    if (!entry.ok) return csvRow([line, input, 'invalid', ...empty(10), entry.reason]);
-    if (last === null) return csvRow([line, input, 'unknown', entry.url, ...empty(10)]);
-    const { url, status, payload } = parsed(last);
-    return csvRow([
-      line,
-      input,
-      'found',
-      url,
-      status?.status,
-      status?.ts,
-      status?.removal,
-      status?.reporter,
-      payload?.ts,
-      payload?.sha256_hash,
-      payload?.file_type,
-      payload?.file_name,
-      payload?.['malware-family'],
-      null,
-    ]);
+    if (!entry.ok) return csvRow(checkCells({ line, input, url: null, error: entry.reason }));
+    const answer = last === null ? null : parsed(last);
+    return csvRow(checkCells({ line, input, url: entry.url, error: null, answer }));
   },
 };
 

@@ -172,18 +172,20 @@ const ROWS = [
   { ...ROW, line: 1, input: 'http://a.example/', url: 'http://a.example/', answer: null },
   { ...ROW, line: 2, input: 'http://b.example/', url: 'http://b.example/', answer: FOUND },
   { ...ROW, line: 3, times: 4, input: '=HYPERLINK("x")', url: null, error: 'No, "URL".' },
+  { ...ROW, line: 4, input: 'http://ü.example/', url: 'http://ü.example/', error: 'The server refuses it.' },
   { ...ROW, line: 5, input: 'http://c.example/', url: 'http://c.example/' },
 ] as unknown as BulkRow[];
 
 describe('the file with the answers', () => {
   it('as CSV: no cell is a formula, and the last line says what is missing', () => {
-    const lines = [...bulkFile('csv', ROWS, 'Incomplete: 1 URL of 3 was not looked up.')].join('').split('\r\n');
+    const lines = [...bulkFile('csv', ROWS, 'Incomplete: 1 URL of 4 was not looked up.')].join('').split('\r\n');
     assert.deepEqual(lines, [
       'line,input,result,url,status,ts,removal,reporter,payload_ts,sha256_hash,file_type,file_name,malware_family,error,times',
       '1,http://a.example/,unknown,http://a.example/,,,,,,,,,,,1',
       "2,http://b.example/,found,http://b.example/,online,1700000000,,'=cmd(),,,,,,,1",
       '3,"\'=HYPERLINK(""x"")",invalid,,,,,,,,,,,"No, ""URL"".",4',
-      '# Incomplete: 1 URL of 3 was not looked up.',
+      '4,http://ü.example/,invalid,,,,,,,,,,,The server refuses it.,1',
+      '# Incomplete: 1 URL of 4 was not looked up.',
       '',
     ]);
     const columns = lines[0]?.split(',').length;
@@ -203,6 +205,7 @@ describe('the file with the answers', () => {
     assert.equal(lines[1].line, 2);
     assert.deepEqual(lines.slice(2), [
       { line: 3, input: '=HYPERLINK("x")', times: 4, error: 'No, "URL".' },
+      { line: 4, input: 'http://ü.example/', times: 1, error: 'The server refuses it.' },
       { incomplete: 'x' },
     ]);
   });
