@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { ChangeStore } from '../changes/store.ts';
 import { DAY_SECONDS } from '../core/time.ts';
-import type { UsageStore } from '../limits/store.ts';
+import type { DailyTaskStore } from '../database/daily-tasks.ts';
 
 type CleanupOptions = {
   store: Pick<ChangeStore, 'removeOldChanges'>;
-  control: Pick<UsageStore, 'startDailyTask'>;
+  control: DailyTaskStore;
   changeDays: number;
   now(): number;
   every(ms: number, work: () => void): () => void;

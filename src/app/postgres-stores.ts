@@ -4,6 +4,7 @@ import { createAuditStore } from '../audit/postgres/audit.ts';
 import { createSoftLimitStore } from '../audit/postgres/soft-limit.ts';
 import { createChangeStore } from '../changes/postgres/store.ts';
 import { AppError } from '../core/errors.ts';
+import { createDailyTaskStore } from '../database/postgres/daily-tasks.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
 import { NO_WRITES } from '../database/postgres/faults.ts';
 import { createReads } from '../database/postgres/replicas.ts';
@@ -69,6 +70,7 @@ export async function openPostgresControl({ url }: Pick<PostgresOptions, 'url'>)
     ...createAccountStore(db),
     ...createSessionStore(db),
     ...createUsageStore(db),
+    ...createDailyTaskStore(db),
     ...createFeedStore(db),
     ...createImportStore(db),
     ...createAuditStore(db),

@@ -4,6 +4,7 @@ import { createAuditStore } from '../audit/sqlite/audit.ts';
 import { createSoftLimitStore } from '../audit/sqlite/soft-limit.ts';
 import { createChangeStore } from '../changes/sqlite/store.ts';
 import type { Part } from '../database/migrations.ts';
+import { createDailyTaskStore } from '../database/sqlite/daily-tasks.ts';
 import { type DatabaseFile, openDatabaseFile, shareDatabaseFile } from '../database/sqlite/database-file.ts';
 import { createListStore } from '../exports/sqlite/store.ts';
 import { createNodeStore } from '../health/sqlite/nodes.ts';
@@ -80,6 +81,7 @@ export function openSqliteControl(path: string, writeFor?: WriteFor) {
     ...createAccountStore(file),
     ...createSessionStore(file),
     ...createUsageStore(file),
+    ...createDailyTaskStore(file),
     ...createFeedStore(file),
     ...createImportStore(file),
     ...createAuditStore(file),

@@ -4,6 +4,7 @@ import { createAuditWrites } from '../audit/sqlite/audit.ts';
 import { createSoftLimitWrites } from '../audit/sqlite/soft-limit.ts';
 import { createChangeWrites } from '../changes/sqlite/writes.ts';
 import type { Part } from '../database/migrations.ts';
+import { createDailyTaskWrites } from '../database/sqlite/daily-tasks.ts';
 import { type Database, openWriter } from '../database/sqlite/database.ts';
 import type { WriterData } from '../database/sqlite/database-file.ts';
 import { createDeferredIndexes, hasDeferredIndexes, waitForIndexes } from '../database/sqlite/deferred-indexes.ts';
@@ -46,6 +47,7 @@ const WRITES = {
     ...createAccountWrites(db),
     ...createSessionWrites(db),
     ...createUsageWrites(db),
+    ...createDailyTaskWrites(db),
     ...createFeedWrites(db),
     ...createImportWrites(db),
     ...createAuditWrites(db),

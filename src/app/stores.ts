@@ -2,6 +2,7 @@ import type { AccountStore, SessionStore, SigningKey } from '../accounts/store.t
 import type { AuditStore, SoftLimitStore } from '../audit/store.ts';
 import type { ChangeStore } from '../changes/store.ts';
 import { SETTINGS } from '../config/settings.ts';
+import type { DailyTaskStore } from '../database/daily-tasks.ts';
 import { dataFiles, makeFolder } from '../database/data-folder.ts';
 import type { ListStore } from '../exports/store.ts';
 import type { NodeStore } from '../health/store.ts';
@@ -40,6 +41,7 @@ export type Intelligence = UrlStore &
 export type Control = AccountStore &
   SessionStore &
   UsageStore &
+  DailyTaskStore &
   FeedStore &
   ImportStore &
   AuditStore &

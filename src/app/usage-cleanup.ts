@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountStore } from '../accounts/store.ts';
 import { windowIndex } from '../core/quota.ts';
+import type { DailyTaskStore } from '../database/daily-tasks.ts';
 import { KEY_LIFE_SECONDS } from '../limits/redis-scripts.ts';
 import type { UsageStore } from '../limits/store.ts';
 
 type CleanupOptions = {
-  control: Pick<UsageStore, 'startDailyTask' | 'deleteOldUsage'> & Pick<AccountStore, 'removedAccounts'>;
+  control: DailyTaskStore & Pick<UsageStore, 'deleteOldUsage'> & Pick<AccountStore, 'removedAccounts'>;
   /** How many months before the current one are kept. */
   usageMonths: number;
   /** Deletes the counters of an account in Redis, if there is one. */

@@ -1,5 +1,5 @@
 import type { Counts, Policy } from '../core/quota.ts';
-import type { DailyTask, MonthUsage, WrongMonth } from './usage-rules.ts';
+import type { MonthUsage, WrongMonth } from './usage-rules.ts';
 
 /** Queries counted for an account in a UTC day (days since 1970) and in its month (months since 1970). */
 export type Usage = { sub: string; day: number; month: number; count: number };
@@ -26,8 +26,6 @@ export type UsageStore = {
   reportedTs(month: number): Promise<number | null>;
   /** A month that is marked already keeps its time. */
   markReported(month: number, ts: number): Promise<void>;
-  /** True for one caller on all nodes, once in 24 hours; after a pause of more than two days, 24 hours later. */
-  startDailyTask(task: DailyTask, nowTs: number): Promise<boolean>;
   /**
    * Deletes usage before the month, and usage of removed accounts in reported months: a bounded number of rows, days
    * together with their month. Then forgets accounts that were removed before `removedTs` and have no usage. Returns the

@@ -39,13 +39,3 @@ export function toMonthUsage(rows: readonly MonthUsageRow[]): MonthUsage[] {
 
 /** Accounts, or months of accounts, that one transaction deletes: some hundred rows, so that counting does not wait. */
 export const DELETE_BATCH = 20;
-
-/** What is done once a day, by one of all servers. */
-export type DailyTask = 'usage_cleanup' | 'change_cleanup';
-/** A server asks once an hour, so the work is done every 24 to 25 hours. */
-export const DAILY_SECONDS = 86_400;
-/**
- * After a longer pause the work is done a day later: the clock may be ahead, and what is deleted cannot be brought back. A
- * right clock does not wait, because a time in the future is ignored.
- */
-export const MAX_PAUSE_SECONDS = 2 * DAILY_SECONDS;

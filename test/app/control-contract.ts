@@ -6,6 +6,7 @@ import { controlSessionsSuite } from '../accounts/contract/sessions.ts';
 import { controlTiersSuite } from '../accounts/contract/tiers.ts';
 import { controlAuditSuite } from '../audit/contract/audit.ts';
 import { controlSoftLimitSuite } from '../audit/contract/soft-limit.ts';
+import { controlDailyTasksSuite } from '../database/contract/daily-tasks.ts';
 import { controlListsSuite } from '../exports/contract/lists.ts';
 import { controlFeedsSuite } from '../ingest/contract/feeds.ts';
 import { controlImportsSuite } from '../ingest/contract/imports.ts';
@@ -21,6 +22,7 @@ export function controlContract(open: OpenControl): void {
   controlTiersSuite(open);
   controlKeysSuite(open);
   controlUsageSuite(open);
+  controlDailyTasksSuite(open);
   controlFeedsSuite(open);
   controlImportsSuite(open);
   controlAuditSuite(open);

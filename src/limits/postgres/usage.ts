@@ -1,16 +1,7 @@
 import { daysOfMonth } from '../../core/quota.ts';
 import type { Database } from '../../database/postgres/database.ts';
 import type { UsageStore } from '../store.ts';
-import {
-  DAILY_SECONDS,
-  type DailyTask,
-  DELETE_BATCH,
-  MAX_PAUSE_SECONDS,
-  type MonthUsageRow,
-  toMonthUsage,
-  type UsageRow,
-  wrongMonths,
-} from '../usage-rules.ts';
+import { DELETE_BATCH, type MonthUsageRow, toMonthUsage, type UsageRow, wrongMonths } from '../usage-rules.ts';
 
 /**
  * One statement for a batch of any size. Rows are locked in the order of their keys, so that concurrent nodes cannot
@@ -122,16 +113,6 @@ export function createUsageStore(db: Database): UsageStore {
 
 const MARK_REPORTED = 'insert into reported_months (month, reported_ts) values ($1, $2) on conflict do nothing';
 
-const PUT_OFF_TASK = `
-  update daily_tasks set started_ts = $2 where name = $1 and started_ts < $2 - ${MAX_PAUSE_SECONDS}`;
-
-/** A time in the future is that of a clock that was set back since. */
-const START_TASK = `
-  insert into daily_tasks (name, started_ts) values ($1, $2)
-  on conflict (name) do update set started_ts = excluded.started_ts
-  where daily_tasks.started_ts <= excluded.started_ts - ${DAILY_SECONDS}
-    or daily_tasks.started_ts > excluded.started_ts`;
-
 /** Deletes the rows of `locked`, which are locked in the order of `ADD_USAGE`, so that concurrent nodes cannot deadlock. */
 const DELETE_LOCKED = `
   delete from usage using locked
@@ -187,11 +168,6 @@ function cleanupWrites(db: Database) {
   return {
     async markReported(month: number, ts: number): Promise<void> {
       await db.run(MARK_REPORTED, [month, ts]);
-    },
-
-    async startDailyTask(task: DailyTask, nowTs: number): Promise<boolean> {
-      await db.run(PUT_OFF_TASK, [task, nowTs]);
-      return (await db.run(START_TASK, [task, nowTs])) > 0;
     },
 
     /** Each statement is a transaction of its own, so that rows of usage are locked in one order only. */

@@ -4,10 +4,7 @@ import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { Usage, UsageStore } from '../store.ts';
 import {
-  DAILY_SECONDS,
-  type DailyTask,
   DELETE_BATCH,
-  MAX_PAUSE_SECONDS,
   type MonthUsageRow,
   toMonthUsage,
   type UsageRow,
@@ -74,7 +71,6 @@ export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): Usag
     },
     reportedTs: async (month) => reported.get(month)?.[0] ?? null,
     markReported: (month, ts) => write('markReported', month, ts),
-    startDailyTask: (task, nowTs) => write('startDailyTask', task, nowTs),
     deleteOldUsage: (before) => write('deleteOldUsage', before),
   };
 }
@@ -118,15 +114,6 @@ export function createUsageWrites(db: Database) {
 
 const MARK_REPORTED = 'insert into reported_months (month, reported_ts) values (?, ?) on conflict do nothing';
 
-const PUT_OFF_TASK = `
-  update daily_tasks set started_ts = :nowTs where name = :task and started_ts < :nowTs - ${MAX_PAUSE_SECONDS}`;
-
-/** A time in the future is that of a clock that was set back since. */
-const START_TASK = `
-  insert into daily_tasks (name, started_ts) values (:task, :nowTs)
-  on conflict do update set started_ts = excluded.started_ts
-  where started_ts <= :nowTs - ${DAILY_SECONDS} or started_ts > :nowTs`;
-
 /** Days without a month are found too: a damaged file may have lost it. */
 const OLD_SUBS = `
   select sub from (select sub from usage where period = 'month' and number < :month limit ${DELETE_BATCH})
@@ -152,8 +139,6 @@ const FORGET_REMOVED = `
 
 function cleanupWrites(db: Database) {
   const markReported = db.prepare(MARK_REPORTED);
-  const putOff = db.prepare(PUT_OFF_TASK);
-  const start = db.prepare(START_TASK);
   const oldSubs = db.prepare<[sub: string]>(OLD_SUBS);
   const deleteOld = db.prepare(DELETE_OLD);
   const reported = db.prepare<[sub: string, month: number]>(REPORTED);
@@ -164,13 +149,6 @@ function cleanupWrites(db: Database) {
   return {
     markReported(month: number, ts: number): void {
       db.transaction(() => markReported.run(month, ts));
-    },
-
-    startDailyTask(task: DailyTask, nowTs: number): boolean {
-      return db.transaction(() => {
-        putOff.run({ task, nowTs });
-        return start.run({ task, nowTs }) > 0;
-      });
     },
 
     deleteOldUsage({ month, removedTs }: { month: number; removedTs: number }): number {

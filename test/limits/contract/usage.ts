@@ -170,26 +170,6 @@ export function controlUsageSuite(open: OpenControl): void {
       assert.deepEqual([await control.reportedTs(680), await control.reportedTs(681)], [null, 5]);
     });
 
-    test('the cleanup starts once in 24 hours, and after a clock that was ahead', async (t) => {
-      const control = await open(t);
-      const starts = [];
-      for (const ts of [1_000_000, 1_000_000, 1_086_399, 1_086_400, 1_086_401, 500, 501]) {
-        starts.push(await control.startDailyTask('usage_cleanup', ts));
-      }
-      assert.deepEqual(starts, [true, false, false, true, false, true, false]);
-      assert.equal(await control.startDailyTask('change_cleanup', 501), true, 'each task by itself');
-    });
-
-    test('a clock that is far ahead does not start the cleanup, and does not put off that of a right clock', async (t) => {
-      const control = await open(t);
-      const start = (ts: number) => control.startDailyTask('usage_cleanup', ts);
-      const [day, year] = [86_400, 365 * 86_400];
-      assert.equal(await start(day), true);
-      assert.deepEqual([await start(year), await start(year + day - 1)], [false, false]);
-      assert.equal(await start(2 * day), true, 'the right clock');
-      assert.deepEqual([await start(5 * day), await start(6 * day)], [false, true], 'the server was off');
-    });
-
     test('a report has the limits of each account and whether they were reached', async (t) => {
       const control = await open(t);
       await control.putTier({ ...GOLD, qms: 10, qmh: 20 });
