@@ -1,9 +1,11 @@
 import { DAY_SECONDS, timeText } from '../core/time.ts';
+import type { DailyTaskStore } from '../database/daily-tasks.ts';
 import { type Actor, changesOf } from './entry.ts';
 import type { AuditStore, SoftLimitStore } from './store.ts';
 
 type CleanUpOptions = {
-  store: Pick<AuditStore, 'startAuditCleanUp' | 'removeOldAudit' | 'addAudit'> &
+  store: DailyTaskStore &
+    Pick<AuditStore, 'removeOldAudit' | 'addAudit'> &
     Pick<SoftLimitStore, 'removeSoftLimitEvents'>;
   /** How long entries are kept. */
   months: number;
@@ -20,12 +22,12 @@ const EVENT_LIFE_SECONDS = 62 * DAY_SECONDS;
 
 /** Deletes entries that are older than the retention, once a day on one node. Returns how many. */
 export async function cleanUpAudit({ store, months, actor, signal }: CleanUpOptions, nowTs: number): Promise<number> {
+  if (!(await store.startDailyTask('audit_cleanup', nowTs))) return 0;
   const keepSinceTs = monthsBefore(nowTs, months);
-  if (!(await store.startAuditCleanUp({ keepSinceTs, nowTs, nextRunTs: nowTs + DAY_SECONDS }))) return 0;
   await store.removeSoftLimitEvents(nowTs - EVENT_LIFE_SECONDS);
   let entries = 0;
   for (let removed = BATCH_ROWS; removed === BATCH_ROWS && !signal.aborted; entries += removed) {
-    removed = await store.removeOldAudit(BATCH_ROWS);
+    removed = await store.removeOldAudit(keepSinceTs, BATCH_ROWS);
   }
   if (entries > 0) {
     const changes = changesOf({}, { entries, before: timeText(keepSinceTs) });

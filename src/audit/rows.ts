@@ -5,9 +5,6 @@ import type { AuditEntry, ClaimedEvent, MonthUsage, SoftLimitEvent } from './sto
 
 export const ENTRY_COLUMNS = 'ts, source, actor, origin, action, subject, changes';
 
-/** A cleanup that is later than this is put off for a day: the clock may be ahead. `database/daily-tasks.ts` has the same rule. */
-export const MAX_DELAY_SECONDS = 86_400;
-
 type EntryRow = [
   ts: number,
   source: string,

@@ -28,16 +28,9 @@ export type AuditStore = {
   addAudit(entry: NewAuditEntry): Promise<void>;
   /** The newest first. */
   auditEntries(filter: AuditFilter): Promise<AuditEntry[]>;
-  /**
-   * Allows to delete older entries. False if the cleanup is not due: another node does it, or the last one was more than two
-   * days ago, and this one is put off.
-   */
-  startAuditCleanUp(times: CleanUpTimes): Promise<boolean>;
-  /** Deletes up to `limit` of the entries that may be deleted; returns how many. */
-  removeOldAudit(limit: number): Promise<number>;
+  /** Deletes up to `limit` of the entries before `beforeTs`; returns how many. */
+  removeOldAudit(beforeTs: number, limit: number): Promise<number>;
 };
-
-export type CleanUpTimes = { keepSinceTs: number; nowTs: number; nextRunTs: number };
 
 /** An account has passed its soft limit. */
 export type SoftLimitEvent = {

@@ -1,5 +1,5 @@
 /** What one of all servers does once a day. */
-export type DailyTask = 'usage_cleanup' | 'change_cleanup';
+export type DailyTask = 'usage_cleanup' | 'change_cleanup' | 'audit_cleanup';
 
 export type DailyTaskStore = {
   /** True for one caller on all nodes, once in 24 hours; after a pause of more than two days, 24 hours later. */

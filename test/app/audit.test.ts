@@ -51,7 +51,7 @@ test('a stop waits for the batch of the cleanup that is running, and no other fo
     control: {
       ...control,
       tiers: () => gate.promise.then(control.tiers),
-      startAuditCleanUp: async () => (isCleaned = true),
+      startDailyTask: async () => (isCleaned = true),
     },
   });
   stopped.start();
@@ -61,10 +61,10 @@ test('a stop waits for the batch of the cleanup that is running, and no other fo
   assert.equal(isCleaned, false, 'a stop before the cleanup');
 
   const started = Promise.withResolvers<void>();
-  const removeOldAudit = async (limit: number) => {
+  const removeOldAudit = async (beforeTs: number, limit: number) => {
     started.resolve();
     await setImmediate();
-    return control.removeOldAudit(limit);
+    return control.removeOldAudit(beforeTs, limit);
   };
   const audit = createServerAudit({ ...parts, control: { ...control, removeOldAudit } });
   audit.start();

@@ -1,6 +1,6 @@
 import type { Database, Session } from '../../database/postgres/database.ts';
 import type { NewAuditEntry } from '../entry.ts';
-import { ENTRY_COLUMNS, MAX_DELAY_SECONDS, type StoredEntryRow, toEntry, toEntryRow } from '../rows.ts';
+import { ENTRY_COLUMNS, type StoredEntryRow, toEntry, toEntryRow } from '../rows.ts';
 import type { AuditStore } from '../store.ts';
 
 const ENTRIES = `
@@ -9,16 +9,11 @@ const ENTRIES = `
     and ($4::text is null or action = $4 or starts_with(action, $4 || '.'))
   order by ts desc, id desc limit $5`;
 
-const PUT_OFF_CLEAN_UP = `
-  update audit_retention set next_run_ts = $1 where next_run_ts > 0 and next_run_ts < $2 - ${MAX_DELAY_SECONDS}`;
-
-/** A time more than a day ahead is that of a clock that was set back since. */
-const START_CLEAN_UP = `
-  update audit_retention set keep_since_ts = $1, next_run_ts = $2 where next_run_ts <= $3 or next_run_ts > $2`;
+/** Triggers refuse to delete other entries. */
+const ALLOW_REMOVAL = 'update audit_retention set keep_since_ts = $1';
 
 const REMOVE_OLD = `
-  delete from audit where id in (
-    select id from audit where ts < (select keep_since_ts from audit_retention) order by ts, id limit $1)`;
+  delete from audit where id in (select id from audit where ts < $1 order by ts, id limit $2)`;
 
 /** The audit log, shared by all nodes. */
 export function createAuditStore(db: Database): AuditStore {
@@ -30,12 +25,11 @@ export function createAuditStore(db: Database): AuditStore {
       return rows.map(toEntry);
     },
 
-    async startAuditCleanUp({ keepSinceTs, nowTs, nextRunTs }) {
-      await db.run(PUT_OFF_CLEAN_UP, [nextRunTs, nowTs]);
-      return (await db.run(START_CLEAN_UP, [keepSinceTs, nextRunTs, nowTs])) > 0;
-    },
-
-    removeOldAudit: (limit) => db.run(REMOVE_OLD, [limit]),
+    removeOldAudit: (beforeTs, limit) =>
+      db.transaction(async (session) => {
+        await session.run(ALLOW_REMOVAL, [beforeTs]);
+        return session.run(REMOVE_OLD, [beforeTs, limit]);
+      }),
   };
 }
 

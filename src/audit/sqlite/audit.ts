@@ -3,8 +3,8 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { NewAuditEntry } from '../entry.ts';
-import { ENTRY_COLUMNS, MAX_DELAY_SECONDS, type StoredEntryRow, toEntry, toEntryRow } from '../rows.ts';
-import type { AuditEntry, AuditStore, CleanUpTimes } from '../store.ts';
+import { ENTRY_COLUMNS, type StoredEntryRow, toEntry, toEntryRow } from '../rows.ts';
+import type { AuditEntry, AuditStore } from '../store.ts';
 
 /** Filtered here, not by SQLite: a rare subject would make one statement read the whole log. */
 const ENTRIES = `
@@ -31,42 +31,32 @@ export function createAuditStore({ db, write }: DatabaseFile<AuditWrites>): Audi
         before = { ts: last.ts, id: last.id };
       }
     },
-    startAuditCleanUp: (times) => write('startAuditCleanUp', times),
-    removeOldAudit: (limit) => write('removeOldAudit', limit),
+    removeOldAudit: (beforeTs, limit) => write('removeOldAudit', beforeTs, limit),
   };
 }
 
 const ADD = `insert into audit (${ENTRY_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?)`;
 
-const PUT_OFF_CLEAN_UP = `
-  update audit_retention set next_run_ts = :nextRunTs
-  where next_run_ts > 0 and next_run_ts < :nowTs - ${MAX_DELAY_SECONDS}`;
-
-/** A time more than a day ahead is that of a clock that was set back since. */
-const START_CLEAN_UP = `
-  update audit_retention set keep_since_ts = :keepSinceTs, next_run_ts = :nextRunTs
-  where next_run_ts <= :nowTs or next_run_ts > :nextRunTs`;
+/** Triggers refuse to delete other entries. */
+const ALLOW_REMOVAL = 'update audit_retention set keep_since_ts = ?';
 
 const REMOVE_OLD = `
-  delete from audit where id in (
-    select id from audit where ts < (select keep_since_ts from audit_retention) order by ts, id limit ?)`;
+  delete from audit where id in (select id from audit where ts < ? order by ts, id limit ?)`;
 
 type AuditWrites = ReturnType<typeof createAuditWrites>;
 
 /** The writes, which run on the writer thread of `control.db`. */
 export function createAuditWrites(db: Database) {
-  const putOff = db.prepare(PUT_OFF_CLEAN_UP);
-  const start = db.prepare(START_CLEAN_UP);
+  const allowRemoval = db.prepare(ALLOW_REMOVAL);
   const removeOld = db.prepare(REMOVE_OLD);
 
   return {
     addAudit: createAddEntry(db),
-    startAuditCleanUp: ({ keepSinceTs, nowTs, nextRunTs }: CleanUpTimes): boolean =>
+    removeOldAudit: (beforeTs: number, limit: number): number =>
       db.transaction(() => {
-        putOff.run({ nowTs, nextRunTs });
-        return start.run({ keepSinceTs, nowTs, nextRunTs }) > 0;
+        allowRemoval.run(beforeTs);
+        return removeOld.run(beforeTs, limit);
       }),
-    removeOldAudit: (limit: number): number => removeOld.run(limit),
   };
 }
 
