@@ -284,8 +284,16 @@ function hostTests(open: OpenStore): void {
       'short.example',
       'dyn.example',
       'suffix.dyn2.example',
+      'github.io',
     ];
-    const kept = ['hacked.popular.example', 'user.dyn.example', 'own.site.example', 'ranked.example', 'x.github.io'];
+    const kept = [
+      'hacked.popular.example',
+      'user.dyn.example',
+      'own.site.example',
+      'ranked.example',
+      'x.github.io',
+      'a.x.github.io',
+    ];
     await store.apply([...shared, ...kept].map((host) => online(`http://${host}/`)));
     await store.applyLists([
       onList('popular', 'popular.example'),
@@ -315,7 +323,7 @@ function hostTests(open: OpenStore): void {
       /^unknown: no URL .*,covered: x\.github\.io above it is on the list/,
     );
     assert.match(await explained('a.hacked.popular.example'), /,covered: hacked\.popular\.example above it/);
-    for (const host of ['a.popular.example', 'a.unknown.example'])
+    for (const host of ['a.popular.example', 'a.unknown.example', 'unknown.github.io'])
       assert.doesNotMatch(await explained(host), /covered/);
     assert.equal((await keys(store, 'urls')).length, shared.length + kept.length);
   });
