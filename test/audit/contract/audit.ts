@@ -89,6 +89,7 @@ export function controlAuditSuite(open: OpenControl): void {
         entries: { old: null, new: 501 },
         before: { old: null, new: '2026-01-15T12:00:00Z' },
       });
+      assert.equal(await control.startDailyTask('usage_cleanup', NOW), true, 'each task by itself');
       assert.equal(await cleanUp(NOW + DAY - 1, 1), 0, 'not yet due');
       assert.equal(await cleanUp(NOW + DAY, 1), 1);
     });
