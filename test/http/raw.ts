@@ -3,6 +3,9 @@ import { open } from './transport.ts';
 /** A response, parsed from the bytes of a connection. */
 export type RawAnswer = { statusCode: number; headers: Record<string, string>; body: string };
 
+/** Longer than any answer takes. Without it, a server that does not answer would end the whole file, by its time limit. */
+const MAX_IDLE_MS = 60_000;
+
 /** Sends bytes and returns everything received until the server closed the connection. */
 export function exchange(
   port: number,
@@ -20,6 +23,7 @@ export function exchange(
       reset = true;
     });
     socket.on('close', () => resolve({ text, reset }));
+    socket.setTimeout(MAX_IDLE_MS, () => socket.destroy());
     socket.write(bytes);
   });
 }
