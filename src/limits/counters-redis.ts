@@ -49,11 +49,23 @@ export function createRedisCounters(
   const createLocal = () =>
     createMemoryCounters(counts, { nowMs, thread, newestReading: (sub) => newest.get(sub) ?? null });
   let local = createLocal();
+  /** Accounts that were counted locally: Redis lacks these counts. */
+  const countedLocally = new Set<string>();
   // Local counts are outdated the next time that Redis is down: other nodes have counted in Redis since.
   link.onReconnect(() => {
     counts.unload();
     local = createLocal();
+    void raiseCounted();
   });
+
+  /** If only this node had lost Redis, the others have no new connection, and raise nothing. */
+  async function raiseCounted(): Promise<void> {
+    for (const sub of [...countedLocally]) {
+      countedLocally.delete(sub);
+      const reading = await shared.read(sub).catch(() => null);
+      if (reading === null) countedLocally.add(sub);
+    }
+  }
 
   function localCounters(): Counters {
     if (whenDown === 'local') return local;
@@ -79,6 +91,7 @@ export function createRedisCounters(
         return keepNewest(sub, admission);
       }
       const localAdmission = await localCounters().take(sub, policies, weight);
+      countedLocally.add(sub);
       onCountedLocally();
       return keepNewest(sub, localAdmission);
     },

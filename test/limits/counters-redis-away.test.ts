@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { Redis } from 'ioredis';
 import { type Control, openControl } from '../../src/app/stores.ts';
@@ -11,6 +11,7 @@ import type { RedisLink } from '../../src/redis/link.ts';
 import { freePort } from '../servers/child.ts';
 import { type RedisServer, startRedis } from '../servers/redis.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
+import { until } from '../until.ts';
 import { type ProcessCounters, redisCounters } from './process-counters.ts';
 import { temporaryLink, temporaryPrefix, untilUp } from './temporary-redis-counters.ts';
 
@@ -72,6 +73,21 @@ test('local: a Redis that kept its keys gets the local counts, once', async (t) 
   // The unanswered command was still in the socket. Redis may have run it, but the greater count is used.
   assert.equal((await a.counters.read(SUB)).counts.month, 113);
   assert.equal((await a.counters.take(SUB, NO_LIMIT, 1)).counts.month, 114);
+});
+
+test('local: one node has lost Redis, and the other one gets its counts when it is back', async (t) => {
+  const { redis, nodes, usage, openNode } = await world(t, 'local', 1);
+  const path = await openPath(t, redis.port);
+  const [a, b] = [nodes[0] as Node, await openNode(path.url)];
+  await a.counters.take(SUB, NO_LIMIT, 10);
+  await path.cut();
+  await b.counters.take(SUB, NO_LIMIT, 5);
+  await a.counters.take(SUB, NO_LIMIT, 1);
+  await usage.settled(16);
+  await path.mend();
+  await untilUp(b.link);
+  await until(async () => (await a.counters.read(SUB)).counts.month === 16, 'the counts of the other node');
+  assert.deepEqual([a.changes, b.changes], [[], ['down', 'up']]);
 });
 
 test('refuse: 503 with Retry-After, nothing is counted, and a refund still reaches the store', async (t) => {
@@ -255,7 +271,14 @@ async function world(t: TestContext, whenDown: WhenDown, count: number) {
   });
   return {
     nodes,
+    /** One more node, which reaches Redis in another way. */
+    async openNode(redisUrl: string) {
+      const node = await openNode(t, { url: redisUrl, prefix, control, whenDown });
+      nodes.push(node);
+      return node;
+    },
     redis: {
+      port,
       stop: (signal: NodeJS.Signals) => server.stop(signal),
       signal: (signal: NodeJS.Signals) => process.kill(server.pid, signal),
       async startAgain() {
@@ -274,6 +297,30 @@ async function world(t: TestContext, whenDown: WhenDown, count: number) {
       },
     },
   };
+}
+
+/** A way to Redis that can be cut. */
+async function openPath(t: TestContext, redisPort: number) {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    const ends = [socket, connect(redisPort, '127.0.0.1')] as const;
+    for (const end of ends) {
+      sockets.add(end);
+      end.on('error', () => {});
+    }
+    ends[0].pipe(ends[1]).pipe(ends[0]);
+  });
+  const port = await freePort();
+  const mend = async () => void (await once(server.listen(port, '127.0.0.1'), 'listening'));
+  const cut = async () => {
+    const closed = once(server, 'close');
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  await mend();
+  t.after(cut);
+  return { url: `redis://127.0.0.1:${port}`, cut, mend };
 }
 
 type NodeOptions = { url: string; prefix: string; control: Control; whenDown: WhenDown };
