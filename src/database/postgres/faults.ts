@@ -50,6 +50,9 @@ const NO_RIGHTS =
 const NO_HANDSHAKE = /before secure TLS connection was established/;
 const NO_TLS = 'PostgreSQL ended the TLS handshake: if it has no TLS, remove sslmode from its URL';
 
+/** Codes of the driver and of the network: the server, or something on the way to it, closed the connection. */
+const CLOSED = new Set(['CONNECTION_CLOSED', 'CONNECTION_DESTROYED', 'ECONNRESET', 'EPIPE']);
+
 export function codeOf(error: unknown): string {
   const cause = error instanceof AppError ? error.cause : error;
   return String((cause as { code?: unknown } | null)?.code ?? '');
@@ -91,6 +94,7 @@ export function explained(error: unknown): unknown {
 function messageOf(error: Error): string {
   if (NO_HANDSHAKE.test(error.message)) return NO_TLS;
   const code = codeOf(error);
+  if (CLOSED.has(code)) return `PostgreSQL closed the connection: its log may have the reason (${error.message})`;
   if (STANDBY.has(code)) return `${NO_WRITES} (${error.message})`;
   return code === FORBIDDEN ? `${NO_RIGHTS} (${error.message})` : `PostgreSQL: ${error.message}`;
 }
