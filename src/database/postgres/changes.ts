@@ -7,7 +7,7 @@ import {
   MAX_SUBJECTS,
 } from '../changes.ts';
 import type { Session } from './database.ts';
-import { columns } from './parameters.ts';
+import { runRows } from './parameters.ts';
 
 /** The clock at the time of a write, for `changes.ts`. */
 export const CLOCK = 'extract(epoch from clock_timestamp())::bigint';
@@ -20,10 +20,7 @@ const ADD = `
 
 /** Writes the changes of a transaction, without numbers. Without any change a row that only raises the newest number. */
 export async function putChanges(session: Session, recorder: Pick<ChangeRecorder, 'rows'>): Promise<void> {
-  await session.run(
-    ADD,
-    columns(4, recorder.rows(), ({ count, op, kind, subjects }) => [count, op, kind, subjects]),
-  );
+  await runRows(session, ADD, recorder.rows(), ({ count, op, kind, subjects }) => [count, op, kind, subjects]);
 }
 
 /** A statement that records changes which the server finds: `subject` is an expression on the rows of `from`. */

@@ -38,6 +38,17 @@ export function columns<Item>(count: number, items: readonly Item[], rowOf: (ite
   return all;
 }
 
+/** Runs a statement with these rows as arrays, and none without rows. Returns the number of changed rows. */
+export async function runRows<Item>(
+  { run }: { run(sql: string, params: readonly Param[]): Promise<number> },
+  sql: string,
+  items: readonly Item[],
+  rowOf: (item: Item) => Scalar[],
+): Promise<number> {
+  const [first] = items;
+  return first === undefined ? 0 : run(sql, columns(rowOf(first).length, items, rowOf));
+}
+
 /** Messages may quote external data, and PostgreSQL stores no NUL in a text. */
 export function withoutNul<Text extends string | null>(text: Text): Text {
   return (text?.replaceAll('\0', '\ufffd') ?? null) as Text;

@@ -1,5 +1,5 @@
 import type { Database, Session } from '../../database/postgres/database.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { runRows } from '../../database/postgres/parameters.ts';
 import { createFetchTimes, type KeyFetch } from '../fetch-times.ts';
 import { createKeyCache, type ReadKeys } from '../key-cache.ts';
 import {
@@ -190,10 +190,7 @@ function createListWrites(db: Database) {
 
     recordFetches: (fetches: readonly KeyFetch[]) =>
       db.transaction((session) =>
-        session.run(
-          RECORD_FETCHES,
-          columns(4, fetches, ({ id, ts, address, etag }) => [id, ts, address, etag]),
-        ),
+        runRows(session, RECORD_FETCHES, fetches, ({ id, ts, address, etag }) => [id, ts, address, etag]),
       ),
   };
 }

@@ -4,7 +4,7 @@ import { putChanges, putChangesOf } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { sourceIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { columns, runRows } from '../../database/postgres/parameters.ts';
 import { NO_PORT } from '../episode-rows.ts';
 import {
   type LifeRow,
@@ -125,10 +125,7 @@ async function putRemovals(session: Session, rows: readonly RemovalRow[]): Promi
     episodes: () =>
       changeLists(session, async () => {
         const [changed] = await Promise.all([
-          session.run(
-            PUT_REMOVALS,
-            columns(7, rows, (row) => [...row]),
-          ),
+          runRows(session, PUT_REMOVALS, rows, (row) => [...row]),
           session.run(PUT_REMOVED, keys),
           putChanges(session, recorder),
         ]);
@@ -160,25 +157,16 @@ async function applyLists(
   const given = new Set([...networks.map(([, , , source]) => source), ...names.map(([, , source]) => source)]);
   const { sources } = await lock({ sources: () => sourceIds(session, given) });
   const idOf = (source: string) => sources.get(source) as number;
-  let changed = 0;
-  if (networks.length > 0) {
-    const rows = columns(6, networks, ([kind, ip, prefix, source, ts, reason]) => [
-      kind,
-      ip,
-      prefix,
-      idOf(source),
-      ts,
-      reason,
-    ]);
-    changed += (await lock({ episodes: () => changeLists(session, () => session.run(PUT_NETWORKS, rows)) })).episodes;
-  }
-  if (names.length > 0) {
-    const rows = columns(4, names, ([name, kind, source, ts]) => [name, kind, idOf(source), ts]);
-    const { names: put } = await lock({ names: () => session.run(PUT_NAMES, rows) });
-    if (put > 0) await putChanges(session, createChangeRecorder());
-    changed += put;
-  }
-  return changed;
+  const putNetworks = () =>
+    runRows(session, PUT_NETWORKS, networks, ([kind, ip, prefix, source, ts, reason]) => {
+      return [kind, ip, prefix, idOf(source), ts, reason];
+    });
+  const putNames = () =>
+    runRows(session, PUT_NAMES, names, ([name, kind, source, ts]) => [name, kind, idOf(source), ts]);
+  const { episodes: changed } = await lock({ episodes: () => changeLists(session, putNetworks) });
+  const { names: named } = await lock({ names: putNames });
+  if (named > 0) await putChanges(session, createChangeRecorder());
+  return changed + named;
 }
 
 const LIST_EFFECT = `

@@ -2,7 +2,7 @@ import { DOMAIN_KINDS } from '../../core/evidence.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
-import { columns, type Scalar } from '../../database/postgres/parameters.ts';
+import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
 import {
   type EvidenceGroup,
   type EvidenceRow,
@@ -102,7 +102,7 @@ export async function updateEvidence(
     changed.push({ ids, row: merged });
     if (isRecordedEvidence(old, merged)) record(ids[0] as number);
   }
-  return changed.length === 0 ? 0 : session.run(UPDATE_EVIDENCE, columns(10, changed, evidenceColumns));
+  return runRows(session, UPDATE_EVIDENCE, changed, evidenceColumns);
 }
 
 function evidenceColumns({ ids, row }: WithIds<EvidenceRow>): Scalar[] {

@@ -1,7 +1,7 @@
 import { NAME_LIST_KINDS } from '../../core/evidence.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
-import { columns, type Scalar } from '../../database/postgres/parameters.ts';
+import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
 import { type FactRows, mergeWhois, type WhoisRow } from '../domain-rules.ts';
 import { idOf, type TextIds, type WithIds } from './domain-evidence.ts';
 
@@ -58,7 +58,7 @@ export async function updateWhois(
     return mergeWhois(old, row) === old ? [] : [{ ids, row }];
   });
   for (const { ids } of changed) record(ids[0] as number);
-  return changed.length === 0 ? 0 : session.run(UPDATE_WHOIS, columns(5, changed, whoisColumns));
+  return runRows(session, UPDATE_WHOIS, changed, whoisColumns);
 }
 
 function whoisColumns({ ids, row: { ts, createdTs, expiresTs, registrar } }: WithIds<WhoisRow>): Scalar[] {

@@ -5,7 +5,7 @@ import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { familyIds, type Ids } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
-import { columns, type Scalar } from '../../database/postgres/parameters.ts';
+import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
 import { type EvidenceRow, forEachListing, NO_FAMILY, spanOf } from '../episode-rows.ts';
 import {
   type Episode,
@@ -148,17 +148,11 @@ async function writeChanges(
     const block = near.length === 0 ? blockOf({ ip, prefix }) : null;
     if (block !== null) blocks.push([block.ip, block.prefix, prefix]);
   }
-  const run = (sql: string, count: number, rows: Scalar[][]) =>
-    rows.length === 0
-      ? Promise.resolve(0)
-      : session.run(
-          sql,
-          columns(count, rows, (row) => row),
-        );
+  const run = (sql: string, rows: Scalar[][]) => runRows(session, sql, rows, (row) => row);
   await inOrder([
-    () => run(ADD_BLOCKS, 3, blocks),
-    () => run(DELETE, 7, deletes),
-    () => run(PUT, 9, puts),
+    () => run(ADD_BLOCKS, blocks),
+    () => run(DELETE, deletes),
+    () => run(PUT, puts),
     async () => puts.length + deletes.length > 0 && putChanges(session, recorder),
   ]);
   return puts.length + deletes.length;

@@ -3,7 +3,7 @@ import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { domainIds, type Ids } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { columns, runRows } from '../../database/postgres/parameters.ts';
 import {
   afterPage,
   type HostChange,
@@ -125,10 +125,7 @@ async function rebuildHosts(session: Session, afterId: number): Promise<RebuiltP
     domains: () => domainIds(session, new Set(changes.flatMap(({ domain }) => domain ?? [])), recorder),
   });
   const idOf = ({ domain }: HostChange) => (domain === null ? null : (domains.get(domain) ?? null));
-  await session.run(
-    SET_HOSTS,
-    columns(3, changes, (change) => [change.id, idOf(change), change.ip]),
-  );
+  await runRows(session, SET_HOSTS, changes, (change) => [change.id, idOf(change), change.ip]);
   const left = changes.filter((change) => change.oldId !== null && change.oldId !== idOf(change));
   const moved = left.filter(({ domain }) => domain !== null);
   const leftIds = [...new Set(left.map(({ oldId }) => oldId))];

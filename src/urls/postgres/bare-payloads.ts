@@ -1,10 +1,10 @@
 import { putChangesOf } from '../../database/postgres/changes.ts';
 import type { Session } from '../../database/postgres/database.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { runRows } from '../../database/postgres/parameters.ts';
 import { DETAILS_KEY_BYTES, MAX_TIES, SHA256_BYTES } from '../file-rules.ts';
 
 /** Bare payloads: `isBare` in file-rules.ts. */
-export type BarePayload = { urlId: number; ts: number; fileId: number; familyId: number | null };
+type BarePayload = { urlId: number; ts: number; fileId: number; familyId: number | null };
 
 // `(select 1 … limit 1) is null` instead of `not exists`, for which PostgreSQL may read the whole table into a hash first.
 const ADD = `
@@ -18,12 +18,8 @@ const ADD = `
   on conflict do nothing`;
 
 /** Adds those of URLs without a payload that has a file and the family, in any spelling; returns how many were new. */
-export async function addBare(session: Session, payloads: readonly BarePayload[]): Promise<number> {
-  if (payloads.length === 0) return 0;
-  return session.run(
-    ADD,
-    columns(4, payloads, ({ urlId, ts, fileId, familyId }) => [urlId, ts, fileId, familyId]),
-  );
+export function addBare(session: Session, payloads: readonly BarePayload[]): Promise<number> {
+  return runRows(session, ADD, payloads, ({ urlId, ts, fileId, familyId }) => [urlId, ts, fileId, familyId]);
 }
 
 const DELETE = `
@@ -38,12 +34,8 @@ const DELETE = `
   where d.url_id = found.url_id and d.ts = found.ts and d.file_id = found.file_id`;
 
 /** To be called for URLs, whose rows are locked, that got a payload with a file and the family. */
-export async function deleteBare(session: Session, pairs: readonly [urlId: number, familyId: number][]): Promise<void> {
-  if (pairs.length > 0)
-    await session.run(
-      DELETE,
-      columns(2, pairs, (pair) => pair),
-    );
+export function deleteBare(session: Session, pairs: readonly [urlId: number, familyId: number][]): Promise<number> {
+  return runRows(session, DELETE, pairs, (pair) => pair);
 }
 
 // The newest by the key of its file, as `comparePayloads` orders payloads of one second.

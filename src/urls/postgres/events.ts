@@ -1,7 +1,7 @@
 import type { StatusObservation } from '../../core/observation.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
 import { EVENT_JOINS } from '../rows.ts';
 import {
   ENTRY_COLUMNS,
@@ -108,25 +108,15 @@ export function putStatuses(
     if (change.last !== undefined && !isNew) last.push([urlId, change.last]);
   }
   const textIds = (entry: Entry) => [idOf(removals, entry.removal), idOf(reporters, entry.reporter)];
-  const entryColumns = (entries: readonly [urlId: number, hostId: number, entry: Entry][]) =>
-    columns(7, entries, ([id, hostId, entry]) => {
-      const [removalId, reporterId] = textIds(entry);
-      return [id, entry.ts, kindCode(entry), hostId, removalId as number, reporterId as number, entry.confirmedTs];
-    });
+  const entryRow = ([id, hostId, entry]: [urlId: number, hostId: number, entry: Entry]): Scalar[] => {
+    return [id, entry.ts, kindCode(entry), hostId, ...textIds(entry), entry.confirmedTs];
+  };
   return Promise.all([
-    deletes.length > 0 &&
-      session.run(
-        DELETE,
-        columns(3, deletes, ([id, entry]) => [id, entry.ts, kindCode(entry)]),
-      ),
-    adds.length > 0 && session.run(ADD, entryColumns(adds)),
-    upserts.length > 0 && session.run(PUT, entryColumns(upserts)),
-    last.length > 0 &&
-      session.run(
-        SET_LAST,
-        columns(5, last, ([id, entry]) =>
-          entry === null ? [id, null, null, null, null] : [id, entry.ts, kindCode(entry), ...textIds(entry)],
-        ),
-      ),
+    runRows(session, DELETE, deletes, ([id, entry]) => [id, entry.ts, kindCode(entry)]),
+    runRows(session, ADD, adds, entryRow),
+    runRows(session, PUT, upserts, entryRow),
+    runRows(session, SET_LAST, last, ([id, entry]) =>
+      entry === null ? [id, null, null, null, null] : [id, entry.ts, kindCode(entry), ...textIds(entry)],
+    ),
   ]);
 }

@@ -6,7 +6,7 @@ import { putChanges, putChangesOf } from '../../database/postgres/changes.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { familyIds, type Ids } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { columns, runRows } from '../../database/postgres/parameters.ts';
 import { type DetailColumns, detailsOf, type FileColumns, fileKey, fillFile, SHA256_BYTES } from '../file-rules.ts';
 import { correctLast, deleteBare } from './bare-payloads.ts';
 import { LOCK_URLS_BY_ID } from './locked-batch.ts';
@@ -122,11 +122,7 @@ const NOTE_BACKFILLS = `
 /** Writes the columns that `upsertFiles` filled in. */
 export function fillFiles(session: Session, { toFill, toBackfill }: UpsertedFiles): Promise<unknown> {
   return Promise.all([
-    toFill.length > 0 &&
-      session.run(
-        FILL,
-        columns(7, toFill, ({ id, familyId, details }) => [id, familyId, ...details]),
-      ),
+    runRows(session, FILL, toFill, ({ id, familyId, details }) => [id, familyId, ...details]),
     toBackfill.length > 0 && session.run(NOTE_BACKFILLS, [toBackfill]),
   ]);
 }

@@ -4,7 +4,7 @@ import type { Database, Query, Session } from '../../database/postgres/database.
 import { addHosts, domainIds, domainsOf } from '../../database/postgres/dictionaries.ts';
 import { HOLD_HOSTS } from '../../database/postgres/host-names.ts';
 import { createLock } from '../../database/postgres/lock-order.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { runRows } from '../../database/postgres/parameters.ts';
 import { MAX_TIES } from '../file-rules.ts';
 import {
   type EventColumns,
@@ -201,27 +201,28 @@ async function applyRepairs(session: Session, repairs: readonly Repair[]): Promi
     repairs.filter((repair): repair is RepairOf<Set> => repair.set === set);
   const sightings = of('sighting').flatMap(({ urlId, sighting }) => (sighting === null ? [] : { urlId, ...sighting }));
   const noSightings = of('sighting').filter(({ sighting }) => sighting === null);
-  const batches: [sql: string, params: ReturnType<typeof columns>][] = [
-    [SET_HOST, columns(2, of('host'), ({ urlId, host }) => [urlId, host])],
-    [SET_HOST_OF_SIGHTING, columns(2, of('host'), ({ urlId, host }) => [urlId, host])],
-    [
-      PUT_SIGHTINGS,
-      columns(4, sightings, ({ urlId, domainId, hostId, onlineTs }) => [urlId, domainId, hostId, onlineTs]),
-    ],
-    [DELETE_SIGHTINGS, columns(1, noSightings, ({ urlId }) => [urlId])],
-    [
-      SET_LAST_STATUS,
-      columns(5, of('last status'), ({ urlId, event }) => [urlId, ...(event ?? [null, null, null, null])]),
-    ],
-    [
-      SET_LAST_PAYLOAD,
-      columns(3, of('last payload'), ({ urlId, payload }) => [urlId, payload?.ts ?? null, payload?.fileId ?? null]),
-    ],
-    [SET_HOST_OF_EVENT, columns(4, of('host of event'), ({ urlId, ts, kind, hostId }) => [urlId, ts, kind, hostId])],
-    [NOTE_BACKFILLS, columns(1, of('family of payloads'), ({ fileId }) => [fileId])],
-    [SET_BUCKET, columns(4, of('bucket'), ({ urlId, ip, day, bucket }) => [urlId, ip, day, bucket])],
-    [SET_FOLDED, columns(2, of('folded'), ({ familyId, folded }) => [familyId, folded])],
-    [SET_FOLDED_TAG, columns(2, of('folded tag'), ({ tagId, folded }) => [tagId, folded])],
-  ];
-  await Promise.all(batches.filter(([, [ids]]) => ids?.length).map(([sql, params]) => session.run(sql, params)));
+  await Promise.all([
+    runRows(session, SET_HOST, of('host'), ({ urlId, host }) => [urlId, host]),
+    runRows(session, SET_HOST_OF_SIGHTING, of('host'), ({ urlId, host }) => [urlId, host]),
+    runRows(session, PUT_SIGHTINGS, sightings, ({ urlId, domainId, hostId, onlineTs }) => {
+      return [urlId, domainId, hostId, onlineTs];
+    }),
+    runRows(session, DELETE_SIGHTINGS, noSightings, ({ urlId }) => [urlId]),
+    runRows(session, SET_LAST_STATUS, of('last status'), ({ urlId, event }) => {
+      return [urlId, ...(event ?? [null, null, null, null])];
+    }),
+    runRows(session, SET_LAST_PAYLOAD, of('last payload'), ({ urlId, payload }) => {
+      return [urlId, payload?.ts ?? null, payload?.fileId ?? null];
+    }),
+    runRows(session, SET_HOST_OF_EVENT, of('host of event'), ({ urlId, ts, kind, hostId }) => [
+      urlId,
+      ts,
+      kind,
+      hostId,
+    ]),
+    runRows(session, NOTE_BACKFILLS, of('family of payloads'), ({ fileId }) => [fileId]),
+    runRows(session, SET_BUCKET, of('bucket'), ({ urlId, ip, day, bucket }) => [urlId, ip, day, bucket]),
+    runRows(session, SET_FOLDED, of('folded'), ({ familyId, folded }) => [familyId, folded]),
+    runRows(session, SET_FOLDED_TAG, of('folded tag'), ({ tagId, folded }) => [tagId, folded]),
+  ]);
 }

@@ -4,7 +4,7 @@ import { putChanges } from '../../database/postgres/changes.ts';
 import type { Database, Query, Session } from '../../database/postgres/database.ts';
 import { removalIds, reporterIds } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder, type Lock } from '../../database/postgres/lock-order.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { runRows } from '../../database/postgres/parameters.ts';
 import { createPagedListingEffect, impliedChange, isNewlyListed, type ListedRow } from '../listing-rules.ts';
 import type { Listing } from '../store.ts';
 import { isOnline, kindCode, type TimelineChange } from '../stored-timeline.ts';
@@ -81,12 +81,8 @@ const PUT_LISTED = `
   select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
   on conflict (url_id, feed_id) do update set ts = excluded.ts, missed_ts = excluded.missed_ts`;
 
-export async function putListed(session: Session, rows: readonly NewRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await session.run(
-    PUT_LISTED,
-    columns(4, rows, ({ urlId, feedId, ts, missedTs }) => [urlId, feedId, ts, missedTs]),
-  );
+export function putListed(session: Session, rows: readonly NewRow[]): Promise<number> {
+  return runRows(session, PUT_LISTED, rows, ({ urlId, feedId, ts, missedTs }) => [urlId, feedId, ts, missedTs]);
 }
 
 function replaceRow(changes: ListedChanges, urlId: number, stored: readonly ListedRow[], row: ListedRow): void {

@@ -14,7 +14,7 @@ import {
   setIds,
 } from '../../database/postgres/host-names.ts';
 import type { Lock } from '../../database/postgres/lock-order.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { runRows } from '../../database/postgres/parameters.ts';
 import { nextIds } from '../../database/postgres/reserved-ids.ts';
 import type { Listing } from '../store.ts';
 import { kindCode, type TimelineChange } from '../stored-timeline.ts';
@@ -154,15 +154,14 @@ const ADD_URLS = `
     $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])`;
 
 /** Adds the new URLs of a batch; returns how many there are. `lastPayloads`: by URL. */
-export async function addUrls(
+export function addUrls(
   session: Session,
   { urls, removals, reporters }: LockedBatch,
   changes: ReadonlyMap<number, TimelineChange>,
   lastPayloads: ReadonlyMap<number, { ts: number; fileId: number }>,
 ): Promise<number> {
   const newUrls = urls.filter(({ isNew }) => isNew);
-  if (newUrls.length === 0) return 0;
-  const rows = columns(10, newUrls, ({ id, hostId, group }) => {
+  return runRows(session, ADD_URLS, newUrls, ({ id, hostId, group }) => {
     const { key, url } = group;
     const event = changes.get(id)?.last;
     const payload = lastPayloads.get(id);
@@ -171,7 +170,6 @@ export async function addUrls(
       : NO_EVENT;
     return [id, toBytes(key), url, hostId, ...status, payload?.ts ?? null, payload?.fileId ?? null];
   });
-  return session.run(ADD_URLS, rows);
 }
 
 const NO_EVENT = [null, null, null, null];

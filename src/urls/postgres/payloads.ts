@@ -1,6 +1,6 @@
 import type { ChangeRecorder } from '../../database/changes.ts';
 import type { Session } from '../../database/postgres/database.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { runRows } from '../../database/postgres/parameters.ts';
 import { type DetailColumns, isBare, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
 import { addBare, correctLast, deleteBare } from './bare-payloads.ts';
 import { type FileUpdate, fileUpdate, type UpsertedFiles } from './files.ts';
@@ -122,16 +122,11 @@ export async function putPayloads(
     [...toDelete, ...bare.filter(isChecked).map(({ urlId }) => [urlId] as const)].map(([id]) => id),
   );
   const isOfNewUrl = ({ urlId }: Row) => newUrls.has(urlId);
-  const put = async (sql: string, some: readonly Row[]) =>
-    some.length === 0
-      ? 0
-      : session.run(
-          sql,
-          columns(9, some, ({ urlId, ts, fileId, familyId, own }) => [urlId, ts, fileId, familyId, ...own]),
-        );
+  const put = (sql: string, some: readonly Row[]) =>
+    runRows(session, sql, some, ({ urlId, ts, fileId, familyId, own }) => [urlId, ts, fileId, familyId, ...own]);
   const isSimple = (row: Row) => isOfNewUrl(row) && !isChecked(row);
   // In this order, which the server keeps: a bare payload is added only if no other one makes it unnecessary.
-  const added = await Promise.all([
+  const [ofNewUrls, ofKnownUrls, simple, checked] = await Promise.all([
     put(ADD, others.filter(isOfNewUrl)),
     put(
       PUT,
@@ -142,24 +137,14 @@ export async function putPayloads(
       session,
       bare.filter((row) => !isSimple(row)),
     ),
-    changedLast.length > 0 &&
-      session
-        .run(
-          SET_LAST,
-          columns(3, changedLast, ([urlId, { ts, fileId }]) => [urlId, ts, fileId]),
-        )
-        .then(() => 0),
+    runRows(session, SET_LAST, changedLast, ([urlId, { ts, fileId }]) => [urlId, ts, fileId]),
     deleteBare(session, toDelete),
     correctLast(session, [...corrected], newUrls),
   ]);
-  return added.slice(0, 4).reduce<number>((sum, count) => sum + Number(count), 0);
+  return ofNewUrls + ofKnownUrls + simple + checked;
 }
 
 /** Bare payloads of new URLs that have no other ones. */
-async function addSimple(session: Session, rows: readonly Row[]): Promise<number> {
-  if (rows.length === 0) return 0;
-  return session.run(
-    ADD_BARE,
-    columns(4, rows, ({ urlId, ts, fileId, familyId }) => [urlId, ts, fileId, familyId]),
-  );
+function addSimple(session: Session, rows: readonly Row[]): Promise<number> {
+  return runRows(session, ADD_BARE, rows, ({ urlId, ts, fileId, familyId }) => [urlId, ts, fileId, familyId]);
 }

@@ -1,7 +1,7 @@
 import { type ByteText, toBytes, toByteText } from '../../core/byte-text.ts';
 import { dayOf } from '../../core/time.ts';
 import type { Session } from '../../database/postgres/database.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { columns, runRows } from '../../database/postgres/parameters.ts';
 import { bucketOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
 import type { ImpliedChange } from '../timeline.ts';
 
@@ -84,22 +84,12 @@ export async function readResolutions(
     changed: () => changes,
     async write(newUrls) {
       const rows = [...resolutions.values()].filter(({ isChanged }) => isChanged);
-      const put = (sql: string, some: readonly ReadResolution[]) =>
-        some.length > 0 &&
-        session.run(
-          sql,
-          columns(6, some, ({ urlId, ip, ts, asn }) => [urlId, toBytes(ip), dayOf(ts), ts, bucketOf(ts), asn]),
-        );
-      await Promise.all([
-        put(
-          ADD,
-          rows.filter(({ urlId }) => newUrls.has(urlId)),
-        ),
-        put(
-          PUT,
-          rows.filter(({ urlId }) => !newUrls.has(urlId)),
-        ),
-      ]);
+      const { true: added, false: known } = Object.groupBy(rows, ({ urlId }) => `${newUrls.has(urlId)}` as const);
+      const put = (sql: string, some: readonly ReadResolution[] = []) =>
+        runRows(session, sql, some, ({ urlId, ip, ts, asn }) => {
+          return [urlId, toBytes(ip), dayOf(ts), ts, bucketOf(ts), asn];
+        });
+      await Promise.all([put(ADD, added), put(PUT, known)]);
     },
   };
 }

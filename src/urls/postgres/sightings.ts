@@ -2,7 +2,7 @@ import { toByteText } from '../../core/byte-text.ts';
 import { dayOf } from '../../core/time.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
-import { columns } from '../../database/postgres/parameters.ts';
+import { columns, runRows } from '../../database/postgres/parameters.ts';
 import type { OnlineSpan } from '../sighting-rules.ts';
 
 /** A URL that was seen online, and whose host has a domain. `isNewUrl`: this transaction adds it. */
@@ -61,26 +61,15 @@ export async function putSightings(
   const first = columns(2, firstTimes(online, added), (row) => row);
   const names = newestOfDays(addresses);
   const put = (sql: string, sightings: readonly Sighting[]) =>
-    session.run(
-      sql,
-      columns(4, sightings, ({ urlId, domainId, hostId, span }) => [urlId, domainId, hostId, span.lastTs]),
-    );
+    runRows(session, sql, sightings, ({ urlId, domainId, hostId, span }) => [urlId, domainId, hostId, span.lastTs]);
+  known.sort((a, b) => a.urlId - b.urlId);
   await inOrder([
-    async () => newUrls.length > 0 && put(ADD_SIGHTINGS, newUrls),
-    async () =>
-      known.length > 0 &&
-      put(
-        PUT_SIGHTINGS,
-        known.toSorted((a, b) => a.urlId - b.urlId),
-      ),
+    () => put(ADD_SIGHTINGS, newUrls),
+    () => put(PUT_SIGHTINGS, known),
     async () => first[0]?.length && session.query(LOCK_DOMAINS, first),
     async () => first[0]?.length && session.run(SET_FIRST, first),
-    async () =>
-      names.length > 0 &&
-      session.run(
-        PUT_ADDRESSES,
-        columns(5, names, ({ domainId, hostId, ip, ts }) => [domainId, hostId, ip, dayOf(ts), ts]),
-      ),
+    () =>
+      runRows(session, PUT_ADDRESSES, names, ({ domainId, hostId, ip, ts }) => [domainId, hostId, ip, dayOf(ts), ts]),
   ]);
 }
 
