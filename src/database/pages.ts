@@ -3,6 +3,9 @@ import { setImmediate } from 'node:timers/promises';
 /** Rows that one statement may read: it takes at most two milliseconds, so that it does not delay other requests. */
 export const PAGE_ROWS = 500;
 
+/** What an engine returns: SQLite the value itself, PostgreSQL a promise. */
+export type Awaitable<T> = T | Promise<T>;
+
 /** The result of one statement, and the key from which the next one continues; null after the last page. */
 type Page<Item, Key> = { items: Item[]; next: Key | null };
 
@@ -20,7 +23,7 @@ export type Bounds = {
 export async function* readPages<Item, Key>(
   first: Key | null,
   { limit = Number.POSITIVE_INFINITY, signal }: Partial<Bounds>,
-  read: (key: Key) => Page<Item, Key> | Promise<Page<Item, Key>>,
+  read: (key: Key) => Awaitable<Page<Item, Key>>,
 ): AsyncGenerator<Item[], void, void> {
   let key = first;
   let left = limit;
@@ -31,6 +34,27 @@ export async function* readPages<Item, Key>(
     if (page.length > 0) yield page;
     left -= page.length;
     key = next;
+    await setImmediate();
+  }
+}
+
+/**
+ * Reads rows by key, `PAGE_ROWS` at a time; after `maxRows` no further page. Most reads have less than one page: the event loop
+ * runs only between two of them.
+ */
+export async function* rowPages<Row, Key>(
+  read: (after: Key) => Awaitable<Row[]>,
+  first: Key,
+  keyOf: (row: Row) => Key,
+  maxRows: number = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Row[], void, void> {
+  let key = first;
+  for (let count = 0; count < maxRows; count += PAGE_ROWS) {
+    const rows = await read(key);
+    if (rows.length > 0) yield rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < PAGE_ROWS) return;
+    key = keyOf(last);
     await setImmediate();
   }
 }

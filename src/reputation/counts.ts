@@ -1,11 +1,9 @@
 import { lifeOf, type SourceLife } from './episode-rules.ts';
-import { datasetOf } from './listing-rows.ts';
+import { datasetOf, listingKey } from './listing-rows.ts';
 import type { ListingKey } from './store.ts';
 
 /** The key of an episode, when it was last seen, and the life that its source sets. */
 export type CountedRow = [...ListingKey, seenTs: number, lifeSeconds: number | null, intervalSeconds: number | null];
-
-const KEY_COLUMNS = 7;
 
 /** `next` is null unless the page is full. */
 export function countLive(rows: readonly CountedRow[], pageRows: number, nowTs: number) {
@@ -14,5 +12,5 @@ export function countLive(rows: readonly CountedRow[], pageRows: number, nowTs: 
     return nowTs < seenTs + lifeOf(life, datasetOf(dataset));
   });
   const last = rows.length < pageRows ? undefined : rows.at(-1);
-  return { live: live.length, next: last === undefined ? null : (last.slice(0, KEY_COLUMNS) as ListingKey) };
+  return { live: live.length, next: last === undefined ? null : listingKey(last) };
 }

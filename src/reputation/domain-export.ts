@@ -1,8 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import { registrableDomain } from '../core/domain-name.ts';
 import { DOMAIN_KINDS, type DomainEvidence, type DomainFact, type DomainKind } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
-import { PAGE_ROWS } from '../database/pages.ts';
+import { type Awaitable, PAGE_ROWS, rowPages } from '../database/pages.ts';
 import { exportedEvidence } from './domain-rules.ts';
 import type { ReputationStore } from './store.ts';
 
@@ -32,7 +31,6 @@ export type SenderExportRow = [...SenderKey, ts: number];
 export type WhoisExportRow = [ts: number, createdTs: number | null, expiresTs: number | null, registrar: string | null];
 export type RankExportRow = [...RankKey, source: string, rank: number, ts: number];
 
-type Awaitable<T> = T | Promise<T>;
 type ReadPage<Row, Key> = (domainId: number, after: Key) => Awaitable<Row[]>;
 
 /** The rows of a domain, in pages by key: the next `PAGE_ROWS` after `after`. */
@@ -84,7 +82,7 @@ export function createDomainExport(reads: DomainExportReads): ReputationStore['e
 }
 
 async function* allItems(reads: DomainExportReads): AsyncGenerator<Item[], void, void> {
-  for await (const domains of pagesOf(reads.domains, '', ([name]) => name)) {
+  for await (const domains of rowPages(reads.domains, '', ([name]) => name)) {
     const rows = await reads.rowsOf(domains);
     for (const [name, id] of domains) yield* itemsOf(name, id, rows);
   }
@@ -158,7 +156,7 @@ async function whoisItems(domain: string, id: number, { whois }: DomainRows): Pr
 
 async function* rankItems({ ranks }: DomainExportReads): AsyncGenerator<Item[], void, void> {
   let ofLastName: RankExportRow[] = [];
-  for await (const rows of pagesOf(ranks, FIRST_RANK, ([name, sourceId]): RankKey => [name, sourceId])) {
+  for await (const rows of rowPages(ranks, FIRST_RANK, ([name, sourceId]): RankKey => [name, sourceId])) {
     const last = rows.at(-1)?.[0];
     const all = [...ofLastName, ...rows];
     ofLastName = all.filter(([name]) => name === last);
@@ -178,27 +176,12 @@ function sortedRanks(rows: RankExportRow[]): Item[] {
   }));
 }
 
-/** Between two pages the event loop runs, and no statement is open. */
-async function* pagesOf<Row, Key>(
-  read: (after: Key) => Awaitable<Row[]>,
-  first: Key,
-  keyOf: (row: Row) => Key,
-): AsyncGenerator<Row[], void, void> {
-  for (let key: Key | null = first; key !== null; ) {
-    const rows: Row[] = await read(key);
-    if (rows.length > 0) yield rows;
-    const last: Row | undefined = rows.length < PAGE_ROWS ? undefined : rows.at(-1);
-    key = last === undefined ? null : keyOf(last);
-    if (key !== null) await setImmediate();
-  }
-}
-
 async function allRows<Row, Key>(
   read: (after: Key) => Awaitable<Row[]>,
   first: Key,
   keyOf: (row: Row) => Key,
 ): Promise<Row[]> {
   const all: Row[] = [];
-  for await (const rows of pagesOf(read, first, keyOf)) for (const row of rows) all.push(row);
+  for await (const rows of rowPages(read, first, keyOf)) for (const row of rows) all.push(row);
   return all;
 }

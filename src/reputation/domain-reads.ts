@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { PAGE_ROWS } from '../database/pages.ts';
+import { type Awaitable, rowPages } from '../database/pages.ts';
 import {
   compareAddresses,
   compareEvidence,
@@ -36,8 +36,6 @@ export type EvidencePageRow = [...EvidenceKey, ...SourceColumns, ...EvidenceColu
 export type AddressPageRow = [...AddressKey, ts: number];
 export type SenderRow = [...SenderKey, ts: number];
 
-type Awaitable<T> = T | Promise<T>;
-
 /** The reads of an engine. Pages have `PAGE_ROWS`, in order of their key. */
 type DomainReads = {
   /** URLs that were seen online, newest first: the next ones before `before`. */
@@ -73,28 +71,28 @@ export function createDomainReads(
   reads: DomainReads,
 ): Pick<ReputationStore, 'domainHostnames' | 'domainUrls' | 'domainFiles' | 'domainAddresses' | 'domainSenders'> {
   const sightings = (id: number) =>
-    pagesOf<SightingRow, UrlKey>(
+    rowPages<SightingRow, UrlKey>(
       (before) => reads.sightings(id, before),
       [Number.MAX_SAFE_INTEGER, 0],
       ([ts, urlId]) => [ts, urlId],
       MAX_DOMAIN_URLS,
     );
   const evidence = (id: number) =>
-    pagesOf<EvidencePageRow, EvidenceKey>(
+    rowPages<EvidencePageRow, EvidenceKey>(
       (after) => reads.evidence(id, after),
       [-1, 0, 0],
       ([sourceId, kind, hostId]) => [sourceId, kind, hostId],
       MAX_EVIDENCE_ROWS,
     );
   const addresses = (id: number) =>
-    pagesOf<AddressPageRow, AddressKey>(
+    rowPages<AddressPageRow, AddressKey>(
       (after) => reads.addresses(id, after),
       [-1, NO_ADDRESS, 0, 0],
       ([hostId, ip, day, origin]) => [hostId, ip, day, origin],
       MAX_ADDRESS_ROWS,
     );
   const senders = (id: number) =>
-    pagesOf<SenderRow, SenderKey>(
+    rowPages<SenderRow, SenderKey>(
       (after) => reads.senders(id, after),
       [NO_ADDRESS, ''],
       ([ip, helo]) => [ip, helo],
@@ -196,22 +194,4 @@ async function newestSenders(pages: Pages<SenderRow>, limit: number): Promise<Se
   const senders: Sender[] = [];
   for await (const rows of pages) for (const [ip, helo, lastTs] of rows) senders.push({ ip, helo, lastTs });
   return senders.sort(compareSenders).slice(0, limit);
-}
-
-/** At most `maxRows`. Between two pages the event loop runs and no statement is open. */
-async function* pagesOf<Row, Key>(
-  read: (after: Key) => Awaitable<Row[]>,
-  first: Key,
-  keyOf: (row: Row) => Key,
-  maxRows: number,
-): AsyncGenerator<Row[], void, void> {
-  let key = first;
-  for (let count = 0; count < maxRows; count += PAGE_ROWS) {
-    const rows = await read(key);
-    if (rows.length > 0) yield rows;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_ROWS) return;
-    key = keyOf(last);
-    await setImmediate();
-  }
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type AddressDataset, NAME_LIST_KINDS, type NameListKind } from '../core/evidence.ts';
+import type { Awaitable } from '../database/pages.ts';
 import { compareLists } from './domain-rows.ts';
 import { datasetCodes, datasetOf, portOf, type SourceRow, toSource } from './listing-rows.ts';
 import { FIRST_LISTING, type ListingKey, type NameListing, type ReputationStore, type StoredListing } from './store.ts';
@@ -43,8 +44,6 @@ function toListing(row: ListedEpisodeRow): StoredListing {
 
 /** After all episodes: longer than an address. */
 const LAST_LISTING: ListingKey = [new Uint8Array(17).fill(0xff), 0, 0, 0, 0, 0, 0];
-
-type Awaitable<T> = T | Promise<T>;
 
 type ListReads = {
   /** The key of the last of the next episodes of one read; undefined if fewer are left. */

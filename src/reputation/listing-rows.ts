@@ -1,8 +1,9 @@
 import { ADDRESS_DATASETS, type AddressDataset, type ListingEvidence, type Source } from '../core/evidence.ts';
 import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { compareTexts } from '../core/text.ts';
+import { type Awaitable, rowPages } from '../database/pages.ts';
 import { NO_PORT } from './episode-rows.ts';
-import type { ListingKey } from './store.ts';
+import { FIRST_LISTING, type ListingKey, type ReputationStore } from './store.ts';
 
 // What both engines do with the rows of `episodes`.
 
@@ -17,6 +18,13 @@ export function datasetCodes(datasets: readonly AddressDataset[]): number[] {
 export const datasetOf = (code: number): AddressDataset => ADDRESS_DATASETS[code] as AddressDataset;
 
 export const portOf = (port: number): number | null => (port === NO_PORT ? null : port);
+
+/** How many columns the primary key has. */
+const KEY_COLUMNS = 7;
+
+export function listingKey(row: readonly [...ListingKey, ...unknown[]]): ListingKey {
+  return row.slice(0, KEY_COLUMNS) as ListingKey;
+}
 
 /** A row of an export. */
 export type ExportRow = [...ListingKey, seenTs: number, details: string, source: string, family: string | null];
@@ -46,10 +54,15 @@ export function compareEvidence(a: ListingEvidence, b: ListingEvidence): number 
   );
 }
 
+/** `read`: the next `PAGE_ROWS` after a key. */
+export function createListingExport(
+  read: (after: ListingKey) => Awaitable<ExportRow[]>,
+): ReputationStore['exportListings'] {
+  return () => inNetworkOrder(rowPages(read, FIRST_LISTING, listingKey));
+}
+
 /** Pages of evidence in order of network, from pages of rows in order of key. A network is never split over two pages. */
-export async function* inNetworkOrder(
-  pages: AsyncIterable<ExportRow[]>,
-): AsyncGenerator<ListingEvidence[], void, void> {
+async function* inNetworkOrder(pages: AsyncIterable<ExportRow[]>): AsyncGenerator<ListingEvidence[], void, void> {
   let rest: ListingEvidence[] = [];
   for await (const rows of pages) {
     const all = [...rest, ...rows.map(toEvidence)];

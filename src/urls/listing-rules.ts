@@ -1,4 +1,4 @@
-import { pageOf, readPages } from '../database/pages.ts';
+import { type Awaitable, rowPages } from '../database/pages.ts';
 import type { UrlStore } from './store.ts';
 import { isOnline } from './stored-timeline.ts';
 import type { ImpliedChange, ImpliedOffline } from './timeline.ts';
@@ -58,9 +58,9 @@ export function goesOffline(row: ListedUrlRow, ts: number): boolean {
 }
 
 type ListingReads = {
-  feedId(feed: string): number | undefined | Promise<number | undefined>;
+  feedId(feed: string): Awaitable<number | undefined>;
   /** The next `PAGE_ROWS` URLs that the feed lists, in order of id. */
-  listedUrls(feedId: number, afterId: number): ListedUrlRow[] | Promise<ListedUrlRow[]>;
+  listedUrls(feedId: number, afterId: number): Awaitable<ListedUrlRow[]>;
 };
 
 /** Counts the URLs that a listing would take offline, page by page: a feed may list millions. */
@@ -69,14 +69,11 @@ export function createPagedListingEffect(reads: ListingReads): UrlStore['listing
     const effect = { online: 0, goingOffline: 0 };
     const feedId = await reads.feedId(feed);
     if (feedId === undefined) return effect;
-    const pages = readPages<ListedUrlRow, number>(0, {}, async (afterId) => {
-      const rows = await reads.listedUrls(feedId, afterId);
-      return pageOf(
-        rows,
-        (row) => row,
-        ([urlId]) => urlId,
-      );
-    });
+    const pages = rowPages(
+      (afterId: number) => reads.listedUrls(feedId, afterId),
+      0,
+      ([urlId]) => urlId,
+    );
     for await (const rows of pages) {
       effect.online += rows.filter(([, kind]) => isOnline(kind)).length;
       effect.goingOffline += rows.filter((row) => goesOffline(row, ts)).length;

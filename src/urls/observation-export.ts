@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { formatIp } from '../core/ip/address.ts';
 import { MAX_TAGS, type ObservationInput } from '../core/observation.ts';
-import { PAGE_ROWS } from '../database/pages.ts';
+import { type Awaitable, PAGE_ROWS, rowPages } from '../database/pages.ts';
 import { hostAddress } from './resolution-rules.ts';
 import { comparePayloadRows, type EntryKey, type PayloadKey, type PayloadRow, toPayload } from './rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from './store.ts';
@@ -12,7 +12,7 @@ export type ResolutionRow = [ip: Uint8Array, day: number, ts: number, asn: numbe
 
 export type ResolutionKey = [ip: Uint8Array, day: number];
 
-export type ReadPage<Row, Key> = (urlId: number, after: Key) => Row[] | Promise<Row[]>;
+export type ReadPage<Row, Key> = (urlId: number, after: Key) => Awaitable<Row[]>;
 
 /** The stored rows of one URL, in pages by key: the next `PAGE_ROWS` after `after`. */
 export type UrlRows = {
@@ -35,7 +35,7 @@ type Observations = AsyncGenerator<ObservationInput[], void, void>;
  */
 export function createObservationExport(
   exportUrls: UrlStore['exportUrls'],
-  rowsOf: (urls: readonly ExportedUrl[]) => UrlRows | Promise<UrlRows>,
+  rowsOf: (urls: readonly ExportedUrl[]) => Awaitable<UrlRows>,
 ): UrlStore['exportObservations'] {
   return async function* exportObservations(filter: ExportFilter): Observations {
     let page: ObservationInput[] = [];
@@ -90,21 +90,32 @@ function withTags(observation: ObservationInput, tags: readonly string[]): Obser
 
 async function* statusesOf({ id, url }: ExportedUrl, { entries }: UrlRows): Observations {
   const timeline: Entry[] = [];
-  for await (const rows of pagesOf(entries, id, FIRST_ENTRY, ([ts, kind]): EntryKey => [ts, kind])) {
-    for (const row of rows) timeline.push(toEntry(row));
-  }
+  const pages = rowPages(
+    (after) => entries(id, after),
+    FIRST_ENTRY,
+    ([ts, kind]): EntryKey => [ts, kind],
+  );
+  for await (const rows of pages) for (const row of rows) timeline.push(toEntry(row));
   yield runsWithImplied(timeline).flatMap((run) => runEnds(url, run));
 }
 
 async function* resolutionsOf({ id, url }: ExportedUrl, { resolutions }: UrlRows): Observations {
-  for await (const rows of pagesOf(resolutions, id, FIRST_RESOLUTION, ([ip, day]): ResolutionKey => [ip, day])) {
-    yield rows.map((row) => resolution(url, row));
-  }
+  const pages = rowPages(
+    (after) => resolutions(id, after),
+    FIRST_RESOLUTION,
+    ([ip, day]): ResolutionKey => [ip, day],
+  );
+  for await (const rows of pages) yield rows.map((row) => resolution(url, row));
 }
 
 async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlRows, hostTs: number | null): Observations {
   let ofNewestTs: PayloadRow[] = [];
-  for await (const rows of pagesOf(payloads, id, FIRST_PAYLOAD, ([ts, fileId]): PayloadKey => [ts, fileId])) {
+  const pages = rowPages(
+    (after) => payloads(id, after),
+    FIRST_PAYLOAD,
+    ([ts, fileId]): PayloadKey => [ts, fileId],
+  );
+  for await (const rows of pages) {
     const [newest] = rows.at(-1) as PayloadRow;
     const all = [...ofNewestTs, ...rows];
     ofNewestTs = all.filter(([ts]) => ts === newest);
@@ -112,22 +123,6 @@ async function* payloadsOf({ id, url }: ExportedUrl, { payloads }: UrlRows, host
     yield older.map((row) => payload(url, hostTs, row));
   }
   yield ofNewestTs.sort(comparePayloadRows).map((row) => payload(url, hostTs, row));
-}
-
-/** The rows of one URL. Most URLs have less than one page: the event loop runs only between two pages. */
-export async function* pagesOf<Row extends unknown[], Key>(
-  read: ReadPage<Row, Key>,
-  id: number,
-  first: Key,
-  keyOf: (row: Row) => Key,
-) {
-  for (let key: Key | null = first; key !== null; ) {
-    const rows: Row[] = await read(id, key);
-    if (rows.length > 0) yield rows;
-    const last: Row | undefined = rows.length < PAGE_ROWS ? undefined : rows.at(-1);
-    key = last === undefined ? null : keyOf(last);
-    if (key !== null) await setImmediate();
-  }
 }
 
 function runEnds(url: string, { ts, status, removal, reporter, confirmedTs }: Run): ObservationInput[] {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { IpRange, Network } from '../core/ip/network.ts';
 import type { TimeWindow } from '../core/time.ts';
-import type { Bounds } from '../database/pages.ts';
+import type { Awaitable, Bounds } from '../database/pages.ts';
 import { bucketOf } from './resolution-rules.ts';
 import type { SearchKey } from './search-key.ts';
 import type { UrlStore } from './store.ts';
@@ -16,7 +16,6 @@ export type LinesPage<Key> = { lines: string; count: number; next: Key | null };
 /** Rows in one page: half a page takes a twentieth more processor time for each row. A statement takes a millisecond. */
 export const SEARCH_ROWS = 1_000;
 
-type MaybePromise<T> = T | Promise<T>;
 /**
  * `value`: the AS number, or the id of the host, family or file. `limit`: the maximum of lines. A caller that gets as many
  * reads no further page.
@@ -27,13 +26,13 @@ type FactPage = (
   before: FactKey,
   limit: number,
   signal: AbortSignal,
-) => MaybePromise<LinesPage<FactKey>>;
+) => Awaitable<LinesPage<FactKey>>;
 
 /** The reads of an engine for a search: ids, and pages of `SEARCH_ROWS`, newest first or in order of address. */
 export type SearchReads = {
-  hostIds(host: string): MaybePromise<[number][]>;
-  familyIds(folded: string): MaybePromise<[number][]>;
-  fileIds(sha256: Uint8Array): MaybePromise<[number][]>;
+  hostIds(host: string): Awaitable<[number][]>;
+  familyIds(folded: string): Awaitable<[number][]>;
+  fileIds(sha256: Uint8Array): Awaitable<[number][]>;
   byHost: FactPage;
   byFamily: FactPage;
   byFile: FactPage;
@@ -46,9 +45,9 @@ export type SearchReads = {
     window: TimeWindow,
     limit: number,
     signal: AbortSignal,
-  ): MaybePromise<LinesPage<AddressKey>>;
+  ): Awaitable<LinesPage<AddressKey>>;
   /** The newest bucket that has addresses, not newer than `from`. */
-  newestBucket(from: number): MaybePromise<[number | null][]>;
+  newestBucket(from: number): Awaitable<[number | null][]>;
 };
 
 /** Before all others. */
@@ -118,7 +117,7 @@ export function createPagedSearch(reads: SearchReads): UrlStore['search'] {
 async function* readLines<Key>(
   first: Key,
   { limit, signal }: Bounds,
-  read: (key: Key, limit: number) => MaybePromise<LinesPage<Key>>,
+  read: (key: Key, limit: number) => Awaitable<LinesPage<Key>>,
 ): AsyncGenerator<LinesPage<Key>, void, void> {
   let key: Key | null = first;
   let left = limit;

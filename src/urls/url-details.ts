@@ -1,12 +1,7 @@
 import { compareKeys } from '../core/ip/network.ts';
 import { laterOf } from '../core/time.ts';
-import {
-  FIRST_RESOLUTION,
-  pagesOf,
-  type ReadPage,
-  type ResolutionKey,
-  type ResolutionRow,
-} from './observation-export.ts';
+import { type Awaitable, rowPages } from '../database/pages.ts';
+import { FIRST_RESOLUTION, type ReadPage, type ResolutionKey, type ResolutionRow } from './observation-export.ts';
 import { comparePayloadRows, type EntryKey, type PayloadKey, type PayloadRow, toPayload } from './rows.ts';
 import type { ConfirmedEvent, Payload, UrlAddress, UrlStore } from './store.ts';
 import { type EntryRow, toEntry } from './stored-timeline.ts';
@@ -14,12 +9,12 @@ import { isEvent } from './timeline.ts';
 
 /** The reads of an engine for one URL, in pages of `PAGE_ROWS`. Entries and payloads are newest first. */
 type DetailReads = {
-  id(url: string): number | null | Promise<number | null>;
+  id(url: string): Awaitable<number | null>;
   /** Hidden entries included. */
   entries: ReadPage<EntryRow, EntryKey>;
   payloads: ReadPage<PayloadRow, PayloadKey>;
   resolutions: ReadPage<ResolutionRow, ResolutionKey>;
-  tags(urlId: number): [string][] | Promise<[string][]>;
+  tags(urlId: number): Awaitable<[string][]>;
 };
 
 /** A host that changes its address every hour has thousands; people read the newest ones. */
@@ -41,7 +36,12 @@ export function createDetails(reads: DetailReads): UrlStore['urlDetails'] {
   async function newestEvents(id: number, limit: number): Promise<ConfirmedEvent[]> {
     const events: ConfirmedEvent[] = [];
     let confirmedTs: number | null = null;
-    for await (const rows of pagesOf(reads.entries, id, AFTER_ALL, ([ts, kind]): EntryKey => [ts, kind])) {
+    const pages = rowPages(
+      (before) => reads.entries(id, before),
+      AFTER_ALL,
+      ([ts, kind]): EntryKey => [ts, kind],
+    );
+    for await (const rows of pages) {
       for (const entry of rows.map(toEntry)) {
         confirmedTs = laterOf(confirmedTs, entry.confirmedTs);
         if (!isEvent(entry)) continue;
@@ -56,7 +56,12 @@ export function createDetails(reads: DetailReads): UrlStore['urlDetails'] {
   /** The order of payloads of one second differs from that of the pages, so they are read to the end of a second. */
   async function newestPayloads(id: number, limit: number): Promise<Payload[]> {
     const found: PayloadRow[] = [];
-    for await (const rows of pagesOf(reads.payloads, id, AFTER_ALL, ([ts, fileId]): PayloadKey => [ts, fileId])) {
+    const pages = rowPages(
+      (before) => reads.payloads(id, before),
+      AFTER_ALL,
+      ([ts, fileId]): PayloadKey => [ts, fileId],
+    );
+    for await (const rows of pages) {
       found.push(...rows);
       if (found.length > limit && found.at(-1)?.[0] !== found[limit - 1]?.[0]) break;
     }
@@ -68,12 +73,12 @@ export function createDetails(reads: DetailReads): UrlStore['urlDetails'] {
 
   async function newestAddresses(id: number): Promise<UrlAddress[]> {
     const addresses: UrlAddress[] = [];
-    for await (const rows of pagesOf(
-      reads.resolutions,
-      id,
+    const pages = rowPages(
+      (after) => reads.resolutions(id, after),
       FIRST_RESOLUTION,
       ([ip, day]): ResolutionKey => [ip, day],
-    )) {
+    );
+    for await (const rows of pages) {
       for (const [ip, , ts, asn] of rows) {
         const last = addresses.at(-1);
         if (last === undefined || compareKeys(last.ip, ip) !== 0) addresses.push({ ip, asn, ts });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PAGE_ROWS, pageOf, readPages } from '../../src/database/pages.ts';
+import { PAGE_ROWS, pageOf, readPages, rowPages } from '../../src/database/pages.ts';
 
 const { signal } = new AbortController();
 
@@ -79,3 +79,33 @@ for (const [rows, next] of [
 }
 
 test('a page has 500 rows', () => assert.equal(PAGE_ROWS, 500));
+
+for (const { name, count, maxRows, lengths, keys } of [
+  { name: 'no rows', count: 0, lengths: [], keys: [0] },
+  { name: 'less than a page', count: 3, lengths: [3], keys: [0] },
+  {
+    name: 'full pages, after which an empty one is read',
+    count: 2 * PAGE_ROWS,
+    lengths: [PAGE_ROWS, PAGE_ROWS],
+    keys: [0, PAGE_ROWS, 2 * PAGE_ROWS],
+  },
+  {
+    name: 'no page is read after the maximum',
+    count: 3 * PAGE_ROWS,
+    maxRows: PAGE_ROWS + 1,
+    lengths: [PAGE_ROWS, PAGE_ROWS],
+    keys: [0, PAGE_ROWS],
+  },
+]) {
+  test(`rows by key: ${name}`, async () => {
+    const rows = Array.from({ length: count }, (_, i) => i + 1);
+    const seen: number[] = [];
+    const read = (after: number) => {
+      seen.push(after);
+      return rows.slice(after, after + PAGE_ROWS);
+    };
+    const pages = await collect(rowPages(read, 0, (row) => row, maxRows));
+    assert.deepEqual(pages.flat(), rows.slice(0, pages.flat().length));
+    assert.deepEqual([pages.map(({ length }) => length), seen], [lengths, keys]);
+  });
+}

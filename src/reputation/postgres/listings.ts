@@ -1,16 +1,15 @@
 import { toByteText } from '../../core/byte-text.ts';
 import { KEY_BITS, type KeyNetwork, keyRanges, networkAt } from '../../core/ip/key-network.ts';
-import { PAGE_ROWS, readPages } from '../../database/pages.ts';
+import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Query } from '../../database/postgres/database.ts';
 import { columns, type Param } from '../../database/postgres/parameters.ts';
 import { createReadTogether } from '../../database/postgres/read-together.ts';
 import { toEvidenceRows } from '../episode-rows.ts';
 import { blocksAround } from '../listing-blocks.ts';
 import {
+  createListingExport,
   datasetCodes,
   datasetOf,
-  type ExportRow,
-  inNetworkOrder,
   isSingleAddress,
   portOf,
   type SourceRow,
@@ -28,7 +27,7 @@ export function createListings(
   return {
     applyListings: async (evidence) => (evidence.length === 0 ? 0 : applyListings(toEvidenceRows(evidence))),
     listings: createReadListings(read),
-    exportListings: createExportListings(primary.query),
+    exportListings: createListingExport((after) => primary.query(EXPORT, after)),
   };
 }
 
@@ -166,18 +165,3 @@ const EXPORT = `
     where (ip, prefix, dataset, source_id, family_id, port, listed_ts) > ($1, $2, $3, $4, $5, $6, $7)
     order by ip, prefix, dataset, source_id, family_id, port, listed_ts limit ${PAGE_ROWS}) e
   ${JOINS} order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts`;
-
-type Key = (Uint8Array | number)[];
-const KEY_COLUMNS = 7;
-const BEFORE_ALL: Key = [new Uint8Array(0), 0, 0, 0, 0, 0, 0];
-
-function createExportListings(query: Query): ReputationStore['exportListings'] {
-  return () =>
-    inNetworkOrder(
-      readPages<ExportRow, Key>(BEFORE_ALL, {}, async (after) => {
-        const items = await query<ExportRow>(EXPORT, after);
-        const last = items.length < PAGE_ROWS ? undefined : items.at(-1);
-        return { items, next: last === undefined ? null : (last.slice(0, KEY_COLUMNS) as Key) };
-      }),
-    );
-}

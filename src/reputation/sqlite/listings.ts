@@ -1,9 +1,16 @@
 import { type KeyNetwork, keyRanges, networkAt } from '../../core/ip/key-network.ts';
-import { PAGE_ROWS, readPages, runSteps } from '../../database/pages.ts';
-import type { Database, Reader } from '../../database/sqlite/database.ts';
+import { PAGE_ROWS, runSteps } from '../../database/pages.ts';
+import type { Reader } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import { NO_FAMILY, NO_PORT, toEvidenceRows } from '../episode-rows.ts';
-import { datasetCodes, datasetOf, type ExportRow, inNetworkOrder, isSingleAddress, portOf } from '../listing-rows.ts';
+import {
+  createListingExport,
+  datasetCodes,
+  datasetOf,
+  type ExportRow,
+  isSingleAddress,
+  portOf,
+} from '../listing-rows.ts';
 import type { ListingQuestion, ReputationStore, StoredListing } from '../store.ts';
 import { createDerivedListings } from './derived.ts';
 import { createListingCache } from './listing-cache.ts';
@@ -13,10 +20,11 @@ export function createListings({
   db,
   write,
 }: DatabaseFile<ReputationWrites>): Pick<ReputationStore, 'applyListings' | 'listings' | 'exportListings'> {
+  const exported = db.prepare<ExportRow>(EXPORT);
   return {
     applyListings: async (evidence) => (evidence.length === 0 ? 0 : write('applyListings', toEvidenceRows(evidence))),
     listings: createReadListings(db),
-    exportListings: createExportListings(db),
+    exportListings: createListingExport((after) => exported.all(...after)),
   };
 }
 
@@ -159,18 +167,3 @@ const EXPORT = `
   from episodes e join sources on sources.id = e.source_id left join families on families.id = e.family_id
   where (e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts) > (?, ?, ?, ?, ?, ?, ?)
   order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts limit ${PAGE_ROWS}`;
-
-const KEY_COLUMNS = 7;
-const BEFORE_ALL: RangeKey = [new Uint8Array(0), ...FIRST_OF_ADDRESS];
-
-function createExportListings(db: Database): ReputationStore['exportListings'] {
-  const rows = db.prepare<ExportRow>(EXPORT);
-  return () =>
-    inNetworkOrder(
-      readPages<ExportRow, RangeKey>(BEFORE_ALL, {}, (after) => {
-        const items = rows.all(...(after as never[]));
-        const last = items.length < PAGE_ROWS ? undefined : items.at(-1);
-        return { items, next: last === undefined ? null : (last.slice(0, KEY_COLUMNS) as RangeKey) };
-      }),
-    );
-}
