@@ -1,11 +1,10 @@
 import { NAME_LIST_KINDS } from '../../core/evidence.ts';
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Query } from '../../database/postgres/database.ts';
-import type { Param } from '../../database/postgres/parameters.ts';
+import { createFirstPages } from '../../database/postgres/first-pages.ts';
 import {
   type AddressExportRow,
   createDomainExport,
-  type DomainRows,
   type EvidenceExportRow,
   type ExportedDomain,
   FIRST_ADDRESS,
@@ -21,7 +20,7 @@ import {
 
 export const DOMAINS = `select name, id from domains where name > $1 order by name limit ${PAGE_ROWS}`;
 
-// For several domains, the rows of each after a key: one round trip for many domains, since most have few rows.
+// For several domains, the rows of each after a key.
 
 export const EVIDENCE = `
   select d.id, e.source_id, e.kind, e.host_id, (select name from sources where id = e.source_id),
@@ -55,11 +54,8 @@ export const RANKS = `
   where l.kind = ${NAME_LIST_KINDS.indexOf('popular')} and (l.name, l.source_id) > ($1, $2) and l.rank is not null
   order by l.name, l.source_id limit ${PAGE_ROWS}`;
 
-/** Domains whose first pages are read by one statement: the maximum of pages of one kind in memory. */
-const DOMAINS_PER_STATEMENT = 50;
-
-/** Reads the rows after a key of each of these domains. */
-type ReadRows<Row> = (ids: number[]) => Promise<Map<number, Row[]>>;
+/** A domain has one registration, so it has no key. */
+const NO_KEY: readonly [] = [];
 
 /** All that sources gave about domains. */
 export function createExportDomains(query: Query) {
@@ -67,48 +63,19 @@ export function createExportDomains(query: Query) {
     domains: (after) => query<ExportedDomain>(DOMAINS, [after]),
     ranks: (after) => query(RANKS, after),
 
-    rowsOf(domains): DomainRows {
-      const ids = domains.map(([, id]) => id);
-      const rowsAfter =
-        <Row extends unknown[]>(sql: string, key: readonly Param[]): ReadRows<Row> =>
-        async (some) => {
-          const rows = new Map<number, Row[]>(some.map((id) => [id, []]));
-          for (const [id, ...row] of await query<[number, ...unknown[]]>(sql, [some, ...key]))
-            rows.get(id)?.push(row.map(withoutBuffer) as Row);
-          return rows;
-        };
-      function pages<Row extends unknown[], Key extends readonly Param[]>(sql: string, first: Key) {
-        const firstPage = inChunks(ids, rowsAfter<Row>(sql, first));
-        return async (id: number, after: Key): Promise<Row[]> =>
-          after === first ? firstPage(id) : ((await rowsAfter<Row>(sql, after)([id])).get(id) ?? []);
-      }
-      const whois = inChunks(ids, rowsAfter<WhoisExportRow>(WHOIS, []));
+    rowsOf(domains) {
+      const pages = createFirstPages(
+        query,
+        domains.map(([, id]) => id),
+      );
+      const whois = pages<WhoisExportRow, typeof NO_KEY>(WHOIS, NO_KEY);
       return {
         evidence: pages<EvidenceExportRow, typeof FIRST_EVIDENCE>(EVIDENCE, FIRST_EVIDENCE),
         addresses: pages<AddressExportRow, typeof FIRST_ADDRESS>(ADDRESSES, FIRST_ADDRESS),
         servers: pages<ServerExportRow, typeof FIRST_SERVER>(SERVERS, FIRST_SERVER),
         senders: pages<SenderExportRow, typeof FIRST_SENDER>(SENDERS, FIRST_SENDER),
-        whois: async (id) => (await whois(id))[0],
+        whois: async (id) => (await whois(id, NO_KEY))[0],
       };
     },
   });
-}
-
-/** Reads the rows of `DOMAINS_PER_STATEMENT` domains when those of the first one are requested. */
-function inChunks<Row>(ids: readonly number[], read: ReadRows<Row>): (id: number) => Promise<Row[]> {
-  const chunks = new Map(ids.map((id, i) => [id, Math.floor(i / DOMAINS_PER_STATEMENT)]));
-  let current: { chunk: number; rows: Promise<Map<number, Row[]>> } | null = null;
-  return async (id) => {
-    const chunk = chunks.get(id) ?? 0;
-    if (current?.chunk !== chunk) {
-      const chunkIds = ids.slice(chunk * DOMAINS_PER_STATEMENT, (chunk + 1) * DOMAINS_PER_STATEMENT);
-      current = { chunk, rows: read(chunkIds) };
-    }
-    return (await current.rows).get(id) ?? [];
-  };
-}
-
-/** The driver returns bytes as a Buffer, which is written into JSON in another way. */
-function withoutBuffer(cell: unknown): unknown {
-  return Buffer.isBuffer(cell) ? new Uint8Array(cell) : cell;
 }

@@ -1,16 +1,18 @@
 import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Query } from '../../database/postgres/database.ts';
+import { createFirstPages } from '../../database/postgres/first-pages.ts';
 import {
   createObservationExport,
   FIRST_ENTRY,
   FIRST_PAYLOAD,
   FIRST_RESOLUTION,
+  type ResolutionKey,
   type ResolutionRow,
-  type UrlRows,
 } from '../observation-export.ts';
 import {
   CONFIRMED_COLUMN,
   type DetailedRow,
+  type EntryKey,
   EVENT_JOINS,
   type ExportedRow,
   LAST_COLUMNS,
@@ -19,6 +21,7 @@ import {
   matchesFilter,
   PAYLOAD_COLUMNS,
   PAYLOAD_JOINS,
+  type PayloadKey,
   type PayloadRow,
   toDetailed,
   toExported,
@@ -61,7 +64,7 @@ export function createExportUrls(query: Query): UrlStore['exportUrls'] {
     });
 }
 
-// For several URLs, the rows of each after a key: one round trip for many URLs, since most have few rows.
+// For several URLs, the rows of each after a key.
 
 const ENTRIES = `
   select u.id, ${ENTRY_COLUMNS} from unnest($1::bigint[]) as u (id) cross join lateral (
@@ -78,54 +81,22 @@ const PAYLOADS = `
     select * from payloads where url_id = u.id and (ts, file_id) > ($2, $3) order by ts, file_id limit ${PAGE_ROWS}) p
   ${PAYLOAD_JOINS} order by u.id, p.ts, p.file_id`;
 
-/** URLs whose first pages are read by one statement: the maximum of pages of one kind in memory. */
-const URLS_PER_STATEMENT = 50;
-
-type OfUrl<Row extends unknown[]> = [id: number, ...Row];
-
 /** All stored data, as observations. */
 export function createExportObservations(
   query: Query,
   exportUrls: UrlStore['exportUrls'],
 ): UrlStore['exportObservations'] {
-  return createObservationExport(exportUrls, async (urls) => {
-    const entries = firstPages<EntryRow>(urls, (ids) => query(ENTRIES, [ids, ...FIRST_ENTRY]));
-    const resolutions = firstPages<ResolutionRow>(urls, (ids) => query(RESOLUTIONS, [ids, ...FIRST_RESOLUTION]));
-    const payloads = firstPages<PayloadRow>(urls, (ids) => query(PAYLOADS, [ids, ...FIRST_PAYLOAD]));
-    const rows: UrlRows = {
-      entries: async (id, after) =>
-        after === FIRST_ENTRY ? entries(id) : ofOne(await query<OfUrl<EntryRow>>(ENTRIES, [[id], ...after])),
-      resolutions: async (id, after) =>
-        after === FIRST_RESOLUTION
-          ? resolutions(id)
-          : ofOne(await query<OfUrl<ResolutionRow>>(RESOLUTIONS, [[id], ...after])),
-      payloads: async (id, after) =>
-        after === FIRST_PAYLOAD ? payloads(id) : ofOne(await query<OfUrl<PayloadRow>>(PAYLOADS, [[id], ...after])),
+  return createObservationExport(exportUrls, (urls) => {
+    const pages = createFirstPages(
+      query,
+      urls.map(({ id }) => id),
+    );
+    return {
+      entries: pages<EntryRow, EntryKey>(ENTRIES, FIRST_ENTRY),
+      resolutions: pages<ResolutionRow, ResolutionKey>(RESOLUTIONS, FIRST_RESOLUTION),
+      payloads: pages<PayloadRow, PayloadKey>(PAYLOADS, FIRST_PAYLOAD),
     };
-    return rows;
   });
-}
-
-/** Reads the first pages of these URLs, `URLS_PER_STATEMENT` at a time, when the first of them is requested. */
-function firstPages<Row extends unknown[]>(
-  urls: readonly ExportedUrl[],
-  read: (ids: number[]) => Promise<OfUrl<Row>[]>,
-): (id: number) => Promise<Row[]> {
-  const ids = urls.map((url) => url.id);
-  const chunks = new Map(ids.map((id, i) => [id, Math.floor(i / URLS_PER_STATEMENT)]));
-  let current: { chunk: number; rows: Promise<Map<number, OfUrl<Row>[]>> } | null = null;
-  return async (id) => {
-    const chunk = chunks.get(id) ?? 0;
-    if (current?.chunk !== chunk) {
-      const chunkIds = ids.slice(chunk * URLS_PER_STATEMENT, (chunk + 1) * URLS_PER_STATEMENT);
-      current = { chunk, rows: read(chunkIds).then((rows) => Map.groupBy(rows, ([urlId]) => urlId)) };
-    }
-    return ofOne((await current.rows).get(id) ?? []);
-  };
-}
-
-function ofOne<Row extends unknown[]>(rows: readonly OfUrl<Row>[]): Row[] {
-  return rows.map(([, ...row]) => row);
 }
 
 const FAMILY_NAMES = `select name from families order by id limit ${MAX_FAMILY_NAMES}`;
