@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { cached } from '../core/cached.ts';
 import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { formatKeyNetwork } from '../core/ip/key-network.ts';
@@ -81,25 +82,14 @@ const DATASET_MEMBER = Object.fromEntries(
   ADDRESS_DATASETS.map((dataset) => [dataset, datasetMember(dataset)]),
 ) as Record<AddressDataset, string>;
 
-/** There are some thousands of families, and as many sources as feeds and imports. A full cache is cleared. */
+/** There are some thousands of families, and as many sources as feeds and imports. */
 const MAX_CACHED = 10_000;
 
-/** Remembers the results of a function of a text. */
-function cached(compute: (text: string) => string): (text: string) => string {
-  const results = new Map<string, string>();
-  return (text) => {
-    const known = results.get(text);
-    if (known !== undefined) return known;
-    if (results.size >= MAX_CACHED) results.clear();
-    const result = flatText(compute(text));
-    results.set(text, result);
-    return result;
-  };
-}
+const cachedText = (compute: (text: string) => string) => cached(MAX_CACHED, (text: string) => flatText(compute(text)));
 
-const botnameMember = cached((botname) => `,"botname":${JSON.stringify(botname)}`);
-const ruleMember = cached((source) => `,"rule":"${createHash('sha256').update(source).digest('hex').slice(0, 8)}"`);
-const ruleMembersOf = cached((source) => {
+const botnameMember = cachedText((botname) => `,"botname":${JSON.stringify(botname)}`);
+const ruleMember = cachedText((source) => `,"rule":"${createHash('sha256').update(source).digest('hex').slice(0, 8)}"`);
+const ruleMembersOf = cachedText((source) => {
   const heuristic = source === URL_SOURCE.name ? URL_HEURISTIC : FEED_HEURISTIC;
   return `${ruleMember(source)},"heuristic":"${heuristic}"`;
 });

@@ -1,10 +1,11 @@
+import { cached } from '../../core/cached.ts';
 import { IPV4_OFFSET, isIpv4Network, type KeyNetwork, lastAddress, networkAt } from '../../core/ip/key-network.ts';
 import type { Reader } from '../../database/sqlite/database.ts';
 import { blocksAround } from '../listing-blocks.ts';
 import { type SourceRow, toSource } from '../listing-rows.ts';
 import type { StoredListing } from '../store.ts';
 
-/** There are some thousands of families. A full cache is cleared. */
+/** There are some thousands of families. */
 const MAX_FAMILIES = 10_000;
 
 const SOURCE = 'select id, name, trust_permille, life_seconds, interval_seconds from sources where id = ?';
@@ -25,7 +26,6 @@ export function createListingCache(db: Reader) {
   const inBlock = db.prepare<[prefix: number]>(IN_BLOCK);
   const hasBlocks = db.prepare<[number]>(HAS_BLOCKS);
   const sources = new Map<number, StoredListing['source']>();
-  const families = new Map<number, string>();
   /** By the first two bytes of an IPv4 address. */
   const surroundings = new Map<number, Surroundings>();
   let readVersion: number | undefined;
@@ -36,8 +36,8 @@ export function createListingCache(db: Reader) {
 
   function surroundingsOf(ip: Uint8Array): Surroundings {
     const key = ((ip[12] as number) << 8) | (ip[13] as number);
-    const cached = surroundings.get(key);
-    if (cached !== undefined) return cached;
+    const known = surroundings.get(key);
+    if (known !== undefined) return known;
     const network = networkAt(ip, CACHED_PREFIX);
     const hasSmaller = hasBlocks.get(network.ip, lastAddress(network), CACHED_PREFIX) !== undefined;
     const read = { prefixes: readPrefixes(blocksAround({ ip, prefix: CACHED_PREFIX + 1 })), hasSmaller };
@@ -56,22 +56,15 @@ export function createListingCache(db: Reader) {
     },
 
     source(id: number): StoredListing['source'] {
-      const cached = sources.get(id);
-      if (cached !== undefined) return cached;
+      const known = sources.get(id);
+      if (known !== undefined) return known;
       const source = toSource(findSource.one(id));
       sources.set(id, source);
       return source;
     },
 
     /** The name of a family never changes. */
-    family(id: number): string {
-      const cached = families.get(id);
-      if (cached !== undefined) return cached;
-      const [name] = findFamily.one(id);
-      if (families.size >= MAX_FAMILIES) families.clear();
-      families.set(id, name);
-      return name;
-    },
+    family: cached(MAX_FAMILIES, (id: number) => findFamily.one(id)[0]),
 
     /** The lengths of listed networks in the blocks around a network. */
     prefixesAround(network: KeyNetwork): readonly number[] {

@@ -1,3 +1,4 @@
+import { cached } from '../../core/cached.ts';
 import { flatText } from '../../core/text.ts';
 import type { Database, Reader } from '../../database/sqlite/database.ts';
 import type { DetailColumns } from '../file-rules.ts';
@@ -7,23 +8,15 @@ import { type EventTail, eventTail, type Json, NULL, type PayloadTail, payloadTa
 /** The texts of a dictionary by id, as JSON. They never change, so that lookups need no join for them. */
 type TextCache = (id: number) => Json;
 
-/** There are some hundreds of reporters and reasons. A full cache is cleared. */
+/** There are some hundreds of reporters and reasons. */
 const MAX_TEXTS = 10_000;
 
 export function createTextCache(db: Database, table: string, column: string): TextCache {
   const find = db.prepare<[string]>(`select ${column} from ${table} where id = ?`);
-  const names = new Map<number, Json>();
-  return (id) => {
-    const cached = names.get(id);
-    if (cached !== undefined) return cached;
-    const name = toJson(find.one(id)[0]);
-    if (names.size >= MAX_TEXTS) names.clear();
-    names.set(id, name);
-    return name;
-  };
+  return cached(MAX_TEXTS, (id) => toJson(find.one(id)[0]));
 }
 
-/** There are some thousands of combinations of reporter, kind and reason. A full cache is cleared. */
+/** There are some thousands of combinations of reporter, kind and reason. */
 const MAX_TAILS = 10_000;
 
 /** Numbers for reason and kind below this one are cached. */
@@ -33,23 +26,21 @@ const MAX_REMOVAL_AND_KIND = 4096;
 export function createEventCache(db: Database): (removalAndKind: number, reporterId: number) => EventTail {
   const removals = createTextCache(db, 'removals', 'reason');
   const reporters = createTextCache(db, 'reporters', 'name');
-  const tails = new Map<number, EventTail>();
 
   function create(removalAndKind: number, reporterId: number): EventTail {
     const kind = removalAndKind % FIRST_HIDDEN_KIND;
     return eventTail(kind, removals((removalAndKind - kind) / FIRST_HIDDEN_KIND), reporters(reporterId));
   }
 
-  return (removalAndKind, reporterId) => {
-    if (removalAndKind >= MAX_REMOVAL_AND_KIND) return create(removalAndKind, reporterId);
-    const key = reporterId * MAX_REMOVAL_AND_KIND + removalAndKind;
-    const cached = tails.get(key);
-    if (cached !== undefined) return cached;
-    const tail = flatText(create(removalAndKind, reporterId));
-    if (tails.size >= MAX_TAILS) tails.clear();
-    tails.set(key, tail);
-    return tail;
-  };
+  const cachedTail = cached(MAX_TAILS, (key: number) => {
+    const removalAndKind = key % MAX_REMOVAL_AND_KIND;
+    return flatText(create(removalAndKind, (key - removalAndKind) / MAX_REMOVAL_AND_KIND));
+  });
+
+  return (removalAndKind, reporterId) =>
+    removalAndKind < MAX_REMOVAL_AND_KIND
+      ? cachedTail(reporterId * MAX_REMOVAL_AND_KIND + removalAndKind)
+      : create(removalAndKind, reporterId);
 }
 
 /** The JSON of payloads after their time, by id of file and family, as of the current read transaction. */

@@ -1,3 +1,4 @@
+import { cached } from '../../core/cached.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import {
   createUrlsForList,
@@ -83,16 +84,15 @@ export function createListUrls(db: Database): UrlStore['urlsForList'] {
   const families = createNames(db, 'families');
   const tags = createNames(db, 'tags');
 
-  /** Many URLs have the same tags, and share one array. */
-  // Sorted here: the order of texts differs between databases.
-  const tagsOf = createKept((tagIds: string) =>
+  /** Many URLs have the same tags, and share one array. Sorted here: the order of texts differs between databases. */
+  const tagsOf = cached(MAX_KEPT, (tagIds: string) =>
     tagIds
       .split(',')
       .map((tagId) => tags(Number(tagId)))
       .sort(),
   );
 
-  const familiesOf = createKept((familyIds: string) =>
+  const familiesOf = cached(MAX_KEPT, (familyIds: string) =>
     [...new Set(familyIds.split(','))].map((familyId) => families(Number(familyId))).sort(),
   );
 
@@ -129,7 +129,7 @@ export function createListUrls(db: Database): UrlStore['urlsForList'] {
   );
 }
 
-/** Values in memory, of each kind. A full map is cleared. */
+/** Values in memory, of each kind. */
 const MAX_KEPT = 50_000;
 
 type FileHashes = (fileIds: readonly (number | null)[]) => (string | null)[];
@@ -149,21 +149,8 @@ function createFileHashes(db: Database): FileHashes {
   };
 }
 
-function createKept<Key, Value>(find: (key: Key) => Value): (key: Key) => Value {
-  const kept = new Map<Key, Value>();
-  return (key) => {
-    let value = kept.get(key);
-    if (value === undefined) {
-      value = find(key);
-      if (kept.size >= MAX_KEPT) kept.clear();
-      kept.set(key, value);
-    }
-    return value;
-  };
-}
-
 /** The names of ids, which never change: a join costs 0.5 µs for each URL. */
 function createNames(db: Database, table: 'reporters' | 'families' | 'tags'): (id: number) => string {
   const find = db.prepare<[string]>(`select name from ${table} where id = ?`);
-  return createKept((id) => find.one(id)[0]);
+  return cached(MAX_KEPT, (id) => find.one(id)[0]);
 }
