@@ -33,7 +33,7 @@ test('a file is read once while nothing is written, and again after another file
     },
   } as unknown as Statement<never>;
   const files = createFileCache({ prepare: () => query, version: () => version } as unknown as Reader);
-  const nameOf = (id: number) => JSON.parse(recordJson(0, files.tailOf(id, null))).file_name;
+  const nameOf = (id: number) => JSON.parse(recordJson(0, files.tailOf(id, null, null))).file_name;
   files.renew();
   assert.equal(nameOf(1), '1');
   files.renew();
@@ -44,7 +44,7 @@ test('a file is read once while nothing is written, and again after another file
   assert.equal(nameOf(1), '1');
   assert.equal(reads, 2);
   const SLOTS = 2 ** 15;
-  for (let id = 2; id <= SLOTS; id++) files.tailOf(id, null);
+  for (let id = 2; id <= SLOTS; id++) files.tailOf(id, null, null);
   assert.equal(nameOf(1), '1');
   assert.equal(reads, SLOTS + 1);
   assert.equal(nameOf(SLOTS + 1), `${SLOTS + 1}`);
@@ -55,12 +55,13 @@ test('a file is read once while nothing is written, and again after another file
 test('each detail of an observation wins, also an empty one; the others are those of the file', () => {
   const query = { one: () => ['a', 'b', 'c', 1, 'd', 'e'] } as unknown as Statement<never>;
   const files = createFileCache({ prepare: () => query } as unknown as Reader);
-  const ofFile = JSON.parse(recordJson(1, files.tailOf(1, null)));
+  const ofFile = JSON.parse(recordJson(1, files.tailOf(1, null, null)));
   const names = ['mime_type', 'file_type', 'file_ext', 'file_size', 'file_name'];
   for (const [i, name] of names.entries()) {
     const value = name === 'file_size' ? 0 : '';
     const own = names.map((_, j) => (i === j ? value : null)) as DetailColumns;
-    assert.deepEqual(JSON.parse(recordJson(1, files.ownTailOf(1, null, own))), { ...ofFile, [name]: value });
+    const tail = files.tailOf(1, null, JSON.stringify(own));
+    assert.deepEqual(JSON.parse(recordJson(1, tail)), { ...ofFile, [name]: value });
   }
 });
 

@@ -47,9 +47,8 @@ export function createEventCache(db: Database): (removalAndKind: number, reporte
 type FileCache = {
   /** To be called first in each read transaction: drops cached files if the database has changed. */
   renew(): void;
-  tailOf(id: number, familyId: number | null): PayloadTail;
-  /** The same for a payload with details of its own, which win over those of the file. */
-  ownTailOf(id: number, familyId: number | null, own: DetailColumns): PayloadTail;
+  /** `ownDetails`: those of the payload, as JSON, which win over those of the file; null if it has none. */
+  tailOf(id: number, familyId: number | null, ownDetails: string | null): PayloadTail;
 };
 
 /**
@@ -89,7 +88,7 @@ export function createFileCache(db: Reader): FileCache {
   const tails: PayloadTail[] = new Array(SLOTS).fill('');
   let readVersion: number | undefined;
 
-  function ownTailOf(id: number, familyId: number | null, own: DetailColumns): PayloadTail {
+  function create(id: number, familyId: number | null, own: DetailColumns): PayloadTail {
     const [mimeType, fileType, fileExt, fileSize, fileName, sha256] = file.one(id);
     const details = {
       mimeType: own[0] ?? mimeType,
@@ -109,17 +108,16 @@ export function createFileCache(db: Reader): FileCache {
       readVersion = current;
     },
 
-    tailOf(id, familyId) {
+    tailOf(id, familyId, ownDetails) {
+      if (ownDetails !== null) return create(id, familyId, JSON.parse(ownDetails));
       const slot = id % SLOTS;
       const family = familyId ?? NO_FAMILY;
       if (ids[2 * slot] === id && ids[2 * slot + 1] === family) return tails[slot] as PayloadTail;
-      const tail = flatText(ownTailOf(id, familyId, NO_DETAILS));
+      const tail = flatText(create(id, familyId, NO_DETAILS));
       ids[2 * slot] = id;
       ids[2 * slot + 1] = family;
       tails[slot] = tail;
       return tail;
     },
-
-    ownTailOf,
   };
 }

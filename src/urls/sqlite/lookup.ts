@@ -141,10 +141,7 @@ function createReadMany(db: Reader, known: KnownUrls | null): UrlStore['lastOfMa
   const files = createFileCache(db);
 
   function payloadOf(ts: number | null, fileId: number, familyId: number | null, ownDetails: string | null): Json {
-    if (ts === null) return NULL;
-    const tail =
-      ownDetails === null ? files.tailOf(fileId, familyId) : files.ownTailOf(fileId, familyId, JSON.parse(ownDetails));
-    return recordJson(ts, tail);
+    return ts === null ? NULL : recordJson(ts, files.tailOf(fileId, familyId, ownDetails));
   }
 
   return (urls, view) => {
@@ -214,11 +211,7 @@ function createReadHistory(db: Reader): (url: string, limit: number) => Json | n
     files.renew();
     let list = '';
     for (const [ts, fileId, familyId, ownDetails] of newestOf(urlId, limit)) {
-      const tail =
-        ownDetails === null
-          ? files.tailOf(fileId, familyId)
-          : files.ownTailOf(fileId, familyId, JSON.parse(ownDetails));
-      list = addRecord(list, ts, tail);
+      list = addRecord(list, ts, files.tailOf(fileId, familyId, ownDetails));
     }
     return list;
   }
