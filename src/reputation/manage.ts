@@ -165,7 +165,7 @@ export function isOwnEntry({ source }: NetworkListEntry): boolean {
   return source === OPERATOR_SOURCE;
 }
 
-type AllowStore = Pick<ReputationStore, 'addressLists' | 'applyLists' | 'removeListEntry'>;
+type AllowStore = Pick<ReputationStore, 'addressLists' | 'applyLists' | 'removeAllowEntries'>;
 
 /** `before`: the operator's entry that it replaces. */
 export async function allowNetwork(
@@ -183,7 +183,7 @@ export async function removeAllowed(store: AllowStore, network: KeyNetwork): Pro
   const entries = await allowedNetworks(store);
   const removed = entries.filter((entry) => isSameNetwork(entry.network, network));
   if (removed.length === 0) throw new AppError('not_found', noEntry(network, entries));
-  await store.removeListEntry('allow', network, null);
+  await store.removeAllowEntries(network);
   return removed;
 }
 

@@ -196,8 +196,8 @@ export type ReputationStore = {
   listVersion(): number | Promise<number>;
   addressLists(): Promise<AddressLists>;
   removeListings(removals: readonly ListingRemoval[]): Promise<void>;
-  /** Deletes entries by kind, network and source; returns how many there were. */
-  removeListEntry(as: NetworkListKind, network: KeyNetwork, source: string | null): Promise<number>;
+  /** Deletes the entries of exactly this network in all allow lists; returns how many there were. */
+  removeAllowEntries(network: KeyNetwork): Promise<number>;
 
   /** null: the domain was never seen. `name` is a registrable domain. */
   domainState(name: string): DomainState | null | Promise<DomainState | null>;

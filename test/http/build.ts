@@ -145,7 +145,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     listVersion: () => 0,
     addressLists: async () => ({ version: 0, entries: [], removals: [], longestLifeSeconds: 0 }),
     removeListings: async () => {},
-    removeListEntry: async () => 0,
+    removeAllowEntries: async () => 0,
     domainState: () => null,
     domainHostnames: async () => [],
     domainUrls: async () => [],

@@ -35,7 +35,7 @@ export function createAddressLists(
   primary: Database,
 ): Pick<
   ReputationStore,
-  'listVersion' | 'addressLists' | 'removeListings' | 'removeListEntry' | 'applyLists' | 'listEffect' | 'finishList'
+  'listVersion' | 'addressLists' | 'removeListings' | 'removeAllowEntries' | 'applyLists' | 'listEffect' | 'finishList'
 > {
   const version = async (): Promise<number> => (await primary.query<[number]>(VERSION))[0]?.[0] ?? 0;
   return {
@@ -56,10 +56,8 @@ export function createAddressLists(
       if (removals.length > 0) await primary.transaction((session) => putRemovals(session, removals.map(toRemovalRow)));
     },
 
-    removeListEntry: (as, { ip, prefix }, source) =>
-      primary.transaction((session) =>
-        changeLists(session, () => session.run(REMOVE_ENTRY, [NETWORK_LIST_KINDS.indexOf(as), ip, prefix, source])),
-      ),
+    removeAllowEntries: ({ ip, prefix }) =>
+      primary.transaction((session) => changeLists(session, () => session.run(REMOVE_ALLOWED, [ip, prefix]))),
 
     async applyLists(entries) {
       const { networks, names } = toListRows(entries);
@@ -92,9 +90,8 @@ async function changeLists(session: Session, work: () => Promise<number>): Promi
   return changed;
 }
 
-const REMOVE_ENTRY = `
-  delete from network_lists where kind = $1 and ip = $2 and prefix = $3
-    and ($4::text is null or source_id = (select id from sources where name = $4::text))`;
+const REMOVE_ALLOWED = `
+  delete from network_lists where kind = ${NETWORK_LIST_KINDS.indexOf('allow')} and ip = $1 and prefix = $2`;
 
 // A key that is given twice would be an error: the last one counts.
 const PUT_REMOVALS = `

@@ -32,7 +32,7 @@ export function createAddressLists({
   write,
 }: DatabaseFile<ReturnType<typeof createAddressListWrites>>): Pick<
   ReputationStore,
-  'listVersion' | 'addressLists' | 'removeListings' | 'removeListEntry' | 'applyLists' | 'listEffect' | 'finishList'
+  'listVersion' | 'addressLists' | 'removeListings' | 'removeAllowEntries' | 'applyLists' | 'listEffect' | 'finishList'
 > {
   const version = db.prepare<[number]>(VERSION);
   const entries = db.prepare<NetworkListRow>(ENTRIES);
@@ -43,8 +43,7 @@ export function createAddressLists({
     // In one read transaction.
     addressLists: async () => toAddressLists(version.one()[0], entries.all(), removals.all(), lives.all()),
     removeListings: (rows) => write('removeListings', rows.map(toRemovalRow)),
-    removeListEntry: (as, { ip, prefix }, source) =>
-      write('removeListEntry', NETWORK_LIST_KINDS.indexOf(as), ip, prefix, source),
+    removeAllowEntries: ({ ip, prefix }) => write('removeAllowEntries', ip, prefix),
     applyLists(list) {
       const { networks, names } = toListRows(list);
       return write('applyLists', networks, names);
@@ -73,9 +72,8 @@ const REMOVED_KEYS = `
 
 type RemovedKeyRow = [source: string, family: string | null, port: number];
 
-const REMOVE_ENTRY = `
-  delete from network_lists where kind = :kind and ip = :ip and prefix = :prefix
-    and (:source is null or source_id = (select id from sources where name = :source))`;
+const REMOVE_ALLOWED = `
+  delete from network_lists where kind = ${NETWORK_LIST_KINDS.indexOf('allow')} and ip = ? and prefix = ?`;
 
 // As in `toListRows`, the newest entry wins, then the greater reason.
 const PUT_NETWORK = `
@@ -109,7 +107,7 @@ export function createAddressListWrites(db: Database, { sources, changes, transa
   const removedKeys = db.prepare<RemovedKeyRow>(REMOVED_KEYS);
   const raiseVersion = createRaiseVersion(db);
   const putRemoval = db.prepare(PUT_REMOVAL);
-  const removeEntry = db.prepare(REMOVE_ENTRY);
+  const removeAllowed = db.prepare(REMOVE_ALLOWED);
   const putNetwork = db.prepare(PUT_NETWORK);
   const putName = db.prepare(PUT_NAME);
   const sourceId = db.prepare<[number]>(SOURCE_ID);
@@ -140,8 +138,8 @@ export function createAddressListWrites(db: Database, { sources, changes, transa
     removeListings: (rows: readonly RemovalRow[]): void =>
       void transaction(() => change(() => rows.reduce((changed, row) => changed + remove(row), 0))),
 
-    removeListEntry: (kind: number, ip: Uint8Array, prefix: number, source: string | null): number =>
-      transaction(() => change(() => removeEntry.run({ kind, ip, prefix, source }))),
+    removeAllowEntries: (ip: Uint8Array, prefix: number): number =>
+      transaction(() => change(() => removeAllowed.run(ip, prefix))),
 
     applyLists: (networks: readonly NetworkListRow[], names: readonly NameListRow[]): number =>
       transaction(() => {

@@ -196,7 +196,7 @@ export function changesContract(open: OpenStore): void {
         () => store.applyLists([{ source: 'list', ts: T, as: 'allow', network, reason: '' }]),
         () => store.applyLists([{ source: 'list', ts: T, as: 'popular', name: 'site.example' }]),
         () => store.setNetworks([{ ip: parseKeyNetwork('192.0.2.7')?.ip as Uint8Array, asn: 64500 }]),
-        () => store.removeListEntry('allow', network, null),
+        () => store.removeAllowEntries(network),
         () => store.finishList('list', T + 1),
       ];
       for (const write of writes) {

@@ -54,18 +54,15 @@ export function listsSuite(open: OpenStore): void {
       assert.deepEqual(await entriesOf(store), ['192.0.2.0/24 list 1', '203.0.113.0/24 other 0']);
     });
 
-    test('entries are removed by network, of one source or of all', async (t) => {
+    test('the entries of a network are removed from all allow lists', async (t) => {
       const store = await open(t);
       const network = networkOf('192.0.2.0/24');
-      const both = [allowed('192.0.2.0/24'), allowed('192.0.2.0/24', { source: 'other' }), allowed('192.0.2.0/25')];
-      await store.applyLists(both);
-      assert.equal(await store.removeListEntry('shared', network, null), 0);
-      assert.equal(await store.removeListEntry('allow', network, 'unknown'), 0);
-      assert.equal(await store.removeListEntry('allow', network, 'other'), 1);
-      assert.deepEqual(await entriesOf(store), ['192.0.2.0/24 list 0', '192.0.2.0/25 list 0']);
-      await store.applyLists(both);
-      assert.equal(await store.removeListEntry('allow', network, null), 2);
-      assert.deepEqual(await entriesOf(store), ['192.0.2.0/25 list 0']);
+      const shared: ListEntry = { as: 'shared', network, source: 'shared', ts: T, reason: '' };
+      const both = [allowed('192.0.2.0/24'), allowed('192.0.2.0/24', { source: 'other' })];
+      await store.applyLists([...both, allowed('192.0.2.0/25'), shared]);
+      assert.equal(await store.removeAllowEntries(network), 2);
+      assert.deepEqual(await entriesOf(store), ['192.0.2.0/25 list 0', '192.0.2.0/24 shared 0']);
+      assert.equal(await store.removeAllowEntries(network), 0);
     });
 
     test('removals of listings are kept, the newest settings of each', async (t) => {
@@ -93,7 +90,7 @@ export function listsSuite(open: OpenStore): void {
         () => store.applyLists([allowed('192.0.2.0/24')]),
         () => store.finishList('list', T + 1),
         () => store.applyLists([allowed('192.0.2.0/24')]),
-        () => store.removeListEntry('allow', networkOf('192.0.2.0/24'), null),
+        () => store.removeAllowEntries(networkOf('192.0.2.0/24')),
         () => store.removeListings([{ ...removal, untilTs: T, reason: '' }]),
         () => store.putSources([source]),
       ];
@@ -107,7 +104,7 @@ export function listsSuite(open: OpenStore): void {
       await store.putSources([source]);
       await store.applyLists([popular('name.example')]);
       await store.finishList('list', T);
-      await store.removeListEntry('allow', networkOf('192.0.2.0/24'), null);
+      await store.removeAllowEntries(networkOf('192.0.2.0/24'));
       await store.applyListings([listed('192.0.2.1')]);
       assert.equal(await store.listVersion(), version);
       assert.equal((await store.addressLists()).version, version);
