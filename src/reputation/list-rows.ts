@@ -68,15 +68,13 @@ export function toRemovalRow({ network, dataset, sourceId, removedTs, untilTs, r
 
 export type LifeRow = [lifeSeconds: number | null, intervalSeconds: number | null];
 
-/** What `addressLists` returns, from the rows of four tables. */
+/** What `addressLists` returns, from the rows of three tables. */
 export function toAddressLists(
-  version: number,
   entries: readonly NetworkListRow[],
   removals: readonly RemovalRow[],
   lives: readonly LifeRow[],
 ): AddressLists {
   return {
-    version,
     entries: entries.map(([kind, ip, prefix, source, ts, reason]): NetworkListEntry => {
       return { as: NETWORK_LIST_KINDS[kind] as NetworkListKind, network: { ip, prefix }, source, ts, reason };
     }),

@@ -59,7 +59,6 @@ export type NetworkListEntry = { as: NetworkListKind; network: KeyNetwork; sourc
 
 /** What every answer about an address needs, and what fits into memory. */
 export type AddressLists = {
-  version: number;
   entries: NetworkListEntry[];
   removals: ListingRemoval[];
   /** No listing of any source lives longer. */

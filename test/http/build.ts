@@ -143,7 +143,7 @@ export function stubStore(methods: Partial<Intelligence>): Intelligence {
     finishList: async () => 0,
     listings: () => [],
     listVersion: () => 0,
-    addressLists: async () => ({ version: 0, entries: [], removals: [], longestLifeSeconds: 0 }),
+    addressLists: async () => ({ entries: [], removals: [], longestLifeSeconds: 0 }),
     removeListings: async () => {},
     removeAllowEntries: async () => 0,
     domainState: () => null,

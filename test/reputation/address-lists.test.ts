@@ -23,7 +23,7 @@ function createWorld() {
     },
     async addressLists(): Promise<AddressLists> {
       world.reads++;
-      return { version: world.version, entries: world.entries, removals: [], longestLifeSeconds: 0 };
+      return { entries: world.entries, removals: [], longestLifeSeconds: 0 };
     },
   };
   return { world, lists: createAddressLists(store, { nowMs: () => world.nowMs }) };

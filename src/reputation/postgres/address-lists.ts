@@ -37,19 +37,16 @@ export function createAddressLists(
   ReputationStore,
   'listVersion' | 'addressLists' | 'removeListings' | 'removeAllowEntries' | 'applyLists' | 'listEffect' | 'finishList'
 > {
-  const version = async (): Promise<number> => (await primary.query<[number]>(VERSION))[0]?.[0] ?? 0;
   return {
-    listVersion: version,
+    listVersion: async () => (await primary.query<[number]>(VERSION))[0]?.[0] ?? 0,
 
     async addressLists() {
-      // The version first: what is read after it may be newer, and is then read again.
-      const readVersion = await version();
       const [entries, removals, lives] = await Promise.all([
         primary.query<NetworkListRow>(ENTRIES),
         primary.query<RemovalRow>(REMOVALS),
         primary.query<LifeRow>(LIVES),
       ]);
-      return toAddressLists(readVersion, entries, removals, lives);
+      return toAddressLists(entries, removals, lives);
     },
 
     async removeListings(removals) {

@@ -41,7 +41,7 @@ export function createAddressLists({
   return {
     listVersion: () => version.one()[0],
     // In one read transaction.
-    addressLists: async () => toAddressLists(version.one()[0], entries.all(), removals.all(), lives.all()),
+    addressLists: async () => toAddressLists(entries.all(), removals.all(), lives.all()),
     removeListings: (rows) => write('removeListings', rows.map(toRemovalRow)),
     removeAllowEntries: ({ ip, prefix }) => write('removeAllowEntries', ip, prefix),
     applyLists(list) {
