@@ -12,14 +12,7 @@ import {
   type ScoreInput,
   scoreOf,
 } from './score.ts';
-import {
-  type DomainState,
-  type ReputationStore,
-  type SeenHostname,
-  type StoredEvidence,
-  URL_SOURCE,
-  type Whois,
-} from './store.ts';
+import { type DomainState, type ReputationStore, type SeenHostname, type StoredEvidence, URL_SOURCE } from './store.ts';
 
 // What is known about a domain, from what is stored and from the live listings of its addresses.
 
@@ -54,7 +47,6 @@ export type DomainReport = {
   contexts: Context[];
   /** The rule that decided whether the domain is abused; null if none did. */
   abused: AbusedDecision | null;
-  whois: Whois | null;
   /** What score and dimensions are computed from. */
   input: ScoreInput;
   dimensions: Dimensions;
@@ -140,7 +132,6 @@ export function domainReport(state: DomainState, listed: ListedAddresses, nowTs:
     tags: tagsOf(state),
     contexts,
     abused,
-    whois: state.whois,
     input,
     dimensions,
     score,

@@ -1,4 +1,3 @@
-import type { DomainName } from '../core/domain-name.ts';
 import type {
   AddressDataset,
   DomainEvidence,
@@ -134,7 +133,7 @@ export type DomainState = {
 /** Addresses, name servers and senders of a domain that are checked for listings. A domain with more is a shared site. */
 export const MAX_DOMAIN_ADDRESSES = 1_000;
 
-/** Newest URLs of a domain that `domainHostnames`, `domainFiles` and `domainAddresses` read. */
+/** Newest URLs of a domain that `domainHostnames`, `domainUrls` and `domainFiles` read. */
 export const MAX_DOMAIN_URLS = 10_000;
 
 /** A host name of a domain, and what its own score needs. */
@@ -254,5 +253,3 @@ export type ReputationStore = {
    */
   rebuildHosts(): Promise<RebuildProgress>;
 };
-
-export type { DomainName };

@@ -139,12 +139,11 @@ export function toWireDomain(report: DomainReport) {
   };
 }
 
-function toWireWhois({ whois }: DomainReport) {
-  const { createdTs = null, expiresTs = null, registrar = null } = whois ?? {};
+export function toWireWhois({ state: { whois } }: DomainReport) {
   return {
-    ...(createdTs !== null && { created: createdTs }),
-    ...(expiresTs !== null && { expires: expiresTs }),
-    ...(registrar !== null && { registrar }),
+    created: whois?.createdTs ?? undefined,
+    expires: whois?.expiresTs ?? undefined,
+    registrar: whois?.registrar ?? undefined,
   };
 }
 
@@ -214,7 +213,7 @@ type DomainLists = {
  * values are null, as in all answers for pages.
  */
 export function toWireDomainPage(report: DomainReport, lists: DomainLists, limit: number) {
-  const { state, isListed, input, nowTs, evidenceTs, lastSeenTs, abused, tags, whois, score, dimensions } = report;
+  const { state, isListed, input, nowTs, evidenceTs, lastSeenTs, abused, tags, score, dimensions } = report;
   const records = { ...lists, name_servers: toWireServers(report) };
   return {
     domain: state.name,
@@ -228,9 +227,9 @@ export function toWireDomainPage(report: DomainReport, lists: DomainLists, limit
     abused_reason: abused?.text ?? null,
     tags,
     whois: {
-      created_ts: whois?.createdTs ?? null,
-      expires_ts: whois?.expiresTs ?? null,
-      registrar: whois?.registrar ?? null,
+      created_ts: state.whois?.createdTs ?? null,
+      expires_ts: state.whois?.expiresTs ?? null,
+      registrar: state.whois?.registrar ?? null,
     },
     reasons: reasonsOf(report),
     contexts: toWireContexts(report),

@@ -7,6 +7,7 @@ import { type DomainReport, type FindListings, findDomain } from '../../reputati
 import { type Reason, reasonsOf } from '../../reputation/explain.ts';
 import { DIMENSIONS, listedUntil } from '../../reputation/score.ts';
 import type { NameListing, Whois } from '../../reputation/store.ts';
+import { toWireWhois } from '../../reputation/wire.ts';
 import { intelligenceCommand } from '../data-command.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
 import { readDomain } from '../operator-input.ts';
@@ -52,7 +53,7 @@ function reportText(report: DomainReport, untilTs: number | null, reasons: reado
     ['newest evidence', timeText(report.evidenceTs)],
     ['last seen', timeText(report.lastSeenTs)],
     ['tags', report.tags.join(', ') || 'none'],
-    ['registered', whoisText(report.whois)],
+    ['registered', whoisText(state.whois)],
     ['on lists', state.lists.map(listText).join(', ') || 'none'],
   ];
   const rows = reasons.map(({ dimension, points, feed, ts, text }) => [dimension, points, feed, timeText(ts), text]);
@@ -77,7 +78,7 @@ function listText({ kind, source, rank }: NameListing): string {
 
 /** For programs; the keys are stable. Unknown values are absent. */
 function reportJson(report: DomainReport, untilTs: number | null, reasons: readonly Reason[]) {
-  const { state, abused, whois } = report;
+  const { state, abused } = report;
   return {
     domain: state.name,
     score: report.score,
@@ -90,11 +91,7 @@ function reportJson(report: DomainReport, untilTs: number | null, reasons: reado
     contexts: report.contexts.map(({ context, lastTs }) => ({ context, last_seen: lastTs })),
     abused: abused?.isAbused ?? false,
     abused_because: abused?.text,
-    whois: {
-      created: whois?.createdTs ?? undefined,
-      expires: whois?.expiresTs ?? undefined,
-      registrar: whois?.registrar ?? undefined,
-    },
+    whois: toWireWhois(report),
     lists: state.lists.map(({ kind, source, rank, ts }) => ({ kind, source, rank: rank ?? undefined, ts })),
     settings: state.settings === null ? undefined : settingsJson(state.settings),
     reasons,
