@@ -1,10 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Awaitable } from '../core/awaitable.ts';
 
 /** Rows that one statement may read: it takes at most two milliseconds, so that it does not delay other requests. */
 export const PAGE_ROWS = 500;
-
-/** What an engine returns: SQLite the value itself, PostgreSQL a promise. */
-export type Awaitable<T> = T | Promise<T>;
 
 /** The result of one statement, and the key from which the next one continues; null after the last page. */
 type Page<Item, Key> = { items: Item[]; next: Key | null };

@@ -1,3 +1,4 @@
+import { type Awaitable, then } from '../core/awaitable.ts';
 import type { AddressDataset } from '../core/evidence.ts';
 import { containsNetwork, isIpv4Network, KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
@@ -19,13 +20,9 @@ import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts'
  */
 export type AddressReport = {
   /** In the order of the answer; empty if nothing is found. */
-  records(question: AddressQuestion): AddressRecord[] | Promise<AddressRecord[]>;
+  records(question: AddressQuestion): Awaitable<AddressRecord[]>;
   /** The live listings of an address and of the networks around it, for scores. */
-  liveListings(
-    ip: Uint8Array,
-    datasets: readonly AddressDataset[],
-    nowTs: number,
-  ): LiveListing[] | Promise<LiveListing[]>;
+  liveListings(ip: Uint8Array, datasets: readonly AddressDataset[], nowTs: number): Awaitable<LiveListing[]>;
 };
 
 export type AddressQuestion = {
@@ -86,7 +83,7 @@ export function createAddressReport(options: ReportOptions): AddressReport {
     { inside, covering }: { inside: boolean; covering: boolean },
     nowTs: number,
     answer: (rows: readonly StoredListing[], current: ListsInMemory) => T,
-  ): T | Promise<T> {
+  ): Awaitable<T> {
     const { network, datasets, type, sinceTs } = question;
     return then(lists.current(), (current) => {
       const liveSinceTs = type === 'live' ? nowTs - current.longestLifeSeconds : 0;
@@ -114,14 +111,6 @@ export function createAddressReport(options: ReportOptions): AddressReport {
       );
     },
   };
-}
-
-/** Continues at once if there is nothing to wait for. */
-function then<T, Result>(
-  value: T | Promise<T>,
-  next: (value: T) => Result | Promise<Result>,
-): Result | Promise<Result> {
-  return value instanceof Promise ? value.then(next) : next(value);
 }
 
 /** A client of IPv6 has a /64. */

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { then } from '../core/awaitable.ts';
 import { parseDomainName } from '../core/domain-name.ts';
 import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
@@ -214,9 +215,9 @@ function domainEndpoint(parts: Parts, view: View): Endpoint<Question> {
 /** Null: the domain is unknown. Not a promise if the store answers without one. */
 function bodyOf({ store, findListings, now }: Parts, view: View, { name, limit }: Question): unknown {
   if ('rows' in view) return rowsOf(store, view.rows, name, limit);
-  const found = findDomain(store, findListings, name, now());
-  const render = (report: DomainReport | null) => (report === null ? null : view.view(report, limit));
-  return found instanceof Promise ? found.then(render) : render(found);
+  return then(findDomain(store, findListings, name, now()), (report) =>
+    report === null ? null : view.view(report, limit),
+  );
 }
 
 async function rowsOf(

@@ -1,7 +1,8 @@
+import type { Awaitable } from '../core/awaitable.ts';
 import { registrableDomain } from '../core/domain-name.ts';
 import { DOMAIN_KINDS, type DomainEvidence, type DomainFact, type DomainKind } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
-import { type Awaitable, PAGE_ROWS, rowPages } from '../database/pages.ts';
+import { PAGE_ROWS, rowPages } from '../database/pages.ts';
 import { exportedEvidence } from './domain-rules.ts';
 import type { ReputationStore } from './store.ts';
 

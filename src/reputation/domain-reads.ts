@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Awaitable, rowPages } from '../database/pages.ts';
+import type { Awaitable } from '../core/awaitable.ts';
+import { rowPages } from '../database/pages.ts';
 import {
   compareAddresses,
   compareEvidence,

@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { type Awaitable, then } from '../core/awaitable.ts';
 import { type AddressDataset, DOMAIN_TAGS, type DomainTag } from '../core/evidence.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { type AbusedDecision, abusedDecision, bestRanked } from './abused.ts';
@@ -32,7 +33,7 @@ export type Context = { context: ContextName; lastTs: number };
 type CountedListing = Pick<LiveListing, 'dataset' | 'source' | 'trustPermille' | 'seenTs'>;
 
 /** The live listings of one address, in all datasets. */
-export type FindListings = (ip: Uint8Array) => readonly CountedListing[] | Promise<readonly CountedListing[]>;
+export type FindListings = (ip: Uint8Array) => Awaitable<readonly CountedListing[]>;
 
 /** The live listings of addresses, by their text. */
 export type ListedAddresses = ReadonlyMap<string, readonly CountedListing[]>;
@@ -62,16 +63,11 @@ export function findDomain(
   findListings: FindListings,
   name: string,
   nowTs: number,
-): DomainReport | null | Promise<DomainReport | null> {
-  const found = store.domainState(name);
-  const report = (state: DomainState | null) => {
+): Awaitable<DomainReport | null> {
+  return then(store.domainState(name), (state) => {
     if (state === null) return null;
-    const listed = listedAddresses(addressesOf(state), findListings);
-    return listed instanceof Promise
-      ? listed.then((listings) => domainReport(state, listings, nowTs))
-      : domainReport(state, listed, nowTs);
-  };
-  return found instanceof Promise ? found.then(report) : report(found);
+    return then(listedAddresses(addressesOf(state), findListings), (listed) => domainReport(state, listed, nowTs));
+  });
 }
 
 function addressesOf({ addresses, servers, senders }: DomainState): Uint8Array[] {
@@ -82,10 +78,7 @@ function addressesOf({ addresses, servers, senders }: DomainState): Uint8Array[]
 const ADDRESSES_AT_ONCE = 64;
 
 /** The live listings of these addresses. Not a promise if there are few and the store answers without one. */
-export function listedAddresses(
-  ips: readonly Uint8Array[],
-  findListings: FindListings,
-): ListedAddresses | Promise<ListedAddresses> {
+export function listedAddresses(ips: readonly Uint8Array[], findListings: FindListings): Awaitable<ListedAddresses> {
   const byText = new Map(ips.map((ip) => [formatIp(ip), ip]));
   if (byText.size > ADDRESSES_AT_ONCE) return manyListedAddresses(byText, findListings);
   const found = [...byText].map(([text, ip]) => ({ text, listings: findListings(ip) }));

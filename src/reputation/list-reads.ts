@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Awaitable } from '../core/awaitable.ts';
 import { type AddressDataset, NAME_LIST_KINDS, type NameListKind } from '../core/evidence.ts';
-import type { Awaitable } from '../database/pages.ts';
 import { compareLists } from './domain-rows.ts';
 import { datasetCodes, datasetOf, portOf, type SourceRow, toSource } from './listing-rows.ts';
 import { FIRST_LISTING, type ListingKey, type NameListing, type ReputationStore, type StoredListing } from './store.ts';

@@ -1,7 +1,8 @@
+import type { Awaitable } from '../core/awaitable.ts';
 import { ADDRESS_DATASETS, type AddressDataset, type ListingEvidence, type Source } from '../core/evidence.ts';
 import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { compareTexts } from '../core/text.ts';
-import { type Awaitable, rowPages } from '../database/pages.ts';
+import { rowPages } from '../database/pages.ts';
 import { NO_PORT } from './episode-rows.ts';
 import { FIRST_LISTING, type ListingKey, type ReputationStore } from './store.ts';
 

@@ -1,4 +1,5 @@
-import { type Awaitable, rowPages } from '../database/pages.ts';
+import type { Awaitable } from '../core/awaitable.ts';
+import { rowPages } from '../database/pages.ts';
 import type { UrlStore } from './store.ts';
 import { isOnline } from './stored-timeline.ts';
 import type { ImpliedChange, ImpliedOffline } from './timeline.ts';

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Awaitable } from '../core/awaitable.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { MAX_TAGS, type ObservationInput } from '../core/observation.ts';
-import { type Awaitable, PAGE_ROWS, rowPages } from '../database/pages.ts';
+import { PAGE_ROWS, rowPages } from '../database/pages.ts';
 import { hostAddress } from './resolution-rules.ts';
 import { comparePayloadRows, type EntryKey, type PayloadKey, type PayloadRow, toPayload } from './rows.ts';
 import type { ExportedUrl, ExportFilter, UrlStore } from './store.ts';

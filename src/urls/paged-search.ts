@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import type { Awaitable } from '../core/awaitable.ts';
 import type { IpRange, Network } from '../core/ip/network.ts';
 import type { TimeWindow } from '../core/time.ts';
-import type { Awaitable, Bounds } from '../database/pages.ts';
+import type { Bounds } from '../database/pages.ts';
 import { bucketOf } from './resolution-rules.ts';
 import type { SearchKey } from './search-key.ts';
 import type { UrlStore } from './store.ts';

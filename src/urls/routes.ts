@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { type Awaitable, then } from '../core/awaitable.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { URL_DATASET } from '../core/tier.ts';
@@ -58,10 +59,7 @@ const urlId = (store: UrlStore) =>
     operationId: 'urlId',
     summary: 'The numeric id of a URL',
     schema: UrlIdResponse,
-    lookUp(url) {
-      const id = store.urlId(url);
-      return id instanceof Promise ? id.then(idJson) : idJson(id);
-    },
+    lookUp: (url) => then(store.urlId(url), idJson),
   });
 
 const urlLast = (store: UrlStore) =>
@@ -89,7 +87,7 @@ const UNKNOWN_JSON = JSON.stringify(UNKNOWN_URL.body);
 type Lookup = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
   schema: Schema;
   /** The response body as JSON; null: the URL is unknown. */
-  lookUp(url: string): string | null | Promise<string | null>;
+  lookUp(url: string): Awaitable<string | null>;
 };
 
 /** An endpoint whose request is one URL. */

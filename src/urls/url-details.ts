@@ -1,6 +1,7 @@
+import type { Awaitable } from '../core/awaitable.ts';
 import { compareKeys } from '../core/ip/network.ts';
 import { laterOf } from '../core/time.ts';
-import { type Awaitable, rowPages } from '../database/pages.ts';
+import { rowPages } from '../database/pages.ts';
 import { FIRST_RESOLUTION, type ReadPage, type ResolutionKey, type ResolutionRow } from './observation-export.ts';
 import { comparePayloadRows, type EntryKey, type PayloadKey, type PayloadRow, toPayload } from './rows.ts';
 import type { ConfirmedEvent, Payload, UrlAddress, UrlStore } from './store.ts';
