@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { AppError, badRequest } from '../core/errors.ts';
 import { http } from '../core/node-http.ts';
-import { bodyTooLarge, unknownPath, wireError, wireErrorBytes } from './errors.ts';
+import { bodyTooLarge, JSON_TYPE, unknownPath, wireError, wireErrorBytes } from './errors.ts';
 import { batchRequests } from './request-batching.ts';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.ts';
 import { TLS_RULES, type TlsPair, trackHandshakes } from './tls.ts';
@@ -227,7 +227,7 @@ export function answerError(
   response.writeHead(status, {
     ...headers,
     [REQUEST_ID_HEADER]: requestId,
-    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(json),
   });
   response.end(json);

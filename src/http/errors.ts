@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { AppError, type ErrorCode } from '../core/errors.ts';
 import { http } from '../core/node-http.ts';
 import { REQUEST_ID_HEADER } from './request-id.ts';
@@ -52,6 +53,21 @@ export function wireError(error: unknown): WireError {
     status,
     headers: { ...DEFAULT_HEADERS, ...headersOf(refusal) },
     body: { code: status, message: refusal.message },
+  };
+}
+
+/**
+ * Answers a lookup with JSON text; null: nothing was found. That is the most frequent response, because most of what is looked up
+ * is harmless. It is not thrown: Fastify's error path costs 50 µs more.
+ */
+export function createLookupAnswer(notFound: string) {
+  const { status, body } = wireError(new AppError('not_found', notFound));
+  const notFoundJson = JSON.stringify(body);
+  return (reply: FastifyReply, json: string | Buffer | null): string | Buffer => {
+    reply.type(JSON_TYPE);
+    if (json !== null) return json;
+    reply.code(status);
+    return notFoundJson;
   };
 }
 

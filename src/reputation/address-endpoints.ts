@@ -6,7 +6,7 @@ import type { TimeWindow } from '../core/time.ts';
 import { callerOf } from '../http/authenticate.ts';
 import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Parameter } from '../http/endpoint.ts';
-import { JSON_TYPE, wireError } from '../http/errors.ts';
+import { createLookupAnswer } from '../http/errors.ts';
 import {
   limitParameter,
   queryString,
@@ -80,9 +80,7 @@ const QUERY_PARAMETERS: readonly Parameter[] = [
   { ...untilParameter, description: 'Listings seen at or before this. Default for history: now.' },
 ];
 
-/** The most frequent response, since most addresses are not listed. Not thrown: Fastify's error path costs 50 µs more. */
-const NOT_LISTED = wireError(new AppError('not_found', 'Nothing is listed for this query'));
-const NOT_LISTED_JSON = JSON.stringify(NOT_LISTED.body);
+const answerLookup = createLookupAnswer('Nothing is listed for this query');
 
 type Params = { dataset: string; mode: 'listed' | 'listings'; type: 'live' | 'history'; ip: string; mask?: string };
 type Question = AddressQuestion & Pick<QueriedNetwork, 'cost'>;
@@ -107,10 +105,7 @@ export function addressEndpoints({ addresses, asnOf, now }: Services): Endpoint<
     async answer(question, { reply }, { queryBudgetMs }) {
       const found = addresses.records(question);
       const records = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
-      reply.type(JSON_TYPE);
-      if (records.length > 0) return sent(recordsJson(records, asnOf));
-      reply.code(NOT_LISTED.status);
-      return NOT_LISTED_JSON;
+      return answerLookup(reply, records.length > 0 ? sent(recordsJson(records, asnOf)) : null);
     },
   } as const satisfies Partial<Endpoint<Question>>;
   const summary = 'Listings of an address or a small network, newest first';

@@ -8,7 +8,7 @@ import { URL_ERRORS } from '../core/url/errors.ts';
 import { isPlainUrl, normalizeUrl } from '../core/url/normalize.ts';
 import { withinBudget } from '../http/budget.ts';
 import type { Endpoint, Parameter, Route } from '../http/endpoint.ts';
-import { JSON_TYPE, wireError } from '../http/errors.ts';
+import { createLookupAnswer } from '../http/errors.ts';
 import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
 import {
   limitParameter,
@@ -80,9 +80,7 @@ const urlHistory = (store: UrlStore) =>
     lookUp: (url) => store.urlHistory(url, HISTORY_LIMIT),
   });
 
-/** The most frequent response, since most URLs are not malicious. Not thrown: Fastify's error path costs 50 µs more. */
-const UNKNOWN_URL = wireError(new AppError('not_found', 'This URL is not known'));
-const UNKNOWN_JSON = JSON.stringify(UNKNOWN_URL.body);
+const answerLookup = createLookupAnswer('This URL is not known');
 
 type Lookup = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
   schema: Schema;
@@ -103,11 +101,7 @@ function lookupEndpoint({ path, operationId, summary, schema, lookUp }: Lookup):
     read: (request) => normalUrl((request.body as UrlRequest).url),
     async answer(url, { reply }, { queryBudgetMs }) {
       const found = lookUp(url);
-      const json = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
-      reply.type(JSON_TYPE);
-      if (json !== null) return json;
-      reply.code(UNKNOWN_URL.status);
-      return UNKNOWN_JSON;
+      return answerLookup(reply, found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found);
     },
   };
 }
