@@ -7,11 +7,6 @@ import { type StoredListing, URL_SOURCE } from './store.ts';
 
 export const DERIVED_LIFE_SECONDS = lifeOf(URL_SOURCE, 'XBL');
 
-/** The codes in `events.kind` below this one are `added` and `online`. */
-export const FIRST_OFFLINE_KIND = 2;
-/** The index of events by host has the codes below this one. */
-export const FIRST_HIDDEN_KIND = 4;
-
 /** Newest payloads of a URL that are searched for a family. */
 export const MAX_PAYLOADS = 1_000;
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Awaitable } from '../core/awaitable.ts';
 import { type AddressDataset, NAME_LIST_KINDS, type NameListKind } from '../core/evidence.ts';
+import { bucketOf } from '../urls/store.ts';
 import { compareLists } from './domain-rows.ts';
 import { datasetCodes, datasetOf, portOf, type SourceRow, toSource } from './listing-rows.ts';
 import { FIRST_LISTING, type ListingKey, type NameListing, type ReputationStore, type StoredListing } from './store.ts';
@@ -149,11 +150,9 @@ export const SEEN_TABLES = [
   ['senders', 'ts'],
 ] as const;
 
-const BUCKET_SECONDS = 30 * 86_400;
-
-/** The buckets of resolutions (migration 0001) that have times since then, the newest first. */
+/** The buckets of resolutions that have times since then, the newest first. */
 export function bucketsBetween(sinceTs: number, untilTs: number): number[] {
-  const [first, last] = [Math.floor(sinceTs / BUCKET_SECONDS), Math.floor(untilTs / BUCKET_SECONDS)];
+  const [first, last] = [bucketOf(sinceTs), bucketOf(untilTs)];
   return Array.from({ length: last - first + 1 }, (_, i) => last - i);
 }
 

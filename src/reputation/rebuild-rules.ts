@@ -1,4 +1,5 @@
 import { hostParts } from '../core/domain-name.ts';
+import { FIRST_OFFLINE_KIND } from '../urls/store.ts';
 import type { RebuildProgress } from './store.ts';
 
 /** The steps of a rebuild, stored by their index. A step walks through a table by id. */
@@ -65,5 +66,5 @@ export function hostChanges(rows: readonly HostRow[], idOf: (domain: string) => 
   return changes;
 }
 
-/** Entries of `events` that say that the URL was seen online: kinds are indexes in ENTRY_KINDS (urls/stored-timeline.ts). */
-export const IS_ONLINE = 'kind < 2 and confirmed_ts is not null';
+/** Entries of `events` that say that the URL was seen online. */
+export const IS_ONLINE = `kind < ${FIRST_OFFLINE_KIND} and confirmed_ts is not null`;

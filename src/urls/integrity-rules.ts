@@ -18,8 +18,7 @@ import {
   type UrlRow,
   type UrlTagRow,
 } from './integrity-rows.ts';
-import { bucketOf } from './resolution-rules.ts';
-import type { CheckedTable, Fault, RowKey } from './store.ts';
+import { bucketOf, type CheckedTable, type Fault, type RowKey } from './store.ts';
 import { ENTRY_KINDS, toEntry } from './stored-timeline.ts';
 import { type EntryKind, type EventKind, inOrder, isEvent } from './timeline.ts';
 import { urlKey } from './url-group.ts';

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { CONFIRMED_COLUMN } from './rows.ts';
-import type { ListedUrl, ListedUrlFilter, UrlStore } from './store.ts';
-import { FIRST_OFFLINE_KIND, isOnline } from './stored-timeline.ts';
+import { FIRST_OFFLINE_KIND, type ListedUrl, type ListedUrlFilter, type UrlStore } from './store.ts';
+import { isOnline } from './stored-timeline.ts';
 
 // The URLs of lists for devices, as both engines read them.
 

@@ -3,9 +3,8 @@ import type { Awaitable } from '../core/awaitable.ts';
 import type { IpRange, Network } from '../core/ip/network.ts';
 import type { TimeWindow } from '../core/time.ts';
 import type { Bounds } from '../database/pages.ts';
-import { bucketOf } from './resolution-rules.ts';
 import type { SearchKey } from './search-key.ts';
-import type { UrlStore } from './store.ts';
+import { bucketOf, type UrlStore } from './store.ts';
 
 /** `tie`: the last column of the index, which makes the key unique. */
 export type FactKey = [ts: number, id: number, tie: number | Uint8Array];

@@ -2,8 +2,16 @@ import { formatIp } from '../core/ip/address.ts';
 import { foldFamily } from '../core/text.ts';
 import { pageOf, readPages } from '../database/pages.ts';
 import { comparePayloads, sha256OfKey } from './file-rules.ts';
-import type { ExportedUrl, ExportFilter, Payload, StatusEvent, UrlLast, UrlStore } from './store.ts';
-import { ENTRY_KINDS, FIRST_HIDDEN_KIND } from './stored-timeline.ts';
+import {
+  type ExportedUrl,
+  type ExportFilter,
+  FIRST_HIDDEN_KIND,
+  type Payload,
+  type StatusEvent,
+  type UrlLast,
+  type UrlStore,
+} from './store.ts';
+import { ENTRY_KINDS } from './stored-timeline.ts';
 import { type EventKind, SHOWN_STATUS } from './timeline.ts';
 
 // The columns of events and payloads, the same on every engine, and their conversion to records.

@@ -1,10 +1,24 @@
 import type { FileDetails, FileReport, Observation, ObservationInput } from '../core/observation.ts';
-import type { TimeWindow } from '../core/time.ts';
+import { dayOf, type TimeWindow } from '../core/time.ts';
 import type { Bounds } from '../database/pages.ts';
 import type { SearchKey } from './search-key.ts';
 import type { EventKind } from './timeline.ts';
 
 export type { SearchKey };
+
+// What other features need to read the tables of URLs. Kinds of events are indexes in `ENTRY_KINDS` (stored-timeline.ts).
+
+/** The kinds before it are online. */
+export const FIRST_OFFLINE_KIND = 2;
+/** The kinds from this one on are confirmations, which callers do not see. The index of events by host has those before it. */
+export const FIRST_HIDDEN_KIND = 4;
+
+/** Days in a bucket of resolutions; see the comment in the migration. Measured: 29 ms without buckets, 2.5 ms with. */
+const BUCKET_DAYS = 30;
+
+export function bucketOf(ts: number): number {
+  return Math.floor(dayOf(ts) / BUCKET_DAYS);
+}
 
 /** The number of changes by a batch; all zero or null when the batch was applied before. */
 export type ApplyReport = {

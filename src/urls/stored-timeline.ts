@@ -1,5 +1,6 @@
 import type { StatusObservation } from '../core/observation.ts';
 import { isRecordedAgain } from '../database/changes.ts';
+import { FIRST_OFFLINE_KIND } from './store.ts';
 import { advance, type Entry, type EntryKind, type ImpliedChange, isEvent } from './timeline.ts';
 
 export type EntryRow = [ts: number, kind: number, removal: string, reporter: string, confirmedTs: number | null];
@@ -93,15 +94,10 @@ export const ENTRY_KINDS = [
   'offline_again',
 ] as const satisfies readonly EntryKind[];
 
-/** The kinds before it are online. */
-export const FIRST_OFFLINE_KIND = 2;
-
 /** Whether a URL whose newest event has this kind is online; null: it has no event. */
 export function isOnline(kind: number | null): boolean {
   return kind !== null && kind < FIRST_OFFLINE_KIND;
 }
 
-/** The kinds from this one on are confirmations, which callers do not see. */
-export const FIRST_HIDDEN_KIND = 4;
 /** The code of `offline_again`. */
 export const OFFLINE_AGAIN_KIND = 6;

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PAGE_ROWS } from '../../src/database/pages.ts';
 import {
-  bucketOf,
   createPagedNetworkless,
   hostAddress,
   mergeResolution,
   type NetworklessKey,
   type NetworklessRow,
 } from '../../src/urls/resolution-rules.ts';
+import { bucketOf } from '../../src/urls/store.ts';
 import { RESOLUTION_VECTORS } from '../vectors/resolutions.ts';
 
 for (const { name, old, given, merged, isChanged } of RESOLUTION_VECTORS) {

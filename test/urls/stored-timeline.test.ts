@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StatusObservation } from '../../src/core/observation.ts';
+import { FIRST_HIDDEN_KIND } from '../../src/urls/store.ts';
 import {
   ENTRY_KINDS,
-  FIRST_HIDDEN_KIND,
   firstChangeTs,
   isOnline,
   kindCode,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ENTRY_KINDS, FIRST_HIDDEN_KIND } from '../../src/urls/stored-timeline.ts';
+import { FIRST_HIDDEN_KIND } from '../../src/urls/store.ts';
+import { ENTRY_KINDS } from '../../src/urls/stored-timeline.ts';
 import { eventTail, NULL, payloadTail, recordJson, statusJson, toJson } from '../../src/urls/wire.ts';
 
 const FILE = { mimeType: 'a', fileType: 'b', fileExt: 'c', fileSize: 1, fileName: 'd', sha256: 'e' };

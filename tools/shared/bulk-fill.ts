@@ -4,7 +4,7 @@ import { dayOf } from '../../src/core/time.ts';
 import { type Database, openWriter } from '../../src/database/sqlite/database.ts';
 import { prepareDatabaseFile } from '../../src/database/sqlite/database-file.ts';
 import { fileKey } from '../../src/urls/file-rules.ts';
-import { bucketOf } from '../../src/urls/resolution-rules.ts';
+import { bucketOf } from '../../src/urls/store.ts';
 import { ENTRY_KINDS } from '../../src/urls/stored-timeline.ts';
 import { advance } from '../../src/urls/timeline.ts';
 import { urlKey } from '../../src/urls/url-group.ts';

@@ -2,13 +2,8 @@ import { toByteText } from '../../core/byte-text.ts';
 import { type KeyNetwork, keyRanges } from '../../core/ip/key-network.ts';
 import type { Query } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import {
-  DERIVED_LIFE_SECONDS,
-  derivedListing,
-  FIRST_HIDDEN_KIND,
-  FIRST_OFFLINE_KIND,
-  MAX_PAYLOADS,
-} from '../derived-rules.ts';
+import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../../urls/store.ts';
+import { DERIVED_LIFE_SECONDS, derivedListing, MAX_PAYLOADS } from '../derived-rules.ts';
 import type { StoredListing } from '../store.ts';
 
 const HOSTS = 'select ip, id from hosts where ip >= $1 and ip <= $2';

@@ -1,7 +1,7 @@
 import { keyRanges } from '../../core/ip/key-network.ts';
 import type { Query } from '../../database/postgres/database.ts';
 import { columns } from '../../database/postgres/parameters.ts';
-import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../derived-rules.ts';
+import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../../urls/store.ts';
 import {
   bucketsBetween,
   createListReads,

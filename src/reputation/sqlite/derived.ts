@@ -1,13 +1,8 @@
 import { type KeyNetwork, keyRanges } from '../../core/ip/key-network.ts';
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import {
-  DERIVED_LIFE_SECONDS,
-  derivedListing,
-  FIRST_HIDDEN_KIND,
-  FIRST_OFFLINE_KIND,
-  MAX_PAYLOADS,
-} from '../derived-rules.ts';
+import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../../urls/store.ts';
+import { DERIVED_LIFE_SECONDS, derivedListing, MAX_PAYLOADS } from '../derived-rules.ts';
 import { type Episode, mergeEpisodes } from '../episode-rules.ts';
 import type { StoredListing } from '../store.ts';
 

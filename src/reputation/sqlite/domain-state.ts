@@ -1,7 +1,7 @@
 import { NAME_LIST_KINDS, type NameListKind } from '../../core/evidence.ts';
 import { compareTexts } from '../../core/text.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { FIRST_HIDDEN_KIND } from '../derived-rules.ts';
+import { FIRST_HIDDEN_KIND } from '../../urls/store.ts';
 import {
   abusedClaim,
   compareAddresses,

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { keyRanges } from '../../core/ip/key-network.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../derived-rules.ts';
+import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../../urls/store.ts';
 import {
   bucketsBetween,
   createListReads,

@@ -27,8 +27,14 @@ import {
   toFault,
   urlFaults,
 } from '../integrity-rules.ts';
-import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
+import {
+  type CheckedTable,
+  FIRST_HIDDEN_KIND,
+  FIRST_OFFLINE_KIND,
+  type RepairedPage,
+  type RowKey,
+  type UrlStore,
+} from '../store.ts';
 import { LOCK_URLS_BY_ID } from './locked-batch.ts';
 
 /** Rows of a page: about 5 ms, of which the rules take one or two on the node. Smaller pages cost more round trips. */

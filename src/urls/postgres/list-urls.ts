@@ -11,8 +11,7 @@ import {
   SEEN_COLUMN,
   statusOf,
 } from '../list-rows.ts';
-import type { ListedUrl, UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND, type ListedUrl, type UrlStore } from '../store.ts';
 
 /** Ids of one statement, and the most rows that it returns: some 2 MB. On a busy machine, 50,000 without one took up to 0.95 s. */
 const IDS_PER_READ = 10_000;

@@ -18,8 +18,7 @@ import {
   type StatusRow,
   toPayload,
 } from '../rows.ts';
-import type { UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND, type UrlStore } from '../store.ts';
 import { urlKey } from '../url-group.ts';
 import {
   addRecord,

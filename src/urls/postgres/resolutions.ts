@@ -2,7 +2,8 @@ import { type ByteText, toBytes, toByteText } from '../../core/byte-text.ts';
 import { dayOf } from '../../core/time.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { columns, runRows } from '../../database/postgres/parameters.ts';
-import { bucketOf, hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
+import { hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
+import { bucketOf } from '../store.ts';
 import type { ImpliedChange } from '../timeline.ts';
 
 /** An address of a URL whose row is locked, or is added by this transaction. */

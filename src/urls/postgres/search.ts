@@ -1,8 +1,7 @@
 import { pageOf } from '../../database/pages.ts';
 import type { Query } from '../../database/postgres/database.ts';
 import { type AddressKey, createPagedSearch, type FactKey, type LinesPage, SEARCH_ROWS } from '../paged-search.ts';
-import type { UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND, type UrlStore } from '../store.ts';
 import { searchLine } from '../wire.ts';
 
 // A test checks the plan of every statement that this file exports (test/database/postgres-server.test.ts).

@@ -20,8 +20,14 @@ import {
   toFault,
   urlFaults,
 } from '../integrity-rules.ts';
-import type { CheckedTable, RepairedPage, RowKey, UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
+import {
+  type CheckedTable,
+  FIRST_HIDDEN_KIND,
+  FIRST_OFFLINE_KIND,
+  type RepairedPage,
+  type RowKey,
+  type UrlStore,
+} from '../store.ts';
 import { NEWEST_PAYLOADS } from './bare-payloads.ts';
 import { type BackfillFamilies, NOTE_BACKFILL } from './files.ts';
 

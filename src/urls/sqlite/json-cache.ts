@@ -2,7 +2,7 @@ import { cached } from '../../core/cached.ts';
 import { flatText } from '../../core/text.ts';
 import type { Database, Reader } from '../../database/sqlite/database.ts';
 import type { DetailColumns } from '../file-rules.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND } from '../store.ts';
 import { type EventTail, eventTail, type Json, NULL, type PayloadTail, payloadTail, toJson } from '../wire.ts';
 
 /** The texts of a dictionary by id, as JSON. They never change, so that lookups need no join for them. */

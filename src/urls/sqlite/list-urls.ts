@@ -11,8 +11,7 @@ import {
   SEEN_COLUMN,
   statusOf,
 } from '../list-rows.ts';
-import type { ListedUrl, UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND, type ListedUrl, type UrlStore } from '../store.ts';
 
 /** Ids of one statement: it takes at most 0.2 s, on a thread that answers no requests. */
 const IDS_PER_READ = 20_000;

@@ -1,7 +1,6 @@
 import type { Database, Reader } from '../../database/sqlite/database.ts';
 import { comparePayloads, MAX_TIES } from '../file-rules.ts';
-import type { UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND, type UrlStore } from '../store.ts';
 import { urlKey, urlKeyHex } from '../url-group.ts';
 import {
   addRecord,

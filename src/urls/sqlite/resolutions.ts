@@ -1,6 +1,7 @@
 import { dayOf } from '../../core/time.ts';
 import type { Database } from '../../database/sqlite/database.ts';
-import { bucketOf, hostAddress, mergeResolution } from '../resolution-rules.ts';
+import { hostAddress, mergeResolution } from '../resolution-rules.ts';
+import { bucketOf } from '../store.ts';
 
 const ADD = `
   insert into resolutions (url_id, ip, day, ts, bucket, asn) values (?, ?, ?, ?, ?, ?) on conflict do nothing`;

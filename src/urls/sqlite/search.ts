@@ -1,7 +1,6 @@
 import type { Database } from '../../database/sqlite/database.ts';
 import { type AddressKey, createPagedSearch, type FactKey, type LinesPage, SEARCH_ROWS } from '../paged-search.ts';
-import type { UrlStore } from '../store.ts';
-import { FIRST_HIDDEN_KIND } from '../stored-timeline.ts';
+import { FIRST_HIDDEN_KIND, type UrlStore } from '../store.ts';
 import { searchRecordSql } from '../wire.ts';
 
 // SQLite builds and joins the lines: 1.0 µs a row. Converting rows to records and records to lines took 1.9 µs.

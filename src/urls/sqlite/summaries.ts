@@ -1,6 +1,5 @@
 import type { Database } from '../../database/sqlite/database.ts';
-import { NEWEST_URLS, type UrlStore } from '../store.ts';
-import { FIRST_OFFLINE_KIND } from '../stored-timeline.ts';
+import { FIRST_OFFLINE_KIND, NEWEST_URLS, type UrlStore } from '../store.ts';
 import { createUrlSummaries, type SummaryRow } from '../summaries.ts';
 
 const GREATEST_IDS = 'select id from urls order by id desc limit ?';
