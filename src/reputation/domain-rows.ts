@@ -1,4 +1,4 @@
-import { DOMAIN_KINDS, type DomainKind, type Source } from '../core/evidence.ts';
+import { DOMAIN_KINDS, type DomainKind, NAME_LIST_KINDS, type NameListKind, type Source } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
 import { readDetails } from './domain-rules.ts';
 import type {
@@ -138,8 +138,13 @@ export function abusedClaim(evidence: readonly StoredEvidence[]): Claim | null {
   return first === undefined ? null : { source: first.source.name, ts: first.lastTs };
 }
 
-export function compareLists(a: NameListing, b: NameListing): number {
-  return compareTexts(a.kind, b.kind) || compareTexts(a.source, b.source);
+/** A row of `name_lists` without the name. */
+export type NameListColumns = [kind: number, source: string, rank: number | null, ts: number];
+
+export function toNameLists(rows: readonly NameListColumns[]): NameListing[] {
+  return rows
+    .map(([kind, source, rank, ts]) => ({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts }))
+    .sort((a, b) => compareTexts(a.kind, b.kind) || compareTexts(a.source, b.source));
 }
 
 /** Sorts like the address. */

@@ -1,47 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Awaitable } from '../core/awaitable.ts';
-import { type AddressDataset, NAME_LIST_KINDS, type NameListKind } from '../core/evidence.ts';
+import type { AddressDataset } from '../core/evidence.ts';
 import { bucketOf } from '../urls/store.ts';
-import { compareLists } from './domain-rows.ts';
-import { datasetCodes, datasetOf, portOf, type SourceRow, toSource } from './listing-rows.ts';
+import { type NameListColumns, toNameLists } from './domain-rows.ts';
+import { datasetCodes, type EpisodeRow, toListing } from './listing-rows.ts';
 import { FIRST_LISTING, type ListingKey, type NameListing, type ReputationStore, type StoredListing } from './store.ts';
 
 // What lists for devices are made of, as both engines read it.
 
-/** An episode without its details. */
-export type ListedEpisodeRow = [
-  ip: Uint8Array,
-  prefix: number,
-  dataset: number,
-  port: number,
-  listedTs: number,
-  seenTs: number,
-  family: string | null,
-  ...SourceRow,
-];
-
-export const EPISODE_COLUMNS = `
-  e.ip, e.prefix, e.dataset, e.port, e.listed_ts, e.seen_ts, families.name, sources.id, sources.name,
-  sources.trust_permille, sources.life_seconds, sources.interval_seconds`;
-
-export const EPISODE_JOINS = `
-  join sources on sources.id = e.source_id left join families on families.id = e.family_id`;
-
 export const EPISODE_KEY = '(e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts)';
-
-function toListing(row: ListedEpisodeRow): StoredListing {
-  const [ip, prefix, dataset, port, listedTs, seenTs, family, ...source] = row;
-  return {
-    network: { ip, prefix },
-    dataset: datasetOf(dataset),
-    source: toSource(source),
-    family,
-    port: portOf(port),
-    listedTs,
-    seenTs,
-    details: '',
-  };
-}
 
 /** After all episodes: longer than an address. */
 const LAST_LISTING: ListingKey = [new Uint8Array(17).fill(0xff), 0, 0, 0, 0, 0, 0];
@@ -55,7 +22,7 @@ type ListReads = {
     last: ListingKey,
     datasets: readonly number[],
     seenSinceTs: number,
-  ): Awaitable<ListedEpisodeRow[]>;
+  ): Awaitable<EpisodeRow[]>;
   lastIds(): Awaitable<{ urls: number; hosts: number; domains: number }>;
   /** Addresses that are hosts of URLs of these ids that are online, and were seen since then. */
   onlineAddresses(afterUrl: number, lastUrl: number, sinceTs: number): Awaitable<[ip: Uint8Array][]>;
@@ -78,7 +45,7 @@ export function createListReads(
     for (let after: ListingKey | undefined = FIRST_LISTING; after !== undefined; ) {
       const end: ListingKey | undefined = await reads.endOfRead(after);
       const rows = await reads.episodes(after, end ?? LAST_LISTING, codes, seenSinceTs);
-      if (rows.length > 0) yield rows.map(toListing);
+      if (rows.length > 0) yield rows.map((row) => toListing(row, ''));
       after = end;
       await setImmediate();
     }
@@ -127,18 +94,11 @@ export function createListReads(
   };
 }
 
-export type NamedListRow = [name: string, kind: number, source: string, rank: number | null, ts: number];
+export type NamedListRow = [name: string, ...NameListColumns];
 
-/** Lists by name. */
 export function listsByName(rows: readonly NamedListRow[]): Map<string, NameListing[]> {
-  const found = new Map<string, NameListing[]>();
-  for (const [name, kind, source, rank, ts] of rows) {
-    const lists = found.get(name) ?? [];
-    lists.push({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts });
-    found.set(name, lists);
-  }
-  for (const lists of found.values()) lists.sort(compareLists);
-  return found;
+  const byName = Map.groupBy(rows, ([name]) => name);
+  return new Map(Array.from(byName, ([name, ofName]) => [name, toNameLists(ofName.map(([, ...row]) => row))]));
 }
 
 /** The tables whose rows make a domain seen at a time, with the column of the time. */

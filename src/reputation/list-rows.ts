@@ -1,7 +1,6 @@
 import { registrableDomain } from '../core/domain-name.ts';
 import {
   ADDRESS_DATASETS,
-  type AddressDataset,
   type ListEntry,
   NAME_LIST_KINDS,
   NETWORK_LIST_KINDS,
@@ -9,6 +8,7 @@ import {
 } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
 import { longestLife } from './episode-rules.ts';
+import { datasetOf } from './listing-rows.ts';
 import type { AddressLists, ListingRemoval, NetworkListEntry } from './store.ts';
 
 /** An entry of a list of networks, in the order of the columns. */
@@ -79,8 +79,7 @@ export function toAddressLists(
       return { as: NETWORK_LIST_KINDS[kind] as NetworkListKind, network: { ip, prefix }, source, ts, reason };
     }),
     removals: removals.map(([ip, prefix, dataset, sourceId, removedTs, untilTs, reason]): ListingRemoval => {
-      const name = ADDRESS_DATASETS[dataset] as AddressDataset;
-      return { network: { ip, prefix }, dataset: name, sourceId, removedTs, untilTs, reason };
+      return { network: { ip, prefix }, dataset: datasetOf(dataset), sourceId, removedTs, untilTs, reason };
     }),
     longestLifeSeconds: longestLife(lives.map(([lifeSeconds, intervalSeconds]) => ({ lifeSeconds, intervalSeconds }))),
   };

@@ -1,10 +1,11 @@
 import type { Awaitable } from '../core/awaitable.ts';
+import { toBytes } from '../core/byte-text.ts';
 import { ADDRESS_DATASETS, type AddressDataset, type ListingEvidence, type Source } from '../core/evidence.ts';
 import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { compareTexts } from '../core/text.ts';
 import { rowPages } from '../database/pages.ts';
-import { NO_PORT } from './episode-rows.ts';
-import { FIRST_LISTING, type ListingKey, type ReputationStore } from './store.ts';
+import { type EvidenceRow, NO_PORT } from './episode-rows.ts';
+import { FIRST_LISTING, type ListingKey, type ReputationStore, type StoredListing } from './store.ts';
 
 // What both engines do with the rows of `episodes`.
 
@@ -19,6 +20,11 @@ export function datasetCodes(datasets: readonly AddressDataset[]): number[] {
 export const datasetOf = (code: number): AddressDataset => ADDRESS_DATASETS[code] as AddressDataset;
 
 export const portOf = (port: number): number | null => (port === NO_PORT ? null : port);
+
+/** What the log of changes says of a listing. */
+export function recordedListing([ip, prefix, dataset, source, family, port]: EvidenceRow) {
+  return { ip: toBytes(ip), prefix, dataset, source, family: family === '' ? null : family, port: portOf(port) };
+}
 
 /** How many columns the primary key has. */
 const KEY_COLUMNS = 7;
@@ -98,4 +104,37 @@ export type SourceRow = [
 
 export function toSource([id, name, trustPermille, lifeSeconds, intervalSeconds]: SourceRow): Source & { id: number } {
   return { id, name, trustPermille, lifeSeconds, intervalSeconds };
+}
+
+export const EPISODE_COLUMNS = `
+  e.ip, e.prefix, e.dataset, e.port, e.listed_ts, e.seen_ts, families.name, sources.id, sources.name,
+  sources.trust_permille, sources.life_seconds, sources.interval_seconds`;
+
+export const EPISODE_JOINS = `
+  join sources on sources.id = e.source_id left join families on families.id = e.family_id`;
+
+/** An episode without its details, which lists do not need. */
+export type EpisodeRow = [
+  ip: Uint8Array,
+  prefix: number,
+  dataset: number,
+  port: number,
+  listedTs: number,
+  seenTs: number,
+  family: string | null,
+  ...SourceRow,
+];
+
+export function toListing(row: EpisodeRow, details: string): StoredListing {
+  const [ip, prefix, dataset, port, listedTs, seenTs, family, ...source] = row;
+  return {
+    network: { ip, prefix },
+    dataset: datasetOf(dataset),
+    source: toSource(source),
+    family,
+    port: portOf(port),
+    listedTs,
+    seenTs,
+    details,
+  };
 }

@@ -1,4 +1,3 @@
-import { NAME_LIST_KINDS, type NameListKind } from '../../core/evidence.ts';
 import { compareTexts } from '../../core/text.ts';
 import type { Query } from '../../database/postgres/database.ts';
 import { FIRST_HIDDEN_KIND } from '../../urls/store.ts';
@@ -7,16 +6,17 @@ import {
   compareAddresses,
   compareEvidence,
   compareHostnames,
-  compareLists,
   compareSenders,
   compareSightings,
   type EvidenceColumns,
   isKnown,
   MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
+  type NameListColumns,
   type SettingsRow,
   type SourceColumns,
   toEvidence,
+  toNameLists,
   toSettings,
   toSource,
   withNewest,
@@ -138,7 +138,7 @@ type StateRow = [
   lastFactTs: number | null,
   urls: [hostname: string, onlineTs: number][] | null,
   evidence: [source: SourceColumns, kind: number, rows: EvidenceColumns[], newest: EvidenceColumns][] | null,
-  lists: [kind: number, source: string, rank: number | null, ts: number][] | null,
+  lists: NameListColumns[] | null,
   whois: [ts: number, createdTs: number | null, expiresTs: number | null, registrar: string | null] | null,
   settings: SettingsRow | null,
   addresses: [ip: string, lastTs: number][] | null,
@@ -186,7 +186,7 @@ function toState(name: string, row: StateRow): DomainState {
     evidence: pieces,
     abusedClaim: abusedClaim(pieces),
     evidenceHosts: [],
-    lists: listsOf(lists ?? []),
+    lists: toNameLists(lists ?? []),
     whois: whois && { ts: whois[0], createdTs: whois[1], expiresTs: whois[2], registrar: whois[3] },
     settings: settings && toSettings(settings),
     addresses: addressesOf(addresses ?? []),
@@ -203,12 +203,6 @@ function evidenceOf(groups: NonNullable<StateRow[4]>): StoredEvidence[] {
       withNewest(rows, newest).map((row) => toEvidence(toSource(source), kind, row)),
     )
     .sort(compareEvidence);
-}
-
-function listsOf(rows: NonNullable<StateRow[5]>): DomainState['lists'] {
-  return rows
-    .map(([kind, source, rank, ts]) => ({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts }))
-    .sort(compareLists);
 }
 
 /** Each address once: several hosts may have it. */

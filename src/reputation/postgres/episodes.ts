@@ -16,7 +16,7 @@ import {
   type SourceLife,
 } from '../episode-rules.ts';
 import { blockOf } from '../listing-blocks.ts';
-import { datasetOf, portOf } from '../listing-rows.ts';
+import { datasetOf, recordedListing } from '../listing-rows.ts';
 import { lockSources } from './sources.ts';
 
 /**
@@ -156,8 +156,4 @@ async function writeChanges(
     async () => puts.length + deletes.length > 0 && putChanges(session, recorder),
   ]);
   return puts.length + deletes.length;
-}
-
-function recordedListing([ip, prefix, dataset, source, family, port]: EvidenceRow) {
-  return { ip: toBytes(ip), prefix, dataset, source, family: family === '' ? null : family, port: portOf(port) };
 }

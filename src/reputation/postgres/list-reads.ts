@@ -5,15 +5,13 @@ import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../../urls/store.ts';
 import {
   bucketsBetween,
   createListReads,
-  EPISODE_COLUMNS,
-  EPISODE_JOINS,
   EPISODE_KEY,
-  type ListedEpisodeRow,
   listsByName,
   MAX_ADDRESS_ROWS,
   type NamedListRow,
   SEEN_TABLES,
 } from '../list-reads.ts';
+import { EPISODE_COLUMNS, EPISODE_JOINS, type EpisodeRow } from '../listing-rows.ts';
 import { LISTED_FROM } from '../score.ts';
 import type { ListingKey, ReputationStore } from '../store.ts';
 import { createDerivedOf } from './derived.ts';
@@ -86,7 +84,7 @@ export function createListStore(
       {
         endOfRead: async (after) => (await query<ListingKey>(END_OF_READ, [...after]))[0],
         episodes: (after, last, datasets, sinceTs) =>
-          query<ListedEpisodeRow>(EPISODES, [...after, ...last, datasets, sinceTs]),
+          query<EpisodeRow>(EPISODES, [...after, ...last, datasets, sinceTs]),
         async lastIds() {
           const [row] = await query<[urls: number, hosts: number, domains: number]>(LAST_IDS);
           const [urls, hosts, domains] = row ?? [0, 0, 0];

@@ -9,11 +9,11 @@ import { blocksAround } from '../listing-blocks.ts';
 import {
   createListingExport,
   datasetCodes,
-  datasetOf,
+  EPISODE_COLUMNS,
+  EPISODE_JOINS,
+  type EpisodeRow,
   isSingleAddress,
-  portOf,
-  type SourceRow,
-  toSource,
+  toListing,
 } from '../listing-rows.ts';
 import type { ListingQuestion, ReputationStore, StoredListing } from '../store.ts';
 import { createDerivedListings, createDerivedOfEach } from './derived.ts';
@@ -31,23 +31,11 @@ export function createListings(
   };
 }
 
-const COLUMNS = `
-  e.ip, e.prefix, e.dataset, families.name, e.port, e.listed_ts, e.seen_ts, e.details,
-  sources.id, sources.name, sources.trust_permille, sources.life_seconds, sources.interval_seconds`;
+const COLUMNS = `e.details, ${EPISODE_COLUMNS}`;
 
-const JOINS = 'join sources on sources.id = e.source_id left join families on families.id = e.family_id';
+type Row = [details: string, ...EpisodeRow];
 
-type Row = [
-  ip: Uint8Array,
-  prefix: number,
-  dataset: number,
-  family: string | null,
-  port: number,
-  listedTs: number,
-  seenTs: number,
-  details: string,
-  ...SourceRow,
-];
+const toStored = ([details, ...row]: Row) => toListing(row, details);
 
 const FILTER = 'e.seen_ts >= $3 and e.dataset = any($4::smallint[])';
 
@@ -57,12 +45,12 @@ const AROUND = `
   select ${COLUMNS}
   from unnest($1::bytea[], $2::smallint[]) as n (ip, prefix)
   join episodes e on e.ip = n.ip and e.prefix = n.prefix
-  ${JOINS} where ${FILTER} and (n.prefix = $5 or n.prefix = any (array(
+  ${EPISODE_JOINS} where ${FILTER} and (n.prefix = $5 or n.prefix = any (array(
     select l.prefix from unnest($6::bytea[], $7::smallint[]) as b (ip, block_prefix)
     join listing_blocks l on l.ip = b.ip and l.block_prefix = b.block_prefix)))`;
 
 const IN_RANGE = `
-  select ${COLUMNS} from episodes e ${JOINS} where e.ip >= $1 and e.ip <= $2 and e.prefix >= $5 and ${FILTER}`;
+  select ${COLUMNS} from episodes e ${EPISODE_JOINS} where e.ip >= $1 and e.ip <= $2 and e.prefix >= $5 and ${FILTER}`;
 
 /** The networks whose listings are read: the asked one, if `isOwnIncluded`, and wider ones. */
 function networksAround({ network, covering }: ListingQuestion, isOwnIncluded: boolean) {
@@ -100,7 +88,7 @@ function createReadListings(query: Query): ReputationStore['listings'] {
       covering || !isRange ? readAround(networksAround(question, !isRange), network.prefix, filter) : [],
       isDerivable ? readDerived(network, seenSinceTs) : [],
     ]);
-    return [...own.map(toListing), ...around.map(toListing), ...derived];
+    return [...own.map(toStored), ...around.map(toStored), ...derived];
   }
 
   /**
@@ -113,7 +101,7 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     const networks = distinct(around.flatMap((one) => one.networks));
     const blocks = distinct(around.flatMap((one) => one.blocks));
     const stored = readAround({ networks, blocks }, KEY_BITS, filterOf(first)).then((rows) =>
-      Map.groupBy(rows.map(toListing), ({ network }) => keyOf(network)),
+      Map.groupBy(rows.map(toStored), ({ network }) => keyOf(network)),
     );
     const ips = questions.map(({ network }) => network.ip);
     const derived = first.datasets.includes('XBL') ? readDerivedOfEach(ips, first.seenSinceTs) : [];
@@ -143,20 +131,6 @@ const distinct = (networks: readonly KeyNetwork[]): KeyNetwork[] => [
   ...new Map(networks.map((network) => [keyOf(network), network])).values(),
 ];
 
-function toListing(row: Row): StoredListing {
-  const [ip, prefix, dataset, family, port, listedTs, seenTs, details, ...source] = row;
-  return {
-    network: { ip, prefix },
-    dataset: datasetOf(dataset),
-    source: toSource(source),
-    family,
-    port: portOf(port),
-    listedTs,
-    seenTs,
-    details,
-  };
-}
-
 const EXPORT = `
   select e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts, e.seen_ts, e.details, sources.name,
     families.name
@@ -164,4 +138,4 @@ const EXPORT = `
     select * from episodes
     where (ip, prefix, dataset, source_id, family_id, port, listed_ts) > ($1, $2, $3, $4, $5, $6, $7)
     order by ip, prefix, dataset, source_id, family_id, port, listed_ts limit ${PAGE_ROWS}) e
-  ${JOINS} order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts`;
+  ${EPISODE_JOINS} order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts`;

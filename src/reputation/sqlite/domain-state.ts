@@ -1,4 +1,3 @@
-import { NAME_LIST_KINDS, type NameListKind } from '../../core/evidence.ts';
 import { compareTexts } from '../../core/text.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import { FIRST_HIDDEN_KIND } from '../../urls/store.ts';
@@ -7,7 +6,6 @@ import {
   compareAddresses,
   compareEvidence,
   compareHostnames,
-  compareLists,
   compareSenders,
   compareSightings,
   EMPTY_STATE,
@@ -17,9 +15,12 @@ import {
   isKnown,
   MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
+  type NameListColumns,
   SOURCE_COLUMNS,
   type SourceColumns,
   toEvidence,
+  toNameLists,
+  toSettings,
   toSource,
   withNewest,
 } from '../domain-rows.ts';
@@ -63,19 +64,14 @@ const SENDERS = `select ip, helo, ts from senders where domain_id = ? limit ${MA
 
 export function createReadState(db: Database): (name: string) => DomainState | null {
   const findDomain = db.prepare<DomainRow>(DOMAIN);
-  const lists = db.prepare<[kind: number, source: string, rank: number | null, ts: number]>(LISTS);
+  const lists = db.prepare<NameListColumns>(LISTS);
   const senders = db.prepare<[ip: Uint8Array, helo: string, ts: number]>(SENDERS);
   const urlsOf = createReadUrls(db);
   const evidenceOf = createReadEvidence(db);
   const addressesOf = createReadAddresses(db);
   const serversOf = createReadServers(db);
 
-  function listsOf(name: string): DomainState['lists'] {
-    return lists
-      .all(name)
-      .map(([kind, source, rank, ts]) => ({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts }))
-      .sort(compareLists);
-  }
+  const listsOf = (name: string) => toNameLists(lists.all(name));
 
   function stateOf(name: string, row: DomainRow): DomainState {
     const [id, firstUrlTs, whoisTs, createdTs, expiresTs, registrar, human, isAbused, reason, setTs, ...has] = row;
@@ -93,7 +89,7 @@ export function createReadState(db: Database): (name: string) => DomainState | n
       evidenceHosts: urlsOf.evidenceHosts(id, urls, evidence),
       lists: listsOf(name),
       whois: whoisTs === null ? null : { ts: whoisTs, createdTs, expiresTs, registrar },
-      settings: human === null ? null : { human, isAbused: isAbused === null ? null : isAbused === 1, reason, setTs },
+      settings: human === null ? null : toSettings([human, isAbused, reason, setTs]),
       addresses: hasAddresses ? addressesOf(id) : [],
       servers: hasServers ? serversOf(id) : [],
       senders: hasSenders

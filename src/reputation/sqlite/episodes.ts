@@ -1,5 +1,4 @@
 import { toBytes } from '../../core/byte-text.ts';
-import { ADDRESS_DATASETS, type AddressDataset } from '../../core/evidence.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import { type EvidenceRow, forEachListing, NO_FAMILY, spanOf } from '../episode-rows.ts';
@@ -12,7 +11,7 @@ import {
   type SourceLife,
 } from '../episode-rules.ts';
 import { blockOf } from '../listing-blocks.ts';
-import { portOf } from '../listing-rows.ts';
+import { datasetOf, recordedListing } from '../listing-rows.ts';
 
 const KEY = 'ip = ? and prefix = ? and dataset = ? and source_id = ? and family_id = ? and port = ?';
 
@@ -50,10 +49,10 @@ export function createApplyListings(db: Database, { sources, families, changes, 
   }
 
   function applyListing(row: EvidenceRow, evidence: readonly Episode[], source: BatchSource): number {
-    const [ipText, prefix, dataset, sourceName, family, port] = row;
+    const [ipText, prefix, dataset, , family, port] = row;
     const ip = toBytes(ipText);
     const key = [ip, prefix, dataset, source.id, family === '' ? NO_FAMILY : families.idOf(family), port];
-    const lifeSeconds = lifeOf(source, ADDRESS_DATASETS[dataset] as AddressDataset);
+    const lifeSeconds = lifeOf(source, datasetOf(dataset));
     const { fromTs, toTs } = spanOf(evidence);
     const known = near
       .all(...key, toTs + lifeSeconds, fromTs - lifeSeconds)
@@ -61,17 +60,7 @@ export function createApplyListings(db: Database, { sources, families, changes, 
     const merged = mergeEpisodes(known, evidence, lifeSeconds);
     const { puts, deletes } = episodeChanges(known, merged);
     const op = recordedOperation(known, merged);
-    if (op !== null) {
-      const listing = {
-        ip,
-        prefix,
-        dataset,
-        source: sourceName,
-        family: family === '' ? null : family,
-        port: portOf(port),
-      };
-      changes.listing(listing, op);
-    }
+    if (op !== null) changes.listing(recordedListing(row), op);
     for (const { listedTs } of deletes) remove.run(...key, listedTs);
     for (const { listedTs, seenTs, details } of puts) put.run(...key, listedTs, seenTs, details);
     const block = known.length === 0 ? blockOf({ ip, prefix }) : null;

@@ -5,15 +5,13 @@ import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../../urls/store.ts';
 import {
   bucketsBetween,
   createListReads,
-  EPISODE_COLUMNS,
-  EPISODE_JOINS,
   EPISODE_KEY,
-  type ListedEpisodeRow,
   listsByName,
   MAX_ADDRESS_ROWS,
   type NamedListRow,
   SEEN_TABLES,
 } from '../list-reads.ts';
+import { EPISODE_COLUMNS, EPISODE_JOINS, type EpisodeRow } from '../listing-rows.ts';
 import { LISTED_FROM } from '../score.ts';
 import type { ListingKey, ReputationStore, StoredListing } from '../store.ts';
 import { createDerivedListings } from './derived.ts';
@@ -75,7 +73,7 @@ export function createListStore(
   'listingsForList' | 'domainsForList' | 'domainStates' | 'nameLists' | 'hasNameLists' | 'domainsAt'
 > {
   const endOfRead = db.prepare<ListingKey>(END_OF_READ);
-  const episodes = db.prepare<ListedEpisodeRow>(EPISODES);
+  const episodes = db.prepare<EpisodeRow>(EPISODES);
   const lastIds = db.prepare<[urls: number | null, hosts: number | null, domains: number | null]>(LAST_IDS);
   const onlineAddresses = db.prepare<[Uint8Array]>(ONLINE_ADDRESSES);
   const addressesWithEvents = db.prepare<[Uint8Array]>(ADDRESSES_WITH_EVENTS);

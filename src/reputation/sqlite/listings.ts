@@ -7,6 +7,7 @@ import {
   createListingExport,
   datasetCodes,
   datasetOf,
+  EPISODE_JOINS,
   type ExportRow,
   isSingleAddress,
   portOf,
@@ -164,6 +165,6 @@ function rangeKey([numbers, ids, listedTs, , ipAndDetails]: PackedRow): RangeKey
 const EXPORT = `
   select e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts, e.seen_ts, e.details, sources.name,
     families.name
-  from episodes e join sources on sources.id = e.source_id left join families on families.id = e.family_id
+  from episodes e ${EPISODE_JOINS}
   where (e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts) > (?, ?, ?, ?, ?, ?, ?)
   order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts limit ${PAGE_ROWS}`;
