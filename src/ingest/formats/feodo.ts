@@ -1,7 +1,6 @@
-import { isObject } from '../../core/json-object.ts';
 import type { ListingInput } from '../evidence.ts';
-import { type Format, type ParsedRow, reject, toItem } from '../sources/format.ts';
-import { jsonText, readJson } from '../sources/json.ts';
+import type { Format, ParsedRow } from '../sources/format.ts';
+import { readJson, recordItem } from '../sources/json.ts';
 import { readTable, type Table } from './table.ts';
 import { parseDay, parseUtc, toText } from './values.ts';
 
@@ -41,20 +40,21 @@ export const feodoJson: Format = {
   hasEvidence: true,
   async *read(source, limits) {
     for await (const finds of readJson(source.bytes(), source.name, limits, ['$.*'])) {
-      yield finds.map(({ value, line }) => {
-        const text = jsonText(value);
-        if (!isObject(value)) return reject(line, text, 'a record must be a JSON object');
-        const { ip_address: ip, port, first_seen: firstSeen, last_online: lastOnline, malware } = value;
-        const asn = Number.isInteger(value.as_number) ? Number(value.as_number) : null;
-        return toItem(
-          line,
-          text,
-          readRow({ ip, port, firstSeen, lastOnline, malware, asn, cc: toCountry(value.country) }),
-        );
-      });
+      yield finds.map(({ value, line }) => recordItem(value, line, readRecord));
     }
   },
 };
+
+function readRecord({
+  ip_address: ip,
+  port,
+  first_seen: firstSeen,
+  last_online: lastOnline,
+  ...record
+}: Record<string, unknown>) {
+  const asn = Number.isInteger(record.as_number) ? Number(record.as_number) : null;
+  return readRow({ ip, port, firstSeen, lastOnline, malware: record.malware, asn, cc: toCountry(record.country) });
+}
 
 /** A row with unparsed values. */
 type FeodoRow = {

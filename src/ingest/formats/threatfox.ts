@@ -1,9 +1,8 @@
 import { parseIp } from '../../core/ip/address.ts';
-import { isObject } from '../../core/json-object.ts';
 import type { ObservationInput } from '../../core/observation.ts';
 import type { EvidenceInput } from '../evidence.ts';
-import { type Format, type Item, type ParsedRow, reject, toItem } from '../sources/format.ts';
-import { type JsonFind, jsonText, readJson } from '../sources/json.ts';
+import type { Format, Item, ParsedRow } from '../sources/format.ts';
+import { type JsonFind, readJson, recordItem } from '../sources/json.ts';
 import { peekable } from '../sources/source.ts';
 import { readTable, type Table } from './table.ts';
 import { parseUtc, toSha256, toTags, toText } from './values.ts';
@@ -49,11 +48,7 @@ const START_BYTES = 1024;
 const RESPONSE = /^\s*\{\s*"(?:query_status|data)"\s*:/;
 
 function toItems({ value, line }: JsonFind): Item[] {
-  return (Array.isArray(value) ? value : [value]).map((record) => {
-    const text = jsonText(record);
-    if (!isObject(record)) return reject(line, text, 'a record must be a JSON object');
-    return toItem(line, text, readRecord(record));
-  });
+  return (Array.isArray(value) ? value : [value]).map((record) => recordItem(record, line, readRecord));
 }
 
 /** An indicator of compromise. */

@@ -22,7 +22,8 @@ const HEADER = /^"?\w*rank"?\s*,/i;
 const RANK = /^[1-9]\d{0,8}$/;
 
 function readRow(line: string, ts: number): ParsedRow {
-  const [rank = '', domain = ''] = typeof splitRow(line) === 'string' ? [] : (splitRow(line) as string[]);
+  const fields = splitRow(line);
+  const [rank = '', domain = ''] = typeof fields === 'string' ? [] : fields;
   if (!RANK.test(rank.trim())) return 'rank: the first column must be a whole number from 1';
   return { evidence: [{ type: 'fact', domain: domain.trim(), rank: Number(rank), ts }] };
 }

@@ -1,7 +1,6 @@
-import { isObject } from '../../core/json-object.ts';
 import type { ObservationInput } from '../../core/observation.ts';
-import { type Format, type Item, reject } from '../sources/format.ts';
-import { type JsonFind, jsonText, readJson } from '../sources/json.ts';
+import type { Format, Item, ParsedRow } from '../sources/format.ts';
+import { type JsonFind, readJson, recordItem } from '../sources/json.ts';
 import { readTable, type Table } from './table.ts';
 import { parseUtc, toSha256, toTags, toText } from './values.ts';
 
@@ -50,13 +49,11 @@ export const urlhausJson: Format = {
 };
 
 function toItems({ value, line }: JsonFind): Item[] {
-  return (Array.isArray(value) ? value : [value]).map((record) => toItem(record, line));
+  return (Array.isArray(value) ? value : [value]).map((record) => recordItem(record, line, readRecord));
 }
 
-function toItem(record: unknown, line: number): Item {
-  const text = jsonText(record);
-  if (!isObject(record)) return reject(line, text, 'a record must be a JSON object');
-  const parsed = readUrlRow({
+function readRecord(record: Record<string, unknown>): ParsedRow {
+  return readUrlRow({
     dateadded: record.dateadded,
     url: toUrl(record.url),
     urlStatus: toText(record.url_status),
@@ -64,8 +61,6 @@ function toItem(record: unknown, line: number): Item {
     reporter: toText(record.reporter),
     tags: record.tags,
   });
-  if (typeof parsed === 'string') return reject(line, text, parsed);
-  return { kind: 'observations', line, text, inputs: parsed.inputs };
 }
 
 /** A row of a URL dump, with unparsed values. */
@@ -86,7 +81,7 @@ const STATUSES = ['online', 'offline', 'unknown', null];
  * `last_online` if given; with status offline also offline at `last_online`, or at `dateadded` if that is missing. The
  * first one has the tags. The result does not depend on the clock or on the date of the file.
  */
-function readUrlRow(row: UrlRow): { inputs: ObservationInput[] } | string {
+function readUrlRow(row: UrlRow): ParsedRow {
   const addedTs = parseUtc(row.dateadded);
   if (addedTs === null) return 'dateadded: must be a time such as 2025-07-17 17:19:14';
   if (row.url === null) return 'url: missing';

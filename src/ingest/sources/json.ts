@@ -1,7 +1,7 @@
 import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
 import { AppError } from '../../core/errors.ts';
 import { isObject } from '../../core/json-object.ts';
-import { type InputLimits, type Source, truncated } from './format.ts';
+import { type InputLimits, type Item, type ParsedRow, type Source, toItem, truncated } from './format.ts';
 
 /** A value at one of the requested paths. */
 export type JsonFind = {
@@ -153,6 +153,11 @@ function isBegin(token: TokenType): boolean {
 
 function isEnd(token: TokenType): boolean {
   return token === TokenType.RIGHT_BRACE || token === TokenType.RIGHT_BRACKET;
+}
+
+/** The item of a record of a document. */
+export function recordItem(record: unknown, line: number, read: (record: Record<string, unknown>) => ParsedRow): Item {
+  return toItem(line, jsonText(record), isObject(record) ? read(record) : 'a record must be a JSON object');
 }
 
 /** The text of a reject: compact JSON, truncated. */
