@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { AppError } from '../core/errors.ts';
 import type { Encoding } from '../http/encoding.ts';
 import type { BuildOptions, ListReads } from './build.ts';
 import type { ListBuilder, Rendered, Variant } from './copies.ts';
 import { dropOldest } from './drop-oldest.ts';
 import { buildEntries } from './entries.ts';
 import { explainEntry } from './explain.ts';
-import { findFormat, type ListToRender, type RenderedList, renderList } from './formats/formats.ts';
+import { type ListToRender, type RenderedList, renderList, requireFormat } from './formats/formats.ts';
 import { findProfile } from './formats/profiles.ts';
 import { type PackedList, packList, unpackEntries } from './packed-list.ts';
 
@@ -42,9 +41,11 @@ export function createListBuilder(stores: ListReads, options: ListBuilderOptions
     async render(name, hash, serial, variant) {
       const found = kept.get(name);
       if (found === undefined || Buffer.compare(found.hash, hash) !== 0) return null;
-      const hasFields = findFormat(found.kind, variant.format)?.hasAllFields ?? false;
+      const { hasAllFields } = requireFormat(found.kind, variant.format);
       afterWork();
-      return withEtags(renderVariant({ ...found, serial, entries: unpackEntries(found, hasFields) }, variant).pieces);
+      return withEtags(
+        renderVariant({ ...found, serial, entries: unpackEntries(found, hasAllFields) }, variant).pieces,
+      );
     },
 
     compress: async (bytes, encoding) => shared([COMPRESS[encoding](bytes)]),
@@ -56,9 +57,10 @@ export function createListBuilder(stores: ListReads, options: ListBuilderOptions
 
 /** Throws if the list has no such format. */
 export function renderVariant(content: ListToRender, { format, profile, max }: Variant): RenderedList {
-  const found = findFormat(content.kind, format);
-  if (found === null) throw new AppError('not_found', `A list of ${content.kind} has no format ${format}`);
-  return renderList(content, found, { profile: profile === null ? null : findProfile(profile), max });
+  return renderList(content, requireFormat(content.kind, format), {
+    profile: profile === null ? null : findProfile(profile),
+    max,
+  });
 }
 
 /**

@@ -12,7 +12,7 @@ import { datasetsOf } from './built-in.ts';
 import type { ListCopies, ListCopy, Variant } from './copies.ts';
 import { type DeviceCaller, keyOfHeader, NO_KEY } from './device-keys.ts';
 import { isConditional, isUnchanged } from './fetch-headers.ts';
-import { FORMATS, findFormat } from './formats/formats.ts';
+import { FORMATS, requireFormat } from './formats/formats.ts';
 import { PROFILE_NAMES } from './formats/profiles.ts';
 import { isListKey } from './keys.ts';
 import type { ListDefinition } from './store.ts';
@@ -148,10 +148,7 @@ async function answer(
   const { request, reply } = exchange;
   const definition = await find(name);
   if (definition === null) throw new AppError('not_found', `There is no list ${name}`);
-  const format = findFormat(definition.kind, variant.format);
-  if (format === null) {
-    throw new AppError('not_found', `A list of ${definition.kind} has no format ${variant.format}`);
-  }
+  const format = requireFormat(definition.kind, variant.format);
   if (variant.profile !== null && !format.takesProfile) {
     throw new AppError('bad_request', `"profile" has no meaning for the format ${format.name}`);
   }

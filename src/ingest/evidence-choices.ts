@@ -1,6 +1,6 @@
-import { type AppError, badRequest } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { DEFAULT_TRUST_PERMILLE } from '../core/evidence.ts';
-import { FORMATS } from './formats/formats.ts';
+import { FORMATS, findFormat } from './formats/formats.ts';
 import { feedNameFault } from './import-sources.ts';
 import type { EvidenceChoices, Format } from './sources/format.ts';
 
@@ -70,9 +70,11 @@ function checkChoices(
   }
 }
 
-export function unknownFormat(format: string, nameOf: NameOf): AppError {
-  const names = FORMATS.map(({ name }) => name);
-  return badRequest(`${nameOf('format')} must be one of ${names.join(', ')}, not ${JSON.stringify(format)}`);
+export function requireFormat(name: string, nameOf: NameOf): Format {
+  const format = findFormat(name);
+  if (format !== null) return format;
+  const names = FORMATS.map((known) => known.name);
+  throw badRequest(`${nameOf('format')} must be one of ${names.join(', ')}, not ${JSON.stringify(name)}`);
 }
 
 /** The name of the feed, if it can be one. `what` is the flag or the key with which another name is given. */

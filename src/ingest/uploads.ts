@@ -1,7 +1,6 @@
 import { AppError } from '../core/errors.ts';
-import { chooseEvidence, type EvidenceValues, jsonName, requireSourceName, unknownFormat } from './evidence-choices.ts';
+import { chooseEvidence, type EvidenceValues, jsonName, requireFormat, requireSourceName } from './evidence-choices.ts';
 import type { FeedImportOptions } from './feeds/feed-import.ts';
-import { findFormat } from './formats/formats.ts';
 import { runImport } from './import.ts';
 import { defaultFeedName } from './import-sources.ts';
 import { createDnsResolver, resolvingFormat } from './resolve.ts';
@@ -89,8 +88,7 @@ async function* untilRead(bytes: AsyncIterable<Buffer>, onRead: () => void): Asy
 /** Throws before anything is read or recorded. */
 function importOptionsOf(choices: UploadChoices, options: UploadOptions) {
   const { store, control, networks, families = [], resolvesHosts, allowReserved, limits, now } = options;
-  const format = findFormat(choices.format);
-  if (format === null) throw unknownFormat(choices.format, jsonName);
+  const format = requireFormat(choices.format, jsonName);
   const evidence = chooseEvidence(format, choices, {}, jsonName);
   const feed = choices.feed ?? defaultFeedName(format.name, evidence.listKind, choices.source);
   return {

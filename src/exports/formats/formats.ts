@@ -1,3 +1,4 @@
+import { AppError } from '../../core/errors.ts';
 import type { ListContent, ListKind } from '../content.ts';
 import { ADBLOCK } from './adblock.ts';
 import { type Format, kindsOf, type Writer } from './format.ts';
@@ -33,6 +34,12 @@ export const formatsOf = (kind: ListKind): Format[] => FORMATS.filter((format) =
 /** Null: there is no such format, or lists of this kind do not have it. */
 export const findFormat = (kind: ListKind, name: string): Format | null =>
   formatsOf(kind).find((format) => format.name === name) ?? null;
+
+export function requireFormat(kind: ListKind, name: string): Format {
+  const format = findFormat(kind, name);
+  if (format === null) throw new AppError('not_found', `A list of ${kind} has no format ${name}`);
+  return format;
+}
 
 export type RenderOptions = {
   /** The greatest number of entries, of which the newest are kept; null: all. */

@@ -4,10 +4,9 @@ import {
   chooseEvidence,
   type EvidenceValues,
   type NameOf,
+  requireFormat,
   requireSourceName,
-  unknownFormat,
 } from '../evidence-choices.ts';
-import { findFormat } from '../formats/formats.ts';
 import { readFetchUrl, shownUrl } from '../sources/fetch-url.ts';
 import type { Feed, FeedChange, FeedStore } from '../store.ts';
 import { KEY_HEADER, KNOWN_FEEDS } from './known-feeds.ts';
@@ -70,8 +69,7 @@ export function draftFeed(name: string, given: FeedValues, nameOf: NameOf): Feed
       `There is no well-known feed ${JSON.stringify(name)}: give ${nameOf('format')} and ${nameOf('url')}`,
     );
   }
-  const format = findFormat(formatName);
-  if (format === null) throw unknownFormat(formatName, nameOf);
+  const format = requireFormat(formatName, nameOf);
   const defaults = format.name === known?.format ? known : {};
   const { trustPermille, ...evidence } = chooseEvidence(format, given, defaults, nameOf);
   return {
@@ -219,9 +217,7 @@ type Evidence = Pick<Feed, 'format' | 'dataset' | 'evidenceKind' | 'listKind' | 
 
 /** What its evidence means after a change. */
 export function evidenceOfFeed(feed: Feed, given: FeedValues, nameOf: NameOf): Evidence {
-  const formatName = given.format ?? feed.format;
-  const format = findFormat(formatName);
-  if (format === null) throw unknownFormat(formatName, nameOf);
+  const format = requireFormat(given.format ?? feed.format, nameOf);
   const { trustPermille, lifeSeconds, ...choices } = chooseEvidence(
     format,
     given,
