@@ -1,6 +1,7 @@
 import { Tokenizer, TokenParser, TokenType } from '@streamparser/json';
 import { AppError } from '../../core/errors.ts';
 import { isObject } from '../../core/json-object.ts';
+import { bounded } from './chunks.ts';
 import { type InputLimits, type Item, type ParsedRow, type Source, toItem, truncated } from './format.ts';
 
 /** A value at one of the requested paths. */
@@ -102,18 +103,9 @@ function unexpected({ message }: Error): string {
 }
 
 /** The bytes of a document that is held in memory; throws if it is too large. */
-export async function* wholeDocument(source: Source): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of source.bytes()) {
-    bytes += chunk.length;
-    if (bytes > MAX_DOCUMENT_BYTES) {
-      throw new AppError(
-        'bad_request',
-        `${source.name}: larger than ${MAX_DOCUMENT_BYTES} bytes; split it into smaller files`,
-      );
-    }
-    yield chunk;
-  }
+export function wholeDocument(source: Source): AsyncGenerator<Buffer> {
+  const tooLarge = `${source.name}: larger than ${MAX_DOCUMENT_BYTES} bytes; split it into smaller files`;
+  return bounded(source.bytes(), MAX_DOCUMENT_BYTES, tooLarge);
 }
 
 /** Counts lines lazily, up to the requested offset. */

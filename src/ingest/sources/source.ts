@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { AppError } from '../../core/errors.ts';
+import { bounded, counted } from './chunks.ts';
 import { INPUT_LIMITS, type InputLimits, type Source } from './format.ts';
 import { toTemporaryFile } from './temporary-file.ts';
 import { gunzip, unzip, unzipFd } from './unpack.ts';
@@ -68,6 +69,8 @@ function fileSource(path: string, totalBytes: number | null, limits: InputLimits
 
 function packedSource(input: Packed, limits: InputLimits): Source {
   const { name, totalBytes, sibling } = input;
+  const { maxUnpackedBytes: maxBytes } = limits;
+  const tooLarge = `${name}: larger than ${maxBytes} bytes when unpacked; if you trust the source, raise --max-unpacked-bytes`;
   let readBytes = 0;
   const onPacked = (bytes: number): void => {
     readBytes += bytes;
@@ -75,7 +78,7 @@ function packedSource(input: Packed, limits: InputLimits): Source {
   return {
     name,
     sibling,
-    bytes: () => withoutBom(bounded(unpacked(input, limits, onPacked), name, limits.maxUnpackedBytes)),
+    bytes: () => withoutBom(bounded(unpacked(input, limits, onPacked), maxBytes, tooLarge)),
     progress: () => ({ readBytes, totalBytes }),
   };
 }
@@ -87,17 +90,17 @@ async function* unpacked(
   onPacked: (bytes: number) => void,
 ): AsyncGenerator<Buffer> {
   const bytes = peekable(packed());
-  const counted = count(bytes.all, onPacked);
+  const all = counted(bytes.all, onPacked);
   try {
     const start = await bytes.start(MAGIC_BYTES);
     if (start.subarray(0, GZIP.length).equals(GZIP)) {
-      yield* gunzip(counted, name, limits);
+      yield* gunzip(all, name, limits);
     } else if (!ZIP.some((magic) => start.subarray(0, magic.length).equals(magic))) {
-      yield* counted;
+      yield* all;
     } else if (path !== null) {
       yield* unzip(path, name, limits, onPacked);
     } else {
-      yield* unzipStream(counted, name, limits);
+      yield* unzipStream(all, name, limits);
     }
   } finally {
     await bytes.close();
@@ -124,27 +127,6 @@ async function* withoutBom(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer
     }
   } finally {
     await bytes.close();
-  }
-}
-
-async function* count(chunks: AsyncIterable<Buffer>, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    onBytes(chunk.length);
-    yield chunk;
-  }
-}
-
-async function* bounded(chunks: AsyncIterable<Buffer>, name: string, maxBytes: number): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) {
-      throw new AppError(
-        'bad_request',
-        `${name}: larger than ${maxBytes} bytes when unpacked; if you trust the source, raise --max-unpacked-bytes`,
-      );
-    }
-    yield chunk;
   }
 }
 

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AppError } from '../../core/errors.ts';
+import { bounded } from './chunks.ts';
 
 /**
  * Writes a stream to a temporary file with random access. The file is deleted right after it is opened, so closing the
@@ -14,22 +14,13 @@ export async function toTemporaryFile(
 ): Promise<FileHandle> {
   const handle = await openUnnamedFile();
   try {
-    let written = 0;
-    for await (const chunk of bytes) {
-      written += chunk.length;
-      if (written > maxBytes) throw tooLarge(name, maxBytes);
-      await handle.writeFile(chunk);
-    }
+    const tooLarge = `${name}: larger than ${maxBytes} bytes; if you trust the source, raise --max-unpacked-bytes`;
+    for await (const chunk of bounded(bytes, maxBytes, tooLarge)) await handle.writeFile(chunk);
     return handle;
   } catch (error) {
     await handle.close();
     throw error;
   }
-}
-
-function tooLarge(name: string, maxBytes: number): AppError {
-  const hint = 'if you trust the source, raise --max-unpacked-bytes';
-  return new AppError('bad_request', `${name}: larger than ${maxBytes} bytes; ${hint}`);
 }
 
 /** A temporary file that is already deleted: it exists until its handle is closed. */

@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { crc32, createGunzip, createInflateRaw, type Gunzip, type InflateRaw } from 'node:zlib';
 import { type Entry, fromFdPromise, type ZipFile } from 'yauzl';
 import { AppError } from '../../core/errors.ts';
+import { counted } from './chunks.ts';
 import type { InputLimits } from './format.ts';
 
 /** The ratio is checked above this size: a small text of blanks is not a zip bomb. */
@@ -27,14 +28,11 @@ async function* unpack(
 ): AsyncGenerator<Buffer> {
   let packedBytes = 0;
   let unpackedBytes = 0;
-  async function* counted(): AsyncGenerator<Buffer> {
-    for await (const chunk of packed) {
-      packedBytes += chunk.length;
-      yield chunk;
-    }
-  }
+  const input = counted(packed, (bytes) => {
+    packedBytes += bytes;
+  });
   // Errors reach the reader of `engine`, so the callback ignores them.
-  pipeline(Readable.from(counted(), { objectMode: true, highWaterMark: 1 }), engine, () => {});
+  pipeline(Readable.from(input, { objectMode: true, highWaterMark: 1 }), engine, () => {});
   try {
     for await (const chunk of engine as AsyncIterable<Buffer>) {
       unpackedBytes += chunk.length;
@@ -91,14 +89,9 @@ export async function* unzipFd(
 ): AsyncGenerator<Buffer> {
   const zip = await readable(name, () => fromFdPromise(fd, { autoClose: false }));
   const entry = await readable(name, () => onlyFile(zip, name));
-  const packed = await readable(name, () => zip.openReadStreamPromise(entry, { decodeFileData: false }));
-  async function* counted(): AsyncGenerator<Buffer> {
-    for await (const chunk of packed as AsyncIterable<Buffer>) {
-      onPacked(chunk.length);
-      yield chunk;
-    }
-  }
-  yield* checked(entry.compressionMethod === STORED ? counted() : inflate(counted(), name, limits), entry, name);
+  const stream = await readable(name, () => zip.openReadStreamPromise(entry, { decodeFileData: false }));
+  const packed = counted(stream as AsyncIterable<Buffer>, onPacked);
+  yield* checked(entry.compressionMethod === STORED ? packed : inflate(packed, name, limits), entry, name);
 }
 
 /** Ignores directories. An archive with a second file is refused: none of them is preferred. */
