@@ -38,21 +38,22 @@ export function startBackground(parts: BackgroundParts): { close(): Promise<void
   const timer = setTimeout(() => {
     if (!settings.noPortal) totals.start();
     const { usageMonths, changeDays } = settings;
-    const cleanup = startUsageCleanup({
-      control,
-      usageMonths,
-      now,
-      every: everyMs,
-      onFailure: onFailure('usage_cleanup'),
-      deleteCounters: redis && createCounterDeletion(redis),
-    });
+    const daily = { control, now, every: everyMs };
+    const cleanups = [
+      startChangeCleanup({ ...daily, store, changeDays, onFailure: onFailure('change_cleanup') }),
+      startUsageCleanup({
+        ...daily,
+        usageMonths,
+        onFailure: onFailure('usage_cleanup'),
+        deleteCounters: redis && createCounterDeletion(redis),
+      }),
+    ];
     open.push(
       announceNode({ control, node, now, every: everyMs, onFailure: onFailure('node_write') }),
-      startChangeCleanup({ store, control, changeDays, now, every: everyMs, onFailure: onFailure('change_cleanup') }),
-      cleanup,
+      ...cleanups,
       startIntegrityChecks({ store, outages, metrics, log, onFaults }),
     );
-    void cleanup.runDue();
+    for (const cleanup of cleanups) void cleanup.runDue();
   }, DELAY_MS);
   return {
     async close(): Promise<void> {
