@@ -1,7 +1,7 @@
 import type { Settings } from '../config/settings.ts';
+import { everyMs } from '../core/every.ts';
 import type { Log, Outages } from '../health/outages.ts';
 import type { ServerNode } from '../health/store.ts';
-import { everyMs } from '../ingest/feeds/schedule.ts';
 import { createCounterDeletion } from '../limits/counters-redis.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Totals } from '../portal/totals.ts';

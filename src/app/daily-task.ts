@@ -1,9 +1,10 @@
+import type { Every } from '../core/every.ts';
 import type { DailyTask, DailyTaskStore } from '../database/daily-tasks.ts';
 
 export type DailyTaskOptions = {
   control: DailyTaskStore;
   now(): number;
-  every(ms: number, work: () => void): () => void;
+  every: Every;
   onFailure(error: unknown): void;
 };
 

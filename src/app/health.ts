@@ -1,6 +1,6 @@
+import { everyMs } from '../core/every.ts';
 import { type DatabaseWatch, watchDatabase } from '../health/database-watch.ts';
 import type { Outages } from '../health/outages.ts';
-import { everyMs } from '../ingest/feeds/schedule.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Control, Intelligence } from './stores.ts';
 

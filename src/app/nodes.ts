@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Every } from '../core/every.ts';
 import type { NodeStore, ServerNode } from '../health/store.ts';
 
 type NodeOptions = {
   control: Pick<NodeStore, 'seeNode' | 'removeNode'>;
   node: Omit<ServerNode, 'startedTs' | 'seenTs'>;
   now(): number;
-  every(ms: number, work: () => void): () => void;
+  every: Every;
   onFailure(error: unknown): void;
 };
 

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
+import type { Every } from '../core/every.ts';
 import type { Outages } from './outages.ts';
 
 /** Checks the database once a second, so that its state is known even while it does not answer. */
@@ -17,7 +18,7 @@ type DatabaseWatchOptions = {
   outages: Outages;
   nowMs(): number;
   /** Calls `work` regularly until the returned function is called. */
-  every(ms: number, work: () => void): () => void;
+  every: Every;
 };
 
 const CHECK_INTERVAL_MS = 1_000;

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type AsnResponse, Reader, type Response } from 'mmdb-lib';
 import { AppError } from '../core/errors.ts';
+import type { Every } from '../core/every.ts';
 import { formatIp, isIpv4 } from '../core/ip/address.ts';
 import type { AddressNetwork, UrlStore } from '../urls/store.ts';
 import { collectNames, nameIn } from './network-names.ts';
@@ -21,8 +22,8 @@ export type Networks = {
 };
 
 type NetworksOptions = {
-  /** Calls `work` periodically and returns a function that stops it. If absent, the table is never reloaded. */
-  every?: (ms: number, work: () => void) => () => void;
+  /** If absent, the table is never reloaded. */
+  every?: Every;
   /** Called if the table cannot be reloaded; the previous table stays in use. */
   onFailure?: (error: unknown) => void;
 };

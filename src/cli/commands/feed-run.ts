@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type Control, openIntelligence } from '../../app/stores.ts';
 import { AppError } from '../../core/errors.ts';
+import { everyMs } from '../../core/every.ts';
 import { requireAllowedHost } from '../../ingest/feeds/feed-host.ts';
 import { createImportFeed } from '../../ingest/feeds/feed-import.ts';
 import { type FeedRun, runFeedOnce } from '../../ingest/feeds/feed-run.ts';
 import { KNOWN_FEEDS } from '../../ingest/feeds/known-feeds.ts';
 import { requireFeed } from '../../ingest/feeds/manage.ts';
-import { everyMs } from '../../ingest/feeds/schedule.ts';
 import { openNetworks } from '../../ingest/networks.ts';
 import { inputLimitsOf } from '../../ingest/sources/format.ts';
 import type { Feed } from '../../ingest/store.ts';

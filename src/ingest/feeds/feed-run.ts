@@ -1,4 +1,5 @@
 import { AppError } from '../../core/errors.ts';
+import type { Every } from '../../core/every.ts';
 import type { Validators } from '../sources/fetch.ts';
 import type { Feed, FeedChange, FeedStore } from '../store.ts';
 import { nextAfterFailure, nextAfterSuccess } from './feed-state.ts';
@@ -11,9 +12,6 @@ export type FeedImportResult =
 
 /** Downloads and imports a feed. Throws an AppError on failure; returns `stopped` if the signal aborts. */
 export type ImportFeed = (feed: Feed, signal: AbortSignal) => Promise<FeedImportResult>;
-
-/** Calls `work` periodically and returns a function that stops it. */
-export type Every = (ms: number, work: () => void) => () => void;
 
 export type FeedRunOptions = {
   control: FeedStore;

@@ -1,5 +1,5 @@
 import type { Feed } from '../store.ts';
-import { type Every, type FeedRun, type FeedRunOptions, runFeedOnce } from './feed-run.ts';
+import { type FeedRun, type FeedRunOptions, runFeedOnce } from './feed-run.ts';
 import { isFeedDue } from './feed-state.ts';
 
 export type Schedule = {
@@ -72,9 +72,3 @@ export function startSchedule(options: ScheduleOptions): Schedule {
     },
   };
 }
-
-/** A timer that does not keep the process alive. */
-export const everyMs: Every = (ms, work) => {
-  const timer = setInterval(work, ms).unref();
-  return () => clearInterval(timer);
-};
