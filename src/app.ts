@@ -283,6 +283,7 @@ function settingsOfThread(settings: Settings, threads: number): Settings {
   return {
     ...settings,
     dataDir: settings.demo ? join(settings.dataDir, 'demo') : settings.dataDir,
+    allowReserved: settings.allowReserved || settings.demo,
     databaseConnections: threads === 1 ? settings.databaseConnections : share,
   };
 }

@@ -52,7 +52,7 @@ export function createFeeds(parts: FeedParts): Feeds {
 }
 
 function scheduleOf({ store, control, metrics, log, outages, settings, networks, families, now }: FeedParts): Schedule {
-  const { resolvesHosts, allowReserved, demo, feedsAllowPrivate: allowedNetworks } = settings;
+  const { resolvesHosts, allowReserved, feedsAllowPrivate: allowedNetworks } = settings;
   const gauges = async () =>
     (await control.feeds()).map((feed) => ({ ...feed, isStale: feedState(feed, now()) === 'stale' }));
   metrics?.watchFeeds(lastKnown(gauges, []));
@@ -66,7 +66,7 @@ function scheduleOf({ store, control, metrics, log, outages, settings, networks,
       families,
       allowedNetworks,
       resolvesHosts,
-      allowReserved: allowReserved || demo,
+      allowReserved,
       limits: inputLimitsOf(settings),
       now,
     }),
@@ -91,11 +91,11 @@ type UploadParts = Pick<FeedParts, 'store' | 'control' | 'networks' | 'families'
 
 /** Imports files that administrators upload, with the settings of feeds. */
 export function openUploads({ settings, log, ...parts }: UploadParts): Uploads {
-  const { resolvesHosts, allowReserved, demo } = settings;
+  const { resolvesHosts, allowReserved } = settings;
   return createUploads({
     ...parts,
     resolvesHosts,
-    allowReserved: allowReserved || demo,
+    allowReserved,
     limits: inputLimitsOf(settings),
     onFailure: (err) => log.error({ err }, 'an uploaded file could not be imported'),
   });

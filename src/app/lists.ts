@@ -26,13 +26,13 @@ const LIST_FAILED = 'a list could not be built; its last copy is served';
 export function openListCopies({ store, control, settings, metrics, outages, log, now }: ListParts): ListCopies & {
   close(): Promise<void>;
 } {
-  const { dataDir, databaseUrl, allowReserved, demo } = settings;
+  const { dataDir, databaseUrl, allowReserved } = settings;
   allowMemoryRelease();
   const thread = createWorkerThread<ListBuilder>(workerEntry('list-builder-thread', import.meta.url), {
     // Without replicas: a copy is current as long as the primary has no newer change, so a list that was built while a
     // replica lagged would stay.
     place: { dataDir, databaseUrl, databaseConnections: CONNECTIONS },
-    allowReserved: allowReserved || demo,
+    allowReserved,
     maxBytes: MAX_BYTES,
   } satisfies ListBuilderStart);
   const copies = createListCopies({

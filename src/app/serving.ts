@@ -154,7 +154,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
       control,
       uploads: { receive: owner.receiveUpload },
       feedsAllowPrivate: settings.feedsAllowPrivate,
-      allowReserved: settings.allowReserved || settings.demo,
+      allowReserved: settings.allowReserved,
       wakeFeeds: owner.wakeFeeds,
     },
   });
@@ -199,11 +199,10 @@ export function openNetworkTable({ asnDb }: Settings, log: Log<'warn'>): Network
 function openReputation(
   store: Intelligence,
   { asnOf }: Networks,
-  { demo, listedExact, ...settings }: Settings,
+  { allowReserved, listedExact }: Settings,
   streams: Pick<ChangeServices, 'findCaller' | 'isStopping'>,
 ) {
   const lists = createAddressLists(store, { nowMs: Date.now });
-  const allowReserved = settings.allowReserved || demo;
   const current = { listings: store.currentListings, domainState: store.currentDomain };
   return {
     reputation: { addresses: createAddressReport({ store, lists, now, allowReserved, listedExact }), asnOf },
