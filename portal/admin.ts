@@ -1,6 +1,6 @@
 import type { AccountItem } from '../src/admin/wire.ts';
 import { limitsOf } from '../src/core/tier.ts';
-import { ApiError } from './api.ts';
+import { mistake } from './api.ts';
 import { hasText, NO_LIMIT, numberText, visible } from './format.ts';
 import type { Option } from './formats.ts';
 import { encoded } from './question.ts';
@@ -14,9 +14,6 @@ export const accountPath = (username: string): string => `/admin/accounts?name=$
 export const accountName = (username: string): string =>
   username.trim() === '' ? `“${visible(username)}” (blanks)` : visible(username);
 export const accountApi = (username: string): string => `${ADMIN_API}/accounts/${encoded(username)}`;
-
-/** A mistake in a form that the page finds itself. The status is that of a refused request. */
-export const mistake = (text: string): ApiError => new ApiError(400, text);
 
 /** An empty field and the word of no limit give `empty`. `150,000` is a number as well. */
 export function readCount(text: string | undefined, label: string, empty: number | null): number | null {

@@ -21,6 +21,9 @@ export const BAD_REQUEST = 400;
 export const UNAUTHORIZED = 401;
 export const LIMIT_REACHED = 429;
 
+/** A mistake in a form that the page finds itself. The status is that of a refused request. */
+export const mistake = (text: string): ApiError => new ApiError(BAD_REQUEST, text);
+
 /** What the newest charged response said about the tightest limit; null before the first. */
 export type TightestLimit = { name: string; left: number; resetsInSeconds: number };
 export const tightestLimit = signal<TightestLimit | null>(null);

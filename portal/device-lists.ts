@@ -1,6 +1,6 @@
 import type { ExplainResponse, OwnListItem } from '../src/exports/page-routes.ts';
 import type { ExclusionItem, KeyItem } from '../src/exports/wire.ts';
-import { ApiError } from './api.ts';
+import { mistake } from './api.ts';
 import { counted, DAY, nowTs, numberText, spanText, visible } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 
@@ -142,8 +142,6 @@ export const definedKind = ({ kind, listed_domains: isDomains }: DeviceList): De
   isDomains ? 'domains' : kind;
 
 export const DATASETS = ['XBL', 'BCL', 'CSS', 'DROP'] as const;
-
-const mistake = (text: string): ApiError => new ApiError(400, text);
 
 /** `Mirai, Mozi`. */
 const readNames = (text: string | undefined): string[] =>

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { TierItem } from '../../../src/admin/wire.ts';
 import { DATASETS } from '../../../src/core/tier.ts';
-import { ADMIN_API, derivedRates, limitText, mistake, type Rates, readCount } from '../../admin.ts';
-import { get, post } from '../../api.ts';
+import { ADMIN_API, derivedRates, limitText, type Rates, readCount } from '../../admin.ts';
+import { get, mistake, post } from '../../api.ts';
 import { NO_LIMIT, numberText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
