@@ -1,16 +1,14 @@
 import type { AccountItem } from '../../../src/admin/wire.ts';
 import { ADMIN_API, accountName, accountPath, NEAR_LIMIT_PATH, nearLimit } from '../../admin.ts';
 import { get } from '../../api.ts';
-import { ILL_FEEDS_PATH } from '../../feeds.ts';
+import { FEED_TONES, type Feed, ILL_FEEDS_PATH, illFeeds } from '../../feeds.ts';
 import { counted, visible, withoutCommands } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
-import { Ago, Badge, Card, Empty, Show, type Tone } from '../../parts/basics.tsx';
+import { Ago, Badge, Card, Empty, Show } from '../../parts/basics.tsx';
 import { Used } from './account.tsx';
 import { NewestChanges } from './audit.tsx';
 import { HealthList, readHealth } from './health.tsx';
-
-type Feed = { name: string; state: string; last_success_ts: number | null; last_error: string | null };
 
 /** What an administrator should look at first. */
 export function OverviewAdmin(_: PageProps) {
@@ -44,12 +42,9 @@ export function OverviewAdmin(_: PageProps) {
 
 const MOST_SHOWN = 10;
 
-/** The worst first. */
-const ILL: Record<string, Tone> = { failing: 'danger', late: 'late' };
-
 function IllFeeds({ feeds }: { feeds: Feed[] }) {
   if (feeds.length === 0) return <Empty>No feed is fetched. Add one under Feeds.</Empty>;
-  const ill = Object.keys(ILL).flatMap((state) => feeds.filter((feed) => feed.state === state));
+  const ill = illFeeds(feeds);
   if (ill.length === 0) return <p>All is well: {counted(feeds.length, 'feed')}, none late or failing.</p>;
   return (
     <>
@@ -62,7 +57,7 @@ function IllFeeds({ feeds }: { feeds: Feed[] }) {
                 Last success: <Ago ts={ts} />. {error !== null && visible(withoutCommands(error))}
               </p>
             </div>
-            <Badge tone={ILL[state] ?? 'off'}>{state}</Badge>
+            <Badge tone={FEED_TONES[state]}>{state}</Badge>
           </li>
         ))}
       </ul>
