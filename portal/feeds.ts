@@ -1,79 +1,20 @@
-import { ApiError } from './api.ts';
+import type { FeedResponse as Feed } from '../src/admin/feed-wire.ts';
+import type { ImportResponse as Import } from '../src/admin/imports.ts';
+import { mistake } from './api.ts';
 import { agoText, counted, exactSpanText, hasText, nowTs, numberText, spanText, timeText, visible } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 import { encoded } from './question.ts';
 
-// What the pages about feeds and imports compute. The answers are in src/admin/feeds.ts and src/admin/imports.ts.
+// What the pages about feeds and imports compute.
+
+export type { Feed, Import };
 
 type Tone = 'danger' | 'ok' | 'late' | 'off' | 'info';
 
-export type FeedState = 'healthy' | 'late' | 'failing' | 'paused' | 'new';
-export type ImportState = 'running' | 'done' | 'refused' | 'stopped' | 'failed' | 'lost';
+export type FeedRun = Feed['runs'][number];
+export type ImportState = Import['state'];
 
-export type FeedRun = {
-  id: number;
-  started_ts: number;
-  finished_ts: number | null;
-  outcome: ImportState;
-  read: number;
-  added: number;
-  changed: number;
-  rejected: number;
-};
-
-export type Feed = {
-  name: string;
-  format: string;
-  url: string;
-  interval_seconds: number;
-  complete: boolean;
-  paused: boolean;
-  private: boolean;
-  trust: number;
-  life_seconds: number | null;
-  dataset: string | null;
-  kind: string | null;
-  as: string | null;
-  state: FeedState;
-  last_run_ts: number | null;
-  last_success_ts: number | null;
-  last_error: string | null;
-  next_run_ts: number | null;
-  failures: number;
-  rows: number | null;
-  running: boolean;
-  runs: FeedRun[];
-};
-
-export type KnownFeed = {
-  name: string;
-  about: string;
-  terms: string;
-  format: string;
-  url: string;
-  interval_seconds: number;
-  needs_key: boolean;
-  uses_key: boolean;
-  added: boolean;
-};
-
-export type Import = {
-  id: number;
-  format: string;
-  feed: string;
-  source: string;
-  started_ts: number;
-  finished_ts: number | null;
-  state: ImportState;
-  error: string | null;
-  read: number;
-  added: number;
-  changed: number;
-  rejected: number;
-  went_offline: number;
-};
-
-export const FEED_TONES: Record<FeedState, Tone> = {
+export const FEED_TONES: Record<Feed['state'], Tone> = {
   healthy: 'ok',
   late: 'late',
   failing: 'danger',
@@ -202,7 +143,7 @@ export function intervalOptions(current: number): Option[] {
 /** A header that is sent with each fetch; none if both fields are empty. */
 export function readHeader({ header, secret }: FormTexts): { headers?: Record<string, string> } {
   if (!header && !secret) return {};
-  if (!header || !secret) throw new ApiError(400, 'A header needs a name and a value: fill in both, or none.');
+  if (!header || !secret) throw mistake('A header needs a name and a value: fill in both, or none.');
   return { headers: { [header]: secret } };
 }
 

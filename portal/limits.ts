@@ -1,13 +1,11 @@
+import type { LimitsResponse } from '../src/limits/wire.ts';
 import { get, tightestLimit } from './api.ts';
 import { counted, NO_LIMIT, numberText, spanText } from './format.ts';
 
 // What is left of the limits of the account.
 
 /** The answer of the public API. `current` counts what is used; its `qpm` is of the month, its `qpd` of the day. */
-export type Limits = {
-  limits: { ads: string; qms: number; qmh: number; rl_qph: number; rl_qpm: number; rl_qps: number };
-  current: { qpm: number; qpd: number; rl_qph: number; rl_qpm: number; rl_qps: number };
-};
+export type Limits = Pick<LimitsResponse, 'limits' | 'current'>;
 
 export const getLimits = (abort?: AbortSignal): Promise<Limits> => get<Limits>('/api/intel/v1/limits', abort);
 

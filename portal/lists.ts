@@ -1,41 +1,15 @@
+import type { AddedListing, RemovalResponse } from '../src/admin/listings.ts';
 import { parseKeyNetwork } from '../src/core/ip/key-network.ts';
-import { ApiError } from './api.ts';
+import { mistake } from './api.ts';
 import { counted, DAY, dateText } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 import { encoded } from './question.ts';
 
-// What the page about lists by hand computes. The answers are in src/admin/{domains,listings,allow-list}.ts.
-
-export type HandDomain = { domain: string; human: number; abused: boolean | null; reason: string; set_ts: number };
-
-export type AddedListing = {
-  cidr: string;
-  dataset: string;
-  state: string;
-  botname: string | null;
-  port: number | null;
-  details: Record<string, unknown>;
-  listed_ts: number;
-  seen_ts: number;
-  valid_until_ts: number;
-};
-
-export type RemovedListing = {
-  cidr: string;
-  dataset: string;
-  source: string;
-  removed_ts: number;
-  until_ts: number;
-  reason: string;
-};
-
-export type AllowEntry = { cidr: string; source: string; ts: number; reason: string };
+// What the page about lists by hand computes.
 
 /** The name of the source of what people enter (OPERATOR_SOURCE). */
 export const BY_HAND = 'operator';
 export const isByHand = ({ source }: { source: string }): boolean => source === BY_HAND;
-
-const mistake = (text: string): ApiError => new ApiError(400, text);
 
 /** `+25`, `−10`, `0`. */
 export function humanText(points: number): string {
@@ -96,9 +70,7 @@ export function readRemoval({ cidr, dataset, seconds, reason }: FormTexts): obje
   return { cidr, reason, ...(dataset && { dataset }), ...(seconds && { for_seconds: Number(seconds) }) };
 }
 
-type Removal = { cidr: string; removed: RemovedListing[]; still_covered_by: string[] };
-
-export function removalText({ cidr, removed, still_covered_by: wider }: Removal): string {
+export function removalText({ cidr, removed, still_covered_by: wider }: RemovalResponse): string {
   const datasets = [...new Set(removed.map(({ dataset }) => dataset))].join(', ');
   const rest = wider.length === 0 ? '' : ` It is still covered by ${wider.join(', ')}.`;
   return `${cidr} is removed from ${datasets}.${rest}`;

@@ -1,3 +1,4 @@
+import type { SessionResponse as Session } from '../src/accounts/wire.ts';
 import {
   ApiError,
   BAD_REQUEST,
@@ -12,16 +13,7 @@ import { forgetRecent } from './recent.ts';
 import { signal } from './signal.ts';
 
 /** Who is logged in. */
-export type Session = {
-  username: string;
-  sub: string;
-  tier: string;
-  admin: boolean;
-  version: string;
-  secure: boolean;
-  created_ts: number | null;
-  expires_ts: number | null;
-};
+export type { Session };
 
 /** Undefined until the server has answered; null: nobody is logged in. */
 export const session = signal<Session | null | undefined>(undefined);

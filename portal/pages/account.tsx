@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { EndSessionsResponse, SessionsResponse } from '../../src/accounts/wire.ts';
 import type { UsageByDayResponse } from '../../src/limits/wire.ts';
 import { get, post } from '../api.ts';
 import { askLine, counted, dateText, loginLine, NO_LIMIT, nowTs, numberText, spanText, visible } from '../format.ts';
@@ -149,12 +150,10 @@ export function UsageChart({ usage }: { usage: UsageByDayResponse }) {
   );
 }
 
-type SessionRow = { id: string; created_ts: number; used_ts: number; address: string; agent: string; current: boolean };
-
 function Sessions() {
-  const loaded = useLoad('sessions', (abort) => get<{ items: SessionRow[] }>('/api/portal/v1/sessions', abort));
+  const loaded = useLoad('sessions', (abort) => get<SessionsResponse>('/api/portal/v1/sessions', abort));
   const end = async (body: { id: string } | { others: true }) => {
-    const { ended } = await post<{ ended: number }>('/api/portal/v1/sessions/end', body);
+    const { ended } = await post<EndSessionsResponse>('/api/portal/v1/sessions/end', body);
     say(`${counted(ended, 'session')} ended.`);
     loaded.reload();
   };

@@ -20,6 +20,7 @@ const AllowEntry = Type.Object({
   ts: Timestamp,
   reason: Type.String(),
 });
+export type AllowEntry = Static<typeof AllowEntry>;
 
 const presentEntry = ({ network, source, ts, reason }: NetworkListEntry) => ({
   cidr: formatKeyNetwork(network),

@@ -22,6 +22,7 @@ const SetDomain = Type.Object({
   reason: Type.String(),
   set_ts: Timestamp,
 });
+export type SetDomain = Static<typeof SetDomain>;
 
 const presentDomain = (domain: string, { human, isAbused, reason, setTs }: DomainSettings) => ({
   domain,

@@ -96,6 +96,7 @@ export const FeedResponse = Type.Object({
   running: Type.Boolean(),
   runs: Type.Array(FeedRun, { description: `The newest ${RUNS_SHOWN} imports, oldest first.` }),
 });
+export type FeedResponse = Static<typeof FeedResponse>;
 
 type FeedPresentation = {
   control: Pick<ImportStore, 'imports'>;

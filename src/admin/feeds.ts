@@ -73,6 +73,7 @@ const KnownFeedResponse = Type.Object({
   uses_key: Type.Boolean({ description: 'With an access key it is fetched from an address for users with a key.' }),
   added: Type.Boolean(),
 });
+export type KnownFeedResponse = Static<typeof KnownFeedResponse>;
 
 const knownFeeds = ({ control }: FeedAdminServices) =>
   adminRoute({

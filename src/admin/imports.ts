@@ -3,7 +3,7 @@ import { paths } from '../core/paths.ts';
 import { json, type Parameter, type Route } from '../http/endpoint.ts';
 import { limitParameter, parseDecimal, queryString, readLimit } from '../http/query.ts';
 import { IntegerOrNull, MAX_INTEGER, StringOrNull, Timestamp } from '../http/scalars.ts';
-import { Type } from '../http/schema.ts';
+import { type Static, Type } from '../http/schema.ts';
 import { importState } from '../ingest/import-state.ts';
 import { createReasons } from '../ingest/reject-reasons.ts';
 import type { ImportCounts, ImportRecord, ImportStore } from '../ingest/store.ts';
@@ -67,6 +67,7 @@ const ImportResponse = Type.Object({
   error: StringOrNull,
   ...Counts,
 });
+export type ImportResponse = Static<typeof ImportResponse>;
 
 function present(one: ImportRecord, nowTs: number) {
   const { counts } = one;
@@ -162,6 +163,7 @@ const RejectsResponse = Type.Object({
   ),
   others: Type.Integer({ description: 'Rows with a reason that is not among those.' }),
 });
+export type RejectsResponse = Static<typeof RejectsResponse>;
 
 const importRejects = (services: ImportAdminServices) =>
   adminRoute({

@@ -35,6 +35,7 @@ const AddedListing = Type.Object({
   seen_ts: Timestamp,
   valid_until_ts: Timestamp,
 });
+export type AddedListing = Static<typeof AddedListing> & { details: Record<string, unknown> };
 
 const presentListing = (listing: DescribedListing) => ({
   cidr: formatKeyNetwork(listing.network),
@@ -72,6 +73,7 @@ const ListingsResponse = Type.Object({
   removed: Type.Array(RemovedListing),
   removed_truncated: Truncated,
 });
+export type ListingsResponse = Static<typeof ListingsResponse> & { added: AddedListing[] };
 
 const listingList = (services: ByHandServices) =>
   adminRoute({
@@ -198,6 +200,13 @@ const ListingRemoveRequest = Type.Closed({
 });
 type ListingRemoveRequest = Static<typeof ListingRemoveRequest>;
 
+const RemovalResponse = Type.Object({
+  cidr: Type.String(),
+  removed: Type.Array(RemovedListing),
+  still_covered_by: Type.Array(Type.String()),
+});
+export type RemovalResponse = Static<typeof RemovalResponse>;
+
 const listingRemove = ({ store, control, now }: ByHandServices) =>
   adminRoute({
     method: 'POST',
@@ -205,13 +214,7 @@ const listingRemove = ({ store, control, now }: ByHandServices) =>
     operationId: 'adminListingRemove',
     summary: 'Remove the live listings of exactly this address or network',
     body: ListingRemoveRequest,
-    response: json(
-      Type.Object({
-        cidr: Type.String(),
-        removed: Type.Array(RemovedListing),
-        still_covered_by: Type.Array(Type.String()),
-      }),
-    ),
+    response: json(RemovalResponse),
     refusals: ['not_found'],
     read(request) {
       const { cidr, dataset, for_seconds: seconds, reason = '' } = request.body as ListingRemoveRequest;

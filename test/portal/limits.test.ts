@@ -4,7 +4,16 @@ import { NO_LIMIT } from '../../portal/format.ts';
 import { fitText, type Limits, leftText, reachedText } from '../../portal/limits.ts';
 
 const limits = (more: Partial<Limits['limits']>, used: Partial<Limits['current']> = {}): Limits => ({
-  limits: { ads: '', qms: NO_LIMIT, qmh: NO_LIMIT, rl_qph: NO_LIMIT, rl_qpm: NO_LIMIT, rl_qps: NO_LIMIT, ...more },
+  limits: {
+    ads: '',
+    trs: '',
+    qms: NO_LIMIT,
+    qmh: NO_LIMIT,
+    rl_qph: NO_LIMIT,
+    rl_qpm: NO_LIMIT,
+    rl_qps: NO_LIMIT,
+    ...more,
+  },
   current: { qpm: 0, qpd: 0, rl_qph: 0, rl_qpm: 0, rl_qps: 0, ...used },
 });
 

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
+import type { KnownFeedResponse } from '../../../src/admin/feeds.ts';
 import { ADMIN_API } from '../../admin.ts';
 import { type ApiError, post } from '../../api.ts';
-import { everyText, intervalOptions, type KnownFeed, readHeader } from '../../feeds.ts';
+import { everyText, intervalOptions, readHeader } from '../../feeds.ts';
 import { DAY, visible } from '../../format.ts';
 import { readMeaning } from '../../formats.ts';
 import { type Loaded, toApiError } from '../../load.ts';
@@ -11,7 +12,7 @@ import { Check, Field, Form, type FormTexts, Select } from '../../parts/forms.ts
 
 export const FEEDS = `${ADMIN_API}/feeds`;
 
-type AddProps = { known: Loaded<{ items: KnownFeed[] }> & { reload(): void }; onAdded(): void };
+type AddProps = { known: Loaded<{ items: KnownFeedResponse[] }> & { reload(): void }; onAdded(): void };
 
 /** A well-known feed needs one click, any other a form. */
 export function AddFeed({ known, onAdded }: AddProps) {
@@ -31,7 +32,7 @@ export function AddFeed({ known, onAdded }: AddProps) {
   );
 }
 
-function KnownFeeds({ feeds, onAdded }: { feeds: KnownFeed[]; onAdded(): void }) {
+function KnownFeeds({ feeds, onAdded }: { feeds: KnownFeedResponse[]; onAdded(): void }) {
   return (
     <ul class="plain-list known">
       {feeds.map((feed) => (
@@ -43,7 +44,7 @@ function KnownFeeds({ feeds, onAdded }: { feeds: KnownFeed[]; onAdded(): void })
 
 const KEY_HEADER = 'Auth-Key';
 
-function KnownItem({ feed, onAdded }: { feed: KnownFeed; onAdded(): void }) {
+function KnownItem({ feed, onAdded }: { feed: KnownFeedResponse; onAdded(): void }) {
   const [error, setError] = useState<ApiError | null>(null);
   const [isSending, setSending] = useState(false);
   const { name, about, terms, interval_seconds: seconds, needs_key: needsKey, uses_key: usesKey, added } = feed;

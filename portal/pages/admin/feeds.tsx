@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { KnownFeedResponse } from '../../../src/admin/feeds.ts';
 import { get, post } from '../../api.ts';
 import {
   adviceText,
@@ -13,7 +14,6 @@ import {
   importsOfPath,
   intervalOptions,
   isBusy,
-  type KnownFeed,
   lastRun,
   nextText,
   readChange,
@@ -40,7 +40,7 @@ const feedApi = (name: string): string => `${FEEDS}/${encoded(name)}`;
 
 export function FeedsAdmin({ query }: PageProps) {
   const loaded = useLoad('feeds', (abort) => get<{ items: Feed[] }>(FEEDS, abort));
-  const known = useLoad('known', (abort) => get<{ items: KnownFeed[] }>(`${FEEDS}/known`, abort));
+  const known = useLoad('known', (abort) => get<{ items: KnownFeedResponse[] }>(`${FEEDS}/known`, abort));
   const [isAdding, setAdding] = useState(false);
   const feeds = loaded.data?.items ?? [];
   usePoll(loaded.data, loaded.reload, isBusy(feeds) ? POLL_BUSY_MS : POLL_IDLE_MS);

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { RejectsResponse } from '../../../src/admin/imports.ts';
 import { ADMIN_API } from '../../admin.ts';
 import { ApiError, get } from '../../api.ts';
 import {
@@ -178,16 +179,10 @@ function ImportCards({ one }: { one: Import }) {
   );
 }
 
-type RejectsAnswer = {
-  total: number;
-  reasons: { reason: string; count: number; samples: { line: number; text: string }[] }[];
-  others: number;
-};
-
 function Rejects({ one }: { one: Import }) {
   const path = `${IMPORTS}/${one.id}/rejects`;
   // Asked again when the import has ended.
-  const loaded = useLoad(`${path} ${one.state}`, (abort) => get<RejectsAnswer>(path, abort));
+  const loaded = useLoad(`${path} ${one.state}`, (abort) => get<RejectsResponse>(path, abort));
   return (
     <Show loaded={loaded}>
       {({ reasons, others, total }) =>

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import type { AllowEntry } from '../../../../src/admin/allow-list.ts';
 import { ADMIN_API } from '../../../admin.ts';
 import { get } from '../../../api.ts';
 import { visible } from '../../../format.ts';
-import { type AllowEntry, isByHand, networkOrder } from '../../../lists.ts';
+import { isByHand, networkOrder } from '../../../lists.ts';
 import { useLoad } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Card, Show } from '../../../parts/basics.tsx';

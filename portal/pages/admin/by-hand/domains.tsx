@@ -1,7 +1,8 @@
+import type { SetDomain } from '../../../../src/admin/domains.ts';
 import { ADMIN_API } from '../../../admin.ts';
 import { get } from '../../../api.ts';
 import { visible } from '../../../format.ts';
-import { abusedOptions, abusedText, type HandDomain, humanText, readDomain } from '../../../lists.ts';
+import { abusedOptions, abusedText, humanText, readDomain } from '../../../lists.ts';
 import { useLoad } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Card, Show } from '../../../parts/basics.tsx';
@@ -13,8 +14,8 @@ import { acting, REASON_HINT, Reason, Truncated } from './parts.tsx';
 const DOMAINS = `${ADMIN_API}/domains`;
 
 export function Domains() {
-  const loaded = useLoad('domains', (abort) => get<{ items: HandDomain[]; truncated: boolean }>(DOMAINS, abort));
-  const act = acting<HandDomain>(DOMAINS, readDomain, ({ domain }) => `${domain} is set.`);
+  const loaded = useLoad('domains', (abort) => get<{ items: SetDomain[]; truncated: boolean }>(DOMAINS, abort));
+  const act = acting<SetDomain>(DOMAINS, readDomain, ({ domain }) => `${domain} is set.`);
   return (
     <Card
       title="Domains"
@@ -67,7 +68,7 @@ export function Domains() {
   );
 }
 
-function DomainFields({ row }: { row?: HandDomain }) {
+function DomainFields({ row }: { row?: SetDomain }) {
   return (
     <>
       <Field
@@ -87,7 +88,7 @@ function DomainFields({ row }: { row?: HandDomain }) {
   );
 }
 
-function DomainActions({ row, reload }: { row: HandDomain; reload(): void }) {
+function DomainActions({ row, reload }: { row: SetDomain; reload(): void }) {
   const { domain } = row;
   return (
     <div class="row tight small-buttons">
@@ -96,7 +97,7 @@ function DomainActions({ row, reload }: { row: HandDomain; reload(): void }) {
         about={domain}
         title={`Set ${visible(domain)}`}
         submit="Set"
-        act={acting<HandDomain>(
+        act={acting<SetDomain>(
           DOMAINS,
           (texts) => readDomain({ ...texts, domain }),
           () => `${domain} is set.`,

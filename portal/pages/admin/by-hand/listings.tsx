@@ -1,17 +1,9 @@
+import type { AddedListing, ListingsResponse, RemovalResponse } from '../../../../src/admin/listings.ts';
 import { ADMIN_API } from '../../../admin.ts';
 import { get } from '../../../api.ts';
 import { visible } from '../../../format.ts';
 import { DATASET_OPTIONS, DATASET_WORDS } from '../../../formats.ts';
-import {
-  type AddedListing,
-  listedAs,
-  networkOrder,
-  REMOVAL_OPTIONS,
-  type RemovedListing,
-  readListing,
-  readRemoval,
-  removalText,
-} from '../../../lists.ts';
+import { listedAs, networkOrder, REMOVAL_OPTIONS, readListing, readRemoval, removalText } from '../../../lists.ts';
 import { useLoad } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Badge, Card, Show } from '../../../parts/basics.tsx';
@@ -23,14 +15,7 @@ const LISTINGS = `${ADMIN_API}/listings`;
 
 const Dataset = ({ name }: { name: string }) => <span title={DATASET_WORDS[name]}>{visible(name)}</span>;
 
-type ListingsAnswer = {
-  added: AddedListing[];
-  added_truncated: boolean;
-  removed: RemovedListing[];
-  removed_truncated: boolean;
-};
-
-export const useListings = () => useLoad('listings', (abort) => get<ListingsAnswer>(LISTINGS, abort));
+export const useListings = () => useLoad('listings', (abort) => get<ListingsResponse>(LISTINGS, abort));
 
 export function Listings({ loaded }: { loaded: ReturnType<typeof useListings> }) {
   const { reload } = loaded;
@@ -132,8 +117,6 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
   );
 }
 
-type RemoveAnswer = { cidr: string; removed: RemovedListing[]; still_covered_by: string[] };
-
 function RemoveListing({ row, reload }: { row?: AddedListing; reload(): void }) {
   const body = (texts: Record<string, string>) =>
     readRemoval(row ? { ...texts, cidr: row.cidr, dataset: row.dataset } : texts);
@@ -145,7 +128,7 @@ function RemoveListing({ row, reload }: { row?: AddedListing; reload(): void }) 
         title={row ? `Remove ${visible(row.cidr)} from ${visible(row.dataset)}?` : 'Remove a listing'}
         submit="Remove the listing"
         isDangerous
-        act={acting<RemoveAnswer>(`${LISTINGS}/remove`, body, removalText)}
+        act={acting<RemovalResponse>(`${LISTINGS}/remove`, body, removalText)}
         onDone={reload}
       >
         {row === undefined && (
@@ -166,7 +149,7 @@ function RemoveListing({ row, reload }: { row?: AddedListing; reload(): void }) 
   );
 }
 
-function RemovedTable({ rows }: { rows: RemovedListing[] }) {
+function RemovedTable({ rows }: { rows: RemovalResponse['removed'] }) {
   return (
     <Table
       caption="Listings removed by hand"
