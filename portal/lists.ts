@@ -3,7 +3,6 @@ import { parseKeyNetwork } from '../src/core/ip/key-network.ts';
 import { mistake } from './api.ts';
 import { counted, DAY, dateText } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
-import { encoded } from './question.ts';
 
 // What the page about lists by hand computes.
 
@@ -74,13 +73,6 @@ export function removalText({ cidr, removed, still_covered_by: wider }: RemovalR
   const datasets = [...new Set(removed.map(({ dataset }) => dataset))].join(', ');
   const rest = wider.length === 0 ? '' : ` It is still covered by ${wider.join(', ')}.`;
   return `${cidr} is removed from ${datasets}.${rest}`;
-}
-
-/** The page of an address or a network. */
-export function networkPath(cidr: string): string {
-  const [ip = '', mask] = cidr.split('/');
-  const isOne = mask === undefined || mask === (ip.includes(':') ? '128' : '32');
-  return isOne ? `/address/${encoded(ip)}` : `/network/${encoded(ip)}/${encoded(mask)}`;
 }
 
 /** For tables: by number, 9.0.0.0/8 before 10.0.0.0/8, and IPv4 before IPv6. Any other text stays as it is. */

@@ -78,7 +78,7 @@ function readExact(text: string): Answer[] {
   if (SCHEME.test(url)) return [urlAnswer(url)];
   const host = refangHost(text);
   const network = parseNetwork(host.replace(/^\[(.*)\]$/, '$1'));
-  if (network.ok) return networkAnswers(network.network.canonical, network.network.cost);
+  if (network.ok) return [networkAnswer(network.network.canonical, network.network.cost)];
   const asn = ASN.exec(text)?.[1];
   if (asn !== undefined) return [searchAnswer('asn', asn, `AS${asn}`)];
   if (SHA256.test(text)) return [searchAnswer('sha256', text.toLowerCase())];
@@ -113,7 +113,8 @@ export const encoded = (text: string): string => encodeURIComponent(text.toWellF
 
 export const urlPath = (url: string): string => `/url?u=${encoded(url)}`;
 export const addressPath = (ip: string): string => `/address/${ip}`;
-export const networkPath = (cidr: string): string => `/network/${cidr}`;
+/** Of an address or a network. */
+export const networkPath = (cidr: string): string => (cidr.includes('/') ? `/network/${cidr}` : addressPath(cidr));
 export const domainPath = (name: string): string => `/domain/${encoded(name)}`;
 
 export type SearchName = 'ip' | 'host' | 'asn' | 'malware_family' | 'sha256';
@@ -135,10 +136,12 @@ export const networkTarget = (cidr: string): string => (hasPage(cidr) ? networkP
 
 const urlAnswer = (url: string): Answer => ({ kind: 'url', text: url, path: urlPath(url), cost: 1 });
 
-function networkAnswers(cidr: string, cost: number): Answer[] {
-  if (!cidr.includes('/')) return [{ kind: 'address', text: cidr, path: addressPath(cidr), cost }];
-  return [{ kind: 'network', text: cidr, path: networkTarget(cidr), cost }];
-}
+const networkAnswer = (cidr: string, cost: number): Answer => ({
+  kind: cidr.includes('/') ? 'network' : 'address',
+  text: cidr,
+  path: networkTarget(cidr),
+  cost,
+});
 
 function hostAnswers(host: string): Answer[] {
   return [

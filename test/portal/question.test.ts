@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { readQuestion, refusalText, urlPath } from '../../portal/question.ts';
+import { networkPath, networkTarget, readQuestion, refusalText, urlPath } from '../../portal/question.ts';
 import { cpuTimeMs } from '../cpu-time.ts';
 
 /** What is typed, and where Enter leads. */
@@ -107,4 +107,16 @@ test('a long text with punctuation inside is read in time that grows with its le
   readQuestion(`a${' .'.repeat(20_000)}a`);
   const tookMs = cpuTimeMs() - start;
   assert.ok(tookMs < 1_000, `${tookMs} ms`); // if each character may begin its end: 5 s
+});
+
+test('an address has a page, and so has a network that is not too wide', () => {
+  assert.equal(networkPath('2001:db8::1'), '/address/2001:db8::1');
+  assert.equal(networkPath('2001:db8::/32'), '/network/2001:db8::/32');
+  assert.deepEqual(['192.0.2.1', '192.0.2.0/24', '192.0.2.0/23', '2001:db8::/56', '2001:db8::/55'].map(networkTarget), [
+    '/address/192.0.2.1',
+    '/network/192.0.2.0/24',
+    '/search?ip=192.0.2.0%2F23',
+    '/network/2001:db8::/56',
+    '/search?ip=2001%3Adb8%3A%3A%2F55',
+  ]);
 });

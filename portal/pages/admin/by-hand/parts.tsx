@@ -1,7 +1,7 @@
 import { post } from '../../../api.ts';
 import { numberText, visible } from '../../../format.ts';
-import { networkPath } from '../../../lists.ts';
 import { say } from '../../../parts/basics.tsx';
+import { networkPath } from '../../../question.ts';
 
 // What the cards of the page "Lists by hand" share.
 
