@@ -25,7 +25,7 @@ export const LIMIT_REACHED = 429;
 export const mistake = (text: string): ApiError => new ApiError(BAD_REQUEST, text);
 
 /** What the newest charged response said about the tightest limit; null before the first. */
-export type TightestLimit = { name: string; left: number; resetsInSeconds: number };
+type TightestLimit = { name: string; left: number; resetsInSeconds: number };
 export const tightestLimit = signal<TightestLimit | null>(null);
 
 /** Requests in progress, for the line at the top of the page. */

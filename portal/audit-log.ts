@@ -65,7 +65,7 @@ export function actionOptions(): { value: string; text: string }[] {
   return [{ value: '', text: 'All changes' }, ...options];
 }
 
-export type ChangeText = { field: string; old: string | null; new: string | null };
+type ChangeText = { field: string; old: string | null; new: string | null };
 
 /** Names that the pages call otherwise. */
 const FIELD_WORDS: Record<string, string> = {

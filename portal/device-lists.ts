@@ -78,7 +78,7 @@ const REASON_WORDS: Record<string, string> = {
 export const leftOutText = (reason: string): string => LEFT_OUT_WORDS[reason] ?? visible(reason);
 export const reasonText = (reason: string): string => REASON_WORDS[reason] ?? visible(reason);
 
-export type LeftOut = Readonly<Record<string, number | undefined>>;
+type LeftOut = Readonly<Record<string, number | undefined>>;
 
 /** The most frequent reason first. */
 export const leftOutRows = (leftOut: LeftOut): [reason: string, count: number][] =>

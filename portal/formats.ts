@@ -1,6 +1,6 @@
 // What the server can import. The list of the server has the parsers, which the pages must not load; a test compares both.
 
-export type FormatInfo = {
+type FormatInfo = {
   name: string;
   text: string;
   /** Which of "dataset", "kind" and "as" can be given. */
@@ -91,7 +91,7 @@ export function meaningOptions({ takesDataset, takesKind, listKinds = [] }: Form
   return [...(takesDataset ? datasets : []), ...(takesKind ? kinds : []), ...lists];
 }
 
-export type Meaning = { dataset?: string; kind?: string; as?: string };
+type Meaning = { dataset?: string; kind?: string; as?: string };
 
 /** From the fields that FormatFields shows. */
 export function readMeaning({ meaning, dataset, kind }: FormTexts): Meaning {

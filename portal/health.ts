@@ -8,7 +8,7 @@ const NODE_AWAY_SECONDS = 60;
 /** Below this the store may soon not be able to write. */
 const LITTLE_SPACE_BYTES = 2_000_000_000;
 
-export type HealthLine = { tone: 'ok' | 'late' | 'danger' | 'off'; state: string; text: string };
+type HealthLine = { tone: 'ok' | 'late' | 'danger' | 'off'; state: string; text: string };
 
 /** One line each about store, disk, Redis and servers. */
 export function healthLines({ store, redis, nodes }: HealthResponse, now: number = nowTs()): HealthLine[] {

@@ -5,8 +5,8 @@ import { counted, DAY, dateText, spanText, visible } from './format.ts';
 export type Span = { fromTs: number; toTs: number; status: 'online' | 'offline' };
 export type Dot = { ts: number; label: string; group: string };
 
-export type LifeEvent = { ts: number; status: 'added' | 'online' | 'offline' | 'removed'; confirmed_ts: number | null };
-export type LifePayload = {
+type LifeEvent = { ts: number; status: 'added' | 'online' | 'offline' | 'removed'; confirmed_ts: number | null };
+type LifePayload = {
   ts: number;
   'malware-family': string | null;
   file_type: string | null;

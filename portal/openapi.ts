@@ -63,7 +63,7 @@ const GROUPS: [title: string, prefixes: string[]][] = [
   ['Health', ['/']],
 ];
 
-export type Group = { title: string; operations: Operation[] };
+type Group = { title: string; operations: Operation[] };
 
 /** In the order of the document; a group without operations is left out. */
 export function groupsOf(operations: readonly Operation[]): Group[] {

@@ -3,7 +3,7 @@ import { readStored, writeStored } from './theme.ts';
 
 // The last questions of this browser. They never leave it.
 
-export type Recent = { kind: string; text: string; path: string; ts: number };
+type Recent = { kind: string; text: string; path: string; ts: number };
 
 const KEY = 'urlwarden-recent';
 const MAX_RECENT = 12;

@@ -18,7 +18,7 @@ const USUAL_POINTS = 40;
 /** A domain is listed at this score or lower. */
 export const LISTED_SCORE = -10;
 
-export type DimensionBar = { title: string; meaning: string; points: number; share: number };
+type DimensionBar = { title: string; meaning: string; points: number; share: number };
 
 /** `share` is of half the bar, 0 to 1. All bars have the same scale. */
 export function dimensionBars(dimensions: Readonly<Record<string, number>>): DimensionBar[] {

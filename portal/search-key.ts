@@ -9,7 +9,7 @@ import { encoded, type SearchName } from './question.ts';
 export type Search = { name: SearchName; value: string; since: number | null; until: number | null };
 
 /** `typed`: what a search that is refused has in its form. */
-export type ReadSearch =
+type ReadSearch =
   | { search: Search; cost: number; problem: null }
   | { search: null; problem: string | null; typed: Search | null };
 

@@ -106,7 +106,7 @@ export function toggled(choice: Choice, facet: number, value: string): Choice {
   return { ...choice, values: choice.values.with(facet, changed) };
 }
 
-export type FacetCount = { value: string; count: number };
+type FacetCount = { value: string; count: number };
 export type FacetView = { top: FacetCount[]; distinct: number };
 export type HistogramView = { firstDay: number; daysPerBar: number; counts: number[] };
 export type View = { rows: readonly Row[]; facets: FacetView[]; histogram: HistogramView };
@@ -202,7 +202,7 @@ export function barsOfDays({ firstDay, daysPerBar, counts }: HistogramView, days
   return from <= to ? [from, to] : null;
 }
 
-export type SortName = 'ts' | 'url' | 'status';
+type SortName = 'ts' | 'url' | 'status';
 export type Order = { by: SortName; isDown: boolean };
 
 /** Rows without a value are last in both directions; equal ones have the newest first. */

@@ -1,6 +1,6 @@
 // State outside of components. The pages have about ten such values, so a change simply draws the page again.
 
-export type Signal<T> = { value: T };
+type Signal<T> = { value: T };
 
 let draw = (): void => {};
 let isDue = false;

@@ -59,7 +59,7 @@ export function NoMatch({ noun }: { noun: string }) {
   );
 }
 
-export const isFiltered = (query: URLSearchParams): boolean => query.size > 0;
+const isFiltered = (query: URLSearchParams): boolean => query.size > 0;
 
 function set(name: string, value: string): void {
   const { path, query } = place.value;

@@ -2,7 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import { expiryOf, readTlsPair, type TlsPair, timeFaultOf } from '../http/tls.ts';
 
 /** The certificate of the server and its key, which can be read again while it runs. */
-export type Certificate = {
+type Certificate = {
   pair(): TlsPair;
   /** Throws if the files cannot be used; the pair stays as it was. */
   reread(): TlsPair;

@@ -71,7 +71,7 @@ async function* bytesOf(next: () => Promise<Uint8Array | null>): AsyncGenerator<
 }
 
 /** Files that this thread receives, by number. */
-export type ReceivedUploads = {
+type ReceivedUploads = {
   add(bytes: AsyncIterable<Buffer>): { upload: number; end(): Promise<void> };
   next(upload: number): Promise<Uint8Array | null>;
 };

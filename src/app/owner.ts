@@ -53,7 +53,7 @@ type OwnerParts = {
 };
 
 /** The owner, and those of its parts that the first thread uses itself. */
-export type OpenOwner = {
+type OpenOwner = {
   owner: Owner;
   counts: SharedCounts;
   audit: ServerAudit;

@@ -49,7 +49,7 @@ export type ThreadStart = {
   tls: TlsPair | undefined;
 };
 
-export type ServingParts = Omit<ThreadStart, 'state' | 'knownUrls' | 'fileKeys'> & {
+type ServingParts = Omit<ThreadStart, 'state' | 'knownUrls' | 'fileKeys'> & {
   state: ProcessState;
   store: Intelligence;
   control: Control;

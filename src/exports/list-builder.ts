@@ -15,7 +15,7 @@ import { type PackedList, packList, unpackEntries } from './packed-list.ts';
 /** Lists whose entries are kept for further formats. */
 const MAX_KEPT = 8;
 
-export type ListBuilderOptions = BuildOptions & {
+type ListBuilderOptions = BuildOptions & {
   /** Of the entries that are kept. */
   maxBytes: number;
   /** Called after work that needed much memory. */

@@ -35,7 +35,7 @@ export type RankExportRow = [...RankKey, source: string, rank: number, ts: numbe
 type ReadPage<Row, Key> = (domainId: number, after: Key) => Awaitable<Row[]>;
 
 /** The rows of a domain, in pages by key: the next `PAGE_ROWS` after `after`. */
-export type DomainRows = {
+type DomainRows = {
   evidence: ReadPage<EvidenceExportRow, EvidenceKey>;
   addresses: ReadPage<AddressExportRow, AddressKey>;
   servers: ReadPage<ServerExportRow, ServerKey>;

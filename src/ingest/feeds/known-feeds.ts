@@ -1,7 +1,7 @@
 import type { EvidenceChoices } from '../sources/format.ts';
 
 /** Defaults of `urlwarden feed add NAME` for a public feed. */
-export type KnownFeed = EvidenceChoices & {
+type KnownFeed = EvidenceChoices & {
   name: string;
   /** Shown in the help of `feed add`. */
   about: string;

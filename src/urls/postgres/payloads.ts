@@ -7,7 +7,7 @@ import { type FileUpdate, fileUpdate, type UpsertedFiles } from './files.ts';
 import type { BatchUrl, LockedBatch } from './locked-batch.ts';
 
 /** A payload of a URL whose row is locked, or is added by this transaction. */
-export type UrlPayload = { url: BatchUrl; ts: number; file: FileUpdate; isBare: boolean; hasHash: boolean };
+type UrlPayload = { url: BatchUrl; ts: number; file: FileUpdate; isBare: boolean; hasHash: boolean };
 
 /** The payloads of a batch. Those with nothing but a family have one `FileUpdate` for each family. */
 export function urlPayloads({ urls, families }: LockedBatch): UrlPayload[] {
@@ -45,7 +45,7 @@ const SET_LAST = `
   from unnest($1::bigint[], $2::bigint[], $3::bigint[]) as l (id, ts, file_id) where urls.id = l.id`;
 
 /** What `putPayloads` writes. */
-export type PayloadChanges = {
+type PayloadChanges = {
   rows: Row[];
   /** The last payloads of URLs that get another one. */
   last: Map<number, { ts: number; fileId: number }>;
@@ -54,7 +54,7 @@ export type PayloadChanges = {
 };
 
 /** The last payload of a URL before the batch. */
-export type LastOf = (urlId: number) => ServedFile | null;
+type LastOf = (urlId: number) => ServedFile | null;
 
 const FIND_KEYS = 'select id, file_key from files where id = any($1::bigint[])';
 
