@@ -13,7 +13,7 @@ type AskProps = {
   /** What the change means, and its fields. */
   children: ComponentChildren;
   /** What it throws is shown in the dialog. A text that it returns is a secret, which is shown once. */
-  act(texts: FormTexts): Promise<string | undefined>;
+  act(texts: FormTexts): Promise<unknown>;
   /** Called when it has worked and the dialog is closed. */
   onDone(): void;
   isDangerous?: boolean;
@@ -62,7 +62,7 @@ export function Ask({ text, title, submit, children, act, onDone, about, ...kind
       if (opening.current !== asked) say(visible(toApiError(error).message), true);
       throw error;
     });
-    if (answer !== undefined) {
+    if (typeof answer === 'string') {
       isDone.current = true;
       setSecret(answer);
       open(); // it may be closed, and the secret is shown only now

@@ -42,7 +42,6 @@ export function DefineList({ reload }: { reload(): void }) {
       act={async (texts) => {
         const { name } = await post<DeviceList>(LISTS, readDefinition(texts));
         say(`The list ${name} is defined.`);
-        return undefined;
       }}
       onDone={reload}
     >
@@ -144,7 +143,6 @@ export function ListActions({ list, reload }: { list: DeviceList; reload(): void
         act={async (texts) => {
           await post(`${LISTS}/${name}`, readFilter(definedKind(list), texts));
           say(`The list ${name} is changed.`);
-          return undefined;
         }}
         onDone={reload}
       >
@@ -158,7 +156,6 @@ export function ListActions({ list, reload }: { list: DeviceList; reload(): void
         act={async () => {
           await post(`${LISTS}/${name}/remove`, {});
           say(`The list ${name} is removed.`);
-          return undefined;
         }}
         onDone={() => go('/lists')}
       >
@@ -237,7 +234,6 @@ function Exclude({ lists, reload }: { lists: readonly DeviceList[]; reload(): vo
       act={async (texts) => {
         const { value } = await post<ExclusionItem>(EXCLUSIONS, readExclusion(texts));
         say(`${brief(value)} is excluded.`);
-        return undefined;
       }}
       onDone={reload}
     >
@@ -275,7 +271,6 @@ function Include({ row, reload }: { row: ExclusionItem; reload(): void }) {
         act={async () => {
           await post(`${EXCLUSIONS}/${id}/remove`, {});
           say('The exclusion is removed.');
-          return undefined;
         }}
         onDone={reload}
       >

@@ -109,7 +109,6 @@ function Revoke({ row, reload }: { row: DeviceKey; reload(): void }) {
         act={async () => {
           await post(`${keysApi()}/${id}/remove`, {});
           say(`The key of ${brief(device)} is revoked.`);
-          return undefined;
         }}
         onDone={reload}
       >

@@ -145,7 +145,6 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
     say(words);
     // Whoever takes the role from himself, or ends his own sessions, must see it at once.
     if (username === session.value?.username) await readSession();
-    return undefined;
   };
   return (
     <div class="actions">
@@ -186,7 +185,6 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
           await post(`${accountApi(username)}/revoke`, {});
           say(`All sessions and tokens of ${name} end within five seconds.`);
           if (username === session.value?.username) await readSession();
-          return undefined;
         }}
         onDone={reload}
       >
@@ -217,7 +215,6 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
           requireTyped(typed, username);
           await post(`${accountApi(username)}/remove`, {});
           say(`Account ${name} removed.`);
-          return undefined;
         }}
         onDone={() => {
           reload();

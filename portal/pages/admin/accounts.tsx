@@ -142,7 +142,7 @@ function AddAccount({ tiers, onDone }: { tiers: TierItem[]; onDone(): void }) {
     const body = { username, tier, admin: admin !== undefined, ...(password !== undefined && { password }) };
     const answer = await post<AddAccountResponse>(`${ADMIN_API}/accounts`, body);
     if (answer.password === null) say(`Account ${visible(answer.account.username)} added.`);
-    return answer.password ?? undefined;
+    return answer.password;
   };
   return (
     <Ask text="Add an account" title="Add an account" submit="Add" act={add} onDone={onDone} isPrimary>

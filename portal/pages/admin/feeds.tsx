@@ -269,10 +269,7 @@ function Actions({ feed, reload }: { feed: Feed; reload(): void }) {
         about={feed.name}
         title={`Edit ${shown}`}
         submit="Save"
-        act={async (texts) => {
-          await post(feedApi(feed.name), readChange(texts, feed));
-          return undefined;
-        }}
+        act={async (texts) => post(feedApi(feed.name), readChange(texts, feed))}
         onDone={() => {
           say(`${shown} is changed.`);
           reload();
@@ -286,10 +283,7 @@ function Actions({ feed, reload }: { feed: Feed; reload(): void }) {
         title={`Remove ${shown}?`}
         submit="Remove the feed"
         isDangerous
-        act={async () => {
-          await post(`${feedApi(feed.name)}/remove`, {});
-          return undefined;
-        }}
+        act={() => post(`${feedApi(feed.name)}/remove`, {})}
         onDone={() => {
           say(`${shown} is removed.`);
           reload();

@@ -72,7 +72,6 @@ function Rotate({ reload }: { reload(): void }) {
   const rotate = (now: boolean, words: string) => async () => {
     await post(`${KEYS}/rotate`, now ? { now } : {});
     say(words);
-    return undefined;
   };
   return (
     <div class="stack">

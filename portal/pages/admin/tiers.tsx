@@ -106,7 +106,6 @@ function TierActions({ tier, reload }: { tier: TierItem; reload(): void }) {
         act={async () => {
           await post(`${TIERS}/${encodeURIComponent(name)}/remove`, {});
           say(`Tier ${visible(name)} removed.`);
-          return undefined;
         }}
         onDone={reload}
       >
@@ -125,7 +124,7 @@ const RATES: [key: keyof Rates, label: string][] = [
 const DATASET_PREFIX = 'ads-';
 
 /** A new tier must not have the name of another, which somebody may have added meanwhile: the server would replace its limits. */
-async function addTier(texts: FormTexts): Promise<undefined> {
+async function addTier(texts: FormTexts): Promise<void> {
   const { name = '' } = texts;
   const { items } = await readTiers();
   if (items.some((tier) => tier.name === name)) {
@@ -134,7 +133,7 @@ async function addTier(texts: FormTexts): Promise<undefined> {
   return setTier(texts);
 }
 
-async function setTier(texts: FormTexts): Promise<undefined> {
+async function setTier(texts: FormTexts): Promise<void> {
   const { name = '', trs } = texts;
   const ads = Object.keys(texts)
     .filter((key) => key.startsWith(DATASET_PREFIX))
@@ -153,7 +152,6 @@ async function setTier(texts: FormTexts): Promise<undefined> {
     ...Object.fromEntries(rates.filter(([, rate]) => rate !== null)),
   });
   say(`Tier ${visible(name)} saved.`);
-  return undefined;
 }
 
 const countField = (limit: number | undefined): string =>

@@ -5,11 +5,10 @@ import { networkPath } from '../../../question.ts';
 
 // What the cards of the page "Lists by hand" share.
 
-/** Posts, then says what happened and reads the list again. */
+/** Posts, then says what happened. */
 export function acting<T>(path: string, body: (texts: Record<string, string>) => object, done: (answer: T) => string) {
   return async (texts: Record<string, string>) => {
     say(visible(done(await post<T>(path, body(texts)))));
-    return undefined;
   };
 }
 
