@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { ApiError, BAD_REQUEST, get, post, send } from '../api.ts';
+import { get, mistake, post, send } from '../api.ts';
 import {
   brief,
   type DeviceList,
@@ -290,7 +290,7 @@ function Why({ name }: { name: string }) {
         submit="Explain"
         onSubmit={async ({ text = '' }) => {
           setAnswer(null);
-          if (text.trim() === '') throw new ApiError(BAD_REQUEST, 'Type a URL, a host name, an address or a network.');
+          if (text.trim() === '') throw mistake('Type a URL, a host name, an address or a network.');
           setAnswer(await post<ExplainResponse>(`${LISTS_API}/${name}/explain`, { text }));
         }}
       >

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { RejectsResponse } from '../../../src/admin/imports.ts';
 import { ADMIN_API } from '../../admin.ts';
-import { ApiError, get } from '../../api.ts';
+import { get, mistake } from '../../api.ts';
 import {
   changesText,
   durationText,
@@ -223,7 +223,7 @@ function Upload() {
   const [abort] = useState(() => new AbortController());
   useEffect(() => () => abort.abort(), []); // whoever leaves the page stops it
   const send = async (texts: FormTexts) => {
-    if (file === null) throw new ApiError(400, 'Choose a file first.');
+    if (file === null) throw mistake('Choose a file first.');
     const { format = '', feed = '', complete } = texts;
     const choices = { format, feed, complete: complete === 'on' ? 'true' : '', ...readMeaning(texts) };
     const total = file.size;
