@@ -44,7 +44,7 @@ export const FORMATS: readonly FormatInfo[] = [
 
 export const formatOf = (name: string): FormatInfo | undefined => FORMATS.find((format) => format.name === name);
 
-/** The texts of a form. */
+/** The texts of the fields of a form; an empty field is missing. */
 export type FormTexts = Record<string, string>;
 
 export type Option = { value: string; text: string };

@@ -1,5 +1,6 @@
 import { csvRow } from '../src/core/csv.ts';
 import { type FileFormat, joined, safeName } from './download.ts';
+import { isoText } from './format.ts';
 import type { SearchRecord } from './search-rows.ts';
 
 const COLUMNS = ['ts', 'time', 'id', 'url', 'status', 'family', 'asn', 'network'] as const;
@@ -36,7 +37,7 @@ function* withLast(records: Iterable<SearchRecord>, incomplete: string | null): 
 
 const cellsOf = ({ ts, id, url, status, family, asn, network }: SearchRecord) => [
   ts,
-  isoTime(ts),
+  isoText(ts).replace('.000Z', 'Z'),
   id,
   url,
   status,
@@ -44,7 +45,5 @@ const cellsOf = ({ ts, id, url, status, family, asn, network }: SearchRecord) =>
   asn,
   network,
 ];
-
-const isoTime = (ts: number): string => new Date(ts * 1_000).toISOString().replace('.000Z', 'Z');
 
 export const fileName = (value: string, format: FileFormat): string => safeName(`search-${value}`, format);

@@ -11,10 +11,10 @@ export type Bar = {
   isBad?: boolean;
 };
 
-type BarsProps = { bars: readonly Bar[]; height?: number; caption: string; onSelect?: (index: number) => void };
+type BarsProps = { bars: readonly Bar[]; height?: number; caption: string };
 
 /** One bar per value, as wide as the space allows. The tallest fills the height. */
-export function Bars({ bars, height = 80, caption, onSelect }: BarsProps) {
+export function Bars({ bars, height = 80, caption }: BarsProps) {
   const most = Math.max(1, ...bars.map(({ value }) => value));
   const width = 10;
   const gap = bars.length > 60 ? 1 : 2;
@@ -30,11 +30,7 @@ export function Bars({ bars, height = 80, caption, onSelect }: BarsProps) {
       {bars.map(({ label, value, isMarked, isBad }, i) => {
         const tall = value === 0 && !isBad ? 0 : Math.max(2, (value / most) * (height - 2));
         return (
-          <g
-            key={label}
-            class={`bar ${isMarked ? 'marked' : ''} ${isBad ? 'bad' : ''}`}
-            {...(onSelect && { onClick: () => onSelect(i) })}
-          >
+          <g key={label} class={`bar ${isMarked ? 'marked' : ''} ${isBad ? 'bad' : ''}`}>
             <rect class="bar-space" x={i * width} y={0} width={width} height={height} />
             <rect x={i * width + gap / 2} y={height - tall} width={width - gap} height={tall} rx={1} />
             <title>{`${label}: ${numberText(value)}`}</title>

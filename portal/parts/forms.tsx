@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, BAD_REQUEST } from '../api.ts';
+import type { FormTexts } from '../formats.ts';
 import { toApiError } from '../load.ts';
 import { Problem } from './basics.tsx';
 
@@ -80,8 +81,7 @@ export function Check({ label, name, isChecked = false }: { label: string; name:
   );
 }
 
-/** The texts of the fields; an empty field is missing. */
-export type FormTexts = Record<string, string>;
+export type { FormTexts };
 
 type FormProps = {
   submit: string;

@@ -6,16 +6,14 @@ import { type Bar, Bars } from './charts.tsx';
 type HistogramProps = {
   histogram: HistogramView;
   days: DayRange | null;
-  /** What is counted: `URL`. */
-  noun: string;
   onSelect(days: DayRange | null): void;
 };
 
 /**
- * Counts by day. A click selects the day and a click on another day everything between them; so does dragging. Arrow
+ * URLs by day. A click selects the day and a click on another day everything between them; so does dragging. Arrow
  * keys select a day, with Shift more days; Escape selects all.
  */
-export function Histogram({ histogram, days, noun, onSelect }: HistogramProps) {
+export function Histogram({ histogram, days, onSelect }: HistogramProps) {
   const chart = useRef<HTMLDivElement>(null);
   /** The two ends of the range; the keyboard moves the second one. It begins with the newest day. */
   const [anchor, setAnchor] = useState(Number.POSITIVE_INFINITY);
@@ -85,11 +83,11 @@ export function Histogram({ histogram, days, noun, onSelect }: HistogramProps) {
       class={`histogram ${marked ? 'chosen' : ''}`}
       role="slider"
       tabIndex={0}
-      aria-label={`${noun}s by day. Arrow keys select a day, with Shift several days, Escape all days`}
+      aria-label="URLs by day. Arrow keys select a day, with Shift several days, Escape all days"
       aria-valuemin={0}
       aria-valuemax={last}
       aria-valuenow={at}
-      aria-valuetext={marked && days ? `${daysText(days)} selected` : `all days; ${describe(bars[at], noun)}`}
+      aria-valuetext={marked && days ? `${daysText(days)} selected` : `all days; ${describe(bars[at])}`}
       onPointerDown={onPointerDown}
       onPointerMove={onPointerMove}
       onPointerUp={onPointerUp}
@@ -98,13 +96,12 @@ export function Histogram({ histogram, days, noun, onSelect }: HistogramProps) {
       }}
       onKeyDown={onKeyDown}
     >
-      <Bars bars={bars} height={72} caption={`${noun}s by day`} />
+      <Bars bars={bars} height={72} caption="URLs by day" />
     </div>
   );
 }
 
-const describe = (bar: Bar | undefined, noun: string): string =>
-  bar ? `${bar.label}: ${counted(bar.value, noun)}` : '';
+const describe = (bar: Bar | undefined): string => (bar ? `${bar.label}: ${counted(bar.value, 'URL')}` : '');
 
 /** `10 Nov 2026`, `10 Nov 2026 to 12 Nov 2026`. */
 export function daysText({ from, to }: DayRange): string {

@@ -24,7 +24,7 @@ type LongTableProps<T> = {
   order?: Order | null;
   onSort?(order: Order): void;
   /** What the rows belong to: whoever comes back to it finds the table where it was left. */
-  owner?: object;
+  owner: object;
 };
 
 const topOf = new WeakMap<object, number>();
@@ -36,7 +36,7 @@ const SPARE_ROWS = 12;
 
 export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSort, owner }: LongTableProps<T>) {
   const body = useRef<HTMLElement>(null);
-  const [top, setTop] = useState(() => (owner && topOf.get(owner)) ?? 0);
+  const [top, setTop] = useState(() => topOf.get(owner) ?? 0);
   const shownOrder = useRef(order);
   const [height, setHeight] = useState(600);
   useLayoutEffect(() => {
@@ -53,7 +53,7 @@ export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSo
   }, [order]);
   function onScroll({ scrollTop }: HTMLElement): void {
     setTop(scrollTop);
-    if (owner) topOf.set(owner, scrollTop);
+    topOf.set(owner, scrollTop);
   }
   const first = Math.max(0, Math.min(Math.floor(top / ROW_PX), rows.length) - SPARE_ROWS);
   const shown = rows.slice(first, first + Math.ceil(height / ROW_PX) + 2 * SPARE_ROWS);

@@ -1,4 +1,4 @@
-import { counted, numberText, timeText, visible } from '../format.ts';
+import { counted, isoText, numberText, timeText, visible } from '../format.ts';
 import { searchPath, urlPath } from '../question.ts';
 import { go } from '../router.ts';
 import {
@@ -37,12 +37,7 @@ export function SearchResult({ current }: { current: Run }) {
           </span>
         }
       >
-        <Histogram
-          histogram={histogram}
-          days={choice.days}
-          noun="URL"
-          onSelect={(days) => filter(current, { ...choice, days })}
-        />
+        <Histogram histogram={histogram} days={choice.days} onSelect={(days) => filter(current, { ...choice, days })} />
         <p class="histogram-ends dim small" aria-hidden="true">
           <span>{daysText({ from: histogram.firstDay, to: histogram.firstDay })}</span>
           <span>{daysText(lastDay(histogram))}</span>
@@ -130,7 +125,7 @@ const COLUMNS: LongColumn<Row>[] = [
 function Seen({ ts }: { ts: number }) {
   const [day, time] = timeText(ts).split(' ');
   return (
-    <time dateTime={new Date(ts * 1_000).toISOString()}>
+    <time dateTime={isoText(ts)}>
       {day}
       <span class="wide"> {time}</span>
     </time>
