@@ -20,7 +20,7 @@ import { networksAround } from '../networks.ts';
 import { Ago, Badge, Card, Cost, Empty, Facts, type Tone } from '../parts/basics.tsx';
 import { capitalized, Folded, Head, HostLink, Lookup, NetworkName, Shown } from '../parts/subject.tsx';
 import { FOLDED, Table } from '../parts/table.tsx';
-import { Family, UrlTable } from '../parts/urls.tsx';
+import { AllUrls, Family, UrlTable } from '../parts/urls.tsx';
 import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchAllPath } from '../question.ts';
 
 export function AddressPage({ values }: PageProps) {
@@ -124,7 +124,7 @@ function Report({ report }: { report: AddressPageResponse }) {
           )}
           <Card title={`URLs seen ${there}`} aside={<Shown count={urls.length} isTruncated={report.urls_truncated} />}>
             <UrlTable caption={`URLs seen ${there}`} rows={urls} empty={`No malware URL was seen ${there}.`} />
-            {report.urls_truncated && <AllUrls cidr={cidr} />}
+            {report.urls_truncated && <AllUrls path={searchAllPath('ip', cidr)} cost={costOf(cidr)} />}
           </Card>
           <Domains report={report} />
         </div>
@@ -213,6 +213,11 @@ function Evidence({ listing, cidr }: { listing: Listing; cidr: string }) {
   );
 }
 
+function costOf(cidr: string): number {
+  const parsed = parseNetwork(cidr);
+  return parsed.ok ? parsed.network.cost : 1;
+}
+
 /** To an address, or to a network with its cost. */
 function NetworkLink({ cidr }: { cidr: string }) {
   if (!cidr.includes('/'))
@@ -221,28 +226,14 @@ function NetworkLink({ cidr }: { cidr: string }) {
         {cidr}
       </a>
     );
-  const parsed = parseNetwork(cidr);
   const path = networkTarget(cidr);
   return (
     <span class="row">
       <a class="mono" href={path} onClick={() => acceptCost(path)}>
         {cidr}
       </a>
-      {parsed.ok && <Cost queries={parsed.network.cost} />}
+      <Cost queries={costOf(cidr)} />
     </span>
-  );
-}
-
-function AllUrls({ cidr }: { cidr: string }) {
-  const parsed = parseNetwork(cidr);
-  const path = searchAllPath('ip', cidr);
-  return (
-    <p>
-      <a href={path} onClick={() => acceptCost(path)}>
-        All of them, with filters and downloads
-      </a>{' '}
-      {parsed.ok && <Cost queries={parsed.network.cost} />}
-    </p>
   );
 }
 

@@ -1,13 +1,12 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { UrlPageResponse } from '../../src/portal/schemas.ts';
 import { type ApiError, records } from '../api.ts';
-import { acceptCost } from '../cost.ts';
 import { visible } from '../format.ts';
 import { toApiError } from '../load.ts';
 import { searchPath } from '../question.ts';
 import { type Related, relatedOf } from '../related.ts';
 import { Card, Cost, Empty, Loading, Problem } from './basics.tsx';
-import { type UrlRow, UrlTable } from './urls.tsx';
+import { AllUrls, type UrlRow, UrlTable } from './urls.tsx';
 
 const RELATED_SHOWN = 50;
 
@@ -55,7 +54,6 @@ function RelatedRows({ kind, ownUrl }: { kind: Related; ownUrl: string }) {
   if (error?.status === 404) return <Empty>No other URL in the last twelve months.</Empty>;
   if (error) return <Problem error={error} />;
   if (found === null) return <Loading what="Searching" />;
-  const all = searchPath(kind.name, kind.value);
   return (
     <>
       <UrlTable
@@ -63,14 +61,7 @@ function RelatedRows({ kind, ownUrl }: { kind: Related; ownUrl: string }) {
         rows={found.rows}
         empty="No other URL in the last twelve months."
       />
-      {found.isMore && (
-        <p>
-          <a href={all} onClick={() => acceptCost(all)}>
-            All of them, with filters and downloads
-          </a>{' '}
-          <Cost queries={kind.cost} />
-        </p>
-      )}
+      {found.isMore && <AllUrls path={searchPath(kind.name, kind.value)} cost={kind.cost} />}
     </>
   );
 }

@@ -1,6 +1,7 @@
+import { acceptCost } from '../cost.ts';
 import { visible } from '../format.ts';
 import { searchPath, urlPath } from '../question.ts';
-import { Ago, Status } from './basics.tsx';
+import { Ago, Cost, Status } from './basics.tsx';
 import { FOLDED, Table } from './table.tsx';
 
 export type UrlRow = { id: number; url: string; status: string | null; ts: number; family: string | null };
@@ -47,4 +48,16 @@ export function UrlLink({ url }: { url: string }) {
 export function Family({ family }: { family: string | null }) {
   if (family === null) return <span class="dim">unknown</span>;
   return <a href={searchPath('malware_family', family)}>{visible(family)}</a>;
+}
+
+/** To the search that finds all of which a card has some. */
+export function AllUrls({ path, cost }: { path: string; cost: number }) {
+  return (
+    <p>
+      <a href={path} onClick={() => acceptCost(path)}>
+        All of them, with filters and downloads
+      </a>{' '}
+      <Cost queries={cost} />
+    </p>
+  );
 }
