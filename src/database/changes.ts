@@ -1,3 +1,4 @@
+import { toHex } from '../core/byte-text.ts';
 // What a transaction records for the change feed, on both engines. Writers name subjects only; their state is read when somebody
 // asks for the feed.
 
@@ -66,10 +67,10 @@ export function createChangeRecorder(): ChangeRecorder {
   return {
     url: (id, op) => void urls[op].add(id),
     domain: (name, op) => set(domains, name, op),
-    address: (ip, op) => set(listings, `"${hexOf(ip)}"`, op),
+    address: (ip, op) => set(listings, `"${toHex(ip)}"`, op),
     addressHost: (hostId, op) => void addressHosts[op].add(hostId),
     listing({ ip, prefix, dataset, source, family, port }, op) {
-      const subject: ListingSubject = [hexOf(ip), prefix, dataset, source, family, port];
+      const subject: ListingSubject = [toHex(ip), prefix, dataset, source, family, port];
       set(listings, JSON.stringify(subject), op);
     },
     isEmpty: () =>
@@ -93,10 +94,6 @@ export function createChangeRecorder(): ChangeRecorder {
       return rows.length === 0 ? [TOUCH] : rows;
     },
   };
-}
-
-function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
 }
 
 /** What was added in this transaction stays so. */

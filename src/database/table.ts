@@ -1,3 +1,5 @@
+import { toHex } from '../core/byte-text.ts';
+
 /** A table that both engines have, with the same columns in the same order. */
 export type Table = {
   name: string;
@@ -27,6 +29,6 @@ const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n'
 function toCopyCell(cell: Cell): string {
   if (cell === null) return '\\N';
   if (typeof cell === 'boolean') return cell ? '1' : '0';
-  if (cell instanceof Uint8Array) return `\\\\x${Buffer.from(cell).toString('hex')}`;
+  if (cell instanceof Uint8Array) return `\\\\x${toHex(cell)}`;
   return typeof cell === 'number' ? String(cell) : cell.replace(/[\\\t\n\r]/g, (found) => ESCAPES[found] ?? '');
 }

@@ -1,3 +1,4 @@
+import { toByteText } from '../core/byte-text.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import type { KeyNetwork } from '../core/ip/key-network.ts';
 import { createFamilySets, type NetworkSet, withoutNetworks } from '../core/ip/network-set.ts';
@@ -63,7 +64,7 @@ async function liveListings(build: Build): Promise<Map<string, StoredListing[]>>
       if (removalOf(listing, lists) !== null || (!options.allowReserved && isReserved(network))) continue;
       end.at(validUntilTs);
       end.at(filter.tooOldTs(seenTs));
-      const key = `${Buffer.from(network.ip).toString('latin1')}${network.prefix} ${dataset}`;
+      const key = `${toByteText(network.ip)}${network.prefix} ${dataset}`;
       const known = found.get(key);
       if (known === undefined) found.set(key, [listing]);
       else known.push(listing);

@@ -1,3 +1,4 @@
+import { toByteText } from '../core/byte-text.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { formatIp } from '../core/ip/address.ts';
 import { isIpv4Network, KEY_BITS, type KeyNetwork, networkAt } from '../core/ip/key-network.ts';
@@ -38,10 +39,10 @@ export async function createDomainReports(store: Store, options: Options): Promi
       for (const { validUntilTs } of found) end.at(validUntilTs);
     };
     const ips = new Map<string, Uint8Array>();
-    for (const { ip } of state.addresses) ips.set(ipKey(ip), ip);
-    for (const server of state.servers) for (const ip of server.ips) ips.set(ipKey(ip), ip);
+    for (const { ip } of state.addresses) ips.set(toByteText(ip), ip);
+    for (const server of state.servers) for (const ip of server.ips) ips.set(toByteText(ip), ip);
     for (const ip of ips.values()) add(ip, controllers(ip));
-    const senderIps = new Map(state.senders.map(({ ip }) => [ipKey(ip), ip]));
+    const senderIps = new Map(state.senders.map(({ ip }) => [toByteText(ip), ip]));
     for (const ip of senderIps.values()) add(ip, await senders.liveListings(ip, ['CSS', 'XBL'], nowTs));
     return listed;
   }
@@ -55,10 +56,6 @@ export async function createDomainReports(store: Store, options: Options): Promi
     }
     return reports;
   };
-}
-
-function ipKey(ip: Uint8Array): string {
-  return Buffer.from(ip).toString('latin1');
 }
 
 /**
@@ -103,5 +100,5 @@ async function readControllers(
 const NONE: readonly LiveListing[] = [];
 
 function networkKey({ ip, prefix }: KeyNetwork): string {
-  return `${ipKey(ip)}${prefix}`;
+  return `${toByteText(ip)}${prefix}`;
 }

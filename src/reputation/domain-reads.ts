@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Awaitable } from '../core/awaitable.ts';
+import { toHex } from '../core/byte-text.ts';
 import { rowPages } from '../database/pages.ts';
 import {
   compareAddresses,
@@ -9,7 +10,6 @@ import {
   compareSenders,
   compareUrls,
   type EvidenceColumns,
-  ipText,
   type SourceColumns,
   toEvidence,
   toSource,
@@ -163,7 +163,7 @@ async function files(sightings: Pages<SightingRow>, read: DomainReads['payloads'
     for (let i = 0; i < rows.length; i += URLS_PER_READ) {
       const urlIds = rows.slice(i, i + URLS_PER_READ).map(([, urlId]) => urlId);
       for (const [lastTs, fileKey, family] of await read(urlIds)) {
-        const sha256 = Buffer.from(fileKey).toString('hex');
+        const sha256 = toHex(fileKey);
         if (lastTs > (newest.get(sha256)?.lastTs ?? -1)) newest.set(sha256, { sha256, family, lastTs });
       }
       // A file that is not among the newest now can only be later by a newer payload, so it may be forgotten.
@@ -178,7 +178,7 @@ async function seenAddresses(pages: Pages<AddressPageRow>, limit: number): Promi
   const addresses = new Map<string, { ip: Uint8Array; lastTs: number; days: Set<number> }>();
   for await (const rows of pages) {
     for (const [, ip, day, , ts] of rows) {
-      const key = ipText(ip);
+      const key = toHex(ip);
       const address = addresses.get(key) ?? { ip, lastTs: ts, days: new Set() };
       address.lastTs = Math.max(address.lastTs, ts);
       address.days.add(day);

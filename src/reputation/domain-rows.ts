@@ -1,3 +1,4 @@
+import { toHex } from '../core/byte-text.ts';
 import { DOMAIN_KINDS, type DomainKind, NAME_LIST_KINDS, type NameListKind, type Source } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
 import { readDetails } from './domain-rules.ts';
@@ -108,8 +109,8 @@ export function newestFirst<Row extends Newest>(textOf: (row: Row) => string): (
   return (a, b) => b.lastTs - a.lastTs || compareTexts(textOf(a), textOf(b));
 }
 
-export const compareAddresses = newestFirst<Newest & { ip: Uint8Array }>(({ ip }) => ipText(ip));
-export const compareSenders = newestFirst<Sender>(({ ip, helo }) => ipText(ip) + helo);
+export const compareAddresses = newestFirst<Newest & { ip: Uint8Array }>(({ ip }) => toHex(ip));
+export const compareSenders = newestFirst<Sender>(({ ip, helo }) => toHex(ip) + helo);
 export const compareHostnames = newestFirst<Newest & { hostname: string }>(({ hostname }) => hostname);
 export const compareUrls = newestFirst<MalwareUrl>(({ url }) => url);
 export const compareFiles = newestFirst<MalwareFile>(({ sha256 }) => sha256);
@@ -145,11 +146,6 @@ export function toNameLists(rows: readonly NameListColumns[]): NameListing[] {
   return rows
     .map(([kind, source, rank, ts]) => ({ kind: NAME_LIST_KINDS[kind] as NameListKind, source, rank, ts }))
     .sort((a, b) => compareTexts(a.kind, b.kind) || compareTexts(a.source, b.source));
-}
-
-/** Sorts like the address. */
-export function ipText(ip: Uint8Array): string {
-  return Buffer.from(ip).toString('hex');
 }
 
 /** A row of `domain_settings`. */

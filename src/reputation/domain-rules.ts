@@ -1,3 +1,4 @@
+import { toHex } from '../core/byte-text.ts';
 import type { DomainName } from '../core/domain-name.ts';
 import {
   type DomainEvidence,
@@ -163,9 +164,9 @@ export type FactRows = {
 };
 
 export function groupFacts(facts: readonly DomainFact[]): FactRows {
-  const addresses = grouped<AddressRow>(newest, ({ name, ip, day }) => [name.hostname, hex(ip), day]);
+  const addresses = grouped<AddressRow>(newest, ({ name, ip, day }) => [name.hostname, toHex(ip), day]);
   const servers = grouped<ServerRow>(newest, ({ domain, server, day }) => [domain, server.hostname, day]);
-  const senders = grouped<SenderRow>(newest, ({ domain, ip, helo }) => [domain, hex(ip), helo]);
+  const senders = grouped<SenderRow>(newest, ({ domain, ip, helo }) => [domain, toHex(ip), helo]);
   const whois = grouped<WhoisRow>(mergeWhois, ({ domain }) => [domain]);
   const ranks = grouped<RankRow>(mergeRank, ({ domain, source }) => [domain, source]);
   for (const fact of facts) {
@@ -202,8 +203,4 @@ function grouped<Row>(merge: (a: Row, b: Row) => Row, keyOf: (row: Row) => reado
 
 function newest<Row extends { ts: number }>(a: Row, b: Row): Row {
   return a.ts >= b.ts ? a : b;
-}
-
-function hex(ip: Uint8Array): string {
-  return Buffer.from(ip).toString('hex');
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Awaitable } from '../core/awaitable.ts';
+import { toByteText } from '../core/byte-text.ts';
 import type { AddressDataset } from '../core/evidence.ts';
 import { bucketOf } from '../urls/store.ts';
 import { type NameListColumns, toNameLists } from './domain-rows.ts';
@@ -61,7 +62,7 @@ export function createListReads(
     const add = async (lastId: number, read: ListReads['onlineAddresses']) => {
       for (let after = 0; after < lastId; after += idsPerRead) {
         for (const [ip] of await read(after, after + idsPerRead, sinceTs)) {
-          found.set(Buffer.from(ip).toString('latin1'), ip);
+          found.set(toByteText(ip), ip);
         }
         await setImmediate();
       }

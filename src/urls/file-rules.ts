@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { toHex } from '../core/byte-text.ts';
 import type { FileDetails, ObservedPayload } from '../core/observation.ts';
 
 /** The details of a file as columns, in the order of the tables. */
@@ -68,5 +69,5 @@ export function fileKey(payload: FileDetails & { sha256: string | null }): Uint8
 }
 
 export function sha256OfKey(key: Uint8Array | null): string | null {
-  return key?.length === SHA256_BYTES ? Buffer.from(key).toString('hex') : null;
+  return key?.length === SHA256_BYTES ? toHex(key) : null;
 }

@@ -1,3 +1,4 @@
+import { toHex } from '../core/byte-text.ts';
 import { foldFamily } from '../core/text.ts';
 import { dayOf } from '../core/time.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
@@ -297,7 +298,7 @@ function faultsAt(table: CheckedTable, row: readonly unknown[], found: readonly 
 
 /** A key as text; bytes are hexadecimal. */
 export function keyText(part: number | Uint8Array): string {
-  return typeof part === 'number' ? `${part}` : Buffer.from(part).toString('hex');
+  return typeof part === 'number' ? `${part}` : toHex(part);
 }
 
 const ROW_FAULTS = {

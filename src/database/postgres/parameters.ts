@@ -1,3 +1,4 @@
+import { toHex } from '../../core/byte-text.ts';
 /** The parameters of a statement. Arrays are for `unnest($1::bigint[])`. */
 export type Scalar = string | number | boolean | null | Uint8Array;
 export type Param = Scalar | readonly Scalar[];
@@ -19,8 +20,7 @@ export function arrayLiteral(values: readonly Scalar[]): string {
 function element(value: Scalar): string {
   if (typeof value === 'number') return `${value}`;
   if (value === null) return 'null';
-  if (value instanceof Uint8Array)
-    return `"\\\\x${Buffer.from(value.buffer, value.byteOffset, value.length).toString('hex')}"`;
+  if (value instanceof Uint8Array) return `"\\\\x${toHex(value)}"`;
   if (typeof value !== 'string') return String(value);
   return SPECIAL.test(value) ? `"${value.replace(EACH_SPECIAL, '\\$&')}"` : `"${value}"`;
 }

@@ -1,3 +1,4 @@
+import { toHex } from '../../core/byte-text.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import { runRows } from '../../database/postgres/parameters.ts';
 import { createFetchTimes, type KeyFetch } from '../fetch-times.ts';
@@ -74,7 +75,7 @@ export function createListStore(db: Database): ListStore & { closeLists(): Promi
     },
     addListKey: (key, hash) => writes.addListKey(key, hash).finally(keys.clear),
     removeListKey: (id) => writes.removeListKey(id).finally(keys.clear),
-    findListKey: (hash) => keys.find(Buffer.from(hash).toString('hex')),
+    findListKey: (hash) => keys.find(toHex(hash)),
     async recordFetch(id, fetch) {
       fetchTimes.add(id, fetch);
     },

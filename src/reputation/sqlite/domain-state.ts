@@ -1,3 +1,4 @@
+import { toHex } from '../../core/byte-text.ts';
 import { compareTexts } from '../../core/text.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import { FIRST_HIDDEN_KIND } from '../../urls/store.ts';
@@ -11,7 +12,6 @@ import {
   EMPTY_STATE,
   EVIDENCE_COLUMNS,
   type EvidenceColumns,
-  ipText,
   isKnown,
   MAX_CHECKED_HOSTS,
   MAX_CHECKED_ROWS,
@@ -259,7 +259,7 @@ function createReadAddresses(db: Database) {
     const isAll = few.reduce((sum, [, , rows]) => sum + rows, 0) < FEW_ROWS;
     const newest = new Map<string, { ip: Uint8Array; lastTs: number }>();
     for (const [ip, lastTs] of isAll ? few : newestOfEach(domainId)) {
-      const key = ipText(ip);
+      const key = toHex(ip);
       if (lastTs > (newest.get(key)?.lastTs ?? -1)) newest.set(key, { ip, lastTs });
     }
     return [...newest.values()].sort(compareAddresses);

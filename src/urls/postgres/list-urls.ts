@@ -90,7 +90,7 @@ function toListed([id, kind, sinceTs, seenTs, reporter, family, url, others, fil
     seenTs,
     reporter,
     family,
-    sha256: fileKey === null ? null : sha256OfKey(fileKey),
+    sha256: sha256OfKey(fileKey),
     // Sorted here: the order of texts differs between databases.
     tags: tags === null ? NO_TAGS : tags.split(SEPARATOR).sort(),
     ...(others !== null && { otherFamilies: others.split(SEPARATOR).sort() }),
