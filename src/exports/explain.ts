@@ -19,6 +19,7 @@ import { isRelated, namesAround } from './exclusions.ts';
 import { urlFaults } from './filter.ts';
 import { suffixGuard } from './guards.ts';
 import { guardsOf, hostnamesOf, listedDomainFaults, type ReadHostnames } from './host-entries.ts';
+import { matchText } from './rows.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
 
 /**
@@ -90,11 +91,10 @@ function inFilter(texts: readonly string[]): ExplainedReason[] {
 
 function exclusionReasons(exclusions: readonly Exclusion[]): ExplainedReason[] {
   return exclusions.map(({ id, match, list, reason, setTs, untilTs }) => {
-    const what = match.kind === 'host' ? match.host : match.kind === 'url' ? match.prefix : match.network;
     const below = match.kind === 'host' && match.withSubdomains ? ' and the names below it' : '';
     const where = list === null ? 'all lists' : 'this list';
     const until = untilTs === null ? 'without an end' : `until ${timeText(untilTs)}`;
-    const text = `excluded by the operator (exclusion ${id}: ${what}${below}, on ${where}, since ${timeText(setTs)}, ${until}): ${reason}`;
+    const text = `excluded by the operator (exclusion ${id}: ${matchText(match)}${below}, on ${where}, since ${timeText(setTs)}, ${until}): ${reason}`;
     return { reason: 'excluded', text };
   });
 }
@@ -208,7 +208,7 @@ async function nameReasons(
       : null;
   const score = build.filter.score(report.score);
   return [
-    ...(byScore === null ? ofUrls : byScore.length === 0 ? [] : ofUrls.length === 0 ? [] : [...ofUrls, ...byScore]),
+    ...(ofUrls.length === 0 || byScore?.length === 0 ? [] : [...ofUrls, ...(byScore ?? [])]),
     ...inFilter(score === null ? [] : [score]),
     ...exclusionReasons(build.exclusions.ofHost(host)),
     ...belowReasons(build.exclusions.namesBelow(host)),
