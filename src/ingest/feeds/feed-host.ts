@@ -1,5 +1,5 @@
 import { AppError } from '../../core/errors.ts';
-import { createGuard, findBlocked } from '../sources/fetch-guard.ts';
+import { createGuard, findBlocked, subjectOf } from '../sources/fetch-guard.ts';
 import type { Feed } from '../store.ts';
 
 /** Networks of feeds-allow-private, and whose settings these are: those of a command may differ from the server's. */
@@ -52,8 +52,5 @@ export async function requireAllowedHost(
 }
 
 const hostOf = (url: string): string => URL.parse(url)?.hostname.replace(/^\[|\]$/g, '') ?? '';
-
-const subjectOf = (host: string, address: string): string =>
-  host === address ? `${host} is` : `${host} is at ${address}, which is`;
 
 const exampleOf = (address: string): string => `feeds-allow-private = ["${address}"]`;

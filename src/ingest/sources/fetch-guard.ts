@@ -135,8 +135,12 @@ const FEED_HINT = 'To fetch from your own network, allow it with --feeds-allow-p
 function check(host: string, address: string, { allowed, allowHint = FEED_HINT }: Guard): void {
   const kind = kindOf(address, allowed);
   if (kind === null) return;
-  const which = host === address ? `${host} is` : `${host} is at ${address}, which is`;
-  throw new AppError('forbidden', `${which} a blocked address (${kind}). ${allowHint}`);
+  throw new AppError('forbidden', `${subjectOf(host, address)} a blocked address (${kind}). ${allowHint}`);
+}
+
+/** The beginning of a sentence about the address of a host. */
+export function subjectOf(host: string, address: string): string {
+  return host === address ? `${host} is` : `${host} is at ${address}, which is`;
 }
 
 /** An address that `parseIp` does not accept, such as one with a zone, is refused. */
