@@ -86,6 +86,7 @@ function sortNetworks(evidence: ListingEvidence[]): ListingEvidence[] {
   return evidence.sort((a, b) => compareNetworks(a.network, b.network) || compareEvidence(a, b));
 }
 
+/** Of networks with the same first address, the greatest first. */
 export function compareNetworks(a: KeyNetwork, b: KeyNetwork): number {
   return Buffer.compare(a.ip, b.ip) || a.prefix - b.prefix;
 }

@@ -6,6 +6,7 @@ import {
   networkAt,
   parseKeyNetwork,
 } from '../../core/ip/key-network.ts';
+import { compareNetworks } from '../../reputation/listing-rows.ts';
 import { type Format, TEXT_FORMAT } from './format.ts';
 import { listName, networkKey } from './values.ts';
 
@@ -45,7 +46,7 @@ function setLines(set: string, type: string, networks: readonly KeyNetwork[]): s
 /** Networks that do not overlap, in order; two halves are the network of both. nftables refuses networks that overlap. */
 export function coalesce(networks: readonly KeyNetwork[]): KeyNetwork[] {
   const result: KeyNetwork[] = [];
-  for (const network of networks.toSorted(byAddress)) {
+  for (const network of networks.toSorted(compareNetworks)) {
     let joined = network;
     for (let last = result.at(-1); last !== undefined; last = result.at(-1)) {
       if (containsNetwork(last, joined)) break;
@@ -63,6 +64,3 @@ export function coalesce(networks: readonly KeyNetwork[]): KeyNetwork[] {
 /** The two halves of ::ffff:0:0/95 are all of IPv4 and other addresses; the network of all of IPv4 is no entry either. */
 const isSameFamily = (a: KeyNetwork, b: KeyNetwork): boolean =>
   isIpv4Network(a) === isIpv4Network(b) && networkKey({ network: a }) !== null;
-
-/** Of networks with the same first address, the greatest first. */
-const byAddress = (a: KeyNetwork, b: KeyNetwork): number => Buffer.compare(a.ip, b.ip) || a.prefix - b.prefix;
