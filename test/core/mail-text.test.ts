@@ -8,12 +8,9 @@ function decoded(lines: readonly string[]): string[] {
   return [...lines.flatMap((line) => mail.add(line)), ...mail.end()];
 }
 
-function base64Lines(text: string, encoding: BufferEncoding = 'utf8'): string[] {
-  return (
-    Buffer.from(text, encoding)
-      .toString('base64')
-      .match(/.{1,76}/g) ?? []
-  );
+function base64Lines(text: string, encoding: BufferEncoding = 'utf8', width = 76): string[] {
+  const encoded = Buffer.from(text, encoding).toString('base64');
+  return encoded.match(new RegExp(`.{1,${width}}`, 'g')) ?? [];
 }
 
 /** Every character as bytes, with soft breaks: the hardest valid form. */
@@ -53,6 +50,9 @@ describe('the text of a mail', () => {
       'x?a=3D1',
       '-- ',
       'not a --outer boundary',
+      'a in ner',
+      '--in nerly',
+      'x?a=3D2',
       '--in ner',
       '',
       'not encoded ?b=3D2',
@@ -64,17 +64,25 @@ describe('the text of a mail', () => {
       '--outer',
       '',
       'plain ?a=3D1=',
-      '--outer--',
+      '--outer',
+      ...HEADER('quoted-printable'),
+      'x?a=3D3',
+      '--outer-- ',
+      'after the parts ?a=3D1',
     ]);
     assert.deepEqual(
       lines.filter((line) => !/^(content|subject|\s+(charset|boundary)|--|$)/i.test(line)),
       [
         'http://a.example/x?a=1',
         'not a --outer boundary',
+        'a in ner',
+        'x?a=2',
         'not encoded ?b=3D2',
         '<a href="http://a.example/é?x=1">',
         ' text',
         'plain ?a=3D1=',
+        'x?a=3',
+        'after the parts ?a=3D1',
       ],
     );
   });
@@ -117,6 +125,12 @@ describe('the text of a mail', () => {
     for (const line of lines) assert.ok(!/example[^"]*$/.test(line), line.slice(-60));
   });
 
+  it('a mail may end within a line, and within a byte of base64', () => {
+    assert.deepEqual(decoded([...HEADER('quoted-printable'), 'a=3D1=']).slice(4), ['a=1']);
+    assert.deepEqual(decoded([...HEADER('base64'), 'dGV4d']).slice(4), ['tex']);
+    assert.deepEqual(decoded([...HEADER('base64'), '==', 'dGV4d=']).slice(4), ['tex']);
+  });
+
   it('text that is no mail is not changed', () => {
     fc.assert(fc.property(fc.array(fc.string()), (lines) => assert.deepEqual(decoded(lines), lines)));
   });
@@ -125,7 +139,8 @@ describe('the text of a mail', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         assert.equal(
-          decoded([...HEADER('base64'), ...base64Lines(text)])
+          // Lines that end within a group of four, and within a character.
+          decoded([...HEADER('base64'), ...base64Lines(text, 'utf8', 7)])
             .slice(4)
             .join('\n'),
           text,
