@@ -8,6 +8,9 @@ for (const { typed, suggested } of [
   { typed: 'ad', suggested: 'add' },
   { typed: 'lists', suggested: 'list' },
   { typed: 'lsit', suggested: 'list' },
+  { typed: 'dad', suggested: 'add' },
+  { typed: 'lixxt', suggested: null },
+  { typed: 'rexxve', suggested: 'remove' },
   { typed: 'removed', suggested: 'remove' },
   { typed: 'foo', suggested: null },
   { typed: 'urlhause', suggested: 'urlhaus' },
@@ -22,6 +25,8 @@ for (const { typed, suggested } of [
   { typed: 'urlhaus-rec', suggested: 'urlhaus-recent' },
   { typed: 'rem', suggested: null },
   { typed: 'recent', suggested: 'urlhaus-recent' },
+  { typed: 'ull', suggested: 'urlhaus-full' },
+  { typed: 'll', suggested: null },
   { typed: '--', suggested: null },
 ]) {
   test(`for "${typed}" ${suggested ?? 'nothing'} is suggested`, () => {
