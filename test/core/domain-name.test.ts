@@ -12,6 +12,7 @@ const NAMES: [text: string, hostname: string, domain: string][] = [
   ['a.b.unknown-top-level', 'a.b.unknown-top-level', 'b.unknown-top-level'],
   ['münchen.example', 'xn--mnchen-3ya.example', 'xn--mnchen-3ya.example'],
   ['xn--mnchen-3ya.example', 'xn--mnchen-3ya.example', 'xn--mnchen-3ya.example'],
+  ['a-.example.com', 'a-.example.com', 'example.com'],
   ['_dmarc.example.com', '_dmarc.example.com', 'example.com'],
 ];
 
