@@ -9,6 +9,8 @@ import {
   exportedEvidence,
   groupEvidence,
   groupFacts,
+  isRecordedEvidence,
+  isSameEvidence,
   mergeEvidence,
   readDetails,
 } from '../../src/reputation/domain-rules.ts';
@@ -57,7 +59,36 @@ test('sightings become one row with the first, the best and the last of them', (
   equal(evidenceRow({ ...given, ts: 100, confidence: 100 }).details, '');
 });
 
+test('in one second the greater confidence counts as newer, then the greater text', () => {
+  const row = (confidence: number, botname: string) =>
+    evidenceRow({ ...KEY, kind: 'malware', ...PLAIN, ts: 100, confidence, botname });
+  for (const [less, more] of [
+    [row(50, 'b'), row(51, 'a')],
+    [row(50, 'a'), row(50, 'b')],
+  ] as const) {
+    equal(mergeEvidence(less, more).details, more.details);
+    equal(mergeEvidence(more, less).details, more.details);
+  }
+});
+
+test('what is seen again in the same hour since the first time is not recorded, anything else is', () => {
+  const row = { ...evidenceRow({ ...KEY, kind: 'malware', ...PLAIN, ts: 1_000, confidence: 50 }), rank: 1_000 };
+  equal(isSameEvidence(row, { ...row }), true);
+  for (const key of Object.keys(row)) equal(isSameEvidence(row, { ...row, [key]: 'other' }), false, key);
+  for (const [old, now, isRecorded] of [
+    [null, row, true],
+    [row, { ...row, firstTs: 999 }, true],
+    [row, { ...row, details: '' }, true],
+    [row, { ...row, lastTs: 1_001 }, false],
+    [row, { ...row, rank: 1_000 + 3_599 }, false],
+    [row, { ...row, rank: 1_000 + 3_600 }, true],
+  ] as const) {
+    equal(isRecordedEvidence(old, now), isRecorded);
+  }
+});
+
 test('a half of the confidence is a half-life of age', () => {
+  equal(evidenceRank('botnetcc', 100, 100), Math.round(100 + 30 * DAY * Math.log2(1.5)), 'as it is stored');
   equal(evidenceRank('malware', 20 * DAY, 50), evidenceRank('malware', 6 * DAY, 100));
   equal(evidenceRank('botnetcc', 40 * DAY, 50), evidenceRank('botnetcc', 10 * DAY, 100));
   equal(evidenceRank('phishing', 20 * DAY, 50), evidenceRank('phishing', 20 * DAY, 100));
