@@ -264,6 +264,13 @@ describe('a stolen cookie', () => {
     await world.setNow(NOW - HOUR - 1);
     assert.equal(await statusOf(world, cookie), 401);
     assert.equal((await control.sessions(sub)).length, 1, 'it is not deleted');
+    const next = await logIn(world);
+    const shown = await world.app.inject(withCookie({ url: paths.portalSessions }, next));
+    assert.deepEqual(
+      shown.json().items.map(({ current }: { current: boolean }) => current),
+      [true],
+      'nor shown',
+    );
   });
 });
 
