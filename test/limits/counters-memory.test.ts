@@ -48,12 +48,13 @@ test('a clock that is set back does not reset a window', async (t) => {
 });
 
 // T is a quarter of an hour before midnight. What was counted before 41 days is still to be written: an odd number of days.
-for (const [aheadSeconds, day, month] of [
-  [3_600, 5, 9],
-  [41 * 86_400, 5, 5],
+for (const [what, startTs, aheadSeconds, day, month] of [
+  ['on the same day', T - 3_600, 3_600, 9, 9],
+  ['by a day', T, 3_600, 5, 9],
+  ['by a month', T, 41 * 86_400, 5, 5],
 ] as const) {
-  test(`after the clock was ahead by ${aheadSeconds} s, rates begin again, day and month have their own counts`, async (t) => {
-    let ts = T;
+  test(`after the clock was ahead ${what}, rates begin again, day and month have their own counts`, async (t) => {
+    let ts: number = startTs;
     const counters = memoryCounters(await temporaryControl(t), { nowMs: () => ts * 1000 });
     t.after(() => counters.close());
     await counters.take(SUB, policies, 4);

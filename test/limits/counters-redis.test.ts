@@ -53,20 +53,26 @@ test('a clock that is set back does not reset a window', async (t) => {
   assert.deepEqual(counts, { second: 5, minute: 5, hour: 5, day: 5, month: 5 });
 });
 
-test('after the clock was ahead, rates begin again, day and month have their own counts', async (t) => {
-  let ts = T;
-  const { counters } = await nodes(t, 1, { nowMs: () => ts * 1000 });
-  await counters[0]?.take(SUB, monthly(10), 4);
-  ts = T + 41 * 86_400; // odd, because what was counted before is still to be written
-  await counters[0]?.take(SUB, monthly(10), 9);
-  await counters[0]?.takeCall(SUB, 1);
-  ts = T;
-  assert.equal((await counters[0]?.takeCall(SUB, 1))?.isAdmitted, true);
-  const take = async () => (await counters[0]?.take(SUB, monthly(10), 1))?.counts;
-  assert.deepEqual(await take(), { second: 1, minute: 1, hour: 1, day: 5, month: 5 });
-  ts = T + 1;
-  assert.deepEqual(await take(), { second: 1, minute: 2, hour: 2, day: 6, month: 6 });
-});
+// 41 days are an odd number, because what was counted before is still to be written.
+for (const [what, startTs, aheadSeconds, count] of [
+  ['on the same day', T - 3_600, 3_600, 9],
+  ['by a month', T, 41 * 86_400, 5],
+] as const) {
+  test(`after the clock was ahead ${what}, rates begin again, day and month have their own counts`, async (t) => {
+    let ts: number = startTs;
+    const { counters } = await nodes(t, 1, { nowMs: () => ts * 1000 });
+    const take = async (weight = 1) => (await counters[0]?.take(SUB, monthly(20), weight))?.counts;
+    await take(4);
+    ts += aheadSeconds;
+    await take(4);
+    await counters[0]?.takeCall(SUB, 1);
+    ts = startTs;
+    assert.equal((await counters[0]?.takeCall(SUB, 1))?.isAdmitted, true);
+    assert.deepEqual(await take(), { second: 1, minute: 1, hour: 1, day: count, month: count });
+    ts += 1;
+    assert.deepEqual(await take(), { second: 1, minute: 2, hour: 2, day: count + 1, month: count + 1 });
+  });
+}
 
 test('months are calendar months', async (t) => {
   let ts = 0;
