@@ -279,6 +279,9 @@ test('the bytes of the variants of all lists are bounded; those of the list that
   assert.equal(world.renders, 5);
   await fetch('b');
   assert.equal(world.renders, 6);
+  world.padding = 2 * MAX_BYTES;
+  for (const name of ['f', 'f']) await fetch(name);
+  assert.equal(world.renders, 7, 'the newest stays');
 });
 
 test('while many variants of a list are being made, further ones are refused, and those that are ready are not', async () => {
@@ -313,6 +316,14 @@ test('a kept copy is of a variant that was made before and not dropped, also if 
   assert.equal(await copies.keptCopy(LIST, TXT), null);
   assert.notEqual(await copies.keptCopy(LIST, { ...TXT, max: 40 }), null);
   assert.equal(world.renders, 44);
+  for (const max of [41, 42]) {
+    world.word = `word ${max}`;
+    world.change++;
+    later(CHECK_MS);
+    await copies.copy(LIST, { ...TXT, max }, 'identity');
+  }
+  assert.equal(await copies.keptCopy(LIST, { ...TXT, max: 9 }), null, 'one of 32 is dropped');
+  assert.notEqual(await copies.keptCopy(LIST, { ...TXT, max: 10 }), null);
 });
 
 test('two changes of a definition in one second are two builds', async () => {
