@@ -53,8 +53,8 @@ for (const document of [
   });
 }
 
-test('domain-list: a name in brackets is no document', async () => {
-  assert.equal(evidenceOf(await readText(domainList, '<example.com>\nwww[.]example.org\n')).length, 2);
+test('domain-list: a name in brackets is no document, nor is a list with one line of a document', async () => {
+  assert.equal(evidenceOf(await readText(domainList, '<example.com>\nwww[.]example.org\n{\n')).length, 3);
 });
 
 test('domain-list: a URL that cannot be read is a reject', async () => {
