@@ -186,7 +186,12 @@ describe('the page of a domain', () => {
   const domainPath = (name: string) => paths.portalDomain.replace(':name', name);
 
   test('has score, reasons and lists', async (t) => {
-    const page = await read(await filled(t), domainPath('www.SITE.example'), DomainPageResponse);
+    const built = await filled(t);
+    const name = { hostname: 'site.example', domain: 'site.example' };
+    const ip = parseIp('198.51.100.9') as Uint8Array;
+    await built.store.applyDomains([], [{ ts: NOW - 5, name, kind: 'sender', ip, helo: 'mail' }]);
+    await built.store.applyListings([listing('198.51.100.9')]);
+    const page = await read(built, domainPath('www.SITE.example'), DomainPageResponse);
     assert.deepEqual([page.domain, page.known, page.settings], ['site.example', true, null]);
     assert.equal(typeof page.score, 'number');
     assert.ok(page.reasons.length > 0);
@@ -195,6 +200,7 @@ describe('the page of a domain', () => {
       page.addresses.map(({ ip, asn, network }: Record<string, unknown>) => [ip, asn, network]),
       [['192.0.2.1', 64500, 'Example Net']],
     );
+    assert.deepEqual(page.senders, [{ ip: '198.51.100.9', helo: 'mail', 'last-seen': NOW - 5, score: -10 }]);
     assert.deepEqual(Object.values(page.truncated), [false, false, false, false, false, false]);
   });
 
