@@ -112,7 +112,10 @@ function urlTests(open: OpenStore): void {
   test('each family of a URL fits, also if one row names several', async (t) => {
     const store = await open(t);
     const url = 'http://www.a.example/';
-    await store.apply(['Mirai', 'Gafgyt', 'Mozi'].map((family) => online(url, 0, { payload: { family } })));
+    await store.apply([
+      online(url, -1, { payload: { family: 'Qakbot' } }),
+      ...['Mirai', 'Gafgyt', 'Mozi'].map((family) => online(url, 0, { payload: { family } })),
+    ]);
     for (const family of ['mirai', 'gafgyt', 'mozi']) {
       const given = { filter: { families: [family] } };
       assert.deepEqual(await keys(store, 'urls', given), [url]);
@@ -122,7 +125,11 @@ function urlTests(open: OpenStore): void {
     const content = await build(store, 'hosts');
     const families = content.kind === 'hosts' ? content.entries.map((entry) => entry.families) : [];
     assert.deepEqual(families, [['Gafgyt', 'Mirai', 'Mozi']]);
-    assert.deepEqual(await keys(store, 'urls', { filter: { families: ['Emotet'] } }), []);
+    for (const family of ['Emotet', 'Qakbot']) {
+      const given = { filter: { families: [family] } };
+      assert.deepEqual(await keys(store, 'urls', given), []);
+      assert.match(String(await reasons(store, 'urls', url, given)), /^filter: /);
+    }
   });
 
   test('the filter, and what explains it', async (t) => {
@@ -522,13 +529,16 @@ function addressTests(open: OpenStore): void {
     const store = await open(t);
     const entry = { source: 'list', ts: NOW, reason: 'ours' };
     await store.applyLists([
-      { ...entry, as: 'allow', network: networkOf('192.0.2.1') },
+      ...['192.0.2.1', '192.0.2.8', '192.0.2.9'].map(
+        (cidr) => ({ ...entry, as: 'allow', network: networkOf(cidr) }) as const,
+      ),
       { ...entry, as: 'shared', network: networkOf('198.51.100.128/25') },
     ]);
     await store.applyListings([
-      ...['192.0.2.0/30', '192.0.2.1', '198.51.100.200', '198.51.100.0/24', '203.0.113.7', '2001:db8::1'].map((cidr) =>
+      ...['192.0.2.0/30', '192.0.2.1', '192.0.2.8/31', '198.51.100.200', '198.51.100.0/24', '203.0.113.7'].map((cidr) =>
         listed(cidr),
       ),
+      listed('2001:db8::1'),
     ]);
     const exclusions = ['203.0.113.0/24', '192.0.2.3'].map((network) => excluded({ kind: 'network', network }));
     const content = await build(store, 'addresses', { exclusions });
@@ -538,9 +548,10 @@ function addressTests(open: OpenStore): void {
       '198.51.100.0/25 BCL',
       '2001:db8::1 BCL',
     ]);
-    assert.deepEqual(content.leftOut, { allowed: 2, 'shared-address': 2, excluded: 2 });
+    assert.deepEqual(content.leftOut, { allowed: 3, 'shared-address': 2, excluded: 2 });
     const explained = async (text: string) => String(await reasons(store, 'addresses', text, { exclusions }));
     assert.match(await explained('192.0.2.1'), /allowed: allowed by 192.0.2.1 \(list: ours\)/);
+    assert.match(await explained('192.0.2.8/31'), /^allowed: allowed by 192.0.2.8 .*,allowed: allowed by 192.0.2.9 /);
     assert.match(
       await explained('198.51.100.200'),
       /^shared-address: a range that many share: 198.51.100.128\/25 \(list: ours\)$/,
