@@ -234,7 +234,7 @@ describe('a stream', () => {
     for (let asked = 1; asked <= 3; asked++) {
       socket.write(SEARCH_BYTES);
       await until(() => text().split('\r\n0\r\n\r\n').length > asked);
-      listeners.push(served.listenerCount('close'));
+      listeners.push(served.listenerCount('close') + served.listenerCount('end'));
     }
     assert.deepEqual(listeners, new Array(3).fill(listeners[0]));
     assert.equal(seen.signal?.aborted, true, 'the store is done with it');
@@ -250,22 +250,24 @@ describe('a stream', () => {
     assert.equal(seen.signal?.aborted, true);
   });
 
-  test('stops when its client disconnects before the first page', async (t) => {
-    const log: string[] = [];
-    const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
-    const { seen, store } = watchedSearch(async function* (signal) {
-      await once(signal, 'abort');
-      signal.throwIfAborted();
-      yield PAGE;
+  for (const leave of ['destroy', 'end'] as const) {
+    test(`stops when its client disconnects before the first page, by ${leave}`, async (t) => {
+      const log: string[] = [];
+      const logger = { level: 'info', stream: { write: (line: string) => void log.push(line) } };
+      const { seen, store } = watchedSearch(async function* (signal) {
+        await once(signal, 'abort');
+        signal.throwIfAborted();
+        yield PAGE;
+      });
+      const { port } = await serve(t, { services: { store }, options: { logger } });
+      log.length = 0;
+      const socket = await stalledReader(port);
+      await until(() => seen.signal !== null);
+      socket[leave]();
+      await until(() => seen.closed);
+      assert.deepEqual(log, []);
     });
-    const { port } = await serve(t, { services: { store }, options: { logger } });
-    log.length = 0;
-    const socket = await stalledReader(port);
-    await until(() => seen.signal !== null);
-    socket.destroy();
-    await until(() => seen.closed);
-    assert.deepEqual(log, []);
-  });
+  }
 
   test('is aborted from the start for a client that disconnected before', async (t) => {
     let signal: AbortSignal | null = null;
