@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { ADMIN, type Administration, asAdmin } from './as-admin.ts';
 import { assertError } from './build.ts';
+import { exchange } from './raw.ts';
 
 const LIST = 'http://192.0.2.1/a\nnowhere at all\nhttp://192.0.2.1/b\n';
 
@@ -129,6 +130,20 @@ describe('imports of administrators', () => {
     const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(20_000) })) as [Buffer];
     const [, id] = /^HTTP\/1\.1 200 OK.*"id":(\d+)/s.exec(answer.toString()) ?? assert.fail(answer.toString());
     assert.equal((await ended(world, Number(id))).state, 'failed');
+  });
+
+  test('a client that waits with its file gets 100 after the checks, of which the size is the first', async (t) => {
+    const world = await asAdmin(t);
+    await world.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = world.app.server.address() as { port: number };
+    const send = async (query: string, length: number, body = '') => {
+      const head = `POST ${ADMIN}/imports?${query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n`;
+      const waits = `Authorization: ${world.authorization}\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
+      return (await exchange(port, head + waits + body)).text;
+    };
+    assert.match(await send('format=url-list', LIST.length, LIST), /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 /);
+    assert.match(await send('kind=x', 2 ** 31 + 1), /^HTTP\/1.1 413 /);
+    assert.match(await send('kind=x', 2), /^HTTP\/1.1 400 /);
   });
 
   test('an upload may take longer than other requests', async (t) => {

@@ -42,6 +42,7 @@ const REFUSED: [what: string, bytes: string, status: number][] = [
     ],
   ),
   ['no body and no length', `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}\r\n`, 400],
+  ['100-continue without a body', `POST ${BASE}/last HTTP/1.1\r\n${CLOSE}Expect: 100-continue\r\n\r\n`, 400],
   ['a broken chunk', chunked(`${BASE}/last`, 'zz\r\n{}\r\n'), 400],
   ['a long chunk extension', chunked(`${BASE}/last`, `2;${'x'.repeat(20_000)}\r\n{}\r\n0\r\n\r\n`), 413],
   ['headers over 16 KiB', `GET /healthz HTTP/1.1\r\n${CLOSE}x: ${'y'.repeat(16 * 1024)}\r\n\r\n`, 431],
