@@ -8,7 +8,7 @@ import {
   networkAt,
   parseKeyNetwork,
 } from '../../src/core/ip/key-network.ts';
-import { createNetworkSet } from '../../src/core/ip/network-set.ts';
+import { createFamilySets } from '../../src/core/ip/network-set.ts';
 import { isReserved, RESERVED } from '../../src/core/ip/reserved.ts';
 
 function network(text: string): KeyNetwork {
@@ -68,7 +68,7 @@ test('a set of networks covers what one of them contains', () => {
   fc.assert(
     fc.property(fc.array(networks), networks, (list, one) => {
       const expected = list.some((candidate) => containsNetwork(candidate, one));
-      assert.equal(createNetworkSet(list).covers(one), expected);
+      assert.equal(createFamilySets(list).covers(one), expected);
     }),
   );
 });

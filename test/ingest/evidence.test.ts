@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatIp } from '../../src/core/ip/address.ts';
 import { formatKeyNetwork, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
-import { createNetworkSet } from '../../src/core/ip/network-set.ts';
+import { createFamilySets } from '../../src/core/ip/network-set.ts';
 import {
   type DomainInput,
   type EvidenceRules,
@@ -59,7 +59,7 @@ test('toListing: reserved networks and networks on an allow list are refused', (
   assert.match(String(toListing(LISTING, RULES)), /reserved network is never listed.*--allow-reserved/);
   const allowed = parseKeyNetwork('192.0.2.0/24');
   assert.ok(allowed !== null);
-  const rules = { ...TESTED, isAllowed: createNetworkSet([allowed]).covers };
+  const rules = { ...TESTED, isAllowed: createFamilySets([allowed]).covers };
   assert.equal(toListing(LISTING, rules), '"192.0.2.7" is on an allow list');
   check(toListing({ ...LISTING, network: '192.0.0.0/16' }, rules), null); // wider: the answer leaves the /24 out
 });

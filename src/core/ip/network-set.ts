@@ -10,7 +10,7 @@ export type NetworkSet = {
 };
 
 /** Networks are nested or disjoint: with the outermost ones alone, the last one that begins before an address decides. */
-export function createNetworkSet(networks: readonly KeyNetwork[]): NetworkSet {
+function createNetworkSet(networks: readonly KeyNetwork[]): NetworkSet {
   const outermost: KeyNetwork[] = [];
   for (const network of [...networks].sort((a, b) => compareKeys(a.ip, b.ip) || a.prefix - b.prefix)) {
     const last = outermost.at(-1);
