@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
+import { openExisting } from '../../src/cli/data-command.ts';
 import { backupData, restoreData } from '../../src/database/backup.ts';
 import { ADA, GOLD, key } from '../app/control-records.ts';
 import { ALL_AUDIT, auditEntry } from '../audit/audit-entry.ts';
@@ -157,6 +158,7 @@ test('a folder whose restore was killed is not used, whenever that was', async (
     const message = /is not complete: a restore .* was interrupted\. .* empty the folder and restore again$/;
     await assert.rejects(openControl({ dataDir: killed }), { message }, at);
     await assert.rejects(openIntelligence({ dataDir: killed }), { message });
+    await assert.rejects(openExisting({ dataDir: killed }), { message });
     await assert.rejects(restoreData({ file, dataDir: killed }), { message });
     await assert.rejects(backupData({ dataDir: killed, file: `${file}2` }), { message });
     assert.equal(readdirSync(killed).length, left.length);
