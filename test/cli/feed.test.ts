@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { withHostAdvice } from '../../src/cli/commands/feed-run.ts';
 import { AppError } from '../../src/core/errors.ts';
+import { requireAllowedHost } from '../../src/ingest/feeds/feed-host.ts';
 import { KNOWN_FEEDS } from '../../src/ingest/feeds/known-feeds.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -327,4 +328,8 @@ it('a well-known feed whose host has no address: the network and DNS are named, 
   const error = new AppError('unavailable', 'x has no address: check the spelling of the host name', { cause });
   assert.match(String(withHostAdvice(error, { url })), / has no address: check the network and the DNS server/);
   assert.equal(withHostAdvice(error, { url: 'https://own.example/' }), error);
+});
+
+it('a feed that is not private is not refused before the fetch, which no server allows either', async () => {
+  await requireAllowedHost({ url: 'http://127.0.0.1/', allowsPrivate: false }, []);
 });

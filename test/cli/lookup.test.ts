@@ -270,7 +270,7 @@ test('mistakes are explained', async (t) => {
       1,
       /^There is no data in .*nowhere: set the data folder with --data, or import a file first: urlwarden import FORMAT FILE\n$/,
     ],
-    [['search', '--asn', '1', '--data', nowhere], 1, /^There is no data in .*nowhere/],
+    [['search', '--asn', '1', '--json', '--json', '--data', nowhere], 1, /^There is no data in .*nowhere/],
     [['search'], 2, /^Exactly one of --ip, --host, --asn, --family, --sha256 must be given\n/],
     [['search', '--ip', '192.0.2.1', '--ip', '192.0.2.2'], 2, /^--ip is set twice\nSee: /],
     [['search', '--asn=1', '--since', '1d', '--since=2d'], 2, /^--since is set twice\nSee: /],
