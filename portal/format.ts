@@ -69,8 +69,8 @@ export function bytesText(bytes: number): string {
   do {
     value /= 1_000;
     unit++;
-  } while (value >= 1_000 && unit < units.length - 1);
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+  } while (value >= 999.5 && unit < units.length - 1); // rounded, it would be 1000
+  return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
 /** A limit of 2,147,483,647 stands for none. */

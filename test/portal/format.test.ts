@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   agoText,
+  askLine,
   bytesText,
   dateText,
+  dayText,
   defang,
+  exactSpanText,
   shellQuoted,
+  shortHash,
   spanText,
   timeText,
   visible,
@@ -17,29 +21,45 @@ const TS = Date.UTC(2026, 10, 10, 8, 14) / 1_000;
 test('times', () => {
   assert.equal(timeText(TS), '2026-11-10 08:14');
   assert.equal(dateText(TS), '10 Nov 2026');
+  assert.equal(dayText(TS), '2026-11-10');
   assert.equal(timeText(2 ** 53), '+275760-09-13 00:00');
   assert.equal(dateText(2 ** 53), '13 Sep 275760');
-  assert.deepEqual([0, 1, 61, 3_600, 86_400, 172_800].map(spanText), [
+  assert.deepEqual([-1, 0, 1.9, 60, 119, 3_600, 7_199, 86_400, 172_800, 259_199].map(spanText), [
+    '0 seconds',
     '0 seconds',
     '1 second',
     '1 minute',
+    '1 minute',
+    '1 hour',
     '1 hour',
     '24 hours',
     '2 days',
+    '2 days',
   ]);
+  assert.deepEqual([86_400, 129_600, 5_400, 90].map(exactSpanText), ['1 day', '36 hours', '90 minutes', '90 seconds']);
   assert.equal(agoText(TS, TS + 720), '12 minutes ago');
   assert.equal(agoText(TS, TS - 7_200), 'in 2 hours');
-  assert.equal(agoText(TS, TS + 1), 'now');
+  assert.deepEqual(
+    [4, 5, -4, -5].map((seconds) => agoText(TS, TS + seconds)),
+    ['now', '5 seconds ago', 'now', 'in 5 seconds'],
+  );
 });
 
 test('sizes', () => {
-  assert.deepEqual([0, 999, 1_842, 102_440, 1_249_280, 3_500_000_000].map(bytesText), [
+  const sizes = [0, 999, 1_000, 1_842, 9_949, 9_950, 102_440, 999_499, 999_500, 1_249_280, 3_500_000_000, 4e15];
+  assert.deepEqual(sizes.map(bytesText), [
     '0 B',
     '999 B',
+    '1.0 kB',
     '1.8 kB',
+    '9.9 kB',
+    '10 kB',
     '102 kB',
+    '999 kB',
+    '1.0 MB',
     '1.2 MB',
     '3.5 GB',
+    '4000 TB',
   ]);
 });
 
@@ -56,6 +76,17 @@ test('characters that cannot be seen are shown by their code', () => {
 
 test('a text in a shell command stays one text', () => {
   assert.equal(shellQuoted("it's $(x)"), "'it'\\''s $(x)'");
+});
+
+test('a question by curl has a body only if there is one', () => {
+  const start = 'curl -H "Authorization: Bearer $TOKEN"';
+  assert.equal(askLine('https://a.example/x'), `${start} 'https://a.example/x'`);
+  assert.equal(askLine('https://a.example/x', { a: 1 }), `${start} --json '{"a":1}' 'https://a.example/x'`);
+});
+
+test('a hash is shortened in its middle', () => {
+  assert.equal(shortHash('0123456789abcdef0123'), '0123456789abcdef0123');
+  assert.equal(shortHash('0123456789abcdef01234'), '0123456789ab…1234');
 });
 
 test('messages of the server without commands', () => {
