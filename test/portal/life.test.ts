@@ -23,6 +23,7 @@ test('events become spans of one status each', () => {
     ],
   );
   assert.equal(timesBack(spans), 1);
+  assert.equal(timesBack(spansOf([event(60, 'added'), event(50, 'offline')], NOW)), 0);
   assert.deepEqual(spansOf([], NOW), []);
 });
 
@@ -35,9 +36,21 @@ test('the chart begins shortly before the first fact, and shows a week at least'
   assert.ok(windowOf(spansOf([event(0, 'added')], NOW), [], NOW).fromTs <= NOW - 7 * DAY);
   assert.equal(lengthText(NOW - 360 * DAY, NOW), '12 months');
   assert.equal(lengthText(NOW - 1_461 * DAY, NOW), '48 months'); // four years
-  assert.equal(lengthText(NOW - 20 * DAY, NOW), '20 days');
+  assert.equal(lengthText(NOW - 90 * DAY, NOW), '90 days');
+  assert.equal(lengthText(NOW - 91 * DAY, NOW), '3 months');
   assert.equal(sinceText(NOW - 94 * DAY, NOW), 'since 14 Aug 2026 (94 days)');
   assert.match(dots[0]?.label ?? '', /unknown family, elf$/);
+  const [named, unknown] = dotsOf([
+    { ts: NOW, 'malware-family': 'Mirai', file_type: 'elf', file_name: 'bin.sh' },
+    { ts: NOW, 'malware-family': 'Mirai', file_type: null, file_name: null },
+  ]);
+  assert.deepEqual(
+    [named, unknown].map((dot) => [dot?.group, dot?.label]),
+    [
+      ['Mirai', '16 Nov 2026: Mirai, bin.sh'],
+      ['Mirai', '16 Nov 2026: Mirai, a file'],
+    ],
+  );
 });
 
 test('related searches show what they cost', () => {

@@ -25,11 +25,11 @@ const past = { state: 'past', seen_ts: NOW - 30 * DAY, valid_until_ts: NOW - 23 
 test('the verdict of an address', () => {
   const verdict = (...listings: Listing[]) => verdictOf({ cidr: '203.0.113.7', listings }, NOW);
   assert.equal(verdict().state, 'clean');
-  assert.deepEqual(verdict(listing(past)), {
+  assert.deepEqual(verdict(listing({ ...past, seen_ts: NOW - 40 * DAY }), listing(past)), {
     state: 'past',
     datasets: [],
     untilTs: null,
-    text: '1 past listing, last seen 30 days ago',
+    text: '2 past listings, last seen 30 days ago',
   });
   const around = listing({ cidr: '203.0.113.0/25', dataset: 'DROP', valid_until_ts: NOW + 2 * DAY });
   const listed = verdict(around, listing({}), listing({ ...past, dataset: 'BCL' }));
@@ -41,16 +41,34 @@ test('a listed address inside a network does not list the network', () => {
   const verdict = (...listings: Listing[]) => verdictOf({ cidr: '203.0.113.0/24', listings }, NOW);
   const { state, text } = verdict(listing({}), listing({ dataset: 'BCL' }), listing({ cidr: '203.0.113.128/25' }));
   assert.deepEqual([state, text], ['inside', '2 listed addresses or networks inside']);
-  assert.equal(verdict(listing({}), listing({ cidr: '203.0.0.0/16' })).state, 'listed');
+  assert.equal(verdict(listing({})).text, '1 listed address or network inside');
+  const around = listing({ cidr: '203.0.0.0/16', dataset: 'DROP' });
+  const listed = verdict(listing({}), around);
+  assert.deepEqual([listed.state, listed.datasets], ['listed', ['DROP']], 'what is inside says nothing about it');
 });
 
 test('listings by dataset: dangerous ones first, live ones first', () => {
-  const groups = byDataset([listing(past), listing({}), listing({ dataset: 'BCL' })]);
+  const newer = { seen_ts: NOW };
+  const groups = byDataset([
+    listing({ ...past, ...newer }),
+    listing(past),
+    listing({}),
+    listing(newer),
+    listing({ dataset: 'BCL' }),
+  ]);
   assert.deepEqual(
-    groups.map(([dataset, found]) => [dataset, found.map(({ state }) => state)]),
+    groups.map(([dataset, found]) => [dataset, found.map(({ state, seen_ts }) => [state, (NOW - seen_ts) / DAY])]),
     [
-      ['BCL', ['live']],
-      ['XBL', ['live', 'past']],
+      ['BCL', [['live', 1]]],
+      [
+        'XBL',
+        [
+          ['live', 0],
+          ['live', 1],
+          ['past', 0],
+          ['past', 30],
+        ],
+      ],
     ],
   );
 });

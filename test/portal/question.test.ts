@@ -21,6 +21,8 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
   ['198.51.100.77/24', '/network/198.51.100.0/24', 9],
   ['2001:db8::/56', '/network/2001:db8::/56', 9],
   ['198.51.0.0/16', '/search?ip=198.51.0.0%2F16', 17],
+  ['198.51.100.0/23', '/search?ip=198.51.100.0%2F23', 10],
+  ['2001:db8::/55', '/search?ip=2001%3Adb8%3A%3A%2F55', 10],
   ['example.com', '/domain/example.com'],
   ['WWW.Example[.]com', '/domain/www.example.com'],
   ['bücher.example', '/domain/b%C3%BCcher.example'],

@@ -5,7 +5,7 @@ import { dimensionBars, domainVerdict, pointsText, reasonParts } from '../../por
 const NOW = Date.UTC(2026, 10, 10) / 1_000;
 
 test('points have a sign', () => {
-  assert.deepEqual([-18.1, 3.84, 0, -0.01].map(pointsText), ['−18.1', '+3.8', '0.0', '0.0']);
+  assert.deepEqual([-18.1, -0.5, 0.5, 3.84, 0, -0.01].map(pointsText), ['−18.1', '−0.5', '+0.5', '+3.8', '0.0', '0.0']);
 });
 
 test('all bars have one scale, and the longest fits', () => {
@@ -27,6 +27,10 @@ test('the verdict of a domain', () => {
   // The operator can list an abused site.
   assert.equal(domainVerdict({ ...nothing, listed: true, abused: true }, NOW).state, 'listed');
   assert.match(domainVerdict({ ...nothing, ...evidence, abused: true }, NOW).text, /misused.*40 minutes ago/);
+  assert.deepEqual(domainVerdict({ ...nothing, ...evidence }, NOW), {
+    state: 'known',
+    text: 'newest evidence 40 minutes ago',
+  });
   // A popular site that nobody misused.
   assert.equal(domainVerdict({ ...nothing, abused: true }, NOW).state, 'known');
 });

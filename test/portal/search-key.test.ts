@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { dayEnd, dayStart, pathOf, readSearch, windowName, windowOf, windowText } from '../../portal/search-key.ts';
+import {
+  dayEnd,
+  dayStart,
+  pathOf,
+  readSearch,
+  titleOf,
+  windowName,
+  windowOf,
+  windowText,
+} from '../../portal/search-key.ts';
 
 const HASH = 'AB'.repeat(32);
 const NOW = Date.UTC(2026, 10, 16, 12) / 1_000;
@@ -25,9 +34,21 @@ describe('the address of a search', () => {
   });
 
   it('can be read again from the path that it becomes', () => {
-    const path = '/search?malware_family=a%26b%20c&since=1&until=2';
-    const { search } = read(path.slice('/search?'.length));
-    assert.equal(search && pathOf(search), path);
+    for (const path of ['/search?malware_family=a%26b%20c&since=1&until=1', '/search?host=a.example']) {
+      const { search } = read(path.slice('/search?'.length));
+      assert.equal(search && pathOf(search), path);
+    }
+  });
+
+  it('has words for its title', () => {
+    for (const [query, title] of [
+      ['ip=198.51.100.7', 'URLs at 198.51.100.7'],
+      ['ip=198.51.100.0/24', 'URLs in 198.51.100.0/24'],
+      ['asn=64500', 'URLs in AS64500'],
+    ] as const) {
+      const { search } = read(query);
+      assert.equal(search && titleOf(search).join(' '), title);
+    }
   });
 
   it('says what is wrong with it', () => {
@@ -62,6 +83,7 @@ describe('the window of a search', () => {
       const { since, until } = windowOf(name, NOW);
       assert.equal(windowName(since, until, NOW), name);
     }
+    assert.equal(windowOf('30-days', NOW).since, dayStart('2026-10-17'));
     assert.equal(windowName(5, null, NOW), 'custom');
     assert.equal(windowName(null, 5, NOW), 'custom');
   });
@@ -70,6 +92,7 @@ describe('the window of a search', () => {
     assert.equal(windowText(null, null, NOW), 'in the last 12 months');
     assert.equal(windowText(dayStart('2026-10-01'), dayEnd('2026-10-31'), NOW), 'from 1 Oct 2026 to 31 Oct 2026');
     assert.equal(windowText(999_999_999_999, null, NOW), 'from 27 Sep 33658 to now');
+    assert.equal(dayEnd('2026-10-31'), Date.UTC(2026, 10, 1) / 1_000 - 1);
     assert.equal(dayStart(''), null);
     assert.equal(dayEnd(''), null);
   });
