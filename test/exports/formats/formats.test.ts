@@ -32,6 +32,8 @@ test('which kind of list has which format', () => {
     hosts: 'txt hosts rpz unbound dnsmasq squid suricata suricata-dataset adblock csv ndjson',
     addresses: 'txt csv ndjson nft',
   });
+  const namesWith = (key: 'hasAllFields' | 'takesProfile') => FORMATS.filter((one) => one[key]).map(({ name }) => name);
+  assert.deepEqual([namesWith('hasAllFields'), namesWith('takesProfile')], [['csv', 'ndjson'], ['txt']]);
   assert.equal(findFormat('urls', 'rpz'), null);
   assert.equal(findFormat('hosts', 'nft'), null);
   assert.equal(findFormat('hosts', 'constructor'), null);
@@ -151,12 +153,13 @@ test('an empty list is a file with a comment, if the format has comments', () =>
 
 test('the comments count what is missing', () => {
   const content = { ...hostList(['a.example', 'b.example', 'c.example', 'x.a.example', 'a b.example', 'd.example']) };
-  const list: ListContent = { ...content, name: 'x\ny', leftOut: { 'shared-site': 3, excluded: 2 } };
+  const list: ListContent = { ...content, name: 'x\ny', leftOut: { 'shared-site': 3, allowed: 1, excluded: 2 } };
   const { text, ...counts } = render(list, 'dnsmasq', { max: 4 });
   assert.deepEqual(counts, { entries: 3, inexpressible: 1, covered: 1, cut: 1 });
   const [, ...lines] = text.split('\n# ');
   assert.deepEqual(lines.slice(2, -1), [
     `Serial: ${SERIAL}`,
+    'Left out, allowed: 1',
     'Left out, excluded: 2',
     'Left out, shared-site: 3',
     'Left out, not possible in this format: 1',
@@ -178,11 +181,12 @@ test('profiles of devices', () => {
     longest,
     `${longest}a`,
     'https://evil.example:8443/x',
+    'http://evil.example:8443/x',
     'http://evil.example/*',
     'http://[2001:db8::1]/',
   ];
-  const { text, inexpressible } = render(urlList(urls), 'txt', { profile });
-  assert.equal(inexpressible, 2);
+  const { text, inexpressible, covered } = render(urlList(urls), 'txt', { profile });
+  assert.deepEqual([inexpressible, covered], [2, 1]);
   const lines = readBack('txt', 'urls', text);
   assert.deepEqual(lines, [longest.slice(7), 'evil.example:8443/x', '[2001:db8::1]/']);
   assert.equal(lines[0]?.length, 255);
@@ -201,7 +205,26 @@ test('a profile with a limit of bytes keeps the newest entries that fit', () => 
   assert.ok(text.length <= 10_000_000 && text.length > 9_980_000, `${text.length}`);
   assert.equal(entries + cut, 1_301);
   assert.deepEqual(readBack('txt', 'urls', text), urls.slice(0, entries));
+  assert.match(text, /\n# Cut by profile=fortigate: /);
+  const oneMore = render(urlList([...urls.slice(0, entries + 1), 'http://short.example/']), 'txt', { profile });
+  assert.deepEqual([oneMore.entries, oneMore.cut], [entries, 2], 'none after the first that does not fit');
   assert.equal(PROFILES.length, 2);
+});
+
+test('adblock has no rule for FTP and for IPv6 addresses', () => {
+  const urls = ['ftp://evil.example/a', 'http://[2001:db8::1]/', 'http://evil.example/'];
+  const { text, inexpressible } = render(urlList(urls), 'adblock');
+  assert.equal(inexpressible, 2);
+  assert.match(text, /hours\n\|\|evil\.example\/\^\$all\n$/);
+});
+
+test('the serial of a zone has 32 bits', () => {
+  assert.match(render({ ...HOSTS, serial: 2 ** 32 + 5 }, 'rpz').text, / hostmaster\.localhost\. 5 300 /);
+});
+
+test('characters that end a line in some programs are escaped in NDJSON', () => {
+  const { text } = render(withTexts(URLS, 'a\u007f\u0085\u2028b'), 'ndjson');
+  assert.match(text, /"reporter":"a\\u007f\\u0085\\u2028b"/);
 });
 
 test('hostile entries are on no list, odd ones come back as they are', () => {
