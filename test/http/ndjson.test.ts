@@ -265,6 +265,7 @@ describe('a stream', () => {
       await until(() => seen.signal !== null);
       socket[leave]();
       await until(() => seen.closed);
+      assert.match(String(seen.signal?.reason), /The reader has left/);
       assert.deepEqual(log, []);
     });
   }
