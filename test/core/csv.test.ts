@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { csvRow } from '../../src/core/csv.ts';
+import { csvRow, splitRow } from '../../src/core/csv.ts';
 
 for (const [cell, text] of [
   ['=1+1', "'=1+1"],
@@ -18,3 +18,16 @@ for (const [cell, text] of [
 ] as const) {
   test(`the cell ${JSON.stringify(cell)} is safe for spreadsheets`, () => assert.equal(csvRow([cell]), `${text}\r\n`));
 }
+
+test('without a delimiter a row is one field', () => {
+  for (const [row, fields] of [
+    ['a,b', ['a,b']],
+    [' "a,""b"', ['a,"b']],
+    ['', ['']],
+    ['a"b', 'malformed'],
+    ['"a"b', 'malformed'],
+    ['"a', 'open'],
+  ] as const) {
+    assert.deepEqual(splitRow(row, ''), fields, row);
+  }
+});

@@ -91,6 +91,18 @@ test('drop-json: two lists in one file have their own times, and --as-of has pre
   assert.deepEqual(await times('{"type":"metadata","timestamp":7}\n{"cidr":"198.51.100.0/24"}\n'), [7]);
 });
 
+test('drop-json: a blank line is nothing, and a line that cannot be read is a reject', async () => {
+  const lines = ['', '{"cidr":5}', '{"type":"metadata","timestamp":0}', '{"type":"metadata","timestamp":1.5}', '\0'];
+  const items = await readWith(dropJson, `${lines.join('\n')}\n`, { hasAsOf: true });
+  assert.deepEqual(rejectsOf(items), [
+    { line: 2, reason: 'cidr: missing' },
+    { line: 3, reason: 'timestamp: must be Unix seconds' },
+    { line: 4, reason: 'timestamp: must be Unix seconds' },
+    { line: 5, reason: 'the line contains a NUL byte; convert the file to UTF-8 text' },
+  ]);
+  assert.equal(rejectsOf(await readText(dropJson, 'x\n')).length, 1);
+});
+
 test('drop-json: a list without a time is refused, because it may be old or cut off', async () => {
   const text = '{"cidr":"198.51.100.0/24"}\n';
   await assert.rejects(readText(dropJson, text), /no line with its time.*--as-of/);
