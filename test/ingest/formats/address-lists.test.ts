@@ -15,7 +15,8 @@ const FEODO_CSV = `# Feodo Tracker
 "2025-07-17 10:00:00","198.51.100.8","8080","online","2025-07-17","Example"
 "2025-07-17 10:00:00","198.51.100.9","http","online","","Example"
 "soon","198.51.100.9","80","online","","Example"
-# END 4 entries
+"2025-07-17 10:00:00","198.51.100.10","","online","2025-07-20 00:00:00","Example"
+# END 5 entries
 `;
 
 test('feodo-csv: controllers at first seen and last online', async () => {
@@ -26,6 +27,8 @@ test('feodo-csv: controllers at first seen and last online', async () => {
     { ...controller, network: '198.51.100.7', dstport: 443, ts: LAST },
     // The beginning of the day is before it was first seen.
     { ...controller, network: '198.51.100.8', dstport: 8080, ts: FIRST },
+    { ...controller, network: '198.51.100.10', dstport: null, ts: FIRST },
+    { ...controller, network: '198.51.100.10', dstport: null, ts: LAST },
   ]);
   assert.deepEqual(rejectsOf(items), [
     { line: 6, reason: 'port: must be a number' },
