@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
 import { backupData, restoreData } from '../../src/database/backup.ts';
-import { makeFolder, requireData } from '../../src/database/data-folder.ts';
+import { dataFiles, makeFolder, requireData } from '../../src/database/data-folder.ts';
+import { prepareDatabaseFile } from '../../src/database/sqlite/database-file.ts';
 import { PROGRAM } from '../cli/urlwarden.ts';
 import { NOBODY } from '../servers/postgres.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -32,6 +33,23 @@ test('a folder that this user may not open is neither empty nor missing', (t: Te
     assert.throws(() => makeFolder(dataDir), { message });
   });
   chmodSync(dataDir, 0o700);
+});
+
+test('a folder in which this user may not create files is named', async (t: TestContext) => {
+  const dataDir = join(temporaryFolder(t), 'data');
+  mkdirSync(dataDir);
+  await (await openControl({ dataDir })).close();
+  const { control } = dataFiles(dataDir);
+  chmodSync(dirname(dataDir), 0o755);
+  chmodSync(dataDir, 0o555);
+  chmodSync(control, 0o666);
+  asOtherUser(() => assert.throws(() => prepareDatabaseFile('control', control), isExplained));
+  chmodSync(dataDir, 0o700);
+
+  function isExplained({ message }: Error): boolean {
+    const advice = 'check that this user may write to it, to the files beside it and to its folder';
+    return message.startsWith(`The database ${control} cannot be used (`) && message.endsWith(`): ${advice}`);
+  }
 });
 
 test('root creates the files of a folder for its owner', { skip: !NOBODY.uid }, async (t: TestContext) => {

@@ -3,6 +3,7 @@ import { isDiskFull } from './disk-space.ts';
 
 // Result codes: https://www.sqlite.org/rescode.html. The lowest byte of an extended code is its primary code.
 
+const READONLY = 8;
 const IOERR = 10;
 const CANTOPEN = 14;
 
@@ -16,7 +17,7 @@ const FULL = new Set([13, 4874]);
  * Primary codes of problems with the file, the disk or other processes: PERM, BUSY, LOCKED, NOMEM, READONLY, IOERR,
  * CANTOPEN, PROTOCOL, NOLFS, AUTH. All other codes are bugs.
  */
-const UNAVAILABLE = new Set([3, 5, 6, 7, 8, IOERR, CANTOPEN, 15, 22, 23]);
+const UNAVAILABLE = new Set([3, 5, 6, 7, READONLY, IOERR, CANTOPEN, 15, 22, 23]);
 
 /** Converts an error of SQLite about the file at `path`; returns other errors unchanged. */
 export function explained(error: unknown, path: string): unknown {
@@ -31,6 +32,10 @@ export function explained(error: unknown, path: string): unknown {
     return new AppError('unavailable', `The disk of ${path} is full: ${advice}`, { cause: error });
   }
   if (!UNAVAILABLE.has(code & 0xff)) return error;
+  if ((code & 0xff) === READONLY || (code & 0xff) === CANTOPEN) {
+    const advice = 'check that this user may write to it, to the files beside it and to its folder';
+    return new AppError('unavailable', `The database ${path} cannot be used (${message}): ${advice}`, { cause: error });
+  }
   return new AppError('unavailable', `The database is unavailable: ${message}`, { cause: error });
 }
 
