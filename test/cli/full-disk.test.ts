@@ -142,6 +142,9 @@ testsOnSmallDisks(import.meta.url, () => {
     const rejected = await urlwarden(['import', 'url-list', '-', '--data', dataDir], 'not a URL\n');
     assert.equal(rejected.code, 1);
     assert.match(rejected.stderr, TOO_LITTLE);
+    const rebuilt = await urlwarden(['domain', 'rebuild', '--data', dataDir]);
+    assert.match(rebuilt.stderr, TOO_LITTLE);
+    assert.doesNotMatch(rebuilt.stderr, /Creating the indexes/, 'the refused import has not dropped them');
     await assert.rejects(
       backupData({ dataDir, file: join(disk.folder, 'backup.db') }),
       /cannot be written: The disk of/,

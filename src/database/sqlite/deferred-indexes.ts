@@ -43,7 +43,8 @@ export function deferIndexes(path: string): void {
     if (hasDeferredIndexes(db) || db.prepare(HAS_URL).get() !== undefined) return;
     // The memory of keys begins with empty tables. Reputation may have stored names before.
     const hasName = db.prepare(HAS_NAME).get() !== undefined;
-    db.transaction(() => {
+    // A batch: without the space for one, the indexes could not be created again, and nobody could open the database.
+    db.batch(() => {
       db.exec(CREATE_LIST);
       const defer = db.prepare(DEFER);
       for (const name of hasName ? OTHERS : [...KEYS, ...OTHERS]) {
