@@ -144,6 +144,7 @@ testsOnSmallDisks(import.meta.url, () => {
     assert.match(rejected.stderr, TOO_LITTLE);
     const rebuilt = await urlwarden(['domain', 'rebuild', '--data', dataDir]);
     assert.match(rebuilt.stderr, TOO_LITTLE);
+    assert.match(rebuilt.stderr, /already stored stays\. Run the same command again to continue\.\n$/);
     assert.doesNotMatch(rebuilt.stderr, /Creating the indexes/, 'the refused import has not dropped them');
     await assert.rejects(
       backupData({ dataDir, file: join(disk.folder, 'backup.db') }),

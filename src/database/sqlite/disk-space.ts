@@ -61,7 +61,7 @@ function noSpace(path: string, free: number, needed: number): AppError {
   const space = `has ${Math.floor(free / MB)} MB left, but ${Math.ceil(needed / MB)} MB must be free`;
   return new AppError(
     'unavailable',
-    `The disk of ${dirname(path)} ${space}, so that accounts and counters can always be written. Free some space, then try again; what is already stored stays.`,
+    `The disk of ${dirname(path)} ${space}, so that accounts and counters can always be written. Free some space, then try again; what is already stored stays`,
   );
 }
 
