@@ -1,7 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import { AppError } from '../core/errors.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
-import { PAGE_ROWS } from '../database/pages.ts';
+import { pageOf } from '../database/pages.ts';
 import type { Account, AccountChange, RemovedAccount, Session, SigningKey } from './store.ts';
 
 // Rows of accounts, tiers, keys and sessions, the same on both engines. Booleans are 1 and 0.
@@ -32,16 +31,8 @@ export function toAccountRow(account: Account): AccountRow {
   return [sub, username, usernameKey, passwordHash, tier, Number(isEnabled), generation, createdTs, Number(isAdmin)];
 }
 
-/** `read` returns the next accounts after a key, up to `PAGE_ROWS`. Between two pages the event loop runs. */
-export async function* pagesByUsername(read: (after: string) => Promise<Account[]>): AsyncGenerator<Account[]> {
-  for (let after = ''; ; ) {
-    const page = await read(after);
-    if (page.length > 0) yield page;
-    if (page.length < PAGE_ROWS) return;
-    after = page.at(-1)?.usernameKey ?? '';
-    await setImmediate();
-  }
-}
+/** For `readPages`, by the key of the username. */
+export const accountPage = (rows: AccountRow[]) => pageOf(rows, toAccount, ([, , usernameKey]) => usernameKey);
 
 /** Null does not change a column. */
 export function toChangeRow({ tier, isEnabled, isAdmin, passwordHash, raisesGeneration }: AccountChange) {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { windowIndex } from '../core/quota.ts';
+import { PAGE_ROWS, pageOf, readPages } from '../database/pages.ts';
 import { type Actor, changesOf, type NewAuditEntry } from './entry.ts';
 import type { SoftLimitEvent, SoftLimitStore } from './store.ts';
 
@@ -37,9 +37,6 @@ export type SoftLimitWatch = {
   /** Waits for events that are being stored. */
   close(): Promise<void>;
 };
-
-/** Accounts that are read together. */
-const PAGE_ROWS = 500;
 
 export function createSoftLimitWatch(options: WatchOptions): SoftLimitWatch {
   const { store, accountOf, softLimits, hasWebhook, actor, onEvent, onFailure } = options;
@@ -84,16 +81,18 @@ export function createSoftLimitWatch(options: WatchOptions): SoftLimitWatch {
     async findAll(ts) {
       const month = windowIndex('month', ts);
       const limits = await softLimits();
-      for (let after = ''; ; ) {
-        const page = await store.monthUsageWithoutEvent(month, after, PAGE_ROWS);
+      const pages = readPages('', {}, async (after) =>
+        pageOf(
+          await store.monthUsageWithoutEvent(month, after, PAGE_ROWS),
+          (usage) => usage,
+          ({ sub }) => sub,
+        ),
+      );
+      for await (const page of pages) {
         for (const { sub, username, tier, count } of page) {
           const limit = limits.get(tier);
           if (limit !== undefined && count > limit) await add({ sub, limit, count, ts }, { username, tier });
         }
-        const last = page.at(-1);
-        if (last === undefined || page.length < PAGE_ROWS) return;
-        after = last.sub;
-        await setImmediate(); // SQLite answers at once
       }
     },
 

@@ -1,4 +1,5 @@
 import { windowIndex, windowSeconds } from '../core/quota.ts';
+import { pageOf } from '../database/pages.ts';
 
 export type UsageRow = [period: string, number: number, count: number];
 
@@ -30,11 +31,13 @@ export type MonthUsage = { sub: string; days: { day: number; count: number }[] }
 /** A day of an account, sorted by sub and day; without a day if the account has only a month. */
 export type MonthUsageRow = [sub: string, day: number | null, count: number | null];
 
-export function toMonthUsage(rows: readonly MonthUsageRow[]): MonthUsage[] {
-  return [...Map.groupBy(rows, ([sub]) => sub)].map(([sub, ofSub]) => ({
-    sub,
-    days: ofSub.flatMap(([, day, count]) => (day === null || !count ? [] : [{ day, count }])),
-  }));
+/** For `readPages`, by sub. A full page has the rows of `pageAccounts` accounts. */
+export function monthUsagePage(rows: readonly MonthUsageRow[], pageAccounts: number) {
+  return pageOf([...Map.groupBy(rows, ([sub]) => sub)], toMonthUsage, ([sub]) => sub, pageAccounts);
+}
+
+function toMonthUsage([sub, rows]: [sub: string, rows: MonthUsageRow[]]): MonthUsage {
+  return { sub, days: rows.flatMap(([, day, count]) => (day === null || !count ? [] : [{ day, count }])) };
 }
 
 /** Accounts, or months of accounts, that one transaction deletes: some hundred rows, so that counting does not wait. */

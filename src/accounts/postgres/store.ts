@@ -1,15 +1,15 @@
 import type { Tier } from '../../core/tier.ts';
-import { PAGE_ROWS } from '../../database/pages.ts';
+import { PAGE_ROWS, readPages } from '../../database/pages.ts';
 import type { Database, Session } from '../../database/postgres/database.ts';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
+  accountPage,
   builtInTier,
   KEY_COLUMNS,
   type KeyRow,
   lastAdministrator,
   mayEndAdministrator,
-  pagesByUsername,
   REMOVED_ACCOUNT_COLUMNS,
   type RemovedAccountRow,
   TIER_COLUMNS,
@@ -51,7 +51,7 @@ export function createAccountStore(db: Database): AccountStore {
 
     accounts: async () => (await db.query<AccountRow>(`${ACCOUNTS} order by username_key`)).map(toAccount),
     accountPages: () =>
-      pagesByUsername(async (after) => (await db.query<AccountRow>(ACCOUNTS_PAGE, [after])).map(toAccount)),
+      readPages('', {}, async (after) => accountPage(await db.query<AccountRow>(ACCOUNTS_PAGE, [after]))),
     accountBySub: (sub) => findAccount(`${ACCOUNTS} where sub = $1`, sub),
     accountByUsername: (usernameKey) => findAccount(`${ACCOUNTS} where username_key = $1`, usernameKey),
     removedAccounts: async () => (await db.query<RemovedAccountRow>(REMOVED_ACCOUNTS)).map(toRemovedAccount),

@@ -1,16 +1,16 @@
 import type { Tier } from '../../core/tier.ts';
-import { PAGE_ROWS } from '../../database/pages.ts';
+import { PAGE_ROWS, readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import {
   ACCOUNT_COLUMNS,
   type AccountRow,
+  accountPage,
   builtInTier,
   KEY_COLUMNS,
   type KeyRow,
   lastAdministrator,
   mayEndAdministrator,
-  pagesByUsername,
   REMOVED_ACCOUNT_COLUMNS,
   type RemovedAccountRow,
   TIER_COLUMNS,
@@ -56,7 +56,7 @@ export function createAccountStore({ db, write, checkFile }: DatabaseFile<Accoun
     },
 
     accounts: async () => accounts.all().map(toAccount),
-    accountPages: () => pagesByUsername(async (after) => page.all(after).map(toAccount)),
+    accountPages: () => readPages('', {}, (after) => accountPage(page.all(after))),
     accountBySub: async (sub) => toAccountOrNull(bySub.get(sub)),
     accountByUsername: async (usernameKey) => toAccountOrNull(byUsername.get(usernameKey)),
     addAccount: (account) => write('addAccount', account),

@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
-import { PAGE_ROWS } from '../../database/pages.ts';
+import { PAGE_ROWS, pageOf, readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { NewAuditEntry } from '../entry.ts';
@@ -23,13 +22,14 @@ export function createAuditStore({ db, write }: DatabaseFile<AuditWrites>): Audi
       const isWanted = (entry: AuditEntry) =>
         (subject === null || entry.subject === subject) &&
         (action === null || entry.action === action || entry.action.startsWith(`${action}.`));
-      for (let before = { ts: untilTs, id: Number.MAX_SAFE_INTEGER }; ; await setImmediate()) {
-        const page = entries.all({ sinceTs, ...before }).map(toEntry);
+      const pages = readPages({ ts: untilTs, id: Number.MAX_SAFE_INTEGER }, {}, (before) =>
+        pageOf(entries.all({ sinceTs, ...before }), toEntry, ([id, ts]) => ({ ts, id })),
+      );
+      for await (const page of pages) {
         found.push(...page.filter(isWanted));
-        const last = page.at(-1);
-        if (last === undefined || page.length < PAGE_ROWS || found.length >= limit) return found.slice(0, limit);
-        before = { ts: last.ts, id: last.id };
+        if (found.length >= limit) break;
       }
+      return found.slice(0, limit);
     },
     removeOldAudit: (beforeTs, limit) => write('removeOldAudit', beforeTs, limit),
   };

@@ -1,7 +1,8 @@
 import { daysOfMonth } from '../../core/quota.ts';
+import { readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/postgres/database.ts';
 import type { UsageStore } from '../store.ts';
-import { DELETE_BATCH, type MonthUsageRow, toMonthUsage, type UsageRow, wrongMonths } from '../usage-rules.ts';
+import { DELETE_BATCH, type MonthUsageRow, monthUsagePage, type UsageRow, wrongMonths } from '../usage-rules.ts';
 
 /**
  * One statement for a batch of any size. Rows are locked in the order of their keys, so that concurrent nodes cannot
@@ -92,14 +93,12 @@ export function createUsageStore(db: Database): UsageStore {
         return wrong;
       }),
 
-    async *monthUsage(month) {
+    monthUsage(month) {
       const { firstDay, endDay } = daysOfMonth(month);
-      for (let after = ''; ; ) {
-        const page = toMonthUsage(await db.query<MonthUsageRow>(MONTH_USAGE, [month, after, firstDay, endDay]));
-        if (page.length > 0) yield page;
-        if (page.length < REPORT_PAGE_ACCOUNTS) return;
-        after = page.at(-1)?.sub ?? '';
-      }
+      return readPages('', {}, async (after) => {
+        const rows = await db.query<MonthUsageRow>(MONTH_USAGE, [month, after, firstDay, endDay]);
+        return monthUsagePage(rows, REPORT_PAGE_ACCOUNTS);
+      });
     },
 
     async reportedTs(month) {

@@ -1,12 +1,12 @@
-import { setImmediate } from 'node:timers/promises';
 import { daysOfMonth } from '../../core/quota.ts';
+import { readPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { Usage, UsageStore } from '../store.ts';
 import {
   DELETE_BATCH,
   type MonthUsageRow,
-  toMonthUsage,
+  monthUsagePage,
   type UsageRow,
   type WrongMonth,
   wrongMonths,
@@ -60,15 +60,10 @@ export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): Usag
     },
     repairUsage: (sub) => write('repairUsage', sub),
 
-    async *monthUsage(month) {
-      for (let after = ''; ; ) {
-        const page = toMonthUsage(ofMonth.all({ month, after, ...daysOfMonth(month) }));
-        if (page.length > 0) yield page;
-        if (page.length < REPORT_PAGE_ACCOUNTS) return;
-        after = page.at(-1)?.sub ?? '';
-        await setImmediate();
-      }
-    },
+    monthUsage: (month) =>
+      readPages('', {}, (after) =>
+        monthUsagePage(ofMonth.all({ month, after, ...daysOfMonth(month) }), REPORT_PAGE_ACCOUNTS),
+      ),
     reportedTs: async (month) => reported.get(month)?.[0] ?? null,
     markReported: (month, ts) => write('markReported', month, ts),
     deleteOldUsage: (before) => write('deleteOldUsage', before),
