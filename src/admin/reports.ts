@@ -2,7 +2,7 @@ import { AUDIT_ACTIONS, AUDIT_KINDS } from '../audit/entry.ts';
 import type { AuditFilter } from '../audit/store.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
-import { windowIndex } from '../core/quota.ts';
+import { monthText, parseMonth, windowIndex } from '../core/quota.ts';
 import { type Endpoint, json, type Parameter, type Route } from '../http/endpoint.ts';
 import {
   limitParameter,
@@ -13,7 +13,7 @@ import {
   untilParameter,
 } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
-import { monthText, parseMonth, usageReport, usageReportJson } from '../limits/usage-report.ts';
+import { usageReport, usageReportJson } from '../limits/usage-report.ts';
 import { adminRoute, queryText } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { AuditItem, ListOf, UsageReportResponse } from './wire.ts';

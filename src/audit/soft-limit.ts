@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { windowIndex } from '../core/quota.ts';
+import { monthText, windowIndex } from '../core/quota.ts';
 import { PAGE_ROWS, pageOf, readPages } from '../database/pages.ts';
 import { type Actor, changesOf, type NewAuditEntry } from './entry.ts';
 import type { SoftLimitEvent, SoftLimitStore } from './store.ts';
@@ -100,9 +100,4 @@ export function createSoftLimitWatch(options: WatchOptions): SoftLimitWatch {
       await Promise.all(storing);
     },
   };
-}
-
-/** 2026-10 */
-export function monthText(month: number): string {
-  return new Date(Date.UTC(1970, month, 1)).toISOString().slice(0, '2026-10'.length);
 }

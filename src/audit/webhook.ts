@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { monthText } from './soft-limit.ts';
+import { monthText } from '../core/quota.ts';
 import type { ClaimedEvent, SoftLimitEvent, SoftLimitStore } from './store.ts';
 
 /** Sends a body by POST. Throws unless the receiver has accepted it. */

@@ -1,4 +1,5 @@
 import type { Limits } from './tier.ts';
+import { DAY_SECONDS, dayText } from './time.ts';
 
 /** Fixed windows, aligned to UTC. */
 export const WINDOWS = ['second', 'minute', 'hour', 'day', 'month'] as const;
@@ -13,7 +14,7 @@ export type Policy = { name: string; window: WindowName; limit: number };
 /** What is left of a limit, for the response headers and for a refusal. */
 type LimitState = { policy: Policy; left: number; resetsInSeconds: number };
 
-const SECONDS = { second: 1, minute: 60, hour: 3_600, day: 86_400 } as const;
+const SECONDS = { second: 1, minute: 60, hour: 3_600, day: DAY_SECONDS } as const;
 
 export function policiesOf(limits: Limits): Policy[] {
   return [
@@ -77,6 +78,20 @@ function leftOf({ window, limit }: Policy, counts: Counts): number {
 /** The first day of a month, and the first day after it, in days since 1970. The month is given in months since 1970. */
 export function daysOfMonth(month: number): { firstDay: number; endDay: number } {
   return { firstDay: monthStart(month) / SECONDS.day, endDay: monthStart(month + 1) / SECONDS.day };
+}
+
+const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
+
+/** `2026-10` in months since 1970; null for any other text. */
+export function parseMonth(text: string): number | null {
+  const [, year, month] = MONTH.exec(text) ?? [];
+  const index = (Number(year) - 1970) * 12 + Number(month) - 1;
+  return index >= 0 ? index : null;
+}
+
+/** The inverse of `parseMonth`. */
+export function monthText(month: number): string {
+  return dayText(monthStart(month)).slice(0, '2026-10'.length);
 }
 
 type Month = { index: number; startTs: number; endTs: number };

@@ -1,7 +1,7 @@
 import type { Account, AccountStore } from '../accounts/store.ts';
-import { windowIndex, windowSeconds } from '../core/quota.ts';
+import { monthText, windowIndex } from '../core/quota.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
-import { dayText } from '../core/time.ts';
+import { DAY_SECONDS, dayText } from '../core/time.ts';
 import type { UsageStore } from './store.ts';
 import type { MonthUsage } from './usage-rules.ts';
 
@@ -40,8 +40,6 @@ type Stores = Pick<UsageStore, 'monthUsage' | 'reportedTs'> &
 type Owner = Pick<AccountUsage, 'username' | 'tier' | 'removedTs' | 'limits'>;
 
 const UNKNOWN: Owner = { username: null, tier: null, removedTs: null, limits: null };
-
-const DAY_SECONDS = windowSeconds('day', 0);
 
 /** `month` is in months since 1970. The report has what is stored: servers write their counts twice a second. */
 export async function usageReport(stores: Stores, month: number, nowTs: number): Promise<UsageReport> {
@@ -120,17 +118,4 @@ export function usageReportJson({ month, isComplete, reportedTs, queries, accoun
       days,
     })),
   };
-}
-
-const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
-
-/** `2026-10` in months since 1970; null for any other text. */
-export function parseMonth(text: string): number | null {
-  const [, year, month] = MONTH.exec(text) ?? [];
-  const index = (Number(year) - 1970) * 12 + Number(month) - 1;
-  return index >= 0 ? index : null;
-}
-
-export function monthText(month: number): string {
-  return new Date(Date.UTC(1970, month, 1)).toISOString().slice(0, 'yyyy-mm'.length);
 }

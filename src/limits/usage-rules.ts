@@ -1,12 +1,11 @@
-import { windowIndex, windowSeconds } from '../core/quota.ts';
+import { windowIndex } from '../core/quota.ts';
+import { DAY_SECONDS } from '../core/time.ts';
 import { pageOf } from '../database/pages.ts';
 
 export type UsageRow = [period: string, number: number, count: number];
 
 /** A month whose count is not the sum of its days; `count` is null if the month has none. */
 export type WrongMonth = { month: number; count: number | null; sum: number };
-
-const DAY_SECONDS = windowSeconds('day', 0);
 
 /**
  * Days and months are added in one transaction, so a month of an account is the sum of its days. After a failover that lost

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { type Counts, windowEnd, windowIndex, windowSeconds } from '../core/quota.ts';
-import { dayText } from '../core/time.ts';
+import { type Counts, windowEnd, windowIndex } from '../core/quota.ts';
+import { DAY_SECONDS, dayText } from '../core/time.ts';
 import type { Caller, Parameter } from '../http/endpoint.ts';
 import { integerParameter, queryString } from '../http/query.ts';
 import { IntegerOrNull, MAX_INTEGER, Timestamp } from '../http/scalars.ts';
@@ -92,8 +92,6 @@ export const daysParameter: Parameter = {
 export function readDays(request: FastifyRequest): number {
   return integerParameter(queryString(request), 'days', 1, DAYS_MAX) ?? DAYS_DEFAULT;
 }
-
-const DAY_SECONDS = windowSeconds('day', 0);
 
 /** The days that a question of `days` up to `ts` is about, in days since 1970. */
 export function usageDays(ts: number, days: number): { fromDay: number; toDay: number } {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
-import { windowIndex } from '../../src/core/quota.ts';
-import { monthText, parseMonth } from '../../src/limits/usage-report.ts';
+import { monthText, windowIndex } from '../../src/core/quota.ts';
 import { ADA } from '../app/control-records.ts';
 import { temporaryControl } from '../temporary-control.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
@@ -130,12 +129,5 @@ describe('urlwarden usage report', () => {
       assert.match(stderr, reason);
     }
     assert.match((await report('--month', current)).stdout, /, which is not over yet\.\n$/);
-  });
-
-  it('months are texts such as 2020-10', () => {
-    for (const text of ['1970-01', '1999-12', '2020-10']) assert.equal(monthText(parseMonth(text) ?? -1), text);
-    assert.deepEqual(['1970-01', '2020-10'].map(parseMonth), [0, OCTOBER.month]);
-    for (const text of ['1969-12', '2026-00', '2026-1', '26-10', '2020-10-01', ''])
-      assert.equal(parseMonth(text), null);
   });
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  monthText,
   type Policy,
+  parseMonth,
   reachedLimit,
   tightestLimit,
   type WindowName,
@@ -95,3 +97,9 @@ for (const { why, policies, of, tightest } of [
 ]) {
   test(`the smallest share left: ${why}`, () => assert.equal(tightestLimit(policies, of, TS)?.policy.name, tightest));
 }
+
+test('months are texts such as 2020-10', () => {
+  for (const text of ['1970-01', '1999-12', '2020-10']) assert.equal(monthText(parseMonth(text) ?? -1), text);
+  assert.deepEqual(['1970-01', '2020-10'].map(parseMonth), [0, 609]);
+  for (const text of ['1969-12', '2026-00', '2026-1', '26-10', '2020-10-01', '']) assert.equal(parseMonth(text), null);
+});

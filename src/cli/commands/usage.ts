@@ -1,13 +1,6 @@
 import { csvRow } from '../../core/csv.ts';
-import { windowIndex } from '../../core/quota.ts';
-import {
-  type AccountUsage,
-  monthText,
-  parseMonth,
-  type UsageReport,
-  usageReport,
-  usageReportJson,
-} from '../../limits/usage-report.ts';
+import { monthText, parseMonth, windowIndex } from '../../core/quota.ts';
+import { type AccountUsage, type UsageReport, usageReport, usageReportJson } from '../../limits/usage-report.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
 import { dataCommand, openExistingControl } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
