@@ -29,6 +29,17 @@ export const MAX_THREADS = 64;
 
 const ACCEPTED_HOSTS = 'an IP address such as 127.0.0.1, 0.0.0.0 or ::, or localhost';
 
+// What settings of one kind have in common.
+
+const SWITCH = { fallback: false, read: readSwitch, accepts: 'true or false' };
+
+const OPTIONAL_FILE = { fallback: null, read: readPath, resolveIn: resolve, accepts: 'the path of a file' };
+
+function wholeNumber(least: number, greatest: number, unit = '') {
+  const number = unit === '' ? 'a whole number' : `a whole number of ${unit}`;
+  return { read: integerBetween(least, greatest), accepts: `${number} from ${least} to ${greatest}` };
+}
+
 /** Every setting of the server. */
 export const SETTINGS = {
   host: {
@@ -44,8 +55,7 @@ export const SETTINGS = {
     argument: 'PORT',
     meaning: 'port to listen on; 0 chooses a free port',
     fallback: 8080,
-    read: integerBetween(0, 65_535),
-    accepts: 'a whole number from 0 to 65535',
+    ...wholeNumber(0, 65_535),
   } satisfies Setting<number>,
   dataDir: {
     flag: 'data',
@@ -79,30 +89,24 @@ export const SETTINGS = {
     argument: 'NUMBER',
     meaning: 'maximum number of connections to each PostgreSQL database',
     fallback: 10,
-    read: integerBetween(1, 1_000),
-    accepts: 'a whole number from 1 to 1000',
+    ...wholeNumber(1, 1_000),
   } satisfies Setting<number>,
   threads: {
     flag: 'threads',
     argument: 'NUMBER',
     meaning: 'threads that answer requests (default one per core, at most 8; one with --demo)',
     fallback: null,
-    read: integerBetween(1, MAX_THREADS),
-    accepts: `a whole number from 1 to ${MAX_THREADS}`,
+    ...wholeNumber(1, MAX_THREADS),
   } satisfies Setting<number | null>,
   demo: {
     flag: 'demo',
     meaning: 'serve demo data from a separate folder, DIR/demo',
-    fallback: false,
-    read: readSwitch,
-    accepts: 'true or false',
+    ...SWITCH,
   } satisfies Setting<boolean>,
   noPortal: {
     flag: 'no-portal',
     meaning: 'serve the API only, without pages for people',
-    fallback: false,
-    read: readSwitch,
-    accepts: 'true or false',
+    ...SWITCH,
   } satisfies Setting<boolean>,
   tokenLifeSeconds: {
     flag: 'token-life-seconds',
@@ -117,8 +121,7 @@ export const SETTINGS = {
     argument: 'MS',
     meaning: 'time limit for finding the first record of a response; after it the query fails with 408',
     fallback: 10_000,
-    read: integerBetween(1, 3_600_000),
-    accepts: 'a whole number of milliseconds from 1 to 3600000',
+    ...wholeNumber(1, 3_600_000, 'milliseconds'),
   } satisfies Setting<number>,
   stopGraceSeconds: {
     flag: 'stop-grace-seconds',
@@ -126,26 +129,19 @@ export const SETTINGS = {
     meaning:
       'how long requests are still answered after SIGTERM, so that proxies and clients can change to another server',
     fallback: 5,
-    read: integerBetween(0, 3_600),
-    accepts: 'a whole number of seconds from 0 to 3600',
+    ...wholeNumber(0, 3_600, 'seconds'),
   } satisfies Setting<number>,
   tlsCertFile: {
     flag: 'tls-cert',
     argument: 'FILE',
     meaning: 'certificate chain (PEM); enables HTTPS, requires --tls-key',
-    fallback: null,
-    read: readPath,
-    resolveIn: resolve,
-    accepts: 'the path of a file',
+    ...OPTIONAL_FILE,
   } satisfies Setting<string | null>,
   tlsKeyFile: {
     flag: 'tls-key',
     argument: 'FILE',
     meaning: 'private key of the certificate (PEM)',
-    fallback: null,
-    read: readPath,
-    resolveIn: resolve,
-    accepts: 'the path of a file',
+    ...OPTIONAL_FILE,
   } satisfies Setting<string | null>,
   trustedProxies: {
     flag: 'trust-proxy',
@@ -160,10 +156,7 @@ export const SETTINGS = {
     argument: 'FILE',
     meaning:
       'secrets for signing tokens, one per line, the first for new tokens; without it the server creates its own',
-    fallback: null,
-    read: readPath,
-    resolveIn: resolve,
-    accepts: 'the path of a file',
+    ...OPTIONAL_FILE,
   } satisfies Setting<string | null>,
   metricsHost: {
     flag: 'metrics-host',
@@ -218,23 +211,17 @@ export const SETTINGS = {
   listedExact: {
     flag: 'listed-exact',
     meaning: 'listed/… for one address returns only its own listings, not those of wider networks around it',
-    fallback: false,
-    read: readSwitch,
-    accepts: 'true or false',
+    ...SWITCH,
   } satisfies Setting<boolean>,
   resolvesHosts: {
     flag: 'resolve',
     meaning: 'resolve the hosts of URLs that feeds report as currently online, by DNS at a limited rate',
-    fallback: false,
-    read: readSwitch,
-    accepts: 'true or false',
+    ...SWITCH,
   } satisfies Setting<boolean>,
   allowReserved: {
     flag: 'allow-reserved',
     meaning: 'list private, documentation and other reserved networks too, for tests; --demo implies it',
-    fallback: false,
-    read: readSwitch,
-    accepts: 'true or false',
+    ...SWITCH,
   } satisfies Setting<boolean>,
   feedsAllowPrivate: {
     flag: 'feeds-allow-private',
@@ -265,8 +252,7 @@ export const SETTINGS = {
     argument: 'BYTES',
     meaning: 'maximum length of a line, or of a JSON record, in an import source',
     fallback: 2 ** 20,
-    read: integerBetween(1_024, 2 ** 28),
-    accepts: `a whole number from 1024 to ${2 ** 28}`,
+    ...wholeNumber(1_024, 2 ** 28),
   } satisfies Setting<number>,
   logLevel: {
     flag: 'log-level',
@@ -281,34 +267,28 @@ export const SETTINGS = {
     argument: 'FILE',
     meaning:
       'names of malware families, one per line, in addition to the built-in and stored ones: a tag with such a name is a family',
-    fallback: null,
-    read: readPath,
-    resolveIn: resolve,
-    accepts: 'the path of a file',
+    ...OPTIONAL_FILE,
   } satisfies Setting<string | null>,
   usageMonths: {
     flag: 'usage-months',
     argument: 'NUMBER',
     meaning: 'how many months before the current one the usage of accounts is kept',
     fallback: 24,
-    read: integerBetween(1, 1_200),
-    accepts: 'a whole number from 1 to 1200',
+    ...wholeNumber(1, 1_200),
   } satisfies Setting<number>,
   changeDays: {
     flag: 'change-days',
     argument: 'DAYS',
     meaning: 'how long entries of the change feed are kept; a reader that was away longer has to load a full list',
     fallback: 30,
-    read: integerBetween(1, 3_650),
-    accepts: 'a whole number from 1 to 3650',
+    ...wholeNumber(1, 3_650),
   } satisfies Setting<number>,
   auditMonths: {
     flag: 'audit-months',
     argument: 'MONTHS',
     meaning: 'how long entries of the audit log are kept; older ones are deleted once a day',
     fallback: 24,
-    read: integerBetween(1, 1_200),
-    accepts: 'a whole number from 1 to 1200',
+    ...wholeNumber(1, 1_200),
   } satisfies Setting<number>,
   softLimitWebhookUrl: {
     flag: 'soft-limit-webhook-url',
@@ -323,10 +303,7 @@ export const SETTINGS = {
     flag: 'soft-limit-webhook-secret-file',
     argument: 'FILE',
     meaning: 'file whose first line is the secret that signs those requests, 32 characters or more',
-    fallback: null,
-    read: readPath,
-    resolveIn: resolve,
-    accepts: 'the path of a file',
+    ...OPTIONAL_FILE,
   } satisfies Setting<string | null>,
   softLimitWebhookAllowPrivate: {
     flag: 'soft-limit-webhook-allow-private',
@@ -347,9 +324,7 @@ export const SETTINGS = {
   accessLogQuestions: {
     flag: 'access-log-questions',
     meaning: 'log with such a request also the URL, host, address or domain that was asked for',
-    fallback: false,
-    read: readSwitch,
-    accepts: 'true or false',
+    ...SWITCH,
   } satisfies Setting<boolean>,
 };
 
