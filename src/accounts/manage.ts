@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { AppError } from '../core/errors.ts';
 import { hashPassword } from './passwords.ts';
-import type { Account, AccountStore } from './store.ts';
+import type { Account, AccountChange, AccountStore } from './store.ts';
 import { requireTier } from './tiers.ts';
 
 // Operators' changes of accounts. Running servers apply a change within five seconds.
@@ -87,29 +87,18 @@ export async function requireAccount(
   );
 }
 
-/** Both in one change, so that a refusal changes nothing. The store refuses to leave no enabled administrator. */
+/**
+ * All in one change, so that a refusal changes nothing. The store refuses to leave no enabled administrator. Tokens that have
+ * not expired are valid again when the account is enabled again.
+ */
 export async function setAccount(
   store: AccountStore,
   username: string,
-  change: { tier?: string; isAdmin?: boolean },
+  change: Pick<AccountChange, 'tier' | 'isEnabled' | 'isAdmin'>,
 ): Promise<void> {
   const { sub } = await requireAccount(store, username);
   if (change.tier !== undefined) await requireTier(store, change.tier);
   await requireChanged(username, store.changeAccount(sub, change));
-}
-
-export async function setAccountTier(store: AccountStore, username: string, tier: string): Promise<void> {
-  await setAccount(store, username, { tier });
-}
-
-export async function setAccountAdmin(store: AccountStore, username: string, isAdmin: boolean): Promise<void> {
-  await setAccount(store, username, { isAdmin });
-}
-
-/** Tokens that have not expired are valid again when the account is enabled again. */
-export async function setAccountEnabled(store: AccountStore, username: string, isEnabled: boolean): Promise<void> {
-  const { sub } = await requireAccount(store, username);
-  await requireChanged(username, store.changeAccount(sub, { isEnabled }));
 }
 
 /** Revokes all tokens of the account. */

@@ -6,9 +6,7 @@ import {
   removeAccount,
   requireAccount,
   revokeTokens,
-  setAccountAdmin,
-  setAccountEnabled,
-  setAccountTier,
+  setAccount,
 } from '../accounts/manage.ts';
 import { randomPassword, requireUsablePassword } from '../accounts/passwords.ts';
 import type { Account } from '../accounts/store.ts';
@@ -139,15 +137,15 @@ const changeAccount = (services: AdminServices): Endpoint<{ username: string; ch
       changeRecorded(services, request, username, action, change);
     // The role and the state can be refused, so they come first: a refused request has changed nothing.
     if (admin !== undefined && admin !== isAdmin) {
-      await apply('account.set', () => setAccountAdmin(control, username, admin));
+      await apply('account.set', () => setAccount(control, username, { isAdmin: admin }));
     }
     if (enabled !== undefined && enabled !== isEnabled) {
       const action = enabled ? 'account.enable' : 'account.disable';
-      await apply(action, () => setAccountEnabled(control, username, enabled));
+      await apply(action, () => setAccount(control, username, { isEnabled: enabled }));
     }
     if (password !== undefined) await apply('account.passwd', () => changePassword(control, username, password));
     if (tier !== undefined && tier !== oldTier) {
-      await apply('account.set', () => setAccountTier(control, username, tier));
+      await apply('account.set', () => setAccount(control, username, { tier }));
     }
     return itemOf(services, await requireAccount(control, username));
   },

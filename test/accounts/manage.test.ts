@@ -6,8 +6,7 @@ import {
   removeAccount,
   requireAccount,
   revokeTokens,
-  setAccountEnabled,
-  setAccountTier,
+  setAccount,
 } from '../../src/accounts/manage.ts';
 import { verifyPassword } from '../../src/accounts/passwords.ts';
 import { temporaryControl } from '../temporary-control.ts';
@@ -83,11 +82,11 @@ test('every operation changes the given account', async (t) => {
   const account = await createAccount(control, NEW, TS);
   const now = async () => control.accountBySub(account.sub);
 
-  await setAccountTier(control, 'ada@example', 'enterprise');
+  await setAccount(control, 'ada@example', { tier: 'enterprise' });
   assert.equal((await now())?.tier, 'enterprise');
-  await setAccountEnabled(control, 'ada@example', false);
+  await setAccount(control, 'ada@example', { isEnabled: false });
   assert.equal((await now())?.isEnabled, false);
-  await setAccountEnabled(control, 'ada@example', true);
+  await setAccount(control, 'ada@example', { isEnabled: true });
   assert.deepEqual(await now(), { ...account, tier: 'enterprise' }, 'tokens stay valid');
   await revokeTokens(control, 'ada@example');
   assert.deepEqual(await now(), { ...account, tier: 'enterprise', generation: 2 });
@@ -112,8 +111,8 @@ test('an older account whose name would be refused now can be changed', async (t
 test('the error for an unknown account says what to do', async (t) => {
   const control = await temporaryControl(t);
   const operations = [
-    () => setAccountTier(control, 'eve', 'standard'),
-    () => setAccountEnabled(control, 'eve', false),
+    () => setAccount(control, 'eve', { tier: 'standard' }),
+    () => setAccount(control, 'eve', { isEnabled: false }),
     () => changePassword(control, 'eve', 'x'),
     () => revokeTokens(control, 'eve'),
     () => removeAccount(control, 'eve', TS),
@@ -126,5 +125,5 @@ test('the error for an unknown account says what to do', async (t) => {
 test('an unknown tier is refused for an existing account', async (t) => {
   const control = await temporaryControl(t);
   await createAccount(control, NEW, TS);
-  await assert.rejects(setAccountTier(control, NEW.username, 'gold'), { code: 'not_found', message: /"gold"/ });
+  await assert.rejects(setAccount(control, NEW.username, { tier: 'gold' }), { code: 'not_found', message: /"gold"/ });
 });

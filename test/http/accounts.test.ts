@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
-import { changePassword, removeAccount, revokeTokens, setAccountEnabled } from '../../src/accounts/manage.ts';
+import { changePassword, removeAccount, revokeTokens, setAccount } from '../../src/accounts/manage.ts';
 import { rotateKey } from '../../src/accounts/signing-keys.ts';
 import { assertError, NOW, ROUTES } from './build.ts';
 import {
@@ -89,7 +89,11 @@ const REFUSALS: {
     status: 401,
     challenge: INVALID,
   },
-  { why: 'account disabled', arrange: ({ control }) => setAccountEnabled(control, USERNAME, false), status: 403 },
+  {
+    why: 'account disabled',
+    arrange: ({ control }) => setAccount(control, USERNAME, { isEnabled: false }),
+    status: 403,
+  },
   {
     why: 'dataset missing',
     arrange: ({ control }) => control.putTier(tier({ ads: ['IP'] })),
@@ -132,8 +136,8 @@ describe('every route that needs a token', () => {
     const world = await withAccounts(t);
     const good = await world.logIn();
     await rotateKey(world.control, NOW, false);
-    await setAccountEnabled(world.control, USERNAME, false);
-    await setAccountEnabled(world.control, USERNAME, true);
+    await setAccount(world.control, USERNAME, { isEnabled: false });
+    await setAccount(world.control, USERNAME, { isEnabled: true });
     await world.refresh();
     for (const request of PROTECTED) assert.equal((await world.app.inject(authorized(request, good))).statusCode, 200);
   });

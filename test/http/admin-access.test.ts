@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setAccountAdmin } from '../../src/accounts/manage.ts';
+import { setAccount } from '../../src/accounts/manage.ts';
 import { asAdmin } from './as-admin.ts';
 import { assertError, exampleOf, ROUTES } from './build.ts';
 import { authorized, USERNAME, withAccounts } from './with-accounts.ts';
@@ -27,7 +27,7 @@ test('they answer 401 without a token, and 403 to an account without the role', 
   }
   assert.deepEqual(await control.auditEntries(EVERYTHING), [], 'nothing was changed');
 
-  await setAccountAdmin(control, USERNAME, true);
+  await setAccount(control, USERNAME, { isAdmin: true });
   await refresh();
   const list = await app.inject(authorized({ url: '/api/admin/v1/accounts' }, token));
   assert.deepEqual([list.statusCode, list.headers['cache-control']], [200, 'no-store']);

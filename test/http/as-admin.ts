@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { LightMyRequestResponse } from 'fastify';
-import { createAccount, setAccountAdmin } from '../../src/accounts/manage.ts';
+import { createAccount, setAccount } from '../../src/accounts/manage.ts';
 import { NOW, type Overrides, type Services } from './build.ts';
 import { authorized, PASSWORD, USERNAME, withAccounts } from './with-accounts.ts';
 
@@ -19,7 +19,7 @@ export async function asAdmin(
 ) {
   const world = await withAccounts(t, {}, overrides, dataAdmin);
   const { app, control } = world;
-  await setAccountAdmin(control, USERNAME, true);
+  await setAccount(control, USERNAME, { isAdmin: true });
   await world.refresh();
   const authorization = await world.logIn();
   let customer: string | undefined;

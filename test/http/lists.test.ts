@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { InjectOptions } from 'fastify';
-import { setAccountEnabled } from '../../src/accounts/manage.ts';
+import { setAccount } from '../../src/accounts/manage.ts';
 import type { Intelligence } from '../../src/app/stores.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { paths } from '../../src/core/paths.ts';
@@ -70,7 +70,7 @@ describe('credentials', () => {
     assert.equal((await world.app.inject(`${LISTS}/${first.key}/urls-online.txt`)).statusCode, 200);
     await world.control.removeListKey(first.id);
     assertError(await world.app.inject(`${LISTS}/${first.key}/urls-online.txt`), 401);
-    await setAccountEnabled(world.control, USERNAME, false);
+    await setAccount(world.control, USERNAME, { isEnabled: false });
     await world.refresh();
     assertError(await world.app.inject(`${LISTS}/${second.key}/urls-online.txt`), 403, /disabled/);
   });

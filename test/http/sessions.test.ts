@@ -1,14 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { InjectOptions } from 'fastify';
-import {
-  changePassword,
-  createAccount,
-  removeAccount,
-  revokeTokens,
-  setAccountAdmin,
-  setAccountEnabled,
-} from '../../src/accounts/manage.ts';
+import { changePassword, createAccount, removeAccount, revokeTokens, setAccount } from '../../src/accounts/manage.ts';
 import { paths } from '../../src/core/paths.ts';
 import { until } from '../until.ts';
 import { assertError, NOW } from './build.ts';
@@ -61,7 +54,7 @@ async function open(t: TestContext) {
 
 test('a login starts a session whose cookie works for pages and the API', async (t) => {
   const world = await withAccounts(t);
-  await setAccountAdmin(world.control, USERNAME, true);
+  await setAccount(world.control, USERNAME, { isAdmin: true });
   const answer = await world.app.inject(post(paths.portalLogin, { username: USERNAME, password: PASSWORD }));
   const expected = {
     username: USERNAME,
@@ -221,7 +214,12 @@ const ENDS: { why: string; end(world: World, cookie: string): Promise<unknown>; 
   },
   { why: 'a new password', end: ({ control }) => changePassword(control, USERNAME, 'n'), status: 401, after: 5 },
   { why: 'revocation', end: ({ control }) => revokeTokens(control, USERNAME), status: 401, after: 5 },
-  { why: 'disabling', end: ({ control }) => setAccountEnabled(control, USERNAME, false), status: 403, after: 5 },
+  {
+    why: 'disabling',
+    end: ({ control }) => setAccount(control, USERNAME, { isEnabled: false }),
+    status: 403,
+    after: 5,
+  },
   { why: 'removal', end: ({ control }) => removeAccount(control, USERNAME, NOW), status: 401, after: 5 },
   {
     why: 'sign-out on another node',

@@ -7,7 +7,6 @@ import {
   requireAccount,
   revokeTokens,
   setAccount,
-  setAccountEnabled,
 } from '../../accounts/manage.ts';
 import type { Account } from '../../accounts/store.ts';
 import { limitsJson, requireTier } from '../../accounts/tiers.ts';
@@ -160,14 +159,14 @@ const accountDisable = changeCommand({
   about: `Disables an account: within five seconds its queries are answered with 403 and its logins with 401. Its
 tokens are not revoked: urlwarden account enable makes them valid again, unless they have expired.`,
   outcome: 'is disabled',
-  apply: (control, username) => setAccountEnabled(control, username, false),
+  apply: (control, username) => setAccount(control, username, { isEnabled: false }),
 });
 
 const accountEnable = changeCommand({
   name: 'enable',
   about: 'Enables a disabled account. Its tokens are valid again, unless they have expired.',
   outcome: 'is enabled',
-  apply: (control, username) => setAccountEnabled(control, username, true),
+  apply: (control, username) => setAccount(control, username, { isEnabled: true }),
 });
 
 const accountPasswd = changeCommand({
