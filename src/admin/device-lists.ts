@@ -26,7 +26,7 @@ import {
 import { json, type Parameter, type Route } from '../http/endpoint.ts';
 import { type Static, Type } from '../http/schema.ts';
 import type { NameOf } from '../ingest/evidence-choices.ts';
-import { adminRoute, Nothing, pathParameter, pathText, queryText } from './route.ts';
+import { adminRoute, Nothing, pathParameter, pathText, queryText, textParameter } from './route.ts';
 import { ListOf } from './wire.ts';
 
 export type DeviceListAdminServices = {
@@ -192,7 +192,7 @@ const keyAll = ({ control }: DeviceListAdminServices) =>
     path: paths.adminListKeys,
     operationId: 'adminListKeys',
     summary: 'The keys of devices and their last fetches, the newest key first',
-    parameters: [{ in: 'query', name: 'list', schema: Type.String(), description: 'Only keys of this list.' }],
+    parameters: [textParameter('list', 'Only keys of this list.')],
     response: json(KeysResponse),
     refusals: ['not_found'],
     read: (request) => queryText(request, 'list'),

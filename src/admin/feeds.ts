@@ -149,6 +149,8 @@ const FeedSetRequest = Type.Closed({
 });
 type FeedSetRequest = Static<typeof FeedSetRequest>;
 
+const nameParameter = pathParameter('name', 'The name of a feed.');
+
 const HEADER_ADVICE = 'Send it again in "headers", or remove it with "no_headers".';
 
 const feedSet = (services: FeedAdminServices) =>
@@ -157,7 +159,7 @@ const feedSet = (services: FeedAdminServices) =>
     path: paths.adminFeed,
     operationId: 'adminFeedSet',
     summary: 'Change a feed; what is not sent stays',
-    parameters: [pathParameter('name', 'The name of a feed.')],
+    parameters: [nameParameter],
     body: FeedSetRequest,
     response: json(FeedResponse),
     refusals: ['not_found'],
@@ -215,7 +217,7 @@ const feedRun = (services: FeedAdminServices) =>
     path: paths.adminFeedRun,
     operationId: 'adminFeedRun',
     summary: 'Fetch a feed at once',
-    parameters: [pathParameter('name', 'The name of a feed.')],
+    parameters: [nameParameter],
     body: Nothing,
     response: json(FeedResponse),
     refusals: ['not_found'],
@@ -236,7 +238,7 @@ const feedRemove = (services: FeedAdminServices) =>
     path: paths.adminFeedRemove,
     operationId: 'adminFeedRemove',
     summary: 'Remove a feed and its headers; its data stays',
-    parameters: [pathParameter('name', 'The name of a feed.')],
+    parameters: [nameParameter],
     body: Nothing,
     response: json(FeedResponse),
     refusals: ['not_found'],

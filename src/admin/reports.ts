@@ -14,7 +14,7 @@ import {
 } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { usageReport, usageReportJson } from '../limits/usage-report.ts';
-import { adminRoute, queryText } from './route.ts';
+import { adminRoute, queryText, textParameter } from './route.ts';
 import type { AdminServices } from './services.ts';
 import { AuditItem, ListOf, UsageReportResponse } from './wire.ts';
 
@@ -25,13 +25,6 @@ export function reportAdminRoutes(services: AdminServices): Route[] {
 const AUDIT_LIMIT_DEFAULT = 100;
 /** They are read and answered together. */
 const AUDIT_LIMIT_MAX = 1000;
-
-const subjectParameter: Parameter = {
-  in: 'query',
-  name: 'subject',
-  schema: Type.String(),
-  description: 'Only changes of this account, tier, key, feed, network or domain.',
-};
 
 const actionParameter: Parameter = {
   in: 'query',
@@ -48,7 +41,7 @@ const auditLog = ({ control }: AdminServices): Endpoint<AuditFilter> => ({
   parameters: [
     { ...sinceParameter, description: 'Only changes from this time on.' },
     { ...untilParameter, description: 'Only changes up to this time.' },
-    subjectParameter,
+    textParameter('subject', 'Only changes of this account, tier, key, feed, network or domain.'),
     actionParameter,
     limitParameter(AUDIT_LIMIT_DEFAULT, AUDIT_LIMIT_MAX),
   ],
@@ -67,19 +60,12 @@ const auditLog = ({ control }: AdminServices): Endpoint<AuditFilter> => ({
   answer: async (filter) => ({ items: await control.auditEntries(filter) }),
 });
 
-const monthParameter: Parameter = {
-  in: 'query',
-  name: 'month',
-  schema: Type.String(),
-  description: 'Such as 2026-10. Default: the last month that is over.',
-};
-
 const usageOfMonth = ({ control, now }: AdminServices): Endpoint<number> => ({
   method: 'GET',
   path: paths.adminUsage,
   operationId: 'adminUsage',
   summary: 'The queries of a month by account and day: the basis of a bill',
-  parameters: [monthParameter],
+  parameters: [textParameter('month', 'Such as 2026-10. Default: the last month that is over.')],
   response: json(UsageReportResponse),
   refusals: [],
   read: (request) => readMonth(queryText(request, 'month'), windowIndex('month', now())),
