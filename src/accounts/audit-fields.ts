@@ -1,7 +1,7 @@
 import type { Fields } from '../audit/store.ts';
 import { limitsOf } from '../core/tier.ts';
 import type { Account, AccountStore } from './store.ts';
-import { allTiers, limitsJson } from './tiers.ts';
+import { findTier, limitsJson } from './tiers.ts';
 
 // What the audit log has about accounts, tiers and keys, whoever changes them.
 
@@ -12,8 +12,8 @@ export function accountFields({ sub, tier, isEnabled, isAdmin, generation }: Acc
 
 /** The limits of a tier; empty if there is no such tier. */
 export async function tierFields(store: AccountStore, name: string): Promise<Fields> {
-  const tier = (await allTiers(store)).find((candidate) => candidate.name === name);
-  return tier === undefined ? {} : limitsJson(limitsOf(tier));
+  const tier = await findTier(store, name);
+  return tier === null ? {} : limitsJson(limitsOf(tier));
 }
 
 /** The ids of all keys. */

@@ -10,6 +10,10 @@ export async function allTiers(store: AccountStore): Promise<Tier[]> {
   return [...BUILT_IN_TIERS, ...(await store.tiers())];
 }
 
+export async function findTier(store: AccountStore, name: string): Promise<Tier | null> {
+  return (await allTiers(store)).find((tier) => tier.name === name) ?? null;
+}
+
 export async function requireTier(store: AccountStore, name: string): Promise<Tier> {
   const tiers = await allTiers(store);
   const tier = tiers.find((candidate) => candidate.name === name);

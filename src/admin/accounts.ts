@@ -10,7 +10,7 @@ import {
 } from '../accounts/manage.ts';
 import { randomPassword, requireUsablePassword } from '../accounts/passwords.ts';
 import type { Account } from '../accounts/store.ts';
-import { allTiers, requireTier } from '../accounts/tiers.ts';
+import { allTiers, findTier, requireTier } from '../accounts/tiers.ts';
 import type { AuditAction } from '../audit/entry.ts';
 import { recordChange } from '../audit/request-record.ts';
 import { AppError } from '../core/errors.ts';
@@ -36,7 +36,7 @@ export function accountAdminRoutes(services: AdminServices): Route[] {
 
 type Counted = { month: number; day: number };
 
-function toItem(account: Account, limits: Pick<Tier, 'qms' | 'qmh'> | undefined, { month, day }: Counted): AccountItem {
+function toItem(account: Account, limits: Pick<Tier, 'qms' | 'qmh'> | null, { month, day }: Counted): AccountItem {
   const { username, sub, tier, isEnabled, isAdmin, createdTs } = account;
   return {
     username,
@@ -55,8 +55,7 @@ function toItem(account: Account, limits: Pick<Tier, 'qms' | 'qmh'> | undefined,
 async function itemOf({ control, now }: AdminServices, account: Account): Promise<AccountItem> {
   const [today, thisMonth] = [windowIndex('day', now()), windowIndex('month', now())];
   const counted = await control.usage(account.sub, today, thisMonth);
-  const tier = (await allTiers(control)).find(({ name }) => name === account.tier);
-  return toItem(account, tier, counted);
+  return toItem(account, await findTier(control, account.tier), counted);
 }
 
 /** The queries of this month and of today, by sub: what the bill has. */
@@ -87,7 +86,7 @@ async function* accountItems(services: AdminServices): AsyncGenerator<AccountIte
   const tiers = new Map((await allTiers(services.control)).map((tier) => [tier.name, tier]));
   const counted = await countedBySub(services);
   for await (const page of services.control.accountPages()) {
-    yield page.map((one) => toItem(one, tiers.get(one.tier), counted.get(one.sub) ?? { month: 0, day: 0 }));
+    yield page.map((one) => toItem(one, tiers.get(one.tier) ?? null, counted.get(one.sub) ?? { month: 0, day: 0 }));
   }
 }
 
@@ -221,7 +220,7 @@ const accountUsage = (services: AdminServices): Endpoint<{ username: string; day
   async answer({ username, days }) {
     const { control, now } = services;
     const account = await requireAccount(control, username);
-    const limits = (await allTiers(control)).find(({ name }) => name === account.tier) ?? null;
+    const limits = await findTier(control, account.tier);
     const ts = now();
     const { fromDay, toDay } = usageDays(ts, days);
     const [counts, stored] = await Promise.all([

@@ -76,8 +76,8 @@ const removeOneTier = (services: AdminServices): Endpoint<string> => ({
   async answer(name, { request }) {
     const { control } = services;
     const tier = await requireTier(control, name);
-    const before = await tierFields(control, name);
     await removeTier(control, name);
+    const before = limitsJson(limitsOf(tier));
     await recordChange(control, request, { action: 'tier.remove', subject: name, before });
     return toItem(tier, 0);
   },
