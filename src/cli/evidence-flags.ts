@@ -1,4 +1,3 @@
-import { AppError } from '../core/errors.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
 import { LIST_KINDS } from '../ingest/evidence.ts';
 import {
@@ -12,7 +11,8 @@ import {
 import type { Format } from '../ingest/sources/format.ts';
 import { UsageError } from './command.ts';
 import type { FlagValues } from './define-command.ts';
-import { parseSpan } from './time.ts';
+import { asUsage, readWord } from './flag-values.ts';
+import { readSpan } from './time.ts';
 import type { Flags } from './usage.ts';
 
 /** What a source is trusted with, and what its evidence means. `import` and `feed add` have these flags. */
@@ -31,6 +31,8 @@ export const EVIDENCE_FLAGS = {
   as: { argument: 'KIND', meaning: `what the list is: ${LIST_KINDS.join(', ')}`, values: LIST_KINDS },
 } as const satisfies Flags;
 
+const LIFE_BOUNDS = { least: LIFE_MIN_SECONDS, greatest: LIFE_MAX_SECONDS, examples: '12h or 14d' };
+
 type Given = FlagValues<typeof EVIDENCE_FLAGS>;
 
 export const flagName: NameOf = (key, argument) => (argument === undefined ? `--${key}` : `--${key} ${argument}`);
@@ -42,7 +44,7 @@ export function readEvidenceValues(given: Given): EvidenceValues {
     evidenceKind: readWord('--kind', given.kind, DOMAIN_KINDS),
     listKind: readWord('--as', given.as, LIST_KINDS),
     trustPermille: readTrust(given.trust),
-    lifeSeconds: readLife(given.life),
+    lifeSeconds: readSpan('--life', given.life, LIFE_BOUNDS),
   };
 }
 
@@ -51,41 +53,9 @@ export function readEvidenceFlags(format: Format, given: Given) {
   return asUsage(() => chooseEvidence(format, readEvidenceValues(given), {}, flagName));
 }
 
-/** A refusal of these values is a mistake in the command line. */
-export function asUsage<T>(work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    return toUsage(error);
-  }
-}
-
-export function toUsage(error: unknown): never {
-  if (error instanceof AppError && error.code === 'bad_request') throw new UsageError(error.message);
-  throw error;
-}
-
-function readWord<const Word extends string>(
-  flag: string,
-  text: string | undefined,
-  words: readonly Word[],
-): Word | undefined {
-  if (text === undefined) return undefined;
-  const word = words.find((candidate) => candidate === text);
-  if (word !== undefined) return word;
-  throw new UsageError(`${flag} must be one of ${words.join(', ')}, not ${JSON.stringify(text)}`);
-}
-
 function readTrust(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const permille = /^(?:0|0?\.\d{1,3})$/.test(text) ? Math.round(Number(text) * 1000) : -1;
   if (permille >= 0 && permille <= TRUST_MAX_PERMILLE) return permille;
   throw new UsageError(`--trust must be a number from 0 to 0.9, such as 0.75, not ${JSON.stringify(text)}`);
-}
-
-function readLife(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = parseSpan(text);
-  if (seconds !== null && seconds >= LIFE_MIN_SECONDS && seconds <= LIFE_MAX_SECONDS) return seconds;
-  throw new UsageError(`--life must be a time from 1h to 366d, such as 12h or 14d, not ${JSON.stringify(text)}`);
 }

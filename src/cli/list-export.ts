@@ -12,6 +12,7 @@ import { packList } from '../exports/packed-list.ts';
 import type { ListDefinition } from '../exports/store.ts';
 import { UsageError } from './command.ts';
 import { type DataInput, openExisting } from './data-command.ts';
+import { readWord } from './flag-values.ts';
 import { INGEST_FLAGS, readIngestSettings } from './ingest-settings.ts';
 import { print, visible } from './output.ts';
 import { currentTs } from './time.ts';
@@ -80,16 +81,17 @@ function findList(lists: readonly ListDefinition[], name: string): ListDefinitio
   );
 }
 
-function readVariant({ format = 'txt', max, profile }: ListInput['flags'], { name, kind }: ListDefinition): Variant {
+function readVariant(
+  { format = 'txt', max, profile: device }: ListInput['flags'],
+  { name, kind }: ListDefinition,
+): Variant {
   const formats = formatsOf(kind);
   const found = formats.find((one) => one.name === format);
   if (found === undefined) {
     const names = formats.map((one) => one.name);
     throw new UsageError(`The list ${name} has ${kind}; --format must be one of ${names.join(', ')}`);
   }
-  if (profile !== undefined && !PROFILE_NAMES.includes(profile)) {
-    throw new UsageError(`--profile must be one of ${PROFILE_NAMES.join(', ')}, not ${JSON.stringify(profile)}`);
-  }
+  const profile = readWord('--profile', device, PROFILE_NAMES);
   if (profile !== undefined && !found.takesProfile) {
     throw new UsageError(`--profile has no meaning for the format ${format}`);
   }

@@ -69,6 +69,23 @@ export function parseSpan(text: string): number | null {
   return match === null || unit === undefined ? null : Number(match[1]) * unit[1];
 }
 
+type SpanBounds = { least: number; greatest: number; examples: string };
+
+/** Parses the value of a flag: `12h`, within bounds in seconds. One that was not given is undefined. */
+export function readSpan(flag: string, text: string | undefined, bounds: SpanBounds): number | undefined {
+  if (text === undefined) return undefined;
+  const { least, greatest, examples } = bounds;
+  const seconds = parseSpan(text);
+  if (seconds !== null && seconds >= least && seconds <= greatest) return seconds;
+  const range = `from ${spanFlag(least)} to ${spanFlag(greatest)}`;
+  throw new UsageError(`${flag} must be a time ${range}, such as ${examples}, not ${JSON.stringify(text)}`);
+}
+
+/** As a flag has it: `30d`. */
+export function spanFlag(seconds: number): string {
+  return spanText(seconds).replace(' ', '');
+}
+
 /** In the largest unit that fits at least twice, or exactly once; rounded down: `5 m`, `90 m`, `1 h`, `26 h`, `2 d`. */
 export function spanText(seconds: number): string {
   const [name, size] = UNITS.find(([, unit]) => seconds >= 2 * unit || seconds === unit) ?? ['s', 1];

@@ -1,10 +1,11 @@
-import { type Command, type Entry, UsageError } from '../command.ts';
+import type { Command, Entry } from '../command.ts';
 import { bashScript, type CompletedCommand, fishScript, zshScript } from '../completion-scripts.ts';
 import { defineCommand } from '../define-command.ts';
+import { readWord } from '../flag-values.ts';
 import { print } from '../output.ts';
 
 const SHELLS = { bash: bashScript, zsh: zshScript, fish: fishScript };
-const SHELL_NAMES = Object.keys(SHELLS);
+const SHELL_NAMES = Object.keys(SHELLS) as (keyof typeof SHELLS)[];
 
 const HELP = { help: { meaning: 'show the help of this command' } };
 
@@ -24,10 +25,7 @@ version: write it again after an upgrade.
       examples: ['source <(urlwarden completion bash)'],
     },
     async ({ operands: [shell = ''] }) => {
-      const script = Object.entries(SHELLS).find(([name]) => name === shell)?.[1];
-      if (script === undefined) {
-        throw new UsageError(`SHELL must be one of ${SHELL_NAMES.join(', ')}, not ${JSON.stringify(shell)}`);
-      }
+      const script = SHELLS[readWord('SHELL', shell, SHELL_NAMES)];
       const flags = { ...HELP, version: { meaning: 'show the version' } };
       const program = { path: [], commands: entries, flags, operandValues: [], isGroup: true };
       await print(script([program, ...(await completedCommands([], entries))]));

@@ -9,6 +9,7 @@ import type { ExportedUrl, ExportFilter } from '../../urls/store.ts';
 import { SHOWN_STATUS } from '../../urls/timeline.ts';
 import { UsageError } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
+import { readWord } from '../flag-values.ts';
 import { exportList, LIST_FLAGS } from '../list-export.ts';
 import { print, timeText } from '../output.ts';
 import { readTime } from '../time.ts';
@@ -120,7 +121,7 @@ ${definitions(DEVICE_FORMATS.map(({ name, summary }) => [name, summary]))}`,
       if (flags[flag] === undefined || name === 'csv') continue;
       throw new UsageError(`--${flag} has no meaning for the format ${name}: add --format csv`);
     }
-    const columns = inTimeForm(readColumns(flags.columns), readTimeForm(flags.time));
+    const columns = inTimeForm(readColumns(flags.columns), readWord('--time', flags.time ?? 'unix', TIME_FORMS));
     const filter: ExportFilter = { since: readSince(flags.since), status: readStatus(flags.status), tag: flags.tag };
     const store = await openExisting(place);
     try {
@@ -169,12 +170,6 @@ function readColumns(text: string | undefined): readonly CsvColumn[] {
       `--columns: there is no column ${JSON.stringify(name)}.${hint} Columns: ${COLUMN_NAMES.join(', ')}`,
     );
   });
-}
-
-function readTimeForm(text = 'unix'): (typeof TIME_FORMS)[number] {
-  const form = TIME_FORMS.find((candidate) => candidate === text);
-  if (form !== undefined) return form;
-  throw new UsageError(`--time must be one of ${TIME_FORMS.join(', ')}, not ${JSON.stringify(text)}`);
 }
 
 function inTimeForm(columns: readonly CsvColumn[], form: (typeof TIME_FORMS)[number]): readonly CsvColumn[] {

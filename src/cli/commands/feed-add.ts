@@ -22,11 +22,12 @@ import { recordChange } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { controlAddingCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
-import { asUsage, EVIDENCE_FLAGS, flagName, readEvidenceValues } from '../evidence-flags.ts';
+import { EVIDENCE_FLAGS, flagName, readEvidenceValues } from '../evidence-flags.ts';
 import { feedJson } from '../feed-output.ts';
+import { asUsage } from '../flag-values.ts';
 import { readIngestSettings } from '../ingest-settings.ts';
 import { readSecret } from '../terminal.ts';
-import { currentTs, parseSpan, spanText } from '../time.ts';
+import { currentTs, readSpan, spanFlag, spanText } from '../time.ts';
 import { definitions, type Flags } from '../usage.ts';
 
 const KEYED_NAMES = KNOWN_FEEDS.filter(({ keyedUrl }) => keyedUrl !== undefined)
@@ -42,7 +43,7 @@ export const FEED_FLAGS = {
   url: { argument: 'URL', meaning: 'http or https URL to fetch' },
   every: {
     argument: 'TIME',
-    meaning: `interval from 1m to 30d, such as 5m, 1h or 7d (default: that of the well-known feed, or ${spanText(EVERY_DEFAULT_SECONDS).replace(' ', '')})`,
+    meaning: `interval from 1m to 30d, such as 5m, 1h or 7d (default: that of the well-known feed, or ${spanFlag(EVERY_DEFAULT_SECONDS)})`,
   },
   header: { argument: 'NAME', meaning: 'a header to send; asks for its value' },
   'header-file': { argument: 'FILE', meaning: 'headers to send, one "NAME: VALUE" per line; - is standard input' },
@@ -102,13 +103,15 @@ function readDraft(name: string, given: Given): FeedDraft {
   return asUsage(() => draftFeed(name, readValues(given), flagName));
 }
 
+const EVERY_BOUNDS = { least: EVERY_MIN_SECONDS, greatest: EVERY_MAX_SECONDS, examples: '5m, 1h or 7d' };
+
 /** Values that were not given are undefined. */
 export function readValues(given: Given): FeedValues {
   return {
     ...readEvidenceValues(given),
     format: given.format,
     url: given.url,
-    intervalSeconds: readEvery(given.every),
+    intervalSeconds: readSpan('--every', given.every, EVERY_BOUNDS),
     isComplete: given.complete,
     allowsPrivate: given.private,
   };
@@ -123,13 +126,6 @@ function unknownFeed(name: string, { format, url }: Given): string {
     `Well-known feeds: ${names.join(', ')}.`,
     `For any other feed give --format FORMAT and --url URL${isOneMissing ? `; ${missing} is missing` : ''}.`,
   ].join(' ');
-}
-
-function readEvery(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = parseSpan(text);
-  if (seconds !== null && seconds >= EVERY_MIN_SECONDS && seconds <= EVERY_MAX_SECONDS) return seconds;
-  throw new UsageError(`--every must be a time from 1m to 30d, such as 5m, 1h or 7d, not ${JSON.stringify(text)}`);
 }
 
 export async function readHeaders({ header, 'header-file': file }: HeaderFlags): Promise<Record<string, string>> {

@@ -16,15 +16,16 @@ import { recordChange } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { controlAddingCommand, controlCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
-import { flagName, toUsage } from '../evidence-flags.ts';
-import { currentTs, parseSpan, spanText } from '../time.ts';
+import { flagName } from '../evidence-flags.ts';
+import { readWord, toUsage } from '../flag-values.ts';
+import { currentTs, readSpan, spanFlag } from '../time.ts';
 import type { Flags } from '../usage.ts';
 
 const FLAGS = {
   status: { argument: 'STATUS', meaning: `of URLs: ${STATUSES.join(', ')} (default online)`, values: STATUSES },
   age: {
     argument: 'TIME',
-    meaning: `only what was seen in this time, such as 7d (default ${spanText(DEFAULT_AGE_SECONDS).replace(' ', '')})`,
+    meaning: `only what was seen in this time, such as 7d (default ${spanFlag(DEFAULT_AGE_SECONDS)})`,
   },
   families: { argument: 'NAMES', meaning: 'only these malware families, separated by commas (default all)' },
   reporters: { argument: 'NAMES', meaning: 'only what these reporters saw, separated by commas (default all)' },
@@ -61,10 +62,7 @@ Kinds:
     ],
   },
   async (control, { operands: [name = ''], flags }) => {
-    const kind = LIST_KINDS.find((one) => one === flags.kind);
-    if (kind === undefined) {
-      throw new UsageError(`--kind must be one of ${LIST_KINDS.join(', ')}, not ${JSON.stringify(flags.kind)}`);
-    }
+    const kind = readWord('--kind', flags.kind, LIST_KINDS);
     const given = { name, kind, ...readValues(flags), listedDomains: flags['listed-domains'] };
     const defined = await defineList(control, given, currentTs(), flagName).catch(toUsage);
     await recordChange(control, { action: 'list.add', subject: name, after: listFields(defined) });
@@ -95,30 +93,19 @@ all families or reporters again. The kind stays: define another list for another
   },
 );
 
+const AGE_BOUNDS = { least: AGE_MIN_SECONDS, greatest: AGE_MAX_SECONDS, examples: '12h or 30d' };
+
 /** Values that were not given are undefined. */
 function readValues(given: FlagValues<typeof FLAGS>): ListValues {
   return {
     description: given.description,
-    status: readStatus(given.status),
-    maxAgeSeconds: readAge(given.age),
+    status: readWord('--status', given.status, STATUSES),
+    maxAgeSeconds: readSpan('--age', given.age, AGE_BOUNDS),
     families: readNames(given.families),
     reporters: readNames(given.reporters),
     datasets: readDatasets(given.datasets),
     maxScore: readScore(given['max-score']),
   };
-}
-
-function readStatus(text: string | undefined): ListValues['status'] {
-  const status = STATUSES.find((one) => one === text);
-  if (text === undefined || status !== undefined) return status;
-  throw new UsageError(`--status must be one of ${STATUSES.join(', ')}, not ${JSON.stringify(text)}`);
-}
-
-function readAge(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const seconds = parseSpan(text);
-  if (seconds !== null && seconds >= AGE_MIN_SECONDS && seconds <= AGE_MAX_SECONDS) return seconds;
-  throw new UsageError(`--age must be a time from 1h to 3660d, such as 12h or 30d, not ${JSON.stringify(text)}`);
 }
 
 function readNames(text: string | undefined): string[] | undefined {

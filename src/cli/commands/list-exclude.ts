@@ -4,7 +4,7 @@ import { toExclusionItem } from '../../exports/wire.ts';
 import { recordChange } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { controlAddingCommand, controlCommand } from '../data-command.ts';
-import { toUsage } from '../evidence-flags.ts';
+import { toUsage } from '../flag-values.ts';
 import { table, timeText, visible } from '../output.ts';
 import { currentTs, parseSpan, readEndTime } from '../time.ts';
 

@@ -6,7 +6,7 @@ import { toKeyItem } from '../../exports/wire.ts';
 import { recordChange } from '../audit-record.ts';
 import type { CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
-import { toUsage } from '../evidence-flags.ts';
+import { toUsage } from '../flag-values.ts';
 import { table, timeText, visible } from '../output.ts';
 import { currentTs } from '../time.ts';
 import { readId } from './list-exclude.ts';

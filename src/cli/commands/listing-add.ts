@@ -9,7 +9,7 @@ import { recordChangeAt } from '../audit-record.ts';
 import { UsageError } from '../command.ts';
 import { addingCommand } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
-import { toUsage } from '../evidence-flags.ts';
+import { toUsage } from '../flag-values.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
 import { listingJson } from '../listing-output.ts';
 import { readDataset, readNetwork } from '../operator-input.ts';
