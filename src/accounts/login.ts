@@ -18,9 +18,9 @@ export type Credentials = {
   password: string;
   /** The IP address of the client. */
   address: string;
+  /** Another one than the API's, the default, is refused like a wrong password. */
+  realm?: string;
 };
-
-export type LoginRequest = Credentials & { realm: string };
 
 type IssuedToken = { token: string; expires: number };
 
@@ -45,12 +45,12 @@ export type PasswordCheckOptions = {
 
 /**
  * The enabled account of these credentials, for a login with a token or a session. Throws `unauthorized`,
- * `limit_reached`, `overloaded` or `unavailable`. Another realm than the API's is refused like a wrong password.
+ * `limit_reached`, `overloaded` or `unavailable`.
  */
-export type CheckPassword = (credentials: Credentials & { realm?: string }) => Promise<Account>;
+export type CheckPassword = (credentials: Credentials) => Promise<Account>;
 
 /** Throws as `CheckPassword`. */
-export type Login = (request: LoginRequest) => Promise<IssuedToken>;
+export type Login = (credentials: Required<Credentials>) => Promise<IssuedToken>;
 
 const TOKEN_LIFE_SECONDS = 86_400;
 
@@ -90,23 +90,23 @@ export function createPasswordCheck(options: PasswordCheckOptions): CheckPasswor
       reject('penalized', limitReached('Too many logins; keep your token until it expires', refusedMs, nowMs()));
   }
 
-  async function verifyInQueue(origin: Origin, user: string, request: CheckedRequest): Promise<Account | null> {
+  async function verifyInQueue(origin: Origin, user: string, credentials: Credentials): Promise<Account | null> {
     // Known users behind one address can wait at the same time; of other logins, one per address waits.
     const queued = { key: origin.isKnown ? origin.pair : origin.address, isKnown: origin.isKnown };
-    const verified = hashQueue.run(queued, () => verifyCredentials(options, user, request));
+    const verified = hashQueue.run(queued, () => verifyCredentials(options, user, credentials));
     if (verified !== null) return verified;
     const retry = { retryAfterSeconds: BUSY_RETRY_SECONDS };
     return reject('busy', new AppError('overloaded', 'Too many logins at the same time; try again later', retry));
   }
 
-  return async (request) => {
-    const user = usernameKey(request.username) ?? '';
-    const origin = originOf(user, addressKey(request.address));
+  return async (credentials) => {
+    const user = usernameKey(credentials.username) ?? '';
+    const origin = originOf(user, addressKey(credentials.address));
     await checkFailures(origin);
     // Other origins must send the right password first: this refusal would reveal which accounts log in often.
     if (origin.isKnown) checkPenalty(await penalty.refusedMs(user, nowMs()));
 
-    const account = await verifyInQueue(origin, user, request);
+    const account = await verifyInQueue(origin, user, credentials);
     if (account === null) {
       await failures.count(origin, nowMs());
       return reject('failed', loginFailed());
@@ -121,13 +121,11 @@ export function createPasswordCheck(options: PasswordCheckOptions): CheckPasswor
   };
 }
 
-type CheckedRequest = Parameters<CheckPassword>[0];
-
 /** Null unless everything is right. Whatever is wrong, the work is the same: one read of the store and one hash. */
 async function verifyCredentials(
   { store, verify = verifyPassword }: PasswordCheckOptions,
   user: string,
-  { password, realm = REALM }: CheckedRequest,
+  { password, realm = REALM }: Credentials,
 ): Promise<Account | null> {
   const account = await store.accountByUsername(user);
   const isUsable = isUsablePassword(password);
@@ -144,8 +142,8 @@ export type LoginOptions = {
 
 export function createLogin(options: LoginOptions): Login {
   const { checkPassword, authenticator, nowMs, tokenLifeSeconds = TOKEN_LIFE_SECONDS } = options;
-  return async (request) => {
-    const { sub, username: usr, generation: ver } = await checkPassword(request);
+  return async (credentials) => {
+    const { sub, username: usr, generation: ver } = await checkPassword(credentials);
     const tokens = await authenticator.tokens();
     const iat = toTs(nowMs());
     const expires = iat + tokenLifeSeconds;

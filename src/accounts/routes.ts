@@ -1,13 +1,13 @@
 import { paths } from '../core/paths.ts';
 import { type Endpoint, json, type Route } from '../http/endpoint.ts';
-import type { LoginRequest as Credentials, Login } from './login.ts';
+import type { Credentials, Login } from './login.ts';
 import { LoginRequest, LoginResponse } from './wire.ts';
 
 export function accountRoutes(login: Login): Route[] {
   return [{ endpoint: loginEndpoint(login), access: 'open', charge: 'none' }];
 }
 
-const loginEndpoint = (login: Login): Endpoint<Credentials> => ({
+const loginEndpoint = (login: Login): Endpoint<Required<Credentials>> => ({
   method: 'POST',
   path: paths.login,
   operationId: 'login',

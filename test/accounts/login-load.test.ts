@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setInterval } from 'node:timers/promises';
-import type { LoginOutcome, LoginRequest } from '../../src/accounts/login.ts';
+import type { Credentials, LoginOutcome } from '../../src/accounts/login.ts';
 import { hashPassword } from '../../src/accounts/passwords.ts';
 import { addAccount, authenticatorOf, loginOf, openWorld, PASSWORD } from './world.ts';
 
-const ADA: LoginRequest = { username: 'ada@example', password: PASSWORD, realm: 'intel', address: '192.0.2.1' };
+const ADA: Required<Credentials> = {
+  username: 'ada@example',
+  password: PASSWORD,
+  realm: 'intel',
+  address: '192.0.2.1',
+};
 
 const ATTEMPTS = 50;
 const TOLERANCE = 0.05;
@@ -17,7 +22,7 @@ test('an unknown user and a wrong password take the same time', async (t) => {
   await addAccount(control, { passwordHash: await hashPassword(PASSWORD) });
   const authenticator = await authenticatorOf(t, control);
   // A new `Login` for every attempt, so that no limit applies.
-  const timed = async (request: Partial<LoginRequest>) => {
+  const timed = async (request: Partial<Credentials>) => {
     const login = loginOf({ store: control, authenticator, nowMs: Date.now });
     const startMs = performance.now();
     await assert.rejects(login({ ...ADA, ...request }), { message: 'Authentication failed' });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { LoginOutcome, LoginRequest } from '../../src/accounts/login.ts';
+import type { Credentials, LoginOutcome } from '../../src/accounts/login.ts';
 import { hashPassword, verifyPassword } from '../../src/accounts/passwords.ts';
 import {
   addAccount,
@@ -15,7 +15,12 @@ import {
   type WholeLoginOptions,
 } from './world.ts';
 
-const GOOD: LoginRequest = { username: 'ada@example', password: PASSWORD, realm: 'intel', address: '192.0.2.1' };
+const GOOD: Required<Credentials> = {
+  username: 'ada@example',
+  password: PASSWORD,
+  realm: 'intel',
+  address: '192.0.2.1',
+};
 const FAILED = refusal('unauthorized', { message: 'Authentication failed', challenge: 'Bearer' });
 
 test('a login returns a token that is valid for a day', async (t) => {
@@ -41,7 +46,7 @@ test('usernames are compared without letter case and width', async (t) => {
   for (const username of ['ADA@Example', 'ａda@example']) assert.ok(await login({ ...GOOD, username }));
 });
 
-const WRONG: [string, Partial<LoginRequest>][] = [
+const WRONG: [string, Partial<Credentials>][] = [
   ['wrong password', { password: 'Password' }],
   ['empty password', { password: '' }],
   ['password too long', { password: 'x'.repeat(1_025) }],
