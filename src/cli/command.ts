@@ -1,3 +1,5 @@
+import type { Flags } from './usage.ts';
+
 /** One command of the program. */
 export type Command = {
   /** The text that `urlwarden NAME --help` prints. It ends in a line break. */
@@ -9,8 +11,7 @@ export type Command = {
 };
 
 export type Completes = {
-  /** By the name of the flag, without the dashes. */
-  flags: Readonly<Record<string, { argument?: string; meaning: string; values?: readonly string[] }>>;
+  flags: Flags;
   /** Values of the first operand; none if any text is one. */
   operandValues?: readonly string[];
   /** Commands that begin with the name of this one: `import list` in addition to `import FORMAT`. */

@@ -1,11 +1,11 @@
-import type { Completes } from './command.ts';
+import type { Flag, Flags } from './usage.ts';
 
 /** What can follow the words of `path`: commands, flags and operands. */
 export type CompletedCommand = {
   /** The names after `urlwarden`. */
   path: readonly string[];
   commands: readonly { name: string; summary: string }[];
-  flags: Completes['flags'];
+  flags: Flags;
   operandValues: readonly string[];
   /** A group has only commands after it; a command may have file names. */
   isGroup: boolean;
@@ -24,7 +24,7 @@ _urlwarden() {
   if [[ $cur == '=' ]]; then cur=''; elif [[ $prev == '=' ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$path \${COMP_WORDS[i]}" in
-      ${pathPattern(commands)}) path="$path \${COMP_WORDS[i]}" ;;
+      ${pathPattern(commands, '|')}) path="$path \${COMP_WORDS[i]}" ;;
     esac
   done
   case "$path $prev" in
@@ -45,7 +45,7 @@ complete -o default -F _urlwarden urlwarden urlwarden.js
 `;
 }
 
-function bashValue({ values = [] }: CompletedFlag): string {
+function bashValue({ values = [] }: Flag): string {
   return `COMPREPLY=($(compgen -W ${quote(values.join(' '))} -- "$cur")); return`;
 }
 
@@ -61,7 +61,7 @@ _urlwarden() {
   local -a found
   for ((i = 2; i < CURRENT; i++)); do
     case "$path_ \${words[i]}" in
-      ${pathPattern(commands)}) path_="$path_ \${words[i]}" ;;
+      ${pathPattern(commands, '|')}) path_="$path_ \${words[i]}" ;;
     esac
   done
   case "$path_ $previous" in
@@ -69,19 +69,13 @@ ${flagCases(commands, zshValue)}
   esac
   if [[ $current == -* ]]; then
     case "$path_" in
-${pathCases(
-  commands,
-  ({ flags }) =>
-    `found=(${Object.entries(flags)
-      .map(([name, { meaning }]) => zshEntry(`--${name}`, meaning))
-      .join(' ')})`,
-)}
+${pathCases(commands, zshFlags)}
     esac
     _describe flag found
     return
   fi
   case "$path_" in
-${pathCases(commands, (command) => `found=(${[...command.commands.map(({ name, summary }) => zshEntry(name, summary)), ...command.operandValues.map((value) => zshEntry(value, ''))].join(' ')})`)}
+${pathCases(commands, zshWords)}
   esac
   if (( \${#found} )); then _describe command found; else _files; fi
 }
@@ -89,7 +83,20 @@ if [[ \${funcstack[1]} == _urlwarden ]]; then _urlwarden "$@"; else compdef _url
 `;
 }
 
-function zshValue({ argument, values = [] }: CompletedFlag): string {
+function zshFlags({ flags }: CompletedCommand): string {
+  const entries = Object.entries(flags).map(([name, { meaning }]) => zshEntry(`--${name}`, meaning));
+  return `found=(${entries.join(' ')})`;
+}
+
+function zshWords({ commands, operandValues }: CompletedCommand): string {
+  const entries = [
+    ...commands.map(({ name, summary }) => zshEntry(name, summary)),
+    ...operandValues.map((value) => zshEntry(value, '')),
+  ];
+  return `found=(${entries.join(' ')})`;
+}
+
+function zshValue({ argument, values = [] }: Flag): string {
   if (values.length > 0) return `compadd -- ${values.map(quote).join(' ')}; return`;
   return isFile(argument) ? '_files; return' : 'return';
 }
@@ -101,10 +108,7 @@ function __urlwarden_at
     set -l words (commandline -opc)
     for word in $words[2..-1]
         switch "$path $word"
-            case ${commands
-              .filter(isNested)
-              .map(({ path }) => quote(pathText(path)))
-              .join(' ')}
+            case ${pathPattern(commands, ' ')}
                 set path "$path $word"
         end
     end
@@ -139,22 +143,15 @@ function isFile(argument = ''): boolean {
   return /FILE|DIR/.test(argument);
 }
 
-type CompletedFlag = CompletedCommand['flags'][string];
-
-function isNested({ path }: CompletedCommand): boolean {
-  return path.length > 0;
-}
-
 /** ` feed add`, and nothing for the program itself. */
 function pathText(path: readonly string[]): string {
   return path.map((name) => ` ${name}`).join('');
 }
 
-function pathPattern(commands: readonly CompletedCommand[]): string {
-  return commands
-    .filter(isNested)
-    .map(({ path }) => quote(pathText(path)))
-    .join('|');
+/** All paths but that of the program itself. */
+function pathPattern(commands: readonly CompletedCommand[], separator: string): string {
+  const paths = commands.map(({ path }) => path).filter((path) => path.length > 0);
+  return paths.map((path) => quote(pathText(path))).join(separator);
 }
 
 function pathCases(commands: readonly CompletedCommand[], effect: (command: CompletedCommand) => string): string {
@@ -162,7 +159,7 @@ function pathCases(commands: readonly CompletedCommand[], effect: (command: Comp
 }
 
 /** One case per flag with an argument, for the word after it. */
-function flagCases(commands: readonly CompletedCommand[], effect: (flag: CompletedFlag) => string): string {
+function flagCases(commands: readonly CompletedCommand[], effect: (flag: Flag) => string): string {
   return commands
     .flatMap(({ path, flags }) =>
       Object.entries(flags)
@@ -172,7 +169,7 @@ function flagCases(commands: readonly CompletedCommand[], effect: (flag: Complet
     .join('\n');
 }
 
-function flagWords(flags: CompletedCommand['flags']): string[] {
+function flagWords(flags: Flags): string[] {
   return Object.keys(flags).map((name) => `--${name}`);
 }
 
