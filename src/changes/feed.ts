@@ -88,6 +88,7 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
     async *events({ after, asked: askNow }: StreamQuestion, signal: AbortSignal): AsyncGenerator<string> {
       let cursor = after ?? (await store.oldestCursor());
       let writtenMs = Number.NEGATIVE_INFINITY;
+      const isHeartbeatDue = () => performance.now() - writtenMs >= heartbeatMs;
       const endMs = performance.now() + maxMs;
       for (;;) {
         signal.throwIfAborted();
@@ -96,15 +97,16 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
         const page = await readPage(cursor, asked, PAGE_CHANGES);
         const isLast = page.lastSeq === cursor || page.lastSeq >= (await newest(0));
         cursor = page.lastSeq;
-        const text = page.lines.map(({ seq, line }) => `id: ${seq}\ndata: ${line}\n\n`).join('');
-        if (text !== '') yield text;
-        else if (performance.now() - writtenMs >= heartbeatMs) yield `:\nid: ${cursor}\n\n`;
-        if (text !== '' || performance.now() - writtenMs >= heartbeatMs) writtenMs = performance.now();
+        const events = page.lines.map(({ seq, line }) => `id: ${seq}\ndata: ${line}\n\n`).join('');
+        if (events !== '' || isHeartbeatDue()) {
+          yield events || `:\nid: ${cursor}\n\n`;
+          writtenMs = performance.now();
+        }
         if (!isLast) continue;
         do {
           if (isStopping() || performance.now() >= endMs) return;
           await sleep(pollMs, undefined, { signal });
-        } while ((await newest(pollMs)) === cursor && performance.now() - writtenMs < heartbeatMs);
+        } while ((await newest(pollMs)) === cursor && !isHeartbeatDue());
       }
     },
   };
