@@ -36,6 +36,11 @@ export async function rotateKey(store: AccountStore, ts: number, isImmediate: bo
   return key;
 }
 
+/** For programs; the names are stable. The newest key comes first and signs. A file has no times. */
+export function keysJson(keys: readonly SigningKey[], isFromFile: boolean) {
+  return keys.map(({ kid, createdTs }, i) => ({ kid, created_ts: isFromFile ? null : createdTs, signs: i === 0 }));
+}
+
 function newKey(createdTs: number): SigningKey {
   return { kid: randomBytes(KID_BYTES).toString('base64url'), secret: randomBytes(SECRET_BYTES), createdTs };
 }

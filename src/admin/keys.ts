@@ -1,5 +1,5 @@
 import { keyFields } from '../accounts/audit-fields.ts';
-import { rotateKey } from '../accounts/signing-keys.ts';
+import { keysJson, rotateKey } from '../accounts/signing-keys.ts';
 import { recordChange } from '../audit/request-record.ts';
 import { AppError } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
@@ -12,14 +12,8 @@ export function keyAdminRoutes(services: AdminServices): Route[] {
   return [adminRoute(listKeys(services)), adminRoute(rotate(services))];
 }
 
-/** The newest first, which signs. The secrets are never shown. A file has no times. */
 async function keysOf({ control, hasKeyFile }: AdminServices): Promise<KeysResponse> {
-  const items = (await control.keys()).map(({ kid, createdTs }, i) => ({
-    kid,
-    created_ts: hasKeyFile ? null : createdTs,
-    signs: i === 0,
-  }));
-  return { from_file: hasKeyFile, items };
+  return { from_file: hasKeyFile, items: keysJson(await control.keys(), hasKeyFile) };
 }
 
 const listKeys = (services: AdminServices): Endpoint => ({

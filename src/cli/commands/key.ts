@@ -1,5 +1,5 @@
 import { keyFields } from '../../accounts/audit-fields.ts';
-import { readKeyFile, rotateKey } from '../../accounts/signing-keys.ts';
+import { keysJson, readKeyFile, rotateKey } from '../../accounts/signing-keys.ts';
 import { variableOf } from '../../config/read-settings.ts';
 import { SETTINGS } from '../../config/settings.ts';
 import { recordChange } from '../audit-record.ts';
@@ -30,12 +30,7 @@ ${variableOf(signingKeyFile.flag)}, it lists the keys of that file, which a serv
   async (control, { flags }) => {
     const { signingKeyFile: file } = readCommandSettings(TABLE, settingArgs(TABLE, flags));
     const keys = file === null ? await control.keys() : readKeyFile(file);
-    // A file has no times.
-    const listed = keys.map(({ kid, createdTs }, i) => ({
-      kid,
-      created_ts: file === null ? createdTs : null,
-      signs: i === 0,
-    }));
+    const listed = keysJson(keys, file !== null);
     const rows = listed.map(({ kid, created_ts, signs }) => [
       kid,
       created_ts === null ? 'unknown' : timeText(created_ts),
