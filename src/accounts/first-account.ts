@@ -16,14 +16,20 @@ export async function ensureFirstAccount(
   isDemo: boolean,
   ts: number,
 ): Promise<FirstAccount | null> {
-  if ((await store.accounts()).length > 0) return null;
+  if (await hasAccounts(store)) return null;
   const account = isDemo ? DEMO_ACCOUNT : { username: OPERATOR_USERNAME, password: randomPassword() };
   try {
     await createAccount(store, { ...account, tier: OPERATOR_TIER, isAdmin: true }, ts);
     return account;
   } catch (error) {
     // Another node that started at the same time may have created it.
-    if ((await store.accounts()).length > 0) return null;
+    if (await hasAccounts(store)) return null;
     throw error;
   }
+}
+
+/** Reads one page: there may be 100,000 accounts, and every start of a server asks. */
+async function hasAccounts(store: AccountStore): Promise<boolean> {
+  for await (const _page of store.accountPages()) return true;
+  return false;
 }
