@@ -3,7 +3,7 @@ import { registrableDomain } from '../core/domain-name.ts';
 import { DOMAIN_KINDS, type DomainEvidence, type DomainFact, type DomainKind } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
 import { PAGE_ROWS, rowPages } from '../database/pages.ts';
-import { exportedEvidence } from './domain-rules.ts';
+import { type EvidenceValues, exportedEvidence, toEvidenceRow } from './domain-rules.ts';
 import type { ReputationStore } from './store.ts';
 
 // Each row begins with the key by which its pages are read.
@@ -14,17 +14,7 @@ type ServerKey = [hostId: number, day: number];
 type SenderKey = [ip: Uint8Array, helo: string];
 type RankKey = [name: string, sourceId: number];
 
-export type EvidenceExportRow = [
-  ...EvidenceKey,
-  source: string,
-  hostname: string,
-  rank: number,
-  bestTs: number,
-  bestConfidence: number,
-  firstTs: number,
-  lastTs: number,
-  details: string,
-];
+export type EvidenceExportRow = [...EvidenceKey, source: string, hostname: string, ...EvidenceValues];
 /** Of facts only: addresses from URLs are exported with the URLs. */
 export type AddressExportRow = [...AddressKey, hostname: string, ts: number];
 export type ServerExportRow = [...ServerKey, hostname: string, ts: number];
@@ -105,10 +95,10 @@ async function evidenceItems(domain: string, id: number, { evidence }: DomainRow
     ([source, kind, host]): EvidenceKey => [source, kind, host],
   );
   rows.sort((a, b) => compareTexts(a[4], b[4]) || compareTexts(a[3], b[3]) || a[1] - b[1]);
-  return rows.flatMap(([, kind, , source, hostname, rank, bestTs, bestConfidence, firstTs, lastTs, details]) =>
+  return rows.flatMap(([, kind, , source, hostname, ...values]) =>
     exportedEvidence(
       { source, name: { hostname, domain }, kind: DOMAIN_KINDS[kind] as DomainKind },
-      { rank, bestTs, bestConfidence, firstTs, lastTs, details },
+      toEvidenceRow(values),
     ),
   );
 }

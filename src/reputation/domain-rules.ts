@@ -29,6 +29,24 @@ export type EvidenceRow = {
   details: string;
 };
 
+/** Its values in the order of the columns. */
+export type EvidenceValues = [
+  rank: number,
+  bestTs: number,
+  bestConfidence: number,
+  firstTs: number,
+  lastTs: number,
+  details: string,
+];
+
+export function toEvidenceRow([rank, bestTs, bestConfidence, firstTs, lastTs, details]: EvidenceValues): EvidenceRow {
+  return { rank, bestTs, bestConfidence, firstTs, lastTs, details };
+}
+
+export function evidenceValues(row: EvidenceRow): EvidenceValues {
+  return [row.rank, row.bestTs, row.bestConfidence, row.firstTs, row.lastTs, row.details];
+}
+
 type EvidenceDetails = {
   confidence: number;
   botname: string | null;

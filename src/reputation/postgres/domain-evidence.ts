@@ -6,9 +6,12 @@ import { columns, runRows, type Scalar } from '../../database/postgres/parameter
 import {
   type EvidenceGroup,
   type EvidenceRow,
+  type EvidenceValues,
+  evidenceValues,
   isRecordedEvidence,
   isSameEvidence,
   mergeEvidence,
+  toEvidenceRow,
 } from '../domain-rules.ts';
 
 /** The ids of the texts of a batch. */
@@ -60,15 +63,7 @@ const LOCK_EVIDENCE = `
   join domain_evidence e on ${SAME_EVIDENCE}
   order by t.place for update of e`;
 
-type LockedEvidence = [
-  place: number,
-  rank: number,
-  bestTs: number,
-  bestConfidence: number,
-  firstTs: number,
-  lastTs: number,
-  details: string,
-];
+type LockedEvidence = [place: number, ...EvidenceValues];
 
 /** Adds the rows that are new, then locks and reads all of them. Those that were added need no update. */
 export async function lockEvidence(session: Session, rows: readonly WithIds<EvidenceRow>[]) {
@@ -94,9 +89,9 @@ export async function updateEvidence(
   record: (domainId: number) => void,
 ): Promise<number> {
   const changed: WithIds<EvidenceRow>[] = [];
-  for (const [place, rank, bestTs, bestConfidence, firstTs, lastTs, details] of stored) {
+  for (const [place, ...values] of stored) {
     const { ids, row } = rows[place - 1] as WithIds<EvidenceRow>;
-    const old = { rank, bestTs, bestConfidence, firstTs, lastTs, details };
+    const old = toEvidenceRow(values);
     const merged = mergeEvidence(old, row);
     if (isSameEvidence(old, merged)) continue;
     changed.push({ ids, row: merged });
@@ -106,5 +101,5 @@ export async function updateEvidence(
 }
 
 function evidenceColumns({ ids, row }: WithIds<EvidenceRow>): Scalar[] {
-  return [...ids, row.rank, row.bestTs, row.bestConfidence, row.firstTs, row.lastTs, row.details];
+  return [...ids, ...evidenceValues(row)];
 }

@@ -4,9 +4,12 @@ import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
 import {
   type EvidenceKey,
   type EvidenceRow,
+  type EvidenceValues,
+  evidenceValues,
   isRecordedEvidence,
   isSameEvidence,
   mergeEvidence,
+  toEvidenceRow,
 } from '../domain-rules.ts';
 
 const FIND_EVIDENCE = `
@@ -15,18 +18,9 @@ const FIND_EVIDENCE = `
 
 const PUT_EVIDENCE = 'insert or replace into domain_evidence values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)';
 
-type StoredRow = [
-  rank: number,
-  bestTs: number,
-  bestConfidence: number,
-  firstTs: number,
-  lastTs: number,
-  details: string,
-];
-
 /** Applies the evidence of one row; returns whether the stored row changed. */
 export function createApplyEvidence(db: Database, { domains, hosts, sources, changes }: Dictionaries) {
-  const find = db.prepare<StoredRow>(FIND_EVIDENCE);
+  const find = db.prepare<EvidenceValues>(FIND_EVIDENCE);
   const put = db.prepare(PUT_EVIDENCE);
 
   return ({ source, name, kind }: EvidenceKey, given: EvidenceRow): boolean => {
@@ -41,11 +35,7 @@ export function createApplyEvidence(db: Database, { domains, hosts, sources, cha
     const row = stored === null ? given : mergeEvidence(stored, given);
     if (stored !== null && isSameEvidence(stored, row)) return false;
     if (isRecordedEvidence(stored, row)) changes.domain(name.domain, 'update');
-    put.run(...ids, row.rank, row.bestTs, row.bestConfidence, row.firstTs, row.lastTs, row.details);
+    put.run(...ids, ...evidenceValues(row));
     return true;
   };
-}
-
-function toEvidenceRow([rank, bestTs, bestConfidence, firstTs, lastTs, details]: StoredRow): EvidenceRow {
-  return { rank, bestTs, bestConfidence, firstTs, lastTs, details };
 }
