@@ -65,6 +65,15 @@ test('the event loop runs between two pages', async () => {
   assert.deepEqual(order, ['a', 'another', 'b']);
 });
 
+test('the event loop runs between two pages of rows', async () => {
+  const order: string[] = [];
+  setImmediate(() => order.push('another'));
+  const read = (after: string) =>
+    Array.from({ length: after === '' ? PAGE_ROWS : 1 }, () => (after === '' ? 'a' : 'b'));
+  for await (const [row] of rowPages(read, '', (last) => last)) order.push(row ?? '');
+  assert.deepEqual(order, ['a', 'another', 'b']);
+});
+
 for (const [rows, next] of [
   [0, null],
   [1, null],
@@ -82,6 +91,7 @@ test('a page has 500 rows', () => assert.equal(PAGE_ROWS, 500));
 
 for (const { name, count, maxRows, lengths, keys } of [
   { name: 'no rows', count: 0, lengths: [], keys: [0] },
+  { name: 'one row', count: 1, lengths: [1], keys: [0] },
   { name: 'less than a page', count: 3, lengths: [3], keys: [0] },
   {
     name: 'full pages, after which an empty one is read',
@@ -96,6 +106,7 @@ for (const { name, count, maxRows, lengths, keys } of [
     lengths: [PAGE_ROWS, PAGE_ROWS],
     keys: [0, PAGE_ROWS],
   },
+  { name: 'the maximum is one page', count: 3 * PAGE_ROWS, maxRows: PAGE_ROWS, lengths: [PAGE_ROWS], keys: [0] },
 ]) {
   test(`rows by key: ${name}`, async () => {
     const rows = Array.from({ length: count }, (_, i) => i + 1);
