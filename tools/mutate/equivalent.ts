@@ -19,14 +19,14 @@ export const EQUIVALENT: Record<string, readonly Equivalent[]> = {
   ],
   'src/config/redis-url.ts': [
     {
-      line: 'const [username, password] = [decoded(text.slice(0, Math.max(colon, 0))), decoded(text.slice(colon + 1))];',
+      line: 'percentDecoded(text.slice(0, Math.max(colon, 0))),',
       changes: ['Math.max(colon, 0) → Math.max(colon, (-1))'],
       reason: 'Without a colon the text is refused in the next line.',
     },
   ],
   'src/core/errors.ts': [
     {
-      line: "if (code !== 'unavailable') Error.stackTraceLimit = 0;",
+      line: "if (code !== 'unavailable' && code !== 'damaged') Error.stackTraceLimit = 0;",
       changes: ['Error.stackTraceLimit = 0 → Error.stackTraceLimit = (-1)'],
       reason: 'A negative limit also means no frames.',
     },
