@@ -148,7 +148,7 @@ describe('imports of administrators', () => {
 
   test('an upload may take longer than other requests', async (t) => {
     const world = await asAdmin(t, {
-      options: { requestTimeoutMs: 100, headersTimeoutMs: 100, connectionsCheckMs: 20 },
+      options: { requestTimeoutMs: 500, headersTimeoutMs: 500, connectionsCheckMs: 20 },
     });
     await world.app.listen({ host: '127.0.0.1', port: 0 });
     const { port } = world.app.server.address() as { port: number };
@@ -156,7 +156,7 @@ describe('imports of administrators', () => {
       async start(controller) {
         for (const path of ['a', 'b', 'c']) {
           controller.enqueue(Buffer.from(`http://192.0.2.1/slow-${path}\n`));
-          await sleep(100);
+          await sleep(300);
         }
         controller.close();
       },
