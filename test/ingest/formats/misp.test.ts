@@ -296,11 +296,14 @@ test('evidence: nor is the address of a host with to_ids: false', async () => {
 test('evidence: --dataset and --kind take precedence', async () => {
   const Attribute = [
     { type: 'ip-dst', value: '198.51.100.9', ...at },
+    { type: 'ip-src', value: '198.51.100.8', ...at },
     { type: 'domain', value: 'a.example', ...at },
   ];
   const choices = { dataset: 'CSS', evidenceKind: 'phishing' } as const;
+  const { dstport: _, ...origin } = listing('198.51.100.8', 'CSS', null);
   assert.deepEqual(evidenceOf(await readWith(misp, JSON.stringify({ Event: { Attribute } }), choices)), [
     listing('198.51.100.9', 'CSS', null),
+    { ...origin, details: { srcport: null } },
     domain('a.example', 'phishing'),
   ]);
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { stix } from '../../../src/ingest/formats/stix.ts';
 import { valuesOfPattern } from '../../../src/ingest/formats/stix-objects.ts';
 import { cpuTimeMs } from '../../cpu-time.ts';
-import { AS_OF_TS, evidenceOf, inputsOf, readFixture, readText, rejectsOf, ts } from './read-items.ts';
+import { AS_OF_TS, evidenceOf, inputsOf, readFixture, readText, readWith, rejectsOf, ts } from './read-items.ts';
 
 const PATTERNS: [pattern: string, urls: string[] | null][] = [
   ["[url:value = 'http://a.example/']", ['http://a.example/']],
@@ -239,6 +239,20 @@ test('observables are evidence, but not the address of a name and not the origin
     { type: 'fact', domain: 'a.example', a: ['198.51.100.1'], ts: seenTs },
     { type: 'listing', network: '198.51.100.3', dataset: 'XBL', ts: seenTs, botname: null, dstport: 443 },
   ]);
+});
+
+test('--dataset and --kind take precedence', async () => {
+  const indicator = {
+    ...INDICATOR,
+    pattern: "[ipv4-addr:value = '198.51.100.1' OR domain-name:value = 'a.example']",
+    labels: ['c2'],
+  };
+  const choices = { dataset: 'CSS', evidenceKind: 'phishing' } as const;
+  const evidence = evidenceOf(await readWith(stix, bundle(indicator), choices));
+  assert.deepEqual(
+    evidence.map((one) => ('dataset' in one ? one.dataset : 'kind' in one && one.kind)),
+    ['CSS', 'phishing'],
+  );
 });
 
 test('an object with thousands of labels and relations is read in time that grows with their number', async () => {
