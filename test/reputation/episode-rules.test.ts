@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Episode, mergeEpisodes } from '../../src/reputation/episode-rules.ts';
+import { type Episode, lifeOf, mergeEpisodes } from '../../src/reputation/episode-rules.ts';
 
 const LIFE = 7;
 const at = (ts: number, details = '', fromTs = ts): Episode => ({ listedTs: fromTs, seenTs: ts, details });
@@ -35,4 +35,16 @@ describe('episodes', () => {
       }),
     );
   });
+});
+
+test('a network of a DROP list lives three intervals of its feed at least; others live as long as their dataset says', () => {
+  const DAY = 86_400;
+  const weekly = { lifeSeconds: null, intervalSeconds: 7 * DAY };
+  assert.deepEqual(
+    (['XBL', 'CSS', 'BCL', 'DROP'] as const).map((dataset) => lifeOf(weekly, dataset) / DAY),
+    [7, 3, 7, 21],
+  );
+  assert.equal(lifeOf({ lifeSeconds: null, intervalSeconds: 60 }, 'DROP'), 3 * DAY);
+  assert.equal(lifeOf({ lifeSeconds: null, intervalSeconds: null }, 'DROP'), 3 * DAY);
+  assert.equal(lifeOf({ lifeSeconds: 60, intervalSeconds: 7 * DAY }, 'DROP'), 60);
 });
