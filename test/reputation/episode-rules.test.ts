@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { type Episode, lifeOf, mergeEpisodes } from '../../src/reputation/episode-rules.ts';
+import { type Episode, lifeOf, mergeEpisodes, recordedOperation } from '../../src/reputation/episode-rules.ts';
 
 const LIFE = 7;
 const at = (ts: number, details = '', fromTs = ts): Episode => ({ listedTs: fromTs, seenTs: ts, details });
@@ -47,4 +47,17 @@ test('a network of a DROP list lives three intervals of its feed at least; other
   assert.equal(lifeOf({ lifeSeconds: null, intervalSeconds: 60 }, 'DROP'), 3 * DAY);
   assert.equal(lifeOf({ lifeSeconds: null, intervalSeconds: null }, 'DROP'), 3 * DAY);
   assert.equal(lifeOf({ lifeSeconds: 60, intervalSeconds: 7 * DAY }, 'DROP'), 60);
+});
+
+test('the change feed records what the newest episode becomes', () => {
+  for (const [what, known, merged, operation] of [
+    ['the first', [], [at(5)], 'add'],
+    ['an older one', [at(30, '', 20), at(9, '', 1)], [at(12, '', 1), at(30, '', 20)], null],
+    ['a newer one', [at(9, '', 1)], [at(9, '', 1), at(20)], 'update'],
+    ['joined ones', [at(1), at(8)], [at(8, '', 1)], 'update'],
+    ['within the same hour', [at(3_000, '', 0)], [at(3_599, '', 0)], null],
+    ['in another hour', [at(3_000, '', 0)], [at(3_600, '', 0)], 'update'],
+  ] as const) {
+    assert.equal(recordedOperation(known, merged), operation, what);
+  }
 });
