@@ -13,6 +13,8 @@ describe('episodes', () => {
     ['evidence between two episodes joins them', [at(1), at(15), at(8)], [at(15, '', 1)]],
     ['an interval has no gap inside', [at(50, '', 1), at(20)], [at(50, '', 1)]],
     ['details are those of the newest evidence', [at(3, 'new'), at(1, 'old')], [at(3, 'new', 1)]],
+    ['of one second, the greater details', [at(3, 'a'), at(3, 'b')], [at(3, 'b')]],
+    ['of one second, in the other order', [at(3, 'b'), at(3, 'a')], [at(3, 'b')]],
   ] as const) {
     test(what, () => assert.deepEqual(mergeEpisodes([], evidence, LIFE), episodes));
   }
