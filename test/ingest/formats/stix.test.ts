@@ -107,6 +107,11 @@ const GRAPHS: [what: string, objects: object[], payloads: (string | null)[]][] =
   ],
   ['two files', [url(1), file(1), file(2), relation(url(1), file(1)), relation(url(1), file(2))], ['null 1', 'null 2']],
   ['seen together', [url(1), file(1), file(2), observed(url(1), file(1), file(2))], ['null 1', 'null 2']],
+  [
+    'a family of what was seen',
+    [url(1), malware(1), observed(url(1)), relation(malware(1), observed(url(1)))],
+    ['Family 1 -'],
+  ],
   ['two URLs seen with one file', [url(1), url(2), file(1), observed(url(1), url(2), file(1))], ['null 1', 'null 1']],
   [
     'two URLs seen with two files',
@@ -150,6 +155,28 @@ const INDICATOR = { type: 'indicator', id: 'indicator--1', pattern_type: 'stix',
 const FROM_TS = ts('2025-07-02T00:00:00Z');
 const addr = (n: number) => ({ type: 'ipv4-addr', id: `ipv4-addr--${n}`, value: `198.51.100.${n}` });
 const bundle = (...objects: object[]) => JSON.stringify({ type: 'bundle', objects });
+
+test('a URL counts at its first and last observation, else at its first relation that has a time', async () => {
+  const days = async (...objects: object[]) =>
+    inputsOf(await readText(stix, bundle(url(1), malware(1), ...objects))).map((input) => input.ts);
+  const second = {
+    id: 'observed-data--2',
+    first_observed: '2025-07-03T00:00:00Z',
+    last_observed: '2025-07-09T00:00:00Z',
+  };
+  const first = { ...observed(url(1)), last_observed: '2025-07-04T00:00:00Z' };
+  const times = [ts('2025-07-01T00:00:00Z'), ts('2025-07-09T00:00:00Z')];
+  assert.deepEqual(await days(first, { ...first, ...second }), times);
+  assert.deepEqual(await days({ ...first, ...second }, first), times);
+  const related = relation(url(1), malware(1));
+  const [later, timeless] = ['2025-07-05T00:00:00Z', undefined].map((created) => ({ ...related, created }));
+  for (const relations of [
+    [timeless, later, related],
+    [related, timeless, later],
+  ]) {
+    assert.deepEqual(await days(...(relations as object[])), times.slice(0, 1));
+  }
+});
 
 test('hosts and URLs of indicators count, unless they are benign; labels and kill chains say of what', async () => {
   const pattern =
