@@ -94,8 +94,44 @@ for (const [what, document] of [
       { ...CONTROLLER, ts: FIRST },
       { ...CONTROLLER, ts: LAST },
     ]);
+    assert.deepEqual(rejectsOf(items), []);
   });
 }
+
+test('threatfox-json: a record that is no object is a reject', async () => {
+  const reason = 'a record must be a JSON object';
+  assert.deepEqual(rejectsOf(await readText(threatfoxJson, '{"1":["x"],"2":null}')), [
+    { line: 1, reason },
+    { line: 1, reason },
+  ]);
+});
+
+test('threatfox-json: the tags of a URL are those of its first time', async () => {
+  const record = { ...EXPORTED, ioc_value: 'http://a.example/', ioc_type: 'url' };
+  assert.deepEqual(
+    inputsOf(await readText(threatfoxJson, JSON.stringify([record]))).map(({ ts, tags }) => [ts, tags]),
+    [
+      [FIRST, ['rat']],
+      [LAST, undefined],
+    ],
+  );
+});
+
+test('threatfox-json: confidence and compromise of a domain, which may be unknown', async () => {
+  for (const [confidence_level, is_compromised, expected] of [
+    [75, true, [75, true]],
+    ['75', '1', [75, true]],
+    [' 75 ', 0, [75, false]],
+    ['', 'maybe', [undefined, null]],
+    [null, null, [undefined, null]],
+    [undefined, undefined, [undefined, null]],
+  ] as const) {
+    const record = { ...EXPORTED, ioc_value: 'a.example', ioc_type: 'domain', confidence_level, is_compromised };
+    const [found] = evidenceOf(await readText(threatfoxJson, JSON.stringify([record])));
+    assert.ok(found?.type === 'domain');
+    assert.deepEqual([found.confidence, found.isAbused], expected, JSON.stringify(record));
+  }
+});
 
 for (const [what, change, reason] of [
   ['no value', { ioc_value: null }, 'ioc_value: missing'],
