@@ -47,7 +47,7 @@ export async function* readTable(source: Source, limits: InputLimits, table: Tab
   function fromComment(text: string): Item[] {
     const ts = parseUtc(BANNER_TIME.exec(text)?.[1] ?? null);
     const fields = splitRow(text.trim());
-    if (typeof fields !== 'string') useColumns(columnNames(fields, table.required) ?? columns);
+    if (typeof fields !== 'string') useColumns(columnNames(fields, table.required));
     return ts === null ? [] : [{ kind: 'time', ts }];
   }
 
@@ -59,7 +59,7 @@ export async function* readTable(source: Source, limits: InputLimits, table: Tab
   }
 
   function useColumns(names: readonly string[] | null): void {
-    if (names === null || names === columns) return;
+    if (names === null) return;
     columns = names;
     readRow = table.rowReader((name) => names.indexOf(name));
   }

@@ -140,3 +140,31 @@ test('payloads are observations without a status; `None` is null', async () => {
     { line: 11, reason: 'firstseen: must be a time such as 2025-07-17 17:19:14' },
   ]);
 });
+
+test('a row of payloads may know the type of its file only, but not its URL', async () => {
+  const rows = ['None,exe,,,', 'http://a.example/,exe,,,'].map((row) => `2025-07-17 17:00:00,${row}`);
+  const items = await readText(urlhausPayloads, [...rows, '2025-07-17 17:00:00', ''].join('\n'));
+  assert.deepEqual(
+    inputsOf(items).map(({ url, payload }) => [url, payload]),
+    [['http://a.example/', { sha256: null, fileType: 'exe', family: null }]],
+  );
+  assert.deepEqual(rejectsOf(items), [
+    { line: 1, reason: 'url: missing' },
+    { line: 3, reason: '1 column instead of 6' },
+  ]);
+});
+
+test('columns may have another order, and a later comment does not change them', async () => {
+  const lines = [
+    'url,firstseen,filetype,md5,sha256,signature',
+    '# a,b',
+    'http://a.example/,2025-07-17 17:00:00,exe,,,',
+    '',
+  ];
+  const items = await readText(urlhausPayloads, lines.join('\n'));
+  assert.deepEqual(rejectsOf(items), []);
+  assert.deepEqual(
+    inputsOf(items).map(({ url }) => url),
+    ['http://a.example/'],
+  );
+});
