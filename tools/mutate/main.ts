@@ -46,8 +46,8 @@ const GROUPS: readonly { files: readonly string[]; tests: readonly string[] }[] 
     tests: ['test/ingest/formats/values.test.ts', 'test/ingest/feeds/feed-state.test.ts'],
   },
   {
-    files: ['src/config/{redis-url,setting-values}.ts'],
-    tests: ['test/config/{redis-url,setting-values}.test.ts'],
+    files: ['src/config/{json-entries,redis-url,setting-values}.ts'],
+    tests: ['test/config/{json-entries,redis-url,setting-values}.test.ts'],
   },
   { files: ['src/database/pages.ts'], tests: ['test/database/pages.test.ts'] },
 ];
