@@ -17,6 +17,15 @@ test('the end of a list is the first second at which a condition does not hold',
   assert.equal(earliestOf(NOW + 500, NOW + 1, NOW + 2), NOW + 1);
   assert.equal(earliestOf(NOW + 30 * DAY), NOW + 30 * DAY);
   assert.equal(earliestOf(NOW + 30 * DAY + 1), null);
+  for (let seconds = 1; seconds <= 20; seconds++) assert.equal(earliestOf(NOW + seconds), NOW + seconds);
+});
+
+test('a time that is known counts if it is in the future, and the earliest', () => {
+  const end = createListEnd(NOW);
+  for (const ts of [null, NOW - 1, NOW]) end.at(ts);
+  assert.equal(end.earliest(), null);
+  for (const ts of [NOW + 10, NOW + 9, NOW + 11, null, NOW]) end.at(ts);
+  assert.equal(end.earliest(), NOW + 9);
 });
 
 test('conditions that end together are searched once', () => {
