@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  daysOfMonth,
   monthText,
   type Policy,
   parseMonth,
@@ -97,6 +98,10 @@ for (const { why, policies, of, tightest } of [
 ]) {
   test(`the smallest share left: ${why}`, () => assert.equal(tightestLimit(policies, of, TS)?.policy.name, tightest));
 }
+
+test('the days of October 2020', () => {
+  assert.deepEqual(daysOfMonth(609), { firstDay: 18_536, endDay: 18_567 });
+});
 
 test('months are texts such as 2020-10', () => {
   for (const text of ['1970-01', '1999-12', '2020-10']) assert.equal(monthText(parseMonth(text) ?? -1), text);
