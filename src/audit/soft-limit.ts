@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { monthText, windowIndex } from '../core/quota.ts';
-import { PAGE_ROWS, pageOf, readPages } from '../database/pages.ts';
+import { PAGE_ROWS, rowPages } from '../database/pages.ts';
 import { type Actor, changesOf, type NewAuditEntry } from './entry.ts';
 import type { SoftLimitEvent, SoftLimitStore } from './store.ts';
 
@@ -81,12 +81,10 @@ export function createSoftLimitWatch(options: WatchOptions): SoftLimitWatch {
     async findAll(ts) {
       const month = windowIndex('month', ts);
       const limits = await softLimits();
-      const pages = readPages('', {}, async (after) =>
-        pageOf(
-          await store.monthUsageWithoutEvent(month, after, PAGE_ROWS),
-          (usage) => usage,
-          ({ sub }) => sub,
-        ),
+      const pages = rowPages(
+        (after) => store.monthUsageWithoutEvent(month, after, PAGE_ROWS),
+        '',
+        ({ sub }) => sub,
       );
       for await (const page of pages) {
         for (const { sub, username, tier, count } of page) {

@@ -1,4 +1,5 @@
 import { toHex } from '../core/byte-text.ts';
+
 // What a transaction records for the change feed, on both engines. Writers name subjects only; their state is read when somebody
 // asks for the feed.
 

@@ -1,4 +1,5 @@
 import { toHex } from '../../core/byte-text.ts';
+
 /** The parameters of a statement. Arrays are for `unnest($1::bigint[])`. */
 export type Scalar = string | number | boolean | null | Uint8Array;
 export type Param = Scalar | readonly Scalar[];
