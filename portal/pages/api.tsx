@@ -153,7 +153,7 @@ function Content({ operation, document, shared }: OperationProps) {
   const errors = ownErrors(operation, shared);
   return (
     <div class="stack operation-content">
-      <ul class="chips plain-chips">
+      <ul class="chips">
         <li class="chip">{visible(accessText(operation))}</li>
         {chargeText(operation) && <li class="chip">{chargeText(operation)}</li>}
         <li>

@@ -49,7 +49,7 @@ export function SearchForm({ search }: { search: Search | null }) {
 
   return (
     <form class="form search-form" onSubmit={send}>
-      <fieldset class="keys">
+      <fieldset>
         <legend>Search by</legend>
         {Object.entries(SEARCH_NAMES).map(([key, { title: text }]) => (
           <label key={key} class="check">
