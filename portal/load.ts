@@ -1,12 +1,14 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, BAD_REQUEST, isSessionOver, LIMIT_REACHED, UNAUTHORIZED } from './api.ts';
+import { ApiError, BAD_REQUEST, get, isSessionOver, LIMIT_REACHED, UNAUTHORIZED } from './api.ts';
 
 /** What a page knows about its data. */
-export type Loaded<T> =
+type State<T> =
   | { state: 'loading'; data: null; error: null }
   | { state: 'failed'; data: null; error: ApiError }
   /** With an error: it could not be loaded again, and `data` is what was loaded before. */
   | { state: 'done'; data: T; error: ApiError | null };
+
+export type Loaded<T> = State<T> & { reload(): void };
 
 const LOADING = { state: 'loading', data: null, error: null } as const;
 
@@ -14,8 +16,8 @@ const LOADING = { state: 'loading', data: null, error: null } as const;
  * Loads when `key` changes, and when `reload` is called; an answer that is no longer wanted is dropped. The data stay while the
  * server is away or the session is over: without them, a form that somebody fills in would be gone.
  */
-export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>): Loaded<T> & { reload(): void } {
-  const [loaded, setLoaded] = useState<Loaded<T>>(LOADING);
+export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>): Loaded<T> {
+  const [loaded, setLoaded] = useState<State<T>>(LOADING);
   const [round, setRound] = useState(0);
   const shownKey = useRef(key);
   useEffect(() => {
@@ -41,6 +43,9 @@ export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>
   const current = shownKey.current === key ? loaded : LOADING;
   return { ...current, reload };
 }
+
+/** The answer to a question that is its address alone. */
+export const useGet = <T>(path: string): Loaded<T> => useLoad(path, (abort) => get<T>(path, abort));
 
 /** Any other refusal says that the data are gone, or not for this account. */
 const isForNow = ({ status }: ApiError): boolean =>

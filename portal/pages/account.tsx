@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { EndSessionsResponse, SessionsResponse } from '../../src/accounts/wire.ts';
 import type { UsageByDayResponse } from '../../src/limits/wire.ts';
-import { get, post } from '../api.ts';
+import { post } from '../api.ts';
 import { askLine, counted, dateText, loginLine, NO_LIMIT, nowTs, numberText, spanText, visible } from '../format.ts';
 import { getLimits, type Limits } from '../limits.ts';
-import { useLoad } from '../load.ts';
+import { useGet, useLoad } from '../load.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Badge, Card, CopyButton, Facts, Show, say } from '../parts/basics.tsx';
 import { Bars, dayBars, Meter } from '../parts/charts.tsx';
@@ -15,7 +15,7 @@ import { logOut, type Session, session } from '../session.ts';
 export function AccountPage(_: PageProps) {
   const who = session.value;
   const limits = useLoad('limits', getLimits);
-  const usage = useLoad('usage', (abort) => get<UsageByDayResponse>('/api/portal/v1/usage?days=90', abort));
+  const usage = useGet<UsageByDayResponse>('/api/portal/v1/usage?days=90');
   if (!who) return null;
   return (
     <>
@@ -151,7 +151,7 @@ export function UsageChart({ usage }: { usage: UsageByDayResponse }) {
 }
 
 function Sessions() {
-  const loaded = useLoad('sessions', (abort) => get<SessionsResponse>('/api/portal/v1/sessions', abort));
+  const loaded = useGet<SessionsResponse>('/api/portal/v1/sessions');
   const end = async (body: { id: string } | { others: true }) => {
     const { ended } = await post<EndSessionsResponse>('/api/portal/v1/sessions/end', body);
     say(`${counted(ended, 'session')} ended.`);

@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { get } from '../api.ts';
 import { type Caller, counted, loginLine, visible } from '../format.ts';
-import { useLoad } from '../load.ts';
+import { useGet } from '../load.ts';
 import '../main.tsx';
 import type { PageProps } from '../main.tsx';
 import {
@@ -30,7 +29,7 @@ import { place } from '../router.ts';
 import { session } from '../session.ts';
 
 export function ApiPage(_: PageProps) {
-  const loaded = useLoad('openapi', (abort) => get<Document>('/openapi.json', abort));
+  const loaded = useGet<Document>('/openapi.json');
   return (
     <>
       <div class="page-head">

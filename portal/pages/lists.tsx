@@ -76,7 +76,7 @@ function NotAllowed({ list: { name, needs, description } }: { list: DeviceList }
   );
 }
 
-function AllLists({ loaded }: { loaded: Loaded<Lists> & { reload(): void } }) {
+function AllLists({ loaded }: { loaded: Loaded<Lists> }) {
   const isAdmin = session.value?.admin === true;
   return (
     <>

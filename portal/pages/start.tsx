@@ -1,8 +1,7 @@
 import type { OverviewResponse } from '../../src/portal/schemas.ts';
-import { get } from '../api.ts';
 import { FEED_TONES } from '../feeds.ts';
 import { numberText, visible } from '../format.ts';
-import { useLoad } from '../load.ts';
+import { useGet } from '../load.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Badge, Card, Empty, Facts, Show } from '../parts/basics.tsx';
 import { QuestionBox } from '../parts/box.tsx';
@@ -11,7 +10,7 @@ import { forgetRecent, recent } from '../recent.ts';
 import { session } from '../session.ts';
 
 export function StartPage(_: PageProps) {
-  const loaded = useLoad('overview', (abort) => get<OverviewResponse>('/api/portal/v1/overview', abort));
+  const loaded = useGet<OverviewResponse>('/api/portal/v1/overview');
   return (
     <>
       <section class="hero">

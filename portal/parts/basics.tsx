@@ -184,7 +184,7 @@ function LimitReached({ error, retry, again }: LimitReachedProps) {
   );
 }
 
-type LoadProps<T> = { loaded: Loaded<T> & { reload(): void }; what?: string; children: (data: T) => ComponentChildren };
+type LoadProps<T> = { loaded: Loaded<T>; what?: string; children: (data: T) => ComponentChildren };
 
 /** Loading, a problem, or the data. */
 export function Show<T>({ loaded, what, children }: LoadProps<T>) {

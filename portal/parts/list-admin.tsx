@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { ADMIN_API } from '../admin.ts';
-import { get, post } from '../api.ts';
+import { post } from '../api.ts';
 import {
   AGE_LABEL,
   brief,
@@ -20,7 +20,7 @@ import {
 import { DAY, visible } from '../format.ts';
 import { DATASET_WORDS } from '../formats.ts';
 import { networkOrder } from '../lists.ts';
-import { useLoad } from '../load.ts';
+import { useGet } from '../load.ts';
 import { go } from '../router.ts';
 import { Ask } from './ask.tsx';
 import { Ago, Badge, Card, Show, say } from './basics.tsx';
@@ -166,7 +166,7 @@ export function ListActions({ list, reload }: { list: DeviceList; reload(): void
 }
 
 export function Exclusions({ lists }: { lists: readonly DeviceList[] }) {
-  const loaded = useLoad('exclusions', (abort) => get<{ items: ExclusionItem[] }>(EXCLUSIONS, abort));
+  const loaded = useGet<{ items: ExclusionItem[] }>(EXCLUSIONS);
   return (
     <Card title="Exclusions" aside={<Exclude lists={lists} reload={loaded.reload} />}>
       <p class="dim small under-head">What is on no list, whatever the data says. Lookups still find it.</p>

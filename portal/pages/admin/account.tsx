@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks';
 import type { AccountItem, TierItem } from '../../../src/admin/wire.ts';
 import type { UsageByDayResponse } from '../../../src/limits/wire.ts';
 import { accountApi, accountName, limitText, newPassword, requireTyped } from '../../admin.ts';
-import { get, post } from '../../api.ts';
+import { post } from '../../api.ts';
 import { auditPath, NO_FILTER } from '../../audit-log.ts';
 import { dateText, NO_LIMIT, numberText, visible } from '../../format.ts';
-import { useLoad } from '../../load.ts';
+import { useGet } from '../../load.ts';
 import { Ask } from '../../parts/ask.tsx';
 import { Badge, Card, Facts, Show, say } from '../../parts/basics.tsx';
 import { Meter } from '../../parts/charts.tsx';
@@ -67,9 +67,7 @@ export function OneAccount({ account, tiers, reload }: OneProps) {
     reload();
   };
   const { username, sub, created_ts: createdTs, queries_day: today } = account;
-  const usage = useLoad(`usage ${username}`, (abort) =>
-    get<UsageByDayResponse>(`${accountApi(username)}/usage?days=90`, abort),
-  );
+  const usage = useGet<UsageByDayResponse>(`${accountApi(username)}/usage?days=90`);
   return (
     <>
       <div>

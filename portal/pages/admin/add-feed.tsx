@@ -12,7 +12,7 @@ import { Check, Field, Form, type FormTexts, Select } from '../../parts/forms.ts
 
 export const FEEDS = `${ADMIN_API}/feeds`;
 
-type AddProps = { known: Loaded<{ items: KnownFeedResponse[] }> & { reload(): void }; onAdded(): void };
+type AddProps = { known: Loaded<{ items: KnownFeedResponse[] }>; onAdded(): void };
 
 /** A well-known feed needs one click, any other a form. */
 export function AddFeed({ known, onAdded }: AddProps) {

@@ -1,6 +1,5 @@
 import type { AuditEntry } from '../../../src/audit/store.ts';
 import { accountPath } from '../../admin.ts';
-import { get } from '../../api.ts';
 import {
   AUDIT_LIMIT,
   type AuditFilter,
@@ -13,7 +12,7 @@ import {
   readAuditFilter,
 } from '../../audit-log.ts';
 import { numberText, visible } from '../../format.ts';
-import { useLoad } from '../../load.ts';
+import { useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ago, Card, Empty, Show, Time } from '../../parts/basics.tsx';
 import { Field, Form, Select } from '../../parts/forms.tsx';
@@ -22,7 +21,7 @@ import { go } from '../../router.ts';
 
 function useEntries(filter: AuditFilter, limit?: number) {
   const path = auditApi(filter, limit);
-  return useLoad(path, (abort) => get<{ items: AuditEntry[] }>(path, abort));
+  return useGet<{ items: AuditEntry[] }>(path);
 }
 
 export function AuditAdmin({ query }: PageProps) {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { KnownFeedResponse } from '../../../src/admin/feeds.ts';
-import { get, post } from '../../api.ts';
+import { post } from '../../api.ts';
 import {
   adviceText,
   everyText,
@@ -23,7 +23,7 @@ import {
 } from '../../feeds.ts';
 import { counted, numberText, visible, withoutCommands } from '../../format.ts';
 import { formatOf } from '../../formats.ts';
-import { toApiError, useLoad } from '../../load.ts';
+import { toApiError, useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
 import { Ago, Badge, Card, Show, say } from '../../parts/basics.tsx';
@@ -39,8 +39,8 @@ import { AddFeed, FEEDS, HeaderFields } from './add-feed.tsx';
 const feedApi = (name: string): string => `${FEEDS}/${encoded(name)}`;
 
 export function FeedsAdmin({ query }: PageProps) {
-  const loaded = useLoad('feeds', (abort) => get<{ items: Feed[] }>(FEEDS, abort));
-  const known = useLoad('known', (abort) => get<{ items: KnownFeedResponse[] }>(`${FEEDS}/known`, abort));
+  const loaded = useGet<{ items: Feed[] }>(FEEDS);
+  const known = useGet<{ items: KnownFeedResponse[] }>(`${FEEDS}/known`);
   const [isAdding, setAdding] = useState(false);
   const feeds = loaded.data?.items ?? [];
   usePoll(loaded.data, loaded.reload, isBusy(feeds) ? POLL_BUSY_MS : POLL_IDLE_MS);

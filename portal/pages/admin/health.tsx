@@ -1,17 +1,16 @@
 import type { HealthResponse } from '../../../src/admin/wire.ts';
 import { ADMIN_API } from '../../admin.ts';
-import { get } from '../../api.ts';
 import { bytesText, visible } from '../../format.ts';
 import { engineText, healthLines, isAway } from '../../health.ts';
-import { useLoad } from '../../load.ts';
+import { useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ago, Badge, Card, Facts, Show } from '../../parts/basics.tsx';
 import { Table } from '../../parts/table.tsx';
 
-export const readHealth = (abort: AbortSignal) => get<HealthResponse>(`${ADMIN_API}/health`, abort);
+export const useHealth = () => useGet<HealthResponse>(`${ADMIN_API}/health`);
 
 export function HealthAdmin(_: PageProps) {
-  const loaded = useLoad('health', readHealth);
+  const loaded = useHealth();
   return (
     <>
       <div class="page-head">

@@ -14,7 +14,7 @@ import {
 } from '../../feeds.ts';
 import { bytesText, counted, numberText, visible, withoutCommands } from '../../format.ts';
 import { formatOf, readMeaning } from '../../formats.ts';
-import { useLoad } from '../../load.ts';
+import { useGet, useLoad } from '../../load.ts';
 import { Ago, Badge, Card, Empty, Facts, Show, Time } from '../../parts/basics.tsx';
 import { FormatFields } from '../../parts/format-fields.tsx';
 import { Check, Field, Form, type FormTexts } from '../../parts/forms.tsx';
@@ -47,7 +47,7 @@ function State({ state }: { state: ImportState }) {
 
 function AllImports({ feed }: { feed: string | null }) {
   const path = `${IMPORTS}?limit=${LIMIT}${feed === null ? '' : `&feed=${encoded(feed)}`}`;
-  const loaded = useLoad(path, (abort) => get<{ items: Import[] }>(path, abort));
+  const loaded = useGet<{ items: Import[] }>(path);
   const isBusy = loaded.data?.items.some(({ state }) => state === 'running') ?? false;
   usePoll(loaded.data, loaded.reload, isBusy ? POLL_BUSY_MS : POLL_IDLE_MS);
   return (
@@ -127,7 +127,7 @@ function ImportTable({ imports }: { imports: Import[] }) {
 
 function OneImport({ id }: { id: string }) {
   const path = `${IMPORTS}/${encoded(id)}`;
-  const loaded = useLoad(path, (abort) => get<Import>(path, abort));
+  const loaded = useGet<Import>(path);
   usePoll(loaded.data, loaded.reload, loaded.data?.state === 'running' ? POLL_BUSY_MS : null);
   return (
     <>

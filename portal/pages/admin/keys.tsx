@@ -1,8 +1,8 @@
 import type { KeysResponse } from '../../../src/admin/wire.ts';
 import { ADMIN_API } from '../../admin.ts';
-import { get, post } from '../../api.ts';
+import { post } from '../../api.ts';
 import { visible } from '../../format.ts';
-import { useLoad } from '../../load.ts';
+import { useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
 import { Ago, Badge, Card, Show, say } from '../../parts/basics.tsx';
@@ -11,7 +11,7 @@ import { Table } from '../../parts/table.tsx';
 const KEYS = `${ADMIN_API}/keys`;
 
 export function KeysAdmin(_: PageProps) {
-  const loaded = useLoad('keys', (abort) => get<KeysResponse>(KEYS, abort));
+  const loaded = useGet<KeysResponse>(KEYS);
   return (
     <>
       <h1>Signing keys</h1>

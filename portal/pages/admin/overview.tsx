@@ -1,20 +1,19 @@
 import type { AccountItem } from '../../../src/admin/wire.ts';
 import { ADMIN_API, accountName, accountPath, NEAR_LIMIT_PATH, nearLimit } from '../../admin.ts';
-import { get } from '../../api.ts';
 import { FEED_TONES, type Feed, ILL_FEEDS_PATH, illFeeds } from '../../feeds.ts';
 import { counted, visible, withoutCommands } from '../../format.ts';
-import { useLoad } from '../../load.ts';
+import { useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ago, Badge, Card, Empty, Show } from '../../parts/basics.tsx';
 import { Used } from './account.tsx';
 import { NewestChanges } from './audit.tsx';
-import { HealthList, readHealth } from './health.tsx';
+import { HealthList, useHealth } from './health.tsx';
 
 /** What an administrator should look at first. */
 export function OverviewAdmin(_: PageProps) {
-  const health = useLoad('health', readHealth);
-  const feeds = useLoad('feeds', (abort) => get<{ items: Feed[] }>(`${ADMIN_API}/feeds`, abort));
-  const accounts = useLoad('accounts', (abort) => get<{ items: AccountItem[] }>(`${ADMIN_API}/accounts`, abort));
+  const health = useHealth();
+  const feeds = useGet<{ items: Feed[] }>(`${ADMIN_API}/feeds`);
+  const accounts = useGet<{ items: AccountItem[] }>(`${ADMIN_API}/accounts`);
   return (
     <>
       <h1>Administration</h1>

@@ -4,7 +4,7 @@ import { DATASETS } from '../../../src/core/tier.ts';
 import { ADMIN_API, derivedRates, limitText, type Rates, readCount } from '../../admin.ts';
 import { get, mistake, post } from '../../api.ts';
 import { NO_LIMIT, numberText, visible } from '../../format.ts';
-import { useLoad } from '../../load.ts';
+import { useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
 import { Badge, Card, Show, say } from '../../parts/basics.tsx';
@@ -12,10 +12,9 @@ import { Check, Field, type FormTexts } from '../../parts/forms.tsx';
 import { Table } from '../../parts/table.tsx';
 
 const TIERS = `${ADMIN_API}/tiers`;
-const readTiers = (abort?: AbortSignal) => get<{ items: TierItem[] }>(TIERS, abort);
 
 export function TiersAdmin(_: PageProps) {
-  const loaded = useLoad('tiers', readTiers);
+  const loaded = useGet<{ items: TierItem[] }>(TIERS);
   return (
     <>
       <div class="page-head">
@@ -126,7 +125,7 @@ const DATASET_PREFIX = 'ads-';
 /** A new tier must not have the name of another, which somebody may have added meanwhile: the server would replace its limits. */
 async function addTier(texts: FormTexts): Promise<void> {
   const { name = '' } = texts;
-  const { items } = await readTiers();
+  const { items } = await get<{ items: TierItem[] }>(TIERS);
   if (items.some((tier) => tier.name === name)) {
     throw mistake(`There is a tier ${visible(name)} already. Choose another name, or change that tier.`);
   }

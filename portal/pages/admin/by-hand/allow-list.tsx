@@ -1,10 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { AllowEntry } from '../../../../src/admin/allow-list.ts';
 import { ADMIN_API } from '../../../admin.ts';
-import { get } from '../../../api.ts';
 import { visible } from '../../../format.ts';
 import { isByHand, networkOrder } from '../../../lists.ts';
-import { useLoad } from '../../../load.ts';
+import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Card, Show } from '../../../parts/basics.tsx';
 import { Field } from '../../../parts/forms.tsx';
@@ -15,7 +14,7 @@ const ALLOW = `${ADMIN_API}/allow`;
 
 /** `onChange`: listings have another state on the allow list. */
 export function AllowList({ onChange }: { onChange(): void }) {
-  const loaded = useLoad('allow', (abort) => get<{ items: AllowEntry[]; truncated: boolean }>(ALLOW, abort));
+  const loaded = useGet<{ items: AllowEntry[]; truncated: boolean }>(ALLOW);
   const reload = () => {
     loaded.reload();
     onChange();

@@ -1,9 +1,8 @@
 import type { SetDomain } from '../../../../src/admin/domains.ts';
 import { ADMIN_API } from '../../../admin.ts';
-import { get } from '../../../api.ts';
 import { visible } from '../../../format.ts';
 import { abusedOptions, abusedText, humanText, readDomain } from '../../../lists.ts';
-import { useLoad } from '../../../load.ts';
+import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Card, Show } from '../../../parts/basics.tsx';
 import { Field, Select } from '../../../parts/forms.tsx';
@@ -14,7 +13,7 @@ import { acting, REASON_HINT, Reason, Truncated } from './parts.tsx';
 const DOMAINS = `${ADMIN_API}/domains`;
 
 export function Domains() {
-  const loaded = useLoad('domains', (abort) => get<{ items: SetDomain[]; truncated: boolean }>(DOMAINS, abort));
+  const loaded = useGet<{ items: SetDomain[]; truncated: boolean }>(DOMAINS);
   const act = acting<SetDomain>(DOMAINS, readDomain, ({ domain }) => `${domain} is set.`);
   return (
     <Card

@@ -1,10 +1,9 @@
 import type { AddedListing, ListingsResponse, RemovalResponse } from '../../../../src/admin/listings.ts';
 import { ADMIN_API } from '../../../admin.ts';
-import { get } from '../../../api.ts';
 import { visible } from '../../../format.ts';
 import { DATASET_OPTIONS, DATASET_WORDS } from '../../../formats.ts';
 import { listedAs, networkOrder, REMOVAL_OPTIONS, readListing, readRemoval, removalText } from '../../../lists.ts';
-import { useLoad } from '../../../load.ts';
+import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Badge, Card, Show } from '../../../parts/basics.tsx';
 import { Check, Field, Select } from '../../../parts/forms.tsx';
@@ -15,7 +14,7 @@ const LISTINGS = `${ADMIN_API}/listings`;
 
 const Dataset = ({ name }: { name: string }) => <span title={DATASET_WORDS[name]}>{visible(name)}</span>;
 
-export const useListings = () => useLoad('listings', (abort) => get<ListingsResponse>(LISTINGS, abort));
+export const useListings = () => useGet<ListingsResponse>(LISTINGS);
 
 export function Listings({ loaded }: { loaded: ReturnType<typeof useListings> }) {
   const { reload } = loaded;
