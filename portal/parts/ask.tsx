@@ -6,9 +6,10 @@ import { COPY_REFUSED, say } from './basics.tsx';
 import { Dialog, Form, type FormTexts } from './forms.tsx';
 
 type AskProps = {
-  /** The text of the button. */
+  /** Of the button. */
   text: string;
-  title: string;
+  /** Of the dialog, if it is another one. */
+  title?: string;
   submit: string;
   /** What the change means, and its fields. */
   children: ComponentChildren;
@@ -26,7 +27,7 @@ type AskProps = {
 const FIRST_FIELD = 'dialog[open] form :is(input, select):not([hidden])';
 
 /** A button that asks in a dialog before it changes something. */
-export function Ask({ text, title, submit, children, act, onDone, about, ...kind }: AskProps) {
+export function Ask({ text, title = text, submit, children, act, onDone, about, ...kind }: AskProps) {
   const [isOpen, setOpen] = useState(false);
   const [secret, setSecret] = useState<string | null>(null);
   /** Since it was opened. */

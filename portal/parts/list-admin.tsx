@@ -36,7 +36,6 @@ export function DefineList({ reload }: { reload(): void }) {
   return (
     <Ask
       text="Define a list"
-      title="Define a list"
       submit="Define the list"
       isPrimary
       act={async (texts) => {

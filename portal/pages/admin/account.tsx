@@ -138,8 +138,8 @@ function TierForm({ account: { username, tier }, tiers, reload }: OneProps) {
 function Access({ account, reload }: { account: AccountItem; reload(): void }) {
   const { username, enabled, admin } = account;
   const name = visible(username);
-  const change = async (body: { enabled?: boolean; admin?: boolean; password?: string }, words: string) => {
-    await post(accountApi(username), body);
+  const change = async (path: string, body: object, words: string) => {
+    await post(accountApi(username) + path, body);
     say(words);
     // Whoever takes the role from himself, or ends his own sessions, must see it at once.
     if (username === session.value?.username) await readSession();
@@ -148,10 +148,9 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
     <div class="actions">
       <Ask
         text={admin ? 'Remove the administrator role' : 'Make administrator'}
-        title={admin ? 'Remove the administrator role' : 'Make administrator'}
         submit={admin ? 'Remove the role' : 'Make administrator'}
         act={() =>
-          change({ admin: !admin }, admin ? `${name} is no administrator now.` : `${name} is an administrator.`)
+          change('', { admin: !admin }, admin ? `${name} is no administrator now.` : `${name} is an administrator.`)
         }
         onDone={reload}
       >
@@ -166,7 +165,7 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
         title={enabled ? 'Disable the account' : 'Enable the account'}
         submit={enabled ? 'Disable' : 'Enable'}
         isDangerous={enabled}
-        act={() => change({ enabled: !enabled }, `${name} is ${enabled ? 'disabled' : 'enabled'}.`)}
+        act={() => change('', { enabled: !enabled }, `${name} is ${enabled ? 'disabled' : 'enabled'}.`)}
         onDone={reload}
       >
         <p>
@@ -177,24 +176,18 @@ function Access({ account, reload }: { account: AccountItem; reload(): void }) {
       </Ask>
       <Ask
         text="End sessions and tokens"
-        title="End sessions and tokens"
         submit="End them"
-        act={async () => {
-          await post(`${accountApi(username)}/revoke`, {});
-          say(`All sessions and tokens of ${name} end within five seconds.`);
-          if (username === session.value?.username) await readSession();
-        }}
+        act={() => change('/revoke', {}, `All sessions and tokens of ${name} end within five seconds.`)}
         onDone={reload}
       >
         <p>{name} has to log in again everywhere. The password stays as it is.</p>
       </Ask>
       <Ask
         text="New password"
-        title="New password"
         submit="Set the password"
         act={async ({ password }) => {
           const chosen = password ?? newPassword();
-          await change({ password: chosen }, `${name} has a new password.`);
+          await change('', { password: chosen }, `${name} has a new password.`);
           return password === undefined ? chosen : undefined;
         }}
         onDone={reload}

@@ -145,7 +145,7 @@ function AddAccount({ tiers, onDone }: { tiers: TierItem[]; onDone(): void }) {
     return answer.password;
   };
   return (
-    <Ask text="Add an account" title="Add an account" submit="Add" act={add} onDone={onDone} isPrimary>
+    <Ask text="Add an account" submit="Add" act={add} onDone={onDone} isPrimary>
       <Field
         label="Username"
         name="username"

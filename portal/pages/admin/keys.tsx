@@ -94,7 +94,6 @@ function Rotate({ reload }: { reload(): void }) {
       </p>
       <Ask
         text="Rotate and end all tokens"
-        title="Rotate and end all tokens"
         submit="End all tokens"
         isDangerous
         act={rotate(true, 'A new key signs tokens. All older tokens are invalid.')}

@@ -19,7 +19,7 @@ export function TiersAdmin(_: PageProps) {
     <>
       <div class="page-head">
         <h1>Tiers</h1>
-        <Ask text="Add a tier" title="Add a tier" submit="Add" isPrimary act={addTier} onDone={loaded.reload}>
+        <Ask text="Add a tier" submit="Add" isPrimary act={addTier} onDone={loaded.reload}>
           <TierFields tier={null} />
         </Ask>
       </div>

@@ -1,14 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import type { AllowEntry } from '../../../../src/admin/allow-list.ts';
 import { ADMIN_API } from '../../../admin.ts';
+import { post } from '../../../api.ts';
 import { visible } from '../../../format.ts';
 import { isByHand, networkOrder } from '../../../lists.ts';
 import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
-import { Ago, Card, Show } from '../../../parts/basics.tsx';
+import { Ago, Card, Show, say } from '../../../parts/basics.tsx';
 import { Field } from '../../../parts/forms.tsx';
 import { MANY, Table } from '../../../parts/table.tsx';
-import { acting, Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
+import { Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const ALLOW = `${ADMIN_API}/allow`;
 
@@ -25,11 +26,10 @@ export function AllowList({ onChange }: { onChange(): void }) {
       title="Never list an address or a network"
       submit="Allow"
       isPrimary
-      act={acting<AllowEntry>(
-        ALLOW,
-        ({ cidr, reason }) => ({ cidr, reason }),
-        ({ cidr }) => `${cidr} is never listed.`,
-      )}
+      act={async ({ cidr, reason }) => {
+        const added = await post<AllowEntry>(ALLOW, { cidr, reason });
+        say(`${visible(added.cidr)} is never listed.`);
+      }}
       onDone={reload}
     >
       <p>Whatever a source says, it is not listed. What is listed there now is no longer shown.</p>
@@ -78,11 +78,10 @@ function Disallow({ row, reload }: { row: AllowEntry; reload(): void }) {
         title={`Take ${visible(cidr)} off the allow list?`}
         submit="Take it off"
         isDangerous
-        act={acting(
-          `${ALLOW}/remove`,
-          () => ({ cidr }),
-          () => `${cidr} can be listed again.`,
-        )}
+        act={async () => {
+          await post(`${ALLOW}/remove`, { cidr });
+          say(`${visible(cidr)} can be listed again.`);
+        }}
         onDone={reload}
       >
         <p>

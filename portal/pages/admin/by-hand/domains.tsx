@@ -1,25 +1,25 @@
 import type { SetDomain } from '../../../../src/admin/domains.ts';
 import { ADMIN_API } from '../../../admin.ts';
+import { post } from '../../../api.ts';
 import { visible } from '../../../format.ts';
 import { abusedOptions, abusedText, humanText, readDomain } from '../../../lists.ts';
 import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
-import { Ago, Card, Show } from '../../../parts/basics.tsx';
-import { Field, Select } from '../../../parts/forms.tsx';
+import { Ago, Card, Show, say } from '../../../parts/basics.tsx';
+import { Field, type FormTexts, Select } from '../../../parts/forms.tsx';
 import { MANY, Table } from '../../../parts/table.tsx';
 import { domainPath } from '../../../question.ts';
-import { acting, REASON_HINT, Reason, Truncated } from './parts.tsx';
+import { REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const DOMAINS = `${ADMIN_API}/domains`;
 
 export function Domains() {
   const loaded = useGet<{ items: SetDomain[]; truncated: boolean }>(DOMAINS);
-  const act = acting<SetDomain>(DOMAINS, readDomain, ({ domain }) => `${domain} is set.`);
   return (
     <Card
       title="Domains"
       aside={
-        <Ask text="Set a domain" title="Set a domain" submit="Set" isPrimary act={act} onDone={loaded.reload}>
+        <Ask text="Set a domain" submit="Set" isPrimary act={setDomain} onDone={loaded.reload}>
           <Field label="Domain" name="domain" isRequired hint="Such as shop.example, also defanged." />
           <DomainFields />
         </Ask>
@@ -67,6 +67,11 @@ export function Domains() {
   );
 }
 
+async function setDomain(texts: FormTexts): Promise<void> {
+  const { domain } = await post<SetDomain>(DOMAINS, readDomain(texts));
+  say(`${visible(domain)} is set.`);
+}
+
 function DomainFields({ row }: { row?: SetDomain }) {
   return (
     <>
@@ -96,11 +101,7 @@ function DomainActions({ row, reload }: { row: SetDomain; reload(): void }) {
         about={domain}
         title={`Set ${visible(domain)}`}
         submit="Set"
-        act={acting<SetDomain>(
-          DOMAINS,
-          (texts) => readDomain({ ...texts, domain }),
-          () => `${domain} is set.`,
-        )}
+        act={(texts) => setDomain({ ...texts, domain })}
         onDone={reload}
       >
         <DomainFields row={row} />

@@ -1,14 +1,15 @@
 import type { AddedListing, ListingsResponse, RemovalResponse } from '../../../../src/admin/listings.ts';
 import { ADMIN_API } from '../../../admin.ts';
+import { post } from '../../../api.ts';
 import { visible } from '../../../format.ts';
 import { DATASET_OPTIONS, DATASET_WORDS } from '../../../formats.ts';
 import { listedAs, networkOrder, REMOVAL_OPTIONS, readListing, readRemoval, removalText } from '../../../lists.ts';
 import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
-import { Ago, Badge, Card, Show } from '../../../parts/basics.tsx';
-import { Check, Field, Select } from '../../../parts/forms.tsx';
+import { Ago, Badge, Card, Show, say } from '../../../parts/basics.tsx';
+import { Check, Field, type FormTexts, Select } from '../../../parts/forms.tsx';
 import { MANY, Table } from '../../../parts/table.tsx';
-import { acting, Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
+import { Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const LISTINGS = `${ADMIN_API}/listings`;
 
@@ -28,7 +29,7 @@ export function Listings({ loaded }: { loaded: ReturnType<typeof useListings> })
             title="List an address or a network"
             submit="Add the listing"
             isPrimary
-            act={acting<AddedListing>(LISTINGS, readListing, listedAs)}
+            act={async (texts) => say(visible(listedAs(await post<AddedListing>(LISTINGS, readListing(texts)))))}
             onDone={reload}
           >
             <ListingFields />
@@ -117,8 +118,10 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
 }
 
 function RemoveListing({ row, reload }: { row?: AddedListing; reload(): void }) {
-  const body = (texts: Record<string, string>) =>
-    readRemoval(row ? { ...texts, cidr: row.cidr, dataset: row.dataset } : texts);
+  const remove = async (texts: FormTexts) => {
+    const body = readRemoval(row ? { ...texts, cidr: row.cidr, dataset: row.dataset } : texts);
+    say(visible(removalText(await post<RemovalResponse>(`${LISTINGS}/remove`, body))));
+  };
   return (
     <div class={row ? 'small-buttons' : ''}>
       <Ask
@@ -127,7 +130,7 @@ function RemoveListing({ row, reload }: { row?: AddedListing; reload(): void }) 
         title={row ? `Remove ${visible(row.cidr)} from ${visible(row.dataset)}?` : 'Remove a listing'}
         submit="Remove the listing"
         isDangerous
-        act={acting<RemovalResponse>(`${LISTINGS}/remove`, body, removalText)}
+        act={remove}
         onDone={reload}
       >
         {row === undefined && (

@@ -1,16 +1,7 @@
-import { post } from '../../../api.ts';
 import { numberText, visible } from '../../../format.ts';
-import { say } from '../../../parts/basics.tsx';
 import { networkPath } from '../../../question.ts';
 
 // What the cards of the page "Lists by hand" share.
-
-/** Posts, then says what happened. */
-export function acting<T>(path: string, body: (texts: Record<string, string>) => object, done: (answer: T) => string) {
-  return async (texts: Record<string, string>) => {
-    say(visible(done(await post<T>(path, body(texts)))));
-  };
-}
 
 export function Truncated({ isTruncated, shown }: { isTruncated: boolean; shown: number }) {
   return isTruncated ? <p class="dim small below">There are more: these are the first {numberText(shown)}.</p> : null;
