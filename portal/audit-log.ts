@@ -127,8 +127,8 @@ export function readAuditFilter(query: URLSearchParams): AuditFilter {
 }
 
 /** The address of the page with this filter. */
-export function auditPath({ action, subject, from, until }: AuditFilter): string {
-  const set = Object.entries({ action, subject, from, until }).filter(([, value]) => value !== '');
+export function auditPath(filter: AuditFilter): string {
+  const set = Object.entries(filter).filter(([, value]) => value !== '');
   return set.length === 0 ? '/admin/audit' : `/admin/audit?${new URLSearchParams(set)}`;
 }
 

@@ -1,5 +1,6 @@
 import type { FeedResponse as Feed } from '../src/admin/feed-wire.ts';
 import type { ImportResponse as Import } from '../src/admin/imports.ts';
+import { ADMIN_API } from './admin.ts';
 import { mistake } from './api.ts';
 import { agoText, counted, exactSpanText, hasText, nowTs, numberText, spanText, timeText, visible } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
@@ -158,10 +159,7 @@ export function readChange(texts: FormTexts, feed: Feed): Record<string, unknown
   return change;
 }
 
-export function durationText({
-  started_ts: from,
-  finished_ts: to,
-}: Pick<Import, 'started_ts' | 'finished_ts'>): string {
+export function durationText({ started_ts: from, finished_ts: to }: Import): string {
   if (to === null) return '';
   return to - from < 1 ? 'below 1 second' : spanText(to - from);
 }
@@ -174,7 +172,7 @@ export function changesText({ state, added, changed, went_offline: offline }: Im
 }
 
 /** The address for an upload of this file. */
-export function uploadApi(api: string, file: string, choices: Record<string, string>): string {
+export function uploadApi(file: string, choices: Record<string, string>): string {
   const given = Object.entries(choices).filter(([, value]) => value !== '');
-  return `${api}/imports?${new URLSearchParams([['source', visible(file)], ...given])}`;
+  return `${ADMIN_API}/imports?${new URLSearchParams([['source', visible(file)], ...given])}`;
 }

@@ -15,9 +15,7 @@ export function healthLines({ store, redis, nodes }: HealthResponse, now: number
   return [storeLine(store), ...spaceLine(store.free_bytes), redisLine(redis), nodesLine(nodes, now)];
 }
 
-const ENGINE_WORDS = { sqlite: 'The embedded store', postgres: 'PostgreSQL' };
-
-export const engineText = (engine: HealthResponse['store']['engine']): string => ENGINE_WORDS[engine];
+export const ENGINE_WORDS = { sqlite: 'The embedded store', postgres: 'PostgreSQL' };
 
 function storeLine({ engine, ready, problem, faults }: HealthResponse['store']): HealthLine {
   const name = ENGINE_WORDS[engine];

@@ -30,8 +30,6 @@ export type Verdict = {
   state: 'listed' | 'inside' | 'past' | 'clean';
   /** The datasets of the live listings. */
   datasets: Dataset[];
-  /** When the last live listing ends. */
-  untilTs: number | null;
   text: string;
 };
 
@@ -44,25 +42,16 @@ export function verdictOf({ cidr, listings }: Pick<AddressPageResponse, 'cidr' |
     const untilTs = Math.max(...decisive.map((listing) => listing.valid_until_ts));
     const datasets = ORDER.filter((dataset) => decisive.some((listing) => listing.dataset === dataset));
     const until = `until ${dateText(untilTs)} unless it is seen again`;
-    if (covering.length > 0) return { state: 'listed', datasets, untilTs, text: until };
+    if (covering.length > 0) return { state: 'listed', datasets, text: until };
     const count = new Set(live.map((listing) => listing.cidr)).size;
-    return {
-      state: 'inside',
-      datasets,
-      untilTs,
-      text: `${count} listed ${count === 1 ? 'address or network' : 'addresses or networks'} inside`,
-    };
+    const inside = count === 1 ? 'address or network' : 'addresses or networks';
+    return { state: 'inside', datasets, text: `${count} listed ${inside} inside` };
   }
   if (listings.length === 0)
-    return {
-      state: 'clean',
-      datasets: [],
-      untilTs: null,
-      text: 'No live or past listing. That does not make it safe.',
-    };
+    return { state: 'clean', datasets: [], text: 'No live or past listing. That does not make it safe.' };
   const seenTs = Math.max(...listings.map((listing) => listing.seen_ts));
   const text = `${counted(listings.length, 'past listing')}, last seen ${agoText(seenTs, now)}`;
-  return { state: 'past', datasets: [], untilTs: null, text };
+  return { state: 'past', datasets: [], text };
 }
 
 function covers(outer: string, inner: string): boolean {

@@ -1,4 +1,4 @@
-import { networkCost, parseNetwork } from '../src/core/ip/network.ts';
+import { parseNetwork } from '../src/core/ip/network.ts';
 import { hasPage, networkTarget } from './question.ts';
 
 /** Networks around an address: what a customer, a site and a provider often have. */
@@ -9,16 +9,13 @@ export type Around = { cidr: string; cost: number; path: string; hasPage: boolea
 /** The usual networks that contain an address or a network, and are wider. */
 export function networksAround(cidr: string): Around[] {
   const [ip = '', mask] = cidr.split('/');
-  const version = versionOf(ip);
   const own = mask === undefined ? Number.POSITIVE_INFINITY : Number(mask);
-  return AROUND[version].filter((prefix) => prefix < own).flatMap((prefix) => around(ip, version, prefix));
+  return AROUND[ip.includes(':') ? 6 : 4].filter((prefix) => prefix < own).flatMap((prefix) => around(ip, prefix));
 }
 
-function around(ip: string, version: 4 | 6, prefix: number): Around[] {
+function around(ip: string, prefix: number): Around[] {
   const parsed = parseNetwork(`${ip}/${prefix}`);
   if (!parsed.ok) return [];
-  const cidr = parsed.network.canonical;
-  return [{ cidr, cost: networkCost(version, prefix), path: networkTarget(cidr), hasPage: hasPage(cidr) }];
+  const { canonical: cidr, cost } = parsed.network;
+  return [{ cidr, cost, path: networkTarget(cidr), hasPage: hasPage(cidr) }];
 }
-
-const versionOf = (ip: string): 4 | 6 => (ip.includes(':') ? 6 : 4);

@@ -1,4 +1,4 @@
-import { networkCost, parseNetwork } from '../src/core/ip/network.ts';
+import { parseNetwork } from '../src/core/ip/network.ts';
 import type { SearchName } from './question.ts';
 
 /** A search that starts from something that a URL has. */
@@ -26,10 +26,8 @@ export function relatedOf({ host, addresses, payloads }: Subject): Related[] {
 
 /** The /24 around an IPv4 address, the /56 around an IPv6 address: what one customer usually has. */
 function around(ip: string): Related[] {
-  const isIpv4 = !ip.includes(':');
-  const prefix = isIpv4 ? 24 : 56;
-  const parsed = parseNetwork(`${ip}/${prefix}`);
+  const parsed = parseNetwork(`${ip}/${ip.includes(':') ? 56 : 24}`);
   if (!parsed.ok) return [];
-  const value = parsed.network.canonical;
-  return [{ label: value, name: 'ip', value, cost: networkCost(isIpv4 ? 4 : 6, prefix) }];
+  const { canonical: value, cost } = parsed.network;
+  return [{ label: value, name: 'ip', value, cost }];
 }

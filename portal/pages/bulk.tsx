@@ -98,8 +98,6 @@ function Figure({ value, name }: { value: number; name: string }) {
   );
 }
 
-const queries = (count: number): string => (count === 1 ? '1 query' : `${numberText(count)} queries`);
-
 /** The cost, and what the limits say about it. */
 function Start({ current }: { current: Bulk }) {
   const limits = useLoad('limits', getLimits);
@@ -111,7 +109,7 @@ function Start({ current }: { current: Bulk }) {
           Look up {counted(cost, 'URL')}
         </button>
         <span class="cost" role="status">
-          Counts as {queries(cost)}
+          Counts as {counted(cost, 'query', 'queries')}
         </span>
         <Show loaded={limits}>{(answer) => <span class="dim">{leftText(answer) ?? 'You have no limit'}</span>}</Show>
       </div>
@@ -146,7 +144,7 @@ function Progress({ current }: { current: Bulk }) {
           </strong>
           <Badge tone={found > 0 ? 'danger' : 'off'}>{numberText(found)} found</Badge>
           <span role="status">{isRunning ? 'Looking up …' : phase === 'done' ? 'Complete' : 'Incomplete'}</span>
-          {!isRunning && charged > 0 && <span>Counted as {queries(charged)}</span>}
+          {!isRunning && charged > 0 && <span>Counted as {counted(charged, 'query', 'queries')}</span>}
         </p>
         {isRunning ? (
           <button type="button" class="button danger" onClick={cancelBulk}>

@@ -128,21 +128,19 @@ export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>;
 }
 
+const PROBLEM_TITLES: Record<number, string> = {
+  [SERVER_AWAY]: 'The server does not answer',
+  [UNAUTHORIZED]: 'Your session was over',
+  403: 'Not allowed',
+};
+
 /** Why something could not be loaded, and what to do. */
 export function Problem({ error, retry, again }: { error: ApiError; retry?: () => void; again?: string }) {
   if (error.status === LIMIT_REACHED) return <LimitReached error={error} retry={retry} again={again ?? 'Ask again'} />;
-  const title =
-    error.status === SERVER_AWAY
-      ? 'The server does not answer'
-      : error.status === UNAUTHORIZED
-        ? 'Your session was over'
-        : error.status === 403
-          ? 'Not allowed'
-          : 'That did not work';
   const text = error.status === UNAUTHORIZED ? 'You are logged in again.' : error.message;
   return (
     <div class="problem" role="alert">
-      <strong>{title}</strong>
+      <strong>{PROBLEM_TITLES[error.status] ?? 'That did not work'}</strong>
       {text.split('\n').map((line) => (
         <p key={line}>{visible(line)}</p>
       ))}

@@ -52,10 +52,10 @@ export function dayBars(days: readonly { day: string; queries: number }[], from:
   return bars;
 }
 
-type MeterProps = { value: number; max: number; soft?: number | null; label: string };
+type MeterProps = { value: number; max: number; soft: number | null; label: string };
 
 /** A bar from nothing to the limit, with a mark at the soft limit. */
-export function Meter({ value, max, soft = null, label }: MeterProps) {
+export function Meter({ value, max, soft, label }: MeterProps) {
   const share = Math.min(1, max === 0 ? 0 : value / max);
   const tone = share >= 1 ? 'danger' : (soft !== null && value > soft) || share > 0.9 ? 'late' : 'info';
   return (

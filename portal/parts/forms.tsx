@@ -8,7 +8,7 @@ import { Problem } from './basics.tsx';
 type FieldProps = {
   label: string;
   name: string;
-  type?: 'text' | 'password';
+  type?: 'text' | 'password' | 'date';
   value?: string;
   hint?: string;
   isRequired?: boolean;

@@ -11,7 +11,6 @@ import {
   definedKind,
   END_OPTIONS,
   type ExclusionItem,
-  listPath,
   readDefinition,
   readExclusion,
   readFilter,
@@ -25,6 +24,7 @@ import { go } from '../router.ts';
 import { Ask } from './ask.tsx';
 import { Ago, Badge, Card, Show, say } from './basics.tsx';
 import { Check, Field, Select } from './forms.tsx';
+import { ListLink } from './list-keys.tsx';
 import { Table } from './table.tsx';
 
 // What only administrators see on the page of lists.
@@ -178,7 +178,12 @@ export function Exclusions({ lists }: { lists: readonly DeviceList[] }) {
             empty="Nothing is excluded."
             columns={[
               { title: 'What', sort: ({ value }) => networkOrder(value), cell: (row) => <Excluded row={row} /> },
-              { title: 'From', isWide: true, sort: ({ list }) => list, cell: ({ list }) => <FromList name={list} /> },
+              {
+                title: 'From',
+                isWide: true,
+                sort: ({ list }) => list,
+                cell: ({ list }) => (list === null ? 'all lists' : <ListLink name={list} />),
+              },
               {
                 title: 'Reason',
                 isWide: true,
@@ -206,15 +211,6 @@ function Excluded({ row: { kind, value, subdomains, list, reason } }: { row: Exc
         {list === null ? 'all lists' : visible(list)}: {brief(reason)}
       </small>
     </span>
-  );
-}
-
-function FromList({ name }: { name: string | null }) {
-  if (name === null) return <>all lists</>;
-  return (
-    <a class="mono" href={listPath(name)}>
-      {visible(name)}
-    </a>
   );
 }
 

@@ -88,7 +88,7 @@ function titleOf(list: string | undefined): string {
 const accountText = ({ username }: DeviceKey): string =>
   username === null || username === undefined ? 'removed' : brief(username);
 
-function ListLink({ name }: { name: string }) {
+export function ListLink({ name }: { name: string }) {
   return (
     <a class="mono" href={listPath(name)}>
       {visible(name)}

@@ -177,11 +177,11 @@ test('an import in words', () => {
   assert.match(changesText({ ...one, went_offline: 3 }), /; 3 URLs went offline\.$/);
   assert.equal(changesText({ ...one, added: 0, changed: 0 }), 'It changed nothing.');
   assert.equal(changesText({ ...one, added: 0, changed: 0, state: 'running' }), 'Nothing is changed yet.');
-  assert.equal(durationText({ started_ts: 5, finished_ts: 5 }), 'below 1 second');
-  assert.equal(durationText({ started_ts: 5, finished_ts: null }), '');
+  assert.equal(durationText({ ...one, started_ts: 5, finished_ts: 5 }), 'below 1 second');
+  assert.equal(durationText({ ...one, started_ts: 5, finished_ts: null }), '');
   assert.equal(
-    uploadApi('/a', 'x\u202e.csv', { format: 'stix', feed: '' }),
-    '/a/imports?source=x%5Cu202e.csv&format=stix',
+    uploadApi('x\u202e.csv', { format: 'stix', feed: '' }),
+    '/api/admin/v1/imports?source=x%5Cu202e.csv&format=stix',
   );
 });
 

@@ -28,7 +28,6 @@ test('the verdict of an address', () => {
   assert.deepEqual(verdict(listing({ ...past, seen_ts: NOW - 40 * DAY }), listing(past)), {
     state: 'past',
     datasets: [],
-    untilTs: null,
     text: '2 past listings, last seen 30 days ago',
   });
   const around = listing({ cidr: '203.0.113.0/25', dataset: 'DROP', valid_until_ts: NOW + 2 * DAY });

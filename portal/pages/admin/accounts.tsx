@@ -45,11 +45,7 @@ export function AccountsAdmin({ query }: PageProps) {
 
 function Named({ name, known, reload }: { name: string; known: Known; reload(): void }) {
   const account = known.accounts.find(({ username }) => username === name);
-  if (account === undefined) return <UnknownAccount name={name} />;
-  return <OneAccount key={account.sub} account={account} tiers={known.tiers} reload={reload} />;
-}
-
-function UnknownAccount({ name }: { name: string }) {
+  if (account) return <OneAccount key={account.sub} account={account} tiers={known.tiers} reload={reload} />;
   return (
     <>
       <h1>{accountName(name)}</h1>

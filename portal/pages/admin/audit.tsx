@@ -53,23 +53,14 @@ function Filter({ filter: { action, subject, from, until } }: { filter: AuditFil
       >
         <Select label="Change" name="action" value={action} options={actionOptions()} />
         <Field label="Of what" name="subject" value={subject} />
-        <Day label="From" name="from" value={from} />
-        <Day label="Until" name="until" value={until} />
+        <Field label="From" name="from" type="date" value={from} />
+        <Field label="Until" name="until" type="date" value={until} />
       </Form>
       <p class="dim small">
         “Of what” is the whole name of an account, tier, key, feed, network or domain. Days are UTC.{' '}
         {isSet && <a href="/admin/audit">Show all changes</a>}
       </p>
     </div>
-  );
-}
-
-function Day({ label, name, value }: { label: string; name: string; value: string }) {
-  return (
-    <label class="field">
-      <span>{label}</span>
-      <input type="date" name={name} defaultValue={value} />
-    </label>
   );
 }
 

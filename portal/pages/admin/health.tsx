@@ -1,7 +1,7 @@
 import type { HealthResponse } from '../../../src/admin/wire.ts';
 import { ADMIN_API } from '../../admin.ts';
 import { bytesText, visible } from '../../format.ts';
-import { engineText, healthLines, isAway } from '../../health.ts';
+import { ENGINE_WORDS, healthLines, isAway } from '../../health.ts';
 import { useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ago, Badge, Card, Facts, Show } from '../../parts/basics.tsx';
@@ -58,7 +58,7 @@ function Parts({ health }: { health: HealthResponse }) {
         <Card title="Store">
           <Facts
             facts={{
-              Engine: engineText(store.engine),
+              Engine: ENGINE_WORDS[store.engine],
               Place: <span class="mono">{visible(store.place)}</span>,
               Size: bytes(store.size_bytes),
               'Free on its disk': bytes(store.free_bytes),

@@ -214,7 +214,7 @@ function Rejects({ one }: { one: Import }) {
   );
 }
 
-type Sending = { file: string; sent: number; total: number };
+type Sending = { sent: number; total: number };
 
 /** The server imports the file while it arrives. */
 function Upload() {
@@ -227,10 +227,10 @@ function Upload() {
     const { format = '', feed = '', complete } = texts;
     const choices = { format, feed, complete: complete === 'on' ? 'true' : '', ...readMeaning(texts) };
     const total = file.size;
-    setSending({ file: file.name, sent: 0, total });
+    setSending({ sent: 0, total });
     try {
-      const onSent = (sent: number) => setSending({ file: file.name, sent, total });
-      const { id } = await upload<{ id: number }>(uploadApi(ADMIN_API, file.name, choices), file, onSent, abort.signal);
+      const onSent = (sent: number) => setSending({ sent, total });
+      const { id } = await upload<{ id: number }>(uploadApi(file.name, choices), file, onSent, abort.signal);
       go(importPath(id));
     } finally {
       setSending(null);

@@ -10,6 +10,7 @@ import { Ask } from '../../parts/ask.tsx';
 import { Badge, Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, type FormTexts } from '../../parts/forms.tsx';
 import { Table } from '../../parts/table.tsx';
+import { encoded } from '../../question.ts';
 
 const TIERS = `${ADMIN_API}/tiers`;
 
@@ -103,7 +104,7 @@ function TierActions({ tier, reload }: { tier: TierItem; reload(): void }) {
         submit="Remove"
         isDangerous
         act={async () => {
-          await post(`${TIERS}/${encodeURIComponent(name)}/remove`, {});
+          await post(`${TIERS}/${encoded(name)}/remove`, {});
           say(`Tier ${visible(name)} removed.`);
         }}
         onDone={reload}
