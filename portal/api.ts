@@ -109,6 +109,9 @@ function noteLimit(header: string | null): void {
   if (name !== undefined) tightestLimit.value = { name, left: Number(left), resetsInSeconds: Number(resets) };
 }
 
+/** A stream waits for the page after this time: a fast server must not keep it from being drawn. */
+const BUSY_MS = 40;
+
 /** The records of an NDJSON response, in the groups in which they arrive. A response that was cut off throws. */
 export async function* records<T>(path: string, body: object | string, abort: AbortSignal): AsyncGenerator<T[]> {
   const isText = typeof body === 'string';
@@ -118,6 +121,7 @@ export async function* records<T>(path: string, body: object | string, abort: Ab
   if (reader === undefined) return;
   const decoder = new TextDecoder();
   let rest = '';
+  let busySinceMs = performance.now();
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -125,6 +129,9 @@ export async function* records<T>(path: string, body: object | string, abort: Ab
       const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
       if (lines.length > 0) yield lines.map((line) => JSON.parse(line) as T);
+      if (performance.now() - busySinceMs < BUSY_MS) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      busySinceMs = performance.now();
     }
   } finally {
     void reader.cancel().catch(() => {});

@@ -44,8 +44,6 @@ const MAX_BYTES = 8 * 2 ** 20;
 const BYTES_PER_UNIT = 3;
 /** The page is drawn at most this often while answers arrive. */
 const DRAW_MS = 80;
-/** The stream waits for the page after this time: a fast server must not keep it from being drawn. */
-const BUSY_MS = 40;
 
 let abort = new AbortController();
 
@@ -154,7 +152,6 @@ async function askBatch({ rows, indexes, body }: Batch, reading: Reading, signal
   const sums = { found, unknown, charged };
   let end: BulkEndLine | null = null;
   let count = 0;
-  let busySinceMs = performance.now();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const draw = () => {
     clearTimeout(timer);
@@ -176,9 +173,6 @@ async function askBatch({ rows, indexes, body }: Batch, reading: Reading, signal
         }
       }
       timer ??= setTimeout(draw, DRAW_MS);
-      if (performance.now() - busySinceMs < BUSY_MS) continue;
-      await new Promise((resolve) => setTimeout(resolve));
-      busySinceMs = performance.now();
     }
   } catch (error) {
     draw();

@@ -1,3 +1,4 @@
+import type { UrlPageResponse } from '../src/portal/schemas.ts';
 import { counted, DAY, dateText, spanText, visible } from './format.ts';
 
 // The life of a URL, from its events: what the verdict says, and what the chart draws.
@@ -5,13 +6,8 @@ import { counted, DAY, dateText, spanText, visible } from './format.ts';
 export type Span = { fromTs: number; toTs: number; status: 'online' | 'offline' };
 export type Dot = { ts: number; label: string; group: string };
 
-type LifeEvent = { ts: number; status: 'added' | 'online' | 'offline' | 'removed'; confirmed_ts: number | null };
-type LifePayload = {
-  ts: number;
-  'malware-family': string | null;
-  file_type: string | null;
-  file_name: string | null;
-};
+type LifeEvent = Pick<UrlPageResponse['events'][number], 'ts' | 'status'>;
+type LifePayload = Pick<UrlPageResponse['payloads'][number], 'ts' | 'malware-family' | 'file_type' | 'file_name'>;
 
 const isOnline = (status: LifeEvent['status']): boolean => status === 'online' || status === 'added';
 

@@ -103,7 +103,7 @@ export function chargeText({ 'x-charge': charge = '' }: Operation): string | nul
   return CHARGE_TEXTS[charge] ?? null;
 }
 
-type Typed = { contentType: string; schema: Schema | null };
+export type Typed = { contentType: string; schema: Schema | null };
 
 const firstOf = (content: Content | undefined): Typed | null => {
   const [entry] = Object.entries(content ?? {});

@@ -18,10 +18,10 @@ import {
   type Parameter,
   responseOf,
   rowsOf,
-  type Schema,
   type SchemaRow,
   type StatusText,
   sharedErrors,
+  type Typed,
   typeText,
 } from '../openapi.ts';
 import { Card, CopyButton, Empty, Show } from '../parts/basics.tsx';
@@ -90,12 +90,7 @@ function Operations({ document }: { document: Document }) {
       </div>
       {groups.length === 0 && <Empty>No operation has all of these words.</Empty>}
       {groups.map((group) => (
-        <Card
-          key={group.title}
-          title={group.title}
-          aside={<span class="dim">{group.operations.length}</span>}
-          class="api-group"
-        >
+        <Card key={group.title} title={group.title} aside={<span class="dim">{group.operations.length}</span>}>
           {group.operations.map((operation) => (
             <OperationPart key={operation.operationId} operation={operation} document={document} shared={shared} />
           ))}
@@ -143,7 +138,6 @@ const FORMATS: Record<string, string> = {
   'application/x-ndjson': 'NDJSON, one record in each line',
   'application/octet-stream': 'a file',
 };
-const formatText = (contentType: string) => FORMATS[contentType] ?? contentType;
 
 function Content({ operation, document, shared }: OperationProps) {
   const { operationId, parameters = [] } = operation;
@@ -170,23 +164,8 @@ function Content({ operation, document, shared }: OperationProps) {
           mark="required"
         />
       )}
-      {body && (
-        <SchemaPart
-          title="Body"
-          format={formatText(body.contentType)}
-          schema={body.schema}
-          document={document}
-          isBody
-        />
-      )}
-      {response && (
-        <SchemaPart
-          title="Response"
-          format={formatText(response.contentType)}
-          schema={response.schema}
-          document={document}
-        />
-      )}
+      {body && <SchemaPart title="Body" typed={body} document={document} mark="required" />}
+      {response && <SchemaPart title="Response" typed={response} document={document} mark="optional" />}
       {errors.length > 0 && (
         <div>
           <h3>Other statuses</h3>
@@ -208,19 +187,18 @@ function parameterRow({ in: place, name, required, schema, description }: Parame
   };
 }
 
-type SchemaProps = { title: string; format: string; schema: Schema | null; document: Document; isBody?: true };
+type SchemaProps = { title: string; typed: Typed; document: Document; mark: Mark };
 
-function SchemaPart({ title, format, schema, document, isBody }: SchemaProps) {
-  const rows = schema ? rowsOf(schema, document) : [];
+function SchemaPart({ title, typed: { contentType, schema }, document, mark }: SchemaProps) {
   const about = schema ? descriptionOf(schema) : '';
   const type = schema ? typeText(schema, document) : '';
   return (
     <Rows
       title={title}
-      about={[format, type !== 'object' && type, about].filter(Boolean).join('. ')}
-      rows={rows}
+      about={[FORMATS[contentType] ?? contentType, type !== 'object' && type, about].filter(Boolean).join('. ')}
+      rows={schema ? rowsOf(schema, document) : []}
       caption={`Fields of the ${title.toLowerCase()}`}
-      mark={isBody ? 'required' : 'optional'}
+      mark={mark}
     />
   );
 }

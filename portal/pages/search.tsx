@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { acceptCost, takeAccepted } from '../cost.ts';
-import type { FileFormat } from '../download.ts';
+import { joined, safeName } from '../download.ts';
 import { counted, nowTs, numberText, visible } from '../format.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Card, Cost, Loading, Problem } from '../parts/basics.tsx';
@@ -8,7 +8,7 @@ import { saveFile } from '../parts/save-file.ts';
 import { SearchForm } from '../parts/search-form.tsx';
 import { SearchResult } from '../parts/search-result.tsx';
 import { remember } from '../recent.ts';
-import { fileName, fileParts } from '../search-download.ts';
+import { searchFile } from '../search-file.ts';
 import { pathOf, readSearch, type Search, titleOf, windowName, windowOf, windowText } from '../search-key.ts';
 import { type Choice, readChoice } from '../search-rows.ts';
 import { choose, forgetSearch, incompleteText, isKept, type Run, run, startSearch, stopSearch } from '../search-run.ts';
@@ -206,11 +206,7 @@ function Progress({ current, cost, again }: { current: Run; cost: number; again(
   );
 }
 
-const FORMATS: [FileFormat, string][] = [
-  ['csv', 'CSV'],
-  ['ndjson', 'NDJSON'],
-  ['json', 'JSON'],
-];
+const FORMATS = ['csv', 'ndjson', 'json'] as const;
 
 /** The whole result, one line per fact, whatever is chosen below. */
 function Downloads({ current }: { current: Run }) {
@@ -218,21 +214,21 @@ function Downloads({ current }: { current: Run }) {
   const what = store.factCount() === 1 ? 'the fact' : `all ${numberText(store.factCount())} facts`;
   return (
     <>
-      {FORMATS.map(([format, name]) => (
+      {FORMATS.map((format) => (
         <button
           key={format}
           type="button"
           class="button"
-          title={`Download ${what} as ${name}, without regard to filters`}
+          title={`Download ${what} as ${format.toUpperCase()}, without regard to filters`}
           onClick={() =>
             saveFile(
-              fileName(titleOf(search)[1], format),
+              safeName(`search-${titleOf(search)[1]}`, format),
               format,
-              fileParts(format, store.facts(), incompleteText(current)),
+              joined(searchFile(format, store.facts(), incompleteText(current))),
             )
           }
         >
-          ↓ {name}
+          ↓ {format.toUpperCase()}
           <span class="unseen">: download {what}</span>
         </button>
       ))}

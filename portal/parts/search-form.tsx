@@ -15,12 +15,13 @@ import {
 } from '../search-key.ts';
 import { startSearch } from '../search-run.ts';
 import { session } from '../session.ts';
+import { Select } from './forms.tsx';
 
-const WINDOW_TEXTS: [WindowName, string][] = [
-  ['30-days', 'Last 30 days'],
-  ['12-months', 'Last 12 months'],
-  ['all', 'All time'],
-  ['custom', 'Between two days'],
+const WINDOW_OPTIONS: { value: WindowName; text: string }[] = [
+  { value: '30-days', text: 'Last 30 days' },
+  { value: '12-months', text: 'Last 12 months' },
+  { value: 'all', text: 'All time' },
+  { value: 'custom', text: 'Between two days' },
 ];
 
 /** One of five keys and a window. The cost of a network is shown while it is typed. */
@@ -81,16 +82,13 @@ export function SearchForm({ search }: { search: Search | null }) {
         <small>{hint}</small>
       </label>
       <div class="search-window">
-        <label class="field">
-          <span>Seen</span>
-          <select name="window" value={span} onChange={(event) => setSpan(event.currentTarget.value as WindowName)}>
-            {WINDOW_TEXTS.map(([key, text]) => (
-              <option key={key} value={key} selected={key === span}>
-                {text}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Select
+          label="Seen"
+          name="window"
+          value={span}
+          options={WINDOW_OPTIONS}
+          onChoice={(value) => setSpan(value as WindowName)}
+        />
         {span === 'custom' && (
           <>
             <label class="field">

@@ -9,7 +9,6 @@ const NOW = Date.UTC(2026, 10, 16) / 1_000;
 const event = (daysAgo: number, status: 'added' | 'online' | 'offline' | 'removed') => ({
   ts: NOW - daysAgo * DAY,
   status,
-  confirmed_ts: null,
 });
 
 test('events become spans of one status each', () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { joined, safeName } from '../../portal/download.ts';
 import { DAY } from '../../portal/format.ts';
-import { fileName, fileParts } from '../../portal/search-download.ts';
+import { searchFile } from '../../portal/search-file.ts';
 import {
   barsOfDays,
   choiceQuery,
@@ -214,7 +215,7 @@ describe('a download', () => {
     record(2, 20_001, { family: null, asn: null, status: null }),
   ];
   const file = (format: 'csv' | 'ndjson' | 'json', incomplete: string | null = null, list = records) =>
-    [...fileParts(format, list, incomplete)].join('');
+    [...searchFile(format, list, incomplete)].join('');
 
   it('as CSV has cells that no spreadsheet runs', () => {
     assert.equal(
@@ -243,12 +244,12 @@ describe('a download', () => {
 
   it('holds every record, in few parts', () => {
     const many = Array.from({ length: 2_500 }, (_, i) => record(i, 1));
-    assert.equal([...fileParts('ndjson', many, null)].length, 3);
+    assert.equal([...joined(searchFile('ndjson', many, null))].length, 3);
     assert.equal(file('ndjson', null, many).split('\n').length, 2_501);
   });
 
   it('has a name for every file system', () => {
-    assert.equal(fileName('198.51.100.0/24', 'csv'), 'search-198.51.100.0-24.csv');
-    assert.equal(fileName('../a b\u202e<x>', 'json'), 'search-..-a-b-x-.json');
+    assert.equal(safeName('search-198.51.100.0/24', 'csv'), 'search-198.51.100.0-24.csv');
+    assert.equal(safeName('search-../a b\u202e<x>', 'json'), 'search-..-a-b-x-.json');
   });
 });

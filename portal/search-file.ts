@@ -1,20 +1,16 @@
 import { csvRow } from '../src/core/csv.ts';
-import { type FileFormat, joined, safeName } from './download.ts';
+import type { FileFormat } from './download.ts';
 import { isoText } from './format.ts';
 import type { SearchRecord } from './search-rows.ts';
 
 const COLUMNS = ['ts', 'time', 'id', 'url', 'status', 'family', 'asn', 'network'] as const;
 
-/** The parts of the file. `incomplete` is a sentence, or null for a complete result. */
-export function* fileParts(
+/** `incomplete` is a sentence, or null for a complete result. */
+export function* searchFile(
   format: FileFormat,
   records: Iterable<SearchRecord>,
   incomplete: string | null,
 ): Generator<string> {
-  yield* joined(lines(format, records, incomplete));
-}
-
-function* lines(format: FileFormat, records: Iterable<SearchRecord>, incomplete: string | null): Generator<string> {
   if (format === 'csv') {
     yield csvRow(COLUMNS);
     for (const record of records) yield csvRow(cellsOf(record));
@@ -45,5 +41,3 @@ const cellsOf = ({ ts, id, url, status, family, asn, network }: SearchRecord) =>
   asn,
   network,
 ];
-
-export const fileName = (value: string, format: FileFormat): string => safeName(`search-${value}`, format);
