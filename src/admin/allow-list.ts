@@ -9,6 +9,7 @@ import { allowedNetworks, allowNetwork, isOwnEntry, removeAllowed } from '../rep
 import type { NetworkListEntry } from '../reputation/store.ts';
 import { type ByHandServices, MAX_ITEMS, Reason, readNetwork, readReason, Truncated } from './by-hand.ts';
 import { adminRoute } from './route.ts';
+import { ListOf } from './wire.ts';
 
 export function allowListAdminRoutes(services: ByHandServices): Route[] {
   return [allowList(services), allowAdd(services), allowRemove(services)];
@@ -75,7 +76,7 @@ const allowRemove = ({ store, control }: ByHandServices) =>
     operationId: 'adminAllowRemove',
     summary: 'Take exactly this network off all allow lists; the next import of a list adds its entry again',
     body: AllowRemoveRequest,
-    response: json(Type.Object({ items: Type.Array(AllowEntry) })),
+    response: json(ListOf(AllowEntry)),
     refusals: ['not_found'],
     read: (request) => readNetwork((request.body as Static<typeof AllowRemoveRequest>).cidr),
     async answer(network, { request }) {

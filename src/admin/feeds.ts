@@ -23,6 +23,7 @@ import {
 import type { FeedStore, ImportStore } from '../ingest/store.ts';
 import { FeedResponse, FeedValuesRequest, presentFeed, readHeaders, toValues } from './feed-wire.ts';
 import { adminRoute, Nothing, pathParameter, pathText } from './route.ts';
+import { ListOf } from './wire.ts';
 
 export type FeedAdminServices = {
   control: FeedStore & Pick<ImportStore, 'imports'> & Pick<AuditStore, 'addAudit'>;
@@ -51,7 +52,7 @@ const feedList = (services: FeedAdminServices) =>
     path: paths.adminFeeds,
     operationId: 'adminFeeds',
     summary: 'All feeds, their states and their newest runs',
-    response: json(Type.Object({ items: Type.Array(FeedResponse) })),
+    response: json(ListOf(FeedResponse)),
     read: () => undefined,
     async answer() {
       const [feeds, leased] = await Promise.all([
@@ -81,7 +82,7 @@ const knownFeeds = ({ control }: FeedAdminServices) =>
     path: paths.adminKnownFeeds,
     operationId: 'adminKnownFeeds',
     summary: 'Well-known feeds, which can be added by their name alone',
-    response: json(Type.Object({ items: Type.Array(KnownFeedResponse) })),
+    response: json(ListOf(KnownFeedResponse)),
     read: () => undefined,
     async answer() {
       const added = new Set((await control.feeds()).map(({ name }) => name));

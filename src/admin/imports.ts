@@ -9,6 +9,7 @@ import { createReasons } from '../ingest/reject-reasons.ts';
 import type { ImportCounts, ImportRecord, ImportStore } from '../ingest/store.ts';
 import { importUpload, type UploadServices } from './import-upload.ts';
 import { adminRoute, pathText, queryText, textParameter } from './route.ts';
+import { ListOf } from './wire.ts';
 
 export type ImportAdminServices = UploadServices & {
   control: Pick<ImportStore, 'imports' | 'import' | 'rejects'>;
@@ -109,7 +110,7 @@ const importList = ({ control, now }: ImportAdminServices) =>
     operationId: 'adminImports',
     summary: 'The newest imports',
     parameters: [textParameter('feed', 'Only imports of this feed.'), limitParameter(LIST_DEFAULT, LIST_MAX)],
-    response: json(Type.Object({ items: Type.Array(ImportResponse) })),
+    response: json(ListOf(ImportResponse)),
     read: (request) => ({
       feed: queryText(request, 'feed'),
       limit: readLimit(queryString(request), LIST_MAX) ?? LIST_DEFAULT,

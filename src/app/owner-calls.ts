@@ -52,10 +52,10 @@ export function createOwnerTasks(owner: Owner, { writes, nextUploadedBytes }: Ow
         choices,
       ),
     wakeFeeds: owner.wakeFeeds,
-    listCopy: owner.listCopy,
-    keptListCopy: owner.keptListCopy,
-    knownLists: owner.knownLists,
-    explainEntry: owner.explainEntry,
+    listCopy: owner.lists.copy,
+    keptListCopy: owner.lists.keptCopy,
+    knownLists: owner.lists.known,
+    explainEntry: owner.lists.explain,
     write(part, name, args) {
       const write = writes[part];
       if (write === undefined) throw new Error(`no other thread writes to the database ${part}`);
@@ -135,9 +135,11 @@ export function createRemoteOwner(call: CallTask<OwnerTasks>, uploads: ReceivedU
       }
     },
     wakeFeeds: () => void send('wakeFeeds'),
-    listCopy: (...wanted) => call('listCopy', ...wanted),
-    keptListCopy: (...wanted) => call('keptListCopy', ...wanted),
-    knownLists: () => call('knownLists'),
-    explainEntry: (...asked) => call('explainEntry', ...asked),
+    lists: {
+      copy: (...wanted) => call('listCopy', ...wanted),
+      keptCopy: (...wanted) => call('keptListCopy', ...wanted),
+      known: () => call('knownLists'),
+      explain: (...asked) => call('explainEntry', ...asked),
+    },
   };
 }

@@ -1,5 +1,4 @@
-import type { CheckPassword } from '../accounts/login.ts';
-import { createPasswordCheck } from '../accounts/login.ts';
+import { type CheckPassword, createPasswordCheck } from '../accounts/login.ts';
 import { createSharedLoginFailures, createSharedLoginPenalty } from '../accounts/login-shared.ts';
 import { createPasswordVerifier } from '../accounts/password-verifier.ts';
 import type { Settings } from '../config/settings.ts';
@@ -32,10 +31,7 @@ export type Owner = {
   totals(): Counted | Promise<Counted>;
   receiveUpload: Uploads['receive'];
   wakeFeeds(): void;
-  listCopy: ListCopies['copy'];
-  keptListCopy: ListCopies['keptCopy'];
-  knownLists: ListCopies['known'];
-  explainEntry: ListCopies['explain'];
+  lists: ListCopies;
 };
 
 type OwnerParts = {
@@ -90,10 +86,7 @@ export function openOwner(parts: OwnerParts, open: OpenParts): OpenOwner {
     totals: totals.current,
     receiveUpload: uploads.receive,
     wakeFeeds: feeds.wake,
-    listCopy: lists.copy,
-    keptListCopy: lists.keptCopy,
-    knownLists: lists.known,
-    explainEntry: lists.explain,
+    lists,
   };
   return { owner, counts, audit, totals };
 }

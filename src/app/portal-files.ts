@@ -17,11 +17,6 @@ const INDEX = 'index.html';
 
 const ADMIN_PAGES = ['accounts', 'tiers', 'feeds', 'imports', 'lists', 'keys', 'audit', 'health'];
 
-const oneOf =
-  (words: readonly string[]): Parameter['isValid'] =>
-  (text) =>
-    words.includes(text);
-
 /** Every path that returns HTML. `address`, `network` and `lists` have only texts that can be one: any other is a JSON 404. */
 const PAGES: { path: string; isValid?: Record<string, Parameter['isValid']> }[] = [
   { path: '/' },
@@ -39,7 +34,7 @@ const PAGES: { path: string; isValid?: Record<string, Parameter['isValid']> }[] 
   { path: '/account' },
   { path: '/api' },
   { path: '/admin' },
-  { path: '/admin/:page', isValid: { page: oneOf(ADMIN_PAGES) } },
+  { path: '/admin/:page', isValid: { page: (text) => ADMIN_PAGES.includes(text) } },
 ];
 
 const CONTENT_TYPES: Record<string, string> = {

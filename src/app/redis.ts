@@ -6,8 +6,6 @@ import { createCounterDeletion, type WhenDown } from '../limits/counters-redis.t
 import type { RedisLink } from '../redis/link.ts';
 import type { ProcessState } from './process-state.ts';
 
-export const limitsWithoutRedis = (whenDown: WhenDown) => (whenDown === 'local' ? 'local' : 'refused');
-
 /** Loaded on demand: a single server starts without the driver. */
 export async function openRedis(address: RedisAddress, prefix: string): Promise<RedisLink> {
   const { openRedisLink } = await import('../redis/link.ts');

@@ -29,7 +29,7 @@ import { feedHealth, feedsOnPage } from './feeds.ts';
 import type { Owner } from './owner.ts';
 import { openPortalFiles } from './portal-files.ts';
 import type { ProcessState } from './process-state.ts';
-import { createAccountDeletion, limitsWithoutRedis, watchRedis } from './redis.ts';
+import { createAccountDeletion, watchRedis } from './redis.ts';
 import { createRoutes } from './routes.ts';
 import { type Control, describePlace, type Intelligence } from './stores.ts';
 
@@ -101,14 +101,9 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     store: control,
     callerOfAccount: authenticator.callerOf,
     now,
-    copies: {
-      copy: owner.listCopy,
-      keptCopy: owner.keptListCopy,
-      known: owner.knownLists,
-      explain: owner.explainEntry,
-    },
+    copies: owner.lists,
   });
-  const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : limitsWithoutRedis(whenDown)));
+  const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : whenDown === 'local' ? 'local' : 'refused'));
   const routes = createRoutes({
     store,
     now,
