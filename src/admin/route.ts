@@ -9,8 +9,7 @@ import { Type } from '../http/schema.ts';
 type Described<Question> = Omit<Endpoint<Question>, 'refusals'> & { refusals?: Endpoint['refusals'] };
 
 export function adminRoute<Question>(described: Described<Question>): Route {
-  const endpoint: Endpoint<Question> = { refusals: [], ...described };
-  return { endpoint: endpoint as Endpoint, access: 'administrator', charge: 'call' };
+  return { endpoint: { refusals: [], ...described }, access: 'administrator', charge: 'call' };
 }
 
 /** The body of a change that needs no values. */

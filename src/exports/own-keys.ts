@@ -18,11 +18,12 @@ export type OwnKeyServices = {
 
 /** The keys of an account for its devices: it sees, makes and revokes them. */
 export function ownKeyRoutes(services: OwnKeyServices): Route[] {
-  return [ownKeys(services), keyAdd(services), keyRemove(services)];
-}
-
-function route<Question>(endpoint: Endpoint<Question>, charge: Route['charge'] = 'call'): Route {
-  return { endpoint: endpoint as Endpoint, access: 'account', charge };
+  return [
+    { endpoint: ownKeys(services), access: 'account', charge: 'call' },
+    // Counts as a query: its entry stays in the audit log for years, and a key can be removed and made again without an end.
+    { endpoint: keyAdd(services), access: 'account', charge: 'own' },
+    { endpoint: keyRemove(services), access: 'account', charge: 'call' },
+  ];
 }
 
 /** Whether the datasets of an account contain all that the list needs. */
@@ -30,54 +31,48 @@ export function mayFetch({ limits }: Caller, definition: ListDefinition): boolea
   return datasetsOf(definition).every((dataset) => limits.ads.includes(dataset));
 }
 
-const ownKeys = ({ control }: OwnKeyServices) =>
-  route<Caller>({
-    method: 'GET',
-    path: paths.portalListKeys,
-    operationId: 'portalListKeys',
-    summary: 'The keys of the account for its devices, the newest first; does not count as a query',
-    response: json(Type.Object({ items: Type.Array(KeyItem) })),
-    refusals: [],
-    read: callerOf,
-    async answer({ account }) {
-      const keys = await control.listKeys({ sub: account.sub, limit: MAX_KEYS_PER_ACCOUNT });
-      return { items: keys.map(toKeyItem) };
-    },
-  });
+const ownKeys = ({ control }: OwnKeyServices): Endpoint<Caller> => ({
+  method: 'GET',
+  path: paths.portalListKeys,
+  operationId: 'portalListKeys',
+  summary: 'The keys of the account for its devices, the newest first; does not count as a query',
+  response: json(Type.Object({ items: Type.Array(KeyItem) })),
+  refusals: [],
+  read: callerOf,
+  async answer({ account }) {
+    const keys = await control.listKeys({ sub: account.sub, limit: MAX_KEYS_PER_ACCOUNT });
+    return { items: keys.map(toKeyItem) };
+  },
+});
 
-/** Counts as a query: its entry stays in the audit log for years, and a key can be removed and made again without an end. */
-const keyAdd = ({ control, now }: OwnKeyServices) =>
-  route<KeyAddRequest>(
-    {
-      method: 'POST',
-      path: paths.portalListKeys,
-      operationId: 'portalListKeyAdd',
-      summary: 'Make a key with which one device fetches one list; only this answer has it. Counts as a query',
-      body: KeyAddRequest,
-      response: json(MadeKeyResponse),
-      refusals: ['not_found'],
-      read: (request) => request.body as KeyAddRequest,
-      async answer({ list, device }, exchange, _options, charging): Promise<Static<typeof MadeKeyResponse>> {
-        const { request } = exchange;
-        const caller = callerOf(request);
-        const { sub, username } = caller.account;
-        const charge = await charging.chargeStep(exchange, 1);
-        const { key, made } = await makeListKey(control, { list, device, sub }, now(), (one) =>
-          mayFetch(caller, one),
-        ).catch(async (error) => {
-          await charging.refund(charge);
-          throw error;
-        });
-        await recordChange(control, request, {
-          action: 'list-key.add',
-          subject: list,
-          after: keyFields(made, username),
-        });
-        return { ...toKeyItem(made), key };
-      },
-    },
-    'own',
-  );
+const keyAdd = ({ control, now }: OwnKeyServices): Endpoint<KeyAddRequest> => ({
+  method: 'POST',
+  path: paths.portalListKeys,
+  operationId: 'portalListKeyAdd',
+  summary: 'Make a key with which one device fetches one list; only this answer has it. Counts as a query',
+  body: KeyAddRequest,
+  response: json(MadeKeyResponse),
+  refusals: ['not_found'],
+  read: (request) => request.body as KeyAddRequest,
+  async answer({ list, device }, exchange, _options, charging): Promise<Static<typeof MadeKeyResponse>> {
+    const { request } = exchange;
+    const caller = callerOf(request);
+    const { sub, username } = caller.account;
+    const charge = await charging.chargeStep(exchange, 1);
+    const { key, made } = await makeListKey(control, { list, device, sub }, now(), (one) =>
+      mayFetch(caller, one),
+    ).catch(async (error) => {
+      await charging.refund(charge);
+      throw error;
+    });
+    await recordChange(control, request, {
+      action: 'list-key.add',
+      subject: list,
+      after: keyFields(made, username),
+    });
+    return { ...toKeyItem(made), key };
+  },
+});
 
 export const keyIdParameter: Parameter = {
   in: 'path',
@@ -87,25 +82,24 @@ export const keyIdParameter: Parameter = {
   isValid: (text) => parseDecimal(text, 1) !== null,
 };
 
-const keyRemove = ({ control }: OwnKeyServices) =>
-  route<number>({
-    method: 'POST',
-    path: paths.portalListKeyRemove,
-    operationId: 'portalListKeyRemove',
-    summary: 'Revoke a key of the account; its device is refused within five seconds',
-    parameters: [keyIdParameter],
-    body: Type.Closed({}),
-    response: json(KeyItem),
-    refusals: ['not_found'],
-    read: (request) => Number((request.params as { id: string }).id),
-    async answer(id, { request }) {
-      const { sub, username } = callerOf(request).account;
-      const key = await revokeListKey(control, id, sub);
-      await recordChange(control, request, {
-        action: 'list-key.remove',
-        subject: key.list,
-        before: keyFields(key, username),
-      });
-      return toKeyItem(key);
-    },
-  });
+const keyRemove = ({ control }: OwnKeyServices): Endpoint<number> => ({
+  method: 'POST',
+  path: paths.portalListKeyRemove,
+  operationId: 'portalListKeyRemove',
+  summary: 'Revoke a key of the account; its device is refused within five seconds',
+  parameters: [keyIdParameter],
+  body: Type.Closed({}),
+  response: json(KeyItem),
+  refusals: ['not_found'],
+  read: (request) => Number((request.params as { id: string }).id),
+  async answer(id, { request }) {
+    const { sub, username } = callerOf(request).account;
+    const key = await revokeListKey(control, id, sub);
+    await recordChange(control, request, {
+      action: 'list-key.remove',
+      subject: key.list,
+      before: keyFields(key, username),
+    });
+    return toKeyItem(key);
+  },
+});

@@ -25,7 +25,10 @@ import { ListItem, toListItem } from './wire.ts';
 
 /** What the page of lists shows besides the lists themselves, which it fetches as devices do. */
 export function listPageRoutes(services: ListServices): Route[] {
-  return [lists(services), explain(services)];
+  return [
+    { endpoint: lists(services), access: 'account', charge: 'call' },
+    { endpoint: explain(services), access: 'account', charge: 'own' },
+  ];
 }
 
 const OwnListItem = Type.Object({
@@ -43,22 +46,19 @@ const OwnListItem = Type.Object({
 });
 export type OwnListItem = Static<typeof OwnListItem>;
 
-const lists = ({ all, known }: ListServices): Route => {
-  const endpoint: Endpoint<Caller> = {
-    method: 'GET',
-    path: paths.portalLists,
-    operationId: 'portalLists',
-    summary: 'All lists for devices; does not count as a query',
-    response: json(Type.Object({ items: Type.Array(OwnListItem) })),
-    refusals: [],
-    read: callerOf,
-    async answer(caller) {
-      const [definitions, built] = await Promise.all([all(), known()]);
-      return { items: definitions.map((definition) => toOwnItem(definition, caller, built)) };
-    },
-  };
-  return { endpoint: endpoint as Endpoint, access: 'account', charge: 'call' };
-};
+const lists = ({ all, known }: ListServices): Endpoint<Caller> => ({
+  method: 'GET',
+  path: paths.portalLists,
+  operationId: 'portalLists',
+  summary: 'All lists for devices; does not count as a query',
+  response: json(Type.Object({ items: Type.Array(OwnListItem) })),
+  refusals: [],
+  read: callerOf,
+  async answer(caller) {
+    const [definitions, built] = await Promise.all([all(), known()]);
+    return { items: definitions.map((definition) => toOwnItem(definition, caller, built)) };
+  },
+});
 
 function toOwnItem(definition: ListDefinition, caller: Caller, built: readonly KnownList[]): OwnListItem {
   const { name, kind, changedTs } = definition;
@@ -108,21 +108,18 @@ const nameParameter: Parameter = {
 
 type ExplainQuestion = { name: string; text: string };
 
-const explain = (services: ListServices): Route => {
-  const endpoint: Endpoint<ExplainQuestion> = {
-    method: 'POST',
-    path: paths.portalListExplain,
-    operationId: 'portalListExplain',
-    summary: 'Why something is not on a list for devices',
-    parameters: [nameParameter],
-    body: ExplainRequest,
-    response: json(ExplainResponse),
-    refusals: ['not_found'],
-    read: readQuestion,
-    answer: (question, exchange, _options, charging) => explained(services, question, exchange, charging),
-  };
-  return { endpoint: endpoint as Endpoint, access: 'account', charge: 'own' };
-};
+const explain = (services: ListServices): Endpoint<ExplainQuestion> => ({
+  method: 'POST',
+  path: paths.portalListExplain,
+  operationId: 'portalListExplain',
+  summary: 'Why something is not on a list for devices',
+  parameters: [nameParameter],
+  body: ExplainRequest,
+  response: json(ExplainResponse),
+  refusals: ['not_found'],
+  read: readQuestion,
+  answer: (question, exchange, _options, charging) => explained(services, question, exchange, charging),
+});
 
 function readQuestion({ params, body }: FastifyRequest): ExplainQuestion {
   const { text } = body as Static<typeof ExplainRequest>;

@@ -120,7 +120,7 @@ function listRoute(services: ListServices, { keyOf, ...described }: ListPath): R
     const key = keyOf(request);
     return key === null ? null : services.callerOfKey(key, fileOf(fileIn(request))?.name ?? '');
   };
-  return { endpoint: endpoint as Endpoint, access: 'account', findCaller, charge: 'own' };
+  return { endpoint, access: 'account', findCaller, charge: 'own' };
 }
 
 const fileIn = ({ params }: FastifyRequest): string => (params as { file: string }).file;

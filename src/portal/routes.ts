@@ -11,7 +11,7 @@ import { URL_ERRORS } from '../core/url/errors.ts';
 import { type NormalizedUrl, normalizeUrl } from '../core/url/normalize.ts';
 import { callerOf } from '../http/authenticate.ts';
 import { withinBudget } from '../http/budget.ts';
-import type { Caller, Endpoint, Parameter, Route } from '../http/endpoint.ts';
+import { type Caller, type Endpoint, json, type Parameter, type Route } from '../http/endpoint.ts';
 import { JSON_TYPE } from '../http/errors.ts';
 import { checkIfEmpty, linesOf, NDJSON, sendNdjson } from '../http/ndjson.ts';
 import { limitParameter, queryString, readLimit, readWindow, sinceParameter, untilParameter } from '../http/query.ts';
@@ -56,10 +56,10 @@ type Page<Question> = Pick<
 };
 
 /** An endpoint whose answer is one JSON object. */
-function pageEndpoint<Question>({ schema, find, ...page }: Page<Question>): Endpoint {
-  const endpoint: Endpoint<Question> = {
+function pageEndpoint<Question>({ schema, find, ...page }: Page<Question>): Endpoint<Question> {
+  return {
     ...page,
-    response: { contentType: 'application/json', schema },
+    response: json(schema),
     // A path whose parameter is empty does not exist.
     refusals: page.path.includes(':') ? ['not_found'] : [],
     async answer(question, { reply }, { queryBudgetMs }) {
@@ -68,7 +68,6 @@ function pageEndpoint<Question>({ schema, find, ...page }: Page<Question>): Endp
       return JSON.stringify(body);
     },
   };
-  return endpoint as Endpoint;
 }
 
 const overview = ({ store, totals, freshness, feeds }: PortalServices) =>
@@ -240,32 +239,31 @@ const domain = (services: PortalServices) =>
 
 type SearchQuestion = { key: SearchKey; window: TimeWindow; limit: number };
 
-const search = (services: PortalServices): Endpoint =>
-  ({
-    method: 'POST',
-    path: paths.portalSearch,
-    operationId: 'portalSearch',
-    summary: 'The search for URLs, with the last status, the last family and the newest network of each URL',
-    parameters: [sinceParameter, untilParameter, limitParameter()],
-    body: services.search.body,
-    response: { contentType: NDJSON, schema: SearchLine },
-    refusals: ['not_found'],
-    read: (request) => ({
-      key: services.search.read(request.body),
-      window: readWindow(queryString(request), services.now()),
-      limit: readLimit(queryString(request)) ?? MAX_INTEGER,
-    }),
-    weight: ({ key }) => services.search.cost(key),
-    answer({ key, window, limit }, exchange, options) {
-      const lines = (signal: AbortSignal) =>
-        linesOf(
-          exchange.reply,
-          searchPages(services, services.store.search(key, window, { limit, signal })),
-          (line) => line,
-        );
-      return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), services.search.refuse), options);
-    },
-  }) satisfies Endpoint<SearchQuestion> as Endpoint;
+const search = (services: PortalServices): Endpoint<SearchQuestion> => ({
+  method: 'POST',
+  path: paths.portalSearch,
+  operationId: 'portalSearch',
+  summary: 'The search for URLs, with the last status, the last family and the newest network of each URL',
+  parameters: [sinceParameter, untilParameter, limitParameter()],
+  body: services.search.body,
+  response: { contentType: NDJSON, schema: SearchLine },
+  refusals: ['not_found'],
+  read: (request) => ({
+    key: services.search.read(request.body),
+    window: readWindow(queryString(request), services.now()),
+    limit: readLimit(queryString(request)) ?? MAX_INTEGER,
+  }),
+  weight: ({ key }) => services.search.cost(key),
+  answer({ key, window, limit }, exchange, options) {
+    const lines = (signal: AbortSignal) =>
+      linesOf(
+        exchange.reply,
+        searchPages(services, services.store.search(key, window, { limit, signal })),
+        (line) => line,
+      );
+    return sendNdjson(exchange, (signal) => checkIfEmpty(lines(signal), services.search.refuse), options);
+  },
+});
 
 async function* searchPages(services: PortalServices, pages: AsyncIterable<string>): AsyncGenerator<SearchLine[]> {
   for await (const page of pages) {
