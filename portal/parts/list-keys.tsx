@@ -33,17 +33,8 @@ export function ListKeys({ list, round = 0 }: { list?: string; round?: number })
         </span>
       ),
     },
-    ...(list === undefined
-      ? [
-          {
-            title: 'List',
-            isWide: true as const,
-            sort: (row: DeviceKey) => row.list,
-            cell: (row: DeviceKey) => <ListLink name={row.list} />,
-          },
-        ]
-      : []),
-    ...(isAdmin() ? [{ title: 'Account', isWide: true as const, sort: accountText, cell: accountText }] : []),
+    ...(list === undefined ? [LIST_COLUMN] : []),
+    ...(isAdmin() ? [ACCOUNT_COLUMN] : []),
     { title: 'Made', isWide: true, sort: ({ created_ts: ts }) => ts, cell: ({ created_ts: ts }) => <Ago ts={ts} /> },
     {
       title: 'Last fetch',
@@ -80,6 +71,13 @@ export function ListKeys({ list, round = 0 }: { list?: string; round?: number })
 
 const MOST_KEYS = 20;
 
+const LIST_COLUMN: Column<DeviceKey> = {
+  title: 'List',
+  isWide: true,
+  sort: ({ list }) => list,
+  cell: ({ list }) => <ListLink name={list} />,
+};
+
 function titleOf(list: string | undefined): string {
   if (list !== undefined) return isAdmin() ? 'Keys of this list' : 'Your keys of this list';
   return isAdmin() ? 'Keys of all accounts' : 'Your keys';
@@ -87,6 +85,8 @@ function titleOf(list: string | undefined): string {
 
 const accountText = ({ username }: DeviceKey): string =>
   username === null || username === undefined ? 'removed' : brief(username);
+
+const ACCOUNT_COLUMN: Column<DeviceKey> = { title: 'Account', isWide: true, sort: accountText, cell: accountText };
 
 export function ListLink({ name }: { name: string }) {
   return (

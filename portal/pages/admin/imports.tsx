@@ -19,7 +19,7 @@ import { Ago, Badge, Card, Empty, Facts, Show, Time } from '../../parts/basics.t
 import { FormatFields } from '../../parts/format-fields.tsx';
 import { Check, Field, Form, type FormTexts } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
-import { Table } from '../../parts/table.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
 import { upload } from '../../parts/upload.ts';
 import { encoded } from '../../question.ts';
 import { go, place } from '../../router.ts';
@@ -70,12 +70,12 @@ function AllImports({ feed }: { feed: string | null }) {
 }
 
 function ImportTable({ imports }: { imports: Import[] }) {
-  const count = (title: string, of: (one: Import) => number) => ({
+  const count = (title: string, of: (one: Import) => number): Column<Import> => ({
     title,
-    isNumber: true as const,
-    isWide: true as const,
+    isNumber: true,
+    isWide: true,
     sort: of,
-    cell: (one: Import) => numberText(of(one)),
+    cell: (one) => numberText(of(one)),
   });
   return (
     <Table

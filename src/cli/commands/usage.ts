@@ -1,4 +1,4 @@
-import { csvRow } from '../../core/csv.ts';
+import { type CsvCell, csvRow } from '../../core/csv.ts';
 import { monthText, parseMonth, windowIndex } from '../../core/quota.ts';
 import { type AccountUsage, type UsageReport, usageReport, usageReportJson } from '../../limits/usage-report.ts';
 import { type CommandGroup, UsageError } from '../command.ts';
@@ -79,42 +79,28 @@ function outputWritten(): Promise<void> {
   });
 }
 
-const CSV_HEADINGS = [
-  'month',
-  'day',
-  'sub',
-  'username',
-  'tier',
-  'removed_ts',
-  'queries',
-  'month_queries',
-  'qms',
-  'qmh',
-  'soft_limit_passed',
-  'hard_limit_reached',
+type AccountDay = { month: string; account: AccountUsage; day: AccountUsage['days'][number] };
+
+/** Scripts may read columns by position: new ones go to the end. */
+const CSV_COLUMNS: readonly [heading: string, cellOf: (row: AccountDay) => CsvCell][] = [
+  ['month', ({ month }) => month],
+  ['day', ({ day }) => day.day],
+  ['sub', ({ account }) => account.sub],
+  ['username', ({ account }) => account.username],
+  ['tier', ({ account }) => account.tier],
+  ['removed_ts', ({ account }) => account.removedTs],
+  ['queries', ({ day }) => day.queries],
+  ['month_queries', ({ account }) => account.queries],
+  ['qms', ({ account }) => account.limits?.qms],
+  ['qmh', ({ account }) => account.limits?.qmh],
+  ['soft_limit_passed', ({ account }) => `${account.isSoftLimitPassed}`],
+  ['hard_limit_reached', ({ account }) => `${account.isHardLimitReached}`],
 ];
 
 function csvText({ month, accounts }: UsageReport): string {
-  const rows = accounts.flatMap((account) =>
-    account.days.map(({ day, queries }) => {
-      const { sub, username, tier, removedTs, limits, isSoftLimitPassed, isHardLimitReached } = account;
-      return csvRow([
-        month,
-        day,
-        sub,
-        username,
-        tier,
-        removedTs,
-        queries,
-        account.queries,
-        limits?.qms,
-        limits?.qmh,
-        `${isSoftLimitPassed}`,
-        `${isHardLimitReached}`,
-      ]);
-    }),
-  );
-  return [csvRow(CSV_HEADINGS), ...rows].join('');
+  const rows = accounts.flatMap((account) => account.days.map((day) => ({ month, account, day })));
+  const lines = rows.map((row) => csvRow(CSV_COLUMNS.map(([, cellOf]) => cellOf(row))));
+  return [csvRow(CSV_COLUMNS.map(([heading]) => heading)), ...lines].join('');
 }
 
 /** The other columns take at most 54 of 80, with counts of ten digits. */
