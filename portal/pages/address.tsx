@@ -248,10 +248,7 @@ function Domains({ report }: { report: AddressPageResponse }) {
         keyOf={({ hostname }) => hostname}
         empty="No name is known that had its address here."
         columns={[
-          {
-            title: 'Name',
-            cell: ({ hostname }) => <HostLink host={hostname} />,
-          },
+          { title: 'Name', cell: ({ hostname }) => <HostLink host={hostname} /> },
           {
             title: 'Domain',
             cell: ({ domain }) => (

@@ -229,10 +229,7 @@ function Hostnames({ report: { hostnames, truncated } }: PartProps) {
         keyOf={({ hostname }) => hostname}
         empty="None"
         columns={[
-          {
-            title: 'Name',
-            cell: ({ hostname }) => <HostLink host={hostname} />,
-          },
+          { title: 'Name', cell: ({ hostname }) => <HostLink host={hostname} /> },
           { title: 'State', cell: (host) => <HostState host={host} /> },
           { title: 'Last seen', isWide: true, cell: (host) => <Ago ts={host['last-seen']} /> },
         ]}

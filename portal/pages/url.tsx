@@ -184,10 +184,7 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
               </span>
             ),
           },
-          {
-            title: 'Change',
-            cell: (event) => changeText(event, firstTs),
-          },
+          { title: 'Change', cell: (event) => changeText(event, firstTs) },
           {
             title: 'Last confirmed',
             isWide: true,

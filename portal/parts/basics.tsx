@@ -90,7 +90,7 @@ export function Time({ ts }: { ts: number }) {
 /** A browser may refuse it, for example without TLS. */
 export const COPY_REFUSED = 'The browser did not allow copying. Select the text and copy it yourself.';
 
-export async function copy(text: string, what = 'Copied'): Promise<void> {
+async function copy(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     say(`${what}.`);
@@ -204,7 +204,7 @@ export function Show<T>({ loaded, what, children }: LoadProps<T>) {
   return <Loading {...(what && { what })} />;
 }
 
-/** `costs 9 queries`; nothing for one. */
+/** `9 queries`; nothing for one. */
 export function Cost({ queries }: { queries: number }) {
   return queries > 1 ? <span class="cost">{queries} queries</span> : null;
 }

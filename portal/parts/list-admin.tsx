@@ -184,11 +184,7 @@ export function Exclusions({ lists }: { lists: readonly DeviceList[] }) {
                 sort: ({ list }) => list,
                 cell: ({ list }) => (list === null ? 'all lists' : <ListLink name={list} />),
               },
-              {
-                title: 'Reason',
-                isWide: true,
-                cell: ({ reason }) => <span class="reason-text">{brief(reason)}</span>,
-              },
+              { title: 'Reason', isWide: true, cell: ({ reason }) => <span class="reason-text">{brief(reason)}</span> },
               { title: 'Set', isWide: true, sort: (row) => row.set_ts, cell: (row) => <Ago ts={row.set_ts} /> },
               { title: 'Ends', sort: ({ until_ts: ts }) => ts, cell: (row) => <End row={row} /> },
               { title: 'Actions', cell: (row) => <Include row={row} reload={loaded.reload} /> },

@@ -10,7 +10,7 @@ export type Command = {
   run(args: string[]): Promise<number>;
 };
 
-export type Completes = {
+type Completes = {
   flags: Flags;
   /** Values of the first operand; none if any text is one. */
   operandValues?: readonly string[];

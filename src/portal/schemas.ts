@@ -20,7 +20,8 @@ const Asn = integer('AS number of the network.');
 const NetworkName = text('Name of the network, where the table of networks has one.');
 const Family = text('Malware family of the last payload.');
 
-const UrlLine = Type.Closed({ id: UrlId, url: Type.String(), status: Status, ts: Timestamp, family: Family });
+const URL_LINE = { id: UrlId, url: Type.String(), status: Status, ts: Timestamp, family: Family };
+const UrlLine = Type.Closed(URL_LINE);
 
 const FEED_STATES = ['healthy', 'late', 'failing', 'paused', 'new'] as const;
 
@@ -45,17 +46,9 @@ export const OverviewResponse = Type.Closed({
       rows: integer('Rows of the newest successful run.'),
     }),
   ),
-  newest: Type.Array(
-    Type.Closed({
-      id: UrlId,
-      url: Type.String(),
-      status: Status,
-      ts: Timestamp,
-      family: Family,
-      reporter: StringOrNull,
-    }),
-    { description: 'The URLs that went online or were stored last, newest first; empty without the dataset URL.' },
-  ),
+  newest: Type.Array(Type.Closed({ ...URL_LINE, reporter: StringOrNull }), {
+    description: 'The URLs that went online or were stored last, newest first; empty without the dataset URL.',
+  }),
 });
 export type OverviewResponse = Static<typeof OverviewResponse>;
 

@@ -148,15 +148,8 @@ function FeedTable({ feeds, hasOthers, abouts, reload }: FeedsProps & { hasOther
             </div>
           ),
         },
-        {
-          title: 'State',
-          cell: ({ state }) => <Badge tone={FEED_TONES[state]}>{state}</Badge>,
-        },
-        {
-          title: 'Last success',
-          isWide: true,
-          cell: ({ last_success_ts: ts }) => <Ago ts={ts} />,
-        },
+        { title: 'State', cell: ({ state }) => <Badge tone={FEED_TONES[state]}>{state}</Badge> },
+        { title: 'Last success', isWide: true, cell: ({ last_success_ts: ts }) => <Ago ts={ts} /> },
         { title: 'Rows, 14 runs', isWide: true, cell: (feed) => <Runs feed={feed} /> },
         { title: 'New', isNumber: true, isWide: true, cell: (feed) => <News run={lastRun(feed)} /> },
         { title: 'Rejected', isNumber: true, isWide: true, cell: (feed) => <Rejected feed={feed} /> },

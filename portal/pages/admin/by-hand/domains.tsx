@@ -47,12 +47,7 @@ export function Domains() {
                     </>
                   ),
                 },
-                {
-                  title: 'Points',
-                  isNumber: true,
-                  sort: ({ human }) => human,
-                  cell: ({ human }) => humanText(human),
-                },
+                { title: 'Points', isNumber: true, sort: ({ human }) => human, cell: ({ human }) => humanText(human) },
                 { title: 'Abused', cell: ({ abused }) => abusedText(abused) },
                 { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
                 { title: 'Set', isWide: true, sort: ({ set_ts: ts }) => ts, cell: ({ set_ts: ts }) => <Ago ts={ts} /> },

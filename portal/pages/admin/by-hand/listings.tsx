@@ -108,10 +108,7 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
           sort: ({ valid_until_ts: ts }) => ts,
           cell: ({ valid_until_ts: ts }) => <Ago ts={ts} />,
         },
-        {
-          title: 'Actions',
-          cell: (row) => row.state === 'live' && <RemoveListing row={row} reload={reload} />,
-        },
+        { title: 'Actions', cell: (row) => row.state === 'live' && <RemoveListing row={row} reload={reload} /> },
       ]}
     />
   );
