@@ -68,7 +68,6 @@ const logout = ({ sessions }: SessionServices): Endpoint<Caller> => ({
   summary: 'End this session and delete its cookie; a token stays valid',
   body: Empty,
   response: json(Empty),
-  refusals: [],
   read: callerOf,
   async answer({ account, session }, { reply }) {
     if (session !== undefined) await sessions.end(account.sub, session.id, 'this');
@@ -83,7 +82,6 @@ const session = ({ version }: SessionServices): Endpoint<Caller> => ({
   operationId: 'portalSession',
   summary: 'Who is logged in; the times are null for a token',
   response: json(SessionResponse),
-  refusals: [],
   read: callerOf,
   async answer(caller, { request }): Promise<SessionResponse> {
     return toResponse(caller.account, caller.session, request, version);
@@ -96,7 +94,6 @@ const listSessions = ({ sessions }: SessionServices): Endpoint<Caller> => ({
   operationId: 'portalSessions',
   summary: 'The sessions of the account, the last used first',
   response: json(SessionsResponse),
-  refusals: [],
   read: callerOf,
   async answer({ account, session: current }): Promise<SessionsResponse> {
     const items = (await sessions.list(account.sub)).map(({ id, createdTs, usedTs, address, agent }) => {
@@ -116,7 +113,6 @@ const endSessions = ({ sessions, store, now }: SessionServices): Endpoint<EndSes
   summary: 'End one session of the account, or all others',
   body: EndSessionsRequest,
   response: json(EndSessionsResponse),
-  refusals: [],
   read: (request) => request.body as EndSessionsRequest,
   async answer({ id }, { request }): Promise<EndSessionsResponse> {
     const { account, session: current } = callerOf(request);
@@ -142,7 +138,6 @@ const password = ({ checkPassword, sessions, store, now, version }: SessionServi
   summary: 'Change your own password; ends all other sessions and all tokens',
   body: PasswordRequest,
   response: json(SessionResponse),
-  refusals: [],
   read: (request) => request.body as PasswordRequest,
   async answer({ current, new: next }, { request, reply }): Promise<SessionResponse> {
     const { account: asking, session: old } = callerOf(request);

@@ -77,7 +77,6 @@ const listAccounts = (services: AdminServices): Endpoint => ({
   operationId: 'adminAccounts',
   summary: 'All accounts by username, with their queries of this month and of today',
   response: json(ListOf(AccountItem)),
-  refusals: [],
   read: () => undefined,
   answer: (_question, exchange, options) => sendItems(exchange, accountItems(services), options),
 });

@@ -15,7 +15,6 @@ const health = ({ control, system }: AdminServices): Endpoint => ({
   operationId: 'adminHealth',
   summary: 'The state of the store, of Redis and of all servers',
   response: json(HealthResponse),
-  refusals: [],
   read: () => undefined,
   async answer(): Promise<HealthResponse> {
     const { engine, place, isRedisUp } = system;

@@ -22,7 +22,6 @@ const listKeys = (services: AdminServices): Endpoint => ({
   operationId: 'adminKeys',
   summary: 'The ids of the signing keys, the newest first',
   response: json(KeysResponse),
-  refusals: [],
   read: () => undefined,
   answer: () => keysOf(services),
 });
@@ -34,7 +33,6 @@ const rotate = (services: AdminServices): Endpoint<RotateKeyRequest> => ({
   summary: 'Sign new tokens with a new key; the answer is the list of keys',
   body: RotateKeyRequest,
   response: json(KeysResponse),
-  refusals: [],
   read: (request) => request.body as RotateKeyRequest,
   async answer({ now: isImmediate = false }, { request }) {
     const { control, now, hasKeyFile } = services;

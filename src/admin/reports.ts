@@ -46,7 +46,6 @@ const auditLog = ({ control }: AdminServices): Endpoint<AuditFilter> => ({
     limitParameter(AUDIT_LIMIT_DEFAULT, AUDIT_LIMIT_MAX),
   ],
   response: json(ListOf(AuditItem)),
-  refusals: [],
   read(request) {
     const query = queryString(request);
     const { since, until } = readOpenWindow(query);
@@ -67,7 +66,6 @@ const usageOfMonth = ({ control, now }: AdminServices): Endpoint<number> => ({
   summary: 'The queries of a month by account and day: the basis of a bill',
   parameters: [textParameter('month', 'Such as 2026-10. Default: the last month that is over.')],
   response: json(UsageReportResponse),
-  refusals: [],
   read: (request) => readMonth(queryText(request, 'month'), windowIndex('month', now())),
   answer: async (month): Promise<UsageReportResponse> => usageReportJson(await usageReport(control, month, now())),
 });

@@ -6,10 +6,8 @@ import { sendNdjson } from '../http/ndjson.ts';
 import { queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 
-type Described<Question> = Omit<Endpoint<Question>, 'refusals'> & { refusals?: Endpoint['refusals'] };
-
-export function adminRoute<Question>(described: Described<Question>): Route {
-  return { endpoint: { refusals: [], ...described }, access: 'administrator', charge: 'call' };
+export function adminRoute<Question>(endpoint: Endpoint<Question>): Route {
+  return { endpoint, access: 'administrator', charge: 'call' };
 }
 
 /** The body of a change that needs no values. */

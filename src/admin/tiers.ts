@@ -31,7 +31,6 @@ const listTiers = (services: AdminServices): Endpoint => ({
   operationId: 'adminTiers',
   summary: 'The built-in tiers and your own, with all limits',
   response: json(ListOf(TierItem)),
-  refusals: [],
   read: () => undefined,
   async answer() {
     const counts = await countByTier(services);
@@ -47,7 +46,6 @@ const setOneTier = (services: AdminServices): Endpoint<Tier> => ({
   summary: 'Create a tier, or replace all limits of one',
   body: SetTierRequest,
   response: json(TierItem),
-  refusals: [],
   read(request) {
     const { name, qms, qmh, trs, ads, rl_qps, rl_qpm, rl_qph } = request.body as SetTierRequest;
     const rates = { rlQps: rl_qps ?? null, rlQpm: rl_qpm ?? null, rlQph: rl_qph ?? null };

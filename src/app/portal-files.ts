@@ -147,7 +147,6 @@ function hidden({ path, parameters, contentType, answer }: HiddenRoute): Route {
     operationId: path,
     summary: '',
     parameters,
-    refusals: [],
     response: { contentType },
     read: () => undefined,
     answer: (_, exchange) => answer(exchange),

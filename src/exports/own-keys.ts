@@ -37,7 +37,6 @@ const ownKeys = ({ control }: OwnKeyServices): Endpoint<Caller> => ({
   operationId: 'portalListKeys',
   summary: 'The keys of the account for its devices, the newest first; does not count as a query',
   response: json(Type.Object({ items: Type.Array(KeyItem) })),
-  refusals: [],
   read: callerOf,
   async answer({ account }) {
     const keys = await control.listKeys({ sub: account.sub, limit: MAX_KEYS_PER_ACCOUNT });

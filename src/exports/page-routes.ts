@@ -52,7 +52,6 @@ const lists = ({ all, known }: ListServices): Endpoint<Caller> => ({
   operationId: 'portalLists',
   summary: 'All lists for devices; does not count as a query',
   response: json(Type.Object({ items: Type.Array(OwnListItem) })),
-  refusals: [],
   read: callerOf,
   async answer(caller) {
     const [definitions, built] = await Promise.all([all(), known()]);

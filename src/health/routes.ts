@@ -69,7 +69,6 @@ const healthz: Endpoint = {
   operationId: 'healthz',
   summary: 'Whether the process is up',
   response: json(Health),
-  refusals: [],
   read: () => undefined,
   answer: async (): Promise<Health> => ({ status: 'ok' }),
 };
@@ -93,7 +92,6 @@ const readyz = ({
     'Whether the server can answer now; with `verbose` also how fresh its data is, and the state of its feeds, rows and limits',
   parameters: [verboseParameter],
   response: json(Readiness),
-  refusals: [],
   read: (request) => ({ isVerbose: readSwitch(queryString(request), 'verbose') }),
   async answer({ isVerbose }): Promise<Readiness> {
     if (isStopping()) throw new AppError('not_ready', 'The server is stopping');

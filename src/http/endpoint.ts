@@ -77,7 +77,7 @@ export type Endpoint<Question = unknown> = {
    */
   response: { contentType: string; otherTypes?: readonly string[]; schema?: Schema; hasEtag?: true };
   /** Errors of this endpoint beyond those that every endpoint has. */
-  refusals: readonly ErrorCode[];
+  refusals?: readonly ErrorCode[];
   /** Reads the question from the request. Throws if the request is wrong; a promise if only the store shows that. */
   read(request: FastifyRequest): Question | Promise<Question>;
   /** How many queries it counts as. Default: 1. */

@@ -89,7 +89,7 @@ const parameterOf = ({ isValid: _isValid, ...parameter }: Parameter) => ({
   required: parameter.in === 'path',
 });
 
-function errorResponses(access: Route['access'], { body, refusals }: Endpoint) {
+function errorResponses(access: Route['access'], { body, refusals = [] }: Endpoint) {
   const codes: (ErrorCode | 'internal')[] = [...REFUSALS, ...refusals, 'internal', 'unavailable'];
   if (access !== 'open') codes.push(...TOKEN_REFUSALS);
   if (body) codes.push('body_too_large');
@@ -106,7 +106,6 @@ export function openapiRoute(routes: readonly Route[]): Route {
     operationId: 'openapi',
     summary: 'This document',
     response: { contentType: 'application/json', schema: Type.Object({}, { additionalProperties: true }) },
-    refusals: [],
     read: () => undefined,
     answer: async () => document(),
   };

@@ -14,7 +14,6 @@ const limits = (counters: Counters): Endpoint<Caller> => ({
   operationId: 'limits',
   summary: 'The limits of the account and its current counters; does not count as a query',
   response: json(LimitsResponse),
-  refusals: [],
   read: callerOf,
   async answer(caller): Promise<LimitsResponse> {
     const { counts } = await counters.read(caller.account.sub);

@@ -50,7 +50,6 @@ function catalogue(path: string, operationId: string, summary: string, schema: S
     operationId,
     summary,
     response: { contentType: 'application/json', schema, hasEtag: true },
-    refusals: [],
     read: () => undefined,
     async answer(_question, exchange) {
       exchange.reply.type(JSON_TYPE);

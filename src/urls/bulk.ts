@@ -50,7 +50,6 @@ export const urlBulk = (store: UrlStore): Endpoint<BulkRequest> => ({
   body: 'stream',
   bodyTypes: { [NDJSON]: BulkRequestLine, [TEXT]: Type.String({ description: 'One URL per line.' }) },
   response: { contentType: NDJSON, schema: BulkLine },
-  refusals: [],
   read: readRequest,
   async answer({ view, format, isGzip }, exchange, options, charging) {
     const stop = new AbortController();

@@ -17,7 +17,6 @@ export function customRoute(endpoint: Partial<Endpoint>, route: Partial<Omit<Rou
       operationId: 'custom',
       summary: 'A route of a test',
       response: { contentType: 'text/plain' },
-      refusals: [],
       read: () => undefined,
       answer: async () => 'ok',
       ...endpoint,
