@@ -11,7 +11,7 @@ const CHOICES: UploadChoices = { format: 'url-list', source: 'a.txt', feed: null
 /** The owner as another thread sees it, through a real channel. */
 function remoteOf(t: TestContext, owner: Partial<Owner>): Owner {
   const uploads = createReceivedUploads();
-  const all = { counts: {}, ...owner } as Owner;
+  const all = { counts: {}, lists: {}, ...owner } as Owner;
   const tasks = createOwnerTasks(all, { writes: {}, nextUploadedBytes: uploads.next });
   return createRemoteOwner(callByMessage(t, tasks), uploads);
 }
