@@ -70,7 +70,7 @@ export function fitText(cost: number, answer: Limits): string | null {
   if (tight === undefined) {
     const seconds = cost / answer.limits.rl_qps;
     if (seconds < SHORT_SECONDS) return null;
-    return `It takes about ${spanText(seconds)}: your limit is ${numberText(answer.limits.rl_qps)} queries a second.`;
+    return `It takes about ${spanText(seconds)}: your limit is ${counted(answer.limits.rl_qps, 'query', 'queries')} a second.`;
   }
   const { words, limit, left, seconds } = tight;
   const start =

@@ -138,7 +138,7 @@ export function UsageChart({ usage }: { usage: UsageByDayResponse }) {
   if (sum === 0) return <p class="empty">No query in these 90 days.</p>;
   return (
     <>
-      <Bars bars={bars} caption={`${numberText(sum)} queries from ${usage.from_day} to ${usage.to_day}`} />
+      <Bars bars={bars} caption={`${counted(sum, 'query', 'queries')} from ${usage.from_day} to ${usage.to_day}`} />
       <p class="axis dim small">
         <span>{usage.from_day}</span>
         <span>

@@ -2,7 +2,7 @@ import { parseNetwork } from '../../src/core/ip/network.ts';
 import { refangUrl } from '../../src/core/url/refang.ts';
 import type { UrlPageResponse } from '../../src/portal/schemas.ts';
 import { post } from '../api.ts';
-import { agoText, askLine, bytesText, nowTs, visible } from '../format.ts';
+import { agoText, askLine, bytesText, counted, nowTs, visible } from '../format.ts';
 import { dotsOf, lengthText, sinceText, spansOf, timesBack, windowOf } from '../life.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Badge, Card, Empty, Facts, Hash, StatusBadge, Time } from '../parts/basics.tsx';
@@ -113,7 +113,7 @@ function Life({ report }: { report: UrlPageResponse }) {
       ))}
     </span>
   );
-  const caption = `${spans.length} spans of online and offline, ${dots.length} payloads; the tables below have the same`;
+  const caption = `${counted(spans.length, 'span')} of online and offline, ${counted(dots.length, 'payload')}; the tables below have the same`;
   return (
     <Card title={`Life, last ${lengthText(window.fromTs, window.toTs)}`} aside={legend}>
       <Timeline spans={spans} dots={dots} {...window} caption={caption} />

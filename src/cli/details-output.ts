@@ -3,7 +3,7 @@ import type { ConfirmedEvent, Payload, UrlAddress, UrlDetails } from '../urls/st
 import { SHOWN_STATUS } from '../urls/timeline.ts';
 import { EVENT, toWireEvent, toWirePayload, URL_ANSWER } from '../urls/wire.ts';
 import { fieldList, table, timeText } from './output.ts';
-import { countText } from './progress.ts';
+import { counted } from './progress.ts';
 import { spanText } from './time.ts';
 
 type Field = readonly [name: string, value: string];
@@ -94,7 +94,7 @@ function payloadLines(payload: Payload): string[] {
   const known = [
     family,
     fileType ?? fileExt ?? mimeType,
-    fileSize === null ? null : `${countText(fileSize)} bytes`,
+    fileSize === null ? null : counted(fileSize, 'byte'),
     fileName,
   ].filter((detail) => detail !== null);
   return [`${timeText(ts)}  ${known.join(', ')}`.trimEnd(), ...(sha256 === null ? [] : [sha256])];

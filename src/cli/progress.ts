@@ -67,7 +67,7 @@ function progressText(progress: ImportProgress): string {
   const { rows, rejected, seconds } = progress;
   const share = shareOf(progress);
   return [
-    `${countText(rows)} rows`,
+    counted(rows, 'row'),
     `${countText(Math.round(rows / Math.max(seconds, 0.001)))}/s`,
     ...(rejected > 0 ? [`${countText(rejected)} rejected`] : []),
     ...(share === null ? [] : [`${Math.floor(share * 100)} %`]),
@@ -89,4 +89,9 @@ function clock(seconds: number): string {
 /** With a comma between thousands in every locale. */
 export function countText(value: number): string {
   return value.toLocaleString('en-US');
+}
+
+/** `1 row`, `2 rows`, `1,234 rows`. */
+export function counted(count: number, noun: string, plural = `${noun}s`): string {
+  return `${countText(count)} ${count === 1 ? noun : plural}`;
 }

@@ -50,7 +50,10 @@ const KEYWORDS: { [Name in keyof Keywords]: (schema: Keywords) => Check } = {
   enum: ({ enum: values }) => rule((value) => values.includes(value), `must be one of ${values.join(', ')}`),
   const: ({ const: only }) => rule((value) => value === only, `must be ${JSON.stringify(only)}`),
   minLength: ({ minLength: min }) =>
-    rule((value) => !isText(value) || lengthOf(value) >= min, `must have at least ${min} characters`),
+    rule(
+      (value) => !isText(value) || lengthOf(value) >= min,
+      min === 1 ? 'must not be empty' : `must have at least ${min} characters`,
+    ),
   maxLength: ({ maxLength: max }) =>
     rule(
       (value) => !isText(value) || value.length <= max || lengthOf(value) <= max,

@@ -90,7 +90,7 @@ describe('urlwarden domain', { concurrency: 2 }, () => {
     db.close();
     assert.equal((await run('show', 'b.example')).code, 1);
     const first = await run('rebuild');
-    const text = 'The domains of all hosts are up to date: 2 hosts and 1 URLs changed.\n';
+    const text = 'The domains of all hosts are up to date: 2 hosts and 1 URL changed.\n';
     assert.deepEqual(first, { code: 0, stdout: text, stderr: '' });
     assert.equal((await json('show', 'b.example')).dimensions.malware, -18.1);
     assert.deepEqual(await json('rebuild'), { isDone: true, hostsChanged: 0, urlsChanged: 0 });

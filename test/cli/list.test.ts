@@ -20,14 +20,15 @@ test('urlwarden list: definitions, exclusions and keys', async (t) => {
   const added = await run('add', 'mirai', '--kind', 'hosts', '--families', 'Mirai, Mozi', '--max-score', '-10');
   assert.deepEqual([added.code, added.stderr], [0, `Created the data folder ${dataDir}\n`]);
   assert.match(added.stdout, /^Defined the list mirai\. A key for a device: urlwarden list key add mirai DEVICE/);
-  const mirai = await json('set', 'mirai', '--age', '7d', '--max-score', 'none', '--description', 'for us');
+  const change = '--age 7d --max-score none --reporters nick'.split(' ');
+  const mirai = await json('set', 'mirai', ...change, '--description', 'for us');
   const { families, max_score, age_seconds, description } = mirai;
   assert.deepEqual([families, max_score, age_seconds, description], [['Mirai', 'Mozi'], null, 604_800, 'for us']);
   assert.deepEqual((await json('show')).at(-1), mirai);
   assert.deepEqual(await json('show', 'mirai'), mirai);
   const { stdout: all } = await run('show');
   assert.match(all, /^NAME +KIND +BUILT IN +FILTER\nurls-online +urls +yes +online, 30 d\n/);
-  assert.match(all, /\nmirai +hosts +no +online, 7 d, 2 families\n {2}for us\n$/);
+  assert.match(all, /\nmirai +hosts +no +online, 7 d, 2 families, 1 reporter\n {2}for us\n$/);
   assert.match((await run('show', 'addresses-bcl')).stdout, /\ndatasets of an account +BCL\n/);
   await refuses(['add', 'x', '--kind', 'files'], 2, /^--kind must be one of urls, hosts, addresses/);
   await refuses(['add', 'x', '--kind', 'urls', '--max-score', '1'], 2, /^--max-score means nothing for a list of urls/);

@@ -25,7 +25,7 @@ test('after move, commands print the same for the database as for the folder', a
   assert.deepEqual([moved.code, moved.stderr], [0, '']);
   assert.match(
     moved.stdout,
-    /^\d+ rows, including 1 URLs and 1 accounts, are identical in \S+ and PostgreSQL 127\.0\.0\.1:\d+\/\w+\.\n/,
+    /^\d+ rows, including 1 URL and 1 account, are identical in \S+ and PostgreSQL 127\.0\.0\.1:\d+\/\w+\.\n/,
   );
   assert.match(moved.stdout, /The move is finished/);
   assert.ok(!moved.stdout.includes('postgres@'), 'no user and no password');

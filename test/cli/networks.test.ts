@@ -47,7 +47,7 @@ describe('urlwarden networks', () => {
     const first = await refill('--asn-db', table, '--json');
     assert.deepEqual(JSON.parse(first.stdout), { addresses: 2, unknown: 1, resolutions: 2 });
     const second = await refill('--asn-db', table);
-    const text = 'Looked up 1 addresses without a network: 1 are not in the table; 0 resolutions changed.\n';
+    const text = 'Looked up 1 address without a network: 1 not in the table, 0 resolutions changed.\n';
     assert.deepEqual(second, { code: 0, stdout: text, stderr: '' });
   });
 });

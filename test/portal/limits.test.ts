@@ -37,6 +37,7 @@ const FITS: { cost: number; answer: Limits; text: RegExp | null }[] = [
     answer: limits({ rl_qps: 5 }),
     text: /^It takes about 3 minutes: your limit is 5 queries a second\.$/,
   },
+  { cost: 40, answer: limits({ rl_qps: 1 }), text: /: your limit is 1 query a second\.$/ },
   { cost: 40, answer: limits({ rl_qps: 5 }), text: null },
 ];
 

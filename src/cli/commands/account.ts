@@ -112,7 +112,7 @@ server stores its counts twice a second.`,
       ['datasets', limits.ads.join(', ')],
       ['this month', `${usage.month} of ${limits.qmh} queries${softLimitNote}`],
       ['soft limit', `${limits.qms} a month`],
-      ['today', `${usage.day} queries`],
+      ['today', `${usage.day} ${usage.day === 1 ? 'query' : 'queries'}`],
       ['rates', `${limits.rlQps} a second, ${limits.rlQpm} a minute, ${limits.rlQph} an hour`],
     ]);
     const used = { month: usage.month, day: usage.day };

@@ -12,7 +12,7 @@ import { UsageError } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import { INPUT_LIMIT_FLAGS, readIngestSettings } from '../ingest-settings.ts';
 import { fitTerminal, print, quoted } from '../output.ts';
-import { countText, createProgress, shareOf } from '../progress.ts';
+import { counted, countText, createProgress, shareOf } from '../progress.ts';
 import { refuseTar } from '../tar.ts';
 
 /** At least one URL is known. 1 and 2 are failures, as everywhere. */
@@ -177,10 +177,6 @@ function summaryText({ lines, urls, distinct, found, invalid }: Summary, column:
     `${countText(found)} found`,
     `${countText(invalid)} invalid`,
   ].join(', ')}\n`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** An exit code of 0 would say that harmless URLs were checked. */

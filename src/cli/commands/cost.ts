@@ -1,6 +1,7 @@
 import { parseNetwork } from '../../core/ip/network.ts';
 import { refangHost } from '../../core/url/refang.ts';
 import { visibleQuestion } from '../output.ts';
+import { counted } from '../progress.ts';
 import { questionsCommand, type TextAnswer } from '../questions.ts';
 
 export const cost = questionsCommand(
@@ -29,7 +30,7 @@ function answerText(input: string): TextAnswer {
   if (!parsed.ok) return { text: `${question}\n  refused: ${parsed.reason}\n`, isRefused: true };
   const { canonical, cost } = parsed.network;
   return {
-    text: `${question}\n→ ${canonical} counts as ${cost} ${cost === 1 ? 'query' : 'queries'}\n`,
+    text: `${question}\n→ ${canonical} counts as ${counted(cost, 'query', 'queries')}\n`,
     isRefused: false,
   };
 }

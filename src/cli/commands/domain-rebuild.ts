@@ -4,7 +4,7 @@ import { AppError } from '../../core/errors.ts';
 import { EXIT_FAILURE } from '../command.ts';
 import { dataCommand, openExisting, printResult } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
-import { countText, createProgress } from '../progress.ts';
+import { counted, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 
 export const domainRebuild = dataCommand(
@@ -64,5 +64,5 @@ function reportText(report: RebuildReport): string {
 }
 
 function changesText({ hostsChanged, urlsChanged }: RebuildReport): string {
-  return `${countText(hostsChanged)} hosts and ${countText(urlsChanged)} URLs changed`;
+  return `${counted(hostsChanged, 'host')} and ${counted(urlsChanged, 'URL')} changed`;
 }

@@ -17,7 +17,7 @@ import { type DataInput, dataCommand, openExistingControl, printResult } from '.
 import { JSON_FLAG } from '../define-command.ts';
 import { feedJson } from '../feed-output.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
-import { countText, createProgress } from '../progress.ts';
+import { counted, createProgress } from '../progress.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { currentTs } from '../time.ts';
 import type { Flags } from '../usage.ts';
@@ -100,7 +100,7 @@ export function withHostAdvice(error: unknown, { url }: Pick<Feed, 'url'>): unkn
 function outcomeText(run: FeedRun): string {
   switch (run.outcome) {
     case 'imported':
-      return `imported ${countText(run.rows ?? 0)} rows. Details: urlwarden import list --feed ${run.feed.name}`;
+      return `imported ${counted(run.rows ?? 0, 'row')}. Details: urlwarden import list --feed ${run.feed.name}`;
     case 'not_modified':
       return 'not changed since the last fetch';
     case 'stopped':

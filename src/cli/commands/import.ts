@@ -6,7 +6,7 @@ import type { ImportRecord, Reject } from '../../ingest/store.ts';
 import { type Command, type CommandGroup, type Entry, UsageError } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { fitTerminal, rejectText, table, timeText, visible } from '../output.ts';
-import { countText } from '../progress.ts';
+import { counted, countText } from '../progress.ts';
 import { currentTs } from '../time.ts';
 
 const ENTRIES: readonly Entry[] = [
@@ -98,7 +98,7 @@ function reasonsText(reasons: readonly ReasonCount[]): string {
   const shown: [number, string][] = reasons.slice(0, REASONS_SHOWN).map(({ reason, rows }) => [rows, reason]);
   const others = reasons.slice(REASONS_SHOWN);
   if (others.length > 0) {
-    shown.push([others.reduce((sum, { rows }) => sum + rows, 0), `${countText(others.length)} other reasons`]);
+    shown.push([others.reduce((sum, { rows }) => sum + rows, 0), counted(others.length, 'other reason')]);
   }
   return `\n${table(['ROWS', 'REASON'], shown, { counts: ['ROWS'] })}`;
 }

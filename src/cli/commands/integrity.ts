@@ -12,7 +12,7 @@ import { EXIT_FAILURE } from '../command.ts';
 import { dataCommand, printResult } from '../data-command.ts';
 import { JSON_FLAG } from '../define-command.ts';
 import { table } from '../output.ts';
-import { countText, createProgress } from '../progress.ts';
+import { counted, countText, createProgress } from '../progress.ts';
 
 /** More are counted but not shown: one table may have millions. */
 const MAX_SHOWN_PER_TABLE = 10;
@@ -219,7 +219,7 @@ async function checkUsage(place: DataPlace, report: Report): Promise<void> {
 }
 
 function progressText({ counts, remaining }: Report, name: string): string {
-  return `rows of ${name}: ${countText(counts.rows)} rows checked, ${countText(remaining())} faults`;
+  return `rows of ${name}: ${counted(counts.rows, 'row')} checked, ${counted(remaining(), 'fault')}`;
 }
 
 function reportText(counts: Report['counts'], shown: readonly ShownFault[], dataDir: string | null): string {

@@ -7,6 +7,7 @@ import { recordChange } from '../audit-record.ts';
 import type { CommandGroup } from '../command.ts';
 import { controlCommand } from '../data-command.ts';
 import { fieldList, table, timeText } from '../output.ts';
+import { counted } from '../progress.ts';
 import { confirm } from '../terminal.ts';
 import { spanText } from '../time.ts';
 
@@ -89,8 +90,8 @@ function filterText({ kind, filter }: ListDefinition): string {
     ...(kind === 'addresses' ? [datasets.join('+')] : [listedDomains ? 'listed domains' : status]),
     spanText(maxAgeSeconds),
     ...(maxScore === null ? [] : [`score ≤ ${maxScore}`]),
-    ...(families.length === 0 ? [] : [`${families.length} families`]),
-    ...(reporters.length === 0 ? [] : [`${reporters.length} reporters`]),
+    ...(families.length === 0 ? [] : [counted(families.length, 'family', 'families')]),
+    ...(reporters.length === 0 ? [] : [counted(reporters.length, 'reporter')]),
   ].join(', ');
 }
 
@@ -105,7 +106,7 @@ most of them keep what they have.`,
   async (control, { operands: [name = ''], flags }) => {
     await requireOwnList(control, name);
     const keys = await control.listKeys({ list: name });
-    if (!flags.yes) await confirm(`Remove the list ${name} and its ${keys.length} keys?`);
+    if (!flags.yes) await confirm(`Remove the list ${name} and its ${counted(keys.length, 'key')}?`);
     const removed = await removeList(control, name);
     await recordChange(control, { action: 'list.remove', subject: name, before: listFields(removed) });
     return { text: `Removed the list ${name}.\n`, json: toListItem(removed) };

@@ -6,7 +6,7 @@ import { type FolderUser, folderUsers } from '../../database/folder-users.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
 import { defineCommand, JSON_FLAG } from '../define-command.ts';
 import { print } from '../output.ts';
-import { countText, createProgress } from '../progress.ts';
+import { counted, countText, createProgress } from '../progress.ts';
 import { CONFIG_FLAG, readCommandSettings, settingArgs } from '../settings.ts';
 import { stopSignal } from '../stop-signal.ts';
 
@@ -84,7 +84,7 @@ type Ends = { dataDir: string; databaseUrl: string; users: readonly FolderUser[]
 
 function reportText({ rows, written, isFinished, seconds }: CopyReport, { dataDir, databaseUrl, users }: Ends): string {
   const all = Object.values(rows).reduce((sum, of) => sum + of, 0);
-  const urlsAndAccounts = `${countText(rows.urls ?? 0)} URLs and ${countText(rows.accounts ?? 0)} accounts`;
+  const urlsAndAccounts = `${counted(rows.urls ?? 0, 'URL')} and ${counted(rows.accounts ?? 0, 'account')}`;
   return [
     `${countText(all)} rows, including ${urlsAndAccounts}, are identical in ${dataDir} and ${describePlace({ dataDir, databaseUrl })}.`,
     `This run wrote ${countText(written)} of them in ${seconds.toFixed(1)} s.`,

@@ -6,7 +6,7 @@ import { dataCommand, openExisting, printResult } from '../data-command.ts';
 import { defineCommand, type FlagValues, JSON_FLAG } from '../define-command.ts';
 import { ASN_DB_FLAG, readIngestSettings } from '../ingest-settings.ts';
 import { table } from '../output.ts';
-import { countText } from '../progress.ts';
+import { counted, countText } from '../progress.ts';
 import { CONFIG_FLAG } from '../settings.ts';
 import { stopSignal } from '../stop-signal.ts';
 import type { Flags } from '../usage.ts';
@@ -35,7 +35,7 @@ and it also works while a server is running.`,
     try {
       const report = await refillNetworks(store, networks, signal);
       const { addresses, unknown, resolutions } = report;
-      const text = `Looked up ${countText(addresses)} addresses without a network: ${countText(unknown)} are not in the table; ${countText(resolutions)} resolutions changed.\n`;
+      const text = `Looked up ${counted(addresses, 'address', 'addresses')} without a network: ${countText(unknown)} not in the table, ${counted(resolutions, 'resolution')} changed.\n`;
       await printResult({ text, json: report }, flags.json);
       return signal.aborted ? EXIT_FAILURE : 0;
     } finally {

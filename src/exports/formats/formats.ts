@@ -160,6 +160,6 @@ function commentsOf(
     lacksNameLists ? LACKS_NAME_LISTS : [],
     inexpressible === 0 ? [] : `Left out, not possible in this format: ${inexpressible}`,
     covered === 0 ? [] : `Covered by another entry: ${covered}`,
-    cut === 0 ? [] : `Cut by ${limits.join(', ')}: ${cut} older entries are missing`,
+    cut === 0 ? [] : `Cut by ${limits.join(', ')}: ${cut} older ${cut === 1 ? 'entry is' : 'entries are'} missing`,
   ].flat();
 }

@@ -165,7 +165,7 @@ test('the comments count what is missing', () => {
     'Left out, not possible in this format: 1',
     'Covered by another entry: 1',
   ]);
-  assert.match(lines.at(-1) ?? '', /^Cut by max=4: 1 older entries are missing\nlocal=\/a\.example\/\n/);
+  assert.match(lines.at(-1) ?? '', /^Cut by max=4: 1 older entry is missing\nlocal=\/a\.example\/\n/);
   assert.match(text, /^# Title: Urlwarden list xy\n/);
 });
 
