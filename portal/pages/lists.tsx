@@ -176,6 +176,9 @@ function OneList({ list, format: asked, reload }: OneListProps) {
   const last = useRef<Preview | null>(null);
   if (preview.state === 'done') last.current = preview.data;
   const built = preview.state === 'failed' ? null : last.current;
+  // The rest waits for the first answer: it would move when the numbers and the preview appear above it.
+  const isAnswered = useRef(false);
+  if (preview.state !== 'loading') isAnswered.current = true;
   return (
     <>
       <div class="page-head">
@@ -190,31 +193,33 @@ function OneList({ list, format: asked, reload }: OneListProps) {
           {() => null}
         </Show>
       )}
-      <div class="columns">
-        <div>
-          <Card title="Preview" aside={<Download name={name} format={format} />}>
-            <div class="stack">
-              <Select
-                label="Format"
-                name="format"
-                value={format}
-                options={formats.map((one) => ({ value: one.name, text: `${one.name}: ${one.summary}` }))}
-                onChoice={(value) => go(`${listPath(name)}?format=${value}`, 'replace')}
-              />
-              {built && <PreviewText built={built} format={format} />}
-            </div>
-          </Card>
-          <ListSetup list={list} onKey={() => setKeyRound(keyRound + 1)} />
-          <ListKeys list={name} round={keyRound} />
+      {isAnswered.current && (
+        <div class="columns">
+          <div>
+            <Card title="Preview" aside={<Download name={name} format={format} />}>
+              <div class="stack">
+                <Select
+                  label="Format"
+                  name="format"
+                  value={format}
+                  options={formats.map((one) => ({ value: one.name, text: `${one.name}: ${one.summary}` }))}
+                  onChoice={(value) => go(`${listPath(name)}?format=${value}`, 'replace')}
+                />
+                {built && <PreviewText built={built} format={format} />}
+              </div>
+            </Card>
+            <ListSetup list={list} onKey={() => setKeyRound(keyRound + 1)} />
+            <ListKeys list={name} round={keyRound} />
+          </div>
+          <div>
+            <Card title="Filter">
+              <Facts facts={filterFacts(list)} />
+            </Card>
+            {built && <LeftOutCard built={built} />}
+            <Why name={name} />
+          </div>
         </div>
-        <div>
-          <Card title="Filter">
-            <Facts facts={filterFacts(list)} />
-          </Card>
-          {built && <LeftOutCard built={built} />}
-          <Why name={name} />
-        </div>
-      </div>
+      )}
     </>
   );
 }

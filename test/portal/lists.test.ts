@@ -7,6 +7,15 @@ import { HOSTILE } from './hostile.ts';
 
 const LISTS = '**/api/portal/v1/lists';
 
+/** What moved inside the page, by its classes. */
+const WATCH_SHIFTS = `window.shifted = [];
+  new PerformanceObserver((list) => {
+    const nodes = list.getEntries().flatMap(({ sources }) => sources.map(({ node }) => node));
+    shifted.push(...nodes.filter((node) => node?.closest?.('main > *')).map((node) => node.className));
+  }).observe({ type: 'layout-shift', buffered: true });`;
+
+const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+
 const submit = (page: Page) => page.click('dialog button[type=submit]');
 
 test('page of lists', async (t) => {
@@ -179,6 +188,20 @@ test('page of lists', async (t) => {
     await assertAccessible(page);
     await page.waitForSelector('text=The list is empty.');
     await page.waitForSelector('text=Everything that fits the filter is on the list.');
+  });
+
+  await t.test('what is shown while a list is built stays at its place', async () => {
+    const { page, open } = await portal.visit();
+    await page.addInitScript(WATCH_SHIFTS);
+    await page.route('**/api/lists/v1/**', async (route) => {
+      await page.waitForSelector('text=The list is being built');
+      await page.evaluate(TWO_FRAMES);
+      await route.continue();
+    });
+    await open('/lists/urls-online');
+    await page.waitForSelector('h2:text-is("Set up a device")');
+    await page.evaluate(TWO_FRAMES);
+    assert.deepEqual(await page.evaluate('shifted'), []);
   });
 
   await t.test('hostile texts', async () => {
