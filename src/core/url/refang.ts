@@ -7,7 +7,8 @@ import { stripUrl } from './split.ts';
 export const SCHEME_SOURCE = String.raw`(h(?:tt|xx|tx|xt|\*\*)p|f[tx]p)(s?)(?:://|\[:\]//|\(:\)//|\[://\]|\(://\))`;
 const SCHEME = new RegExp(`^${SCHEME_SOURCE}`, 'i');
 const REAL_SCHEME = /^(?:https?|ftp):\/\/$/i;
-const DOT = /\[(?:\.|dot)\]|\((?:\.|dot)\)|\{(?:\.|dot)\}/gi;
+/** `[.]`, `(dot)`, ` {.} `, half of it, as in `bad[.example`, and `\.` of a pattern: none is possible in a host. */
+const DOT = / ?[[({](?:\.|dot)[\])}] ?|[[({\\]\.|\.[\])}]/gi;
 const COLON = /\[:\]|\(:\)/g;
 const END_OF_AUTHORITY = /[/?#\\]/;
 /** What reports put around an address. */

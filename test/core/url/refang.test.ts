@@ -30,6 +30,8 @@ const URLS: [text: string, url: string][] = [
   ['http[:]//example.com?a[.]b', 'http://example.com?a.b'],
   ['hxxp://example[.]com/a(.)b{.}c[dot]d[:]e', 'http://example.com/a(.)b{.}c[dot]d[:]e'],
   ['"http://example.com/a[.]b"', 'http://example.com/a[.]b'],
+  ['hxxp://a[.example.]com(.b.)c{.d.}e/x[.y', 'http://a.example.com.b.c.d.e/x[.y'],
+  ['http://example [.] com/', 'http://example.com/'],
   ['hxxp://user[.]name@example[.]com/', 'http://user[.]name@example.com/'],
 ];
 
@@ -73,6 +75,9 @@ test('hosts, addresses and networks are restored', () => {
     ['"198[.]51[.]100[.]7"', '198.51.100.7'],
     ['198[.]51[.]100[.]0/24', '198.51.100.0/24'],
     ['2001[:]db8[:][:]1', '2001:db8::1'],
+    ['203[.0[.113.]7', '203.0.113.7'],
+    ['example [dot] com', 'example.com'],
+    ['www\\.example\\.com', 'www.example.com'],
     ['[2001:db8::1]', '[2001:db8::1]'],
     ['example.com', 'example.com'],
   ]) {
@@ -82,12 +87,17 @@ test('hosts, addresses and networks are restored', () => {
 
 test('a valid URL, host or network is never changed', () => {
   fc.assert(
-    fc.property(anyUrlText, fc.constantFrom('', '[.]', '(dot)', '[:]', '{.}'), fc.nat(), (text, mark, at) => {
-      const place = at % (text.length + 1);
-      const marked = text.slice(0, place) + mark + text.slice(place);
-      if (normalizeUrl(marked).ok) assert.equal(refangUrl(marked), marked);
-      if (parseHostKey(marked).ok || parseNetwork(marked).ok) assert.equal(refangHost(marked), marked);
-    }),
+    fc.property(
+      anyUrlText,
+      fc.constantFrom('', '[.]', '(dot)', '[:]', '{.}', '[.', '.]', ' (.) ', '\\.'),
+      fc.nat(),
+      (text, mark, at) => {
+        const place = at % (text.length + 1);
+        const marked = text.slice(0, place) + mark + text.slice(place);
+        if (normalizeUrl(marked).ok) assert.equal(refangUrl(marked), marked);
+        if (parseHostKey(marked).ok || parseNetwork(marked).ok) assert.equal(refangHost(marked), marked);
+      },
+    ),
     { numRuns: 10_000 },
   );
 });
@@ -98,7 +108,7 @@ const host = fc.oneof(
   fc.ipV4(),
   fc.ipV6().map((ip) => `[${ip}]`),
 );
-const dots = fc.constantFrom('.', '[.]', '(.)', '{.}', '[dot]', '(Dot)', '{DOT}');
+const dots = fc.constantFrom('.', '[.]', '(.)', '{.}', '[dot]', '(Dot)', '{DOT}', '[.', '.}', ' [.] ');
 const colons = fc.constantFrom(':', '[:]', '(:)');
 const wrappers = fc.constantFrom(['', ''], ['<', '>'], ['"', '"'], ["'", "'"], ['`', '`']);
 const schemes = fc.constantFrom(
