@@ -83,9 +83,10 @@ function readExact(text: string): Answer[] {
   if (asn !== undefined) return [searchAnswer('asn', asn, `AS${asn}`)];
   if (SHA256.test(text)) return [searchAnswer('sha256', text.toLowerCase())];
   if (HOST.test(host)) return hostAnswers(host.toLowerCase().replace(/\.$/, '')); // logs of name servers have the dot
-  const bare = refangSchemeless(text);
-  const slash = bare.indexOf('/');
-  if (slash > 0 && isHostWithPort(bare.slice(0, slash)))
+  const hasSlashes = text.startsWith('//'); // a page of either scheme can link to it
+  const bare = refangSchemeless(hasSlashes ? text.slice(2) : text);
+  const authority = bare.replace(/[/?#].*$/s, '');
+  if ((hasSlashes || authority !== bare) && isHostWithPort(authority))
     return [urlAnswer(`http://${bare}`), urlAnswer(`https://${bare}`)];
   if (isHostWithPort(host)) return [urlAnswer(`http://${host}/`), ...readExact(host.replace(PORT, '')).slice(0, 1)];
   return FAMILY.test(text) && !OTHER_HASH.test(text) ? [searchAnswer('family', text)] : [];
