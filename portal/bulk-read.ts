@@ -121,9 +121,10 @@ function createParser(kind: InputKind, start: string, reading: Reading): (line: 
   };
   const addRow = (line: number, row: string) => {
     const cells = column === null ? [] : splitRow(row, delimiter);
-    const url = column === null || typeof cells === 'string' ? undefined : cells[column.index]?.trim();
-    if (url !== undefined && URL_CELL.test(url)) add(line, url);
-    else for (const part of cellParts(row, delimiter)) addAll(line, part);
+    const cell = column === null || typeof cells === 'string' ? undefined : cells[column.index];
+    const urls = cellUrls(cell?.trim() ?? '');
+    for (const url of urls) add(line, url);
+    if (urls.length === 0) for (const part of cellParts(row, delimiter)) addAll(line, part);
   };
   const mail = createMailDecoder();
   return (line, text) => {
@@ -141,6 +142,13 @@ function createParser(kind: InputKind, start: string, reading: Reading): (line: 
 }
 
 const URL_CELL = new RegExp(String.raw`^\s*${SCHEME_SOURCE}\S+$`, 'i');
+
+/** Of the column for URLs. A blank is a part of the URL, as in `http://a.example/my file.exe`, unless another one follows. */
+function cellUrls(cell: string): string[] {
+  if (URL_CELL.test(cell)) return [cell];
+  const urls = extractUrls(cell);
+  return urls.length === 1 && cell.startsWith(urls[0] ?? '') ? [cell] : urls;
+}
 
 /**
  * Cells of a row with escaped quotes are read one by one. In `"http://a.example/""b"` the quote is a part of the URL; it is

@@ -104,6 +104,25 @@ describe('reading a list', () => {
     assert.equal((await read('id,link\n1,http://a.example/\n')).column, null);
   });
 
+  it('a blank in the column for URLs is a part of the URL, unless another URL follows', async () => {
+    const rows = [
+      'id,url,note',
+      '1,http://a.example/my file.exe,http://no.example/ one',
+      '2,"http://b.example/x,y z ",two',
+      '3,http://c.example/ http://d.example/,three',
+      '4,see http://e.example/ there,four',
+    ];
+    const { urls, rows: found } = await read(rows.join('\n'));
+    assert.deepEqual(urls, [
+      'http://a.example/my%20file.exe',
+      'http://b.example/x,y%20z',
+      'http://c.example/',
+      'http://d.example/',
+      'http://e.example/',
+    ]);
+    assert.equal(found[0] && sentText(found[0]), 'http://a.example/my file.exe');
+  });
+
   it('a quote in a cell is written twice, and is a part of the URL', async () => {
     const table = [
       'id,link,note',
