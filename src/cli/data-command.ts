@@ -95,6 +95,14 @@ export function openExistingControl(place: DataPlace): Promise<Control> {
   return openControl(place);
 }
 
+/** The second of two stores. If it cannot be opened, the first is closed. */
+export function openBeside<S>(first: { close(): Promise<void> }, second: Promise<S>): Promise<S> {
+  return second.catch(async (error) => {
+    await first.close();
+    throw error;
+  });
+}
+
 export async function printResult({ text, json }: Result, isJson: true | undefined): Promise<void> {
   await print(isJson ? `${JSON.stringify(json)}\n` : text);
 }

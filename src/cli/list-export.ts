@@ -11,7 +11,7 @@ import { renderVariant } from '../exports/list-builder.ts';
 import { packList } from '../exports/packed-list.ts';
 import type { ListDefinition } from '../exports/store.ts';
 import { UsageError } from './command.ts';
-import { type DataInput, openExisting } from './data-command.ts';
+import { type DataInput, openBeside, openExisting } from './data-command.ts';
 import { readWord } from './flag-values.ts';
 import { INGEST_FLAGS, readIngestSettings } from './ingest-settings.ts';
 import { print, visible } from './output.ts';
@@ -43,7 +43,7 @@ export async function exportList({ flags, place }: ListInput, name: string): Pro
   const nowTs = currentTs();
   // Without replicas, as the server builds its lists.
   const store = await openExisting({ ...place, databaseReadUrls: [] });
-  const control = await openControl(place);
+  const control = await openBeside(store, openControl(place));
   try {
     const options = { allowReserved: await allowsReserved(flags, store) };
     const definition = findList(await allLists(control), name);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openIntelligence } from '../../src/app/stores.ts';
 import { paths } from '../../src/core/paths.ts';
 import { dataFiles } from '../../src/database/data-folder.ts';
+import { openExclusive } from '../../src/database/sqlite/database.ts';
 import { damagePages, leafPages } from '../damaged-pages.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { seen } from '../urls/contract/observations.ts';
@@ -40,6 +41,26 @@ test('commands on a damaged folder end with exit code 1, the name of the file an
     assert.ok(stderr.includes(path), stderr);
   }
   assert.ok(!existsSync(backup));
+});
+
+test('a command that cannot open one of two files closes the other', async (t) => {
+  const dataDir = join(temporaryFolder(t), 'data');
+  const { intelligence, control } = dataFiles(dataDir);
+  const commands: [string[], string, string][] = [
+    [['import', 'url-list', '-'], control, intelligence],
+    [['export', '--list', 'urls-online'], intelligence, control],
+  ];
+  for (const [args, opened, damaged] of commands) {
+    await urlwarden(['import', 'url-list', '-', '--data', dataDir], 'http://a.example/\n');
+    writeFileSync(damaged, 'no database'.repeat(1_000));
+    const { code, stderr } = await urlwarden([...args, '--data', dataDir], 'http://a.example/\n');
+    assert.deepEqual([code, stderr.startsWith(`${damaged} is damaged`)], [1, true], stderr);
+    // The process of the command has not ended (`urlwarden.ts`).
+    const exclusive = openExclusive(opened);
+    assert.notEqual(exclusive, null, args.join(' '));
+    exclusive?.close();
+    rmSync(dataDir, { recursive: true });
+  }
 });
 
 test('a server on a damaged file answers what it can read, is not ready, and logs one line', async (t) => {

@@ -12,7 +12,7 @@ import { openFile, openStdin } from '../../ingest/sources/source.ts';
 import { readFamilies } from '../../ingest/tag-families.ts';
 import { orAdvice } from '../advice.ts';
 import { EXIT_FAILURE, UsageError } from '../command.ts';
-import { dataCommand, openNew, printResult } from '../data-command.ts';
+import { dataCommand, openBeside, openNew, printResult } from '../data-command.ts';
 import { type Input, JSON_FLAG } from '../define-command.ts';
 import { EVIDENCE_FLAGS, readEvidenceFlags } from '../evidence-flags.ts';
 import { asUsage } from '../flag-values.ts';
@@ -146,7 +146,7 @@ async function openSource(name: string | undefined, settings: IngestSettings, si
 
 async function openData(place: DataPlace): Promise<{ store: Intelligence; control: Control }> {
   const control = await openNew(place, openControl);
-  return { control, store: await openIntelligence(place, { defersIndexes: true }) };
+  return { control, store: await openBeside(control, openIntelligence(place, { defersIndexes: true })) };
 }
 
 /** Most imports have no index to create. */
