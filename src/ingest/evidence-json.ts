@@ -17,7 +17,9 @@ import {
   checkAddresses,
   checkInteger,
   checkOneOf,
+  checkSeconds,
   checkText,
+  checkTexts,
   checkTime,
   keyFault,
   missingKey,
@@ -89,7 +91,7 @@ const DOMAIN: Record<string, Check> = {
   confidence: anyValue,
   botname: checkText,
   abused: checkBoolean,
-  tags: (value, nowTs) => (Array.isArray(value) ? checkAddresses(value, nowTs) : 'must be a list of strings'),
+  tags: (value) => checkTexts(value),
 };
 
 function parseDomain(value: Record<string, unknown>, nowTs: number): DomainInput | string {
@@ -112,15 +114,14 @@ const checkObject =
   (checks: Record<string, Check>, required: readonly string[]): Check =>
   (value, nowTs) =>
     isObject(value) ? (keyFault(value, checks, nowTs) ?? missingKey(value, required)) : 'must be an object';
-const checkExpiry = checkInteger(Number.MAX_SAFE_INTEGER);
 
 /** A fact has exactly one of them. */
 const FACTS: Record<string, Check> = {
   a: checkAddresses,
   ns: checkAddresses,
   sender: checkObject({ ip: checkText, helo: checkText }, ['ip']),
-  whois: checkObject({ created: orNull(checkTime), expires: orNull(checkExpiry), registrar: orNull(checkText) }, []),
-  rank: checkInteger(Number.MAX_SAFE_INTEGER),
+  whois: checkObject({ created: orNull(checkTime), expires: orNull(checkSeconds), registrar: orNull(checkText) }, []),
+  rank: anyValue,
 };
 const FACT: Record<string, Check> = { ts: checkTime, domain: checkText, feed: checkFeed, ...FACTS };
 

@@ -22,20 +22,23 @@ export const checkInteger =
   (value) =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= max
       ? null
-      : `must be an integer from 0 to ${max}`;
+      : `must be an integer from 0${max === Number.MAX_SAFE_INTEGER ? '' : ` to ${max}`}`;
+/** Unix seconds, also in the future. */
+export const checkSeconds: Check = (value, nowTs) =>
+  checkInteger(Number.MAX_SAFE_INTEGER)(value, nowTs) && 'must be an integer: Unix seconds, such as 1731628800';
 const FUTURE_TIME = 'more than a day in the future; times are Unix seconds, not milliseconds';
 export const checkTime: Check = (value, nowTs) =>
-  checkInteger(Number.MAX_SAFE_INTEGER)(value, nowTs) ??
-  (Number(value) > nowTs + FUTURE_MAX_SECONDS ? FUTURE_TIME : null);
+  checkSeconds(value, nowTs) ?? (Number(value) > nowTs + FUTURE_MAX_SECONDS ? FUTURE_TIME : null);
 export const checkOneOf =
   (...values: unknown[]): Check =>
   (value) =>
     values.includes(value) ? null : `must be one of ${values.map((one) => JSON.stringify(one)).join(', ')}`;
-/** One text or a list of texts. */
-export const checkAddresses: Check = (value) => {
-  if (!Array.isArray(value)) return checkText(value) && `${checkText(value)}, or a list of strings`;
-  return value.map(checkText).find((fault) => fault !== null) ?? null;
+export const checkTexts = (value: unknown, what = 'a list of strings'): string | null => {
+  if (!Array.isArray(value) || !value.every((text) => typeof text === 'string')) return `must be ${what}`;
+  return value.map(textFault).find((fault) => fault !== null) ?? null;
 };
+/** One text or a list of texts. */
+export const checkAddresses: Check = (value) => checkTexts([value].flat(), 'a string, or a list of strings');
 /** The first fault of a value, or of a key that is not allowed. */
 export function keyFault(value: Record<string, unknown>, checks: Record<string, Check>, nowTs: number): string | null {
   for (const [key, one] of Object.entries(value)) {

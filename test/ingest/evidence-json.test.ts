@@ -82,6 +82,15 @@ const LINES: [line: string, printed: string | RegExp][] = [
   ],
   ['{"ts":5,"domain":"a.example","sender":{"helo":"x"}}', /^sender: ip is missing/],
   ['{"ts":5,"domain":"a.example","whois":{"owner":"x"}}', /^whois: unknown key "owner"/],
+  ['{"ts":5,"domain":"a.example","kind":"malware","tags":[7]}', /^tags: must be a list of strings$/],
+  ['{"ts":5,"domain":"a.example","a":["192.0.2.1",7]}', /^a: must be a string, or a list of strings$/],
+  ['{"ts":5,"domain":"a.example","a":"\\u0007"}', /^a: control characters and unpaired surrogates are not allowed$/],
+  [
+    '{"ts":5,"domain":"a.example","whois":{"expires":"2027-01-01"}}',
+    /^whois: expires: must be an integer: Unix seconds/,
+  ],
+  ['{"ts":5,"domain":"a.example","rank":1.5}', /^rank: must be an integer from 1$/],
+  ['{"ts":5,"domain":"a.example","rank":"7"}', /^rank: must be an integer from 1$/],
   ['{"ts":5,"domain":7,"rank":1}', /^domain: must be a string/],
 ];
 

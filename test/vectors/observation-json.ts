@@ -89,7 +89,7 @@ export const refused: { why: string; line: string | object; reason: string }[] =
   { why: 'null', line: 'null', reason: 'must be a JSON object' },
   { why: 'no ts', line: '{"url":"http://a.example/"}', reason: 'ts is missing' },
   { why: 'no url', line: '{"ts":1}', reason: 'url is missing' },
-  { why: 'ts as a text', line: { ts: '1' }, reason: 'ts: must be an integer' },
+  { why: 'ts as a text', line: { ts: '1' }, reason: 'ts: must be an integer: Unix seconds' },
   { why: 'ts with a fraction', line: { ts: 1.5 }, reason: 'ts: must be an integer' },
   { why: 'ts below 0', line: { ts: -1 }, reason: 'ts: must be an integer' },
   { why: 'ts in milliseconds', line: { ts: NOW * 1000 }, reason: 'ts: more than a day in the future' },
@@ -113,7 +113,7 @@ export const refused: { why: string; line: string | object; reason: string }[] =
   { why: 'a C1 control character', line: { reporter: 'a\u0085' }, reason: 'reporter: control characters' },
   { why: 'an unpaired surrogate', line: { reporter: '\ud800' }, reason: 'reporter: control characters' },
   { why: 'an address as a number', line: { ip: 1 }, reason: 'ip: must be a string' },
-  { why: 'a list with a number', line: { ip: ['192.0.2.1', 1] }, reason: 'ip: must be a string' },
+  { why: 'a list with a number', line: { ip: ['192.0.2.1', 1] }, reason: 'ip: must be a string, or a list' },
   { why: 'an ASN without an address', line: { asn: 64500 }, reason: 'asn is allowed only with a single ip' },
   {
     why: 'an ASN with an empty list of addresses',
