@@ -365,6 +365,16 @@ test('a transaction fails if the server does not answer a copy or the commit', a
   }
 });
 
+test('a copy that the server refuses fails with its reason, and the connection stays usable', async (t) => {
+  const db = openDatabase(await makeDatabase(), { connections: 1, role: 'read-write' });
+  t.after(db.close);
+  await db.run('create table copied (id integer check (id > 0))');
+  const copy = (rows: string) => db.transaction((session) => session.copyIn('copy copied (id) from stdin', rows));
+  await assert.rejects(copy('1\n0\n'), { code: '23514' });
+  await copy('2\n');
+  assert.deepEqual([...(await db.query('select id from copied'))], [[2]]);
+});
+
 test('tags are looked up by id, also while the planner has no statistics of a filled table', async (t) => {
   const url = await makeDatabase();
   await open(t, url);

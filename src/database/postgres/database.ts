@@ -184,9 +184,12 @@ function sessionOn(sql: Connection, waitMs?: number): Transaction {
 }
 
 async function copyRows(sql: Connection, text: string, rows: string): Promise<void> {
-  const stream = await sql.unsafe(text).writable();
+  const statement = sql.unsafe(text);
+  const stream = await statement.writable();
   await new Promise<void>((resolve, reject) => {
     stream.on('error', reject);
+    // When the server refuses the rows, the driver (postgres 3.4.9) reports it only here, and the stream never ends.
+    Object.assign(statement, { reject });
     stream.on('finish', resolve);
     stream.end(rows);
   });
