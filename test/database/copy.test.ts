@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Control, type Intelligence, openControl, openIntelligence } from '../../src/app/stores.ts';
 import { copyData } from '../../src/database/copy.ts';
+import { openTables } from '../../src/database/postgres/tables.ts';
 import { DEFAULT_FILTER } from '../../src/exports/built-in.ts';
 import { demoObservations } from '../../src/ingest/demo.ts';
 import { ALL_AUDIT, auditEntry } from '../audit/audit-entry.ts';
@@ -133,6 +134,17 @@ test('an interrupted copy can be repeated', async (t) => {
   const copying = copyData({ dataDir, databaseUrl, signal: interrupt.signal, onProgress: () => interrupt.abort() });
   await assert.rejects(copying, { name: 'AbortError' });
   assert.equal((await copyData({ dataDir, databaseUrl, signal })).isFinished, true);
+});
+
+test('a copy is refused while another one writes to the same database', async (t) => {
+  const dataDir = temporaryFolder(t);
+  await fill(dataDir);
+  const databaseUrl = await makeDatabase();
+  const copy = () => copyData({ dataDir, databaseUrl, signal });
+  const other = await openTables(databaseUrl);
+  await assert.rejects(copy(), /Another urlwarden move writes to this database/);
+  await other.close();
+  assert.equal((await copy()).isFinished, true);
 });
 
 test('a database that already contains data is refused', async (t) => {

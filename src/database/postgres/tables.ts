@@ -14,8 +14,11 @@ export type Tables = {
   close(): Promise<void>;
 };
 
-/** One connection, because pages are read and written sequentially. */
-const CONNECTIONS = 1;
+/** One for pages, which are read and written sequentially, and one that holds the lock. */
+const CONNECTIONS = 2;
+
+/** A number that no other program uses for a lock in this database: the letters of "urlm". */
+const LOCK = 0x75_72_6c_6d;
 
 // Evidence and lists have a source, facts and settings a domain.
 const HAS_DATA = `
@@ -26,10 +29,13 @@ const HAS_DATA = `
 /** Accepts only an empty database, or one with an unfinished copy, so that no other data is overwritten. */
 export async function openTables(url: string): Promise<Tables> {
   const db = openDatabase(url, { connections: CONNECTIONS, role: 'read-write' });
+  const end = Promise.withResolvers<void>();
   try {
     await migrate(db);
+    await lockMove(db, end.promise);
     await markMove(db);
   } catch (error) {
+    end.resolve();
     await db.close();
     throw error;
   }
@@ -48,8 +54,25 @@ export async function openTables(url: string): Promise<Tables> {
       }
       await db.run(`drop table ${MOVE_MARK}`);
     },
-    close: db.close,
+    close() {
+      end.resolve();
+      return db.close();
+    },
   };
+}
+
+/** Refuses a second move, which would overwrite what the first one writes. The lock is held until `end`. */
+async function lockMove(db: Database, end: Promise<void>): Promise<void> {
+  const locked = Promise.withResolvers<void>();
+  const holding = db.script(async (session) => {
+    await session.run('set local idle_in_transaction_session_timeout = 0');
+    const [[isLocked]] = (await session.query('select pg_try_advisory_xact_lock($1)', [LOCK])) as [[boolean]];
+    if (!isLocked) throw new AppError('unavailable', 'Another urlwarden move writes to this database: let it finish');
+    locked.resolve();
+    await end;
+  });
+  await Promise.race([locked.promise, holding]);
+  holding.catch(() => {}); // the statements of the move fail too
 }
 
 async function markMove(db: Database): Promise<void> {
