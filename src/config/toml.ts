@@ -16,7 +16,7 @@ const BASIC = /"((?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\(?:[btnfr"\\]|u[0-9A-Fa-f]{4}
 // biome-ignore lint/suspicious/noControlCharactersInRegex: TOML forbids them in texts
 const LITERAL = /'([^'\x00-\x08\x0a-\x1f\x7f]*)'/y;
 const NUMBER = /[+-]?(?:0|[1-9](?:_?[0-9])*)(?:\.[0-9](?:_?[0-9])*)?(?![0-9A-Za-z_.:+-])/y;
-const BOOLEAN = /(true|false)(?![0-9A-Za-z_-])/y;
+const BOOLEAN = /(?:true|false)(?![0-9A-Za-z_-])/y;
 const OPEN = /\[/y;
 const COMMA = /,/y;
 const CLOSE = /\]/y;

@@ -31,6 +31,11 @@ for (const { why, text, entries } of [
     ],
   },
   { why: 'escapes', text: String.raw`a = "\"\\\t\n\b\f\rä\U0001F600"`, entries: [['a', '"\\\t\n\b\f\rä😀', 1]] },
+  {
+    why: 'escapes of characters next to numbers of none',
+    text: String.raw`a = "\uD7FF\uE000\U0010FFFF"`,
+    entries: [['a', '\ud7ff\ue000\u{10ffff}', 1]],
+  },
   { why: 'a # in a text', text: "a = '# no comment'", entries: [['a', '# no comment', 1]] },
   { why: 'the same key twice, which the caller refuses', text: 'a = 1\na = 2', entries: [['a', 1, 1], ['a', 2, 2]] }, // biome-ignore format: short
 ] as { why: string; text: string; entries: [string, FileValue, number][] }[]) {
@@ -62,6 +67,7 @@ for (const [text, message] of [
   ['a = "\u0007"', /^the value of a must be/],
   ['a = "\\x"', /^the value of a must be/],
   ['a = "\\uD800"', /^D800 is not the number of a character/],
+  ['a = "\\uDFFF"', /^DFFF is not/],
   ['a = "\\U00110000"', /^00110000 is not/],
   ['a = """x"""', /^the value of a must end with the line/],
   ['a = 1 2', /^the value of a must end with the line/],
