@@ -10,7 +10,8 @@ import { createTestRunner } from './run-tests.ts';
 
 /**
  * Changes the code in one place at a time and runs the tests that load it: `npm run mutate`, or
- * `npm run mutate -- src/core/ip` for the files whose path contains a text. A change that no test notices is printed.
+ * `npm run mutate -- src/core/ip src/limits` for the files whose path contains one of the texts. A change that no test
+ * notices is printed.
  */
 const GROUPS: readonly { files: readonly string[]; tests: readonly string[] }[] = [
   { files: ['src/core/ip/*.ts'], tests: ['test/core/ip/*.test.ts'] },
@@ -53,9 +54,13 @@ const GROUPS: readonly { files: readonly string[]; tests: readonly string[] }[] 
 ];
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const filter = process.argv[2] ?? '';
+const texts = process.argv.slice(2);
 const print = (text: string) => process.stdout.write(`${text}\n`);
 const find = (patterns: readonly string[]) => globSync([...patterns], { cwd: root }).sort();
+const grouped = GROUPS.flatMap(({ files }) => find(files));
+const unused = texts.filter((text) => !grouped.some((name) => name.includes(text)));
+if (unused.length > 0) throw new Error(`No file of tools/mutate/main.ts has in its path: ${unused.join(', ')}`);
+const isWanted = (name: string) => texts.length === 0 || texts.some((text) => name.includes(text));
 
 const stop = new AbortController();
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort());
@@ -69,7 +74,7 @@ const started = Date.now();
 try {
   for (const { files, tests } of GROUPS) {
     const found = find(tests);
-    for (const file of find(files).filter((name) => name.includes(filter))) await mutate(file, found);
+    for (const file of find(files).filter(isWanted)) await mutate(file, found);
   }
 } catch (error) {
   if (!stop.signal.aborted) throw error;
@@ -79,7 +84,7 @@ try {
 }
 
 const { totals, isClean } = reportOf(results, EQUIVALENT);
-const ungrouped = Object.keys(EQUIVALENT).filter((name) => !GROUPS.some(({ files }) => find(files).includes(name)));
+const ungrouped = Object.keys(EQUIVALENT).filter((name) => !grouped.includes(name));
 if (ungrouped.length > 0) print(`equivalent.ts has files that are in no group: ${ungrouped.join(', ')}`);
 print(`${stop.signal.aborted ? 'Stopped. ' : ''}${totals}, ${Math.round((Date.now() - started) / 1000)} s`);
 process.exitCode = stop.signal.aborted ? 130 : isClean && ungrouped.length === 0 ? 0 : 1;
