@@ -313,9 +313,14 @@ export const EQUIVALENT: Record<string, readonly Equivalent[]> = {
   ],
   'src/limits/counters-memory.ts': [
     {
-      line: 'if (ts === entry.second.index) return; // the longer windows were checked in the same second',
-      changes: ['ts === entry.second.index → false'],
-      reason: 'No window has ended; the check only saves work.',
+      line: 'isUsable: (cells: Cells) => boolean = () => true,',
+      changes: ['() => true → () => false'],
+      reason: 'The place is found again, and is the same; keeping it only saves work.',
+    },
+    {
+      line: 'accounts.set(sub, finding);',
+      changes: ['accounts.set(sub, finding); removed'],
+      reason: 'Concurrent callers find the same place; sharing the promise only saves work.',
     },
   ],
   'src/limits/limit-headers.ts': [

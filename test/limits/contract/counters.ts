@@ -128,6 +128,20 @@ export function countersContract(open: OpenCounters): void {
       assert.deepEqual([isAdmitted, counts.second], [true, 1]);
     });
 
+    test('an account opens streams up to its maximum, and another one after it closed one', async (t) => {
+      const { counters } = await open(t);
+      const openStream = (sub: string) => counters.openStream(sub, 2);
+      const [close, second] = [await openStream(SUB), await openStream(SUB)];
+      assert.ok(close !== null && second !== null);
+      assert.equal(await openStream(SUB), null);
+      assert.notEqual(await openStream('10000002'), null);
+      assert.equal(counters.countStreams(), 3);
+      close();
+      assert.equal(counters.countStreams(), 2);
+      assert.notEqual(await openStream(SUB), null);
+      assert.equal(await openStream(SUB), null);
+    });
+
     test('of 3,000 concurrent queries with 1,000 left, exactly 1,000 are admitted', async (t) => {
       const { counters, setNow } = await open(t);
       await setNow(T);
