@@ -34,7 +34,7 @@ export function createUsageWriter(
   let unwritten = new Map<string, Usage[]>();
   /** The windows of the last second, cached: under load most calls of `add` are in the same second. */
   let newest = { ts: Number.NaN, day: 0, month: 0 };
-  let writing: Promise<boolean> = Promise.resolve(true);
+  let writing: Promise<unknown> = Promise.resolve();
   let next: Promise<boolean> | null = null;
   const timer = setInterval(flush, flushMs);
   timer.unref();

@@ -48,7 +48,7 @@ test('counts are added by account and day', async (t) => {
 test('written counts are not written again, and an empty batch is not written', async (t) => {
   const store = createStore();
   const writer = openWriter(t, store);
-  await writer.flush();
+  assert.equal(await writer.flush(), true);
   assert.equal(store.batches.length, 0);
   writer.add('a', TS, 1);
   await writer.flush();
