@@ -144,6 +144,18 @@ describe('exclusions', () => {
     await refusedFor({ list: 'none' } as object, /no list "none"/, 'not_found');
   });
 
+  test('are kept for 30 days after their end', async (t) => {
+    const store = await temporaryControl(t);
+    const given = { value: 'old.example', withSubdomains: false, list: null, reason: 'ours', untilTs: NOW + 1 };
+    const { exclusion: old } = await exclude(store, given, NOW);
+    const addAfter = (days: number) =>
+      exclude(store, { ...given, value: 'new.example', untilTs: null }, NOW + 1 + days * 86_400);
+    const { exclusion: added } = await addAfter(30);
+    assert.deepEqual(await store.exclusions(), [added, old]);
+    const { exclusion: again } = await addAfter(31);
+    assert.deepEqual(await store.exclusions(), [again]);
+  });
+
   test('a thousand that have not ended are the limit, and each of them can be renewed', async (t) => {
     const store = await temporaryControl(t);
     const given = { value: 'new.example', withSubdomains: false, list: null, reason: 'ours', untilTs: null };
