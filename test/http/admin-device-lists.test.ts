@@ -89,6 +89,10 @@ describe('what administrators do with lists for devices', () => {
       ended: false,
     });
     const network = await change('/exclusions', { value: '203.0.113.7/24', list: 'addresses-xbl', reason: 'ours' });
+    assert.deepEqual(
+      (await audit(2)).map(({ changes }) => changes.list?.new),
+      ['all', 'addresses-xbl'],
+    );
     assert.deepEqual((await read('/exclusions')).items, [network, shop]);
     const again = await change('/exclusions', { ...body, subdomains: false, reason: 'still' });
     assert.deepEqual(again, { ...shop, subdomains: false, reason: 'still' });
