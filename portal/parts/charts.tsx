@@ -79,8 +79,6 @@ export function Meter({ value, max, soft, label }: MeterProps) {
 type TimelineProps = { spans: readonly Span[]; dots: readonly Dot[]; fromTs: number; toTs: number; caption: string };
 
 const COLOURS = 6;
-/** Later labels stand to the left of their line: on a phone a month with its year takes a sixth of the width. */
-const LAST_LABEL = 80;
 
 /** Spans of online and offline, and below them a dot for every payload, coloured by family. Only the widths follow the window. */
 export function Timeline({ spans, dots, fromTs, toTs, caption }: TimelineProps) {
@@ -92,7 +90,7 @@ export function Timeline({ spans, dots, fromTs, toTs, caption }: TimelineProps) 
       {ticks(fromTs, toTs).map(({ ts, label }) => (
         <g key={ts}>
           <line class="grid" x1={x(ts)} x2={x(ts)} y1={0} y2={72} />
-          <text x={x(ts)} y={86} class={percent(ts) > LAST_LABEL ? 'last' : ''}>
+          <text x={x(ts)} y={86}>
             {label}
           </text>
         </g>
@@ -128,9 +126,8 @@ function dotY(dots: TimelineProps['dots'], index: number): number {
 }
 
 /** Names of months, or days when the span is short; at most about twelve. */
-export function ticks(fromTs: number, toTs: number): { ts: number; label: string }[] {
+function ticks(fromTs: number, toTs: number): { ts: number; label: string }[] {
   const days = (toTs - fromTs) / DAY;
-  if (days < 1) return [{ ts: fromTs, label: dateText(fromTs) }];
   return days <= 70
     ? dayTicks(fromTs, toTs, Math.ceil(days / 10))
     : monthTicks(fromTs, toTs, Math.ceil(days / 30 / 12));
