@@ -34,6 +34,20 @@ test('pages on a narrow phone', async (t) => {
     assert.deepEqual(messages, []);
   });
 
+  await t.test('a time is divided between day and hour only', async () => {
+    const { page, open } = await portal.visit({ width: WIDTH });
+    for (const path of ['/url?u=http://203.0.113.7/bin.sh', '/admin/audit']) {
+      await open(path);
+      const lines = await page.evaluate<number[]>(`[...document.querySelectorAll('.when time')].map((time) => {
+        const day = document.createRange();
+        day.setStart(time.firstChild, 0);
+        day.setEnd(time.firstChild, '2026-11-18'.length);
+        return day.getClientRects().length;
+      })`);
+      assert.deepEqual([...new Set(lines)], [1], path);
+    }
+  });
+
   await t.test('what is wrong with a long form is seen at once', async () => {
     const { page, open } = await portal.visit({ width: WIDTH });
     await page.setViewportSize({ width: WIDTH, height: 640 });
