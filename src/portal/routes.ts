@@ -19,6 +19,7 @@ import { MAX_INTEGER } from '../http/scalars.ts';
 import { Type } from '../http/schema.ts';
 import { daysParameter, readDays, toUsageByDay, UsageByDayResponse, usageDays } from '../limits/wire.ts';
 import { NEWEST_URLS, type SearchKey, type UrlSummary } from '../urls/store.ts';
+import { factsIn } from '../urls/wire.ts';
 import { addressPage } from './address-page.ts';
 import {
   AddressPageResponse,
@@ -28,7 +29,6 @@ import {
   UrlPageResponse,
   UrlQuestion,
 } from './schemas.ts';
-import { factsIn } from './seen-urls.ts';
 import type { PortalServices } from './services.ts';
 import { urlPage } from './url-page.ts';
 import { networkFields, toWireNewest, unknownDomain } from './wire.ts';

@@ -1,5 +1,6 @@
 import type { TimeWindow } from '../core/time.ts';
 import type { Fact, SearchKey, UrlStore, UrlSummary } from '../urls/store.ts';
+import { factsIn } from '../urls/wire.ts';
 
 /** Facts that are read for a list on a page: two pages of a search, a few milliseconds. */
 const MAX_FACTS = 2_000;
@@ -24,14 +25,6 @@ export async function seenUrls(store: Pick<UrlStore, 'search'>, key: SearchKey, 
   }
   const facts = [...newest.values()].sort((a, b) => b.ts - a.ts || b.id - a.id);
   return { facts, isComplete: count < MAX_FACTS };
-}
-
-/** A page of a search. */
-export function factsIn(lines: string): Fact[] {
-  return lines
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
 }
 
 /** The first `max` of them, with their last status and family and the time of the fact, and whether there are more. */

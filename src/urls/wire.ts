@@ -1,4 +1,4 @@
-import type { StatusEvent, Payload as StoredPayload } from './store.ts';
+import type { Fact, StatusEvent, Payload as StoredPayload } from './store.ts';
 import { ENTRY_KINDS } from './stored-timeline.ts';
 import { type EventKind, SHOWN_STATUS } from './timeline.ts';
 
@@ -37,6 +37,14 @@ export const HISTORY_LIMIT = 100;
 
 /** The keys of a search record. */
 export const SEARCH_RECORD = { ts: 'ts', id: 'id', url: 'url' } as const;
+
+/** The records of a page of a search. */
+export function factsIn(lines: string): Fact[] {
+  return lines
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
 
 export function toWirePayload(payload: StoredPayload) {
   return {

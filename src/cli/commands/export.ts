@@ -122,7 +122,8 @@ ${definitions(DEVICE_FORMATS.map(({ name, summary }) => [name, summary]))}`,
       throw new UsageError(`--${flag} has no meaning for the format ${name}: add --format csv`);
     }
     const columns = inTimeForm(readColumns(flags.columns), readWord('--time', flags.time ?? 'unix', TIME_FORMS));
-    const filter: ExportFilter = { since: readSince(flags.since), status: readStatus(flags.status), tag: flags.tag };
+    const since = flags.since === undefined ? undefined : readTime('--since', flags.since);
+    const filter: ExportFilter = { since, status: readStatus(flags.status), tag: flags.tag };
     const store = await openExisting(place);
     try {
       for await (const text of lines(store, filter, columns)) await print(text);
@@ -149,10 +150,6 @@ function readFormat(name: string): ExportFormat {
   }
   const hint = suggestion(name, ALL_FORMATS);
   throw new UsageError(`--format must be one of ${FORMAT_NAMES}, not ${JSON.stringify(name)}${hint && `.${hint}`}`);
-}
-
-function readSince(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : readTime('--since', text);
 }
 
 function readStatus(text: string | undefined): ExportFilter['status'] {

@@ -4,6 +4,7 @@ import { isReserved } from '../../core/ip/reserved.ts';
 import { type DescribedListing, describeListings } from '../../reputation/listing-state.ts';
 import { type ListingRemoval, type NetworkListEntry, URL_SOURCE } from '../../reputation/store.ts';
 import { parseSearchKey } from '../../urls/search-key.ts';
+import { factsIn } from '../../urls/wire.ts';
 import { intelligenceCommand } from '../data-command.ts';
 import { INGEST_FLAGS, readIngestSettings } from '../ingest-settings.ts';
 import { entryJson, listingJson } from '../listing-output.ts';
@@ -65,10 +66,7 @@ async function newestUrls(store: Intelligence, network: KeyNetwork): Promise<Url
   const bounds = { limit: MAX_FACTS, signal: new AbortController().signal };
   const newest = new Map<string, number>();
   for await (const page of store.search(parsed.key, { since: 0, until: currentTs() }, bounds)) {
-    for (const line of page.trimEnd().split('\n')) {
-      const { ts, url } = JSON.parse(line) as UrlFact;
-      newest.set(url, Math.max(ts, newest.get(url) ?? 0));
-    }
+    for (const { ts, url } of factsIn(page)) newest.set(url, Math.max(ts, newest.get(url) ?? 0));
   }
   const urls = [...newest].map(([url, ts]) => ({ ts, url })).sort((a, b) => b.ts - a.ts || (a.url < b.url ? -1 : 1));
   return urls.slice(0, URLS_SHOWN);

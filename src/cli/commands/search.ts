@@ -5,7 +5,8 @@ import type { TimeWindow } from '../../core/time.ts';
 import { refangHost } from '../../core/url/refang.ts';
 import { MAX_FAMILY_NAMES } from '../../urls/rows.ts';
 import { parseSearchKey, type SearchKey, type SearchKeyName } from '../../urls/search-key.ts';
-import type { Fact, UrlStore } from '../../urls/store.ts';
+import type { UrlStore } from '../../urls/store.ts';
+import { factsIn } from '../../urls/wire.ts';
 import { UsageError } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import type { FlagValues } from '../define-command.ts';
@@ -127,15 +128,9 @@ const HEADING = `${'TIME'.padEnd('2026-01-31T12:00:00Z'.length)}  URL\n`;
 
 /** Both columns are known before the last row, so memory does not grow with the number of matches. */
 function tableLines(lines: string): string {
-  const facts = lines.trimEnd().split('\n');
-  return facts
-    .map((line) => JSON.parse(line) as Fact)
-    .map(factText)
+  return factsIn(lines)
+    .map(({ ts, url }) => `${timeText(ts)}  ${visible(url)}\n`)
     .join('');
-}
-
-function factText({ ts, url }: Fact): string {
-  return `${timeText(ts)}  ${visible(url)}\n`;
 }
 
 /** A misspelt family is not the same as one without matches; null if it is stored, or another key was given. */
