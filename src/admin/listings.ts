@@ -6,7 +6,7 @@ import { paths } from '../core/paths.ts';
 import { json, type Route } from '../http/endpoint.ts';
 import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
 import { type Static, Type } from '../http/schema.ts';
-import { toListing, toNetwork } from '../ingest/evidence.ts';
+import { toNetwork, toOperatorListing } from '../ingest/evidence.ts';
 import { PORT_MAX } from '../ingest/listing-details.ts';
 import { type DescribedListing, describeListings, readLists } from '../reputation/listing-state.ts';
 import {
@@ -158,24 +158,13 @@ const listingAdd = ({ store, control, now, allowReserved }: ByHandServices) =>
     async answer({ sent, network }, { request }) {
       const nowTs = now();
       await refuseAllowed(store, network);
-      const { dataset, botname, port, heuristic, abused, reason } = sent;
-      const details = { heuristic, abused: abused || undefined, detection: reason };
-      const evidence = toListing(
-        {
-          type: 'listing',
-          ts: nowTs,
-          network: formatKeyNetwork(network),
-          dataset,
-          botname,
-          details,
-          dstport: port ?? null,
-        },
-        { source: OPERATOR_SOURCE, nowTs, allowReserved, isAllowed: () => false },
-      );
+      const { dataset, botname, port: dstport, heuristic, abused, reason } = sent;
+      const listed = { network, dataset, botname, dstport, heuristic, abused, reason };
+      const evidence = toOperatorListing(listed, nowTs, allowReserved);
       if (typeof evidence === 'string') throw badRequest(evidence);
       const listing = await addListing(store, evidence, nowTs);
       const { family, validUntilTs: valid_until } = listing;
-      const after = { dataset, botname: family ?? undefined, dstport: port, valid_until, reason };
+      const after = { dataset, botname: family ?? undefined, dstport, valid_until, reason };
       await recordChange(control, request, { action: 'listing.add', subject: formatKeyNetwork(network), after });
       requireLive(listing);
       return presentListing(listing);

@@ -12,9 +12,10 @@ import {
   type NameListKind,
   NETWORK_LIST_KINDS,
   type NetworkListKind,
+  OPERATOR_SOURCE,
 } from '../core/evidence.ts';
 import { formatIp, isIpv4, parseIp } from '../core/ip/address.ts';
-import { IPV4_OFFSET, type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
+import { formatKeyNetwork, IPV4_OFFSET, type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
 import { foldFamily, knownText, textFault } from '../core/text.ts';
 import { parseHostKey } from '../core/url/host.ts';
@@ -120,6 +121,24 @@ export function toListing(input: ListingInput, rules: EvidenceRules): ListingEvi
     ts,
     details: checked,
   };
+}
+
+type OperatorListing = Pick<ListingInput, 'dataset' | 'botname' | 'dstport'> & {
+  network: KeyNetwork;
+  heuristic?: string | undefined;
+  abused?: boolean | undefined;
+  reason?: string | undefined;
+};
+
+/** What an operator lists from now on, checked like a row of an import. */
+export function toOperatorListing(
+  { network, heuristic, abused, reason, ...listed }: OperatorListing,
+  nowTs: number,
+  allowReserved: boolean,
+): ListingEvidence | string {
+  const details = { heuristic, abused: abused || undefined, detection: reason };
+  const input = { type: 'listing', ts: nowTs, network: formatKeyNetwork(network), ...listed, details } as const;
+  return toListing(input, { source: OPERATOR_SOURCE, nowTs, allowReserved, isAllowed: () => false });
 }
 
 const RESERVED =

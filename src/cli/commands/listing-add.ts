@@ -1,8 +1,6 @@
 import type { Intelligence } from '../../app/stores.ts';
-import type { ListingEvidence } from '../../core/evidence.ts';
-import { OPERATOR_SOURCE } from '../../core/evidence.ts';
-import { formatKeyNetwork } from '../../core/ip/key-network.ts';
-import { toListing } from '../../ingest/evidence.ts';
+import { type ListingEvidence, OPERATOR_SOURCE } from '../../core/evidence.ts';
+import { toOperatorListing } from '../../ingest/evidence.ts';
 import { PORT_MAX } from '../../ingest/listing-details.ts';
 import { addListing, refuseAllowed, requireLive } from '../../reputation/manage.ts';
 import { recordChangeAt } from '../audit-record.ts';
@@ -56,7 +54,6 @@ Datasets:
   },
 );
 
-/** Checked like a row of an import. */
 async function readEvidence(
   store: Intelligence,
   text: string,
@@ -65,23 +62,10 @@ async function readEvidence(
 ): Promise<ListingEvidence> {
   const network = readNetwork(text);
   await refuseAllowed(store, network).catch(toUsage);
-  const evidence = toListing(
-    {
-      type: 'listing',
-      ts: nowTs,
-      network: formatKeyNetwork(network),
-      dataset: readDataset(flags.dataset),
-      botname: flags.botname,
-      dstport: flags.port === undefined ? null : readPort(flags.port),
-      details: { heuristic: flags.heuristic, abused: flags.abused, detection: flags.reason },
-    },
-    {
-      source: OPERATOR_SOURCE,
-      nowTs,
-      allowReserved: readIngestSettings(flags).allowReserved,
-      isAllowed: () => false,
-    },
-  );
+  const { botname, port, heuristic, abused, reason } = flags;
+  const dstport = port === undefined ? null : readPort(port);
+  const listed = { network, dataset: readDataset(flags.dataset), botname, dstport, heuristic, abused, reason };
+  const evidence = toOperatorListing(listed, nowTs, readIngestSettings(flags).allowReserved);
   if (typeof evidence === 'string') throw new UsageError(evidence);
   return evidence;
 }
