@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { hashPassword } from './passwords.ts';
 import type { Account, AccountChange, AccountStore } from './store.ts';
 import { requireTier } from './tiers.ts';
@@ -29,10 +29,10 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 function refuseConfusing(username: string): void {
   const name = JSON.stringify(username);
   if (username.trim() !== username) {
-    throw new AppError('bad_request', `The username ${name} begins or ends with white space: remove it.`);
+    throw badRequest(`The username ${name} begins or ends with white space: remove it.`);
   }
   if (INVISIBLE.test(username)) {
-    throw new AppError('bad_request', `The username ${name} has characters that are not shown: remove them.`);
+    throw badRequest(`The username ${name} has characters that are not shown: remove them.`);
   }
 }
 
@@ -128,17 +128,14 @@ function randomSub(): string {
 function requireUsernameKey(username: string): string {
   const key = usernameKey(username);
   if (key !== null) return key;
-  throw new AppError('bad_request', `A username has 1 to ${USERNAME_MAX_LENGTH} characters: choose another one.`);
+  throw badRequest(`A username has 1 to ${USERNAME_MAX_LENGTH} characters: choose another one.`);
 }
 
 async function checkUsernameFree(store: AccountStore, key: string): Promise<void> {
   const account = await store.accountByUsername(key);
   if (account === null) return;
   const name = JSON.stringify(account.username);
-  throw new AppError(
-    'bad_request',
-    `The account ${name} already exists: choose another username, or change that account.`,
-  );
+  throw badRequest(`The account ${name} already exists: choose another username, or change that account.`);
 }
 
 /** Another process may have removed the account since it was read. */

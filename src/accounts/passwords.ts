@@ -1,6 +1,6 @@
 import { type Argon2Parameters, argon2, argon2Sync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 
 const PASSWORD_MAX_BYTES = 1024;
 
@@ -38,7 +38,7 @@ export function isUsablePassword(password: string): boolean {
 
 export function requireUsablePassword(password: string): void {
   if (isUsablePassword(password)) return;
-  throw new AppError('bad_request', `A password has 1 to ${PASSWORD_MAX_BYTES} bytes: choose another one.`);
+  throw badRequest(`A password has 1 to ${PASSWORD_MAX_BYTES} bytes: choose another one.`);
 }
 
 /** `$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHRzYWx0c2FsdA$…`: the PHC string includes algorithm, cost and salt. */

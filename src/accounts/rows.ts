@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { BUILT_IN_TIERS, type Tier } from '../core/tier.ts';
 import { pageOf } from '../database/pages.ts';
 import type { Account, AccountChange, RemovedAccount, Session, SigningKey } from './store.ts';
@@ -51,8 +51,7 @@ export function mayEndAdministrator({ isEnabled, isAdmin }: AccountChange): bool
 }
 
 export function lastAdministrator(): AppError {
-  return new AppError(
-    'bad_request',
+  return badRequest(
     'This is the last enabled administrator: make another account one first (urlwarden account set USERNAME --admin yes).',
   );
 }

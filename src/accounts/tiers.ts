@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { BUILT_IN_TIERS, DATASETS, type Limits, NO_LIMIT, type Tier } from '../core/tier.ts';
 import type { AccountStore } from './store.ts';
 
@@ -51,10 +51,10 @@ export async function setTier(store: AccountStore, tier: Tier): Promise<void> {
   refuseBuiltIn(tier.name);
   if (!TIER_NAME.test(tier.name)) {
     const rule = 'up to 64 letters, digits, dots, dashes and underscores, a letter or digit first';
-    throw new AppError('bad_request', `${JSON.stringify(tier.name)} is not a valid tier name: use ${rule}.`);
+    throw badRequest(`${JSON.stringify(tier.name)} is not a valid tier name: use ${rule}.`);
   }
   const fault = tierFault(tier);
-  if (fault !== null) throw new AppError('bad_request', `"${fault.field}" must be ${fault.rule}.`);
+  if (fault !== null) throw badRequest(`"${fault.field}" must be ${fault.rule}.`);
   await store.putTier(tier);
 }
 
@@ -64,8 +64,7 @@ export async function removeTier(store: AccountStore, name: string): Promise<voi
   if (outcome === 'removed') return;
   if (outcome === 'unknown') await requireTier(store, name);
   const users = (await store.accounts()).filter((account) => account.tier === name).map(({ username }) => username);
-  throw new AppError(
-    'bad_request',
+  throw badRequest(
     `The tier ${name} is in use by ${shortList(users)}: assign another tier to them first (urlwarden account set USERNAME --tier NAME).`,
   );
 }
@@ -78,7 +77,7 @@ export function limitsJson({ trs, ads, qms, qmh, rlQps, rlQpm, rlQph }: Limits) 
 /** In any letter case, because `Standard` and `standard` are easily confused. */
 function refuseBuiltIn(name: string): void {
   if (!BUILT_IN_TIERS.some((tier) => tier.name === name.toLowerCase())) return;
-  throw new AppError('bad_request', `The tier ${name} is built in and cannot be changed: choose another name.`);
+  throw badRequest(`The tier ${name} is built in and cannot be changed: choose another name.`);
 }
 
 const MAX_NAMES_SHOWN = 5;

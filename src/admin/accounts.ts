@@ -13,7 +13,7 @@ import type { Account } from '../accounts/store.ts';
 import { allTiers, findTier, requireTier } from '../accounts/tiers.ts';
 import type { AuditAction } from '../audit/entry.ts';
 import { recordChange } from '../audit/request-record.ts';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { windowIndex } from '../core/quota.ts';
 import { DEFAULT_TIER, type Tier } from '../core/tier.ts';
@@ -123,7 +123,7 @@ const changeAccount = (services: AdminServices): Endpoint<{ username: string; ch
   read(request) {
     const change = request.body as ChangeAccountRequest;
     const keys = Object.keys(ChangeAccountRequest.properties);
-    if (Object.keys(change).length === 0) throw new AppError('bad_request', `Send one or more of ${keys.join(', ')}`);
+    if (Object.keys(change).length === 0) throw badRequest(`Send one or more of ${keys.join(', ')}`);
     return { username: usernameOf(request), change };
   },
   async answer({ username, change: { tier, enabled, admin, password } }, { request }) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import { textFault } from '../core/text.ts';
@@ -50,7 +50,7 @@ function readChoices(request: FastifyRequest): UploadChoices {
   const query = queryString(request);
   const source = queryText(request, 'source') ?? 'upload';
   const fault = textFault(source);
-  if (fault !== null) throw new AppError('bad_request', `"source": ${fault}`);
+  if (fault !== null) throw badRequest(`"source": ${fault}`);
   return {
     format: queryText(request, 'format') ?? '',
     source,
@@ -125,5 +125,5 @@ function readWord<const Word extends string>(
   const sent = queryText(request, name);
   const word = words.find((candidate) => candidate === sent);
   if (sent === null || word !== undefined) return word ?? null;
-  throw new AppError('bad_request', `"${name}" must be one of ${words.join(', ')}`);
+  throw badRequest(`"${name}" must be one of ${words.join(', ')}`);
 }

@@ -1,7 +1,7 @@
 import { keyFields } from '../accounts/audit-fields.ts';
 import { keysJson, rotateKey } from '../accounts/signing-keys.ts';
 import { recordChange } from '../audit/request-record.ts';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { type Endpoint, json, type Route } from '../http/endpoint.ts';
 import { adminRoute } from './route.ts';
@@ -38,7 +38,7 @@ const rotate = (services: AdminServices): Endpoint<RotateKeyRequest> => ({
     const { control, now, hasKeyFile } = services;
     if (hasKeyFile) {
       const hint = 'add a key as the first line of that file and restart the servers';
-      throw new AppError('bad_request', `The signing keys are in a file (--signing-key-file): ${hint}`);
+      throw badRequest(`The signing keys are in a file (--signing-key-file): ${hint}`);
     }
     const before = await keyFields(control);
     const { kid } = await rotateKey(control, now(), isImmediate);

@@ -1,6 +1,6 @@
 import { AUDIT_ACTIONS, AUDIT_KINDS } from '../audit/entry.ts';
 import type { AuditFilter } from '../audit/store.ts';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { monthText, parseMonth, windowIndex } from '../core/quota.ts';
 import { type Endpoint, json, type Parameter, type Route } from '../http/endpoint.ts';
@@ -51,7 +51,7 @@ const auditLog = ({ control }: AdminServices): Endpoint<AuditFilter> => ({
     const { since, until } = readOpenWindow(query);
     const action = queryText(request, 'action');
     if (action !== null && ![...AUDIT_ACTIONS, ...AUDIT_KINDS].includes(action)) {
-      throw new AppError('bad_request', `"action" must be an action such as account.set, or ${AUDIT_KINDS.join(', ')}`);
+      throw badRequest(`"action" must be an action such as account.set, or ${AUDIT_KINDS.join(', ')}`);
     }
     const limit = readLimit(query, AUDIT_LIMIT_MAX) ?? AUDIT_LIMIT_DEFAULT;
     return { sinceTs: since, untilTs: until, subject: queryText(request, 'subject'), action, limit };
@@ -73,7 +73,7 @@ const usageOfMonth = ({ control, now }: AdminServices): Endpoint<number> => ({
 function readMonth(text: string | null, current: number): number {
   if (text === null) return current - 1;
   const month = parseMonth(text);
-  if (month === null) throw new AppError('bad_request', '"month" must be like 2026-10');
+  if (month === null) throw badRequest('"month" must be like 2026-10');
   if (month <= current) return month;
-  throw new AppError('bad_request', `"month" is in the future: this month is ${monthText(current)}`);
+  throw badRequest(`"month" is in the future: this month is ${monthText(current)}`);
 }

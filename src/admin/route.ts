@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import type { AnswerOptions, Endpoint, Exchange, Parameter, Route } from '../http/endpoint.ts';
 import { JSON_TYPE } from '../http/errors.ts';
 import { sendNdjson } from '../http/ndjson.ts';
@@ -29,7 +29,7 @@ export function queryText(request: FastifyRequest, name: string): string | null 
   const sent = queryString(request)[name];
   if (sent === undefined || sent === '') return null;
   if (typeof sent === 'string') return storable(name, sent);
-  throw new AppError('bad_request', `"${name}" must be sent once`);
+  throw badRequest(`"${name}" must be sent once`);
 }
 
 export function textParameter(name: string, description: string): Parameter {
@@ -38,7 +38,7 @@ export function textParameter(name: string, description: string): Parameter {
 
 /** A PostgreSQL text cannot contain a zero character; no name has one. */
 function storable(name: string, text: string): string {
-  if (text.includes('\0')) throw new AppError('bad_request', `"${name}" must not contain a zero character`);
+  if (text.includes('\0')) throw badRequest(`"${name}" must not contain a zero character`);
   return text;
 }
 

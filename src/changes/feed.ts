@@ -1,5 +1,5 @@
 import { setImmediate as nextIteration, setTimeout as sleep } from 'node:timers/promises';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import type { AskedChanges, Change, ChangeStore } from './store.ts';
 import { type ChangeViews, changeLine } from './wire.ts';
 
@@ -113,7 +113,7 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
 }
 
 function cursorUnknown(after: number): AppError {
-  return new AppError('bad_request', `No change has the number ${after} yet`);
+  return badRequest(`No change has the number ${after} yet`);
 }
 
 /** Returns a function that asks at most once in the given time, whoever calls it. */

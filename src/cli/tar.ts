@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import type { Source } from '../ingest/sources/format.ts';
 import { peekable } from '../ingest/sources/source.ts';
 
@@ -14,7 +14,7 @@ export function refuseTar(source: Source): Source {
     try {
       const start = (await chunks.start(HEADER_BYTES)).toString('latin1', 0, HEADER_BYTES);
       if (MAGIC.some((magic) => start.startsWith(magic, MAGIC_AT))) {
-        throw new AppError('bad_request', `${source.name}: This is a tar archive: unpack it first`);
+        throw badRequest(`${source.name}: This is a tar archive: unpack it first`);
       }
       yield* chunks.all;
     } finally {

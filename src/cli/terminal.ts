@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { readLines } from '../ingest/sources/lines.ts';
 
 /** Limit of a line on standard input. A password has at most 1,024 bytes, a header rarely more. */
@@ -13,7 +13,7 @@ export async function readNewPassword(): Promise<string> {
   if (!process.stdin.isTTY) return firstLine('password');
   const [password, again] = await askHidden(['New password: ', 'Repeat password: ']);
   if (password === again) return password ?? '';
-  throw new AppError('bad_request', 'The two passwords differ. Nothing was changed.');
+  throw badRequest('The two passwords differ. Nothing was changed.');
 }
 
 /** Reads a secret from the terminal, without echo. If standard input is not a terminal: its first line. */
@@ -26,10 +26,7 @@ export async function readSecret(what: string): Promise<string> {
 /** Throws unless a person types yes. */
 export async function confirm(question: string): Promise<void> {
   if (!process.stdin.isTTY) {
-    throw new AppError(
-      'bad_request',
-      'This needs a confirmation, and standard input is not a terminal. Add --yes to confirm.',
-    );
+    throw badRequest('This needs a confirmation, and standard input is not a terminal. Add --yes to confirm.');
   }
   const lines = openLines(process.stderr, `${question} Type yes to confirm: `);
   try {
@@ -37,7 +34,7 @@ export async function confirm(question: string): Promise<void> {
   } finally {
     lines.close();
   }
-  throw new AppError('bad_request', 'Nothing was changed.');
+  throw badRequest('Nothing was changed.');
 }
 
 async function askHidden(prompts: string[]): Promise<string[]> {
@@ -67,7 +64,7 @@ function openLines(output: Writable, prompt: string) {
       const { value, done } = await lines.next();
       if (!done) return value;
       process.stderr.write('\n');
-      throw new AppError('bad_request', 'Canceled. Nothing was changed.');
+      throw badRequest('Canceled. Nothing was changed.');
     },
     close: () => reader.close(),
   };
@@ -76,7 +73,7 @@ function openLines(output: Writable, prompt: string) {
 async function firstLine(what: string): Promise<string> {
   for await (const [line] of readLines(process.stdin, LINE_MAX_BYTES)) {
     if (line?.ok) return line.text.replace(/\r$/, '');
-    throw new AppError('bad_request', `The ${what} on standard input is too long or not valid UTF-8.`);
+    throw badRequest(`The ${what} on standard input is too long or not valid UTF-8.`);
   }
-  throw new AppError('bad_request', `Standard input is empty. Write the ${what} to it as one line.`);
+  throw badRequest(`Standard input is empty. Write the ${what} to it as one line.`);
 }

@@ -55,5 +55,5 @@ export class AppError extends Error {
   }
 }
 
-/** What was sent is wrong; the message says what. */
+/** What was sent or given is wrong; the message says what. */
 export const badRequest = (message: string): AppError => new AppError('bad_request', message);

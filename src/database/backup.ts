@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { createNewFile, dataFiles, FILE_MODE, makeFolder, partialFiles, requireData } from './data-folder.ts';
 import { backupSqlite, restoreSqlite } from './sqlite/backup.ts';
 
@@ -11,7 +11,7 @@ type BackupOptions = { dataDir: string; file: string; onProgress?(share: number)
 export async function backupData({ dataDir, file, onProgress = () => {} }: BackupOptions): Promise<void> {
   const files = dataFiles(dataDir);
   requireData(dataDir);
-  if (existsSync(file)) throw new AppError('bad_request', `${file} already exists: choose another name, or remove it`);
+  if (existsSync(file)) throw badRequest(`${file} already exists: choose another name, or remove it`);
   const folder = dirname(file);
   if (!existsSync(folder)) throw new AppError('not_found', `There is no folder ${folder}: create it first`);
   const partial = `${file}.${process.pid}.partial`;
@@ -32,10 +32,10 @@ export async function backupData({ dataDir, file, onProgress = () => {} }: Backu
  */
 export async function restoreData({ file, dataDir }: { file: string; dataDir: string }): Promise<void> {
   if (!existsSync(file)) throw new AppError('not_found', `There is no file ${file}`);
-  if (!statSync(file).isFile()) throw new AppError('bad_request', `${file} is not a file: name the backup in it`);
+  if (!statSync(file).isFile()) throw badRequest(`${file} is not a file: name the backup in it`);
   makeFolder(dataDir);
   if (readdirSync(dataDir).length > 0) {
-    throw new AppError('bad_request', `${dataDir} is not empty: restore into a new folder, or empty this one`);
+    throw badRequest(`${dataDir} is not empty: restore into a new folder, or empty this one`);
   }
   const [files, partial] = [dataFiles(dataDir), partialFiles(dataDir)];
   await explained(`${file} cannot be restored`, async () => {

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
 import {
@@ -124,10 +124,7 @@ function readQuestion({ params, body }: FastifyRequest): ExplainQuestion {
   const { text } = body as Static<typeof ExplainRequest>;
   if (!isExplainable(text)) {
     const examples = 'https://files.example/a, shop.example, 203.0.113.7 or 203.0.113.0/24';
-    throw new AppError(
-      'bad_request',
-      `"text" must be a URL, a host name, an address or a network, such as ${examples}`,
-    );
+    throw badRequest(`"text" must be a URL, a host name, an address or a network, such as ${examples}`);
   }
   return { name: (params as { name: string }).name, text };
 }

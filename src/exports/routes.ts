@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { callerOf } from '../http/authenticate.ts';
 import { bestEncoding, type Encoding } from '../http/encoding.ts';
@@ -150,7 +150,7 @@ async function answer(
   if (definition === null) throw new AppError('not_found', `There is no list ${name}`);
   const format = requireFormat(definition.kind, variant.format);
   if (variant.profile !== null && !format.takesProfile) {
-    throw new AppError('bad_request', `"profile" has no meaning for the format ${format.name}`);
+    throw badRequest(`"profile" has no meaning for the format ${format.name}`);
   }
   const caller = callerOf(request) as DeviceCaller;
   requireDatasets(caller, definition);

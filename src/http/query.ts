@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { type TimeWindow, timeWindow } from '../core/time.ts';
 import type { Parameter } from './endpoint.ts';
 import { MAX_INTEGER, Timestamp } from './scalars.ts';
@@ -31,7 +31,7 @@ export function readOpenWindow(query: Query): TimeWindow {
 }
 
 function inOrder(window: TimeWindow | null): TimeWindow {
-  if (window === null) throw new AppError('bad_request', '"since" must not be after "until"');
+  if (window === null) throw badRequest('"since" must not be after "until"');
   return window;
 }
 
@@ -44,7 +44,7 @@ export function readSwitch(query: Query, name: string): boolean {
   const sent = query[name];
   if (sent === undefined || sent === '0' || sent === 'false') return false;
   if (sent === '' || sent === '1' || sent === 'true') return true;
-  throw new AppError('bad_request', `"${name}" must be sent once, without a value or with true or false`);
+  throw badRequest(`"${name}" must be sent once, without a value or with true or false`);
 }
 
 export function integerParameter(query: Query, name: string, min: number, max = MAX_INTEGER): number | undefined {
@@ -53,7 +53,7 @@ export function integerParameter(query: Query, name: string, min: number, max = 
   if (typeof sent !== 'string') throw sentTwice(name);
   const value = parseDecimal(sent, min);
   if (value === null || value > max) {
-    throw new AppError('bad_request', `"${name}" must be a decimal integer, ${min} to ${max}`);
+    throw badRequest(`"${name}" must be a decimal integer, ${min} to ${max}`);
   }
   return value;
 }
@@ -68,11 +68,11 @@ export function wordParameter<const Word extends string>(
   if (sent === undefined) return undefined;
   if (typeof sent !== 'string') throw sentTwice(name);
   const word = words.find((candidate) => candidate === sent);
-  if (word === undefined) throw new AppError('bad_request', `"${name}" must be one of ${words.join(', ')}`);
+  if (word === undefined) throw badRequest(`"${name}" must be one of ${words.join(', ')}`);
   return word;
 }
 
-const sentTwice = (name: string) => new AppError('bad_request', `"${name}" must be sent once`);
+const sentTwice = (name: string) => badRequest(`"${name}" must be sent once`);
 
 // The same parameters for the OpenAPI document.
 

@@ -1,5 +1,5 @@
 import { basename, extname } from 'node:path';
-import { AppError } from '../core/errors.ts';
+import { type AppError, badRequest } from '../core/errors.ts';
 import { DEFAULT_TRUST_PERMILLE, OPERATOR_SOURCE, type Source } from '../core/evidence.ts';
 import { textFault } from '../core/text.ts';
 import { URL_SOURCE } from '../reputation/store.ts';
@@ -61,7 +61,7 @@ export function feedNameFault(name: string): string | null {
 }
 
 function tooManySources(): AppError {
-  return new AppError('bad_request', `The import has more than ${MAX_SOURCES} sources: check the values of "feed"`);
+  return badRequest(`The import has more than ${MAX_SOURCES} sources: check the values of "feed"`);
 }
 
 const URL_START = /^https?:\/\//i;

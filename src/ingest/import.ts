@@ -1,4 +1,4 @@
-import { AppError } from '../core/errors.ts';
+import { type AppError, badRequest } from '../core/errors.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
 import type { Observation } from '../core/observation.ts';
 import { type Batch, createBatcher, evidenceOf, type LookupAsn, sourcesOf } from './batch.ts';
@@ -290,8 +290,7 @@ function count(run: ImportRun, batch: Batch): void {
 }
 
 function strictRefusal({ line, reason }: Reject): AppError {
-  return new AppError(
-    'bad_request',
+  return badRequest(
     `Stopped at line ${line}: ${reason.replace(/\.$/, '')}. Its batch and the rows after it were not applied. Correct the row, or import without --strict.`,
   );
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { IP_BYTES, isIpv4 } from '../core/ip/address.ts';
 import type { NameCollector } from './network-names.ts';
 
@@ -111,15 +111,11 @@ function compare(a: Uint32Array, aIndex: number, b: Uint32Array, bIndex: number,
 }
 
 function unreadable(file: string, index: number): AppError {
-  return new AppError(
-    'bad_request',
-    `${file}: line ${index + 1} must be start,end,asn,name with addresses as decimal numbers`,
-  );
+  return badRequest(`${file}: line ${index + 1} must be start,end,asn,name with addresses as decimal numbers`);
 }
 
 function unsorted(file: string, index: number): AppError {
-  return new AppError(
-    'bad_request',
+  return badRequest(
     `${file}: line ${index + 1} is out of order: ranges must be sorted by start, and end at or after their start`,
   );
 }

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { tagFault } from '../core/observation.ts';
 import { foldFamily } from '../core/text.ts';
 import { FAMILY_NAMES } from './family-names.ts';
@@ -99,7 +99,7 @@ function readText(path: string): string {
 }
 
 function refused(message: string): AppError {
-  return new AppError('bad_request', message);
+  return badRequest(message);
 }
 
 function wordsOf(list: string): ReadonlySet<string> {

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { parseDomainName } from '../core/domain-name.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { parseIp } from '../core/ip/address.ts';
 import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
@@ -140,7 +140,7 @@ const url = (services: PortalServices) =>
     read(request) {
       const { url: input } = request.body as UrlQuestion;
       const normal = normalizeUrl(input);
-      if (!normal.ok) throw new AppError('bad_request', `url: ${URL_ERRORS[normal.error]}`);
+      if (!normal.ok) throw badRequest(`url: ${URL_ERRORS[normal.error]}`);
       return { input, normal, datasets: datasetsOf(request) };
     },
     find: ({ input, normal, datasets }) => urlPage(services, input, normal, datasets),
@@ -176,7 +176,7 @@ const address = (services: PortalServices) =>
     schema: AddressPageResponse,
     read(request) {
       const ip = parseIp((request.params as { ip: string }).ip);
-      if (ip === null) throw new AppError('bad_request', 'The address must be IPv4 or IPv6, such as 192.0.2.1');
+      if (ip === null) throw badRequest('The address must be IPv4 or IPv6, such as 192.0.2.1');
       return { network: { ip, prefix: KEY_BITS }, cost: 1, datasets: readPageDatasets(request) };
     },
     find: ({ network, datasets }) => addressPage(services, network, datasets),
@@ -193,7 +193,7 @@ const network = (services: PortalServices) =>
     read(request) {
       const { ip, mask } = request.params as { ip: string; mask: string };
       const parsed = services.parseNetwork(ip, mask);
-      if (!parsed.ok) throw new AppError('bad_request', parsed.reason);
+      if (!parsed.ok) throw badRequest(parsed.reason);
       return { network: parsed.network, cost: parsed.cost, datasets: readPageDatasets(request) };
     },
     weight: ({ cost }) => cost,
@@ -223,7 +223,7 @@ const domain = (services: PortalServices) =>
     schema: DomainPageResponse,
     read(request) {
       const parsed = parseDomainName((request.params as { name: string }).name);
-      if (!parsed.ok) throw new AppError('bad_request', REFUSALS[parsed.reason]);
+      if (!parsed.ok) throw badRequest(REFUSALS[parsed.reason]);
       return parsed.name.domain;
     },
     async find(name): Promise<DomainPageResponse> {

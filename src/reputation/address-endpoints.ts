@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import type { TimeWindow } from '../core/time.ts';
@@ -94,7 +94,7 @@ export function addressEndpoints({ addresses, asnOf, now }: Services): Endpoint<
       const { dataset, mode, type, ip, mask } = request.params as Params;
       const datasets = readDatasets(request, dataset);
       const queried = parseQueriedNetwork(ip, mask);
-      if (!queried.ok) throw new AppError('bad_request', queried.reason);
+      if (!queried.ok) throw badRequest(queried.reason);
       const { network, asked, cost } = queried;
       const limit = readLimit(queryString(request), MAX_RECORDS) ?? DEFAULT_RECORDS;
       const { since, until } =
@@ -136,7 +136,7 @@ function readDatasets(request: FastifyRequest, text: string): readonly AddressDa
     throw new AppError('forbidden', `None of the datasets ${ADDRESS_DATASETS.join(', ')} is part of this subscription`);
   }
   const dataset = ADDRESS_DATASETS.find((known) => known === name);
-  if (dataset === undefined) throw new AppError('bad_request', `The dataset must be one of ${DATASET_NAMES}`);
+  if (dataset === undefined) throw badRequest(`The dataset must be one of ${DATASET_NAMES}`);
   if (ads.includes(dataset)) return [dataset];
   throw new AppError('forbidden', `The dataset ${dataset} is not part of this subscription`);
 }
@@ -144,5 +144,5 @@ function readDatasets(request: FastifyRequest, text: string): readonly AddressDa
 function readHistoryWindow(request: FastifyRequest, nowTs: number): TimeWindow {
   const window = readWindow(queryString(request), nowTs);
   if (window.until - window.since <= MAX_WINDOW_SECONDS) return window;
-  throw new AppError('bad_request', 'The time window must not be longer than 366 days: set both "since" and "until"');
+  throw badRequest('The time window must not be longer than 366 days: set both "since" and "until"');
 }

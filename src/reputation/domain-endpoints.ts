@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { then } from '../core/awaitable.ts';
 import { parseDomainName } from '../core/domain-name.ts';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { paths } from '../core/paths.ts';
 import { withinBudget } from '../http/budget.ts';
@@ -233,8 +233,8 @@ const REFUSALS = {
 
 function readDomain(request: FastifyRequest): string {
   const parsed = parseDomainName((request.params as { domain: string }).domain);
-  if (!parsed.ok) throw new AppError('bad_request', REFUSALS[parsed.reason]);
+  if (!parsed.ok) throw badRequest(REFUSALS[parsed.reason]);
   const { hostname, domain } = parsed.name;
   if (hostname === domain) return domain;
-  throw new AppError('bad_request', `${hostname} is a name below a registrable domain; ask for ${domain}`);
+  throw badRequest(`${hostname} is a name below a registrable domain; ask for ${domain}`);
 }

@@ -1,5 +1,5 @@
 import type { ChangeStore } from '../changes/store.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { type AddressDataset, type ListingEvidence, OPERATOR_SOURCE } from '../core/evidence.ts';
 import { containsNetwork, formatKeyNetwork, type KeyNetwork } from '../core/ip/key-network.ts';
 import { createFamilySets } from '../core/ip/network-set.ts';
@@ -22,7 +22,7 @@ export async function refuseAllowed(store: Pick<ReputationStore, 'addressLists'>
   if (!allowed.covers(network)) return;
   const name = formatKeyNetwork(network);
   const message = `${name}: on an allow list. To list it, take it off first: see urlwarden allow list`;
-  throw new AppError('bad_request', message);
+  throw badRequest(message);
 }
 
 /**

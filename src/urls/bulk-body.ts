@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
-import { AppError } from '../core/errors.ts';
+import { badRequest } from '../core/errors.ts';
 import { discardRest } from '../http/body.ts';
 import { createStallTimer } from '../http/stall-timer.ts';
 import { createLineBuffer, type Line } from './bulk-lines.ts';
@@ -68,7 +68,7 @@ export function readBulkBody(raw: IncomingMessage, isGzip: boolean, stallMs: num
         const found = lines.take(max);
         if (found !== null && found.length > 0) return found;
         if (found !== null) await nextIteration();
-        else if (end === 'left') throw new AppError('bad_request', 'The body ended early; send it again');
+        else if (end === 'left') throw badRequest('The body ended early; send it again');
         else if (end !== null) return end;
         else await new Promise<void>((resolve) => (wake = resolve));
       }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyRequest } from 'fastify';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { sendContinue, sentContentType } from '../http/body.ts';
 import { withinBudget } from '../http/budget.ts';
@@ -77,7 +77,7 @@ function readRequest(request: FastifyRequest): BulkRequest {
   const view = wordParameter(queryString(request), 'view', VIEWS) ?? 'last';
   const coding = (request.headers['content-encoding'] ?? 'identity').toLowerCase();
   if (coding !== 'gzip' && coding !== 'identity') {
-    throw new AppError('bad_request', 'The only supported Content-Encoding is gzip');
+    throw badRequest('The only supported Content-Encoding is gzip');
   }
   const type = sentContentType(request.raw);
   return { view, format: (type !== null && FORMATS[type]) || null, isGzip: coding === 'gzip' };
@@ -205,12 +205,12 @@ async function answerPage(
 
 function faultLine(totals: BulkTotals, ref: Json | null, fault: string): string {
   totals.invalid++;
-  return bulkFaultLine(++totals.lines, ref, wireError(new AppError('bad_request', fault)).body);
+  return bulkFaultLine(++totals.lines, ref, wireError(badRequest(fault)).body);
 }
 
 /** What follows cannot be unpacked. It counts as one line. */
 function refuseRest({ totals }: BulkState): string {
   const fault = 'The body is not valid gzip';
-  if (totals.lines === 0) throw new AppError('bad_request', fault);
+  if (totals.lines === 0) throw badRequest(fault);
   return faultLine(totals, null, `${fault} from here on`);
 }

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Awaitable, then } from '../core/awaitable.ts';
-import { AppError } from '../core/errors.ts';
+import { AppError, badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
 import { URL_DATASET } from '../core/tier.ts';
 import type { TimeWindow } from '../core/time.ts';
@@ -110,7 +110,7 @@ function lookupEndpoint({ path, operationId, summary, schema, lookUp }: Lookup):
 export function normalUrl(url: string): string {
   if (isPlainUrl(url)) return url;
   const normal = normalizeUrl(url);
-  if (!normal.ok) throw new AppError('bad_request', `url: ${URL_ERRORS[normal.error]}`);
+  if (!normal.ok) throw badRequest(`url: ${URL_ERRORS[normal.error]}`);
   return normal.url;
 }
 
@@ -196,7 +196,7 @@ export function readSearchKey(body: SearchRequest): SearchKey {
   const [[name, value] = []] = Object.entries(body);
   if (name === undefined || value === undefined) throw new Error('a search without a key passed the schema');
   const parsed = parseSearchKey(name as SearchKeyName, value);
-  if (!parsed.ok) throw new AppError('bad_request', parsed.reason);
+  if (!parsed.ok) throw badRequest(parsed.reason);
   return parsed.key;
 }
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { DataPlace } from '../../app/stores.ts';
 import { CREDENTIAL_VARIABLES } from '../../config/read-settings.ts';
-import { AppError } from '../../core/errors.ts';
+import { badRequest } from '../../core/errors.ts';
 import { type InputLimits, inputLimitsOf, type Source } from '../../ingest/sources/format.ts';
 import { openFile, openStdin } from '../../ingest/sources/source.ts';
 import { urlKey } from '../../urls/url-group.ts';
@@ -71,7 +71,7 @@ or cell of the column, is something else than a URL, 2 when the command line is 
       const summary = await checkPages({ lookUp, source, pages, format, isFoundOnly: flags.found === true });
       process.stderr.write(fitTerminal(summaryText(summary, choices.column), process.stderr));
       if (summary.urls > 0 || summary.invalid === 0) return summary.found > 0 ? EXIT_FOUND : 0;
-      throw new AppError('bad_request', noUrls(choices));
+      throw badRequest(noUrls(choices));
     } finally {
       await close();
       // Standard input that is not read to its end would keep the process alive.
@@ -92,8 +92,7 @@ async function openInput(name: string, limits: InputLimits, isExtracting: boolea
   }
   if (name !== '-') {
     const isFolder = (await stat(name).catch(() => null))?.isDirectory();
-    if (isFolder)
-      throw new AppError('bad_request', `${name}: is a folder; check takes a file, or - for standard input`);
+    if (isFolder) throw badRequest(`${name}: is a folder; check takes a file, or - for standard input`);
     return openFile(name, limits);
   }
   const what = isExtracting ? 'text' : 'one URL per line';

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { AppError } from '../../core/errors.ts';
+import { AppError, badRequest } from '../../core/errors.ts';
 import { type Migration, pendingMigrations, readMigrations } from '../migrations.ts';
 import type { Database, Session } from './database.ts';
 import { codeOf, LOCK_NOT_AVAILABLE } from './faults.ts';
@@ -62,7 +62,7 @@ async function requireEncoding(session: Session): Promise<void> {
   const [[encoding]] = (await session.query<[string]>('show server_encoding')) as [[string]];
   if (ENCODINGS.includes(encoding)) return;
   const advice = 'create it with: createdb --encoding UTF8 --template template0';
-  throw new AppError('bad_request', `The database has the encoding ${encoding}, and has to have UTF8: ${advice}`);
+  throw badRequest(`The database has the encoding ${encoding}, and has to have UTF8: ${advice}`);
 }
 
 async function pending(session: Session, known: readonly Migration[]): Promise<Migration[]> {

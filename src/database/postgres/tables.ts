@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { badRequest } from '../../core/errors.ts';
 import { type Range, type Row, type Table, toCopyText } from '../table.ts';
 import { type Database, openDatabase, type Session } from './database.ts';
 import type { Param } from './parameters.ts';
@@ -80,7 +80,7 @@ async function markMove(db: Database): Promise<void> {
     const [[isMarked]] = (await session.query(`select to_regclass('${MOVE_MARK}') is not null`)) as [[boolean]];
     if (isMarked) return;
     const [[hasData]] = (await session.query(HAS_DATA)) as [[boolean]];
-    if (hasData) throw new AppError('bad_request', 'The target database already contains data: use a new, empty one');
+    if (hasData) throw badRequest('The target database already contains data: use a new, empty one');
     await session.exec(`create table ${MOVE_MARK} (started_at timestamptz not null default now())`);
   });
 }

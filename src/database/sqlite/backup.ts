@@ -1,6 +1,6 @@
 import { chmodSync, constants, copyFileSync, statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { AppError } from '../../core/errors.ts';
+import { AppError, badRequest } from '../../core/errors.ts';
 import { type DataFiles, FILE_MODE, giveToOwner } from '../data-folder.ts';
 import { type Part, partOfMigration } from '../migrations.ts';
 import { skipUsedNumbers } from './changes.ts';
@@ -43,7 +43,7 @@ const NO_DATABASE = 'file is not a database';
 /** Fills two empty files from a backup. */
 export function restoreSqlite(from: string, to: DataFiles): void {
   const damage = findDamage(from);
-  if (damage === NO_DATABASE) throw new AppError('bad_request', 'it is not a backup, or it is packed: unpack it first');
+  if (damage === NO_DATABASE) throw badRequest('it is not a backup, or it is packed: unpack it first');
   if (damage !== null) throw new AppError('damaged', `it is damaged (${damage}): use another backup`);
   requireSpace(to.intelligence, statSync(from).size);
   withWriter(to.control, (db) => {
@@ -103,7 +103,7 @@ function copyTable(db: Database, name: string): void {
 
 function requireBackup(db: Database): void {
   const found = db.prepare<[1]>("select 1 from source.sqlite_schema where name = 'backup_tables'").get();
-  if (found === undefined) throw new AppError('bad_request', 'it was not created by urlwarden backup');
+  if (found === undefined) throw badRequest('it was not created by urlwarden backup');
 }
 
 /** Attaches a database read-only. */

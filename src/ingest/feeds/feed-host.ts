@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { badRequest } from '../../core/errors.ts';
 import { createGuard, findBlocked, subjectOf } from '../sources/fetch-guard.ts';
 import type { Feed } from '../store.ts';
 
@@ -25,8 +25,7 @@ export async function checkFeedHost(
   if (of === 'server' || !isPrivate) {
     const mark = of === 'server' ? 'as a private feed' : 'with --private';
     const how = isPrivate ? '' : `add it ${mark}, and `;
-    throw new AppError(
-      'bad_request',
+    throw badRequest(
       `${which} a blocked address (${kind}). To fetch a feed from your own network, ${how}let the server allow it: ${exampleOf(address)} in its settings file, or --feeds-allow-private`,
     );
   }
@@ -45,8 +44,7 @@ export async function requireAllowedHost(
   const host = hostOf(url);
   const blocked = host ? await findBlocked(host, createGuard(allowed)) : null;
   if (blocked === null || blocked === 'unknown') return;
-  throw new AppError(
-    'bad_request',
+  throw badRequest(
     `${subjectOf(host, blocked.address)} not in feeds-allow-private in the settings of this command. Nothing was fetched, and the state of the feed stays. Add --feeds-allow-private ${blocked.address}, or put ${exampleOf(blocked.address)} into the settings file`,
   );
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { type AppError, badRequest } from '../../core/errors.ts';
 import type { ReputationStore } from '../../reputation/store.ts';
 import type { UrlStore } from '../../urls/store.ts';
 import { findFormat } from '../formats/formats.ts';
@@ -142,16 +142,13 @@ function isRenewed({ listKind }: Feed, { hasNoTimes }: Format): boolean {
 }
 
 function unknownFormat({ name, format }: Feed): AppError {
-  return new AppError(
-    'bad_request',
-    `Unknown format ${JSON.stringify(format)}: remove the feed ${name} and add it again`,
-  );
+  return badRequest(`Unknown format ${JSON.stringify(format)}: remove the feed ${name} and add it again`);
 }
 
 /** Refuses a response that is not the expected data, such as a login page or a truncated listing. */
 function refuseUseless({ outcome, error, rejected, id }: ImportReport): void {
-  if (outcome === 'refused') throw new AppError('bad_request', error ?? 'The complete listing was refused');
+  if (outcome === 'refused') throw badRequest(error ?? 'The complete listing was refused');
   if (outcome !== 'failed') return;
   const reasons = rejected > 0 ? ` Reasons: urlwarden import rejects ${id}` : '';
-  throw new AppError('bad_request', `${error} Check the URL, the key and the format.${reasons}`);
+  throw badRequest(`${error} Check the URL, the key and the format.${reasons}`);
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { badRequest } from '../../core/errors.ts';
 import { parseIp } from '../../core/ip/address.ts';
 import { URL_ERRORS } from '../../core/url/errors.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
@@ -18,7 +18,7 @@ export const domainList: Format = {
     return readLineItems(source, limits, (line) => {
       if (kind == null) throw new Error('domain-list needs the kind of its evidence');
       if (isFirst && DOCUMENT.test(line))
-        throw new AppError('bad_request', `${source.name}: This is a page or JSON, not one name per line`);
+        throw badRequest(`${source.name}: This is a page or JSON, not one name per line`);
       isFirst = false;
       const names = namesOf(line.trim());
       if (names === null || typeof names === 'string') return names;

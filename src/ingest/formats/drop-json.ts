@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { type AppError, badRequest } from '../../core/errors.ts';
 import { isObject } from '../../core/json-object.ts';
 import type { EvidenceInput } from '../evidence.ts';
 import { type Format, type Item, reject, type Source, truncated } from '../sources/format.ts';
@@ -74,15 +74,12 @@ function toItems(rows: readonly DropRow[], ts: number): Item[] {
 }
 
 function tooLong({ name }: Source): AppError {
-  return new AppError(
-    'bad_request',
-    `${name}: more than ${MAX_ROWS} rows before the line with the time; check the file`,
-  );
+  return badRequest(`${name}: more than ${MAX_ROWS} rows before the line with the time; check the file`);
 }
 
 /** Not the time of the import: an old copy would become the newest list. */
 function noTime({ name }: Source): AppError {
   const message =
     'the list has no line with its time, so it may be cut off; get it again, or give its time with --as-of';
-  return new AppError('bad_request', `${name}: ${message}`);
+  return badRequest(`${name}: ${message}`);
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { type AppError, badRequest } from '../../core/errors.ts';
 import { LIST_KINDS } from '../evidence.ts';
 import { feedNameFault } from '../import-sources.ts';
 import { type Format, type Item, reject, type Source } from '../sources/format.ts';
@@ -53,10 +53,10 @@ const MAX_ENTRIES = 1_000_000;
 const PAGE_ROWS = 1_000;
 
 function tooLong({ name }: Source): AppError {
-  return new AppError('bad_request', `${name}: more than ${MAX_ENTRIES} entries; split the list`);
+  return badRequest(`${name}: more than ${MAX_ENTRIES} entries; split the list`);
 }
 
 function unusable({ name }: Source, type: string): AppError {
   const message = `a warning list of type ${JSON.stringify(type)} cannot be used; supported: ${TYPES.join(', ')}`;
-  return new AppError('bad_request', `${name}: ${message}`);
+  return badRequest(`${name}: ${message}`);
 }

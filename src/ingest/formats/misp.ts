@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { AppError, badRequest } from '../../core/errors.ts';
 import {
   type EvidenceChoices,
   type Format,
@@ -22,10 +22,7 @@ export const misp: Format = {
     const start = (await bytes.start(START_BYTES)).toString('latin1', 0, START_BYTES);
     const shape = SHAPES.find((candidate) => candidate.start.test(start));
     if (shape === undefined) {
-      throw new AppError(
-        'bad_request',
-        `${source.name}: neither a MISP event nor the manifest.json of a MISP feed; check the file`,
-      );
+      throw badRequest(`${source.name}: neither a MISP event nor the manifest.json of a MISP feed; check the file`);
     }
     if (shape.events === null) yield* readFeed(source, bytes.all, limits, options);
     else yield* readEvents(bytes.all, source.name, limits, shape.events, '', options);
@@ -63,7 +60,7 @@ async function* readFeed(
 }
 
 function tooManyEvents(name: string): AppError {
-  return new AppError('bad_request', `${name}: more than ${MAX_EVENTS} events; split the manifest`);
+  return badRequest(`${name}: more than ${MAX_EVENTS} events; split the manifest`);
 }
 
 /** A missing or damaged event is a reject. A network error ends the import, which can be repeated. */

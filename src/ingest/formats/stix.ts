@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { badRequest } from '../../core/errors.ts';
 import type { ObservationInput } from '../../core/observation.ts';
 import { type Format, type Item, type ReadOptions, reject } from '../sources/format.ts';
 import { readJson, wholeDocument } from '../sources/json.ts';
@@ -28,7 +28,7 @@ export const stix: Format = {
       }
       if (rejects.length > 0) yield rejects;
     }
-    if (!isBundle) throw new AppError('bad_request', `${source.name}: not a STIX bundle: its type must be "bundle"`);
+    if (!isBundle) throw badRequest(`${source.name}: not a STIX bundle: its type must be "bundle"`);
     yield* toItems(objects, options);
   },
 };

@@ -1,4 +1,4 @@
-import { AppError } from '../../core/errors.ts';
+import { badRequest } from '../../core/errors.ts';
 import { http } from '../../core/node-http.ts';
 
 /** Values by header name. Values may be API keys, so they are never shown. */
@@ -33,10 +33,10 @@ export function readFetchUrl(text: string, headers: FetchHeaders): URL {
     authority + text.slice(authority.length).replace(PLACEHOLDER, (_, name) => encodedHeader(name, headers)),
   );
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw new AppError('bad_request', `${shownUrl(text)} is not an http or https URL`);
+    throw badRequest(`${shownUrl(text)} is not an http or https URL`);
   }
   if (url.username !== '' || url.password !== '') {
-    throw new AppError('bad_request', `The URL contains a user name or a password: leave it out. ${FEED_SENDS}`);
+    throw badRequest(`The URL contains a user name or a password: leave it out. ${FEED_SENDS}`);
   }
   return url;
 }
@@ -58,19 +58,16 @@ export function checkHeader(name: string, value: string): [name: string, value: 
     http.validateHeaderName(name);
     http.validateHeaderValue(name, value);
   } catch {
-    throw new AppError('bad_request', 'A header must have the form Name: value, without special characters');
+    throw badRequest('A header must have the form Name: value, without special characters');
   }
-  if (value === '') throw new AppError('bad_request', `The header ${name} has no value: enter one`);
+  if (value === '') throw badRequest(`The header ${name} has no value: enter one`);
   if (RESERVED_HEADERS.has(name.toLowerCase()))
-    throw new AppError('bad_request', `The header ${name} is set by Urlwarden: leave it out`);
+    throw badRequest(`The header ${name} is set by Urlwarden: leave it out`);
   return [name, value];
 }
 
 function encodedHeader(name: string, headers: FetchHeaders): string {
   const found = Object.entries(headers).find(([header]) => header.toLowerCase() === name.toLowerCase());
   if (found !== undefined) return encodeURIComponent(found[1]);
-  throw new AppError(
-    'bad_request',
-    `The URL contains {${name}}, but there is no header of that name: add it with --header ${name}`,
-  );
+  throw badRequest(`The URL contains {${name}}, but there is no header of that name: add it with --header ${name}`);
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { AppError } from '../../core/errors.ts';
+import { AppError, badRequest } from '../../core/errors.ts';
 import { bounded, counted } from './chunks.ts';
 import { INPUT_LIMITS, type InputLimits, type Source } from './format.ts';
 import { toTemporaryFile } from './temporary-file.ts';
@@ -171,7 +171,7 @@ const FILE_ERRORS: Record<string, string> = {
 
 function noManifest(path: string): AppError {
   const message = `${path}: is a folder; choose a file in it. Only the folder of a MISP feed can be imported, by its ${MANIFEST}`;
-  return new AppError('bad_request', message);
+  return badRequest(message);
 }
 
 /** A stream whose first bytes can be read ahead. `all` includes them and can be read once. */
