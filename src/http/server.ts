@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import {
   type FastifyInstance,
   type FastifyServerOptions,
@@ -100,6 +101,7 @@ export function buildServer(
     genReqId: requestIdOf,
     rewriteUrl(request) {
       joinUnsupportedMethods(request);
+      if (trustedProxies.length > 0) removePorts(request.headers);
       return readableTarget(request.url ?? '/');
     },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: MAX_PARAMETER_LENGTH },
@@ -131,6 +133,16 @@ export function buildServer(
   }
   return app;
 }
+
+/** Some proxies write the port of the client too. Each connection has another one, and would count as another client. */
+function removePorts(headers: IncomingHttpHeaders): void {
+  const forwarded = headers['x-forwarded-for'];
+  if (typeof forwarded === 'string') headers['x-forwarded-for'] = forwarded.split(',').map(withoutPort).join();
+}
+
+/** `192.0.2.1:4711`, `[2001:db8::1]:4711` */
+const withoutPort = (address: string): string =>
+  address.trim().replace(/^(?:\[([^\]]*)\]|([\d.]+))(?::\d{1,5})?$/, '$1$2');
 
 /** A path has one endpoint, or two: one to read and one to change. */
 function addPath(

@@ -54,6 +54,20 @@ for (const { why, trusted = [], from, forwarded, address } of [
     address: PROXY,
   },
   {
+    why: 'IPv4 with ports, as Azure Application Gateway writes it',
+    trusted: ['10.0.0.0/8'],
+    from: PROXY,
+    forwarded: '203.0.113.1:80, 192.0.2.1:4711, 10.0.0.7:50123',
+    address: '192.0.2.1',
+  },
+  {
+    why: 'IPv6 with ports and brackets',
+    trusted: [PROXY, '2001:db8:1::/48'],
+    from: PROXY,
+    forwarded: '[2001:db8:9::1]:4711,[2001:db8:1::7]',
+    address: '2001:db8:9::1',
+  },
+  {
     why: 'an invalid address from a proxy is kept unchanged',
     trusted: [PROXY],
     from: PROXY,
