@@ -1,7 +1,10 @@
 export type CsvCell = string | number | null | undefined;
 
-/** A spreadsheet runs a cell that begins like this as a formula (OWASP, "CSV Injection"); the text is untrusted. */
-const FORMULA_START = /^[=+\-@\t\r\n]/;
+/**
+ * A spreadsheet runs a cell that begins like this as a formula (OWASP, "CSV Injection"), and may drop a control character; the
+ * text is untrusted.
+ */
+const FORMULA_START = /^[=+\-@\p{Cc}]/u;
 /** RFC 4180 section 2.6 */
 const NEEDS_QUOTES = /[",\r\n]/;
 
