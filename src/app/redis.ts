@@ -23,6 +23,9 @@ export function watchRedis(redis: RedisLink, { thread, state, log, whenDown }: R
       state.setRedisUp(thread, false);
       if (wasUp) log.warn({ reason }, `Redis is down; ${meanwhile} until it is back`);
     },
+    onExplained(reason) {
+      if (thread === 0) log.warn({ reason }, 'there is no connection to Redis');
+    },
     onUp() {
       state.setRedisUp(thread, true);
       if (state.isRedisUp()) log.warn('Redis is back');

@@ -11,6 +11,8 @@ type Script<Reply> = (key: string, ...args: ScriptArgument[]) => Promise<Reply |
 type RedisWatcher = {
   /** Called once per outage, with the reason. The error itself is not passed: it may contain the refused password. */
   onDown?(reason: string): void;
+  /** Called if `onDown` only knew that there is no connection, with the reason why none can be made. */
+  onExplained?(reason: string): void;
   /** Called when Redis is up again after an outage. */
   onUp?(): void;
 };
@@ -50,6 +52,17 @@ const MAX_PROBES_NOT_READY = 3;
 /** The driver queries unresponsive sentinels without end, so the start of the server waits only this long. */
 const FIRST_CONNECTION_MS = 2_000;
 
+const NO_CONNECTION = 'no connection';
+/** Errors of commands without a connection; those of the driver are about its options. */
+const NOT_CONNECTED = /enableOfflineQueue|^Connection is closed|^no connection$/;
+
+type Outage = { reason: string; isExplained: boolean; key: string };
+
+function reasonOf(error: Error): string {
+  const refusal = certificateRefusal(error);
+  return refusal === null ? error.message : `Redis ${refusal}`;
+}
+
 /** Waits until the first connection is ready or has failed: the server also starts without Redis. */
 export async function openRedisLink(address: RedisAddress, options: RedisLinkOptions): Promise<RedisLink> {
   const { prefix, probeMs = PROBE_MS } = options;
@@ -65,7 +78,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   /** The cause of a lost connection; the error of a failed command only says that the connection is closed. */
   let connectionError: Error | null = null;
   /** While Redis is down: the reason, and the key of the failed command. */
-  let outage: { reason: string; key: string } | null = null;
+  let outage: Outage | null = null;
 
   const keyOf = (tag: string, name: string) => `${prefix}:{${tag}}:${name}`;
   const checkKey = keyOf('probe', 'check');
@@ -75,11 +88,17 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
 
   function markDown(error: Error, key: string): void {
     if (outage !== null || isClosed) return;
-    const cause = connectionError ?? error;
-    const refusal = certificateRefusal(cause);
-    const reason = refusal === null ? cause.message : `Redis ${refusal}`;
-    outage = { reason, key };
+    const isExplained = connectionError !== null || !NOT_CONNECTED.test(error.message);
+    const reason = isExplained ? reasonOf(connectionError ?? error) : NO_CONNECTION;
+    outage = { reason, isExplained, key };
     for (const { onDown } of watchers) onDown?.(reason);
+  }
+
+  function explain(current: Outage): void {
+    if (current.isExplained || connectionError === null) return;
+    current.isExplained = true;
+    current.reason = reasonOf(connectionError);
+    for (const { onExplained } of watchers) onExplained?.(current.reason);
   }
 
   async function trackPending<Reply>(command: () => Promise<Reply>): Promise<Reply> {
@@ -107,7 +126,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
   /** Every primary, because a Cluster may be down in part. */
   async function pingPrimaries(): Promise<void> {
     const primaries = primariesOf(client);
-    if (primaries.length === 0) throw new Error('no connection');
+    if (primaries.length === 0) throw new Error(NO_CONNECTION);
     await Promise.all(primaries.map((primary) => trackPending(() => primary.ping())));
   }
 
@@ -115,14 +134,17 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
    * A write, because a replica accepts reads, in the slot of the failed command. And all primaries: otherwise a Cluster that
    * lacks another part would be up until the next check.
    */
-  async function probe(probed: { key: string }): Promise<void> {
+  async function probe(probed: Outage): Promise<void> {
     const write = () => client.set(`${probed.key}:probe`, 1, 'EX', PROBE_LIFE_SECONDS);
     const succeeded = await Promise.all([trackPending(write), pingPrimaries()]).then(
       () => true,
       () => false,
     );
     if (outage !== probed || isClosed) return; // a closed driver would connect again
-    if (!succeeded) return recoverDriver();
+    if (!succeeded) {
+      explain(probed);
+      return recoverDriver();
+    }
     outage = null;
     notifyReconnect();
     for (const { onUp } of watchers) onUp?.();
@@ -150,10 +172,7 @@ export async function openRedisLink(address: RedisAddress, options: RedisLinkOpt
     () => null,
     (error: Error) => error,
   );
-  const failure = await Promise.race([
-    connected,
-    wait(FIRST_CONNECTION_MS, new Error('no connection'), { ref: false }),
-  ]);
+  const failure = await Promise.race([connected, wait(FIRST_CONNECTION_MS, new Error(NO_CONNECTION), { ref: false })]);
   if (failure !== null) markDown(failure, checkKey);
 
   const probeTimer = setInterval(() => {

@@ -53,6 +53,21 @@ test('local: each node continues from its last counts, and Redis gets all counts
   assert.equal((await a.counters.take(SUB, NO_LIMIT, 1)).counts.month, 24, 'with what the other has counted meanwhile');
 });
 
+test('a password that Redis requires from now on is the reported reason', async (t) => {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  const link = await temporaryLink(t, { url: redis.url, prefix: temporaryPrefix(), probeMs: PROBE_MS });
+  const reasons: string[] = [];
+  link.watch({ onDown: (reason) => reasons.push(reason), onExplained: (reason) => reasons.push(reason) });
+  const operator = new Redis(redis.port);
+  t.after(() => operator.disconnect());
+  await operator.config('SET', 'requirepass', 'secret');
+  await operator.call('CLIENT', 'KILL', 'TYPE', 'normal');
+  await until(() => reasons.at(-1)?.startsWith('NOAUTH') === true, 'the reason');
+  assert.ok(reasons.length <= 2, reasons.join());
+  assert.ok(!reasons.join().includes('enableOfflineQueue'), reasons.join());
+});
+
 test('local: a Redis that kept its keys gets the local counts, once', async (t) => {
   const { redis, nodes, usage } = await world(t, 'local', 1);
   const [a] = nodes as [Node];
