@@ -214,6 +214,17 @@ test('a role without rights is refused with the reason, in a new database and in
   }
 });
 
+test('a database that lost its tables is unavailable until it has them again', async (t) => {
+  const url = await makeDatabase();
+  const store = await open(t, url);
+  const sql = onDatabase(t, url);
+  await sql`alter table urls rename to urls_away`;
+  const message = /^A table is missing in PostgreSQL: .* \(relation "urls" does not exist\)$/;
+  await assert.rejects(async () => store.urlLast(URL), { code: 'unavailable', message, isTransient: false });
+  await sql`alter table urls_away rename to urls`;
+  assert.equal(await store.urlLast(URL), null);
+});
+
 test('a new database with an encoding that lacks characters is refused, one that is in use is not', async (t) => {
   const url = await makeDatabase();
   const server = onServerOf(t, url);

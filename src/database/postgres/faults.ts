@@ -23,10 +23,10 @@ export class TransactionConflict extends Error {
 /**
  * Classes and codes of problems with the server, its disk, the network or other sessions: connection (08), failed
  * authentication (28), unknown database (3D), resources (53), stopped or cancelled by the server (57), internal
- * errors (58, XX), a standby (25006, 55000), idle in a transaction for too long (25P03), no rights (42501), lock not
- * available in time (55P03). All other codes are bugs.
+ * errors (58, XX), a standby (25006, 55000), idle in a transaction for too long (25P03), no rights (42501), no such
+ * table (42P01), lock not available in time (55P03). All other codes are bugs.
  */
-const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|25P03$|42501$|55000$|55P03$)/;
+const UNAVAILABLE = /^(?:08|28|3D|53|57|58|XX|25006$|25P03$|42501$|42P01$|55000$|55P03$)/;
 
 /**
  * Those of them that pass without an operator: connection, too many connections, stopped or cancelled by the server,
@@ -45,6 +45,11 @@ export const NO_WRITES = 'PostgreSQL accepts no writes: it is a standby, or defa
 const FORBIDDEN = '42501';
 const NO_RIGHTS =
   'PostgreSQL refuses this role: make it the owner of the database and its tables, or give it all rights';
+
+/** Somebody has replaced the database of a running server, or restores it. */
+const UNDEFINED_TABLE = '42P01';
+const NO_TABLES =
+  'A table is missing in PostgreSQL: restore the database, or restart urlwarden to begin with an empty one';
 
 /** Node says only this if a server without TLS is asked for it. */
 const NO_HANDSHAKE = /before secure TLS connection was established/;
@@ -96,5 +101,6 @@ function messageOf(error: Error): string {
   const code = codeOf(error);
   if (CLOSED.has(code)) return `PostgreSQL closed the connection: its log may have the reason (${error.message})`;
   if (STANDBY.has(code)) return `${NO_WRITES} (${error.message})`;
+  if (code === UNDEFINED_TABLE) return `${NO_TABLES} (${error.message})`;
   return code === FORBIDDEN ? `${NO_RIGHTS} (${error.message})` : `PostgreSQL: ${error.message}`;
 }
