@@ -108,6 +108,12 @@ for (const { list, other, keys } of LISTS) {
     );
     const [leftOut, leftOutKeys] = hex({ ...list, leftOut: { excluded: 2 } });
     assert.ok(leftOut !== hash && leftOutKeys !== keysHash);
+    assert.deepEqual(
+      hex({ ...list, leftOut: { excluded: 1, address: 2 } }),
+      hex({ ...list, leftOut: { address: 2, excluded: 1 } }),
+    );
+    const [lacking, lackingKeys] = hex({ ...list, lacksNameLists: true });
+    assert.ok(lacking !== hash && lackingKeys !== keysHash);
   });
 }
 
