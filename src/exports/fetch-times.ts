@@ -37,8 +37,7 @@ export function createFetchTimes(
   }
 
   function add(id: number, { ts, address, etag }: LastFetch): void {
-    const known = waiting.get(id);
-    if (known === undefined || known.ts <= ts) waiting.set(id, { id, ts, address, etag });
+    waiting.set(id, { id, ts, address, etag });
     timer ??= setTimeout(writeWaiting, everyMs).unref();
   }
 

@@ -26,29 +26,44 @@ test('a thousand fetches of two keys are one write, with the newest of each key'
 
 test('what could not be written is written later, unless there is a newer fetch', async () => {
   const written: KeyFetch[] = [];
-  let failures = 0;
   let isDown = true;
   const times = createFetchTimes(async (fetches) => {
     if (isDown) {
-      failures += 1;
+      isDown = false;
+      times.add(2, { ...fetchAt(1), etag: '"newer"' });
       throw new Error('the database is down');
     }
     written.push(...fetches);
   }, 10);
   times.add(1, fetchAt(1));
   times.add(2, fetchAt(1));
-  await until(() => failures > 0, 'the first attempt');
-  times.add(2, fetchAt(2));
-  isDown = false;
   await until(() => written.length > 0, 'a later attempt');
   assert.deepEqual(
     written.toSorted((a, b) => a.id - b.id),
     [
       { id: 1, ...fetchAt(1) },
-      { id: 2, ...fetchAt(2) },
+      { id: 2, ...fetchAt(1), etag: '"newer"' },
     ],
   );
   await times.close();
+});
+
+test('close writes the rest together with what fails meanwhile, once', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const down = Promise.withResolvers<void>();
+  const writes: number[][] = [];
+  const times = createFetchTimes(async (fetches) => {
+    writes.push(fetches.map(({ id }) => id));
+    await down.promise;
+  }, 10);
+  times.add(1, fetchAt(1));
+  t.mock.timers.tick(10);
+  times.add(2, fetchAt(2));
+  const closed = times.close();
+  down.reject(new Error('the database is down'));
+  await closed;
+  t.mock.timers.tick(10);
+  assert.deepEqual(writes, [[1], [2, 1]]);
 });
 
 test('the embedded store writes the last fetch when it is closed', async (t) => {
