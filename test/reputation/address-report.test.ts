@@ -6,6 +6,7 @@ import { createAddressLists } from '../../src/reputation/address-lists.ts';
 import {
   type AddressQuestion,
   type AddressRecord,
+  compareListings,
   createAddressReport,
   type LiveListing,
 } from '../../src/reputation/address-report.ts';
@@ -154,6 +155,18 @@ suite('records of an address', () => {
     assert.deepEqual(await find({ rows: rows.toReversed() }, '192.0.2.0/24', { limit: 4 }), expected);
   });
 
+  test('of one source by family, port and the time of the listing, so that the order is the same on every node', () => {
+    const listings = [
+      stored('192.0.2.1'),
+      stored('192.0.2.1', { port: 0 }),
+      stored('192.0.2.1', { family: 'a', port: 80 }),
+      stored('192.0.2.1', { family: 'a', port: 443, listedTs: T - 1 }),
+      stored('192.0.2.1', { family: 'a', port: 443 }),
+      stored('192.0.2.1', { family: 'b', port: 1 }),
+    ];
+    assert.deepEqual(listings.toReversed().sort(compareListings), listings);
+  });
+
   test('an allowed address is never returned, a network around it is', async () => {
     const rows = [stored('192.0.2.1'), stored('192.0.2.7'), stored('192.0.2.0/24', { dataset: 'DROP' })];
     const lists = { entries: [entry('allow', '192.0.2.0/30'), entry('allow', '::/16')] };
@@ -197,6 +210,14 @@ suite('removed listings', () => {
     assert.deepEqual(await history(seen(1)), ['192.0.2.1 BCL feed removed 2']);
   });
 
+  test('have the time of the newest of several removals', async () => {
+    const removals = [...lists.removals, removal('192.0.2.1', T + 3 * DAY, T + 3 * DAY)];
+    for (const some of [removals, removals.toReversed()]) {
+      const world = { rows: seen(1), lists: { removals: some } };
+      assert.deepEqual(await find(world, '192.0.2.1', { type: 'history' }), ['192.0.2.1 BCL feed removed 3']);
+    }
+  });
+
   test('do not come back before the end of the removal, but after it', async () => {
     assert.deepEqual(await live(seen(3), 3), []);
     assert.deepEqual(await live(seen(3 + 1 / DAY), 4), ['192.0.2.1 BCL feed']);
@@ -228,7 +249,7 @@ test('which listings the store is asked for', async () => {
   await ask('192.0.2.0/24');
   await ask('2001:db8::/64');
   await ask('2001:db8::/63');
-  await ask('192.0.2.1', { mode: 'listings', type: 'history', sinceTs: T - DAY });
+  await ask('192.0.2.1', { mode: 'listings', type: 'history', sinceTs: T - 30 * DAY });
   await liveListings(networkOf('192.0.2.1').ip, ['BCL'], T);
   const summary = asked.map(({ network, inside, covering, seenSinceTs }) =>
     [formatKeyNetwork(network), inside && 'inside', covering && 'covering', (seenSinceTs - T) / DAY].join(' '),
@@ -238,7 +259,7 @@ test('which listings the store is asked for', async () => {
     '192.0.2.0/24 inside false -7',
     '2001:db8::/64 inside covering -7',
     '2001:db8::/63 inside false -7',
-    '192.0.2.1 false covering -1',
+    '192.0.2.1 false covering -30',
     '192.0.2.1 inside covering -7',
   ]);
 });
