@@ -117,7 +117,8 @@ suite('records of an address', () => {
       listedTs: T - DAY,
     });
     const lists = { entries: [entry('shared', '192.0.2.0/24')] };
-    const [record] = await reportOf({ rows: [row], lists }).records({ ...QUESTION, network: row.network });
+    const rows = [row, stored('192.0.2.1', { family: 'Unnamed' })];
+    const [record, bare] = await reportOf({ rows, lists }).records({ ...QUESTION, network: row.network });
     assert.deepEqual(record, {
       network: row.network,
       dataset: 'BCL',
@@ -130,6 +131,7 @@ suite('records of an address', () => {
       isShared: true,
       removedTs: null,
     });
+    assert.deepEqual(bare?.details, {});
   });
 
   test('only controllers are shared', async () => {
