@@ -124,6 +124,18 @@ describe('below Fastify', () => {
     }
   });
 
+  test('Expect: 100-continue gets no 100 in HTTP/1.0 (RFC 9110 section 10.1.1)', async (t) => {
+    const { port } = await serve(t, { services: { store: stubStore({}) } });
+    for (const [path, status] of [
+      [`${BASE}/last`, 400],
+      [`${BASE}/bulk`, 200],
+    ]) {
+      const head = `POST ${path} HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n`;
+      const { text } = await exchange(port, `${head}{}`);
+      assert.ok(text.startsWith(`HTTP/1.1 ${status} `), text);
+    }
+  });
+
   test('another expectation gets 417, and the connection is closed, since the body may never be sent', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({}) } });
     const head = `POST ${BASE}/last HTTP/1.1\r\nHost: a\r\nExpect: foo\r\nContent-Length: 33\r\n\r\n`;
