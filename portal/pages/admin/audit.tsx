@@ -140,7 +140,7 @@ function Actor({ entry: { source, actor, origin } }: { entry: AuditEntry }) {
 /** `tier: developer → standard`; a value that did not exist is left out. */
 function ChangeList({ changes }: Pick<AuditEntry, 'changes'>) {
   const list = changeTexts(changes);
-  if (list.length === 0) return <span class="dim">values not shown</span>;
+  if (list.length === 0) return <div class="dim">values not shown</div>;
   return (
     <ul class="changes">
       {list.map(({ field, old, new: value }) => (
