@@ -95,6 +95,8 @@ function readVariant(
   if (profile !== undefined && !found.takesProfile) {
     throw new UsageError(`--profile has no meaning for the format ${format}`);
   }
-  if (max !== undefined && !/^[1-9]\d{0,8}$/.test(max)) throw new UsageError('--max must be a number, 1 or more');
+  if (max !== undefined && !/^[1-9]\d{0,14}$/.test(max)) {
+    throw new UsageError(`--max must be a whole number from 1, not ${JSON.stringify(max)}`);
+  }
   return { format, profile: profile ?? null, max: max === undefined ? null : Number(max) };
 }

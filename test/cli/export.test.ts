@@ -202,7 +202,8 @@ suite('urlwarden export', () => {
       2,
       /^--profile must be one of pan-os, fortigate, not "toaster"/,
     ],
-    [['--list', 'urls-online', '--max', '0'], 2, /^--max must be a number, 1 or more\n/],
+    [['--list', 'urls-online', '--max', '0'], 2, /^--max must be a whole number from 1, not "0"\n/],
+    [['--list', 'urls-online', '--max', '9'.repeat(16)], 2, /^--max must be a whole number from 1, not "9+"\n/],
     [['--list', 'urls-online', '--explain', 'a b'], 2, /^--explain: a b is no URL, host name or network\n/],
     [['--format', 'csv', '--time', 'local'], 2, /^--time must be one of iso, unix, not "local"\n/],
     [
