@@ -53,6 +53,9 @@ function readFile(name: string): { text: string; stats: Stats } | { fault: strin
     if (!isUtf8(bytes)) return { fault: `${name} is not valid UTF-8: save it as UTF-8` };
     return { text: new TextDecoder().decode(bytes), stats };
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      return { fault: `There is no settings file ${name}: check the path` };
+    }
     return { fault: `The settings file cannot be read: ${(error as Error).message}` };
   }
 }

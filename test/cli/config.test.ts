@@ -147,7 +147,7 @@ test('a settings file that cannot be used is refused in one sentence', (t) => {
     return join(folder, name);
   };
   for (const [path, message] of [
-    [join(folder, 'none.toml'), /^The settings file cannot be read: ENOENT.*none\.toml/],
+    [join(folder, 'none.toml'), /^There is no settings file \S+none\.toml: check the path$/],
     [join(folder, 'urlwarden.conf'), /^--config must be a file whose name ends in \.toml or \.json, not ".*\.conf"/],
     ['', /^--config must be/],
     [write('latin.toml', Buffer.from([0x23, 0xe4])), /latin\.toml is not valid UTF-8/],
