@@ -211,7 +211,7 @@ http://unknown.example/
 
     await t.test('the exit code is 1 if no URL is known', async () => {
       assert.equal((await lookup(['http://unknown.example/', 'x'])).code, 1);
-      assert.equal((await lookup(['-'], '\n')).code, 1);
+      assert.deepEqual(await lookup(['-'], '\n'), { code: 1, stdout: '', stderr: 'Standard input has no URL.\n' });
     });
 
     await t.test('an empty operand is refused, an empty line is skipped', async () => {

@@ -48,8 +48,9 @@ The exit code is 0 if at least one of the URLs is known, otherwise 1.`,
     const store = await openExisting(place);
     const options: Options = { operands, isHistory: flags.history === true, isJson: flags.json === true };
     try {
-      let isAnyKnown = false;
+      let [isAnyAsked, isAnyKnown] = [false, false];
       for await (const lines of linesOf(operands)) {
+        isAnyAsked ||= lines.length > 0;
         for (let at = 0; at < lines.length; at += CONCURRENT_URLS) {
           const chunk = lines.slice(at, at + CONCURRENT_URLS);
           const answers = await Promise.all(chunk.map((line) => answer(store, line, options)));
@@ -57,6 +58,7 @@ The exit code is 0 if at least one of the URLs is known, otherwise 1.`,
           isAnyKnown ||= answers.some(({ isKnown }) => isKnown);
         }
       }
+      if (!isAnyAsked) process.stderr.write('Standard input has no URL.\n');
       return isAnyKnown ? 0 : EXIT_FAILURE;
     } finally {
       await store.close();
