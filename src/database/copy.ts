@@ -3,7 +3,7 @@ import { AppError } from '../core/errors.ts';
 import { dataFiles } from './data-folder.ts';
 import * as postgres from './postgres/tables.ts';
 import * as sqlite from './sqlite/tables.ts';
-import { keyOf, type Row, type Table, toCopyText } from './table.ts';
+import { keyOf, type Row, type Table, toPlain } from './table.ts';
 
 /** Rows are copied in one pass and verified in a second one; a row counts as done after both. */
 type CopyProgress = { rows: number; totalRows: number; seconds: number };
@@ -90,5 +90,5 @@ async function* differences(table: Table, { from, to, signal, onRows }: CopyCont
 }
 
 function checksum(rows: readonly Row[]): string {
-  return hash('sha256', toCopyText(rows));
+  return hash('sha256', JSON.stringify(rows.map(toPlain)));
 }

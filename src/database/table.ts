@@ -18,17 +18,10 @@ export function keyOf({ columns, key }: Table, row: Row): Row {
   return key.map((column) => row[columns.indexOf(column)] ?? null);
 }
 
-/** Rows in the format of `copy … from stdin`, the same for rows of both engines. */
-export function toCopyText(rows: readonly Row[]): string {
-  return rows.map((row) => `${row.map(toCopyCell).join('\t')}\n`).join('');
-}
-
-/** https://www.postgresql.org/docs/current/sql-copy.html, "Text Format". */
-const ESCAPES: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
-
-function toCopyCell(cell: Cell): string {
-  if (cell === null) return '\\N';
-  if (typeof cell === 'boolean') return cell ? '1' : '0';
-  if (cell instanceof Uint8Array) return `\\\\x${toHex(cell)}`;
-  return typeof cell === 'number' ? String(cell) : cell.replace(/[\\\t\n\r]/g, (found) => ESCAPES[found] ?? '');
+/** The same for a row of both engines: SQLite has numbers for booleans. Bytes are in the format that PostgreSQL reads. */
+export function toPlain(row: Row): (null | number | string)[] {
+  return row.map((cell) => {
+    if (typeof cell === 'boolean') return Number(cell);
+    return cell instanceof Uint8Array ? `\\x${toHex(cell)}` : cell;
+  });
 }

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import postgres from 'postgres';
 import { openPostgresControl, openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
-import type { Control, Intelligence } from '../../src/app/stores.ts';
+import { type Control, type Intelligence, openControl, openIntelligence } from '../../src/app/stores.ts';
+import { copyData } from '../../src/database/copy.ts';
 import { SESSION_SETTINGS } from '../../src/database/postgres/connection-pool.ts';
 import { ADA } from '../app/control-records.ts';
 import { startServer, tokenOf } from '../cli/server.ts';
@@ -51,6 +52,17 @@ async function openNode(t: TestContext, url: string): Promise<{ store: Intellige
   t.after(() => control.close());
   return { store, control };
 }
+
+test('a folder with several pages of a table is moved through PgBouncer', async (t) => {
+  const { pooled } = await pooledDatabase(t);
+  const dataDir = temporaryFolder(t);
+  const [store, control] = [await openIntelligence({ dataDir }), await openControl({ dataDir })];
+  const days = Array.from({ length: 15_001 }, (_, day) => ({ sub: ADA.sub, day, month: 0, count: 1 }));
+  await control.addUsage(days);
+  for (const part of [store, control]) await part.close();
+  const report = await copyData({ dataDir, databaseUrl: pooled, signal: new AbortController().signal });
+  assert.deepEqual([report.isFinished, report.rows.usage], [true, days.length + 1]);
+});
 
 test('through PgBouncer the settings of our connections are in effect', async (t) => {
   const { pooled } = await pooledDatabase(t);

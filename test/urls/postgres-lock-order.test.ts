@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { openPostgresIntelligence } from '../../src/app/postgres-stores.ts';
-import { type Database, openDatabase, type Transaction } from '../../src/database/postgres/database.ts';
+import { type Database, openDatabase, type Session } from '../../src/database/postgres/database.ts';
 import { createLock, inOrder, LOCK_ORDER } from '../../src/database/postgres/lock-order.ts';
 import { createUrlStore } from '../../src/urls/postgres/store.ts';
 import { temporaryDatabase } from '../servers/temporary-database.ts';
@@ -124,7 +124,7 @@ async function recordingStore(t: TestContext) {
   return { store: createUrlStore(watched, db.query), transactions };
 }
 
-function recordingSession(session: Transaction, watched: Recorded): Transaction {
+function recordingSession(session: Session, watched: Recorded): Session {
   let pending = 0;
   async function watch<Result>(sql: string, send: () => Promise<Result>): Promise<Result> {
     watched.statements.push(sql);

@@ -24,14 +24,9 @@ export type Session = {
 /** Runs reads: on the primary, or on a replica (`replicas.ts`). */
 export type Query = Session['query'];
 
-export type Transaction = Session & {
-  /** Runs `copy … from stdin` with this text. */
-  copyIn(sql: string, text: string): Promise<void>;
-};
-
 export type Database = Session & {
   /** Runs `work` in a transaction, again if the server aborts it because of a conflict with another transaction. */
-  transaction<T>(work: (session: Transaction) => Promise<T>): Promise<T>;
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Runs a file of statements in a transaction without a statement timeout. */
   script<T>(work: (session: Session & { exec(sql: string): Promise<void> }) => Promise<T>): Promise<T>;
   /** Connections in use and idle, and how many statements and transactions wait for one. */
@@ -174,25 +169,12 @@ async function begin<T>(
   }
 }
 
-function sessionOn(sql: Connection, waitMs?: number): Transaction {
+function sessionOn(sql: Connection, waitMs?: number): Session {
   return {
     query: <Row extends unknown[]>(text: string, params: readonly Param[] = []) =>
       settled(prepared(sql, text, params).values(), waitMs) as Promise<unknown> as Promise<Row[]>,
     run: async (text, params = []) => (await settled(prepared(sql, text, params), waitMs)).count,
-    copyIn: (text, rows) => settled(copyRows(sql, text, rows), waitMs),
   };
-}
-
-async function copyRows(sql: Connection, text: string, rows: string): Promise<void> {
-  const statement = sql.unsafe(text);
-  const stream = await statement.writable();
-  await new Promise<void>((resolve, reject) => {
-    stream.on('error', reject);
-    // When the server refuses the rows, the driver (postgres 3.4.9) reports it only here, and the stream never ends.
-    Object.assign(statement, { reject });
-    stream.on('finish', resolve);
-    stream.end(rows);
-  });
 }
 
 function prepared(sql: Connection, text: string, params: readonly Param[]) {

@@ -1,5 +1,5 @@
-import { badRequest } from '../../core/errors.ts';
-import { type Range, type Row, type Table, toCopyText } from '../table.ts';
+import { AppError, badRequest } from '../../core/errors.ts';
+import { type Range, type Row, type Table, toPlain } from '../table.ts';
 import { type Database, openDatabase, type Session } from './database.ts';
 import type { Param } from './parameters.ts';
 import { MOVE_MARK, migrate } from './schema.ts';
@@ -45,7 +45,7 @@ export async function openTables(url: string): Promise<Tables> {
       db.transaction(async (session) => {
         const { where, params } = condition(table, range);
         await session.run(`delete from ${table.name} ${where}`, params);
-        await session.copyIn(`copy ${table.name} (${table.columns.join()}) from stdin`, toCopyText(rows));
+        await session.run(insert(table), [toJson(table, rows)]);
       }),
     async finish(tables) {
       for (const { name } of tables.filter(({ key }) => key.join() === 'id')) {
@@ -83,6 +83,14 @@ async function markMove(db: Database): Promise<void> {
     if (hasData) throw badRequest('The target database already contains data: use a new, empty one');
     await session.exec(`create table ${MOVE_MARK} (started_at timestamptz not null default now())`);
   });
+}
+
+// Not `copy`: after it, PgBouncer (1.24.1) prepares statements again that the server has already, which the server refuses.
+const insert = ({ name, columns }: Table) =>
+  `insert into ${name} (${columns.join()}) select ${columns.join()} from json_populate_recordset(null::${name}, $1::text::json)`;
+
+function toJson({ columns }: Table, rows: readonly Row[]): string {
+  return JSON.stringify(rows.map((row) => Object.fromEntries(toPlain(row).map((cell, i) => [columns[i], cell]))));
 }
 
 function rowsOf(session: Session, table: Table, range: Range): Promise<Row[]> {
