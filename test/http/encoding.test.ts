@@ -10,6 +10,7 @@ const ACCEPTED: [header: string | undefined, best: Encoding, acceptsIdentity: bo
   ['gzip, deflate, br, zstd', 'zstd', true],
   ['*', 'zstd', true],
   ['gzip;q=1.0, zstd;q=0.5', 'gzip', true],
+  ['gzip, zstd;q=1', 'zstd', true],
   ['GZIP ; Q=0.5, zstd;q=0', 'gzip', true],
   ['gzip;q=0.001', 'gzip', true],
   ['gzip;q=0', 'identity', true],
