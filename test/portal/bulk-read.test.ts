@@ -27,6 +27,8 @@ const KINDS: { text: string; name?: string; kind: InputKind }[] = [
   { text: 'http://a.example/,online\n', name: 'urls.CSV', kind: 'csv' },
   { text: 'url,status\nhttp://a.example/,online\n', kind: 'csv' },
   { text: 'id;url\r\n1;http://a.example/\r\n', kind: 'csv' },
+  { text: 'id;link\n1;http://a.example/\n', kind: 'csv' },
+  { text: '1; http://a.example/\n2; http://b.example/\n', kind: 'text' },
   { text: 'See http://a.example/, and more.', kind: 'text' },
   { text: 'Received: from a.example; Tue\nSubject: x\n\nhttp://a.example/', kind: 'text' },
   { text: '1286536309.586 921 192.0.2.68 TCP_MISS/200 507 GET http://a.example/ - DIRECT/- -', kind: 'text' },
@@ -148,19 +150,23 @@ describe('reading a list', () => {
     const part = Buffer.from('<a href="http://inside.example/é">x</a>').toString('base64');
     const mail = `Subject: x\nContent-Transfer-Encoding: base64\n\n${part}\n\nhttp://after.example/.`;
     assert.deepEqual((await read(mail)).urls, ['http://inside.example/%C3%A9', 'http://after.example/']);
+    assert.deepEqual((await read(mail.slice(0, mail.indexOf('\n\nhttp')))).urls, ['http://inside.example/%C3%A9']);
   });
 
   it('reads UTF-16, and characters on the edge of a piece', async () => {
-    const utf16 = new Uint8Array(Buffer.from('\ufeffsee http://a.example/ é', 'utf16le'));
-    assert.deepEqual((await read(utf16)).urls, ['http://a.example/']);
-    const long = `${'é'.repeat(65_530)} http://b.example/${'ü'.repeat(40)} `;
+    const utf16 = Buffer.from('\ufeffsee http://a.example/ é', 'utf16le');
+    for (const bytes of [new Uint8Array(utf16), new Uint8Array(utf16.swap16())]) {
+      assert.deepEqual((await read(bytes)).urls, ['http://a.example/']);
+    }
+    const long = `x${'é'.repeat(65_520)} http://b.example/${'ü'.repeat(40)} `;
+    assert.equal(Buffer.from(long).toString('latin1', 128 * 1024 - 1, 128 * 1024 + 1), '\xc3\xbc');
     assert.deepEqual((await read(long)).urls, [`http://b.example/${'%C3%BC'.repeat(40)}`]);
   });
 
   it('a line of megabytes is read in parts, without losing a URL', async () => {
     const line = Array.from({ length: 60_000 }, (_, i) => `{"u":"http://a.example/${i}"}`).join(',');
-    const { valid, lines } = await read(line, 'text');
-    assert.equal(valid, 60_000);
+    const { valid, lines } = await read(`http://a.example/ ${line}`, 'text');
+    assert.equal(valid, 60_001);
     assert.ok(lines < 10);
   });
 
@@ -169,6 +175,12 @@ describe('reading a list', () => {
     const { rows, isWhole } = await read(text);
     assert.equal(rows.length, 250_000);
     assert.equal(isWhole, false);
+    assert.equal((await read('http://a.example/')).isWhole, true);
+  });
+
+  it('stops when it is cancelled', async () => {
+    const options = { name: '', kind: null, onPiece() {}, signal: AbortSignal.abort() };
+    await assert.rejects(readBlob(new Blob(['http://a.example/']), newReading(), options), { name: 'AbortError' });
   });
 
   it('counts the lines of a pasted text', () => {
