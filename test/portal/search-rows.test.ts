@@ -9,6 +9,7 @@ import {
   createRowStore,
   daysOfBars,
   hostOf,
+  isChosen,
   NO_CHOICE,
   readChoice,
   type SearchRecord,
@@ -50,6 +51,11 @@ describe('the filters of a search', () => {
     assert.equal(choiceQuery(NO_CHOICE), '');
     assert.deepEqual(readChoice(new URLSearchParams('host=a.example&days=x')), NO_CHOICE);
   });
+
+  it('are chosen if there is one value or a range of days', () => {
+    const choices = [NO_CHOICE, toggled(NO_CHOICE, 2, 'online'), { ...NO_CHOICE, days: { from: 5, to: 5 } }];
+    assert.deepEqual(choices.map(isChosen), [false, true, true]);
+  });
 });
 
 describe('the rows of a search', () => {
@@ -88,17 +94,19 @@ describe('the rows of a search', () => {
     }
   });
 
-  it('are sorted with missing values last in both directions', () => {
+  it('are sorted with missing values last in both directions, equal ones by time', () => {
     const rows = rowsOf(
       record(1, 1, { status: null }),
       record(2, 2, { status: 'online' }),
       record(3, 3, { status: 'offline' }),
+      record(4, 4, { status: 'online' }),
+      record(5, 5, { status: null }),
     );
     const ids = (by: 'status' | 'ts' | 'url', isDown: boolean) => sortedRows(rows, { by, isDown }).map(({ id }) => id);
-    assert.deepEqual(ids('status', false), [3, 2, 1]);
-    assert.deepEqual(ids('status', true), [2, 3, 1]);
-    assert.deepEqual(ids('ts', true), [3, 2, 1]);
-    assert.deepEqual(ids('url', false), [1, 2, 3]);
+    assert.deepEqual(ids('status', false), [3, 4, 2, 5, 1]);
+    assert.deepEqual(ids('status', true), [4, 2, 3, 5, 1]);
+    assert.deepEqual(ids('ts', true), [5, 4, 3, 2, 1]);
+    assert.deepEqual(ids('url', false), [1, 2, 3, 4, 5]);
   });
 });
 
@@ -149,19 +157,21 @@ describe('facets', () => {
     ]);
   });
 
-  it('show the eight most frequent values', () => {
-    const many = rowsOf(...Array.from({ length: 60 }, (_, i) => record(i + 1, 1, { family: `family ${i % 11}` })));
-    const family = viewOf(many, NO_CHOICE).facets[3];
+  it('show the eight most frequent values, and the chosen ones', () => {
+    // The last five families occur once more.
+    const families = Array.from({ length: 60 }, (_, i) => (i < 55 ? i % 11 : i - 49));
+    const many = rowsOf(...families.map((family, i) => record(i + 1, 1, { family: `family ${family}` })));
+    const { top, distinct } = viewOf(many, toggled(NO_CHOICE, 3, 'family 5')).facets[3] ?? {};
     assert.deepEqual(
-      family?.top.map(({ count }) => count),
-      [6, 6, 6, 6, 6, 5, 5, 5],
+      top?.map(({ value, count }) => `${count} of ${value}`),
+      [...[6, 7, 8, 9, 10].map((n) => `6 of family ${n}`), ...[0, 1, 2, 5].map((n) => `5 of family ${n}`)],
     );
-    assert.equal(family?.distinct, 11);
+    assert.equal(distinct, 11);
   });
 });
 
 describe('the histogram', () => {
-  const rows = rowsOf(record(1, 100), record(2, 100), record(3, 103));
+  const rows = rowsOf(record(1, 100), record(2, 100, { ts: 101 * DAY - 1 }), record(3, 103));
 
   it('has a bar for every day up to the last', () => {
     const { firstDay, daysPerBar, counts } = viewOf(rows, NO_CHOICE).histogram;
@@ -174,7 +184,7 @@ describe('the histogram', () => {
   });
 
   it('filters by days and keeps its own bars', () => {
-    const view = viewOf(rows, { ...NO_CHOICE, days: { from: 101, to: 103 } });
+    const view = viewOf(rows, { ...NO_CHOICE, days: { from: 103, to: 103 } });
     assert.deepEqual(
       view.rows.map(({ id }) => id),
       [3],
@@ -191,10 +201,12 @@ describe('the histogram', () => {
       [2_591, 14],
       [20_000, 56],
     ] as const) {
-      const { histogram } = viewOf(rowsOf(record(1, 0), record(2, days - 1)), NO_CHOICE);
+      const { histogram } = viewOf(rowsOf(record(1, 0), record(2, days - 2), record(3, days - 1)), NO_CHOICE);
       assert.equal(histogram.daysPerBar, daysPerBar, `${days} days`);
       assert.ok(histogram.counts.length <= 370);
-      assert.equal(histogram.counts.at(-1), 1);
+      assert.equal(histogram.counts.at(-1), daysPerBar === 1 ? 1 : 2);
+      const sum = histogram.counts.reduce((all, count) => all + count);
+      assert.equal(sum, 3);
       const end = histogram.firstDay + histogram.counts.length * histogram.daysPerBar - 1;
       assert.equal(end, days - 1, 'the last bar ends with the last day');
     }
@@ -204,6 +216,7 @@ describe('the histogram', () => {
     const weeks = { firstDay: 100, daysPerBar: 7, counts: [1, 1, 1] };
     assert.deepEqual(daysOfBars(weeks, 2, 1), { from: 107, to: 120 });
     assert.deepEqual(barsOfDays(weeks, { from: 107, to: 120 }), [1, 2]);
+    assert.deepEqual(barsOfDays(weeks, { from: 110, to: 110 }), [1, 1]);
     assert.deepEqual(barsOfDays(weeks, { from: 0, to: 1_000 }), [0, 2]);
     assert.equal(barsOfDays(weeks, { from: 0, to: 99 }), null);
   });
