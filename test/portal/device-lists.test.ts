@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import {
   filterFacts,
   leftOutRows,
+  leftOutSum,
   previewText,
   readDefinition,
   readExclusion,
@@ -37,8 +38,13 @@ describe('the preview of a list', () => {
       ['address', 84],
       ['shared-site', 3],
     ]);
+    assert.equal(leftOutSum(preview.leftOut), 87);
     assert.deepEqual([preview.changedTs, preview.staleSeconds], [Date.UTC(2026, 10, 10, 8, 14) / 1000, 90]);
     assert.equal(previewText(preview), 'The newest 20 of 1,234 entries');
+  });
+
+  test('a last line without its end is a line', () => {
+    assert.deepEqual(readPreview(new Headers(), 'a.example\nb.example').lines, ['a.example', 'b.example']);
   });
 
   test('an empty list', () => {
@@ -104,6 +110,10 @@ describe('forms of administrators', () => {
     for (const age of ['', 'x', ' ', '0', '-5', '3661']) {
       assert.throws(() => readFilter('urls', { age }), /^Error: Seen in the last days: write a number/);
     }
+  });
+
+  test('a score that is no number is not the same as none', () => {
+    assert.throws(() => readFilter('hosts', { age: '30', status: 'any', max_score: 'x' }), /write a number/);
   });
 
   test('an exclusion without a choice is for all lists and has no end', () => {
