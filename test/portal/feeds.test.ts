@@ -153,6 +153,7 @@ test('bars of runs have different labels and mark what failed', () => {
 
 test('a change of a feed has only what differs', () => {
   assert.deepEqual(readChange({ every: '3600' }, FEED), {});
+  assert.deepEqual(readChange({ every: '3600', private: 'on' }, FEED), { private: true });
   assert.deepEqual(readChange({ every: '300', complete: 'on', url: 'https://b.example/', no_headers: 'on' }, FEED), {
     url: 'https://b.example/',
     interval_seconds: 300,
