@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import type { Policy } from '../../src/core/quota.ts';
 import {
   addForStore,
@@ -32,6 +34,23 @@ function unwritten(cells: Cells): [day: number, count: number][] {
   takeUnwritten(cells, 0, (day, count) => found.push([day, count]));
   return found.sort(([a], [b]) => a - b);
 }
+
+/** A thread that takes half a million queries. */
+const TAKE_MANY = `
+  const { place, thread, ts, module } = require('node:worker_threads').workerData;
+  import(module).then(({ createCellFinder, take }) => {
+    const cells = createCellFinder()(place);
+    for (let i = 0; i < 500_000; i++) take(cells, thread, ts, [], 1);
+  });`;
+
+test('two threads that count at the same time lose nothing', async () => {
+  const place = { buffer: createBuffer(), bufferNumber: 0, slot: 0 };
+  const module = new URL('../../src/limits/count-cells.ts', import.meta.url).href;
+  const run = (thread: number) =>
+    once(new Worker(TAKE_MANY, { eval: true, workerData: { place, thread, ts: MIDNIGHT, module } }), 'exit');
+  assert.deepEqual(await Promise.all([run(1), run(2)]), [[0], [0]]);
+  assert.equal(read(createCellFinder()(place), 0, MIDNIGHT).counts.month, 1_000_000);
+});
 
 test('threads see the counts of each other, and a limit holds for both', () => {
   const [first, second] = twoThreads();
