@@ -37,7 +37,8 @@ export function createFetchTimes(
   }
 
   function add(id: number, { ts, address, etag }: LastFetch): void {
-    waiting.set(id, { id, ts, address, etag });
+    const known = waiting.get(id);
+    if (known === undefined || known.ts <= ts) waiting.set(id, { id, ts, address, etag });
     timer ??= setTimeout(writeWaiting, everyMs).unref();
   }
 
