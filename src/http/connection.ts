@@ -107,7 +107,7 @@ export function createNodeServer(
   });
   let isEnding = false;
   // When keep-alive ends, a pipelined request must arrive before the one ahead of it is answered: see `endKeepAlive`.
-  const batched = batchRequests(handler, () => newestOf.size === 1 && !isEnding);
+  const batched = batchRequests(handler, () => isEnding);
   const onRequest: RequestListener = (request, response) => {
     newestOf.set(request.socket, { request, response });
     const coding = request.headers['transfer-encoding'];

@@ -17,12 +17,14 @@ const message = (body: string, headers = '') =>
 const MESSAGE = message(BODY);
 
 /** A batching listener, and the requests that it passed on. */
-function recorded(isOneConnection = () => false): { listener: RequestListener; handled: IncomingMessage[] } {
+function recorded(waitsAlways = () => false): { listener: RequestListener; handled: IncomingMessage[] } {
   const handled: IncomingMessage[] = [];
-  return { listener: batchRequests((request) => void handled.push(request), isOneConnection), handled };
+  return { listener: batchRequests((request) => void handled.push(request), waitsAlways), handled };
 }
 
-const requestOf = (text: string) => ({ text, socket: { destroyed: false } }) as unknown as IncomingMessage;
+/** Each on a connection of its own, unless one is given. */
+const requestOf = (text: string, socket: object = { destroyed: false }) =>
+  ({ text, socket }) as unknown as IncomingMessage;
 const NO_RESPONSE = new EventEmitter() as ServerResponse;
 const nextIteration = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -61,20 +63,43 @@ describe('requests of one event loop iteration', () => {
     assert.deepEqual(handled, [stayed]);
   });
 
-  test('are passed on at once while there is one connection, but not before others that wait', async () => {
-    let connections = 2;
-    const { listener, handled } = recorded(() => connections === 1);
-    const [first, second, third] = [requestOf('a'), requestOf('b'), requestOf('c')];
+  test('are passed on at once while one connection sends them, but not before others that wait', async () => {
+    const { listener, handled } = recorded();
+    const one = { destroyed: false };
+    const [first, second, third, fourth] = [
+      requestOf('a', one),
+      requestOf('b', one),
+      requestOf('c'),
+      requestOf('d', one),
+    ];
     listener(first, NO_RESPONSE);
-    connections = 1;
     listener(second, NO_RESPONSE);
     assert.deepEqual(handled, []);
     await nextIteration();
+    listener(first, NO_RESPONSE);
+    assert.deepEqual(handled, [first, second, first]);
     listener(third, NO_RESPONSE);
-    assert.deepEqual(handled, [first, second, third]);
+    listener(fourth, NO_RESPONSE);
+    assert.deepEqual(handled, [first, second, first]);
+    await nextIteration();
+    assert.deepEqual(handled, [first, second, first, third, fourth]);
   });
 
-  test('of the only connection of a server are not batched, and those of two connections are', async (t) => {
+  test('of one connection wait too while they must', async () => {
+    let waitsAlways = false;
+    const { listener, handled } = recorded(() => waitsAlways);
+    const one = { destroyed: false };
+    const [first, second] = [requestOf('a', one), requestOf('b', one)];
+    listener(first, NO_RESPONSE);
+    await nextIteration();
+    waitsAlways = true;
+    listener(second, NO_RESPONSE);
+    assert.deepEqual(handled, [first]);
+    await nextIteration();
+    assert.deepEqual(handled, [first, second]);
+  });
+
+  test('of a connection that sends one after the other are not batched, also beside idle ones; those of two are', async (t) => {
     const { port } = await serve(t, { services: { store: stubStore({ urlLast: () => null }) } });
     const immediates = t.mock.method(globalThis, 'setImmediate').mock;
     const batches = () => immediates.calls.filter(({ arguments: [callback] }) => callback.name === 'handleAll').length;
@@ -84,12 +109,15 @@ describe('requests of one event loop iteration', () => {
       await answered;
     };
     const [first, second] = [open(port), open(port)];
-    await ask(first);
-    await ask(first);
-    assert.equal(batches(), 0);
     await ask(second);
     await ask(first);
     assert.equal(batches(), 2);
+    await ask(first);
+    await ask(first);
+    assert.equal(batches(), 2);
+    await ask(second);
+    await ask(first);
+    assert.equal(batches(), 4);
     second.destroy();
     first.destroy();
   });
