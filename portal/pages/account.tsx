@@ -258,7 +258,7 @@ function ApiHelp({ username }: { username: string }) {
       </CopyButton>
       <pre>{ask}</pre>
       <CopyButton text={ask} what="Question copied">
-        Copy the question
+        Copy the request
       </CopyButton>
       <a href="/api">All operations</a>
     </div>
