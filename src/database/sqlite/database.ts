@@ -154,12 +154,7 @@ function databaseOf(db: DatabaseSync, path: string, hooks = NO_HOOKS): Database 
 
   return {
     exec,
-    prepare: <Row extends unknown[]>(sql: string) =>
-      statementOf<Row>(
-        guarded(path, () => db.prepare(sql)),
-        path,
-        hooks,
-      ),
+    prepare: (sql) => statementOf(db, sql, path, hooks),
     transaction,
     batch(work) {
       if (isSpaceScarce(path)) {
@@ -209,13 +204,23 @@ function truncateLog(db: DatabaseSync): boolean {
   }
 }
 
-/** The try blocks are repeated to avoid a closure per call on the hot path. */
+/**
+ * Compiled at its first execution: a command uses few of the statements of the stores that it opens. The try blocks are
+ * repeated to avoid a closure per call on the hot path.
+ */
 function statementOf<Row extends unknown[]>(
-  statement: StatementSync,
+  db: DatabaseSync,
+  sql: string,
   path: string,
   { before, failed }: StatementHooks,
 ): Statement<Row> {
-  statement.setReturnArrays(true);
+  let compiled: StatementSync | null = null;
+
+  function compile(): StatementSync {
+    compiled = db.prepare(sql);
+    compiled.setReturnArrays(true);
+    return compiled;
+  }
 
   function toThrow(error: unknown): unknown {
     failed();
@@ -226,7 +231,7 @@ function statementOf<Row extends unknown[]>(
   function get(...params: Params): Row | undefined {
     try {
       before();
-      return statement.get(...(params as SQLInputValue[])) as unknown as Row | undefined;
+      return (compiled ?? compile()).get(...(params as SQLInputValue[])) as unknown as Row | undefined;
     } catch (error) {
       throw toThrow(error);
     }
@@ -236,13 +241,13 @@ function statementOf<Row extends unknown[]>(
     get,
     one(...params) {
       const row = get(...params);
-      if (row === undefined) throw damaged(path, `no row for ${statement.sourceSQL}`);
+      if (row === undefined) throw damaged(path, `no row for ${sql}`);
       return row;
     },
     all(...params) {
       try {
         before();
-        return statement.all(...(params as SQLInputValue[])) as unknown as Row[];
+        return (compiled ?? compile()).all(...(params as SQLInputValue[])) as unknown as Row[];
       } catch (error) {
         throw toThrow(error);
       }
@@ -250,7 +255,7 @@ function statementOf<Row extends unknown[]>(
     run(...params) {
       try {
         before();
-        return Number(statement.run(...(params as SQLInputValue[])).changes);
+        return Number((compiled ?? compile()).run(...(params as SQLInputValue[])).changes);
       } catch (error) {
         throw toThrow(error);
       }
@@ -258,7 +263,7 @@ function statementOf<Row extends unknown[]>(
     insert(...params) {
       try {
         before();
-        return Number(statement.run(...(params as SQLInputValue[])).lastInsertRowid);
+        return Number((compiled ?? compile()).run(...(params as SQLInputValue[])).lastInsertRowid);
       } catch (error) {
         throw toThrow(error);
       }
@@ -266,7 +271,7 @@ function statementOf<Row extends unknown[]>(
     insertNew(...params) {
       try {
         before();
-        const { changes, lastInsertRowid } = statement.run(...(params as SQLInputValue[]));
+        const { changes, lastInsertRowid } = (compiled ?? compile()).run(...(params as SQLInputValue[]));
         return changes === 0 ? null : Number(lastInsertRowid);
       } catch (error) {
         throw toThrow(error);
