@@ -22,12 +22,16 @@ const grouped = new Set([...http, ...cli, ...portal]);
 /** Files that start servers, which then have two threads. */
 const SERVE = ['serve', 'serve-tls', 'serve-stop', 'serve-key-file', 'serve-soft-limit', 'export-list'];
 
+/** Files of the HTTP suite that use neither stores nor counters of `engine.ts`: on another engine they would repeat the same. */
+const WITHOUT_ENGINE =
+  /\/(close|connection|custom-route|dispatch|encoding|fuzz|request-id|schema-check|stall-timer|tls|trust-proxy)\.test\.ts$/;
+
 const SUITES: Record<string, string[]> = {
   http,
   cli,
   portal,
   others: all.filter((file) => !grouped.has(file)),
-  scaled: http,
+  scaled: http.filter((file) => !WITHOUT_ENGINE.test(file)),
   // The others have neither data nor accounts: they would repeat the same.
   threads: [
     ...SERVE.map((name) => `cli/${name}.test.ts`),
