@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { startServer } from './cli/server.ts';
+import { startReusedServer } from './cli/server.ts';
 import { urlwarden } from './cli/urlwarden.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -18,7 +18,7 @@ export type Demo = { url: string; dataDir: string };
 /** A server with the demo data, on a free port. */
 export async function startDemo(t: TestContext): Promise<Demo> {
   const folder = temporaryFolder(t);
-  const { url } = await startServer(t, ['--demo', '--data', folder]);
+  const { url } = await startReusedServer(t, ['--demo', '--data', folder]);
   return { url, dataDir: join(folder, 'demo') };
 }
 
