@@ -68,16 +68,18 @@ export function toRemovalRow({ network, dataset, sourceId, removedTs, untilTs, r
 
 export type LifeRow = [lifeSeconds: number | null, intervalSeconds: number | null];
 
+export function toNetworkListEntry([kind, ip, prefix, source, ts, reason]: NetworkListRow): NetworkListEntry {
+  return { as: NETWORK_LIST_KINDS[kind] as NetworkListKind, network: { ip, prefix }, source, ts, reason };
+}
+
 /** What `addressLists` returns, from the rows of three tables. */
 export function toAddressLists(
-  entries: readonly NetworkListRow[],
+  entries: NetworkListEntry[],
   removals: readonly RemovalRow[],
   lives: readonly LifeRow[],
 ): AddressLists {
   return {
-    entries: entries.map(([kind, ip, prefix, source, ts, reason]): NetworkListEntry => {
-      return { as: NETWORK_LIST_KINDS[kind] as NetworkListKind, network: { ip, prefix }, source, ts, reason };
-    }),
+    entries,
     removals: removals.map(([ip, prefix, dataset, sourceId, removedTs, untilTs, reason]): ListingRemoval => {
       return { network: { ip, prefix }, dataset: datasetOf(dataset), sourceId, removedTs, untilTs, reason };
     }),

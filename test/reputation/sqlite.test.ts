@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
-import type { AddressDataset } from '../../src/core/evidence.ts';
+import type { AddressDataset, ListEntry } from '../../src/core/evidence.ts';
 import { PAGE_ROWS } from '../../src/database/pages.ts';
 import type { StoredListing } from '../../src/reputation/store.ts';
 import { emptyDataFolder } from '../empty-folder.ts';
 import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
-import { listed } from './contract/evidence.ts';
+import { listed, networkOf } from './contract/evidence.ts';
 import { reputationContract } from './contract/index.ts';
 
 reputationContract(async (t) => {
@@ -38,15 +38,42 @@ test('between pages of the events of one address, other requests are answered, a
   );
 });
 
-async function assertPages(store: Intelligence, dataset: AddressDataset): Promise<StoredListing[]> {
+test('between pages of the lists of networks, other requests are answered', async (t) => {
+  const store = await openIntelligence({ dataDir: emptyDataFolder(t) });
+  t.after(() => store.close());
+  const entry = (i: number, source: string): ListEntry => ({
+    as: 'allow',
+    network: networkOf(`2001:db8::${i.toString(16)}`),
+    source,
+    ts: NEW_YEAR,
+    reason: '',
+  });
+  // Both entries of the last network of the first page, one on each side of its end.
+  const given = Array.from({ length: 3 * PAGE_ROWS }, (_, i) => entry(i, 'a'));
+  given.splice(PAGE_ROWS, 0, entry(PAGE_ROWS - 1, 'b'));
+  await store.applyLists(given);
+  const { entries } = await assertIterations(() => store.addressLists());
+  assert.deepEqual(
+    entries.map(({ network, source }) => [network.ip.at(-2), network.ip.at(-1), source]),
+    given.map((one) => ('network' in one ? [one.network.ip.at(-2), one.network.ip.at(-1), one.source] : [])),
+  );
+});
+
+function assertPages(store: Intelligence, dataset: AddressDataset): Promise<StoredListing[]> {
   const { network } = listed('192.0.2.1');
+  const question = { network, inside: true, covering: true, datasets: [dataset], seenSinceTs: 0 };
+  return assertIterations(async () => store.listings(question));
+}
+
+/** The event loop runs while three pages are read. */
+async function assertIterations<Result>(read: () => Promise<Result>): Promise<Result> {
   let iterations = 0;
   const count = () => {
     iterations += 1;
     counting = setImmediate(count);
   };
   let counting = setImmediate(count);
-  const found = await store.listings({ network, inside: true, covering: true, datasets: [dataset], seenSinceTs: 0 });
+  const found = await read();
   clearImmediate(counting);
   assert.ok(iterations >= 3, `${iterations}`);
   return found;

@@ -13,6 +13,7 @@ import {
   type RemovalRow,
   toAddressLists,
   toListRows,
+  toNetworkListEntry,
   toRemovalRow,
 } from '../list-rows.ts';
 import { type ReputationStore, URL_SOURCE } from '../store.ts';
@@ -46,7 +47,7 @@ export function createAddressLists(
         primary.query<RemovalRow>(REMOVALS),
         primary.query<LifeRow>(LIVES),
       ]);
-      return toAddressLists(entries, removals, lives);
+      return toAddressLists(entries.map(toNetworkListEntry), removals, lives);
     },
 
     async removeListings(removals) {

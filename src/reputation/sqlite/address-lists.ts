@@ -1,4 +1,5 @@
 import { NETWORK_LIST_KINDS } from '../../core/evidence.ts';
+import { PAGE_ROWS, rowPages } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
@@ -9,16 +10,24 @@ import {
   type RemovalRow,
   toAddressLists,
   toListRows,
+  toNetworkListEntry,
   toRemovalRow,
 } from '../list-rows.ts';
 import { portOf } from '../listing-rows.ts';
-import { type ListEffect, type ReputationStore, URL_SOURCE } from '../store.ts';
+import { type ListEffect, type NetworkListEntry, type ReputationStore, URL_SOURCE } from '../store.ts';
 
 const VERSION = 'select version from list_version';
 
+// In pages: lists of cloud networks have tens of thousands of entries. The version is read before them, so an entry that changes
+// between two pages is read again with the next version.
 const ENTRIES = `
   select l.kind, l.ip, l.prefix, sources.name, l.ts, l.reason
-  from network_lists l join sources on sources.id = l.source_id order by l.kind, l.ip, l.prefix, sources.name`;
+  from network_lists l cross join sources on sources.id = l.source_id
+  where (l.kind, l.ip, l.prefix, sources.name) > (?, ?, ?, ?)
+  order by l.kind, l.ip, l.prefix, sources.name limit ${PAGE_ROWS}`;
+
+type EntryKey = [kind: number, ip: Uint8Array, prefix: number, source: string];
+const FIRST_ENTRY: EntryKey = [-1, new Uint8Array(0), 0, ''];
 
 const REMOVALS = `
   select ip, prefix, dataset, source_id, removed_ts, until_ts, reason from listing_removals
@@ -40,8 +49,16 @@ export function createAddressLists({
   const lives = db.prepare<LifeRow>(LIVES);
   return {
     listVersion: () => version.one()[0],
-    // In one read transaction.
-    addressLists: async () => toAddressLists(entries.all(), removals.all(), lives.all()),
+    async addressLists() {
+      const pages = rowPages<NetworkListRow, EntryKey>(
+        (after) => entries.all(...after),
+        FIRST_ENTRY,
+        ([kind, ip, prefix, source]) => [kind, ip, prefix, source],
+      );
+      const found: NetworkListEntry[] = [];
+      for await (const rows of pages) for (const row of rows) found.push(toNetworkListEntry(row));
+      return toAddressLists(found, removals.all(), lives.all());
+    },
     removeListings: (rows) => write('removeListings', rows.map(toRemovalRow)),
     removeAllowEntries: ({ ip, prefix }) => write('removeAllowEntries', ip, prefix),
     applyLists(list) {
