@@ -67,7 +67,11 @@ export function createAddressLists(
       refreshed.catch(() => {}); // the next call tries again, and fails when the lists are too old
       return lists;
     },
-    fresh: compareWithStore,
+    async fresh() {
+      // One that is running may have read the store before the change. All calls meanwhile share the next one.
+      await refreshing?.catch(() => {});
+      return refresh();
+    },
   };
 }
 

@@ -101,3 +101,17 @@ test('a network is on a list if one entry contains all of it', async () => {
     assert.equal(isShared(networkOf(cidr)), false);
   }
 });
+
+test('questions for fresh lists share one read, but not one that began before them', async () => {
+  const { world, lists } = createWorld();
+  const first = lists.current();
+  world.version = 2;
+  world.entries = [allow('198.51.100.0/24')];
+  const others = await Promise.all([lists.fresh(), lists.fresh(), lists.fresh()]);
+  await first;
+  assert.deepEqual(
+    others.map((copy) => copy.isAllowed(networkOf('198.51.100.1'))),
+    [true, true, true],
+  );
+  assert.equal(world.reads, 2);
+});
