@@ -185,14 +185,35 @@ async function seenAddresses(pages: Pages<AddressPageRow>, limit: number): Promi
       addresses.set(key, address);
     }
   }
-  return [...addresses.values()]
-    .map(({ ip, lastTs, days }) => ({ ip, lastTs, days: days.size }))
-    .sort(compareAddresses)
-    .slice(0, limit);
+  const newest = await firstOf(addresses.values(), compareAddresses, limit);
+  return newest.map(({ ip, lastTs, days }) => ({ ip, lastTs, days: days.size }));
 }
 
 async function newestSenders(pages: Pages<SenderRow>, limit: number): Promise<Sender[]> {
   const senders: Sender[] = [];
   for await (const rows of pages) for (const [ip, helo, lastTs] of rows) senders.push({ ip, helo, lastTs });
-  return senders.sort(compareSenders).slice(0, limit);
+  return firstOf(senders, compareSenders, limit);
+}
+
+/** Items that are sorted before the event loop runs, besides those that are kept. */
+const SORTED_AT_ONCE = 5_000;
+
+/** The first items in this order. To sort a hundred thousand together would take 0.1 s. */
+async function firstOf<Item>(
+  items: Iterable<Item>,
+  compare: (a: Item, b: Item) => number,
+  limit: number,
+): Promise<Item[]> {
+  let first: Item[] = [];
+  const cut = () => {
+    first = first.sort(compare).slice(0, limit);
+  };
+  for (const item of items) {
+    first.push(item);
+    if (first.length < limit + SORTED_AT_ONCE) continue;
+    cut();
+    await setImmediate();
+  }
+  cut();
+  return first;
 }

@@ -1,4 +1,3 @@
-import { toHex } from '../core/byte-text.ts';
 import { DOMAIN_KINDS, type DomainKind, NAME_LIST_KINDS, type NameListKind, type Source } from '../core/evidence.ts';
 import { compareTexts } from '../core/text.ts';
 import { readDetails } from './domain-rules.ts';
@@ -109,8 +108,10 @@ export function newestFirst<Row extends Newest>(textOf: (row: Row) => string): (
   return (a, b) => b.lastTs - a.lastTs || compareTexts(textOf(a), textOf(b));
 }
 
-export const compareAddresses = newestFirst<Newest & { ip: Uint8Array }>(({ ip }) => toHex(ip));
-export const compareSenders = newestFirst<Sender>(({ ip, helo }) => toHex(ip) + helo);
+// A domain may have a hundred thousand of both: texts of the addresses would take most of the time.
+export const compareAddresses = (a: Newest & { ip: Uint8Array }, b: Newest & { ip: Uint8Array }): number =>
+  b.lastTs - a.lastTs || Buffer.compare(a.ip, b.ip);
+export const compareSenders = (a: Sender, b: Sender): number => compareAddresses(a, b) || compareTexts(a.helo, b.helo);
 export const compareHostnames = newestFirst<Newest & { hostname: string }>(({ hostname }) => hostname);
 export const compareUrls = newestFirst<MalwareUrl>(({ url }) => url);
 export const compareFiles = newestFirst<MalwareFile>(({ sha256 }) => sha256);
