@@ -1,7 +1,7 @@
 import { hostParts } from '../core/domain-name.ts';
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { formatIp } from '../core/ip/address.ts';
-import { formatKeyNetwork, type KeyNetwork, keyRanges } from '../core/ip/key-network.ts';
+import { formatKeyNetwork, KEY_BITS, type KeyNetwork, keyRanges } from '../core/ip/key-network.ts';
 import { isInRanges } from '../core/ip/network.ts';
 import { DOMAIN_DATASET, URL_DATASET } from '../core/tier.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
@@ -63,8 +63,10 @@ async function listingsOf(
   const asked = ADDRESS_DATASETS.filter((dataset) => datasets.includes(dataset));
   if (asked.length === 0) return [];
   const question = { network, datasets: asked, type: 'history', sinceTs: null, untilTs: null } as const;
+  // Those of a single address are all in the first answer.
+  const modes = network.prefix === KEY_BITS ? (['listings'] as const) : (['listings', 'listed'] as const);
   const found = await Promise.all(
-    (['listings', 'listed'] as const).map((mode) => addresses.records({ ...question, mode, limit: LISTINGS_MAX + 1 })),
+    modes.map((mode) => addresses.records({ ...question, mode, limit: LISTINGS_MAX + 1 })),
   );
   const distinct = new Map(found.flat().map((record) => [recordKey(record), record]));
   return [...distinct.values()];

@@ -132,6 +132,19 @@ describe('the page of an address', () => {
     );
   });
 
+  test('reads the listings of a single address once: those of one with many URLs take long', async (t) => {
+    const built = await filled(t);
+    const { listings } = built.store;
+    let reads = 0;
+    built.store.listings = (question) => {
+      reads++;
+      return listings(question);
+    };
+    const page = await read(built, addressPath('192.0.2.1'), AddressPageResponse);
+    assert.equal(page.listings.length, 2);
+    assert.equal(reads, 1);
+  });
+
   test('of a network has what is inside, and costs as much as a search for it', async (t) => {
     const built = await filled(t);
     const page = await read(built, networkPath('192.0.2.77', 24), AddressPageResponse);
