@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Intelligence, openIntelligence } from '../../src/app/stores.ts';
 import type { AddressDataset, ListEntry } from '../../src/core/evidence.ts';
-import { PAGE_ROWS } from '../../src/database/pages.ts';
+import { dataFiles } from '../../src/database/data-folder.ts';
+import { PAGE_ROWS, runSteps } from '../../src/database/pages.ts';
+import { openReader } from '../../src/database/sqlite/database.ts';
+import { createDerivedListings } from '../../src/reputation/sqlite/derived.ts';
 import type { StoredListing } from '../../src/reputation/store.ts';
 import { emptyDataFolder } from '../empty-folder.ts';
 import { NEW_YEAR, seen } from '../urls/contract/observations.ts';
@@ -36,6 +39,39 @@ test('between pages of the events of one address, other requests are answered, a
     found.map(({ listedTs }) => listedTs),
     [NEW_YEAR + online],
   );
+});
+
+test('families of older URLs at an address are not read', async (t) => {
+  const dataDir = emptyDataFolder(t);
+  const store = await openIntelligence({ dataDir });
+  t.after(() => store.close());
+  const url = (i: number) => `http://192.0.2.1/${i}`;
+  const online = (i: number) => seen({ ts: NEW_YEAR + i, url: url(i), status: 'online', payload: { family: `f${i}` } });
+  const count = 2 * PAGE_ROWS;
+  await store.apply(Array.from({ length: count }, (_, i) => online(i)));
+  // An older URL with the newest payload.
+  await store.apply([seen({ ts: NEW_YEAR + count, url: url(7), payload: { family: 'Newest' } })]);
+  const db = openReader(dataFiles(dataDir).intelligence);
+  t.after(() => db.close());
+  let reads = 0;
+  const prepare: typeof db.prepare = (sql) => {
+    const statement = db.prepare<never>(sql);
+    if (!sql.includes('families.name')) return statement;
+    return {
+      ...statement,
+      get(...params) {
+        reads++;
+        return statement.get(...params);
+      },
+    };
+  };
+  const { network } = listed('192.0.2.1');
+  const listings = await runSteps(createDerivedListings({ ...db, prepare }).read(network));
+  assert.deepEqual(
+    listings.map(({ family, listedTs, seenTs }) => [family, listedTs, seenTs]),
+    [['Newest', NEW_YEAR, NEW_YEAR + count]],
+  );
+  assert.equal(reads, 2, 'of the newest URL, and of the one with the newest payload');
 });
 
 test('between pages of the lists of networks, other requests are answered', async (t) => {

@@ -12,23 +12,25 @@ const HOSTS = `select ip, id from hosts where ip <= ? and (ip, id) > (?, ?) orde
 
 type HostRow = [ip: Uint8Array, id: number];
 
-// The events of a host in order of time, by its index alone.
+// The events of a host, newest first, by its index alone.
 const EVENTS = `
   select ts, url_id, kind from events
-  where host_id = ? and kind < ${FIRST_HIDDEN_KIND} and (ts, url_id, kind) > (?, ?, ?) order by ts, url_id, kind`;
+  where host_id = ? and kind < ${FIRST_HIDDEN_KIND} and (ts, url_id, kind) < (?, ?, ?)
+  order by ts desc, url_id desc, kind desc`;
 
 // Of a page of events, those that are online. A page may have none: a statement that reads on until it has enough took 0.2 s for
 // 200,000 offline URLs.
 const RUNS = `
-  select r.ts, r.url_id, e.confirmed_ts from (${EVENTS} limit ${PAGE_ROWS}) r
+  select r.ts, r.url_id, e.confirmed_ts, urls.payload_ts from (${EVENTS} limit ${PAGE_ROWS}) r
   cross join events e on e.url_id = r.url_id and e.ts = r.ts and e.kind = r.kind
+  cross join urls on urls.id = r.url_id
   where r.kind < ${FIRST_OFFLINE_KIND} and e.confirmed_ts is not null`;
 
 const LAST_EVENT = `${EVENTS} limit 1 offset ${PAGE_ROWS - 1}`;
 
-type RunRow = [ts: number, urlId: number, confirmedTs: number];
+type RunRow = [ts: number, urlId: number, confirmedTs: number, payloadTs: number | null];
 type EventKey = [ts: number, urlId: number, kind: number];
-const FIRST_EVENT: EventKey = [-1, 0, 0];
+const FIRST_EVENT: EventKey = [Number.MAX_SAFE_INTEGER, 0, 0];
 
 const NEWEST_FAMILY = `
   select p.ts, families.name from (
@@ -40,7 +42,7 @@ type FamilyRow = [ts: number, name: string];
 /** Rows and statements of the current step. */
 type Step = { size: number };
 
-/** What the timelines of one address have shown so far. */
+/** What the timelines of one address have shown so far. `urlIds`: of URLs whose families were read. */
 type Progress = { ip: Uint8Array; episodes: Episode[]; family: FamilyRow | null; urlIds: Set<number> };
 
 /** Reads listings that follow from URLs, in steps. Two hosts may be one address: 192.0.2.1 and [::ffff:c000:201]. */
@@ -50,8 +52,10 @@ export function createDerivedListings(db: Database) {
   const runs = db.prepare<RunRow>(RUNS);
   const lastEvent = db.prepare<EventKey>(LAST_EVENT);
   const newestFamily = db.prepare<FamilyRow>(NEWEST_FAMILY);
-  function addFamily(progress: Progress, urlId: number): void {
-    if (progress.urlIds.has(urlId)) return;
+
+  /** Nothing is read of a URL whose payloads are all older. The newest URLs come first, so most are: 4 µs less for each. */
+  function addFamily(progress: Progress, urlId: number, payloadTs: number | null): void {
+    if (payloadTs === null || payloadTs < (progress.family?.[0] ?? 0) || progress.urlIds.has(urlId)) return;
     progress.urlIds.add(urlId);
     const row = newestFamily.get(urlId);
     if (row !== undefined && (progress.family === null || isNewer(row, progress.family))) progress.family = row;
@@ -62,7 +66,7 @@ export function createDerivedListings(db: Database) {
       const rows = runs.all(hostId, ...key);
       const evidence = rows.map(([ts, , confirmedTs]) => ({ listedTs: ts, seenTs: confirmedTs, details: '' }));
       progress.episodes = mergeEpisodes(progress.episodes, evidence, DERIVED_LIFE_SECONDS);
-      for (const [, urlId] of rows) addFamily(progress, urlId);
+      for (const [, urlId, , payloadTs] of rows) addFamily(progress, urlId, payloadTs);
       key = lastEvent.get(hostId, ...key) ?? null;
       step.size += key === null ? rows.length + 1 : PAGE_ROWS;
       if (step.size < PAGE_ROWS) continue;
