@@ -165,8 +165,7 @@ function isHistory(old: ImpliedOffline, next: ImpliedOffline | null, runs: reado
  * extends a run to a later or an earlier time, or begins a run.
  */
 function insert(runs: Run[], observed: StatusObservation): void {
-  let at = runs.length - 1;
-  while (at >= 0 && startsAfter(runs[at] as Run, observed)) at--;
+  const at = countStarted(runs, observed) - 1;
   const run = runs[at];
   const next = runs[at + 1];
   if (run !== undefined && isSameStart(run, observed)) preferOneAtEqualTime(run, observed);
@@ -176,6 +175,17 @@ function insert(runs: Run[], observed: StatusObservation): void {
   else if (next !== undefined && joins(next, observed))
     Object.assign(next, { ts: observed.ts, reporter: observed.reporter });
   else runs.splice(at + 1, 0, { ...observed, confirmedTs: observed.ts });
+}
+
+/** How many runs do not start after the observation. A binary search: a URL may have 100,000 runs, and rows of a dump fall in time. */
+function countStarted(runs: readonly Run[], observed: StatusObservation): number {
+  let [from, to] = [0, runs.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (startsAfter(runs[middle] as Run, observed)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 function split(runs: Run[], at: number, observed: StatusObservation): void {

@@ -234,6 +234,25 @@ function withoutConfirmations(entries: Entry[]) {
   return entries.filter(isEvent).map(({ ts, kind, removal, reporter }) => ({ ts, kind, removal, reporter }));
 }
 
+test('an observation before a long timeline is not compared with each of its runs', () => {
+  const runs = 2_000;
+  const seenAt = (ts: number) => parse(`${ts % 2 === 0 ? 'online' : 'offline'}@${ts}`);
+  const tail = advance(
+    [],
+    Array.from({ length: runs }, (_, i) => seenAt(1_000 + i)),
+  );
+  let reads = 0;
+  const observed = {
+    ...seenAt(500),
+    get ts() {
+      reads++;
+      return 500;
+    },
+  };
+  assert.equal(advance(tail, [observed]).length, runs);
+  assert.ok(reads < 50, `${reads}`);
+});
+
 function statusOf(kind: string | undefined): string {
   return kind === 'added' || kind === 'online' ? 'online' : 'offline';
 }
