@@ -102,6 +102,27 @@ suite('records of an address', () => {
     assert.deepEqual(await at(T + 10 * DAY), []);
   });
 
+  test('of very many the newest, without comparing all of them with each other', async () => {
+    const count = 4_096;
+    let reads = 0;
+    const rows = Array.from({ length: count }, (_, i) => {
+      const seenTs = T + (((i * 997) % count) >>> 1); // two of each time
+      const get = () => {
+        reads++;
+        return seenTs;
+      };
+      return Object.defineProperty(stored('192.0.2.1', { port: i }), 'seenTs', { get });
+    });
+    const world = reportOf({ rows });
+    const newest = await world.records({ ...QUESTION, network: networkOf('192.0.2.1'), limit: 5 });
+    assert.ok(reads < 10 * count, `${reads / count} for each`);
+    const expected = rows.sort(compareListings).slice(0, 5);
+    assert.deepEqual(
+      newest.map(({ details }) => details.dstport),
+      expected.map(({ port }) => port),
+    );
+  });
+
   test('history has what was seen in the window, both ends included', async () => {
     const rows = [0, 1, 2, 3].map((day) => stored(`192.0.2.${day}`, { seenTs: T + day * DAY }));
     const given = { type: 'history', sinceTs: T + DAY, untilTs: T + 2 * DAY } as const;
