@@ -103,7 +103,7 @@ export type ImportRecord = ImportStart & {
 };
 
 /** How fresh the data of URLs is, by the stored imports; null if none of them had any. */
-type Freshness = Pick<ImportCounts, 'newestEventTs' | 'confirmedTs'>;
+export type Freshness = Pick<ImportCounts, 'newestEventTs' | 'confirmedTs'>;
 
 /** A row that an import could not use. */
 export type Reject = { line: number; reason: string; text: string };
