@@ -3,10 +3,8 @@ import { createAccountStore } from '../accounts/postgres/store.ts';
 import { createAuditStore } from '../audit/postgres/audit.ts';
 import { createSoftLimitStore } from '../audit/postgres/soft-limit.ts';
 import { createChangeStore } from '../changes/postgres/store.ts';
-import { AppError } from '../core/errors.ts';
 import { createDailyTaskStore } from '../database/postgres/daily-tasks.ts';
 import { type Database, openDatabase } from '../database/postgres/database.ts';
-import { NO_WRITES } from '../database/postgres/faults.ts';
 import { createReads } from '../database/postgres/replicas.ts';
 import { migrate, refuseHalfMoved } from '../database/postgres/schema.ts';
 import { createListStore } from '../exports/postgres/store.ts';
@@ -33,7 +31,8 @@ const REPLICA_WAIT_MS = 2_000;
 /** The version of the accounts is read once a second, and usage is written twice a second. */
 const CONTROL_CONNECTIONS = 3;
 
-const CHECK = `select current_setting('transaction_read_only'), count(*) from migrations`;
+/** Locks no row, but fails in a session that accepts no writes, so that its connection is replaced. */
+const CHECK = 'select from migrations limit 0 for update';
 
 export async function openPostgresIntelligence(options: PostgresOptions) {
   const { url, readUrls, connections } = options;
@@ -46,8 +45,7 @@ export async function openPostgresIntelligence(options: PostgresOptions) {
     ...createChangeStore(primary, createReputationStore(primary, primary.query)),
 
     async ready() {
-      const [row] = await primary.query<[readOnly: string, migrations: number]>(CHECK);
-      if (row?.[0] !== 'off') throw new AppError('unavailable', NO_WRITES);
+      await primary.query(CHECK);
     },
 
     freeBytes: () => null,

@@ -187,14 +187,23 @@ test('a store is not ready while its database is missing, and ready again afterw
   await store.ready();
 });
 
-test('a database that accepts no writes is not ready', async (t) => {
+test('a database that accepts no writes is not ready until it does', async (t) => {
   const url = await makeDatabase();
   await (await open(t, url)).close();
-  await onServerOf(t, url).unsafe(`alter database ${nameOf(url)} set default_transaction_read_only = on`);
+  const [server, name] = [onServerOf(t, url), nameOf(url)];
+  await server.unsafe(`alter database ${name} set default_transaction_read_only = on`);
   const store = await open(t, url);
   const message = /^PostgreSQL accepts no writes: it is a standby, or default_transaction_read_only is on/;
   await assert.rejects(store.ready(), { code: 'unavailable', message });
   await assert.rejects(store.apply([seen({ ts: T, url: URL })]), { code: 'unavailable', message });
+  await server.unsafe(`alter database ${name} reset default_transaction_read_only`);
+  const isReady = () =>
+    store.ready().then(
+      () => true,
+      () => false,
+    );
+  await until(isReady, 'a new session');
+  await store.apply([seen({ ts: T, url: URL })]);
 });
 
 test('a role without rights is refused with the reason, in a new database and in one that has tables', async (t) => {

@@ -65,17 +65,17 @@ export function openDatabase(url: string, options: DatabaseOptions): Database {
   async function onClient<T>(work: (client: postgres.Sql) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const clients = await connections.clients();
     let client: postgres.Sql | null = null;
-    let isLost = false;
+    let isUseless = false;
     try {
       client = await clients.acquire(waitMs, signal);
       return await work(client);
     } catch (error) {
-      isLost = isConnectionLost(error);
+      isUseless = isHostFailure(error);
       if (isTimeout(error)) connections.discard(clients);
-      else if (isHostFailure(error)) connections.reportFailure(clients);
+      else if (isUseless) connections.reportFailure(clients);
       throw error;
     } finally {
-      if (client !== null && isLost) clients.replace(client);
+      if (client !== null && isUseless) clients.replace(client);
       else if (client !== null) clients.release(client);
     }
   }

@@ -40,7 +40,7 @@ const FATAL = /^(?:08|57P|25P03$)/;
 /** Of a primary that became a standby: a write, and a function that needs the position in its log. */
 const STANDBY = new Set(['25006', '55000']);
 
-export const NO_WRITES = 'PostgreSQL accepts no writes: it is a standby, or default_transaction_read_only is on';
+const NO_WRITES = 'PostgreSQL accepts no writes: it is a standby, or default_transaction_read_only is on';
 
 const FORBIDDEN = '42501';
 const NO_RIGHTS =
@@ -74,7 +74,10 @@ export function isConnectionLost(error: unknown): boolean {
   return !(error.cause instanceof postgres.PostgresError) || FATAL.test(error.cause.code);
 }
 
-/** Whether another host may not have this problem. */
+/**
+ * Whether another host may not have this problem, nor a new connection to this one: a session that began while
+ * default_transaction_read_only was on accepts no writes after that either.
+ */
 export function isHostFailure(error: unknown): boolean {
   return isConnectionLost(error) || STANDBY.has(codeOf(error));
 }
