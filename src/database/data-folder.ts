@@ -1,5 +1,5 @@
 import { closeSync, existsSync, lchownSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { AppError } from '../core/errors.ts';
 
 /** Data and backups contain password hashes and keys, so only the owner may read them. */
@@ -23,12 +23,27 @@ export function makeFolder(path: string): void {
   requireAccess(path);
   requireRestored(path);
   try {
-    mkdirSync(path, { recursive: true, mode: FOLDER_MODE });
+    createFolders(resolve(path));
   } catch (error) {
     const { message } = error as Error;
     throw new AppError('unavailable', `The data folder ${path} cannot be created: ${message}`, { cause: error });
   }
 }
+
+/** Not `recursive` of Node, which tries without end where nothing can be created, as in /proc. */
+function createFolders(path: string): void {
+  if (isFolder(path)) return;
+  createFolders(dirname(path));
+  try {
+    mkdirSync(path, { mode: FOLDER_MODE });
+  } catch (error) {
+    if (isFolder(path)) return; // another process has just created it
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new Error(`${path} is a file, or a link to a folder that does not exist`, { cause: error });
+  }
+}
+
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** Creates a file, or checks that this user may write to the one that exists. */
 export function createDataFile(path: string): void {

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openControl, openIntelligence } from '../../src/app/stores.ts';
@@ -33,6 +42,28 @@ test('a folder that this user may not open is neither empty nor missing', (t: Te
     assert.throws(() => makeFolder(dataDir), { message });
   });
   chmodSync(dataDir, 0o700);
+});
+
+test('a folder is created with those around it; one that cannot be created is refused', (t: TestContext) => {
+  const folder = temporaryFolder(t);
+  const dataDir = join(folder, 'a', 'b');
+  makeFolder(dataDir);
+  makeFolder(dataDir);
+  for (const created of [dataDir, dirname(dataDir)]) assert.equal(statSync(created).mode & 0o777, 0o700);
+
+  writeFileSync(join(folder, 'file'), '');
+  symlinkSync(join(folder, 'missing'), join(folder, 'link'));
+  const [file, link] = ['file', 'link'].map(
+    (name) => `${join(folder, name)} is a file, or a link to a folder that does not exist`,
+  );
+  const refusals = { file, 'file/data': file, link, 'link/data': link };
+  for (const [path, problem] of Object.entries(refusals)) assertRefused(join(folder, path), problem);
+  if (existsSync('/proc/self'))
+    assertRefused('/proc/self/data', "ENOENT: no such file or directory, mkdir '/proc/self/data'");
+
+  function assertRefused(path: string, problem = ''): void {
+    assert.throws(() => makeFolder(path), { message: `The data folder ${path} cannot be created: ${problem}` });
+  }
 });
 
 test('a folder in which this user may not create files is named', async (t: TestContext) => {
