@@ -79,7 +79,9 @@ async function* bodyOf(exchange: Exchange, stallMs: number): AsyncGenerator<Buff
 }
 
 async function inTime<T>(next: Promise<T>, raw: IncomingMessage, stallMs: number): Promise<T> {
-  const stalled = createStallTimer(stallMs, () => raw.destroy());
+  const stalled = createStallTimer(stallMs, () => {
+    if (raw.listenerCount('data') === 0) raw.destroy(); // otherwise `readRest` has its own timer
+  });
   try {
     return await next;
   } catch (cause) {
@@ -97,6 +99,7 @@ async function inTime<T>(next: Promise<T>, raw: IncomingMessage, stallMs: number
  */
 async function readRest(raw: IncomingMessage, stallMs: number): Promise<void> {
   if (raw.readableEnded || raw.destroyed) return;
+  raw.removeAllListeners('readable'); // of the iterator, which would keep `data` from being emitted
   const end = Promise.withResolvers<void>();
   const stalled = createStallTimer(stallMs, end.resolve);
   raw.on('data', stalled.refresh).once('end', end.resolve).once('close', end.resolve);

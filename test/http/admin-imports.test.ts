@@ -132,6 +132,18 @@ describe('imports of administrators', () => {
     assert.equal((await ended(world, Number(id))).state, 'failed');
   });
 
+  test('the rest of an upload whose import has ended early is read, so its client need not wait', async (t) => {
+    const world = await asAdmin(t);
+    await world.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = world.app.server.address() as { port: number };
+    const body = `{"1":[{"ioc_value": nonsense\n${'x'.repeat(10_000_000)}`;
+    const signal = AbortSignal.timeout(20_000); // a client that sends nothing more would wait for a minute
+    const init = { method: 'POST', body, signal, headers: { authorization: world.authorization } };
+    const answer = await fetch(`http://127.0.0.1:${port}${ADMIN}/imports?format=threatfox-json`, init);
+    const { id } = (await answer.json()) as { id: number };
+    assert.equal((await ended(world, id)).state, 'failed');
+  });
+
   test('a client that waits with its file gets 100 after the checks, of which the size is the first', async (t) => {
     const world = await asAdmin(t);
     await world.app.listen({ host: '127.0.0.1', port: 0 });
