@@ -59,7 +59,7 @@ export async function openUrl(text: string, options: FetchOptions): Promise<Down
   const timeout = AbortSignal.timeout(limits.totalTimeoutMs);
   const hop = { guard, headers, limits, signal: signal ? AbortSignal.any([signal, timeout]) : timeout };
   const response = await follow(url, validators, hop);
-  if (response.statusCode === 304 && validators !== undefined) {
+  if (response.statusCode === 304 && (validators?.etag || validators?.lastModified)) {
     response.destroy();
     return 'not_modified';
   }

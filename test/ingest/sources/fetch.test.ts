@@ -78,7 +78,8 @@ describe('openUrl', () => {
 
   test('a 304 without a conditional request is an error', async (t) => {
     const { at } = await serve(t, (_request, response) => response.writeHead(304).end());
-    await assert.rejects(fetchText(at('a.test', '/')), /a\.test:\d+ answered 304/);
+    for (const options of [{}, { validators: { etag: null, lastModified: null } }])
+      await assert.rejects(fetchText(at('a.test', '/'), options), /a\.test:\d+ answered 304/);
   });
 
   test('an error status has a message with a hint, and Retry-After', async (t) => {
