@@ -22,7 +22,7 @@ import { createRedisCounters } from '../limits/counters-redis.ts';
 import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import { timedPort } from '../metrics/timed-port.ts';
 import type { RedisLink } from '../redis/link.ts';
-import { createAddressLists } from '../reputation/address-lists.ts';
+import { createAddressListCopy } from '../reputation/address-lists.ts';
 import { createAddressReport } from '../reputation/address-report.ts';
 import { createChangeViews } from '../reputation/change-views.ts';
 import { feedHealth, feedsOnPage } from './feeds.ts';
@@ -197,7 +197,7 @@ function openReputation(
   { allowReserved, listedExact }: Settings,
   streams: Pick<ChangeServices, 'findCaller' | 'isStopping'>,
 ) {
-  const lists = createAddressLists(store, { nowMs: Date.now });
+  const lists = createAddressListCopy(store, { nowMs: Date.now });
   const current = { listings: store.currentListings, domainState: store.currentDomain };
   return {
     reputation: { addresses: createAddressReport({ store, lists, now, allowReserved, listedExact }), asnOf },

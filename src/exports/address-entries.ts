@@ -3,7 +3,7 @@ import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import type { KeyNetwork } from '../core/ip/key-network.ts';
 import { createFamilySets, type NetworkSet, withoutNetworks } from '../core/ip/network-set.ts';
 import { isReserved, RESERVED } from '../core/ip/reserved.ts';
-import { compareListings, isOneAddress, removalOf, validUntil } from '../reputation/address-report.ts';
+import { compareListings, countsAsOneAddress, removalOf, validUntil } from '../reputation/address-report.ts';
 import { compareNetworks } from '../reputation/listing-rows.ts';
 import { readLists } from '../reputation/listing-state.ts';
 import type { AddressLists, StoredListing } from '../reputation/store.ts';
@@ -40,7 +40,7 @@ export async function addressEntries(build: Build): Promise<AddressEntry[]> {
     const entry = joined(listings);
     for (const network of guard(entry.network)) {
       // A network of many addresses has many domains without being shared.
-      if (isOneAddress(network)) pending.push({ ...entry, network });
+      if (countsAsOneAddress(network)) pending.push({ ...entry, network });
       else newest.add({ ...entry, network });
     }
     if (pending.length >= ADDRESSES_PER_READ) await flush();

@@ -6,7 +6,7 @@ import { dayText, timeText } from '../core/time.ts';
 import { parseHostKey } from '../core/url/host.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import { refangHost, refangUrl } from '../core/url/refang.ts';
-import { isOneAddress } from '../reputation/address-report.ts';
+import { countsAsOneAddress } from '../reputation/address-report.ts';
 import type { DomainReport } from '../reputation/domain-report.ts';
 import { type DescribedListing, describeListings, listingText } from '../reputation/listing-state.ts';
 import type { UrlDetails } from '../urls/store.ts';
@@ -225,7 +225,7 @@ async function addressReasons(build: Build, network: KeyNetwork): Promise<Explai
   const lists = await store.addressLists();
   const guard = createAddressGuard(build, lists);
   const left = fitting.flatMap((listing) => guard(listing.network)).filter((one) => isRelated(one, network));
-  const alone = left.filter(isOneAddress);
+  const alone = left.filter(countsAsOneAddress);
   const counts = await store.domainsAt(alone, nowTs - RESOLUTION_SECONDS, nowTs);
   if (alone.length < left.length || counts.some((domains) => domains <= MAX_DOMAINS_AT_ADDRESS)) return [];
 

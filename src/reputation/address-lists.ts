@@ -30,7 +30,7 @@ const POLL_MS = 1_000;
 const MAX_AGE_MS = 5_000;
 
 /** Nothing has to be closed: the store is asked for its version when the lists are used, at most once a second. */
-export function createAddressLists(
+export function createAddressListCopy(
   store: Pick<ReputationStore, 'listVersion' | 'addressLists'>,
   { nowMs }: Options,
 ): AddressListCopy {

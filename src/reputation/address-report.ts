@@ -11,7 +11,7 @@ import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts'
 /**
  * Answers about addresses:
  *
- *     const lists = createAddressLists(store, { nowMs: Date.now });
+ *     const lists = createAddressListCopy(store, { nowMs: Date.now });
  *     const report = createAddressReport({ store, lists, now, allowReserved: false });
  *     report.records({ network, datasets, mode: 'listed', type: 'live', sinceTs: null, untilTs: null, limit: 500 })
  *     report.liveListings(ip, ['BCL', 'DROP'], now())
@@ -97,7 +97,7 @@ export function createAddressReport(options: ReportOptions): AddressReport {
     records(question) {
       const nowTs = now();
       const inside = question.mode === 'listed';
-      const covering = !inside || (!listedExact && isOneAddress(question.network));
+      const covering = !inside || (!listedExact && countsAsOneAddress(question.network));
       return ask(question, { inside, covering }, nowTs, (rows, current) =>
         addressRecords(rows, question, current, { nowTs, allowReserved }),
       );
@@ -117,7 +117,7 @@ export function createAddressReport(options: ReportOptions): AddressReport {
 const IPV6_CLIENT_PREFIX = 64;
 
 /** What counts as one address: an IPv4 /32, an IPv6 /64 or narrower. */
-export function isOneAddress(network: KeyNetwork): boolean {
+export function countsAsOneAddress(network: KeyNetwork): boolean {
   return network.prefix >= (isIpv4Network(network) ? KEY_BITS : IPV6_CLIENT_PREFIX);
 }
 
@@ -169,9 +169,8 @@ export function validUntil({ seenTs, source, dataset }: StoredListing): number {
 }
 
 /**
- * The removal of a listing; null if it is not removed. A removal applies
- * to the listing that was live then, and to every later one until its end. It does not apply to a listing that had expired
- * before, nor to one that was seen after its end.
+ * The removal of a listing; null if it is not removed. A removal applies to the listing that was live then, and to every
+ * later one until its end. It does not apply to a listing that had expired before, nor to one that was seen after its end.
  */
 export function removalOf(listing: StoredListing, lists: Pick<ListsInMemory, 'removalsOf'>): ListingRemoval | null {
   let newest: ListingRemoval | null = null;

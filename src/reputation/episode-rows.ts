@@ -3,7 +3,7 @@ import { ADDRESS_DATASETS, type ListingEvidence } from '../core/evidence.ts';
 import type { Episode } from './episode-rules.ts';
 
 /** Evidence as a row that is cheap to send to the writer thread. */
-export type EvidenceRow = [
+export type ListingEvidenceRow = [
   ip: ByteText,
   prefix: number,
   dataset: number,
@@ -22,9 +22,9 @@ export const NO_PORT = -1;
 export const NO_FAMILY = 0;
 
 /** Evidence in order of key: neighbours in the index are written together. */
-export function toEvidenceRows(evidence: readonly ListingEvidence[]): EvidenceRow[] {
+export function toListingEvidenceRows(evidence: readonly ListingEvidence[]): ListingEvidenceRow[] {
   return evidence
-    .map(({ network, dataset, source, family, port, listedTs, ts, details }): EvidenceRow => {
+    .map(({ network, dataset, source, family, port, listedTs, ts, details }): ListingEvidenceRow => {
       const code = ADDRESS_DATASETS.indexOf(dataset);
       const ip = toByteText(network.ip);
       return [ip, network.prefix, code, source, family ?? '', port ?? NO_PORT, listedTs, ts, details];
@@ -35,7 +35,7 @@ export function toEvidenceRows(evidence: readonly ListingEvidence[]): EvidenceRo
 /** How many columns identify a listing. */
 const KEY_COLUMNS = 6;
 
-function compareRows(a: EvidenceRow, b: EvidenceRow): number {
+function compareRows(a: ListingEvidenceRow, b: ListingEvidenceRow): number {
   for (let i = 0; i < KEY_COLUMNS; i++) {
     const [x, y] = [a[i] as string | number, b[i] as string | number];
     if (x !== y) return x < y ? -1 : 1;
@@ -45,14 +45,14 @@ function compareRows(a: EvidenceRow, b: EvidenceRow): number {
 
 /** Calls `apply` once per listing, with its first row and all of its evidence. The rows are in order of key. */
 export function forEachListing(
-  rows: readonly EvidenceRow[],
-  apply: (row: EvidenceRow, evidence: readonly Episode[]) => void,
+  rows: readonly ListingEvidenceRow[],
+  apply: (row: ListingEvidenceRow, evidence: readonly Episode[]) => void,
 ): void {
   for (let at = 0; at < rows.length; ) {
-    const first = rows[at] as EvidenceRow;
+    const first = rows[at] as ListingEvidenceRow;
     const evidence: Episode[] = [];
     for (
-      let row: EvidenceRow | undefined = first;
+      let row: ListingEvidenceRow | undefined = first;
       row !== undefined && compareRows(first, row) === 0;
       row = rows[++at]
     ) {

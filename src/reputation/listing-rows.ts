@@ -4,7 +4,7 @@ import { ADDRESS_DATASETS, type AddressDataset, type ListingEvidence, type Sourc
 import { KEY_BITS, type KeyNetwork } from '../core/ip/key-network.ts';
 import { compareTexts } from '../core/text.ts';
 import { rowPages } from '../database/pages.ts';
-import { type EvidenceRow, NO_PORT } from './episode-rows.ts';
+import { type ListingEvidenceRow, NO_PORT } from './episode-rows.ts';
 import { FIRST_LISTING, type ListingKey, type ReputationStore, type StoredListing } from './store.ts';
 
 // What both engines do with the rows of `episodes`.
@@ -22,7 +22,7 @@ export const datasetOf = (code: number): AddressDataset => ADDRESS_DATASETS[code
 export const portOf = (port: number): number | null => (port === NO_PORT ? null : port);
 
 /** What the log of changes says of a listing. */
-export function recordedListing([ip, prefix, dataset, source, family, port]: EvidenceRow) {
+export function recordedListing([ip, prefix, dataset, source, family, port]: ListingEvidenceRow) {
   return { ip: toBytes(ip), prefix, dataset, source, family: family === '' ? null : family, port: portOf(port) };
 }
 
@@ -36,7 +36,7 @@ export function listingKey(row: readonly [...ListingKey, ...unknown[]]): Listing
 /** A row of an export. */
 export type ExportRow = [...ListingKey, seenTs: number, details: string, source: string, family: string | null];
 
-export function toEvidence(row: ExportRow): ListingEvidence {
+function toListingEvidence(row: ExportRow): ListingEvidence {
   const [ip, prefix, dataset, , , port, listedTs, ts, details, source, family] = row;
   return {
     source,
@@ -51,7 +51,7 @@ export function toEvidence(row: ExportRow): ListingEvidence {
 }
 
 /** The order of an export within one network: by names, because ids depend on the order of arrival. */
-export function compareEvidence(a: ListingEvidence, b: ListingEvidence): number {
+function compareListingEvidence(a: ListingEvidence, b: ListingEvidence): number {
   return (
     ADDRESS_DATASETS.indexOf(a.dataset) - ADDRESS_DATASETS.indexOf(b.dataset) ||
     compareTexts(a.source, b.source) ||
@@ -72,7 +72,7 @@ export function createListingExport(
 async function* inNetworkOrder(pages: AsyncIterable<ExportRow[]>): AsyncGenerator<ListingEvidence[], void, void> {
   let rest: ListingEvidence[] = [];
   for await (const rows of pages) {
-    const all = [...rest, ...rows.map(toEvidence)];
+    const all = [...rest, ...rows.map(toListingEvidence)];
     const last = all.at(-1)?.network;
     const cut = all.findIndex(({ network }) => last !== undefined && isSameNetwork(network, last));
     rest = all.splice(cut);
@@ -83,7 +83,7 @@ async function* inNetworkOrder(pages: AsyncIterable<ExportRow[]>): AsyncGenerato
 
 /** The networks are in order already; sorting is stable. */
 function sortNetworks(evidence: ListingEvidence[]): ListingEvidence[] {
-  return evidence.sort((a, b) => compareNetworks(a.network, b.network) || compareEvidence(a, b));
+  return evidence.sort((a, b) => compareNetworks(a.network, b.network) || compareListingEvidence(a, b));
 }
 
 /** Of networks with the same first address, the greatest first. */
@@ -103,7 +103,9 @@ export type SourceRow = [
   intervalSeconds: number | null,
 ];
 
-export function toSource([id, name, trustPermille, lifeSeconds, intervalSeconds]: SourceRow): Source & { id: number } {
+export function toSourceWithId([id, name, trustPermille, lifeSeconds, intervalSeconds]: SourceRow): Source & {
+  id: number;
+} {
   return { id, name, trustPermille, lifeSeconds, intervalSeconds };
 }
 
@@ -131,7 +133,7 @@ export function toListing(row: EpisodeRow, details: string): StoredListing {
   return {
     network: { ip, prefix },
     dataset: datasetOf(dataset),
-    source: toSource(source),
+    source: toSourceWithId(source),
     family,
     port: portOf(port),
     listedTs,

@@ -1,7 +1,7 @@
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { formatKeyNetwork, type KeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
-import { createAddressLists, type ListsInMemory } from './address-lists.ts';
+import { createAddressListCopy, type ListsInMemory } from './address-lists.ts';
 import { compareListings, removalOf, validUntil } from './address-report.ts';
 import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts';
 
@@ -29,7 +29,7 @@ type Options = {
 type Store = Pick<ReputationStore, 'listings' | 'listVersion' | 'addressLists'>;
 
 export async function readLists(store: Store): Promise<ListsInMemory> {
-  return createAddressLists(store, { nowMs: Date.now }).current();
+  return createAddressListCopy(store, { nowMs: Date.now }).current();
 }
 
 /** All listings of a network, also those that ended, the newest first. */

@@ -25,7 +25,7 @@ import { openapiRoute } from '../../src/http/openapi.ts';
 import { buildServer, closeServer, type ServerOptions } from '../../src/http/server.ts';
 import { createCharging } from '../../src/limits/charge.ts';
 import type { Counters } from '../../src/limits/store.ts';
-import { createAddressLists } from '../../src/reputation/address-lists.ts';
+import { createAddressListCopy } from '../../src/reputation/address-lists.ts';
 import { createAddressReport } from '../../src/reputation/address-report.ts';
 import { createChangeViews } from '../../src/reputation/change-views.ts';
 import type { ReputationServices } from '../../src/reputation/routes.ts';
@@ -268,7 +268,7 @@ const NO_PORTAL: PortalParts = {
 
 /** Answers also for documentation addresses. */
 function reputationOf(store: Intelligence, now: () => number) {
-  const lists = createAddressLists(store, { nowMs: () => now() * 1000 });
+  const lists = createAddressListCopy(store, { nowMs: () => now() * 1000 });
   return { addresses: createAddressReport({ store, lists, now, allowReserved: true }), asnOf: () => null };
 }
 
@@ -279,7 +279,7 @@ export const findCallerOf = ({ authenticate, authenticateSession }: Authenticati
 
 function changesOf(store: Intelligence, services: Pick<Services, 'now' | 'isStopping'> & Authentication) {
   const { now, isStopping } = services;
-  const lists = createAddressLists(store, { nowMs: () => now() * 1000 });
+  const lists = createAddressListCopy(store, { nowMs: () => now() * 1000 });
   const current = { listings: store.currentListings, domainState: store.currentDomain };
   const views = createChangeViews({ store: current, lists, now, allowReserved: true });
   return { views, isStopping, findCaller: findCallerOf(services) };

@@ -6,7 +6,7 @@ import { AppError } from '../../src/core/errors.ts';
 import type { AddressDataset, ListingEvidence } from '../../src/core/evidence.ts';
 import { formatKeyNetwork, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
 import type { Static } from '../../src/http/schema.ts';
-import { createAddressLists } from '../../src/reputation/address-lists.ts';
+import { createAddressListCopy } from '../../src/reputation/address-lists.ts';
 import { type AddressQuestion, type AddressRecord, createAddressReport } from '../../src/reputation/address-report.ts';
 import { RecordsResponse } from '../../src/reputation/schemas.ts';
 import { URL_SOURCE } from '../../src/reputation/store.ts';
@@ -399,7 +399,7 @@ describe('with stored listings', () => {
     ] as const) {
       assert.deepEqual(await found(built, path), expected, path);
     }
-    const lists = createAddressLists(store, { nowMs: () => NOW * 1000 });
+    const lists = createAddressListCopy(store, { nowMs: () => NOW * 1000 });
     const options = { store, lists, now: () => NOW, allowReserved: true, listedExact: true };
     const exact = await build(t, { services: { store, reputation: { addresses: createAddressReport(options) } } });
     assert.deepEqual(await found(exact, '/ALL/listed/live/203.0.113.7'), ['203.0.113.7']);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AppError } from '../../src/core/errors.ts';
-import { createAddressLists } from '../../src/reputation/address-lists.ts';
+import { createAddressListCopy } from '../../src/reputation/address-lists.ts';
 import type { AddressLists, NetworkListEntry } from '../../src/reputation/store.ts';
 import { networkOf, T } from './contract/evidence.ts';
 
@@ -26,7 +26,7 @@ function createWorld() {
       return { entries: world.entries, removals: [], longestLifeSeconds: 0 };
     },
   };
-  return { world, lists: createAddressLists(store, { nowMs: () => world.nowMs }) };
+  return { world, lists: createAddressListCopy(store, { nowMs: () => world.nowMs }) };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));

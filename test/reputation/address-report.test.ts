@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { AddressDataset, NetworkListKind } from '../../src/core/evidence.ts';
 import { formatKeyNetwork } from '../../src/core/ip/key-network.ts';
-import { createAddressLists } from '../../src/reputation/address-lists.ts';
+import { createAddressListCopy } from '../../src/reputation/address-lists.ts';
 import {
   type AddressQuestion,
   type AddressRecord,
@@ -60,7 +60,7 @@ function reportOf({ rows, lists = {}, nowTs = T, isReal = false }: World) {
     listVersion: () => 1,
     addressLists: async () => ({ version: 1, entries: [], removals: [], longestLifeSeconds: 7 * DAY, ...lists }),
   };
-  const options = { store, lists: createAddressLists(store, { nowMs: () => 0 }), now: () => nowTs };
+  const options = { store, lists: createAddressListCopy(store, { nowMs: () => 0 }), now: () => nowTs };
   return { asked, ...createAddressReport({ ...options, allowReserved: !isReal }) };
 }
 

@@ -1,7 +1,7 @@
 import type { Intelligence } from '../../app/stores.ts';
 import { AppError } from '../../core/errors.ts';
 import { ADDRESS_DATASETS } from '../../core/evidence.ts';
-import { createAddressLists } from '../../reputation/address-lists.ts';
+import { createAddressListCopy } from '../../reputation/address-lists.ts';
 import { createAddressReport } from '../../reputation/address-report.ts';
 import { type DomainReport, type FindListings, findDomain } from '../../reputation/domain-report.ts';
 import { type Reason, reasonsOf } from '../../reputation/explain.ts';
@@ -37,7 +37,7 @@ listed, and what is known about it. docs/reputation.md explains how the score is
 
 /** Listings of the addresses of the domain count in its score. */
 function findListings(store: Intelligence, allowReserved: boolean): FindListings {
-  const lists = createAddressLists(store, { nowMs: Date.now });
+  const lists = createAddressListCopy(store, { nowMs: Date.now });
   const { liveListings } = createAddressReport({ store, lists, now: currentTs, allowReserved });
   return (ip) => liveListings(ip, ADDRESS_DATASETS, currentTs());
 }

@@ -6,7 +6,7 @@ import type { Database, Session } from '../../database/postgres/database.ts';
 import { familyIds, type Ids } from '../../database/postgres/dictionaries.ts';
 import { createLock, inOrder } from '../../database/postgres/lock-order.ts';
 import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
-import { type EvidenceRow, forEachListing, NO_FAMILY, spanOf } from '../episode-rows.ts';
+import { forEachListing, type ListingEvidenceRow, NO_FAMILY, spanOf } from '../episode-rows.ts';
 import {
   type Episode,
   episodeChanges,
@@ -24,7 +24,8 @@ import { lockSources } from './sources.ts';
  * a listing belongs to one source, so no other transaction reads or writes its episodes meanwhile, also when there are none.
  */
 export function createApplyListings(db: Database) {
-  return (rows: readonly EvidenceRow[]): Promise<number> => db.transaction((session) => applyRows(session, rows));
+  return (rows: readonly ListingEvidenceRow[]): Promise<number> =>
+    db.transaction((session) => applyRows(session, rows));
 }
 
 // Not joined to the statement that locks: after a wait, that statement would return the values of its start.
@@ -33,9 +34,9 @@ const LIVES = 'select id, life_seconds, interval_seconds from sources where name
 type LifeRow = [id: number, lifeSeconds: number | null, intervalSeconds: number | null];
 
 /** Evidence of one listing, the key in the order of the columns. */
-type Listing = { key: Scalar[]; lifeSeconds: number; evidence: readonly Episode[]; row: EvidenceRow };
+type Listing = { key: Scalar[]; lifeSeconds: number; evidence: readonly Episode[]; row: ListingEvidenceRow };
 
-async function applyRows(session: Session, rows: readonly EvidenceRow[]): Promise<number> {
+async function applyRows(session: Session, rows: readonly ListingEvidenceRow[]): Promise<number> {
   const lock = createLock();
   const sourceNames = new Set(rows.map(([, , , source]) => source));
   const familyNames = new Set(rows.map(([, , , , family]) => family).filter((family) => family !== ''));
@@ -62,7 +63,7 @@ async function lockLives(session: Session, names: ReadonlySet<string>) {
 
 type LockedSources = Awaited<ReturnType<typeof lockLives>>;
 
-function listingsOf(rows: readonly EvidenceRow[], { ids, lives }: LockedSources, families: Ids): Listing[] {
+function listingsOf(rows: readonly ListingEvidenceRow[], { ids, lives }: LockedSources, families: Ids): Listing[] {
   const listings: Listing[] = [];
   forEachListing(rows, (row, evidence) => {
     const [ip, prefix, dataset, source, family, port] = row;

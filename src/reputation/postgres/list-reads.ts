@@ -73,7 +73,7 @@ const DOMAINS_AT = `
 /** Addresses of one statement. */
 const NETWORKS_PER_READ = 1_000;
 
-export function createListStore(
+export function createReadsForLists(
   query: Query,
 ): Pick<
   ReputationStore,

@@ -4,7 +4,7 @@ import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database, Query } from '../../database/postgres/database.ts';
 import { columns, type Param } from '../../database/postgres/parameters.ts';
 import { createReadTogether } from '../../database/postgres/read-together.ts';
-import { toEvidenceRows } from '../episode-rows.ts';
+import { toListingEvidenceRows } from '../episode-rows.ts';
 import { blocksAround } from '../listing-blocks.ts';
 import {
   createListingExport,
@@ -25,7 +25,7 @@ export function createListings(
 ): Pick<ReputationStore, 'applyListings' | 'listings' | 'exportListings'> {
   const applyListings = createApplyListings(primary);
   return {
-    applyListings: async (evidence) => (evidence.length === 0 ? 0 : applyListings(toEvidenceRows(evidence))),
+    applyListings: async (evidence) => (evidence.length === 0 ? 0 : applyListings(toListingEvidenceRows(evidence))),
     listings: createReadListings(read),
     exportListings: createListingExport((after) => primary.query(EXPORT, after)),
   };

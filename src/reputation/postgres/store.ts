@@ -6,7 +6,7 @@ import { createExportDomains } from './domain-export.ts';
 import { createReadDomains } from './domain-reads.ts';
 import { createDomainState } from './domain-state.ts';
 import { createWriteDomains } from './domain-writes.ts';
-import { createListStore } from './list-reads.ts';
+import { createReadsForLists } from './list-reads.ts';
 import { createListings } from './listings.ts';
 import { createNamesAt } from './names-at.ts';
 import { createRebuild } from './rebuild.ts';
@@ -22,7 +22,7 @@ export function createReputationStore(primary: Database, read: Query): Reputatio
     domainState: createDomainState(read),
     ...createReadDomains(read),
     namesAt: createNamesAt(read),
-    ...createListStore(read),
+    ...createReadsForLists(read),
     ...createCounts(read),
     exportDomains: createExportDomains(primary.query),
     ...createRebuild(primary),

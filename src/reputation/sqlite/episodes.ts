@@ -1,7 +1,7 @@
 import { toBytes } from '../../core/byte-text.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import type { Dictionaries } from '../../database/sqlite/dictionaries.ts';
-import { type EvidenceRow, forEachListing, NO_FAMILY, spanOf } from '../episode-rows.ts';
+import { forEachListing, type ListingEvidenceRow, NO_FAMILY, spanOf } from '../episode-rows.ts';
 import {
   type Episode,
   episodeChanges,
@@ -48,7 +48,7 @@ export function createApplyListings(db: Database, { sources, families, changes, 
     return { id, lifeSeconds, intervalSeconds };
   }
 
-  function applyListing(row: EvidenceRow, evidence: readonly Episode[], source: BatchSource): number {
+  function applyListing(row: ListingEvidenceRow, evidence: readonly Episode[], source: BatchSource): number {
     const [ipText, prefix, dataset, , family, port] = row;
     const ip = toBytes(ipText);
     const key = [ip, prefix, dataset, source.id, family === '' ? NO_FAMILY : families.idOf(family), port];
@@ -68,7 +68,7 @@ export function createApplyListings(db: Database, { sources, families, changes, 
     return puts.length + deletes.length;
   }
 
-  return (rows: readonly EvidenceRow[]): number =>
+  return (rows: readonly ListingEvidenceRow[]): number =>
     transaction(() => {
       const known = new Map<string, BatchSource>();
       let changed = 0;

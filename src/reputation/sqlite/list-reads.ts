@@ -66,7 +66,7 @@ const URL_DOMAINS = `
 /** States and addresses that are read before the transaction ends. */
 const NAMES_PER_READ = 1_000;
 
-export function createListStore(
+export function createReadsForLists(
   db: Database,
 ): Pick<
   ReputationStore,

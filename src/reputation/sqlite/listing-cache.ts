@@ -2,7 +2,7 @@ import { cached } from '../../core/cached.ts';
 import { IPV4_OFFSET, isIpv4Network, type KeyNetwork, lastAddress, networkAt } from '../../core/ip/key-network.ts';
 import type { Reader } from '../../database/sqlite/database.ts';
 import { blocksAround } from '../listing-blocks.ts';
-import { type SourceRow, toSource } from '../listing-rows.ts';
+import { type SourceRow, toSourceWithId } from '../listing-rows.ts';
 import type { StoredListing } from '../store.ts';
 
 /** There are some thousands of families. */
@@ -58,7 +58,7 @@ export function createListingCache(db: Reader) {
     source(id: number): StoredListing['source'] {
       const known = sources.get(id);
       if (known !== undefined) return known;
-      const source = toSource(findSource.one(id));
+      const source = toSourceWithId(findSource.one(id));
       sources.set(id, source);
       return source;
     },

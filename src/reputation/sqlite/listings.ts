@@ -2,7 +2,7 @@ import { type KeyNetwork, keyRanges, networkAt } from '../../core/ip/key-network
 import { PAGE_ROWS, runSteps } from '../../database/pages.ts';
 import type { Reader } from '../../database/sqlite/database.ts';
 import type { DatabaseFile } from '../../database/sqlite/database-file.ts';
-import { NO_FAMILY, NO_PORT, toEvidenceRows } from '../episode-rows.ts';
+import { NO_FAMILY, NO_PORT, toListingEvidenceRows } from '../episode-rows.ts';
 import {
   createListingExport,
   datasetCodes,
@@ -23,7 +23,8 @@ export function createListings({
 }: DatabaseFile<ReputationWrites>): Pick<ReputationStore, 'applyListings' | 'listings' | 'exportListings'> {
   const exported = db.prepare<ExportRow>(EXPORT);
   return {
-    applyListings: async (evidence) => (evidence.length === 0 ? 0 : write('applyListings', toEvidenceRows(evidence))),
+    applyListings: async (evidence) =>
+      evidence.length === 0 ? 0 : write('applyListings', toListingEvidenceRows(evidence)),
     listings: createReadListings(db),
     exportListings: createListingExport((after) => exported.all(...after)),
   };

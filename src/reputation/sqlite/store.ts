@@ -6,7 +6,7 @@ import { createDomainState } from './domain-cache.ts';
 import { createExportDomains } from './domain-export.ts';
 import { createReadDomains } from './domain-reads.ts';
 import { createWriteDomains } from './domain-writes.ts';
-import { createListStore } from './list-reads.ts';
+import { createReadsForLists } from './list-reads.ts';
 import { createListings } from './listings.ts';
 import { createNamesAt } from './names-at.ts';
 import { createRebuild } from './rebuild.ts';
@@ -23,7 +23,7 @@ export function createReputationStore(file: DatabaseFile<ReputationWrites>): Rep
     domainState: createDomainState(file.db),
     ...createReadDomains(file.db),
     namesAt: createNamesAt(file.db),
-    ...createListStore(file.db),
+    ...createReadsForLists(file.db),
     ...createCounts(file.db),
     exportDomains: createExportDomains(file.db),
     ...createRebuild(file),

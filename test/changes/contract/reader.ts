@@ -3,7 +3,7 @@ import type { Intelligence } from '../../../src/app/stores.ts';
 import { createFeed } from '../../../src/changes/feed.ts';
 import type { AskedChanges } from '../../../src/changes/store.ts';
 import { ADDRESS_DATASETS } from '../../../src/core/evidence.ts';
-import { createAddressLists } from '../../../src/reputation/address-lists.ts';
+import { createAddressListCopy } from '../../../src/reputation/address-lists.ts';
 import { createChangeViews } from '../../../src/reputation/change-views.ts';
 
 export const ALL: AskedChanges = { urls: true, datasets: ADDRESS_DATASETS, domains: true };
@@ -24,7 +24,7 @@ export type Line = {
 
 /** The feed of a store as the server reads it, for documentation addresses too. `now` in Unix seconds. */
 export function feedOf(store: Intelligence, now: () => number) {
-  const lists = createAddressLists(store, { nowMs: () => now() * 1000 });
+  const lists = createAddressListCopy(store, { nowMs: () => now() * 1000 });
   const current = { listings: store.currentListings, domainState: store.currentDomain };
   const views = createChangeViews({ store: current, lists, now, allowReserved: true });
   return createFeed({ store, views, isStopping: () => false });
