@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { availableParallelism, hostname } from 'node:os';
-import { join } from 'node:path';
+import { hostname } from 'node:os';
 import { ensureFirstAccount, type FirstAccount } from './accounts/first-account.ts';
-import { ensureKey, readKeyFile } from './accounts/signing-keys.ts';
-import type { SigningKey } from './accounts/store.ts';
 import { startBackground } from './app/background.ts';
 import { readCertificate } from './app/certificate.ts';
 import { fillDemo, fillDemoControl } from './app/demo.ts';
 import { createFeeds, openUploads } from './app/feeds.ts';
-import { canSharePort, listenOn, openMetricsListener, refuseUsedPort } from './app/listen.ts';
+import { withKeys } from './app/keys.ts';
+import { createMetricsListener, listenOn, type MetricsListener, refuseUsedPort } from './app/listen.ts';
 import { createOpenParts, type OpenParts } from './app/open-parts.ts';
 import { openOwner } from './app/owner.ts';
 import { createOwnerTasks } from './app/owner-calls.ts';
 import { createProcessState } from './app/process-state.ts';
 import { openRedis } from './app/redis.ts';
 import {
+  logOf,
   now,
   openMetrics,
   openNetworkTable,
@@ -23,7 +22,8 @@ import {
   type ThreadStart,
   timed,
 } from './app/serving.ts';
-import { type Control, describePlace, openControl, openIntelligence, withKeyFile } from './app/stores.ts';
+import { describePlace, openControl, openIntelligence } from './app/stores.ts';
+import { planThreads } from './app/thread-plan.ts';
 import { createThreads, type Threads } from './app/threads.ts';
 import type { Settings } from './config/settings.ts';
 import { programVersion } from './config/version.ts';
@@ -69,9 +69,6 @@ export type Listening = {
 /** Responses that take longer than this to finish are aborted when the server closes. */
 const CLOSE_GRACE_MS = 8_000;
 
-/** More threads answer more requests only while nothing else limits them; each takes memory. */
-const DEFAULT_MAX_THREADS = 8;
-
 /** The number of the thread that runs this file. */
 const FIRST_THREAD = 0;
 
@@ -93,24 +90,17 @@ type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /** Opens what the process works with, up to the server of this thread. */
 async function openParts(given: Settings, open: OpenParts) {
-  const wantedThreads = threadsFor(given);
-  const threadCount = wantedThreads === 1 || (await canSharePort()) ? wantedThreads : 1;
-  const settings = settingsOfThread(given, threadCount);
+  const threadPlan = await planThreads(given);
+  const { settings } = threadPlan;
   const certificate = readCertificate(settings);
   const metrics = openMetrics(settings, FIRST_THREAD);
   const knownUrls = createKnownUrlsBuffer();
   const store = timed(open.add(await openIntelligence(settings, { knownUrls })), 'intelligence', metrics);
   if (settings.demo) await fillDemo(store, now());
   const openedControl = timed(open.add(await openControl(settings)), 'control', metrics);
-  const { control, fileKeys, newKid } = await withKeys(openedControl, settings);
+  const { control, fileKeys, newKid } = await withKeys(openedControl, settings, now());
 
-  // These callbacks need the server, which is built later; none of them is called before.
-  const log = {
-    error: (details: object, message: string) => server.log.error(details, message),
-    warn: (details: object, message: string) => server.log.warn(details, message),
-    info: (details: object, message: string) => server.log.info(details, message),
-    debug: (details: object, message: string) => server.log.debug(details, message),
-  };
+  const log = logOf(() => server); // which is built last; nothing is logged before
   const outages = createOutages(log, () => performance.now());
   const onFailure =
     (task: 'usage_write' | 'usage_cleanup' | 'change_cleanup' | 'totals_count' | 'node_write') => (err: unknown) => {
@@ -135,8 +125,7 @@ async function openParts(given: Settings, open: OpenParts) {
   return {
     ...shared,
     ...once,
-    wantedThreads,
-    threadCount,
+    threadPlan,
     certificate,
     knownUrls,
     fileKeys,
@@ -152,10 +141,8 @@ async function openParts(given: Settings, open: OpenParts) {
 }
 
 function createApp(parts: Parts, open: OpenParts): App {
-  const { settings, certificate, metrics, store, control, log, state, feeds, uploads, audit } = parts;
-  const { threadCount, server } = parts;
-  let metricsListener: Awaited<ReturnType<typeof openMetricsListener>> | undefined;
-  open.add({ close: () => metricsListener?.close() }); // closes after the server, so that metrics can be read until then
+  const { settings, certificate, log, state, feeds, uploads, server } = parts;
+  const metricsListener = open.add(createMetricsListener(settings)); // closes after the server: metrics can be read until then
   const failed = new AbortController();
   const threads = threadsOf(parts, () => failed.abort(new AppError('unavailable', CRASH_LOOP)));
   // Together, because an import waits for its batch, and PostgreSQL may hang.
@@ -163,48 +150,12 @@ function createApp(parts: Parts, open: OpenParts): App {
     close: () =>
       Promise.all([closeServer(server, CLOSE_GRACE_MS), threads.close(CLOSE_GRACE_MS), feeds.close(), uploads.close()]),
   });
-  const place = describePlace(settings);
-
-  async function listen(): Promise<Listening> {
-    if (metrics !== undefined) {
-      const readAll = async () => joinMetrics([await metrics.read(), ...(await threads.readMetrics())]).text();
-      metricsListener = await openMetricsListener(readAll, settings);
-    }
-    const isShared = threadCount > 1;
-    if (isShared) await refuseUsedPort(settings);
-    const scheme = certificate === null ? 'http' : 'https';
-    const { url, port } = await listenOn(server, { ...settings, isShared }, scheme);
-    feeds.start();
-    // After everything that can fail: its password is shown only once.
-    const firstAccount = await ensureFirstAccount(control, settings.demo, now());
-    if (parts.newKid !== null) await audit.record('key.add', parts.newKid, {});
-    if (firstAccount !== null) await audit.record('account.add', firstAccount.username, { tier: OPERATOR_TIER });
-    if (settings.demo) await fillDemoControl(control, store, now());
-    audit.start();
-    const version = programVersion();
-    const node = { node: parts.node, name: `${hostname()}:${port}`, version };
-    open.add(startBackground({ ...parts, node, onFaults: state.setFaults }));
-    const metricsUrl = metricsListener?.url ?? null;
-    log.info({ url, metricsUrl, place, version, node: process.version, threads: threadCount }, 'started');
-    // Last: this thread answers while the others start. They do not make the start longer.
-    const allThreads = threads.start(port);
-    if (threadCount < parts.wantedThreads) log.warn({}, ONE_THREAD_ONLY);
-    warnOfCertificate();
-    return { url, metricsUrl, firstAccount, allThreads };
-  }
-
-  /** The server starts all the same: its clock may be wrong. */
-  function warnOfCertificate(): void {
-    const fault = certificate?.timeFault();
-    if (fault) log.warn({}, fault);
-  }
-
   return {
     dataDir: settings.dataDir,
-    place,
+    place: describePlace(settings),
     async listen() {
       try {
-        return await listen();
+        return await listen({ ...parts, threads, metricsListener }, open);
       } catch (error) {
         await open.close();
         throw error;
@@ -217,7 +168,7 @@ function createApp(parts: Parts, open: OpenParts): App {
         setTlsPair(server, pair);
         threads.setTlsPair(pair);
         log.info({}, 'certificate and key were read again');
-        warnOfCertificate();
+        warnOfCertificate(parts);
       } catch (err) {
         log.error({ err }, 'certificate and key stay as they were');
       }
@@ -238,12 +189,51 @@ function createApp(parts: Parts, open: OpenParts): App {
   };
 }
 
+type ListeningParts = Parts & { threads: Threads; metricsListener: MetricsListener };
+
+/** Adds what runs in the background to `open`. */
+async function listen(parts: ListeningParts, open: OpenParts): Promise<Listening> {
+  const { settings, threadPlan, threads, certificate, metrics, metricsListener, log } = parts;
+  const { store, control, server, feeds, audit } = parts;
+  const metricsUrl = metrics
+    ? await metricsListener.listen(async () =>
+        joinMetrics([await metrics.read(), ...(await threads.readMetrics())]).text(),
+      )
+    : null;
+  const isShared = threadPlan.count > 1;
+  if (isShared) await refuseUsedPort(settings);
+  const { url, port } = await listenOn(server, { ...settings, isShared }, certificate === null ? 'http' : 'https');
+  feeds.start();
+  // After everything that can fail: its password is shown only once.
+  const firstAccount = await ensureFirstAccount(control, settings.demo, now());
+  if (parts.newKid !== null) await audit.record('key.add', parts.newKid, {});
+  if (firstAccount !== null) await audit.record('account.add', firstAccount.username, { tier: OPERATOR_TIER });
+  if (settings.demo) await fillDemoControl(control, store, now());
+  audit.start();
+  const version = programVersion();
+  const node = { node: parts.node, name: `${hostname()}:${port}`, version };
+  open.add(startBackground({ ...parts, node, onFaults: parts.state.setFaults }));
+  const place = describePlace(settings);
+  log.info({ url, metricsUrl, place, version, node: process.version, threads: threadPlan.count }, 'started');
+  // Last: this thread answers while the others start. They do not make the start longer.
+  const allThreads = threads.start(port);
+  if (threadPlan.isReduced) log.warn({}, ONE_THREAD_ONLY);
+  warnOfCertificate(parts);
+  return { url, metricsUrl, firstAccount, allThreads };
+}
+
+/** The server starts all the same: its clock may be wrong. */
+function warnOfCertificate({ certificate, log }: Pick<Parts, 'certificate' | 'log'>): void {
+  const fault = certificate?.timeFault();
+  if (fault) log.warn({}, fault);
+}
+
 /** The threads besides this one, which call the owner on it. */
 function threadsOf(parts: Parts, onCrashLoop: () => void): Threads {
   const { settings, store, control, owner, counts, state, metrics, log } = parts;
-  const { threadCount, knownUrls, node, fileKeys, certificate } = parts;
+  const { threadPlan, knownUrls, node, fileKeys, certificate } = parts;
   return createThreads({
-    count: threadCount - 1,
+    count: threadPlan.count - 1,
     start: (thread): ThreadStart => ({
       settings,
       thread,
@@ -270,35 +260,3 @@ function threadsOf(parts: Parts, onCrashLoop: () => void): Threads {
 
 const CRASH_LOOP = 'Threads of the server end again and again; the log has the errors';
 const ONE_THREAD_ONLY = 'one thread answers: on this system several threads cannot listen on one port';
-
-function threadsFor({ threads, demo }: Settings): number {
-  return threads ?? (demo ? 1 : Math.min(availableParallelism(), DEFAULT_MAX_THREADS));
-}
-
-/** Every thread has a pool of connections; together they have those of the settings, but each at least this many. */
-const MIN_CONNECTIONS = 2;
-
-function settingsOfThread(settings: Settings, threads: number): Settings {
-  const share = Math.max(MIN_CONNECTIONS, Math.floor(settings.databaseConnections / threads));
-  return {
-    ...settings,
-    dataDir: settings.demo ? join(settings.dataDir, 'demo') : settings.dataDir,
-    allowReserved: settings.allowReserved || settings.demo,
-    databaseConnections: threads === 1 ? settings.databaseConnections : share,
-  };
-}
-
-type WithKeys = { control: Control; fileKeys: SigningKey[] | null; newKid: string | null };
-
-/** Keys from a file replace those in the store. `newKid` is the id of the key that was created because there was none. */
-async function withKeys(control: Control, { signingKeyFile }: Settings): Promise<WithKeys> {
-  if (signingKeyFile !== null) {
-    const fileKeys = readKeyFile(signingKeyFile);
-    return { control: withKeyFile(control, fileKeys), fileKeys, newKid: null };
-  }
-  let newKid: string | null = null;
-  await ensureKey(control, now(), (kid) => {
-    newKid = kid;
-  });
-  return { control, fileKeys: null, newKid };
-}

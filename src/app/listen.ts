@@ -44,14 +44,26 @@ async function openListener(options: { host: string; port: number; reusePort?: b
   await once(listener, 'close');
 }
 
-export async function openMetricsListener(
-  text: MetricsText,
-  { metricsHost: host, metricsPort }: Pick<Settings, 'metricsHost' | 'metricsPort'>,
-): Promise<{ url: string; close(): Promise<void> }> {
-  const port = Number(metricsPort);
-  const opening = openMetricsServer(text, { host, port });
-  const server = await opening.catch(explainListen(host, port, 'metrics-host', 'metrics-port'));
-  return { url: urlOf('http', host, server.port) + METRICS_PATH, close: server.close };
+export type MetricsListener = {
+  /** Returns the address of the metrics. */
+  listen(text: MetricsText): Promise<string>;
+  close(): Promise<void>;
+};
+
+export function createMetricsListener({
+  metricsHost: host,
+  metricsPort,
+}: Pick<Settings, 'metricsHost' | 'metricsPort'>): MetricsListener {
+  let server: Awaited<ReturnType<typeof openMetricsServer>> | undefined;
+  return {
+    async listen(text) {
+      const port = Number(metricsPort);
+      const opening = openMetricsServer(text, { host, port });
+      server = await opening.catch(explainListen(host, port, 'metrics-host', 'metrics-port'));
+      return urlOf('http', host, server.port) + METRICS_PATH;
+    },
+    close: async () => server?.close(),
+  };
 }
 
 function urlOf(scheme: string, host: string, port: number): string {

@@ -3,12 +3,13 @@ import { closeServer, endKeepAlive, setTlsPair } from '../http/server.ts';
 import type { TlsPair } from '../http/tls.ts';
 import type { MetricValues } from '../metrics/metrics.ts';
 import { createTaskCaller, runTask, type TaskRequest, type TaskResponse } from '../threads/calls.ts';
+import { withKeyFile } from './keys.ts';
 import { listenOn } from './listen.ts';
 import { createReceivedUploads, createRemoteOwner, type OwnerTasks } from './owner-calls.ts';
 import { createProcessState } from './process-state.ts';
 import { openRedis } from './redis.ts';
-import { openMetrics, openNetworkTable, openServing, type ThreadStart, timed } from './serving.ts';
-import { openControl, openIntelligence, withKeyFile } from './stores.ts';
+import { logOf, openMetrics, openNetworkTable, openServing, type ThreadStart, timed } from './serving.ts';
+import { openControl, openIntelligence } from './stores.ts';
 
 // The entry file of every thread that answers requests, except the first one of the process.
 
@@ -42,7 +43,10 @@ async function open() {
   );
   const control = withKeyFile(timed(await openControl(settings, writeFor), 'control', metrics), start.fileKeys);
   const redis = settings.redis && (await openRedis(settings.redis, settings.redisPrefix));
-  const networks = openNetworkTable(settings, { warn: (details, message) => server.log.warn(details, message) });
+  const networks = openNetworkTable(
+    settings,
+    logOf(() => server),
+  );
   const { server, close } = await openServing({
     settings,
     thread,

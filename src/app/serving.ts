@@ -67,8 +67,7 @@ export const now = () => toTs(Date.now());
 
 /** The HTTP server of one thread, and what it needs besides the stores. It does not listen yet. */
 export async function openServing(parts: ServingParts): Promise<{ server: FastifyInstance; close(): void }> {
-  const { settings, thread, state, node, tls, store, control, redis, networks, owner, metrics } = parts;
-  const { tokenLifeSeconds, queryBudgetMs, trustedProxies, logLevel, limitsWhenRedisIsDown: whenDown } = settings;
+  const { settings, thread, state, tls, store, control, redis, networks, owner, metrics } = parts;
   const onFailure = (task: 'account_poll' | 'session_write') => (err: unknown) => {
     metrics?.failed(task);
     if (!owner.reportFailure(err)) server.log.error({ err, task }, TASK_FAILED);
@@ -78,18 +77,11 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     issuer: ISSUER,
     onFailure: onFailure('account_poll'),
   });
-  const counters =
-    redis === null
-      ? createMemoryCounters(owner.counts, { nowMs: Date.now, thread })
-      : createRedisCounters(redis, control, owner.counts, {
-          whenDown,
-          thread,
-          onCountedLocally: () => metrics?.countedLocally(),
-        });
+  const counters = createCounters(parts);
   metrics?.watchStreams(counters.countStreams);
   if (store.pools !== undefined) metrics?.watchPools(() => [store, control].flatMap(({ pools }) => pools?.() ?? []));
   const { checkPassword } = owner;
-  const login = createLogin({ checkPassword, authenticator, nowMs: Date.now, tokenLifeSeconds });
+  const { tokenLifeSeconds } = settings;
   const sessions = createSessions({
     store: control,
     authenticator,
@@ -97,28 +89,19 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
     onFailure: onFailure('session_write'),
   });
   const findCaller = createFindCaller(authenticator.authenticate, sessions.authenticate);
-  const lists = createListServices({
-    store: control,
-    callerOfAccount: authenticator.callerOf,
-    now,
-    copies: owner.lists,
-  });
-  const limitsState = redis && (() => (state.isRedisUp() ? 'shared' : whenDown === 'local' ? 'local' : 'refused'));
   const routes = createRoutes({
     store,
     now,
     counters,
-    login,
-    lists,
+    login: createLogin({ checkPassword, authenticator, nowMs: Date.now, tokenLifeSeconds }),
     pages: { checkPassword, sessions, store: control, now, version: programVersion() },
-    health: {
-      isStopping: state.isStopping,
-      ready: owner.ready,
-      hasFaults: state.hasFaults,
-      freshness: lastKnown(() => control.freshness(), { newestEventTs: null, confirmedTs: null }),
-      feeds: lastKnown(() => feedHealth(control, now()), []),
-      ...(limitsState && { limitsState }),
-    },
+    lists: createListServices({
+      store: control,
+      callerOfAccount: authenticator.callerOf,
+      now,
+      copies: owner.lists,
+    }),
+    health: healthServices(parts),
     ...openReputation(store, networks, settings, { findCaller, isStopping: state.isStopping }),
     portal: {
       totals: owner.totals,
@@ -128,22 +111,76 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
       feeds: lastKnown(() => feedsOnPage(control, now()), []),
     },
     ownKeys: { control },
+    ...adminServices(parts),
+  });
+  const server = buildServer(
+    [...routes, ...(settings.noPortal ? [] : await openPortalFiles())],
+    { findCaller, charging: createCharging(counters, owner.onAboveSoftLimit) },
+    {
+      logger: { level: settings.logLevel, stream: process.stderr },
+      reportFailure: owner.reportFailure,
+      queryBudgetMs: settings.queryBudgetMs,
+      tls,
+      metrics,
+      trustedProxies: settings.trustedProxies,
+      accessLog: { sample: settings.accessLogSample, hasQuestions: settings.accessLogQuestions },
+    },
+  );
+  if (redis !== null) {
+    watchRedis(redis, { thread, state, log: server.log, whenDown: settings.limitsWhenRedisIsDown });
+  }
+  return { server, close: authenticator.close };
+}
+
+function createCounters({ settings, thread, control, redis, owner, metrics }: ServingParts) {
+  if (redis === null) return createMemoryCounters(owner.counts, { nowMs: Date.now, thread });
+  return createRedisCounters(redis, control, owner.counts, {
+    whenDown: settings.limitsWhenRedisIsDown,
+    thread,
+    onCountedLocally: () => metrics?.countedLocally(),
+  });
+}
+
+function healthServices(parts: ServingParts) {
+  const { state, control, owner } = parts;
+  const limitsState = limitsStateOf(parts);
+  return {
+    isStopping: state.isStopping,
+    ready: owner.ready,
+    hasFaults: state.hasFaults,
+    freshness: lastKnown(() => control.freshness(), { newestEventTs: null, confirmedTs: null }),
+    feeds: lastKnown(() => feedHealth(control, now()), []),
+    ...(limitsState && { limitsState }),
+  };
+}
+
+/** Null without Redis: then each server counts by itself. */
+function limitsStateOf({ settings, state, redis }: ServingParts) {
+  const whenDown = settings.limitsWhenRedisIsDown === 'local' ? 'local' : 'refused';
+  return redis && (() => (state.isRedisUp() ? 'shared' : whenDown));
+}
+
+/** For the pages and the API of administrators. */
+function adminServices(parts: ServingParts) {
+  const { settings, state, node, store, control, redis, owner } = parts;
+  const system = {
+    engine: settings.databaseUrl === null ? ('sqlite' as const) : ('postgres' as const),
+    place: describePlace(settings),
+    ready: owner.ready,
+    sizeBytes: () => sizeOf([store, control]),
+    freeBytes: store.freeBytes,
+    hasFaults: state.hasFaults,
+    isRedisUp: redis && state.isRedisUp,
+    limitsState: limitsStateOf(parts) ?? (() => 'local' as const),
+    node,
+    hasNetworkTable: settings.asnDb !== null,
+  };
+  return {
     admin: {
       control,
       hasKeyFile: settings.signingKeyFile !== null,
       deleteAccountKeys: redis && createAccountDeletion(redis),
-      system: {
-        engine: settings.databaseUrl === null ? ('sqlite' as const) : ('postgres' as const),
-        place: describePlace(settings),
-        ready: owner.ready,
-        sizeBytes: () => sizeOf([store, control]),
-        freeBytes: store.freeBytes,
-        hasFaults: state.hasFaults,
-        isRedisUp: redis && state.isRedisUp,
-        limitsState: limitsState ?? (() => 'local' as const),
-        node,
-        hasNetworkTable: settings.asnDb !== null,
-      },
+      system,
     },
     dataAdmin: {
       control,
@@ -152,25 +189,17 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
       allowReserved: settings.allowReserved,
       wakeFeeds: owner.wakeFeeds,
     },
-  });
-  const server = buildServer(
-    [...routes, ...(settings.noPortal ? [] : await openPortalFiles())],
-    {
-      findCaller,
-      charging: createCharging(counters, owner.onAboveSoftLimit),
-    },
-    {
-      logger: { level: logLevel, stream: process.stderr },
-      reportFailure: owner.reportFailure,
-      queryBudgetMs,
-      tls,
-      metrics,
-      trustedProxies,
-      accessLog: { sample: settings.accessLogSample, hasQuestions: settings.accessLogQuestions },
-    },
-  );
-  if (redis !== null) watchRedis(redis, { thread, state, log: server.log, whenDown });
-  return { server, close: authenticator.close };
+  };
+}
+
+/** The log of a server that is built after the parts that write to it. */
+export function logOf(server: () => FastifyInstance): Log {
+  return {
+    error: (details, message) => server().log.error(details, message),
+    warn: (details, message) => server().log.warn(details, message),
+    info: (details, message) => server().log.info(details, message),
+    debug: (details, message) => server().log.debug(details, message),
+  };
 }
 
 export const TASK_FAILED = 'a background task failed; it will be retried';

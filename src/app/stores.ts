@@ -1,4 +1,4 @@
-import type { AccountStore, SessionStore, SigningKey } from '../accounts/store.ts';
+import type { AccountStore, SessionStore } from '../accounts/store.ts';
 import type { AuditStore, SoftLimitStore } from '../audit/store.ts';
 import type { ChangeStore } from '../changes/store.ts';
 import { SETTINGS } from '../config/settings.ts';
@@ -74,11 +74,6 @@ export async function openControl({ dataDir, databaseUrl: url }: DataPlace, writ
   if (url) return (await postgres()).openPostgresControl({ url });
   makeFolder(dataDir);
   return openSqliteControl(dataFiles(dataDir).control, writeFor);
-}
-
-/** With keys from a file of the operator, if there is one, instead of those in the store. */
-export function withKeyFile(control: Control, fileKeys: SigningKey[] | null): Control {
-  return fileKeys === null ? control : { ...control, keys: async () => fileKeys };
 }
 
 /** For messages: the folder, or hosts and database without user and password. */
