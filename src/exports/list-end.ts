@@ -1,3 +1,5 @@
+import { firstSecondNot } from '../core/first-second.ts';
+
 /** When the content of a list changes although the data stay the same: the earliest of the times that were given. */
 export type ListEnd = {
   at(ts: number | null): void;
@@ -19,14 +21,7 @@ export function createListEnd(nowTs: number): ListEnd {
     // Of many conditions most hold until the earliest end known so far, and need no search.
     whenNot(holds) {
       const last = Math.min((earliest ?? Number.POSITIVE_INFINITY) - 1, nowTs + MAX_SEARCH_SECONDS);
-      if (holds(last)) return;
-      let [yes, no] = [nowTs, last];
-      while (no - yes > 1) {
-        const middle = Math.floor((yes + no) / 2);
-        if (holds(middle)) yes = middle;
-        else no = middle;
-      }
-      at(no);
+      if (!holds(last)) at(firstSecondNot(holds, nowTs, last));
     },
     earliest: () => earliest,
   };

@@ -1,3 +1,4 @@
+import { firstSecondNot } from '../core/first-second.ts';
 import { DAY_SECONDS } from '../core/time.ts';
 
 /**
@@ -148,14 +149,8 @@ export function isHostnameListed(pieces: readonly Piece[], nowTs: number): boole
 /** The first second at which the decay of the evidence alone ends the listing, at most 30 days from now. */
 export function listedUntil(input: ScoreInput, nowTs: number): number {
   const isListedAt = (ts: number) => scoreAt(input, ts, nowTs) <= LISTED_FROM;
-  let [listed, free] = [nowTs, nowTs + MAX_LISTED_SECONDS];
-  if (isListedAt(free)) return free;
-  while (free - listed > 1) {
-    const middle = Math.floor((listed + free) / 2);
-    if (isListedAt(middle)) listed = middle;
-    else free = middle;
-  }
-  return free;
+  const latestTs = nowTs + MAX_LISTED_SECONDS;
+  return isListedAt(latestTs) ? latestTs : firstSecondNot(isListedAt, nowTs, latestTs);
 }
 
 /** The score at a later time if only the evidence decays: the age of the domain stays as it is now. */
