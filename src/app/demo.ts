@@ -6,6 +6,7 @@ import { detailsText, OPERATOR_SOURCE } from '../core/evidence.ts';
 import { parseKeyNetwork } from '../core/ip/key-network.ts';
 import { daysOfMonth, windowIndex } from '../core/quota.ts';
 import { DATASETS, DEFAULT_TRS } from '../core/tier.ts';
+import { DAY_SECONDS as DAY } from '../core/time.ts';
 import { demoObservations } from '../ingest/demo.ts';
 import { DEMO_BULK_FIRST, demoBulk } from '../ingest/demo-bulk.ts';
 import { demoEvidence } from '../ingest/demo-evidence.ts';
@@ -18,8 +19,6 @@ import type { Control, Intelligence } from './stores.ts';
 
 // What `serve --demo` writes at its start. Everything is invented, and is written only where it is missing: a second start
 // changes nothing, and what a person has changed or removed stays so.
-
-const DAY = 86_400;
 
 /** Demo data older than this is written again with times up to today: a search looks back twelve months by default. */
 const FRESH_SECONDS = 90 * DAY;

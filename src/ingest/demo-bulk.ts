@@ -1,5 +1,6 @@
 import { dice } from '../core/dice.ts';
 import type { Observation, ObservationInput } from '../core/observation.ts';
+import { DAY_SECONDS as DAY } from '../core/time.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import { demoFile, requireObservation } from './demo.ts';
 
@@ -44,7 +45,6 @@ type DemoSite = {
 
 type Kind = keyof typeof KINDS;
 
-const DAY = 86_400;
 /** Inside the default search window of twelve months. */
 const OLDEST_DAYS = 350;
 const RECENT_DAYS = 30;

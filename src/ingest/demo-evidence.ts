@@ -9,6 +9,7 @@ import {
 } from '../core/evidence.ts';
 import { parseIp } from '../core/ip/address.ts';
 import { type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
+import { DAY_SECONDS as DAY } from '../core/time.ts';
 
 /**
  * Invented evidence in addition to the URLs of `demo.ts`: every dataset of addresses, and domains that are listed, abused or popular.
@@ -32,7 +33,6 @@ export function demoEvidence(nowTs: number): {
   };
 }
 
-const DAY = 86_400;
 const YEAR = 365 * DAY;
 
 const SOURCES: Source[] = [

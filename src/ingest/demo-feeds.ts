@@ -1,4 +1,5 @@
 import { dice } from '../core/dice.ts';
+import { DAY_SECONDS as DAY } from '../core/time.ts';
 import { URL_ERRORS } from '../core/url/errors.ts';
 import { type Feed, type ImportEnd, type ImportStart, NO_COUNTS, type Reject } from './store.ts';
 
@@ -26,7 +27,6 @@ type DemoFeed = Pick<Feed, 'name' | 'format' | 'url' | 'isComplete'> &
     isBroken: boolean;
   };
 
-const DAY = 86_400;
 const YEAR = 365 * DAY;
 const RUNS = 14;
 

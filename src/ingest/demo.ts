@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { type FileDetails, type Observation, type ObservationInput, toObservation } from '../core/observation.ts';
+import { DAY_SECONDS as DAY } from '../core/time.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 
 /**
@@ -28,8 +29,6 @@ type DemoUrl = {
 type Sighting =
   | [daysAgo: number, status: 'online' | 'offline', served?: keyof typeof FILES]
   | [daysAgo: number, status: 'removed', removal: string];
-
-const DAY = 86_400;
 
 /** Names for the AS numbers of the demo data, which no table of networks has: RFC 5398 reserves them for documentation. */
 export const DEMO_NETWORKS: readonly { asn: number; name: string }[] = [
