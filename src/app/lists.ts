@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
 import type { Settings } from '../config/settings.ts';
-import { createListCopies, type ListBuilder, type ListCopies } from '../exports/copies.ts';
+import { createListCopies, type ListCopies } from '../exports/copies.ts';
+import type { ListBuilder } from '../exports/list-builder.ts';
 import type { Log, Outages } from '../health/outages.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { allowMemoryRelease } from '../threads/release-memory.ts';

@@ -1,4 +1,3 @@
-import { DOMAIN_DATASET, URL_DATASET } from '../core/tier.ts';
 import { LISTED_FROM } from '../reputation/score.ts';
 import type { ListDefinition, ListFilter, ListKind, ListStore } from './store.ts';
 
@@ -31,15 +30,6 @@ export const BUILT_IN_LISTS: readonly ListDefinition[] = [
 
 function builtIn(name: string, kind: ListKind, description: string, filter: Partial<ListFilter> = {}): ListDefinition {
   return { name, kind, description, filter: { ...DEFAULT_FILTER, ...filter }, changedTs: 0 };
-}
-
-/** The datasets (`ads`) that an account must have to fetch a list: all of them. */
-export function datasetsOf({ kind, filter }: Pick<ListDefinition, 'kind' | 'filter'>): readonly string[] {
-  if (kind === 'addresses') return filter.datasets;
-  if (kind === 'urls') return [URL_DATASET];
-  if (filter.listedDomains) return [DOMAIN_DATASET];
-  // Which hosts are on it says something about the scores of their domains.
-  return filter.maxScore === null ? [URL_DATASET] : [URL_DATASET, DOMAIN_DATASET];
 }
 
 /** The built-in lists, then those of the operator. */

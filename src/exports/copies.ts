@@ -1,48 +1,14 @@
 import { AppError } from '../core/errors.ts';
 import type { Encoding } from '../http/encoding.ts';
-import type { ListContent } from './content.ts';
-import { dropOldest } from './drop-oldest.ts';
 import type { Explanation } from './explain.ts';
-import { countShared } from './shared-bytes.ts';
+import type { Built, ListBuilder, Rendered, Variant } from './list-builder.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
+import { createVariants, type Variants } from './variants.ts';
 
 // Lists as devices fetch them: built once for each change, and kept.
 //
 //     fetch → is the copy fresh? the data, the definitions and the next end of an entry say so
 //           → no: build the entries (list-builder.ts), then each variant that is asked for, and each encoding of it
-
-/** A form in which a list can be fetched. Null: no bound, no device. */
-export type Variant = { format: string; profile: string | null; max: number | null };
-
-/** One variant without compression, in shared memory. The ETags of compressed bytes follow from those of the plain ones. */
-export type Rendered = { bytes: Uint8Array; etags: Record<Encoding, string> };
-
-/** What is known about a list when its entries were built. The entries stay with the builder. */
-export type Built = Pick<ListContent, 'leftOut' | 'nextEndTs'> & {
-  /** Of every field of the entries, and of what was left out. */
-  hash: Uint8Array;
-  /** Of the keys of the entries, and of what was left out. The serial follows from it. */
-  keysHash: Uint8Array;
-  count: number;
-  /** How long it took, without the start of the thread. */
-  tookMs: number;
-};
-
-/** Builds lists while the threads that answer requests go on. */
-export type ListBuilder = {
-  build(definition: ListDefinition, exclusions: readonly Exclusion[], nowTs: number): Promise<Built>;
-  /** Null if the builder no longer has these entries. */
-  render(name: string, hash: Uint8Array, serial: number, variant: Variant): Promise<Rendered | null>;
-  /** Needs nothing but the bytes, so a builder that has lost the entries can do it too. */
-  compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array>;
-  /** Why something is on the list or not. Null if the text is no URL, name, address or network. */
-  explain(
-    definition: ListDefinition,
-    exclusions: readonly Exclusion[],
-    nowTs: number,
-    text: string,
-  ): Promise<Explanation | null>;
-};
 
 /** A list as it is sent: the bytes are those of the encoding that was asked for. */
 export type ListCopy = Rendered &
@@ -95,13 +61,6 @@ const REST_PER_BUILD = 9;
 /** After a failed build. Long enough that a broken database is not asked by every device. */
 const RETRY_MS = 5_000;
 
-/** Of one list: formats, profiles and bounds that devices ask for. The oldest is dropped. */
-const MAX_VARIANTS = 32;
-/** Of a fetch that is refused because as many variants are being made. */
-const RETRY_SECONDS = 5;
-/** The same, with their encodings. 100,000 URLs are 5 MB in most formats. */
-const MAX_VARIANT_BYTES = 2 ** 27;
-
 type State = {
   /** Of the definition that was built. */
   changedTs: number;
@@ -114,20 +73,7 @@ type State = {
   nextCheckMs: number;
   nextBuildMs: number;
   isStale: boolean;
-  /** By variant. */
-  rendered: Map<string, RenderedVariant>;
-  /** Variants of older content that nobody has asked for again. They may be the same as before: a time of another field has changed. */
-  former: Set<string>;
-};
-
-/** Promises, so that a thousand devices wait for one. */
-type RenderedVariant = {
-  isReady: boolean;
-  /** In bytes, of all that is ready. */
-  size: number;
-  plain: Promise<Rendered | null>;
-  /** Encodings that somebody asked for: most devices ask for one, and those with the current ETag for none. */
-  compressed: Map<Encoding, Promise<Uint8Array>>;
+  variants: Variants;
 };
 
 export function createListCopies(options: CopiesOptions): ListCopies {
@@ -173,7 +119,8 @@ export function createListCopies(options: CopiesOptions): ListCopies {
   async function confirm(definition: ListDefinition, known: State): Promise<State> {
     const { built } = known;
     const serial = await listSerial(definition.name, built.keysHash, now());
-    return { ...known, serial, ...keptOf(known, built, serial), isStale: false, nextCheckMs: clockMs() + CHECK_MS };
+    const variants = variantsOf(definition.name, known, built, serial);
+    return { ...known, serial, variants, isStale: false, nextCheckMs: clockMs() + CHECK_MS };
   }
 
   async function build(definition: ListDefinition, version: string, known: State | undefined): Promise<State> {
@@ -190,62 +137,29 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       isStale: false,
       nextCheckMs: endedMs + CHECK_MS,
       nextBuildMs: endedMs + REST_PER_BUILD * built.tookMs,
-      ...keptOf(known, built, serial),
+      variants: variantsOf(definition.name, known, built, serial),
     };
   }
 
-  function render({ built, serial, rendered, former }: State, name: string, variant: Variant): RenderedVariant {
-    const key = variantKey(variant);
-    const ready = rendered.get(key);
-    if (ready !== undefined) return ready;
-    refuseMany(rendered);
-    const started: RenderedVariant = {
-      isReady: false,
-      size: 0,
-      plain: builder.render(name, built.hash, serial, variant),
-      compressed: new Map(),
-    };
-    rendered.set(key, started);
-    former.delete(key);
-    const forget = () => rendered.delete(key);
-    started.plain.then((found) => (found === null ? forget() : grow(rendered, started, found.bytes)), forget);
-    return started;
+  /** Those of before, as long as the content is the same. */
+  function variantsOf(name: string, known: State | undefined, { hash }: Built, serial: number): Variants {
+    if (known?.serial === serial && Buffer.compare(known.built.hash, hash) === 0) return known.variants;
+    const variants = createVariants({
+      render: (variant) => builder.render(name, hash, serial, variant),
+      compress: builder.compress,
+      former: known?.variants.known() ?? [],
+      onGrown: () => dropOtherLists(variants),
+    });
+    return variants;
   }
 
-  function encode(
-    { rendered }: State,
-    variant: RenderedVariant,
-    plain: Uint8Array,
-    encoding: Encoding,
-  ): Promise<Uint8Array> {
-    if (encoding === 'identity') return Promise.resolve(plain);
-    const { compressed } = variant;
-    const ready = compressed.get(encoding);
-    if (ready !== undefined) return ready;
-    const started = builder.compress(plain, encoding);
-    compressed.set(encoding, started);
-    started.then(
-      (bytes) => grow(rendered, variant, bytes),
-      () => compressed.delete(encoding),
-    );
-    return started;
-  }
-
-  function grow(rendered: State['rendered'], variant: RenderedVariant, bytes: Uint8Array): void {
-    variant.isReady = true;
-    variant.size += bytes.byteLength;
-    countShared(bytes);
-    dropOldest(rendered, MAX_VARIANTS, MAX_VARIANT_BYTES);
-    dropOtherLists(rendered);
-  }
-
-  function dropOtherLists(kept: State['rendered']): void {
-    const lists = [...states.values()].map(({ rendered }) => ({ rendered, bytes: bytesOf(rendered) }));
+  function dropOtherLists(kept: Variants): void {
+    const lists = [...states.values()].map(({ variants }) => ({ variants, bytes: variants.sizeBytes() }));
     let all = lists.reduce((sum, { bytes }) => sum + bytes, 0);
-    for (const { rendered, bytes } of lists) {
+    for (const { variants, bytes } of lists) {
       if (all <= maxBytes) return;
-      if (rendered === kept) continue;
-      rendered.clear();
+      if (variants === kept) continue;
+      variants.clear();
       all -= bytes;
     }
   }
@@ -256,18 +170,16 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     encoding: Encoding,
   ): Promise<ListCopy | null> {
     const state = await freshState(definition);
-    const rendering = render(state, definition.name, variant);
-    const rendered = await rendering.plain;
+    const rendered = await state.variants.get(variant, encoding);
     if (rendered === null) {
       // The thread of the builder has ended, and its entries with it.
       state.version = null;
       state.nextCheckMs = state.nextBuildMs = 0;
       return null;
     }
-    const bytes = await encode(state, rendering, rendered.bytes, encoding);
     const { built, builtTs, serial, isStale } = state;
     const { count, leftOut } = built;
-    return { bytes, etags: rendered.etags, serial, count, leftOut, staleSinceTs: isStale ? builtTs : null };
+    return { ...rendered, serial, count, leftOut, staleSinceTs: isStale ? builtTs : null };
   }
 
   async function copy(...question: Parameters<ListCopies['copy']>): Promise<ListCopy> {
@@ -280,10 +192,8 @@ export function createListCopies(options: CopiesOptions): ListCopies {
   return {
     copy,
     async keptCopy(definition, variant) {
-      const known = states.get(definition.name);
-      const key = variantKey(variant);
-      const isKept = known !== undefined && (known.rendered.has(key) || known.former.has(key));
-      return isKept ? copy(definition, variant, 'identity') : null;
+      const isKnown = states.get(definition.name)?.variants.isKnown(variant) ?? false;
+      return isKnown ? copy(definition, variant, 'identity') : null;
     },
     known: () =>
       [...states].map(([name, { changedTs, serial, built }]) => {
@@ -291,27 +201,6 @@ export function createListCopies(options: CopiesOptions): ListCopies {
       }),
     explain: async (definition, text) => builder.explain(definition, await exclusions(), now(), text),
   };
-}
-
-/** One takes up to a second, and more than are kept would be made in vain: a client that fetches all of them asks for nothing useful. */
-function refuseMany(rendered: State['rendered']): void {
-  const waiting = [...rendered.values()].filter(({ isReady }) => !isReady).length;
-  if (waiting < MAX_VARIANTS) return;
-  throw new AppError('overloaded', 'too many variants of a list are being made', { retryAfterSeconds: RETRY_SECONDS });
-}
-
-function bytesOf(rendered: State['rendered']): number {
-  return [...rendered.values()].reduce((sum, { size }) => sum + size, 0);
-}
-
-const variantKey = ({ format, profile, max }: Variant): string => JSON.stringify([format, profile, max]);
-
-/** What was rendered before and still is the same; of other content only which variants there were. */
-function keptOf(known: State | undefined, { hash }: Built, serial: number): Pick<State, 'rendered' | 'former'> {
-  if (known === undefined) return { rendered: new Map(), former: new Set() };
-  const { rendered, former } = known;
-  if (known.serial === serial && Buffer.compare(known.built.hash, hash) === 0) return { rendered, former };
-  return { rendered: new Map(), former: new Set([...former, ...rendered.keys()].slice(-MAX_VARIANTS)) };
 }
 
 /** Also if the clock was ahead at the time of the build: entries may be missing that are not too old yet. */

@@ -2,15 +2,49 @@ import { createHash } from 'node:crypto';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import type { Encoding } from '../http/encoding.ts';
 import type { BuildOptions, ListReads } from './build.ts';
-import type { ListBuilder, Rendered, Variant } from './copies.ts';
+import type { ListContent } from './content.ts';
 import { dropOldest } from './drop-oldest.ts';
 import { buildEntries } from './entries.ts';
-import { explainEntry } from './explain.ts';
+import { type Explanation, explainEntry } from './explain.ts';
 import { type ListToRender, type RenderedList, renderList, requireFormat } from './formats/formats.ts';
 import { findProfile } from './formats/profiles.ts';
 import { type PackedList, packList, unpackEntries } from './packed-list.ts';
+import type { Exclusion, ListDefinition } from './store.ts';
 
 // Builds lists on a thread of its own: reading, sorting and compressing 100,000 entries would delay every lookup.
+
+/** A form in which a list can be fetched. Null: no bound, no device. */
+export type Variant = { format: string; profile: string | null; max: number | null };
+
+/** One variant without compression, in shared memory. The ETags of compressed bytes follow from those of the plain ones. */
+export type Rendered = { bytes: Uint8Array; etags: Record<Encoding, string> };
+
+/** What is known about a list when its entries were built. The entries stay with the builder. */
+export type Built = Pick<ListContent, 'leftOut' | 'nextEndTs'> & {
+  /** Of every field of the entries, and of what was left out. */
+  hash: Uint8Array;
+  /** Of the keys of the entries, and of what was left out. The serial follows from it. */
+  keysHash: Uint8Array;
+  count: number;
+  /** How long it took, without the start of the thread. */
+  tookMs: number;
+};
+
+/** Builds lists while the threads that answer requests go on. */
+export type ListBuilder = {
+  build(definition: ListDefinition, exclusions: readonly Exclusion[], nowTs: number): Promise<Built>;
+  /** Null if the builder no longer has these entries. */
+  render(name: string, hash: Uint8Array, serial: number, variant: Variant): Promise<Rendered | null>;
+  /** Needs nothing but the bytes, so a builder that has lost the entries can do it too. */
+  compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array>;
+  /** Why something is on the list or not. Null if the text is no URL, name, address or network. */
+  explain(
+    definition: ListDefinition,
+    exclusions: readonly Exclusion[],
+    nowTs: number,
+    text: string,
+  ): Promise<Explanation | null>;
+};
 
 /** Lists whose entries are kept for further formats. */
 const MAX_KEPT = 8;

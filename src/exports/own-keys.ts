@@ -5,9 +5,9 @@ import { callerOf } from '../http/authenticate.ts';
 import { type Caller, type Endpoint, json, type Parameter, type Route } from '../http/endpoint.ts';
 import { parseDecimal } from '../http/query.ts';
 import { type Static, Type } from '../http/schema.ts';
-import { datasetsOf } from './built-in.ts';
+import { mayFetch } from './datasets.ts';
 import { keyFields, MAX_KEYS_PER_ACCOUNT, makeListKey, revokeListKey } from './keys.ts';
-import type { ListDefinition, ListStore } from './store.ts';
+import type { ListStore } from './store.ts';
 import { KeyAddRequest, KeyItem, MadeKeyResponse, toKeyItem } from './wire.ts';
 
 export type OwnKeyServices = {
@@ -24,11 +24,6 @@ export function ownKeyRoutes(services: OwnKeyServices): Route[] {
     { endpoint: keyAdd(services), access: 'account', charge: 'own' },
     { endpoint: keyRemove(services), access: 'account', charge: 'call' },
   ];
-}
-
-/** Whether the datasets of an account contain all that the list needs. */
-export function mayFetch({ limits }: Caller, definition: ListDefinition): boolean {
-  return datasetsOf(definition).every((dataset) => limits.ads.includes(dataset));
 }
 
 const ownKeys = ({ control }: OwnKeyServices): Endpoint<Caller> => ({

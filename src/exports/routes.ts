@@ -8,13 +8,14 @@ import { isOurFault } from '../http/errors.ts';
 import { sendNotModified } from '../http/etag.ts';
 import { integerParameter, queryString, wordParameter } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
-import { datasetsOf } from './built-in.ts';
-import type { ListCopies, ListCopy, Variant } from './copies.ts';
+import type { ListCopies, ListCopy } from './copies.ts';
+import { requireDatasets } from './datasets.ts';
 import { type DeviceCaller, keyOfHeader, NO_KEY } from './device-keys.ts';
 import { isConditional, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, requireFormat } from './formats/formats.ts';
 import { PROFILE_NAMES } from './formats/profiles.ts';
 import { isListKey } from './keys.ts';
+import type { Variant } from './list-builder.ts';
 import type { ListDefinition } from './store.ts';
 
 export type ListServices = {
@@ -190,13 +191,6 @@ async function answer(
 
 /** Fastify takes bytes in shared memory for an object, and would write it as JSON. Its type knows texts only. */
 const asItIs = (bytes: unknown) => bytes as string;
-
-/** The datasets of an account must contain all that the list needs. */
-export function requireDatasets({ limits }: Caller, definition: ListDefinition): void {
-  const missing = datasetsOf(definition).find((dataset) => !limits.ads.includes(dataset));
-  if (missing === undefined) return;
-  throw new AppError('forbidden', `The dataset ${missing} is not part of this subscription`);
-}
 
 function headersOf({ count, leftOut, staleSinceTs }: ListCopy, etag: string, modifiedTs: number | null, nowTs: number) {
   const reasons = Object.entries(leftOut).map(([reason, left]) => `${reason}=${left}`);

@@ -1,8 +1,8 @@
 import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { IntegerOrNull, StringOrNull, Timestamp } from '../http/scalars.ts';
 import { type Static, Type } from '../http/schema.ts';
-import { datasetsOf } from './built-in.ts';
 import { LIST_KINDS } from './content.ts';
+import { datasetsOf } from './datasets.ts';
 import { AGE_MAX_SECONDS, AGE_MIN_SECONDS, type ListValues, MAX_NAMES, SCORE_BOUND, STATUSES } from './manage.ts';
 import { isBuiltIn, matchText } from './rows.ts';
 import type { Exclusion, ListDefinition, ListKey } from './store.ts';

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { AppError } from '../../src/core/errors.ts';
-import { CHECK_MS, createListCopies, type ListBuilder, type Rendered } from '../../src/exports/copies.ts';
+import { CHECK_MS, createListCopies } from '../../src/exports/copies.ts';
+import type { ListBuilder, Rendered } from '../../src/exports/list-builder.ts';
 import type { ListDefinition } from '../../src/exports/store.ts';
 
 const LIST: ListDefinition = {

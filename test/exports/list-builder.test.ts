@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ListReads } from '../../src/exports/build.ts';
 import { DEFAULT_FILTER } from '../../src/exports/built-in.ts';
-import type { ListBuilder } from '../../src/exports/copies.ts';
-import { createListBuilder } from '../../src/exports/list-builder.ts';
+import { createListBuilder, type ListBuilder } from '../../src/exports/list-builder.ts';
 import type { ListedUrl } from '../../src/urls/store.ts';
 
 const NOW = 1_000_000;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ADDRESS_DATASETS } from '../../src/core/evidence.ts';
-import { BUILT_IN_LISTS, DEFAULT_FILTER, datasetsOf } from '../../src/exports/built-in.ts';
+import { BUILT_IN_LISTS, DEFAULT_FILTER } from '../../src/exports/built-in.ts';
+import { datasetsOf } from '../../src/exports/datasets.ts';
 import { exclude, readMatch } from '../../src/exports/exclude.ts';
 import { isListKey, keyHash, MAX_KEYS_PER_ACCOUNT, makeListKey, revokeListKey } from '../../src/exports/keys.ts';
 import { changeList, defineList, type ListValues, removeList } from '../../src/exports/manage.ts';

@@ -1,4 +1,5 @@
-import { allLists, datasetsOf } from '../../exports/built-in.ts';
+import { allLists } from '../../exports/built-in.ts';
+import { datasetsOf } from '../../exports/datasets.ts';
 import { listFields, removeList, requireList, requireOwnList } from '../../exports/manage.ts';
 import { isBuiltIn } from '../../exports/rows.ts';
 import type { ListDefinition } from '../../exports/store.ts';
