@@ -3,6 +3,7 @@ import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import type { KeyNetwork } from '../core/ip/key-network.ts';
 import { createFamilySets, type NetworkSet, withoutNetworks } from '../core/ip/network-set.ts';
 import { isReserved, RESERVED } from '../core/ip/reserved.ts';
+import { DAY_SECONDS } from '../core/time.ts';
 import { compareListings, countsAsOneAddress, removalOf, validUntil } from '../reputation/address-report.ts';
 import { compareNetworks } from '../reputation/listing-rows.ts';
 import { readLists } from '../reputation/listing-state.ts';
@@ -14,7 +15,7 @@ import type { AddressEntry, LeftOutReason } from './content.ts';
 export const MAX_DOMAINS_AT_ADDRESS = 20;
 
 /** Resolutions that count for that. */
-export const RESOLUTION_SECONDS = 90 * 86_400;
+export const RESOLUTION_SECONDS = 90 * DAY_SECONDS;
 
 /** Addresses whose domains are counted together. */
 const ADDRESSES_PER_READ = 5_000;
@@ -55,22 +56,19 @@ async function liveListings(build: Build): Promise<Map<string, StoredListing[]>>
   const lists = await readLists(store);
   const datasets = definition.filter.datasets.length === 0 ? ADDRESS_DATASETS : definition.filter.datasets;
   const sinceTs = Math.max(filter.seenSinceTs, nowTs - lists.longestLifeSeconds);
-  const found = new Map<string, StoredListing[]>();
+  const found: StoredListing[] = [];
   for await (const page of store.listingsForList(datasets, sinceTs)) {
     for (const listing of page) {
-      const { network, dataset, family, source, seenTs } = listing;
+      const { network, family, source, seenTs } = listing;
       const validUntilTs = validUntil(listing);
       if (nowTs >= validUntilTs || filter.family(family) !== null || filter.source(source.name) !== null) continue;
       if (removalOf(listing, lists) !== null || (!options.allowReserved && isReserved(network))) continue;
       end.at(validUntilTs);
       end.at(filter.tooOldTs(seenTs));
-      const key = `${toByteText(network.ip)}${network.prefix} ${dataset}`;
-      const known = found.get(key);
-      if (known === undefined) found.set(key, [listing]);
-      else known.push(listing);
+      found.push(listing);
     }
   }
-  return found;
+  return Map.groupBy(found, ({ network: { ip, prefix }, dataset }) => `${toByteText(ip)}${prefix} ${dataset}`);
 }
 
 /** One entry for the listings of several sources. */

@@ -29,6 +29,8 @@ export type Build = {
   options: BuildOptions;
   end: ListEnd;
   leaveOut(reason: LeftOutReason, count?: number): void;
+  /** What was left out so far. */
+  leftOut: Partial<Record<LeftOutReason, number>>;
 };
 
 export function prepareBuild(
@@ -38,15 +40,19 @@ export function prepareBuild(
   nowTs: number,
   options: BuildOptions,
 ): Build {
+  const leftOut: Build['leftOut'] = {};
   return {
     store,
     definition,
     nowTs,
     options,
+    leftOut,
     filter: activeFilter(definition.filter, nowTs),
     exclusions: activeExclusions(exclusions, definition.name, nowTs),
     end: createListEnd(nowTs),
-    leaveOut() {},
+    leaveOut(reason, count = 1) {
+      if (count > 0) leftOut[reason] = (leftOut[reason] ?? 0) + count;
+    },
   };
 }
 

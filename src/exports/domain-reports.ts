@@ -5,7 +5,13 @@ import { isIpv4Network, KEY_BITS, type KeyNetwork, networkAt } from '../core/ip/
 import { createFamilySets } from '../core/ip/network-set.ts';
 import { isReserved } from '../core/ip/reserved.ts';
 import type { ListsInMemory } from '../reputation/address-lists.ts';
-import { createAddressReport, type LiveListing, removalOf, validUntil } from '../reputation/address-report.ts';
+import {
+  createAddressReport,
+  type LiveListing,
+  removalOf,
+  toLiveListing,
+  validUntil,
+} from '../reputation/address-report.ts';
 import { type DomainReport, domainReport } from '../reputation/domain-report.ts';
 import { EMPTY_STATE } from '../reputation/domain-rows.ts';
 import { readLists } from '../reputation/listing-state.ts';
@@ -68,24 +74,15 @@ async function readControllers(
   { nowTs, allowReserved }: Options,
 ): Promise<(ip: Uint8Array) => readonly LiveListing[]> {
   const datasets = ADDRESS_DATASETS.filter((dataset) => dataset === 'BCL' || dataset === 'DROP');
-  const byNetwork = new Map<string, LiveListing[]>();
-  const networks: KeyNetwork[] = [];
+  const live: LiveListing[] = [];
   for await (const page of store.listingsForList(datasets, nowTs - lists.longestLifeSeconds)) {
     for (const listing of page) {
-      const { network, dataset, seenTs, source } = listing;
-      const validUntilTs = validUntil(listing);
-      if (nowTs >= validUntilTs || removalOf(listing, lists) !== null) continue;
-      const key = networkKey(network);
-      const known = byNetwork.get(key);
-      const live = { network, dataset, seenTs, validUntilTs, source: source.name, trustPermille: source.trustPermille };
-      if (known === undefined) {
-        byNetwork.set(key, [live]);
-        networks.push(network);
-      } else known.push(live);
+      if (nowTs < validUntil(listing) && removalOf(listing, lists) === null) live.push(toLiveListing(listing));
     }
   }
-  const all = createFamilySets(networks);
-  const prefixes = [...new Set(networks.map(({ prefix }) => prefix))];
+  const byNetwork = Map.groupBy(live, ({ network }) => networkKey(network));
+  const all = createFamilySets(live.map(({ network }) => network));
+  const prefixes = [...new Set(live.map(({ network }) => network.prefix))];
   return (ip) => {
     const address = { ip, prefix: KEY_BITS };
     if (!all.covers(address) || lists.isAllowed(address) || (!allowReserved && isReserved(address))) return NONE;

@@ -1,6 +1,6 @@
 import { addressEntries } from './address-entries.ts';
 import { type Build, type BuildOptions, createNewest, type ListReads, prepareBuild } from './build.ts';
-import type { LeftOutReason, ListContent, ListEntries, UrlEntry } from './content.ts';
+import type { ListContent, ListEntries, UrlEntry } from './content.ts';
 import { urlFits } from './filter.ts';
 import { hostEntries } from './host-entries.ts';
 import type { Exclusion, ListDefinition } from './store.ts';
@@ -21,14 +21,10 @@ export async function buildEntries(
   nowTs: number,
   options: BuildOptions,
 ): Promise<ListWithoutSerial> {
-  const leftOut: Partial<Record<LeftOutReason, number>> = {};
   const build = prepareBuild(store, definition, exclusions, nowTs, options);
-  build.leaveOut = (reason, count = 1) => {
-    if (count > 0) leftOut[reason] = (leftOut[reason] ?? 0) + count;
-  };
   build.end.at(build.exclusions.firstEndTs);
   const entries = await entriesOf(build);
-  const list = { ...entries, name: definition.name, leftOut, nextEndTs: build.end.earliest() };
+  const list = { ...entries, name: definition.name, leftOut: build.leftOut, nextEndTs: build.end.earliest() };
   const lacksNameLists = definition.kind === 'hosts' && !(await store.hasNameLists());
   return lacksNameLists ? { ...list, lacksNameLists } : list;
 }

@@ -1,14 +1,14 @@
 import { registrableDomain } from '../core/domain-name.ts';
-import { ADDRESS_DATASETS } from '../core/evidence.ts';
 import { formatKeyNetwork, KEY_BITS, type KeyNetwork, parseKeyNetwork } from '../core/ip/key-network.ts';
 import { isReserved } from '../core/ip/reserved.ts';
-import { dayText, timeText } from '../core/time.ts';
+import { DAY_SECONDS, dayText, timeText } from '../core/time.ts';
 import { parseHostKey } from '../core/url/host.ts';
 import { normalizeUrl } from '../core/url/normalize.ts';
 import { refangHost, refangUrl } from '../core/url/refang.ts';
 import { countsAsOneAddress } from '../reputation/address-report.ts';
 import type { DomainReport } from '../reputation/domain-report.ts';
 import { type DescribedListing, describeListings, listingText } from '../reputation/listing-state.ts';
+import type { NetworkListEntry } from '../reputation/store.ts';
 import type { UrlDetails } from '../urls/store.ts';
 import { SHOWN_STATUS } from '../urls/timeline.ts';
 import { createAddressGuard, MAX_DOMAINS_AT_ADDRESS, RESOLUTION_SECONDS } from './address-entries.ts';
@@ -85,7 +85,7 @@ function subjectOf(text: string): Subject | null {
   return { text: host, url: null, host, network: ip === null ? null : { ip, prefix: KEY_BITS } };
 }
 
-function inFilter(texts: readonly string[]): ExplainedReason[] {
+function filterReasons(texts: readonly string[]): ExplainedReason[] {
   return texts.map((text) => ({ reason: 'filter', text }));
 }
 
@@ -114,7 +114,7 @@ async function urlReasons(build: Build, url: string, host: string): Promise<Expl
   const entry = details === null ? null : toUrlEntry(details, host);
   const excluded = exclusionReasons(build.exclusions.ofUrl(url, host));
   if (entry === null) return [{ reason: 'unknown', text: `no status of ${url} is known` }, ...excluded];
-  return [...inFilter(urlFaults(entry, build.filter)), ...excluded];
+  return [...filterReasons(urlFaults(entry, build.filter)), ...excluded];
 }
 
 function toUrlEntry({ id, url, events, payloads, tags }: UrlDetails, host: string): UrlEntry | null {
@@ -147,7 +147,7 @@ async function urlsOfHostReasons(build: Build, host: string): Promise<ExplainedR
   const urls = await urlsOf(build, host);
   if (urls.length === 0) return [unknownHost(host)];
   const reasons = urls.map((entry) => [
-    ...inFilter(urlFaults(entry, build.filter)),
+    ...filterReasons(urlFaults(entry, build.filter)),
     ...exclusionReasons(build.exclusions.ofUrl(entry.url, host)),
   ]);
   return reasons.some(({ length }) => length === 0) ? [] : counted(reasons.flat());
@@ -204,12 +204,12 @@ async function nameReasons(
   const ofUrls = await urlsOfHostReasons(build, host);
   const byScore =
     listedDomains && host === report.state.name
-      ? inFilter(listedDomainFaults(build, report, ofUrls.length === 0))
+      ? filterReasons(listedDomainFaults(build, report, ofUrls.length === 0))
       : null;
   const score = build.filter.score(report.score);
   return [
     ...(ofUrls.length === 0 || byScore?.length === 0 ? [] : [...ofUrls, ...(byScore ?? [])]),
-    ...inFilter(score === null ? [] : [score]),
+    ...filterReasons(score === null ? [] : [score]),
     ...exclusionReasons(build.exclusions.ofHost(host)),
     ...belowReasons(build.exclusions.namesBelow(host)),
     ...(await guardsOf(build, host, report, readAll)),
@@ -229,36 +229,39 @@ async function addressReasons(build: Build, network: KeyNetwork): Promise<Explai
   const counts = await store.domainsAt(alone, nowTs - RESOLUTION_SECONDS, nowTs);
   if (alone.length < left.length || counts.some((domains) => domains <= MAX_DOMAINS_AT_ADDRESS)) return [];
 
+  const isReservedRange = !options.allowReserved && isReserved(network);
   const text = formatKeyNetwork(network);
-  const reasons: ExplainedReason[] = fitting.length > 0 ? [] : faults.flat().slice(0, MAX_REASONS);
-  if (listings.length === 0) reasons.push({ reason: 'unknown', text: `no listing of ${text} is known` });
-  if (!options.allowReserved && isReserved(network)) {
-    reasons.push({ reason: 'reserved', text: `${text} is in a private or reserved range` });
-  }
-  reasons.push(...exclusionReasons(exclusions.ofNetwork(network)));
-  for (const { as, network: listed, source, reason } of lists.entries) {
-    if (!isRelated(listed, network)) continue;
-    const because = reason === '' ? '' : `: ${reason}`;
-    const where = `${formatKeyNetwork(listed)} (${source}${because})`;
-    if (as === 'allow') reasons.push({ reason: 'allowed', text: `allowed by ${where}` });
-    else reasons.push({ reason: 'shared-address', text: `a range that many share: ${where}` });
-  }
-  for (const [i, domains] of counts.slice(0, MAX_REASONS).entries()) {
-    const days = RESOLUTION_SECONDS / 86_400;
-    const address = formatKeyNetwork(alone[i] as KeyNetwork);
-    reasons.push({
-      reason: 'shared-address',
-      text: `${domains} registrable domains resolved to ${address} in the last ${days} days`,
-    });
-  }
-  return reasons;
+  return [
+    ...(fitting.length > 0 ? [] : faults.flat().slice(0, MAX_REASONS)),
+    ...oneReason(listings.length === 0, 'unknown', `no listing of ${text} is known`),
+    ...oneReason(isReservedRange, 'reserved', `${text} is in a private or reserved range`),
+    ...exclusionReasons(exclusions.ofNetwork(network)),
+    ...lists.entries.filter((entry) => isRelated(entry.network, network)).map(listEntryReason),
+    ...counts.slice(0, MAX_REASONS).map((domains, i) => sharingReason(alone[i] as KeyNetwork, domains)),
+  ];
 }
 
-function listingFaults({ definition, filter }: Build, listing: DescribedListing): ExplainedReason[] {
+function oneReason(isSo: boolean, reason: ExplainedReason['reason'], text: string): ExplainedReason[] {
+  return isSo ? [{ reason, text }] : [];
+}
+
+function listEntryReason({ as, network, source, reason }: NetworkListEntry): ExplainedReason {
+  const because = reason === '' ? '' : `: ${reason}`;
+  const where = `${formatKeyNetwork(network)} (${source}${because})`;
+  if (as === 'allow') return { reason: 'allowed', text: `allowed by ${where}` };
+  return { reason: 'shared-address', text: `a range that many share: ${where}` };
+}
+
+function sharingReason(address: KeyNetwork, domains: number): ExplainedReason {
+  const days = RESOLUTION_SECONDS / DAY_SECONDS;
+  const text = `${domains} registrable domains resolved to ${formatKeyNetwork(address)} in the last ${days} days`;
+  return { reason: 'shared-address', text };
+}
+
+function listingFaults({ filter }: Build, listing: DescribedListing): ExplainedReason[] {
   const { dataset, seenTs, family, source, state, removal, validUntilTs } = listing;
-  const datasets = definition.filter.datasets.length === 0 ? ADDRESS_DATASETS : definition.filter.datasets;
   const texts = [
-    datasets.includes(dataset) ? null : filter.dataset(dataset),
+    filter.dataset(dataset),
     filter.age(seenTs),
     filter.family(family),
     filter.source(source.name),
@@ -266,5 +269,5 @@ function listingFaults({ definition, filter }: Build, listing: DescribedListing)
     state === 'removed' ? `removed by the operator: ${removal?.reason ?? ''}` : null,
     state === 'reserved' ? 'in a private or reserved range' : null,
   ];
-  return inFilter(texts.filter((text) => text !== null).map((text) => `${listingText(listing)}: ${text}`));
+  return filterReasons(texts.filter((text) => text !== null).map((text) => `${listingText(listing)}: ${text}`));
 }

@@ -65,9 +65,10 @@ function pathHostOf(host: string, domain: string): string | null {
   return PATH_HOST_SET.has(domain) ? domain : null;
 }
 
-/** Whether the lists of exactly this name have to be read: those of the domain itself are part of its state. */
-export function needsOwnLists(host: string, { name, lists }: DomainState): boolean {
-  return lists.length > 0 && siteOf(host, name) !== name;
+/** The names whose lists have to be read for a host: those of the domain itself are part of its state. */
+export function namesOfOwnLists(host: string, { name, lists }: DomainState): string[] {
+  const site = siteOf(host, name);
+  return lists.length === 0 || site === name ? [] : [...new Set([host, site])];
 }
 
 /**

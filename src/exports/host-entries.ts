@@ -6,7 +6,7 @@ import { type Build, createNewest } from './build.ts';
 import type { HostEntry, LeftOutReason, UrlEntry } from './content.ts';
 import { createDomainReports } from './domain-reports.ts';
 import { urlFits } from './filter.ts';
-import { type Guard, hostEvidence, hostGuards, needsOwnLists } from './guards.ts';
+import { type Guard, hostEvidence, hostGuards, namesOfOwnLists } from './guards.ts';
 
 /**
  * A host with URLs that fit the filter, or a domain that may be listed by its score. `sinceTs` is 0 if only the evidence on
@@ -208,9 +208,8 @@ export async function guardsOf(
 }
 
 async function ownLists(store: Build['store'], host: string, { state }: DomainReport): Promise<NameListing[]> {
-  if (!needsOwnLists(host, state)) return [];
-  const names = host.startsWith('www.') ? [host, host.slice(4)] : [host];
-  return [...(await store.nameLists(names)).values()].flat();
+  const names = namesOfOwnLists(host, state);
+  return names.length === 0 ? [] : [...(await store.nameLists(names)).values()].flat();
 }
 
 function toEntry(

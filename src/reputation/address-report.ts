@@ -213,7 +213,7 @@ function toRecord(listing: StoredListing, lists: ListsInMemory): AddressRecord {
   };
 }
 
-function toLiveListing(listing: StoredListing): LiveListing {
+export function toLiveListing(listing: StoredListing): LiveListing {
   const { network, dataset, seenTs, source } = listing;
   const validUntilTs = validUntil(listing);
   return { network, dataset, seenTs, validUntilTs, source: source.name, trustPermille: source.trustPermille };
