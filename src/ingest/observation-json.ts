@@ -14,8 +14,6 @@ import {
   orNull,
 } from './json-checks.ts';
 
-type ParsedObservationJson = { ok: true; input: ObservationInput } | { ok: false; reason: string };
-
 export const SHA256_PATTERN = '^[0-9A-Fa-f]{64}$';
 
 const SHA256 = new RegExp(SHA256_PATTERN);
@@ -65,17 +63,16 @@ const CHECKS: Record<string, Check> = {
 };
 
 /**
- * Parses an observation in JSON: a line of text, or the parsed value.
+ * Parses an observation in JSON: a line of text, or the parsed value. Returns why it is refused as a string.
  *
  *     {"ts":1731628800,"url":"http://203.0.113.7/a.sh","ip":"203.0.113.7","asn":64500,"payload":{"file_ext":"sh"}}
  *
  * Unknown keys are refused: a typo must not lose data silently. `toObservation` checks addresses and the URL.
  */
-export function parseObservation(line: unknown, nowTs: number): ParsedObservationJson {
+export function parseObservation(line: unknown, nowTs: number): ObservationInput | string {
   const value = typeof line === 'string' ? parseJson(line) : line;
-  if (!isObject(value)) return { ok: false, reason: 'must be a JSON object' };
-  const reason = keyFault(value, CHECKS, nowTs) ?? missingKey(value, ['ts', 'url']) ?? contradiction(value);
-  return reason === null ? { ok: true, input: toInput(value) } : { ok: false, reason };
+  if (!isObject(value)) return 'must be a JSON object';
+  return keyFault(value, CHECKS, nowTs) ?? missingKey(value, ['ts', 'url']) ?? contradiction(value) ?? toInput(value);
 }
 
 /** One line without a line feed. Absent keys stay absent; the order of keys is fixed. */

@@ -7,8 +7,8 @@ import { accepted, GOOD, NOW, refused } from '../vectors/observation-json.ts';
 
 for (const { why, line, input } of accepted) {
   test(`accepted: ${why}`, () => {
-    assert.deepEqual(parseObservation(JSON.stringify(line), NOW), { ok: true, input });
-    assert.deepEqual(parseObservation(line, NOW), { ok: true, input });
+    assert.deepEqual(parseObservation(JSON.stringify(line), NOW), input);
+    assert.deepEqual(parseObservation(line, NOW), input);
     assert.equal(printObservation(input), JSON.stringify(line));
   });
 }
@@ -16,8 +16,8 @@ for (const { why, line, input } of accepted) {
 for (const { why, line, reason } of refused) {
   test(`refused: ${why}`, () => {
     const result = parseObservation(typeof line === 'string' ? line : JSON.stringify({ ...GOOD, ...line }), NOW);
-    assert.ok(!result.ok, 'it was accepted');
-    assert.ok(result.reason.startsWith(reason), result.reason);
+    assert.ok(typeof result === 'string', 'it was accepted');
+    assert.ok(result.startsWith(reason), result);
   });
 }
 
@@ -25,7 +25,7 @@ test('a printed observation is parsed to the same value', () => {
   fc.assert(
     fc.property(observation, (input) => {
       const line = printObservation(input);
-      assert.deepEqual(parseObservation(line, NOW), { ok: true, input });
+      assert.deepEqual(parseObservation(line, NOW), input);
       assert.doesNotMatch(line, /\n/);
     }),
   );

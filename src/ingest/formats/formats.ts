@@ -30,8 +30,8 @@ function readJsonLine(text: string, nowTs: number): ParsedRow {
     const input = parseEvidence(value, nowTs);
     return typeof input === 'string' ? input : { evidence: [input] };
   }
-  const parsed = parseObservation(value, nowTs);
-  return parsed.ok ? { inputs: [parsed.input] } : parsed.reason;
+  const input = parseObservation(value, nowTs);
+  return typeof input === 'string' ? input : { inputs: [input] };
 }
 
 /** All formats, in the order of the help text. */

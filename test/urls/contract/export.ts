@@ -221,6 +221,6 @@ async function exported(store: Intelligence): Promise<string[]> {
 
 function fromLine(line: string): Observation {
   const parsed = parseObservation(line, T + 99 * DAY);
-  assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
-  return seen(parsed.input);
+  assert.ok(typeof parsed !== 'string', `${parsed}`);
+  return seen(parsed);
 }

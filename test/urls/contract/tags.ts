@@ -22,8 +22,8 @@ async function linesOf(store: Store): Promise<string[]> {
 
 const fromLine = (line: string) => {
   const parsed = parseObservation(line, T);
-  assert.ok(parsed.ok, parsed.ok ? '' : parsed.reason);
-  return seen(parsed.input);
+  assert.ok(typeof parsed !== 'string', `${parsed}`);
+  return seen(parsed);
 };
 
 export function tagsSuite(open: OpenStore): void {
