@@ -24,11 +24,11 @@ export function catalogueEndpoints(): Endpoint[] {
   const contexts = () => wordsJson('context', CONTEXTS);
   const dimensions = Object.fromEntries(DIMENSIONS.map((name) => [name, DIMENSION_MEANINGS[name]]));
   return [
-    catalogue(paths.publicSuffixes, 'publicSuffixes', 'All public suffixes', SuffixesResponse, suffixesJson),
-    catalogue(paths.tags, 'tags', 'All tags of domains', catalogueResponse('tag'), () => wordsJson('tag', DOMAIN_TAGS)),
-    catalogue(paths.contexts, 'contexts', 'All contexts of domains', catalogueResponse('context'), contexts),
-    catalogue(paths.contextsAlias, 'contextsAlias', 'The same', catalogueResponse('context'), contexts),
-    catalogue(paths.dimensions, 'dimensions', 'All dimensions of the score', catalogueResponse('dimension'), () =>
+    catalogue('publicSuffixes', 'All public suffixes', SuffixesResponse, suffixesJson),
+    catalogue('tags', 'All tags of domains', catalogueResponse('tag'), () => wordsJson('tag', DOMAIN_TAGS)),
+    catalogue('contexts', 'All contexts of domains', catalogueResponse('context'), contexts),
+    catalogue('contextsAlias', 'The same', catalogueResponse('context'), contexts),
+    catalogue('dimensions', 'All dimensions of the score', catalogueResponse('dimension'), () =>
       wordsJson('dimension', dimensions),
     ),
   ];
@@ -42,11 +42,11 @@ function wordsJson(key: string, meanings: Readonly<Record<string, string>>): str
   return JSON.stringify(Object.entries(meanings).map(([word, description]) => ({ [key]: word, description })));
 }
 
-function catalogue(path: string, operationId: string, summary: string, schema: Schema, json: () => string): Endpoint {
+function catalogue(operationId: keyof typeof paths, summary: string, schema: Schema, json: () => string): Endpoint {
   const tagged = lazy(() => withEtag(json()));
   return {
     method: 'GET',
-    path,
+    path: paths[operationId],
     operationId,
     summary,
     response: { contentType: 'application/json', schema, hasEtag: true },

@@ -46,54 +46,53 @@ type Services = { store: ReputationStore; addresses: Pick<AddressReport, 'liveLi
 const DEFAULT_RECORDS = 1_000;
 const MAX_RECORDS = 10_000;
 
-type View = Pick<Endpoint, 'path' | 'operationId' | 'summary'> & {
+type View = {
+  /** Also the name of its path. */
+  operationId: keyof typeof paths;
+  summary: string;
   schema: Schema;
-  /** The response is an array with a limit. */
-  isArray?: true;
 } & (
-    | { view(report: DomainReport, limit: number): unknown }
-    /** Without the score, which needs the listings of all addresses. */
-    | { rows(state: DomainState, limit: number): Promise<unknown> }
-  );
+  | { view(report: DomainReport, limit: number): unknown }
+  /** Without the score, which needs the listings of all addresses. */
+  | { rows(state: DomainState, limit: number): Promise<unknown> }
+);
 
 export function domainEndpoints({ store, addresses, now }: Services): Endpoint<Question>[] {
   const parts: Parts = { store, now, findListings: (ip) => addresses.liveListings(ip, ADDRESS_DATASETS, now()) };
-  return [...scoreViews, ...arrayViews(parts)].map((view) => domainEndpoint(parts, view));
+  return [
+    ...scoreViews.map((view) => domainEndpoint(parts, view, false)),
+    ...arrayViews(parts).map((view) => domainEndpoint(parts, view, true)),
+  ];
 }
 
 type Parts = Pick<Services, 'store' | 'now'> & { findListings: FindListings };
 
 const scoreViews: readonly View[] = [
   {
-    path: paths.domain,
     operationId: 'domain',
     summary: 'What is known about a domain, and its score',
     schema: DomainResponse,
     view: toWireDomain,
   },
   {
-    path: paths.domainOverview,
     operationId: 'domainOverview',
     summary: 'The same with the dimensions of the score',
     schema: OverviewResponse,
     view: toWireOverview,
   },
   {
-    path: paths.domainDimensions,
     operationId: 'domainDimensions',
     summary: 'The dimensions of the score, whose sum it is',
     schema: DimensionsResponse,
     view: ({ dimensions }) => dimensions,
   },
   {
-    path: paths.domainListing,
     operationId: 'domainListing',
     summary: 'Whether a domain is listed, and until when without new evidence',
     schema: ListingResponse,
     view: toWireListing,
   },
   {
-    path: paths.domainExplain,
     operationId: 'domainExplain',
     summary: 'Why a domain has its score: reasons whose points add up to it',
     schema: ExplanationResponse,
@@ -103,53 +102,41 @@ const scoreViews: readonly View[] = [
 
 const arrayViews = ({ store, findListings, now }: Parts): View[] => [
   {
-    path: paths.domainContexts,
     operationId: 'domainContexts',
     summary: 'Where data about a domain come from',
     schema: ContextsResponse,
-    isArray: true,
     view: (report, limit) => toWireContexts(report).slice(0, limit),
   },
   {
-    path: paths.domainSenders,
     operationId: 'domainSenders',
     summary: 'Addresses that sent mail for a domain',
     schema: SendersResponse,
-    isArray: true,
     async rows({ id }, limit) {
       const senders = await store.domainSenders(id, limit);
-      const ips = senders.map(({ ip }) => ip);
-      const listed = await listedAddresses(ips, findListings);
+      const listed = await listedOf(senders, findListings);
       return senders.map((sender) => toWireSender(sender, listed));
     },
   },
   {
-    path: paths.domainServers,
     operationId: 'domainServers',
     summary: 'The name servers of a domain',
     schema: ServersResponse,
-    isArray: true,
     view: (report, limit) => toWireServers(report).slice(0, limit),
   },
   {
-    path: paths.domainAddresses,
     operationId: 'domainAddresses',
     summary: 'The addresses of a domain and of the hosts of its URLs',
     schema: AddressesResponse,
-    isArray: true,
     async rows({ id }, limit) {
       const addresses = await store.domainAddresses(id, limit);
-      const ips = addresses.map(({ ip }) => ip);
-      const listed = await listedAddresses(ips, findListings);
+      const listed = await listedOf(addresses, findListings);
       return addresses.map((address) => toWireAddress(address, listed));
     },
   },
   {
-    path: paths.domainHostnames,
     operationId: 'domainHostnames',
     summary: 'The host names of a domain, and whether each is listed for its own evidence',
     schema: HostnamesResponse,
-    isArray: true,
     async rows(state, limit) {
       const isAbused = abusedDecision(state)?.isAbused ?? false;
       const hosts = await store.domainHostnames(state.id, limit);
@@ -157,22 +144,25 @@ const arrayViews = ({ store, findListings, now }: Parts): View[] => [
     },
   },
   {
-    path: paths.domainUrls,
     operationId: 'domainUrls',
     summary: 'The malware URLs of a domain',
     schema: UrlsResponse,
-    isArray: true,
     rows: async ({ id }, limit) => (await store.domainUrls(id, limit)).map(toWireUrl),
   },
   {
-    path: paths.domainFiles,
     operationId: 'domainFiles',
     summary: 'The files that URLs of a domain served',
     schema: FilesResponse,
-    isArray: true,
     rows: async ({ id }, limit) => (await store.domainFiles(id, limit)).map(toWireFile),
   },
 ];
+
+function listedOf(rows: readonly { ip: Uint8Array }[], findListings: FindListings) {
+  return listedAddresses(
+    rows.map(({ ip }) => ip),
+    findListings,
+  );
+}
 
 const domainParameter: Parameter = {
   in: 'path',
@@ -185,11 +175,12 @@ const answerLookup = createLookupAnswer('This domain is not known');
 
 type Question = { name: string; limit: number };
 
-function domainEndpoint(parts: Parts, view: View): Endpoint<Question> {
-  const { path, operationId, summary, schema, isArray } = view;
+/** `isArray`: the response is an array with a limit. */
+function domainEndpoint(parts: Parts, view: View, isArray: boolean): Endpoint<Question> {
+  const { operationId, summary, schema } = view;
   return {
     method: 'GET',
-    path,
+    path: paths[operationId],
     operationId,
     summary,
     parameters: isArray ? [domainParameter, limitParameter(DEFAULT_RECORDS, MAX_RECORDS)] : [domainParameter],

@@ -45,17 +45,13 @@ const RANKS = `
 /** All that sources gave about domains. */
 export function createExportDomains(db: Database): ReputationStore['exportDomains'] {
   const domains = db.prepare<ExportedDomain>(DOMAINS);
-  const evidence = db.prepare<EvidenceExportRow>(EVIDENCE);
-  const addresses = db.prepare<AddressExportRow>(ADDRESSES);
-  const servers = db.prepare<ServerExportRow>(SERVERS);
-  const senders = db.prepare<SenderExportRow>(SENDERS);
   const whois = db.prepare<WhoisExportRow>(WHOIS);
   const ranks = db.prepare<RankExportRow>(RANKS);
   const rows = {
-    evidence: (id: number, after: (number | string | Uint8Array)[]) => evidence.all(id, ...after),
-    addresses: (id: number, after: (number | string | Uint8Array)[]) => addresses.all(id, ...after),
-    servers: (id: number, after: (number | string | Uint8Array)[]) => servers.all(id, ...after),
-    senders: (id: number, after: (number | string | Uint8Array)[]) => senders.all(id, ...after),
+    evidence: createReadPage<EvidenceExportRow>(db, EVIDENCE),
+    addresses: createReadPage<AddressExportRow>(db, ADDRESSES),
+    servers: createReadPage<ServerExportRow>(db, SERVERS),
+    senders: createReadPage<SenderExportRow>(db, SENDERS),
     whois: (id: number) => whois.get(id),
   };
   return createDomainExport({
@@ -63,4 +59,9 @@ export function createExportDomains(db: Database): ReputationStore['exportDomain
     rowsOf: () => rows,
     ranks: (after) => ranks.all(...after),
   });
+}
+
+function createReadPage<Row extends unknown[]>(db: Database, sql: string) {
+  const statement = db.prepare<Row>(sql);
+  return (domainId: number, after: readonly (number | string | Uint8Array)[]) => statement.all(domainId, ...after);
 }
