@@ -80,7 +80,7 @@ export function readFamilies(path: string | null): string[] {
     const fault = FILE_WORDS.has(foldFamily(name))
       ? 'is a type of file or an architecture, not a family'
       : tagFault(name);
-    if (fault !== null) throw refused(`${path}, line ${i + 1}: ${JSON.stringify(name)}: ${fault}`);
+    if (fault !== null) throw badRequest(`${path}, line ${i + 1}: ${JSON.stringify(name)}: ${fault}`);
     names.push(name);
   }
   return names;
@@ -89,17 +89,13 @@ export function readFamilies(path: string | null): string[] {
 function readText(path: string): string {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new AppError('not_found', `${path} does not exist: check --families`);
-  if (!stats.isFile()) throw refused(`${path} is not a file: check --families`);
-  if (stats.size > FILE_MAX_BYTES) throw refused(`${path} has more than ${FILE_MAX_BYTES} bytes: check --families`);
+  if (!stats.isFile()) throw badRequest(`${path} is not a file: check --families`);
+  if (stats.size > FILE_MAX_BYTES) throw badRequest(`${path} has more than ${FILE_MAX_BYTES} bytes: check --families`);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
-    throw refused(`${path} cannot be read as UTF-8 text: ${(error as Error).message}`);
+    throw badRequest(`${path} cannot be read as UTF-8 text: ${(error as Error).message}`);
   }
-}
-
-function refused(message: string): AppError {
-  return badRequest(message);
 }
 
 function wordsOf(list: string): ReadonlySet<string> {

@@ -1,8 +1,7 @@
-import type { ListingInput } from '../evidence.ts';
 import type { Format, ParsedRow } from '../sources/format.ts';
 import { readJson, recordItem } from '../sources/json.ts';
 import { readTable, type Table } from './table.ts';
-import { parseDay, parseUtc, toText } from './values.ts';
+import { parseDay, parseUtc, seenTimes, toText } from './values.ts';
 
 /** Current columns, columns of the dump with all controllers, which has no status. */
 const LAYOUTS = [
@@ -77,16 +76,8 @@ function readRow({ ip, port, firstSeen, lastOnline, malware, asn = null, cc = nu
   if (text !== '' && !/^\d{1,5}$/.test(text)) return 'port: must be a number';
   const dstport = text === '' ? null : Number(text);
   const lastTs = parseUtc(lastOnline) ?? parseDay(lastOnline);
-  const listing: ListingInput = {
-    type: 'listing',
-    network,
-    dataset: 'BCL',
-    ts: firstTs,
-    botname: toText(malware),
-    dstport,
-    details: { asn, cc },
-  };
-  return { evidence: lastTs !== null && lastTs > firstTs ? [listing, { ...listing, ts: lastTs }] : [listing] };
+  const listing = { type: 'listing', network, dataset: 'BCL', botname: toText(malware), dstport } as const;
+  return { evidence: seenTimes(firstTs, lastTs).map((ts) => ({ ...listing, ts, details: { asn, cc } })) };
 }
 
 function toCountry(value: unknown): string | null {

@@ -1,8 +1,8 @@
 import { parseIp } from '../../core/ip/address.ts';
 import type { ObservationInput } from '../../core/observation.ts';
 import type { EvidenceInput } from '../evidence.ts';
-import type { Format, Item, ParsedRow } from '../sources/format.ts';
-import { type JsonFind, readJson, recordItem } from '../sources/json.ts';
+import type { Format, ParsedRow } from '../sources/format.ts';
+import { readJson, recordItems } from '../sources/json.ts';
 import { peekable } from '../sources/source.ts';
 import { readTable, type Table } from './table.ts';
 import { parseUtc, toSha256, toTags, toText } from './values.ts';
@@ -40,16 +40,13 @@ export const threatfoxJson: Format = {
     const bytes = peekable(source.bytes());
     const start = (await bytes.start(START_BYTES)).toString('latin1', 0, START_BYTES);
     const path = RESPONSE.test(start) ? '$.data.*' : '$.*';
-    for await (const finds of readJson(bytes.all, source.name, limits, [path])) yield finds.flatMap(toItems);
+    for await (const finds of readJson(bytes.all, source.name, limits, [path]))
+      yield finds.flatMap((find) => recordItems(find, readRecord));
   },
 };
 
 const START_BYTES = 1024;
 const RESPONSE = /^\s*\{\s*"(?:query_status|data)"\s*:/;
-
-function toItems({ value, line }: JsonFind): Item[] {
-  return (Array.isArray(value) ? value : [value]).map((record) => recordItem(record, line, readRecord));
-}
 
 /** An indicator of compromise. */
 type Indicator = {

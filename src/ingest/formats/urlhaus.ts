@@ -1,6 +1,6 @@
 import type { ObservationInput } from '../../core/observation.ts';
-import type { Format, Item, ParsedRow } from '../sources/format.ts';
-import { type JsonFind, readJson, recordItem } from '../sources/json.ts';
+import type { Format, ParsedRow } from '../sources/format.ts';
+import { readJson, recordItems } from '../sources/json.ts';
 import { readTable, type Table } from './table.ts';
 import { parseUtc, toSha256, toTags, toText } from './values.ts';
 
@@ -44,13 +44,10 @@ export const urlhausJson: Format = {
   name: 'urlhaus-json',
   summary: 'URLhaus URL dump as JSON: full, recent or online',
   async *read(source, limits) {
-    for await (const finds of readJson(source.bytes(), source.name, limits, ['$.*'])) yield finds.flatMap(toItems);
+    for await (const finds of readJson(source.bytes(), source.name, limits, ['$.*']))
+      yield finds.flatMap((find) => recordItems(find, readRecord));
   },
 };
-
-function toItems({ value, line }: JsonFind): Item[] {
-  return (Array.isArray(value) ? value : [value]).map((record) => recordItem(record, line, readRecord));
-}
 
 function readRecord(record: Record<string, unknown>): ParsedRow {
   return readUrlRow({

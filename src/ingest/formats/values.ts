@@ -134,16 +134,12 @@ export function onlyFamily(names: (string | null)[]): string | null {
 const CONTROLLER = /command[ _-]?(?:and|&)[ _-]?control|(?:^|[^a-z0-9])(?:c2|c&c|cnc)(?![a-z0-9])/i;
 const PHISHING = /phish/i;
 
-function isController(labels: readonly string[]): boolean {
-  return labels.some((label) => CONTROLLER.test(label));
-}
-
-/** The first one counts. */
+/** The first one that is there counts. */
 const KINDS_OF_LABELS: readonly DomainKind[] = ['botnetcc', 'phishing', 'malware'];
 
 /** What a name is, by labels and tags; `malware` if they say nothing else. */
 export function kindOf(labels: readonly string[]): DomainKind {
-  if (isController(labels)) return 'botnetcc';
+  if (labels.some((label) => CONTROLLER.test(label))) return 'botnetcc';
   return labels.some((label) => PHISHING.test(label)) ? 'phishing' : 'malware';
 }
 

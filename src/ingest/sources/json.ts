@@ -152,6 +152,11 @@ export function recordItem(record: unknown, line: number, read: (record: Record<
   return toItem(line, jsonText(record), isObject(record) ? read(record) : 'a record must be a JSON object');
 }
 
+/** The same for a list of records, or a single one. */
+export function recordItems({ value, line }: JsonFind, read: (record: Record<string, unknown>) => ParsedRow): Item[] {
+  return [value].flat().map((record) => recordItem(record, line, read));
+}
+
 /** The text of a reject: compact JSON, truncated. */
 export function jsonText(value: unknown): string {
   return truncated(JSON.stringify(value));
