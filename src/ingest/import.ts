@@ -118,14 +118,17 @@ export async function runImport(options: ImportOptions): Promise<ImportReport> {
   const given = { ...options, source };
   const run = { ...(await startRun(given)), start };
   if (run.id !== null) given.onStarted?.(run.id);
-  const recorder = startRunRecorder(given, run);
+  const { into, nowTs, heartbeatMs } = given;
+  const { id, counts } = run;
+  const recorder =
+    into && id !== null ? startRecorder({ control: into.control, id, counts, nowTs, heartbeatMs }) : null;
   const retry = createRetry(given);
-  const retried = { ...given, into: recorder && given.into && withRetries(given.into, retry, recorder) };
+  const retried = { ...given, into: recorder && into && withRetries(into, retry, recorder) };
   try {
     const end = await importAll(retried, run);
     await recorder?.close();
     await finishRun(retried, run, end.outcome, end.error);
-    const { id, counts, firstRejects, startedMs, statuses } = run;
+    const { firstRejects, startedMs, statuses } = run;
     const repeatedWrites = retry.repeated();
     const isOnlineOnly = given.isComplete !== true && statuses.online > 0 && statuses.other === 0;
     return { ...counts, id, ...end, isOnlineOnly, firstRejects, repeatedWrites, seconds: secondsSince(startedMs) };
@@ -149,13 +152,6 @@ async function startRun({ into, format, feed, source, nowTs }: ImportOptions): P
   const lastBatch = { listEnd: null, endsInReject: false };
   const statuses = { online: 0, other: 0 };
   return { id, startedMs: performance.now(), counts: { ...NO_COUNTS }, firstRejects: [], lastBatch, statuses };
-}
-
-function startRunRecorder(
-  { into, nowTs, heartbeatMs }: ImportOptions,
-  { id, counts }: Pick<ImportRun, 'id' | 'counts'>,
-) {
-  return into === null || id === null ? null : startRecorder({ control: into.control, id, counts, nowTs, heartbeatMs });
 }
 
 async function finishRun({ into, nowTs }: ImportOptions, run: ImportRun, outcome: ImportOutcome, error: string | null) {

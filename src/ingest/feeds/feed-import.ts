@@ -61,21 +61,7 @@ async function fetchAndImport(
   signal: AbortSignal,
   options: FeedImportOptions,
 ): Promise<FeedImportResult> {
-  const {
-    store,
-    control,
-    networks,
-    allowedNetworks,
-    resolvesHosts,
-    allowReserved,
-    families = [],
-    limits,
-    fetchLimits = {},
-    now,
-    isForced = false,
-    onProgress,
-    onWaiting,
-  } = options;
+  const { store, control, networks, allowedNetworks, resolvesHosts, fetchLimits = {}, now, ...importOptions } = options;
   const guard = createGuard(feed.allowsPrivate ? allowedNetworks : []);
   const validators: Validators = isRenewed(feed, format) ? NO_VALIDATORS : feed;
   const source = await openUrl(feed.url, {
@@ -83,7 +69,7 @@ async function fetchAndImport(
     headers: feed.headers,
     validators,
     limits: fetchLimits,
-    inputLimits: limits,
+    inputLimits: options.limits,
     signal,
   });
   if (source === 'not_modified') {
@@ -92,25 +78,20 @@ async function fetchAndImport(
     return { outcome: 'not_modified' };
   }
   const report = await runImport({
+    ...importOptions,
     format: inOwnName(resolvesHosts ? resolvingFormat(format, createDnsResolver()) : format),
     source,
     into: { store, control },
     feed: feed.name,
-    limits,
     nowTs: now,
     isComplete: feed.isComplete,
     dataset: feed.dataset,
     evidenceKind: feed.evidenceKind,
     listKind: feed.listKind,
-    allowReserved,
-    isForced,
     allowsEmptyList: true,
     adviseFormat: (name) => `Remove the feed and add it again with --format ${name}.`,
     lookupAsn: networks.asnOf,
-    families,
     signal,
-    onWaiting,
-    ...(onProgress && { onProgress }),
   });
   if (report.outcome === 'stopped') return { outcome: 'stopped' };
   refuseUseless(report);
