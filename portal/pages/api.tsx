@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { curlLine } from '../curl-examples.ts';
 import { type Caller, counted, loginLine, visible } from '../format.ts';
 import { useGet } from '../load.ts';
 import '../main.tsx';
@@ -7,7 +8,6 @@ import {
   accessText,
   bodyOf,
   chargeText,
-  curlLine,
   type Document,
   descriptionOf,
   groupsOf,

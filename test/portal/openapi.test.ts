@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { curlLine, exampleBody } from '../../portal/curl-examples.ts';
 import { loginLine } from '../../portal/format.ts';
 import {
-  curlLine,
   type Document,
   descriptionOf,
-  exampleBody,
   groupsOf,
   isFound,
   type Operation,
