@@ -3,7 +3,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import { bulkFile } from '../bulk-file.ts';
 import { MAX_ROWS } from '../bulk-read.ts';
 import { type Bulk, bulk, cancelBulk, forgetBulk, incompleteText, lookUp, unanswered } from '../bulk-run.ts';
-import { joined, safeName } from '../download.ts';
 import { counted, numberText } from '../format.ts';
 import { fitText, getLimits, type Limits, leftText } from '../limits.ts';
 import { useLoad } from '../load.ts';
@@ -12,7 +11,7 @@ import type { PageProps } from '../main.tsx';
 import { Badge, Card, Empty, isFocusFree, Problem, Show } from '../parts/basics.tsx';
 import { BulkInput, clearField, Kinds } from '../parts/bulk-input.tsx';
 import { BulkTable } from '../parts/bulk-table.tsx';
-import { saveFile } from '../parts/save-file.ts';
+import { DownloadButtons } from '../parts/download-buttons.tsx';
 import { hasPasted } from '../pasted.ts';
 import { session } from '../session.ts';
 
@@ -196,24 +195,13 @@ function Downloads({ current }: { current: Bulk }) {
   if (answered === 0) return null;
   return (
     <div class="chips">
-      {FORMATS.map((format) => (
-        <button
-          key={format}
-          type="button"
-          class="button"
-          title="All answers, without regard to the filter"
-          onClick={() =>
-            saveFile(
-              safeName(`bulk-${name || 'list'}`, format),
-              format,
-              joined(bulkFile(format, reading.rows, incompleteText(current))),
-            )
-          }
-        >
-          ↓ {format.toUpperCase()}
-          <span class="unseen">: download all answers</span>
-        </button>
-      ))}
+      <DownloadButtons
+        formats={FORMATS}
+        name={`bulk-${name || 'list'}`}
+        what="all answers"
+        titleOf={() => 'All answers, without regard to the filter'}
+        linesOf={(format) => bulkFile(format, reading.rows, incompleteText(current))}
+      />
     </div>
   );
 }

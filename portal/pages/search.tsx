@@ -1,10 +1,9 @@
 import { useEffect } from 'preact/hooks';
 import { acceptCost, takeAccepted } from '../cost.ts';
-import { joined, safeName } from '../download.ts';
 import { counted, nowTs, numberText, visible } from '../format.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Card, Cost, Loading, Problem } from '../parts/basics.tsx';
-import { saveFile } from '../parts/save-file.ts';
+import { DownloadButtons } from '../parts/download-buttons.tsx';
 import { SearchForm } from '../parts/search-form.tsx';
 import { SearchResult } from '../parts/search-result.tsx';
 import { remember } from '../recent.ts';
@@ -213,25 +212,12 @@ function Downloads({ current }: { current: Run }) {
   const { store, search } = current;
   const what = store.factCount() === 1 ? 'the fact' : `all ${numberText(store.factCount())} facts`;
   return (
-    <>
-      {FORMATS.map((format) => (
-        <button
-          key={format}
-          type="button"
-          class="button"
-          title={`Download ${what} as ${format.toUpperCase()}, without regard to filters`}
-          onClick={() =>
-            saveFile(
-              safeName(`search-${titleOf(search)[1]}`, format),
-              format,
-              joined(searchFile(format, store.facts(), incompleteText(current))),
-            )
-          }
-        >
-          ↓ {format.toUpperCase()}
-          <span class="unseen">: download {what}</span>
-        </button>
-      ))}
-    </>
+    <DownloadButtons
+      formats={FORMATS}
+      name={`search-${titleOf(search)[1]}`}
+      what={what}
+      titleOf={(format) => `Download ${what} as ${format.toUpperCase()}, without regard to filters`}
+      linesOf={(format) => searchFile(format, store.facts(), incompleteText(current))}
+    />
   );
 }
