@@ -63,7 +63,7 @@ export const newReading = (): Reading => ({
   column: null,
 });
 
-export type ReadOptions = {
+type ReadOptions = {
   name: string;
   /** Null: the beginning decides. */
   kind: InputKind | null;

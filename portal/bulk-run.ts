@@ -9,7 +9,7 @@ import { signal } from './signal.ts';
 // The list that is being looked up. It outlives its page: whoever looks at a URL and goes back pays only once.
 
 /** Why it is not complete. `cut`: the connection ended before the end of the response. */
-export type Stop = { how: 'cancelled' | 'cut' } | { how: 'failed'; error: ApiError };
+type Stop = { how: 'cancelled' | 'cut' } | { how: 'failed'; error: ApiError };
 
 export type Bulk = {
   owner: string;

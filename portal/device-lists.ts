@@ -27,7 +27,7 @@ export const KIND_WORDS: Record<DeviceList['kind'], string> = {
 };
 
 /** `200 entries`, `1 entry`. */
-export const entriesText = (count: number): string => counted(count, 'entry', 'entries');
+const entriesText = (count: number): string => counted(count, 'entry', 'entries');
 
 const STATUS_WORDS: Record<DeviceList['status'], string> = {
   online: 'Online',

@@ -2,15 +2,24 @@ import type { FeedResponse as Feed } from '../src/admin/feed-wire.ts';
 import type { ImportResponse as Import } from '../src/admin/imports.ts';
 import { ADMIN_API } from './admin.ts';
 import { mistake } from './api.ts';
-import { agoText, counted, exactSpanText, hasText, nowTs, numberText, spanText, timeText, visible } from './format.ts';
+import {
+  agoText,
+  counted,
+  exactSpanText,
+  hasText,
+  nowTs,
+  numberText,
+  spanText,
+  type Tone,
+  timeText,
+  visible,
+} from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 import { encoded } from './question.ts';
 
 // What the pages about feeds and imports compute.
 
 export type { Feed, Import };
-
-type Tone = 'danger' | 'ok' | 'late' | 'off' | 'info';
 
 export type FeedRun = Feed['runs'][number];
 export type ImportState = Import['state'];

@@ -1,5 +1,8 @@
 // Texts for people. Times are shown in UTC: two analysts who compare notes must see the same time.
 
+/** The colour of a state. */
+export type Tone = 'danger' | 'ok' | 'late' | 'off' | 'info';
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;

@@ -1,5 +1,5 @@
 import type { HealthResponse } from '../src/admin/wire.ts';
-import { bytesText, nowTs, spanText, visible } from './format.ts';
+import { bytesText, nowTs, spanText, type Tone, visible } from './format.ts';
 
 // The health of the servers in words. The answer is in src/admin/wire.ts.
 
@@ -8,7 +8,7 @@ const NODE_AWAY_SECONDS = 60;
 /** Below this the store may soon not be able to write. */
 const LITTLE_SPACE_BYTES = 2_000_000_000;
 
-type HealthLine = { tone: 'ok' | 'late' | 'danger' | 'off'; state: string; text: string };
+type HealthLine = { tone: Tone; state: string; text: string };
 
 /** One line each about store, disk, Redis and servers. */
 export function healthLines({ store, redis, nodes }: HealthResponse, now: number = nowTs()): HealthLine[] {

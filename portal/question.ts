@@ -77,7 +77,7 @@ function readExact(text: string): Answer[] {
   const url = refangUrl(text);
   if (SCHEME.test(url)) return [urlAnswer(url)];
   const host = refangHost(text);
-  const network = parseNetwork(host.replace(/^\[(.*)\]$/, '$1'));
+  const network = parseNetwork(withoutBrackets(host));
   if (network.ok) return [networkAnswer(network.network.canonical, network.network.cost)];
   const asn = ASN.exec(text)?.[1];
   if (asn !== undefined) return [searchAnswer('asn', asn, `AS${asn}`)];
@@ -91,6 +91,9 @@ function readExact(text: string): Answer[] {
   if (isHostWithPort(host)) return [urlAnswer(`http://${host}/`), ...readExact(host.replace(PORT, '')).slice(0, 1)];
   return FAMILY.test(text) && !OTHER_HASH.test(text) ? [searchAnswer('family', text)] : [];
 }
+
+/** An IPv6 address is in brackets in a URL. */
+export const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
 /** What to say about a text that means nothing to us. */
 export function refusalText(input: string): string {

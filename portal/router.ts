@@ -2,7 +2,7 @@ import { signal } from './signal.ts';
 
 // The address of the page. Every page can be shared and reloaded.
 
-export type Place = { path: string; query: URLSearchParams };
+type Place = { path: string; query: URLSearchParams };
 
 const current = (): Place => ({ path: location.pathname, query: new URLSearchParams(location.search) });
 

@@ -40,7 +40,10 @@ export function pointsText(points: number): string {
 
 export type DomainVerdict = { state: 'listed' | 'abused' | 'known' | 'unknown'; text: string };
 
-type Judged = Pick<DomainPageResponse, 'known' | 'listed' | 'abused' | 'listed_until_ts' | 'evidence_ts' | 'reasons'>;
+type VerdictInput = Pick<
+  DomainPageResponse,
+  'known' | 'listed' | 'abused' | 'listed_until_ts' | 'evidence_ts' | 'reasons'
+>;
 
 /** The dimensions that follow from evidence. */
 const EVIDENCE = ['malware', 'infra', 'smtp'];
@@ -48,7 +51,7 @@ const EVIDENCE = ['malware', 'infra', 'smtp'];
 const MISUSED = 'a good site that somebody misused: block its bad host names and URLs, not the domain';
 
 /** A popular site counts as abused before anything happened there. Without evidence this is nothing to report. */
-export function domainVerdict(report: Judged, now = nowTs()): DomainVerdict {
+export function domainVerdict(report: VerdictInput, now = nowTs()): DomainVerdict {
   const { known, listed, abused, listed_until_ts: untilTs, evidence_ts: evidenceTs, reasons } = report;
   if (!known) return { state: 'unknown', text: 'Nothing is known about this domain. That does not make it safe.' };
   const hasEvidence = evidenceTs !== null && reasons.some(({ dimension }) => EVIDENCE.includes(dimension));

@@ -1,7 +1,7 @@
 import { parseNetwork } from '../src/core/ip/network.ts';
 import { refangHost } from '../src/core/url/refang.ts';
 import { DAY, dateText } from './format.ts';
-import { encoded, type SearchName } from './question.ts';
+import { encoded, type SearchName, withoutBrackets } from './question.ts';
 
 // A search as the address of its page has it: one key and a window.
 
@@ -66,7 +66,7 @@ export function checkedSearch(typed: Search): ReadSearch {
     return refused('The first day is after the last day.');
   switch (typed.name) {
     case 'ip': {
-      const parsed = parseNetwork(refangHost(text).replace(/^\[(.*)\]$/, '$1'));
+      const parsed = parseNetwork(withoutBrackets(refangHost(text)));
       return parsed.ok ? found(parsed.network.canonical, parsed.network.cost) : refused(NOT_A_NETWORK);
     }
     case 'asn': {

@@ -8,7 +8,6 @@ export type SearchRecord = SearchLine;
 
 /** Properties of a URL that are counted and that filter. */
 export const FACETS = ['host', 'network', 'status', 'family'] as const;
-export type Facet = (typeof FACETS)[number];
 
 /** A URL with its newest fact. */
 export type Row = SearchRecord & {
@@ -119,7 +118,7 @@ const MAX_BARS = 370;
 const MIN_BARS = 30;
 const WEEK_DAYS = 7;
 
-export const dayOf = (ts: number): number => Math.floor(ts / DAY);
+const dayOf = (ts: number): number => Math.floor(ts / DAY);
 
 /**
  * The rows that match the choice, and the counts. A row counts in a facet if it matches the choice in all others: so the

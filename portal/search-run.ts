@@ -18,7 +18,7 @@ import { signal } from './signal.ts';
 // The search in progress, or the last one. It outlives its page: whoever looks at a URL and goes back pays only once.
 
 /** How a search ended. `failed`: nothing arrived. */
-export type End = { how: 'done' | 'stopped' | 'full' | 'broken' } | { how: 'failed'; error: ApiError };
+type End = { how: 'done' | 'stopped' | 'full' | 'broken' } | { how: 'failed'; error: ApiError };
 
 export type Run = {
   owner: string;
@@ -35,7 +35,7 @@ export type Run = {
 export const run = signal<Run | null>(null);
 
 /** A page with more needs hundreds of megabytes; the API and the command line have no such limit. */
-export const MAX_FACTS = 250_000;
+const MAX_FACTS = 250_000;
 /** A result that is older is asked for again. */
 const KEPT_SECONDS = 600;
 /** A long calculation may take a fifth of the time: between two of them the page answers its person. */

@@ -4,7 +4,7 @@ import { refangHost } from '../../src/core/url/refang.ts';
 import type { AddressPageResponse } from '../../src/portal/schemas.ts';
 import { get } from '../api.ts';
 import { acceptCost, takeAccepted } from '../cost.ts';
-import { askLine, counted, dateText, visible } from '../format.ts';
+import { askLine, counted, dateText, type Tone, visible } from '../format.ts';
 import {
   type Verdict as AddressVerdict,
   byDataset,
@@ -17,7 +17,7 @@ import {
 } from '../listings.ts';
 import type { PageProps } from '../main.tsx';
 import { networksAround } from '../networks.ts';
-import { Ago, Badge, Card, Cost, Empty, Facts, type Tone } from '../parts/basics.tsx';
+import { Ago, Badge, Card, Cost, Empty, Facts } from '../parts/basics.tsx';
 import { capitalized, Folded, Head, HostLink, Lookup, NetworkName, Shown } from '../parts/subject.tsx';
 import { FOLDED, Table } from '../parts/table.tsx';
 import { AllUrls, Family, UrlTable } from '../parts/urls.tsx';

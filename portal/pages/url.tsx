@@ -11,7 +11,7 @@ import { RelatedUrls } from '../parts/related-urls.tsx';
 import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen } from '../parts/subject.tsx';
 import { Table } from '../parts/table.tsx';
 import { Family, UrlTable } from '../parts/urls.tsx';
-import { addressPath, domainPath, readQuestion, searchAllPath, urlPath } from '../question.ts';
+import { addressPath, domainPath, readQuestion, searchAllPath, urlPath, withoutBrackets } from '../question.ts';
 
 export function UrlPage({ query }: PageProps) {
   const asked = query.get('u') ?? '';
@@ -199,7 +199,7 @@ function Events({ events }: { events: UrlPageResponse['events'] }) {
 
 function Where({ report }: { report: UrlPageResponse }) {
   const { id, host, domain, addresses, events, payloads, first_seen_ts: firstTs, address_listed: listed } = report;
-  const isAddress = parseNetwork(host.replace(/^\[(.*)\]$/, '$1')).ok;
+  const isAddress = parseNetwork(withoutBrackets(host)).ok;
   const files = new Set(payloads.flatMap(({ sha256_hash: hash }) => hash ?? [])).size;
   return (
     <>

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { type ApiError, BAD_REQUEST, LIMIT_REACHED, SERVER_AWAY, UNAUTHORIZED } from '../api.ts';
-import { agoText, isoText, shortHash, spanText, timeText, visible } from '../format.ts';
+import { agoText, isoText, shortHash, spanText, type Tone, timeText, visible } from '../format.ts';
 import { reachedText } from '../limits.ts';
 import type { Loaded } from '../load.ts';
 import { signal } from '../signal.ts';
@@ -23,8 +23,6 @@ export function say(text: string, isError = false): void {
     isError ? 2 * MESSAGE_MS : MESSAGE_MS,
   );
 }
-
-export type Tone = 'danger' | 'ok' | 'late' | 'off' | 'info';
 
 export function Badge({ tone, children }: { tone: Tone; children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>;

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { ADMIN_API } from '../admin.ts';
 import { post } from '../api.ts';
+import { networkOrder } from '../by-hand.ts';
 import {
   AGE_LABEL,
   brief,
@@ -18,14 +19,13 @@ import {
 } from '../device-lists.ts';
 import { DAY, visible } from '../format.ts';
 import { DATASET_WORDS } from '../formats.ts';
-import { networkOrder } from '../lists.ts';
 import { useGet } from '../load.ts';
 import { go } from '../router.ts';
 import { Ask } from './ask.tsx';
 import { Ago, Badge, Card, Show, say } from './basics.tsx';
 import { Check, Field, Select } from './forms.tsx';
 import { ListLink } from './list-keys.tsx';
-import { Table } from './table.tsx';
+import { agoColumn, Table } from './table.tsx';
 
 // What only administrators see on the page of lists.
 
@@ -185,7 +185,7 @@ export function Exclusions({ lists }: { lists: readonly DeviceList[] }) {
                 cell: ({ list }) => (list === null ? 'all lists' : <ListLink name={list} />),
               },
               { title: 'Reason', isWide: true, cell: ({ reason }) => <span class="reason-text">{brief(reason)}</span> },
-              { title: 'Set', isWide: true, sort: (row) => row.set_ts, cell: (row) => <Ago ts={row.set_ts} /> },
+              agoColumn('Set', (row: ExclusionItem) => row.set_ts),
               { title: 'Ends', sort: ({ until_ts: ts }) => ts, cell: (row) => <End row={row} /> },
               { title: 'Actions', cell: (row) => <Include row={row} reload={loaded.reload} /> },
             ]}

@@ -6,7 +6,7 @@ import { useLoad } from '../load.ts';
 import { session } from '../session.ts';
 import { Ask } from './ask.tsx';
 import { Ago, Card, Show, say } from './basics.tsx';
-import { type Column, Table } from './table.tsx';
+import { agoColumn, type Column, Table } from './table.tsx';
 
 /** Administrators see the keys of all accounts. */
 const isAdmin = (): boolean => session.value?.admin === true;
@@ -35,7 +35,7 @@ export function ListKeys({ list, round = 0 }: { list?: string; round?: number })
     },
     ...(list === undefined ? [LIST_COLUMN] : []),
     ...(isAdmin() ? [ACCOUNT_COLUMN] : []),
-    { title: 'Made', isWide: true, sort: ({ created_ts: ts }) => ts, cell: ({ created_ts: ts }) => <Ago ts={ts} /> },
+    agoColumn('Made', (row: DeviceKey) => row.created_ts),
     {
       title: 'Last fetch',
       sort: ({ last_fetch_ts: ts }) => ts,

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { numberText } from '../format.ts';
-import { Empty } from './basics.tsx';
+import { Ago, Empty } from './basics.tsx';
 
 export type Column<T> = {
   title: string;
@@ -12,6 +12,22 @@ export type Column<T> = {
   /** Left out on a phone. */
   isWide?: true;
 };
+
+/** `12 minutes ago` */
+export const agoColumn = <T,>(title: string, sort: (row: T) => number | null): Column<T> => ({
+  title,
+  isWide: true,
+  sort,
+  cell: (row) => <Ago ts={sort(row)} />,
+});
+
+export const countColumn = <T,>(title: string, sort: (row: T) => number): Column<T> => ({
+  title,
+  isNumber: true,
+  isWide: true,
+  sort,
+  cell: (row) => numberText(sort(row)),
+});
 
 /** Rows of a list that is one of many on its page. */
 export const FOLDED = 10;

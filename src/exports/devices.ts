@@ -11,7 +11,7 @@ type FetchedList = {
   key: string;
 };
 
-export type Device = {
+type Device = {
   name: string;
   title: string;
   /** The end of the address by the kind of the list; kinds without one are of no use for the device. */

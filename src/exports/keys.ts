@@ -26,9 +26,9 @@ export function keyHash(key: string): Uint8Array {
 }
 
 /** `key` is shown once. */
-export type MadeKey = { key: string; made: ListKey };
+type MadeKey = { key: string; made: ListKey };
 
-export type NewKey = {
+type NewKey = {
   list: string;
   /** The name of the device, for people. */
   device: string;

@@ -2,7 +2,7 @@
  * Names of networks by AS number. One text and two typed arrays, because a Map of 80,000 texts takes several times the
  * memory of the texts.
  */
-export type NetworkNames = {
+type NetworkNames = {
   /** Sorted. */
   asns: Uint32Array;
   /** Where the name of the same index ends in `bytes`; it begins where the one before ends. */

@@ -32,7 +32,7 @@ const RETRY_FOR_MS = 60_000;
 /** A refused connection fails in less than a millisecond. */
 const PAUSE_MS = 1_000;
 
-export type Retry = {
+type Retry = {
   <T>(work: () => Promise<T>): Promise<T>;
   /** How many calls had to be repeated. */
   repeated(): number;

@@ -27,7 +27,7 @@ export const CONTEXTS = {
   popularity: 'Lists of popular sites',
 } as const;
 export type ContextName = keyof typeof CONTEXTS;
-export type Context = { context: ContextName; lastTs: number };
+type Context = { context: ContextName; lastTs: number };
 
 /** A listing of an address that is live now. */
 type CountedListing = Pick<LiveListing, 'dataset' | 'source' | 'trustPermille' | 'seenTs'>;

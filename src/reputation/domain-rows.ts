@@ -104,7 +104,7 @@ type Newest = { lastTs: number };
 type Claim = NonNullable<DomainState['abusedClaim']>;
 
 /** Newest first; at equal times by the text, so that every engine and node answers in the same order. */
-export function newestFirst<Row extends Newest>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
+function newestFirst<Row extends Newest>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
   return (a, b) => b.lastTs - a.lastTs || compareTexts(textOf(a), textOf(b));
 }
 

@@ -156,7 +156,7 @@ export function mergeWhois(a: WhoisRow, b: WhoisRow): WhoisRow {
   return whoisText(a) >= whoisText(b) ? a : b;
 }
 
-export function whoisText({ createdTs, expiresTs, registrar }: Omit<WhoisRow, 'domain' | 'ts'>): string {
+function whoisText({ createdTs, expiresTs, registrar }: Omit<WhoisRow, 'domain' | 'ts'>): string {
   return JSON.stringify([createdTs, expiresTs, registrar]);
 }
 
@@ -168,7 +168,7 @@ function mergeRank<Row extends Pick<RankRow, 'rank' | 'ts'>>(a: Row, b: Row): Ro
   return (a.rank ?? Number.POSITIVE_INFINITY) <= (b.rank ?? Number.POSITIVE_INFINITY) ? a : b;
 }
 
-export type AddressRow = { name: DomainName; ip: Uint8Array; day: number; ts: number };
+type AddressRow = { name: DomainName; ip: Uint8Array; day: number; ts: number };
 type ServerRow = { domain: string; server: DomainName; day: number; ts: number };
 type SenderRow = { domain: string; ip: Uint8Array; helo: string; ts: number };
 

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
+  BY_HAND,
+  humanText,
+  networkOrder,
+  REMOVAL_OPTIONS,
+  readDomain,
+  readListing,
+  removalText,
+} from '../../portal/by-hand.ts';
+import {
   adviceText,
   changesText,
   durationText,
@@ -19,15 +28,6 @@ import {
   uploadApi,
 } from '../../portal/feeds.ts';
 import { DATASET_WORDS, FORMATS, formatOf, KIND_OPTIONS, meaningOptions, readMeaning } from '../../portal/formats.ts';
-import {
-  BY_HAND,
-  humanText,
-  networkOrder,
-  REMOVAL_OPTIONS,
-  readDomain,
-  readListing,
-  removalText,
-} from '../../portal/lists.ts';
 import { ADDRESS_DATASETS, DOMAIN_KINDS, OPERATOR_SOURCE } from '../../src/core/evidence.ts';
 import { FORMATS as SERVER_FORMATS } from '../../src/ingest/formats/formats.ts';
 import { REMOVAL_DEFAULT_SECONDS } from '../../src/reputation/manage.ts';

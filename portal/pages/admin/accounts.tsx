@@ -2,13 +2,13 @@ import { useMemo } from 'preact/hooks';
 import type { AccountItem, AddAccountResponse, TierItem } from '../../../src/admin/wire.ts';
 import { ACCOUNT_STATE_OPTIONS, ADMIN_API, accountName, accountPath, filterAccounts, usedShare } from '../../admin.ts';
 import { get, post } from '../../api.ts';
-import { dateText, numberText, visible } from '../../format.ts';
+import { dateText, visible } from '../../format.ts';
 import { useLoad } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
 import { Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, type FormTexts, Select } from '../../parts/forms.tsx';
-import { MANY, Table } from '../../parts/table.tsx';
+import { countColumn, MANY, Table } from '../../parts/table.tsx';
 import { NoMatch, TableFilter } from '../../parts/table-filter.tsx';
 import { NewPassword, OneAccount, States, tierOptions, Used } from './account.tsx';
 
@@ -95,13 +95,7 @@ function AllAccounts({ accounts, tiers, query, reload }: Known & { query: URLSea
             { title: 'Tier', isWide: true, sort: ({ tier }) => tier, cell: ({ tier }) => visible(tier) },
             { title: 'This month', sort: ({ queries_month: used }) => used, cell: (one) => <Used account={one} /> },
             { title: 'Of the limit', isNumber: true, isWide: true, sort: usedShare, cell: shareText },
-            {
-              title: 'Today',
-              isNumber: true,
-              isWide: true,
-              sort: ({ queries_day: used }) => used,
-              cell: ({ queries_day: used }) => numberText(used),
-            },
+            countColumn('Today', (row: AccountItem) => row.queries_day),
             {
               title: 'Added',
               isWide: true,

@@ -19,7 +19,7 @@ import { Ago, Badge, Card, Empty, Facts, Show, Time } from '../../parts/basics.t
 import { FormatFields } from '../../parts/format-fields.tsx';
 import { Check, Field, Form, type FormTexts } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
-import { type Column, Table } from '../../parts/table.tsx';
+import { countColumn, Table } from '../../parts/table.tsx';
 import { upload } from '../../parts/upload.ts';
 import { encoded } from '../../question.ts';
 import { go, place } from '../../router.ts';
@@ -70,13 +70,6 @@ function AllImports({ feed }: { feed: string | null }) {
 }
 
 function ImportTable({ imports }: { imports: Import[] }) {
-  const count = (title: string, of: (one: Import) => number): Column<Import> => ({
-    title,
-    isNumber: true,
-    isWide: true,
-    sort: of,
-    cell: (one) => numberText(of(one)),
-  });
   return (
     <Table
       caption="Imports, the newest first"
@@ -115,10 +108,10 @@ function ImportTable({ imports }: { imports: Import[] }) {
           ),
         },
         { title: 'Format', isWide: true, sort: ({ format }) => format, cell: ({ format }) => visible(format) },
-        count('Rows', ({ read }) => read),
-        count('New URLs', ({ added }) => added),
-        count('Changed', ({ changed }) => changed),
-        count('Rejected', ({ rejected }) => rejected),
+        countColumn('Rows', (row: Import) => row.read),
+        countColumn('New URLs', (row: Import) => row.added),
+        countColumn('Changed', (row: Import) => row.changed),
+        countColumn('Rejected', (row: Import) => row.rejected),
         { title: 'Took', isNumber: true, isWide: true, cell: (one) => durationText(one) || '–' },
       ]}
     />

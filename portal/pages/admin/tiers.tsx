@@ -9,7 +9,7 @@ import type { PageProps } from '../../main.tsx';
 import { Ask } from '../../parts/ask.tsx';
 import { Badge, Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, type FormTexts } from '../../parts/forms.tsx';
-import { Table } from '../../parts/table.tsx';
+import { countColumn, Table } from '../../parts/table.tsx';
 import { encoded } from '../../question.ts';
 
 const TIERS = `${ADMIN_API}/tiers`;
@@ -50,13 +50,7 @@ function TierTable({ tiers, reload }: { tiers: TierItem[]; reload(): void }) {
         { title: 'Per minute', isNumber: true, isWide: true, cell: ({ rl_qpm: rate }) => limitText(rate) },
         { title: 'Per second', isNumber: true, isWide: true, cell: ({ rl_qps: rate }) => limitText(rate) },
         { title: 'Datasets', isWide: true, cell: ({ ads }) => datasetText(ads) },
-        {
-          title: 'Accounts',
-          isNumber: true,
-          isWide: true,
-          sort: ({ accounts }) => accounts,
-          cell: ({ accounts }) => numberText(accounts),
-        },
+        countColumn('Accounts', (row: TierItem) => row.accounts),
         { title: 'Actions', cell: (tier) => <TierActions tier={tier} reload={reload} /> },
       ]}
     />

@@ -167,7 +167,7 @@ export function labelsOf(tagged: Attribute): string[] {
   return typeof comment === 'string' ? [...tagsOf(tagged), comment] : tagsOf(tagged);
 }
 
-export function tagsOf({ Tag }: Attribute): string[] {
+function tagsOf({ Tag }: Attribute): string[] {
   return objectsOf(Tag)
     .map(({ name }) => name)
     .filter((name) => typeof name === 'string');

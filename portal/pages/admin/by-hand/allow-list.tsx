@@ -2,13 +2,13 @@ import type { ComponentChildren } from 'preact';
 import type { AllowEntry } from '../../../../src/admin/allow-list.ts';
 import { ADMIN_API } from '../../../admin.ts';
 import { post } from '../../../api.ts';
+import { isByHand, networkOrder } from '../../../by-hand.ts';
 import { visible } from '../../../format.ts';
-import { isByHand, networkOrder } from '../../../lists.ts';
 import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
-import { Ago, Card, Show, say } from '../../../parts/basics.tsx';
+import { Card, Show, say } from '../../../parts/basics.tsx';
 import { Field } from '../../../parts/forms.tsx';
-import { MANY, Table } from '../../../parts/table.tsx';
+import { agoColumn, MANY, Table } from '../../../parts/table.tsx';
 import { Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const ALLOW = `${ADMIN_API}/allow`;
@@ -56,7 +56,7 @@ export function AllowList({ onChange }: { onChange(): void }) {
                   cell: (row) => (isByHand(row) ? 'by hand' : visible(row.source)),
                 },
                 { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
-                { title: 'Added', isWide: true, sort: ({ ts }) => ts, cell: ({ ts }) => <Ago ts={ts} /> },
+                agoColumn('Added', (row: AllowEntry) => row.ts),
                 { title: 'Actions', cell: (row) => <Disallow row={row} reload={reload} /> },
               ]}
             />

@@ -1,13 +1,13 @@
 import type { SetDomain } from '../../../../src/admin/domains.ts';
 import { ADMIN_API } from '../../../admin.ts';
 import { post } from '../../../api.ts';
+import { abusedOptions, abusedText, humanText, readDomain } from '../../../by-hand.ts';
 import { visible } from '../../../format.ts';
-import { abusedOptions, abusedText, humanText, readDomain } from '../../../lists.ts';
 import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
-import { Ago, Card, Show, say } from '../../../parts/basics.tsx';
+import { Card, Show, say } from '../../../parts/basics.tsx';
 import { Field, type FormTexts, Select } from '../../../parts/forms.tsx';
-import { MANY, Table } from '../../../parts/table.tsx';
+import { agoColumn, MANY, Table } from '../../../parts/table.tsx';
 import { domainPath } from '../../../question.ts';
 import { REASON_HINT, Reason, Truncated } from './parts.tsx';
 
@@ -50,7 +50,7 @@ export function Domains() {
                 { title: 'Points', isNumber: true, sort: ({ human }) => human, cell: ({ human }) => humanText(human) },
                 { title: 'Abused', cell: ({ abused }) => abusedText(abused) },
                 { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
-                { title: 'Set', isWide: true, sort: ({ set_ts: ts }) => ts, cell: ({ set_ts: ts }) => <Ago ts={ts} /> },
+                agoColumn('Set', (row: SetDomain) => row.set_ts),
                 { title: 'Actions', cell: (row) => <DomainActions row={row} reload={loaded.reload} /> },
               ]}
             />

@@ -1,14 +1,14 @@
 import type { AddedListing, ListingsResponse, RemovalResponse } from '../../../../src/admin/listings.ts';
 import { ADMIN_API } from '../../../admin.ts';
 import { post } from '../../../api.ts';
+import { listedAs, networkOrder, REMOVAL_OPTIONS, readListing, readRemoval, removalText } from '../../../by-hand.ts';
 import { visible } from '../../../format.ts';
 import { DATASET_OPTIONS, DATASET_WORDS } from '../../../formats.ts';
-import { listedAs, networkOrder, REMOVAL_OPTIONS, readListing, readRemoval, removalText } from '../../../lists.ts';
 import { useGet } from '../../../load.ts';
 import { Ask } from '../../../parts/ask.tsx';
 import { Ago, Badge, Card, Show, say } from '../../../parts/basics.tsx';
 import { Check, Field, type FormTexts, Select } from '../../../parts/forms.tsx';
-import { MANY, Table } from '../../../parts/table.tsx';
+import { agoColumn, MANY, Table } from '../../../parts/table.tsx';
 import { Network, REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const LISTINGS = `${ADMIN_API}/listings`;
@@ -101,13 +101,8 @@ function AddedTable({ rows, reload }: { rows: AddedListing[]; reload(): void }) 
           cell: ({ state }) => <Badge tone={state === 'live' ? 'danger' : 'off'}>{visible(state)}</Badge>,
         },
         { title: 'Reason', isWide: true, cell: (row) => <Reason text={reasonOf(row)} /> },
-        { title: 'Added', isWide: true, sort: ({ seen_ts: ts }) => ts, cell: ({ seen_ts: ts }) => <Ago ts={ts} /> },
-        {
-          title: 'Ends',
-          isWide: true,
-          sort: ({ valid_until_ts: ts }) => ts,
-          cell: ({ valid_until_ts: ts }) => <Ago ts={ts} />,
-        },
+        agoColumn('Added', (row: AddedListing) => row.seen_ts),
+        agoColumn('Ends', (row: AddedListing) => row.valid_until_ts),
         { title: 'Actions', cell: (row) => row.state === 'live' && <RemoveListing row={row} reload={reload} /> },
       ]}
     />
@@ -148,7 +143,9 @@ function RemoveListing({ row, reload }: { row?: AddedListing; reload(): void }) 
   );
 }
 
-function RemovedTable({ rows }: { rows: RemovalResponse['removed'] }) {
+type RemovedListing = RemovalResponse['removed'][number];
+
+function RemovedTable({ rows }: { rows: RemovedListing[] }) {
   return (
     <Table
       caption="Listings removed by hand"
@@ -161,7 +158,7 @@ function RemovedTable({ rows }: { rows: RemovalResponse['removed'] }) {
         { title: 'Dataset', sort: ({ dataset }) => dataset, cell: ({ dataset }) => <Dataset name={dataset} /> },
         { title: 'Source', isWide: true, sort: ({ source }) => source, cell: ({ source }) => visible(source) },
         { title: 'Reason', isWide: true, cell: ({ reason }) => <Reason text={reason} /> },
-        { title: 'Removed', isWide: true, sort: (row) => row.removed_ts, cell: (row) => <Ago ts={row.removed_ts} /> },
+        agoColumn('Removed', (row: RemovedListing) => row.removed_ts),
         { title: 'Can be listed again', sort: (row) => row.until_ts, cell: (row) => <Ago ts={row.until_ts} /> },
       ]}
     />

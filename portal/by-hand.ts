@@ -4,7 +4,7 @@ import { mistake } from './api.ts';
 import { counted, DAY, dateText } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
 
-// What the page about lists by hand computes.
+// What the page "Lists by hand" computes.
 
 /** The name of the source of what people enter (OPERATOR_SOURCE). */
 export const BY_HAND = 'operator';
