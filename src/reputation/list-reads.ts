@@ -9,8 +9,6 @@ import { FIRST_LISTING, type ListingKey, type NameListing, type ReputationStore,
 
 // What lists for devices are made of, as both engines read it.
 
-export const EPISODE_KEY = '(e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts)';
-
 /** After all episodes: longer than an address. */
 const LAST_LISTING: ListingKey = [new Uint8Array(17).fill(0xff), 0, 0, 0, 0, 0, 0];
 

@@ -33,6 +33,9 @@ export function listingKey(row: readonly [...ListingKey, ...unknown[]]): Listing
   return row.slice(0, KEY_COLUMNS) as ListingKey;
 }
 
+/** The columns of the primary key, of the episode `e`. */
+export const EPISODE_KEY = 'e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts';
+
 /** A row of an export. */
 export type ExportRow = [...ListingKey, seenTs: number, details: string, source: string, family: string | null];
 

@@ -1,19 +1,18 @@
 import type { Query } from '../../database/postgres/database.ts';
 import { type CountedRow, countLive } from '../counts.ts';
+import { EPISODE_KEY } from '../listing-rows.ts';
 import type { ReputationStore } from '../store.ts';
 
 /** Larger than on SQLite: the database reads it while this process does other work. */
 const LISTINGS_PAGE = 5_000;
 
 const LISTINGS = `
-  select e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts, e.seen_ts, s.life_seconds,
-    s.interval_seconds
+  select ${EPISODE_KEY}, e.seen_ts, s.life_seconds, s.interval_seconds
   from (
-    select * from episodes
-    where (ip, prefix, dataset, source_id, family_id, port, listed_ts) > ($1, $2, $3, $4, $5, $6, $7)
-    order by ip, prefix, dataset, source_id, family_id, port, listed_ts limit ${LISTINGS_PAGE}) e
+    select * from episodes e where (${EPISODE_KEY}) > ($1, $2, $3, $4, $5, $6, $7)
+    order by ${EPISODE_KEY} limit ${LISTINGS_PAGE}) e
   join sources s on s.id = e.source_id
-  order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts`;
+  order by ${EPISODE_KEY}`;
 
 /** Ids in one page of a count. */
 const COUNTED_IDS = 50_000;

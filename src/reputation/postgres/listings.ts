@@ -11,6 +11,7 @@ import {
   datasetCodes,
   EPISODE_COLUMNS,
   EPISODE_JOINS,
+  EPISODE_KEY,
   type EpisodeRow,
   isSingleAddress,
   toListing,
@@ -132,10 +133,8 @@ const distinct = (networks: readonly KeyNetwork[]): KeyNetwork[] => [
 ];
 
 const EXPORT = `
-  select e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts, e.seen_ts, e.details, sources.name,
-    families.name
+  select ${EPISODE_KEY}, e.seen_ts, e.details, sources.name, families.name
   from (
-    select * from episodes
-    where (ip, prefix, dataset, source_id, family_id, port, listed_ts) > ($1, $2, $3, $4, $5, $6, $7)
-    order by ip, prefix, dataset, source_id, family_id, port, listed_ts limit ${PAGE_ROWS}) e
-  ${EPISODE_JOINS} order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts`;
+    select * from episodes e where (${EPISODE_KEY}) > ($1, $2, $3, $4, $5, $6, $7)
+    order by ${EPISODE_KEY} limit ${PAGE_ROWS}) e
+  ${EPISODE_JOINS} order by ${EPISODE_KEY}`;

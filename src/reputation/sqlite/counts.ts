@@ -1,14 +1,14 @@
 import { PAGE_ROWS } from '../../database/pages.ts';
 import type { Database } from '../../database/sqlite/database.ts';
 import { type CountedRow, countLive } from '../counts.ts';
+import { EPISODE_KEY } from '../listing-rows.ts';
 import type { ReputationStore } from '../store.ts';
 
 const LISTINGS = `
-  select e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts, e.seen_ts, s.life_seconds,
-    s.interval_seconds
+  select ${EPISODE_KEY}, e.seen_ts, s.life_seconds, s.interval_seconds
   from episodes e join sources s on s.id = e.source_id
-  where (e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts) > (?, ?, ?, ?, ?, ?, ?)
-  order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts limit ${PAGE_ROWS}`;
+  where (${EPISODE_KEY}) > (?, ?, ?, ?, ?, ?, ?)
+  order by ${EPISODE_KEY} limit ${PAGE_ROWS}`;
 
 /** Ids in one page of a count. */
 const COUNTED_IDS = 1_000;

@@ -5,13 +5,12 @@ import { FIRST_HIDDEN_KIND, FIRST_OFFLINE_KIND } from '../../urls/store.ts';
 import {
   bucketsBetween,
   createListReads,
-  EPISODE_KEY,
   listsByName,
   MAX_ADDRESS_ROWS,
   type NamedListRow,
   SEEN_TABLES,
 } from '../list-reads.ts';
-import { EPISODE_COLUMNS, EPISODE_JOINS, type EpisodeRow } from '../listing-rows.ts';
+import { EPISODE_COLUMNS, EPISODE_JOINS, EPISODE_KEY, type EpisodeRow } from '../listing-rows.ts';
 import { LISTED_FROM } from '../score.ts';
 import type { ListingKey, ReputationStore, StoredListing } from '../store.ts';
 import { createDerivedListings } from './derived.ts';
@@ -21,13 +20,13 @@ import { createReadState } from './domain-state.ts';
 const ROWS_PER_READ = 20_000;
 
 const END_OF_READ = `
-  select ip, prefix, dataset, source_id, family_id, port, listed_ts from episodes e
-  where ${EPISODE_KEY} > (?, ?, ?, ?, ?, ?, ?)
-  order by ip, prefix, dataset, source_id, family_id, port, listed_ts limit 1 offset ${ROWS_PER_READ - 1}`;
+  select ${EPISODE_KEY} from episodes e
+  where (${EPISODE_KEY}) > (?, ?, ?, ?, ?, ?, ?)
+  order by ${EPISODE_KEY} limit 1 offset ${ROWS_PER_READ - 1}`;
 
 const EPISODES = `
   select ${EPISODE_COLUMNS} from episodes e ${EPISODE_JOINS}
-  where ${EPISODE_KEY} > (?, ?, ?, ?, ?, ?, ?) and ${EPISODE_KEY} <= (?, ?, ?, ?, ?, ?, ?)
+  where (${EPISODE_KEY}) > (?, ?, ?, ?, ?, ?, ?) and (${EPISODE_KEY}) <= (?, ?, ?, ?, ?, ?, ?)
     and e.dataset in (select value from json_each(?)) and e.seen_ts >= ?`;
 
 const LAST_IDS = 'select (select max(id) from urls), (select max(id) from hosts), (select max(id) from domains)';

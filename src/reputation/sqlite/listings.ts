@@ -8,6 +8,7 @@ import {
   datasetCodes,
   datasetOf,
   EPISODE_JOINS,
+  EPISODE_KEY,
   type ExportRow,
   isSingleAddress,
   portOf,
@@ -164,8 +165,7 @@ function rangeKey([numbers, ids, listedTs, , ipAndDetails]: PackedRow): RangeKey
 }
 
 const EXPORT = `
-  select e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts, e.seen_ts, e.details, sources.name,
-    families.name
+  select ${EPISODE_KEY}, e.seen_ts, e.details, sources.name, families.name
   from episodes e ${EPISODE_JOINS}
-  where (e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts) > (?, ?, ?, ?, ?, ?, ?)
-  order by e.ip, e.prefix, e.dataset, e.source_id, e.family_id, e.port, e.listed_ts limit ${PAGE_ROWS}`;
+  where (${EPISODE_KEY}) > (?, ?, ?, ?, ?, ?, ?)
+  order by ${EPISODE_KEY} limit ${PAGE_ROWS}`;
