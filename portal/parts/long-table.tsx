@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Order } from '../search-rows.ts';
+import { ariaSort } from './table.tsx';
 
 // A table for hundreds of thousands of rows: only those that can be seen are in the document.
 
@@ -77,7 +78,7 @@ export function LongTable<T>({ caption, columns, rows, keyOf, order = null, onSo
                 key={column.title}
                 scope="col"
                 class={classOf(column)}
-                {...(column.sort && order && { 'aria-sort': ariaSort(order, column.sort) })}
+                {...(column.sort && order && { 'aria-sort': ariaSort(order.by === column.sort ? order : null) })}
               >
                 <SortTitle column={column} order={order} onSort={onSort} />
               </th>
@@ -132,8 +133,3 @@ const nextOrder = (order: Order, by: Order['by']): Order => ({
   by,
   isDown: order.by === by ? !order.isDown : by === 'ts',
 });
-
-function ariaSort(order: Order, by: Order['by']): 'ascending' | 'descending' | 'none' {
-  if (order.by !== by) return 'none';
-  return order.isDown ? 'descending' : 'ascending';
-}

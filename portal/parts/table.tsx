@@ -65,7 +65,12 @@ export function Table<T>({ caption, columns, rows, keyOf, empty, most: first }: 
         <thead>
           <tr>
             {columns.map((column, i) => (
-              <th key={column.title} scope="col" class={classOf(column)} aria-sort={ariaSort(order, i)}>
+              <th
+                key={column.title}
+                scope="col"
+                class={classOf(column)}
+                aria-sort={ariaSort(order?.column === i ? order : null)}
+              >
                 {column.sort ? (
                   <button type="button" class="sort" onClick={() => setOrder(nextOrder(order, i))}>
                     {column.title}
@@ -120,8 +125,9 @@ function nextOrder(order: Order | null, column: number): Order {
   return { column, isDown: order?.column === column ? !order.isDown : true };
 }
 
-function ariaSort(order: Order | null, column: number): 'ascending' | 'descending' | 'none' {
-  if (order?.column !== column) return 'none';
+/** `order`: null for a column by which the table is not sorted. */
+export function ariaSort(order: { isDown: boolean } | null): 'ascending' | 'descending' | 'none' {
+  if (order === null) return 'none';
   return order.isDown ? 'descending' : 'ascending';
 }
 
