@@ -29,15 +29,19 @@ function sweep(t: TestContext, store: Options['store'], options: Partial<Options
   };
   let ended = 0;
   const { close } = startIntegritySweep({
-    store,
+    store: {
+      lastIds: store.lastIds,
+      async checkRows(...page) {
+        const checked = await store.checkRows(...page);
+        seenBy.rows += checked.rows;
+        return checked;
+      },
+    },
     random: Math.random,
     onDamage: (error) => seenBy.damages.push(error.message),
     onFaults(count, examples) {
       seenBy.faults.push(count);
       seenBy.examples = [...examples];
-    },
-    onChecked(rows) {
-      seenBy.rows += rows;
     },
     onFailure: (error) => seenBy.failures.push(error),
     async pause(ms, signal) {
