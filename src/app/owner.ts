@@ -2,7 +2,9 @@ import { type CheckPassword, createPasswordCheck } from '../accounts/login.ts';
 import { createSharedLoginFailures, createSharedLoginPenalty } from '../accounts/login-shared.ts';
 import { createPasswordVerifier } from '../accounts/password-verifier.ts';
 import type { Settings } from '../config/settings.ts';
+import { everyMs } from '../core/every.ts';
 import type { ListCopies } from '../exports/copies.ts';
+import { type DatabaseWatch, watchDatabase } from '../health/database-watch.ts';
 import type { Log, Outages } from '../health/outages.ts';
 import type { Uploads } from '../ingest/uploads.ts';
 import { type CountsPort, createSharedCounts, type SharedCounts } from '../limits/shared-counts.ts';
@@ -11,7 +13,6 @@ import { type Counted, createTotals, type Totals } from '../portal/totals.ts';
 import type { RedisLink } from '../redis/link.ts';
 import { createServerAudit, type ServerAudit } from './audit.ts';
 import type { Feeds } from './feeds.ts';
-import { watchStores } from './health.ts';
 import { openListCopies } from './lists.ts';
 import type { OpenParts } from './open-parts.ts';
 import type { Control, Intelligence } from './stores.ts';
@@ -72,7 +73,7 @@ export function openOwner(parts: OwnerParts, open: OpenParts): OpenOwner {
     ...(redis && { failures: createSharedLoginFailures(redis), penalty: createSharedLoginPenalty(redis) }),
   });
   const audit = open.add(createServerAudit({ control, settings, log, outages, now }));
-  const { ready } = open.add(watchStores({ store, control, outages, metrics }));
+  const { ready } = open.add(watchStores(parts));
   const changes = async () =>
     JSON.stringify([await control.imports({ limit: 1 }), await store.lastIds(), await store.listVersion()]);
   const totals = open.add(createTotals({ store, now, changes, onFailure: onFailure('totals_count') }));
@@ -89,4 +90,16 @@ export function openOwner(parts: OwnerParts, open: OpenParts): OpenOwner {
     lists,
   };
   return { owner, counts, audit, totals };
+}
+
+/** Checks both databases once a second, for readiness and metrics. */
+function watchStores({ store, control, outages, metrics }: OwnerParts): DatabaseWatch {
+  const check = () => Promise.all([store.ready(), control.version()]);
+  const watch = watchDatabase({ check, outages, nowMs: () => performance.now(), every: everyMs });
+  metrics?.watchDatabase(watch.isUp, outages.isDamaged);
+  if (store.pools === undefined) {
+    metrics?.watchDisk(store.freeBytes);
+    metrics?.watchFiles(() => [store, control].flatMap(({ sizes }) => sizes?.() ?? []));
+  }
+  return watch;
 }
