@@ -1,5 +1,6 @@
 import { LISTED_FROM } from '../reputation/score.ts';
-import type { ListDefinition, ListFilter, ListKind, ListStore } from './store.ts';
+import type { ListKind } from './content.ts';
+import type { ListDefinition, ListFilter, ListStore } from './store.ts';
 
 /** What malware uses it leaves within days. A list of everything that was ever seen would mostly block its next owners. */
 export const DEFAULT_AGE_SECONDS = 30 * 86_400;

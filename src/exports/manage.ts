@@ -3,8 +3,9 @@ import { ADDRESS_DATASETS, type AddressDataset } from '../core/evidence.ts';
 import { textFault } from '../core/text.ts';
 import type { NameOf } from '../ingest/evidence-choices.ts';
 import { allLists, DEFAULT_FILTER } from './built-in.ts';
+import type { ListKind } from './content.ts';
 import { isBuiltIn, listNotFound } from './rows.ts';
-import type { ListDefinition, ListFilter, ListKind, ListStore } from './store.ts';
+import type { ListDefinition, ListFilter, ListStore } from './store.ts';
 
 // What commands and administration pages do with definitions of lists. Running servers apply a change within seconds.
 

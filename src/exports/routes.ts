@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, badRequest } from '../core/errors.ts';
 import { paths } from '../core/paths.ts';
@@ -5,13 +6,12 @@ import { callerOf } from '../http/authenticate.ts';
 import { bestEncoding, type Encoding } from '../http/encoding.ts';
 import type { Caller, Charge, Endpoint, Exchange, Parameter, Route, StepCharging } from '../http/endpoint.ts';
 import { isOurFault } from '../http/errors.ts';
-import { sendNotModified } from '../http/etag.ts';
+import { matchesEtag, sendNotModified } from '../http/etag.ts';
 import { integerParameter, queryString, wordParameter } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import type { ListCopies, ListCopy } from './copies.ts';
 import { requireDatasets } from './datasets.ts';
 import { type DeviceCaller, keyOfHeader, NO_KEY } from './device-keys.ts';
-import { isConditional, isUnchanged } from './fetch-headers.ts';
 import { FORMATS, requireFormat } from './formats/formats.ts';
 import { PROFILE_NAMES } from './formats/profiles.ts';
 import { isListKey } from './keys.ts';
@@ -187,6 +187,22 @@ async function answer(
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   const { buffer, byteOffset, byteLength } = list.bytes;
   return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
+}
+
+/** Whether the client may have the response already. */
+function isConditional(headers: IncomingHttpHeaders): boolean {
+  return headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
+}
+
+/**
+ * Whether the client has this response already: RFC 9110 section 13.1. `If-None-Match` decides if it is sent, otherwise
+ * `If-Modified-Since`, which is exact because no two versions of a list have the same second. `modifiedTs` is null if the
+ * bytes may change without a new serial.
+ */
+function isUnchanged(headers: IncomingHttpHeaders, etag: string, modifiedTs: number | null): boolean {
+  const { 'if-none-match': tags, 'if-modified-since': since } = headers;
+  if (tags !== undefined) return matchesEtag(tags, etag);
+  return modifiedTs !== null && since !== undefined && Date.parse(since) / 1000 >= modifiedTs; // NaN for a text that is no date
 }
 
 /** Fastify takes bytes in shared memory for an object, and would write it as JSON. Its type knows texts only. */

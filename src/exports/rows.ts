@@ -1,6 +1,7 @@
 import { AppError } from '../core/errors.ts';
 import { BUILT_IN_LISTS, DEFAULT_FILTER } from './built-in.ts';
-import type { Exclusion, ExclusionMatch, ListDefinition, ListKey, ListKind } from './store.ts';
+import type { ListKind } from './content.ts';
+import type { Exclusion, ExclusionMatch, ListDefinition, ListKey } from './store.ts';
 
 // Rows of lists, exclusions and keys, the same on both engines.
 

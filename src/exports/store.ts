@@ -1,8 +1,6 @@
 import type { AddressDataset } from '../core/evidence.ts';
 import type { ListKind } from './content.ts';
 
-export type { ListKind };
-
 /** Which data a list has. Empty arrays do not restrict. */
 export type ListFilter = {
   /** Of URLs, also behind hosts. */

@@ -208,14 +208,10 @@ type IsStated = (url: string, family: string) => boolean;
 
 /** Whether a payload of the row has a family. Read once per row: one of MISP may have tens of thousands of URLs. */
 function statedFamilies(row: readonly Observation[]): IsStated {
-  const stated = new Map<string, Set<string>>();
-  for (const { url, payload } of row) {
-    if (!payload?.family) continue;
-    const ofUrl = stated.get(url);
-    if (ofUrl === undefined) stated.set(url, new Set([foldFamily(payload.family)]));
-    else ofUrl.add(foldFamily(payload.family));
-  }
-  return (url, family) => stated.get(url)?.has(foldFamily(family)) ?? false;
+  const stated = new Set<string>();
+  const keyOf = (url: string, family: string) => `${url} ${foldFamily(family)}`; // a URL has no blank
+  for (const { url, payload } of row) if (payload?.family) stated.add(keyOf(url, payload.family));
+  return (url, family) => stated.has(keyOf(url, family));
 }
 
 /** At the time of the observation; not for a family that a payload of the same row has. */
