@@ -89,11 +89,7 @@ async function* itemsOf(domain: string, id: number, rows: DomainRows): AsyncGene
 }
 
 async function evidenceItems(domain: string, id: number, { evidence }: DomainRows): Promise<Item[]> {
-  const rows = await allRows(
-    (after: EvidenceKey) => evidence(id, after),
-    FIRST_EVIDENCE,
-    ([source, kind, host]): EvidenceKey => [source, kind, host],
-  );
+  const rows = await allRows((after) => evidence(id, after), FIRST_EVIDENCE);
   rows.sort((a, b) => compareTexts(a[4], b[4]) || compareTexts(a[3], b[3]) || a[1] - b[1]);
   return rows.flatMap(([, kind, , source, hostname, ...values]) =>
     exportedEvidence(
@@ -104,21 +100,13 @@ async function evidenceItems(domain: string, id: number, { evidence }: DomainRow
 }
 
 async function addressItems(domain: string, id: number, { addresses }: DomainRows): Promise<Item[]> {
-  const rows = await allRows(
-    (after: AddressKey) => addresses(id, after),
-    FIRST_ADDRESS,
-    ([host, ip, day]): AddressKey => [host, ip, day],
-  );
+  const rows = await allRows((after) => addresses(id, after), FIRST_ADDRESS);
   rows.sort((a, b) => compareTexts(a[3], b[3]) || Buffer.compare(a[1], b[1]) || a[2] - b[2]);
   return rows.map(([, ip, , hostname, ts]) => ({ ts, name: { hostname, domain }, kind: 'a', ips: [ip] }));
 }
 
 async function serverItems(domain: string, id: number, { servers }: DomainRows): Promise<Item[]> {
-  const rows = await allRows(
-    (after: ServerKey) => servers(id, after),
-    FIRST_SERVER,
-    ([host, day]): ServerKey => [host, day],
-  );
+  const rows = await allRows((after) => servers(id, after), FIRST_SERVER);
   rows.sort((a, b) => compareTexts(a[2], b[2]) || a[1] - b[1]);
   return rows.map(([, , server, ts]) => ({
     ts,
@@ -129,11 +117,7 @@ async function serverItems(domain: string, id: number, { servers }: DomainRows):
 }
 
 async function senderItems(domain: string, id: number, { senders }: DomainRows): Promise<Item[]> {
-  const rows = await allRows(
-    (after: SenderKey) => senders(id, after),
-    FIRST_SENDER,
-    ([ip, helo]): SenderKey => [ip, helo],
-  );
+  const rows = await allRows((after) => senders(id, after), FIRST_SENDER);
   rows.sort((a, b) => Buffer.compare(a[0], b[0]) || compareTexts(a[1], b[1]));
   return rows.map(([ip, helo, ts]) => ({ ts, name: { hostname: domain, domain }, kind: 'sender', ip, helo }));
 }
@@ -167,12 +151,13 @@ function sortedRanks(rows: RankExportRow[]): Item[] {
   }));
 }
 
-async function allRows<Row, Key>(
+/** A row begins with its key. */
+async function allRows<Row extends unknown[], Key extends unknown[]>(
   read: (after: Key) => Awaitable<Row[]>,
   first: Key,
-  keyOf: (row: Row) => Key,
 ): Promise<Row[]> {
   const all: Row[] = [];
+  const keyOf = (row: Row) => row.slice(0, first.length) as Key;
   for await (const rows of rowPages(read, first, keyOf)) for (const row of rows) all.push(row);
   return all;
 }

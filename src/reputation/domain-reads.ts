@@ -71,34 +71,10 @@ const NO_ADDRESS = new Uint8Array(0);
 export function createDomainReads(
   reads: DomainReads,
 ): Pick<ReputationStore, 'domainHostnames' | 'domainUrls' | 'domainFiles' | 'domainAddresses' | 'domainSenders'> {
-  const sightings = (id: number) =>
-    rowPages<SightingRow, UrlKey>(
-      (before) => reads.sightings(id, before),
-      [Number.MAX_SAFE_INTEGER, 0],
-      ([ts, urlId]) => [ts, urlId],
-      MAX_DOMAIN_URLS,
-    );
-  const evidence = (id: number) =>
-    rowPages<EvidencePageRow, EvidenceKey>(
-      (after) => reads.evidence(id, after),
-      [-1, 0, 0],
-      ([sourceId, kind, hostId]) => [sourceId, kind, hostId],
-      MAX_EVIDENCE_ROWS,
-    );
-  const addresses = (id: number) =>
-    rowPages<AddressPageRow, AddressKey>(
-      (after) => reads.addresses(id, after),
-      [-1, NO_ADDRESS, 0, 0],
-      ([hostId, ip, day, origin]) => [hostId, ip, day, origin],
-      MAX_ADDRESS_ROWS,
-    );
-  const senders = (id: number) =>
-    rowPages<SenderRow, SenderKey>(
-      (after) => reads.senders(id, after),
-      [NO_ADDRESS, ''],
-      ([ip, helo]) => [ip, helo],
-      MAX_ADDRESS_ROWS,
-    );
+  const sightings = pagesOf(reads.sightings, [Number.MAX_SAFE_INTEGER, 0], MAX_DOMAIN_URLS);
+  const evidence = pagesOf(reads.evidence, [-1, 0, 0], MAX_EVIDENCE_ROWS);
+  const addresses = pagesOf(reads.addresses, [-1, NO_ADDRESS, 0, 0], MAX_ADDRESS_ROWS);
+  const senders = pagesOf(reads.senders, [NO_ADDRESS, ''], MAX_ADDRESS_ROWS);
   return {
     domainHostnames: (id, limit) => hostnames(sightings(id), evidence(id), limit),
     domainUrls: (id, limit) => urls(sightings(id), reads.urls, limit),
@@ -109,6 +85,16 @@ export function createDomainReads(
 }
 
 type Pages<Row> = AsyncIterable<Row[]>;
+
+/** A row begins with its key. */
+function pagesOf<Row extends unknown[], Key extends unknown[]>(
+  read: (domainId: number, key: Key) => Awaitable<Row[]>,
+  first: NoInfer<Key>,
+  maxRows: number,
+): (domainId: number) => Pages<Row> {
+  const keyOf = (row: Row) => row.slice(0, first.length) as Key;
+  return (domainId) => rowPages<Row, Key>((key) => read(domainId, key), first, keyOf, maxRows);
+}
 
 async function hostnames(
   sightings: Pages<SightingRow>,
