@@ -22,9 +22,9 @@ type DemoFeed = Pick<Feed, 'name' | 'format' | 'url' | 'isComplete'> &
     /** About how many rows it has. */
     size: number;
     /** Days without any response, up to today. */
-    silentDays: number;
+    silentDays?: number;
     /** Its newest response was not the expected data. */
-    isBroken: boolean;
+    isBroken?: boolean;
   };
 
 const YEAR = 365 * DAY;
@@ -42,8 +42,6 @@ const FEEDS: DemoFeed[] = [
     isComplete: true,
     atSecond: 4 * 3_600,
     size: 1_450,
-    silentDays: 0,
-    isBroken: false,
   },
   {
     name: 'demo-late',
@@ -55,7 +53,6 @@ const FEEDS: DemoFeed[] = [
     atSecond: 5 * 3_600,
     size: 320,
     silentDays: 5, // more than three intervals: the feed is late
-    isBroken: false,
   },
   {
     name: 'demo-failing',
@@ -66,12 +63,11 @@ const FEEDS: DemoFeed[] = [
     trustPermille: 800,
     atSecond: 6 * 3_600,
     size: 780,
-    silentDays: 0,
     isBroken: true,
   },
 ];
 
-function toFeed({ atSecond, size, silentDays, isBroken, ...feed }: DemoFeed, now: number): Feed {
+function toFeed({ atSecond, size, silentDays = 0, isBroken = false, ...feed }: DemoFeed, now: number): Feed {
   const newestTs = newestRun(atSecond, now);
   const successTs = newestTs - (isBroken ? 1 : silentDays) * DAY;
   const failures = isBroken ? 1 : silentDays;
@@ -98,7 +94,7 @@ function toFeed({ atSecond, size, silentDays, isBroken, ...feed }: DemoFeed, now
 }
 
 function runsOf(feed: DemoFeed, now: number): DemoRun[] {
-  const newestTs = newestRun(feed.atSecond, now) - feed.silentDays * DAY;
+  const newestTs = newestRun(feed.atSecond, now) - (feed.silentDays ?? 0) * DAY;
   return Array.from({ length: RUNS }, (_, i) => {
     const startedTs = newestTs - (RUNS - 1 - i) * DAY;
     return feed.isBroken && startedTs === newestTs ? brokenRun(feed, startedTs) : doneRun(feed, startedTs);
@@ -166,8 +162,6 @@ const HAND_FEED: DemoFeed = {
   isComplete: false,
   atSecond: 0,
   size: 90,
-  silentDays: 0,
-  isBroken: false,
 };
 
 const REJECTED: Omit<Reject, 'line'>[] = [

@@ -2,18 +2,17 @@ import { type AppError, badRequest } from '../../core/errors.ts';
 import type { ReputationStore } from '../../reputation/store.ts';
 import type { UrlStore } from '../../urls/store.ts';
 import { findFormat } from '../formats/formats.ts';
-import { type ImportProgress, type ImportReport, runImport } from '../import.ts';
+import { type ImportOptions, type ImportReport, runImport } from '../import.ts';
 import { feedSource } from '../import-sources.ts';
 import type { Networks } from '../networks.ts';
 import { createDnsResolver, resolvingFormat } from '../resolve.ts';
-import type { Waiting } from '../retry.ts';
 import { type FetchLimits, openUrl, type Validators } from '../sources/fetch.ts';
 import { createGuard } from '../sources/fetch-guard.ts';
 import type { Format, InputLimits, Item } from '../sources/format.ts';
 import type { Feed, FeedStore, ImportStore } from '../store.ts';
 import type { FeedImportResult, ImportFeed } from './feed-run.ts';
 
-export type FeedImportOptions = {
+export type FeedImportOptions = Pick<ImportOptions, 'families' | 'isForced' | 'onProgress' | 'onWaiting'> & {
   store: UrlStore & ReputationStore;
   control: ImportStore & Pick<FeedStore, 'feeds'>;
   networks: Networks;
@@ -23,17 +22,10 @@ export type FeedImportOptions = {
   resolvesHosts: boolean;
   /** Accept evidence on reserved networks. */
   allowReserved: boolean;
-  /** Names from `--families`. */
-  families?: readonly string[];
   limits: InputLimits;
   /** For tests: shorter timeouts of the download. */
   fetchLimits?: Partial<FetchLimits>;
   now: () => number;
-  /** Apply a complete listing, or the new version of a list, even if it looks truncated. */
-  isForced?: boolean;
-  onProgress?: (progress: ImportProgress) => void;
-  /** Called while the import waits for its database. */
-  onWaiting?: (waiting: Waiting) => void;
 };
 
 /** Downloads a feed if it has changed, and imports it while downloading. */

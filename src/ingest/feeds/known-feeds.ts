@@ -12,7 +12,7 @@ type KnownFeed = EvidenceChoices & {
   keyedUrl?: string;
   intervalSeconds: number;
   /** Each fetch lists everything that is online. */
-  isComplete: boolean;
+  isComplete?: true;
   /** What evidence of the feed is trusted with: 900 is a trust of 0.9, the default. */
   trustPermille?: number;
   /** What the publisher asks for, in one line of the help of `feed add`. */
@@ -48,7 +48,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     url: 'https://urlhaus.abuse.ch/downloads/csv_recent/',
     keyedUrl: 'https://urlhaus-api.abuse.ch/v2/files/exports/{Auth-Key}/recent.csv',
     intervalSeconds: 5 * MINUTE,
-    isComplete: false,
     terms: ABUSE_CH,
   },
   {
@@ -57,7 +56,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'urlhaus-csv',
     url: 'https://urlhaus.abuse.ch/downloads/csv/',
     intervalSeconds: 24 * HOUR,
-    isComplete: false,
     terms: ABUSE_CH,
   },
   {
@@ -66,7 +64,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'urlhaus-payloads',
     url: 'https://urlhaus.abuse.ch/downloads/payloads/',
     intervalSeconds: 24 * HOUR,
-    isComplete: false,
     terms: ABUSE_CH,
   },
   {
@@ -76,7 +73,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     url: 'https://bazaar.abuse.ch/export/csv/recent/',
     keyedUrl: 'https://mb-api.abuse.ch/v2/files/exports/{Auth-Key}/recent.csv',
     intervalSeconds: HOUR,
-    isComplete: false,
     terms: ABUSE_CH,
   },
   {
@@ -85,7 +81,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'threatfox-json',
     url: 'https://threatfox.abuse.ch/export/json/recent/',
     intervalSeconds: HOUR,
-    isComplete: false,
     terms: ABUSE_CH,
   },
   {
@@ -94,7 +89,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'feodo-json',
     url: 'https://feodotracker.abuse.ch/downloads/ipblocklist.json',
     intervalSeconds: HOUR,
-    isComplete: false,
     terms: ABUSE_CH,
   },
   {
@@ -103,7 +97,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'drop-json',
     url: 'https://www.spamhaus.org/drop/drop_v4.json',
     intervalSeconds: 24 * HOUR,
-    isComplete: false,
     terms: 'free for any use with credit to The Spamhaus Project; at most once an hour, once a day is enough',
   },
   {
@@ -112,7 +105,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'ip-list',
     url: 'https://lists.blocklist.de/lists/all.txt',
     intervalSeconds: HOUR,
-    isComplete: false,
     dataset: 'XBL',
     trustPermille: 600,
     terms: 'free of charge, without warranty',
@@ -123,7 +115,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'ip-list',
     url: 'https://cinsscore.com/list/ci-badguys.txt',
     intervalSeconds: 4 * HOUR,
-    isComplete: false,
     dataset: 'XBL',
     trustPermille: 600,
     terms: 'free of charge for your own protection; ask before you pass it on',
@@ -134,7 +125,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'ip-list',
     url: 'https://rules.emergingthreats.net/blockrules/compromised-ips.txt',
     intervalSeconds: 12 * HOUR,
-    isComplete: false,
     dataset: 'XBL',
     trustPermille: 600,
     terms: 'free for any use (BSD license)',
@@ -145,7 +135,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'ip-list',
     url: 'https://check.torproject.org/torbulkexitlist',
     intervalSeconds: HOUR,
-    isComplete: false,
     listKind: 'shared',
     terms: 'free for any use',
   },
@@ -155,7 +144,6 @@ export const KNOWN_FEEDS: readonly KnownFeed[] = [
     format: 'domain-list',
     url: 'https://openphish.com/feed.txt',
     intervalSeconds: 12 * HOUR,
-    isComplete: false,
     evidenceKind: 'phishing',
     trustPermille: 800,
     terms: 'non-commercial and internal business use only',

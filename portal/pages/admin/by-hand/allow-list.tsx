@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import type { AllowEntry } from '../../../../src/admin/allow-list.ts';
 import { ADMIN_API } from '../../../admin.ts';
 import { post } from '../../../api.ts';
@@ -20,7 +19,7 @@ export function AllowList({ onChange }: { onChange(): void }) {
     loaded.reload();
     onChange();
   };
-  const aside: ComponentChildren = (
+  const aside = (
     <Ask
       text="Allow a network"
       title="Never list an address or a network"
