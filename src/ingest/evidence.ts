@@ -272,11 +272,12 @@ export function toListEntry(input: ListInput, rules: EvidenceRules): ListEntry |
   const source = input.source ?? rules.source;
   const text = input.entry.trim();
   if (parseKeyNetwork(text) !== null) {
-    if (!isNetworkListKind(as)) return `${JSON.stringify(text)}: only names can be on a list of ${as} sites`;
+    if (!isOneOf(NETWORK_LIST_KINDS, as)) return `${JSON.stringify(text)}: only names can be on a list of ${as} sites`;
     const network = toNetwork(text);
     return typeof network === 'string' ? network : { source, ts, as, network, reason };
   }
-  if (!isNameListKind(as)) return `${JSON.stringify(text)}: only addresses and networks can be on an allow list`;
+  if (!isOneOf(NAME_LIST_KINDS, as))
+    return `${JSON.stringify(text)}: only addresses and networks can be on an allow list`;
   // Lists write a leading dot or `*.` for "and everything below".
   const host = parseHostKey(text.replace(/^\*?\./, ''));
   // A top-level name is no site.
@@ -286,12 +287,8 @@ export function toListEntry(input: ListInput, rules: EvidenceRules): ListEntry |
   return { source, ts, as, name: host.host };
 }
 
-function isNetworkListKind(as: ListKind): as is NetworkListKind {
-  return (NETWORK_LIST_KINDS as readonly string[]).includes(as);
-}
-
-function isNameListKind(as: ListKind): as is NameListKind {
-  return (NAME_LIST_KINDS as readonly string[]).includes(as);
+function isOneOf<Kind extends ListKind>(kinds: readonly Kind[], as: ListKind): as is Kind {
+  return (kinds as readonly ListKind[]).includes(as);
 }
 
 function intervalFault(listedTs: number, ts: number): string | null {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import { stix } from '../../../src/ingest/formats/stix.ts';
-import { valuesOfPattern } from '../../../src/ingest/formats/stix-objects.ts';
+import { valuesOfPattern } from '../../../src/ingest/formats/stix-pattern.ts';
 import { cpuTimeMs } from '../../cpu-time.ts';
 import { AS_OF_TS, evidenceOf, inputsOf, readFixture, readText, readWith, rejectsOf, ts } from './read-items.ts';
 
