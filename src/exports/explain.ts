@@ -145,16 +145,12 @@ const MAX_REASONS = 20;
 /** Empty if a URL of the host is on the list. */
 async function urlsOfHostReasons(build: Build, host: string): Promise<ExplainedReason[]> {
   const urls = await urlsOf(build, host);
-  if (urls.length === 0) return [unknownHost(host)];
+  if (urls.length === 0) return [{ reason: 'unknown', text: `no URL of ${host} is known` }];
   const reasons = urls.map((entry) => [
     ...filterReasons(urlFaults(entry, build.filter)),
     ...exclusionReasons(build.exclusions.ofUrl(entry.url, host)),
   ]);
   return reasons.some(({ length }) => length === 0) ? [] : counted(reasons.flat());
-}
-
-function unknownHost(host: string): ExplainedReason {
-  return { reason: 'unknown', text: `no URL of ${host} is known` };
 }
 
 /** Each reason once, with the number of URLs that have it, the most frequent first. */
