@@ -1,7 +1,7 @@
 import type { StatusObservation } from '../../core/observation.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
-import { columns, runRows, type Scalar } from '../../database/postgres/parameters.ts';
+import { columns, runRows, type Scalar, unnested } from '../../database/postgres/parameters.ts';
 import { EVENT_JOINS } from '../rows.ts';
 import {
   ENTRY_COLUMNS,
@@ -75,7 +75,7 @@ const DELETE = `
 // For URLs that this transaction adds.
 const ADD = `
   insert into events (url_id, ts, kind, host_id, removal_id, reporter_id, confirmed_ts)
-  select * from unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])`;
+  select ${unnested('bigint', 'bigint', 'smallint', 'bigint', 'bigint', 'bigint', 'bigint')}`;
 
 const PUT = `${ADD}
   on conflict (url_id, ts, kind) do update set

@@ -14,7 +14,7 @@ import {
   setIds,
 } from '../../database/postgres/host-names.ts';
 import type { Lock } from '../../database/postgres/lock-order.ts';
-import { runRows } from '../../database/postgres/parameters.ts';
+import { runRows, unnested } from '../../database/postgres/parameters.ts';
 import { nextIds } from '../../database/postgres/reserved-ids.ts';
 import type { Listing } from '../store.ts';
 import { kindCode, type TimelineChange } from '../stored-timeline.ts';
@@ -150,8 +150,7 @@ export function firstSightings({ urls, parts }: LockedBatch): Map<string, number
 const ADD_URLS = `
   insert into urls (
     id, url_key, url, host_id, event_ts, event_kind, event_removal_id, event_reporter_id, payload_ts, payload_file_id)
-  select * from unnest($1::bigint[], $2::bytea[], $3::text[], $4::bigint[], $5::bigint[], $6::smallint[],
-    $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])`;
+  select ${unnested('bigint', 'bytea', 'text', 'bigint', 'bigint', 'smallint', 'bigint', 'bigint', 'bigint', 'bigint')}`;
 
 /** Adds the new URLs of a batch; returns how many there are. `lastPayloads`: by URL. */
 export function addUrls(

@@ -1,6 +1,6 @@
 import type { ChangeRecorder } from '../../database/changes.ts';
 import type { Session } from '../../database/postgres/database.ts';
-import { runRows } from '../../database/postgres/parameters.ts';
+import { runRows, unnested } from '../../database/postgres/parameters.ts';
 import { type DetailColumns, isBare, isNewerPayload, ownDetails, type ServedFile } from '../file-rules.ts';
 import { addBare, correctLast, deleteBare } from './bare-payloads.ts';
 import { type FileUpdate, fileUpdate, type UpsertedFiles } from './files.ts';
@@ -30,15 +30,14 @@ type Row = { urlId: number; ts: number; fileId: number; familyId: number | null;
 // For URLs that this transaction adds.
 const ADD = `
   insert into payloads (url_id, ts, file_id, family_id, mime_type, file_type, file_ext, file_size, file_name)
-  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[],
-    $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[])`;
+  select ${unnested('bigint', 'bigint', 'bigint', 'bigint', 'text', 'text', 'text', 'bigint', 'text')}`;
 
 // The first details given for a payload stay.
 const PUT = `${ADD} on conflict do nothing`;
 
 const ADD_BARE = `
   insert into payloads (url_id, ts, file_id, family_id)
-  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])`;
+  select ${unnested('bigint', 'bigint', 'bigint', 'bigint')}`;
 
 const SET_LAST = `
   update urls set payload_ts = l.ts, payload_file_id = l.file_id

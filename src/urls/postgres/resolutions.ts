@@ -1,7 +1,7 @@
 import { type ByteText, toBytes, toByteText } from '../../core/byte-text.ts';
 import { dayOf } from '../../core/time.ts';
 import type { Session } from '../../database/postgres/database.ts';
-import { columns, runRows } from '../../database/postgres/parameters.ts';
+import { columns, runRows, unnested } from '../../database/postgres/parameters.ts';
 import { hostAddress, mergeResolution, type Resolution } from '../resolution-rules.ts';
 import { bucketOf } from '../store.ts';
 import type { ImpliedChange } from '../timeline.ts';
@@ -24,7 +24,7 @@ const FIND_NEWEST = `
 // For URLs that this transaction adds.
 const ADD = `
   insert into resolutions (url_id, ip, day, ts, bucket, asn)
-  select * from unnest($1::bigint[], $2::bytea[], $3::integer[], $4::bigint[], $5::integer[], $6::bigint[])`;
+  select ${unnested('bigint', 'bytea', 'integer', 'bigint', 'integer', 'bigint')}`;
 
 // `setNetworks` writes networks without a lock on the URL: a stored network is never replaced by null.
 const PUT = `${ADD}

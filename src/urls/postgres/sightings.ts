@@ -2,7 +2,7 @@ import { toByteText } from '../../core/byte-text.ts';
 import { dayOf } from '../../core/time.ts';
 import type { Session } from '../../database/postgres/database.ts';
 import { inOrder } from '../../database/postgres/lock-order.ts';
-import { columns, runRows } from '../../database/postgres/parameters.ts';
+import { columns, runRows, unnested } from '../../database/postgres/parameters.ts';
 import type { OnlineSpan } from '../sighting-rules.ts';
 
 /** A URL that was seen online, and whose host has a domain. `isNewUrl`: this transaction adds it. */
@@ -19,7 +19,7 @@ export type Sightings = { online: Sighting[]; addresses: HostAddress[] };
 // For URLs that this transaction adds.
 const ADD_SIGHTINGS = `
   insert into url_sightings (url_id, domain_id, host_id, online_ts)
-  select * from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])`;
+  select ${unnested('bigint', 'bigint', 'bigint', 'bigint')}`;
 
 const PUT_SIGHTINGS = `${ADD_SIGHTINGS}
   on conflict (url_id) do update set online_ts = excluded.online_ts

@@ -1,10 +1,11 @@
 import type { Query, Session } from '../../database/postgres/database.ts';
 import type { Ids } from '../../database/postgres/dictionaries.ts';
+import { unnested } from '../../database/postgres/parameters.ts';
 
 /** The tags of a URL whose row is locked, or is added by this transaction. `tags` may have duplicates. */
 type TaggedUrl = { id: number; isNew: boolean; group: { tags: readonly string[] } };
 
-const ADD = 'insert into url_tags (url_id, tag_id) select * from unnest($1::bigint[], $2::bigint[])';
+const ADD = `insert into url_tags (url_id, tag_id) select ${unnested('bigint', 'bigint')}`;
 const PUT = `${ADD} on conflict do nothing`;
 
 export function putTags(session: Session, urls: readonly TaggedUrl[], ids: Ids): Promise<unknown> {
