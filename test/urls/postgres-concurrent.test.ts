@@ -29,6 +29,23 @@ test('concurrent batches of several nodes have the result of some serial order',
   }
 });
 
+test('of batches of one node that add the same hosts none is repeated', async (t) => {
+  const url = await temporaryDatabase(t);
+  const store = await openPostgresIntelligence({ url, readUrls: [], connections: 4 });
+  t.after(() => store.close());
+  const sql = postgres(url, { max: 1 });
+  t.after(() => sql.end());
+  for (let round = 0; round < ROUNDS; round++) {
+    const batch = (path: number) =>
+      Array.from({ length: 50 }, (_, i) => seen({ ts: T, url: `http://www.host${i}-${round}.example/${path}` }));
+    await Promise.all([1, 2, 3, 4].map((path) => store.apply(batch(path))));
+  }
+  const [counts] = await sql`
+    select (select count(*) from urls)::int as urls, (select last_value from urls_id_seq)::int as taken,
+      (select count(*) from hosts)::int as hosts`;
+  assert.deepEqual({ ...counts }, { urls: ROUNDS * 200, taken: ROUNDS * 200, hosts: ROUNDS * 50 });
+});
+
 test('a listing that is finished during batches with its URLs has the result of some serial order', async (t) => {
   const world = await openWorld(t);
   for (let round = 0; round < ROUNDS; round++) {

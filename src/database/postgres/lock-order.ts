@@ -3,7 +3,8 @@
  * each other. `host_table`: a transaction that adds hosts, or reads their domains in order to write, holds the table so that
  * a rebuild waits for it. `feed`: the row of a feed in `reporters`, which must exist by then. `new_urls`, `hosts`, `domains`,
  * `removals`, `families` and `tags` are locked only by adding them. `domains` and `hosts` come late: two batches of a feed
- * often add the same ones, and the second one waits for the end of the first.
+ * often add the same ones, and the second one waits for the end of the first. In one process it waits before it adds any
+ * (`Reservation.afterSame`): a place in this order, between `new_urls` and `domains`.
  * `episodes`: with the lists of networks and, after these, their version.
  * `names`: rows of domains and lists of names, in the order url_sightings, domains, domain_evidence, domain_whois,
  * name_addresses, name_servers, senders, name_lists.

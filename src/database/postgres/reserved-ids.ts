@@ -14,12 +14,23 @@ export type Reservation = {
   /** The id of a text that this or another running transaction has reserved. */
   find(text: string): number | undefined;
   reserve(text: string, id: number): void;
+  /**
+   * Before the rows are added: waits for the end of transactions that have called this earlier and have reserved some of the same
+   * texts. Returns those texts, whose rows are there now if these transactions were completed.
+   */
+  afterSame(): Promise<string[]>;
   /** When the transaction has ended, in any way. */
   close(): void;
 };
 
 /** `users`: running transactions that may have looked for rows before this one had ended. */
-type Layer = { ids: Map<string, number>; isOpen: boolean; users: Set<Layer> };
+type Layer = {
+  ids: Map<string, number>;
+  isOpen: boolean;
+  users: Set<Layer>;
+  isAdding: boolean;
+  ended: PromiseWithResolvers<void>;
+};
 
 export function createReservedIds(): ReservedIds {
   const layers = new Set<Layer>();
@@ -32,8 +43,18 @@ export function createReservedIds(): ReservedIds {
     return undefined;
   }
 
+  async function afterSame(layer: Layer): Promise<string[]> {
+    const earlier = [...layers].filter(({ isAdding }) => isAdding);
+    layer.isAdding = true;
+    const same = [...layer.ids.keys()].filter((text) => earlier.some(({ ids }) => ids.has(text)));
+    const ofSame = earlier.filter(({ ids }) => same.some((text) => ids.has(text)));
+    await Promise.all(ofSame.map(({ ended }) => ended.promise));
+    return same;
+  }
+
   function close(layer: Layer): void {
     layer.isOpen = false;
+    layer.ended.resolve();
     for (const other of layers) {
       other.users.delete(layer);
       if (!other.isOpen && other.users.size === 0) layers.delete(other);
@@ -43,10 +64,16 @@ export function createReservedIds(): ReservedIds {
   return {
     open() {
       const open = [...layers].filter(({ isOpen }) => isOpen);
-      const layer: Layer = { ids: new Map(), isOpen: true, users: new Set(open) };
+      const ended = Promise.withResolvers<void>();
+      const layer: Layer = { ids: new Map(), isOpen: true, users: new Set(open), isAdding: false, ended };
       for (const other of open) other.users.add(layer);
       layers.add(layer);
-      return { find, reserve: (text, id) => void layer.ids.set(text, id), close: () => close(layer) };
+      return {
+        find,
+        reserve: (text, id) => void layer.ids.set(text, id),
+        afterSame: () => afterSame(layer),
+        close: () => close(layer),
+      };
     },
   };
 }

@@ -7,11 +7,11 @@ import {
   type AddedNames,
   addNewDomains,
   addNewHosts,
-  checkNames,
+  afterSameNames,
   createReservedNames,
   type ReservedNames,
 } from '../../database/postgres/host-names.ts';
-import { createLock, type Lock } from '../../database/postgres/lock-order.ts';
+import { createLock } from '../../database/postgres/lock-order.ts';
 import { onlineSpan } from '../sighting-rules.ts';
 import { type ApplyReport, type Listing, NOTHING_APPLIED } from '../store.ts';
 import type { TimelineChange } from '../stored-timeline.ts';
@@ -27,8 +27,8 @@ import { putTags } from './tags.ts';
 
 /**
  * Applies batches of observations, each in one transaction. Between begin and commit a batch of any size takes three round
- * trips: lock texts and URLs; read timelines and resolutions, lock files, take ids for what is new; write. With new hosts
- * there is a fourth one, for what depends on who added them, and with a listing one that reads it.
+ * trips: lock texts and URLs; read timelines and resolutions, lock files, take ids for what is new; write. New hosts are written
+ * in a fourth one, before it the ones that an earlier batch may have added are read, and with a listing there is one that reads it.
  */
 export function createApply(db: Database, backfillFamilies: () => Promise<void>) {
   const reserved = createReservedNames();
@@ -82,7 +82,7 @@ async function applyGroups(
   const lock = createLock();
   const recorder = createChangeRecorder();
   const batch = await lockBatch(session, lock, groups, listing);
-  const { urls, names } = batch;
+  const { urls, names, parts } = batch;
   if (listing !== undefined) await setNewIds(session, batch, reserved);
   const listed = listing === undefined ? NOT_LISTED : await markUrlsListed(session, batch, listing);
   const payloads = urlPayloads(batch);
@@ -105,45 +105,32 @@ async function applyGroups(
   const newUrls = new Set(urls.filter(({ isNew }) => isNew).map(({ id }) => id));
   const payloadRows = payloadChanges(payloads, files, lastOf);
 
-  const write = () =>
-    Promise.all([
-      lock({ new_urls: () => addUrls(session, batch, changes, payloadRows.last) }),
-      putPayloads(session, payloadRows, { newUrls, recorder, lastOf }),
-      fillFiles(session, files),
-      putStatuses(session, updates, changes, batch),
-      resolutions.write(newUrls),
-      putTags(session, urls, batch.tags),
-      putListed(session, listed.rows),
-    ]);
-  /** What depends on which hosts and domains this transaction has added. `write` has recorded which last payloads change. */
-  const finish = (added: AddedNames) => {
-    recordUrls(recorder, batch, changes, added);
-    const addedIds = new Set(Array.from(added.domains, (name) => names.domains.get(name) as number));
-    return Promise.all([
-      putChanges(session, recorder),
-      lock({ names: () => putSightings(session, sightingsOf(batch, changes), addedIds) }),
-    ]);
-  };
-  const [[, payloadsAdded]] = await (names.newHosts.length + names.newDomains.length === 0
-    ? Promise.all([write(), finish(NONE_ADDED)])
-    : Promise.all([write(), addNames(session, lock, batch)]).then(async ([written, added]) => {
-        await finish(added);
-        return [written] as const;
-      }));
+  const written = Promise.all([
+    lock({ new_urls: () => addUrls(session, batch, changes, payloadRows.last) }),
+    putPayloads(session, payloadRows, { newUrls, recorder, lastOf }),
+    fillFiles(session, files),
+    putStatuses(session, updates, changes, batch),
+    resolutions.write(newUrls),
+    putTags(session, urls, batch.tags),
+    putListed(session, listed.rows),
+  ]);
+  if (names.newHosts.length + names.newDomains.length > 0) {
+    await written;
+    await afterSameNames(session, names, reserved);
+  }
+  const added: AddedNames = { hosts: new Set(names.newHosts), domains: new Set(names.newDomains) };
+  recordUrls(recorder, batch, changes, added);
+  const addedIds = new Set(names.newDomains.map((name) => names.domains.get(name) as number));
+  const [[, payloadsAdded]] = await Promise.all([
+    written,
+    lock({
+      domains: () => addNewDomains(session, names, firstSightings(batch)),
+      hosts: () => addNewHosts(session, names, parts),
+      names: () => putSightings(session, sightingsOf(batch, changes), addedIds),
+    }),
+    putChanges(session, recorder),
+  ]);
   return reportOf(changes, { urlsAdded: newUrls.size, payloadsAdded, resolutionsChanged: resolutions.changed() });
-}
-
-const NONE_ADDED: AddedNames = { hosts: new Set(), domains: new Set() };
-
-/** Adds new hosts and their domains; returns which ones this transaction has added, and not another one before. */
-async function addNames(session: Session, lock: Lock, batch: LockedBatch): Promise<AddedNames> {
-  const { names, parts } = batch;
-  const added = await lock({
-    domains: () => addNewDomains(session, names, firstSightings(batch)),
-    hosts: () => addNewHosts(session, names, parts),
-  });
-  await checkNames(session, names, added);
-  return added;
 }
 
 function reportOf(
