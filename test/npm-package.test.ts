@@ -146,7 +146,15 @@ test('the package works in a project without the development dependencies', asyn
       const output = join(project, flags[1] ?? '');
       mkdirSync(output);
       writeFileSync(join(project, 'program.ts'), PROGRAM);
-      const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--types', ''];
+      const strict = [
+        '--strict',
+        '--exactOptionalPropertyTypes',
+        '--target',
+        'es2022',
+        '--types',
+        '',
+        '--skipDefaultLibCheck',
+      ];
       const lib = ['--lib', 'es2022,dom,dom.iterable,dom.asynciterable'];
       const compiled = run(TSC, [...flags, ...strict, ...lib, '--outDir', output, 'program.ts'], { cwd: project });
       await compiled.catch(({ stdout }) => assert.fail(stdout));
