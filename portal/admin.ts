@@ -3,7 +3,7 @@ import { limitsOf } from '../src/core/tier.ts';
 import { mistake } from './api.ts';
 import { hasText, NO_LIMIT, numberText, visible } from './format.ts';
 import type { Option } from './formats.ts';
-import { encoded } from './question.ts';
+import { encoded } from './query.ts';
 
 // What the pages about accounts and tiers compute. The answers are in src/admin/wire.ts.
 

@@ -16,7 +16,7 @@ export class ApiError extends Error {
 
 /** Status 0: no response at all. */
 export const SERVER_AWAY = 0;
-/** The same question gets the same answer. */
+/** The same request gets the same response. */
 export const BAD_REQUEST = 400;
 export const UNAUTHORIZED = 401;
 export const LIMIT_REACHED = 429;

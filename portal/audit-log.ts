@@ -132,7 +132,7 @@ export function auditPath(filter: AuditFilter): string {
   return set.length === 0 ? '/admin/audit' : `/admin/audit?${new URLSearchParams(set)}`;
 }
 
-/** The question to the server: the last day is included. A text that is no day is left out. */
+/** The request to the server: the last day is included. A text that is no day is left out. */
 export function auditApi({ action, subject, from, until }: AuditFilter, limit = AUDIT_LIMIT): string {
   const [since, end] = [dayTs(from), dayTs(until)];
   const set = new URLSearchParams({ limit: String(limit) });

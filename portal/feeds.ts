@@ -15,7 +15,7 @@ import {
   visible,
 } from './format.ts';
 import type { FormTexts, Option } from './formats.ts';
-import { encoded } from './question.ts';
+import { encoded } from './query.ts';
 
 // What the pages about feeds and imports compute.
 

@@ -115,7 +115,7 @@ export const shortHash = (hash: string): string => (hash.length > 20 ? `${hash.s
 /** For a POSIX shell: nothing inside single quotes is special. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A question to the API by curl, with the token in $TOKEN. */
+/** A request to the API by curl, with the token in $TOKEN. */
 export function askLine(url: string, body?: object): string {
   const json = body === undefined ? '' : `--json ${shellQuoted(JSON.stringify(body))} `;
   return `curl -H "Authorization: Bearer $TOKEN" ${json}${shellQuoted(url)}`;

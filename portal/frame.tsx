@@ -4,16 +4,16 @@ import { pendingRequests, tightestLimit } from './api.ts';
 import { NO_LIMIT, numberText, spanText, visible } from './format.ts';
 import { LIMIT_WORDS, readMonth } from './limits.ts';
 import { message } from './parts/basics.tsx';
-import { QuestionBox } from './parts/box.tsx';
+import { LookupBox } from './parts/box.tsx';
 import { Dialog } from './parts/forms.tsx';
 import { followLinks, place } from './router.ts';
 import { logOut, session } from './session.ts';
 import { nextTheme, theme } from './theme.ts';
 
-type FrameProps = { question: string; children: ComponentChildren };
+type FrameProps = { boxText: string; children: ComponentChildren };
 
 /** What every page has around it: the box, the navigation, the tightest limit, the theme, the account. */
-export function Frame({ question, children }: FrameProps) {
+export function Frame({ boxText, children }: FrameProps) {
   const [hasHelp, setHelp] = useState(false);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => onShortcut(event, () => setHelp(true));
@@ -28,7 +28,7 @@ export function Frame({ question, children }: FrameProps) {
         Skip to the content
       </a>
       <div class={`progress ${pendingRequests.value > 0 ? 'busy' : ''}`} aria-hidden="true" />
-      <Header question={question} onHelp={() => setHelp(true)} />
+      <Header boxText={boxText} onHelp={() => setHelp(true)} />
       <main id="main" tabIndex={-1}>
         {children}
       </main>
@@ -49,7 +49,7 @@ export function Frame({ question, children }: FrameProps) {
   );
 }
 
-function Header({ question, onHelp }: { question: string; onHelp(): void }) {
+function Header({ boxText, onHelp }: { boxText: string; onHelp(): void }) {
   const who = session.value;
   return (
     <header class="header">
@@ -57,7 +57,7 @@ function Header({ question, onHelp }: { question: string; onHelp(): void }) {
         <span class="brand-mark" aria-hidden="true" />
         <span>Urlwarden</span>
       </a>
-      {who && place.value.path !== '/' && <QuestionBox text={question} />}
+      {who && place.value.path !== '/' && <LookupBox text={boxText} />}
       <nav aria-label="Pages">
         {who && <NavLink href="/" text="Start" />}
         {who && <NavLink href="/search" text="Search" />}

@@ -44,7 +44,7 @@ export function useLoad<T>(key: string, load: (abort: AbortSignal) => Promise<T>
   return { ...current, reload };
 }
 
-/** The answer to a question that is its address alone. */
+/** The response to a request that is its address alone. */
 export const useGet = <T>(path: string): Loaded<T> => useLoad(path, (abort) => get<T>(path, abort));
 
 /** Any other refusal says that the data are gone, or not for this account. */

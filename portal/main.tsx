@@ -25,7 +25,7 @@ type Page = {
   title(props: PageProps): string;
   component: ComponentType<PageProps>;
   /** The text in the box of the frame. */
-  question?(props: PageProps): string;
+  boxText?(props: PageProps): string;
   isOpen?: true;
 };
 
@@ -43,25 +43,25 @@ const PAGES: Page[] = [
     pattern: '/url',
     title: ({ query }) => query.get('u') ?? 'URL',
     component: UrlPage,
-    question: ({ query }) => query.get('u') ?? '',
+    boxText: ({ query }) => query.get('u') ?? '',
   },
   {
     pattern: '/address/:ip',
     title: ({ values }) => values.ip ?? '',
     component: AddressPage,
-    question: ({ values }) => values.ip ?? '',
+    boxText: ({ values }) => values.ip ?? '',
   },
   {
     pattern: '/network/:ip/:mask',
     title: ({ values }) => `${values.ip}/${values.mask}`,
     component: NetworkPage,
-    question: ({ values }) => `${values.ip}/${values.mask}`,
+    boxText: ({ values }) => `${values.ip}/${values.mask}`,
   },
   {
     pattern: '/domain/:name',
     title: ({ values }) => values.name ?? '',
     component: DomainPage,
-    question: ({ values }) => values.name ?? '',
+    boxText: ({ values }) => values.name ?? '',
   },
   { pattern: '/search', title: () => 'Search', component: SearchPage },
   { pattern: '/bulk', title: () => 'Bulk lookup', component: BulkPage },
@@ -92,7 +92,7 @@ function App() {
     shown.current = { path, what };
   });
   return (
-    <Frame question={session.value ? (found?.page.question?.(props) ?? '') : ''}>
+    <Frame boxText={session.value ? (found?.page.boxText?.(props) ?? '') : ''}>
       <Guarded what={what}>{content(found?.page, props)}</Guarded>
       {isSessionOver.value && !found?.page.isOpen && <LogInAgain />}
     </Frame>

@@ -1,5 +1,5 @@
 import { parseNetwork } from '../src/core/ip/network.ts';
-import { hasPage, networkTarget } from './question.ts';
+import { hasPage, networkTarget } from './query.ts';
 
 /** Networks around an address: what a customer, a site and a provider often have. */
 const AROUND = { 4: [28, 24, 16], 6: [64, 56, 48] } as const;

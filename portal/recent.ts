@@ -1,7 +1,7 @@
 import { signal } from './signal.ts';
 import { readStored, writeStored } from './theme.ts';
 
-// The last questions of this browser. They never leave it.
+// The last lookups of this browser. They never leave it.
 
 type Recent = { kind: string; text: string; path: string; ts: number };
 
@@ -10,8 +10,8 @@ const MAX_RECENT = 12;
 
 export const recent = signal<Recent[]>(read());
 
-export function remember(question: Recent): void {
-  recent.value = [question, ...recent.value.filter(({ path }) => path !== question.path)].slice(0, MAX_RECENT);
+export function remember(lookup: Recent): void {
+  recent.value = [lookup, ...recent.value.filter(({ path }) => path !== lookup.path)].slice(0, MAX_RECENT);
   writeStored(KEY, JSON.stringify(recent.value));
 }
 

@@ -1,5 +1,5 @@
 import { parseNetwork } from '../src/core/ip/network.ts';
-import type { SearchName } from './question.ts';
+import type { SearchName } from './query.ts';
 
 /** A search that starts from something that a URL has. */
 export type Related = { label: string; name: SearchName; value: string; cost: number };

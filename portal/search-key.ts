@@ -1,7 +1,7 @@
 import { parseNetwork } from '../src/core/ip/network.ts';
 import { refangHost } from '../src/core/url/refang.ts';
 import { DAY, dateText } from './format.ts';
-import { encoded, type SearchName, withoutBrackets } from './question.ts';
+import { encoded, type SearchName, withoutBrackets } from './query.ts';
 
 // A search as the address of its page has it: one key and a window.
 

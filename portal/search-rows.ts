@@ -1,6 +1,6 @@
 import type { SearchLine } from '../src/portal/schemas.ts';
 import { DAY } from './format.ts';
-import { encoded } from './question.ts';
+import { encoded } from './query.ts';
 
 // The result of a search: one row per URL, from a stream with one record per fact.
 

@@ -257,7 +257,7 @@ function ApiHelp({ username }: { username: string }) {
         Copy the login
       </CopyButton>
       <pre>{ask}</pre>
-      <CopyButton text={ask} what="Question copied">
+      <CopyButton text={ask} what="Request copied">
         Copy the request
       </CopyButton>
       <a href="/api">All operations</a>

@@ -21,7 +21,7 @@ import { Ago, Badge, Card, Cost, Empty, Facts } from '../parts/basics.tsx';
 import { capitalized, Folded, Head, HostLink, Lookup, NetworkName, Shown } from '../parts/subject.tsx';
 import { FOLDED, Table } from '../parts/table.tsx';
 import { AllUrls, Family, UrlTable } from '../parts/urls.tsx';
-import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchAllPath } from '../question.ts';
+import { addressPath, domainPath, hasPage, networkPath, networkTarget, searchAllPath } from '../query.ts';
 
 export function AddressPage({ values }: PageProps) {
   const ip = refangHost(values.ip ?? '');

@@ -204,7 +204,7 @@ function SchemaPart({ title, typed: { contentType, schema }, document, mark }: S
 }
 
 type RowsProps = { title?: string; about?: string; rows: readonly SchemaRow[]; caption: string; mark?: Mark };
-/** Which fields are marked: in questions those that must be there, in answers those that may be missing. */
+/** Which fields are marked: in requests those that must be there, in responses those that may be missing. */
 type Mark = 'required' | 'optional';
 
 function Rows({ title, about, rows, caption, mark = 'optional' }: RowsProps) {

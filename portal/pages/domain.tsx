@@ -8,7 +8,7 @@ import { Ago, Badge, Card, Empty, Facts, Hash } from '../parts/basics.tsx';
 import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen, Shown } from '../parts/subject.tsx';
 import { FOLDED, Table } from '../parts/table.tsx';
 import { Family, UrlLink } from '../parts/urls.tsx';
-import { addressPath, domainPath, searchAllPath } from '../question.ts';
+import { addressPath, domainPath, searchAllPath } from '../query.ts';
 import {
   type DomainVerdict,
   dimensionBars,

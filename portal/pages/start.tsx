@@ -4,7 +4,7 @@ import { numberText, visible } from '../format.ts';
 import { useGet } from '../load.ts';
 import type { PageProps } from '../main.tsx';
 import { Ago, Badge, Card, Empty, Facts, Show } from '../parts/basics.tsx';
-import { QuestionBox } from '../parts/box.tsx';
+import { LookupBox } from '../parts/box.tsx';
 import { UrlTable } from '../parts/urls.tsx';
 import { forgetRecent, recent } from '../recent.ts';
 import { session } from '../session.ts';
@@ -19,7 +19,7 @@ export function StartPage(_: PageProps) {
           Paste a URL, an address, a network, a host name, an AS number, a SHA-256 or a malware family. Defanged forms
           work too.
         </p>
-        <QuestionBox isLarge />
+        <LookupBox isLarge />
         <p class="dim">
           A list, a log or a mail? <a href="/bulk">Look up all its URLs at once</a>
         </p>
@@ -42,7 +42,7 @@ function Knowledge({ overview }: { overview: OverviewResponse }) {
             empty="There are no URLs yet. An administrator can add a feed, or import a file."
           />
         </Card>
-        <RecentQuestions />
+        <RecentLookups />
       </div>
       <div>
         <Card
@@ -93,7 +93,7 @@ function Feeds({ feeds }: { feeds: OverviewResponse['feeds'] }) {
   );
 }
 
-function RecentQuestions() {
+function RecentLookups() {
   if (recent.value.length === 0) return null;
   const forget = (
     <button type="button" class="button quiet" onClick={forgetRecent}>
@@ -101,7 +101,7 @@ function RecentQuestions() {
     </button>
   );
   return (
-    <Card title="Your last questions" aside={forget}>
+    <Card title="Your last lookups" aside={forget}>
       <ul class="plain-list">
         {recent.value.map(({ kind, text, path, ts }) => (
           <li key={path}>

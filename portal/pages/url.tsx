@@ -11,7 +11,7 @@ import { RelatedUrls } from '../parts/related-urls.tsx';
 import { Chips, Folded, Head, HostLink, Lookup, NetworkName, Seen } from '../parts/subject.tsx';
 import { Table } from '../parts/table.tsx';
 import { Family, UrlTable } from '../parts/urls.tsx';
-import { addressPath, domainPath, readQuestion, searchAllPath, urlPath, withoutBrackets } from '../question.ts';
+import { addressPath, domainPath, readQuery, searchAllPath, urlPath, withoutBrackets } from '../query.ts';
 
 export function UrlPage({ query }: PageProps) {
   const asked = query.get('u') ?? '';
@@ -82,7 +82,7 @@ function Verdict({ report, steps }: { report: UrlPageResponse; steps: string[] }
 
 /** The URL that a copied text has inside, if it is not all of it. */
 function Meant({ text }: { text: string }) {
-  const other = readQuestion(text).find(({ kind, path }) => kind === 'url' && path !== urlPath(text));
+  const other = readQuery(text).find(({ kind, path }) => kind === 'url' && path !== urlPath(text));
   if (other === undefined) return null;
   return (
     <span>

@@ -2,14 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { acceptCost } from '../cost.ts';
 import { counted, visible } from '../format.ts';
 import { handOver, lineCount } from '../pasted.ts';
-import { type Answer, KIND_NAMES, listAnswer, readQuestion, refusalText } from '../question.ts';
+import { type Answer, KIND_NAMES, listAnswer, readQuery, refusalText } from '../query.ts';
 import { go } from '../router.ts';
 import { Cost, say } from './basics.tsx';
 
 const HINT = 'URL, address, network, host, AS number, SHA-256 or family';
 
-/** The box that takes any question. It shows what it recognized, and the other pages that the text could mean. */
-export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean; text?: string }) {
+/** The box that takes any lookup. It shows what it recognized, and the other pages that the text could mean. */
+export function LookupBox({ isLarge = false, text = '' }: { isLarge?: boolean; text?: string }) {
   const [typed, setTyped] = useState(text);
   const [pasted, setPasted] = useState<string | null>(null);
   const [chosen, setChosen] = useState(0);
@@ -20,7 +20,7 @@ export function QuestionBox({ isLarge = false, text = '' }: { isLarge?: boolean;
     // Whoever has just logged in can type at once. On a phone a keyboard would hide the page.
     if (isLarge && matchMedia('(pointer: fine)').matches) input.current?.focus({ preventScroll: true });
   }, []);
-  const answers = pasted === null ? readQuestion(typed) : [listAnswer(typed, pasted)];
+  const answers = pasted === null ? readQuery(typed) : [listAnswer(typed, pasted)];
   const isShown = isOpen && typed.trim() !== '';
   const id = isLarge ? 'large-box' : 'box';
 

@@ -1,7 +1,7 @@
 import type { BulkRow } from '../bulk-read.ts';
 import { type Bulk, chooseFilter, type Filter, filtered } from '../bulk-run.ts';
 import { dayText, numberText, visible } from '../format.ts';
-import { searchPath, urlPath } from '../question.ts';
+import { searchPath, urlPath } from '../query.ts';
 import { Card, Empty, Status } from './basics.tsx';
 import { type LongColumn, LongTable } from './long-table.tsx';
 

@@ -3,7 +3,7 @@ import { isSessionOver } from '../api.ts';
 import { endSession, logIn } from '../session.ts';
 import { Field, Form } from './forms.tsx';
 
-/** Shown in place of any page that needs an account. The address, and so the question, stays as it is. */
+/** Shown in place of any page that needs an account. The address, and so what is looked up, stays as it is. */
 export function LogIn() {
   const box = useRef<HTMLElement>(null);
   useEffect(() => box.current?.querySelector('input')?.focus(), []);

@@ -3,7 +3,7 @@ import type { UrlPageResponse } from '../../src/portal/schemas.ts';
 import { type ApiError, records } from '../api.ts';
 import { visible } from '../format.ts';
 import { toApiError } from '../load.ts';
-import { searchPath } from '../question.ts';
+import { searchPath } from '../query.ts';
 import { type Related, relatedOf } from '../related.ts';
 import { Card, Cost, Empty, Loading, Problem } from './basics.tsx';
 import { AllUrls, type UrlRow, UrlTable } from './urls.tsx';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { dayText, nowTs } from '../format.ts';
-import type { SearchName } from '../question.ts';
+import type { SearchName } from '../query.ts';
 import { go } from '../router.ts';
 import {
   checkedSearch,

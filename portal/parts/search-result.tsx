@@ -1,5 +1,5 @@
 import { counted, isoText, numberText, timeText, visible } from '../format.ts';
-import { searchPath, urlPath } from '../question.ts';
+import { searchPath, urlPath } from '../query.ts';
 import { go } from '../router.ts';
 import {
   type Choice,

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { defang, nowTs, visible } from '../format.ts';
 import { useLoad } from '../load.ts';
-import { searchAllPath, searchPath } from '../question.ts';
+import { searchAllPath, searchPath } from '../query.ts';
 import { remember } from '../recent.ts';
 import { Ago, Card, CopyButton, Show } from './basics.tsx';
 import { FOLDED, Rest, useMost } from './table.tsx';
@@ -14,12 +14,12 @@ type LookupProps<T extends object> = {
   asked: string;
   path: string;
   load(abort: AbortSignal): Promise<T>;
-  /** How the answer is called among the last questions. */
+  /** How it is called among the last lookups. */
   nameOf(report: T): { kind: string; text: string };
   children(report: T): ComponentChildren;
 };
 
-/** Looks one thing up, and remembers the question once it is answered. */
+/** Looks one thing up, and remembers it once it is found. */
 export function Lookup<T extends object>({ asked, path, load, nameOf, children }: LookupProps<T>) {
   const loaded = useLoad(path, load);
   useEffect(() => {
@@ -43,7 +43,7 @@ export function Lookup<T extends object>({ asked, path, load, nameOf, children }
 type HeadProps = {
   name: string;
   what: string;
-  /** The same question to the API. */
+  /** The same as a request to the API. */
   curl: string;
   report: object;
   verdict: ComponentChildren;

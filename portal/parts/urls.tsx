@@ -1,6 +1,6 @@
 import { acceptCost } from '../cost.ts';
 import { visible } from '../format.ts';
-import { searchPath, urlPath } from '../question.ts';
+import { searchPath, urlPath } from '../query.ts';
 import { Ago, Cost, Status } from './basics.tsx';
 import { FOLDED, Table } from './table.tsx';
 

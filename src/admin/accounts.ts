@@ -78,7 +78,7 @@ const listAccounts = (services: AdminServices): Endpoint => ({
   summary: 'All accounts by username, with their queries of this month and of today',
   response: json(ListOf(AccountItem)),
   read: () => undefined,
-  answer: (_question, exchange, options) => sendItems(exchange, accountItems(services), options),
+  answer: (_query, exchange, options) => sendItems(exchange, accountItems(services), options),
 });
 
 async function* accountItems(services: AdminServices): AsyncGenerator<AccountItem[]> {

@@ -207,14 +207,14 @@ const listingRemove = ({ store, control, now }: ByHandServices) =>
     refusals: ['not_found'],
     read(request) {
       const { cidr, dataset, for_seconds: seconds, reason = '' } = request.body as ListingRemoveRequest;
-      const question = { network: readNetwork(cidr), dataset: dataset ?? null };
-      return { question, seconds: seconds ?? REMOVAL_DEFAULT_SECONDS, reason: readReason(reason) };
+      const query = { network: readNetwork(cidr), dataset: dataset ?? null };
+      return { query, seconds: seconds ?? REMOVAL_DEFAULT_SECONDS, reason: readReason(reason) };
     },
-    async answer({ question, seconds, reason }, { request }) {
+    async answer({ query, seconds, reason }, { request }) {
       const nowTs = now();
       const removal = { removedTs: nowTs, untilTs: nowTs + seconds, reason };
-      const { removed, removals, wider } = await removeListing(store, question, removal);
-      const cidr = formatKeyNetwork(question.network);
+      const { removed, removals, wider } = await removeListing(store, query, removal);
+      const cidr = formatKeyNetwork(query.network);
       await recordChange(control, request, {
         action: 'listing.remove',
         subject: cidr,

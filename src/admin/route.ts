@@ -6,7 +6,7 @@ import { sendNdjson } from '../http/ndjson.ts';
 import { queryString } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 
-export function adminRoute<Question>(endpoint: Endpoint<Question>): Route {
+export function adminRoute<Query>(endpoint: Endpoint<Query>): Route {
   return { endpoint, access: 'administrator', charge: 'call' };
 }
 

@@ -123,7 +123,7 @@ export async function openServing(parts: ServingParts): Promise<{ server: Fastif
       tls,
       metrics,
       trustedProxies: settings.trustedProxies,
-      accessLog: { sample: settings.accessLogSample, hasQuestions: settings.accessLogQuestions },
+      accessLog: { sample: settings.accessLogSample, hasQueries: settings.accessLogQueries },
     },
   );
   if (redis !== null) {

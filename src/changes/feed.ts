@@ -11,10 +11,10 @@ export type FeedServices = {
 };
 
 /** Where a reader is, and what it may see. `after` null: before the oldest change that is kept. */
-export type FeedQuestion = { after: number | null; asked: AskedChanges };
+export type FeedQuery = { after: number | null; asked: AskedChanges };
 
 /** The same for a stream: what its reader may see is asked before every page. Null if it may no longer see anything. */
-export type StreamQuestion = { after: number | null; asked(): Promise<AskedChanges | null> };
+export type StreamQuery = { after: number | null; asked(): Promise<AskedChanges | null> };
 
 /** A line and its number. */
 type NumberedLine = { seq: number; line: string };
@@ -71,7 +71,7 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
     },
 
     /** All up to the newest change, but at most `limit`. */
-    async *lines({ after, asked }: FeedQuestion, limit: number, signal: AbortSignal): AsyncGenerator<string> {
+    async *lines({ after, asked }: FeedQuery, limit: number, signal: AbortSignal): AsyncGenerator<string> {
       let cursor = after ?? (await store.oldestCursor());
       const last = await store.newestChange();
       for (let left = limit; left > 0; ) {
@@ -85,7 +85,7 @@ export function createFeed({ store, views, isStopping }: FeedServices, times = S
     },
 
     /** Server-sent events, without an end of their own. A comment first, so that the reader gets its answer at once. */
-    async *events({ after, asked: askNow }: StreamQuestion, signal: AbortSignal): AsyncGenerator<string> {
+    async *events({ after, asked: askNow }: StreamQuery, signal: AbortSignal): AsyncGenerator<string> {
       let cursor = after ?? (await store.oldestCursor());
       let writtenMs = Number.NEGATIVE_INFINITY;
       const isHeartbeatDue = () => performance.now() - writtenMs >= heartbeatMs;

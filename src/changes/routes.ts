@@ -9,7 +9,7 @@ import { NDJSON, sendNdjson } from '../http/ndjson.ts';
 import { integerParameter, limitParameter, queryString, readLimit } from '../http/query.ts';
 import { MAX_INTEGER } from '../http/scalars.ts';
 import { Type } from '../http/schema.ts';
-import { createFeed, type FeedQuestion, type FeedServices } from './feed.ts';
+import { createFeed, type FeedQuery, type FeedServices } from './feed.ts';
 import { ChangeRecord } from './schemas.ts';
 import type { AskedChanges } from './store.ts';
 
@@ -28,9 +28,9 @@ export function changeRoutes(services: ChangeServices): Route[] {
   return [{ endpoint: changes(services), access: 'account', charge: 'query' }];
 }
 
-type Question = FeedQuestion & { limit: number; isEventStream: boolean };
+type Query = FeedQuery & { limit: number; isEventStream: boolean };
 
-const changes = (services: ChangeServices): Endpoint<Question> => {
+const changes = (services: ChangeServices): Endpoint<Query> => {
   const feed = createFeed(services);
   return {
     method: 'GET',
@@ -51,24 +51,24 @@ const changes = (services: ChangeServices): Endpoint<Question> => {
     response: { contentType: NDJSON, otherTypes: [EVENT_STREAM], schema: ChangeRecord },
     refusals: ['forbidden', 'gone'],
     async read(request) {
-      const question = {
+      const query = {
         after: readCursor(request),
         asked: askedBy(callerOf(request)),
         limit: readLimit(queryString(request), MAX_LIMIT) ?? DEFAULT_LIMIT,
         isEventStream: wantsEvents(request),
       };
-      if (question.after !== null) await feed.checkCursor(question.after);
-      return question;
+      if (query.after !== null) await feed.checkCursor(query.after);
+      return query;
     },
-    async answer(question, exchange, options) {
+    async answer(query, exchange, options) {
       const { reply } = exchange;
       reply.header('newest-change', await services.store.newestChange());
-      if (!question.isEventStream) {
-        return sendNdjson(exchange, (signal) => feed.lines(question, question.limit, signal), options);
+      if (!query.isEventStream) {
+        return sendNdjson(exchange, (signal) => feed.lines(query, query.limit, signal), options);
       }
       reply.header('x-accel-buffering', 'no'); // a proxy must not delay the events
       const asked = () => askedNow(exchange.request, services.findCaller);
-      return sendNdjson(exchange, (signal) => feed.events({ ...question, asked }, signal), options, EVENT_STREAM);
+      return sendNdjson(exchange, (signal) => feed.events({ ...query, asked }, signal), options, EVENT_STREAM);
     },
   };
 };

@@ -31,7 +31,7 @@ export function visible(text: string): string {
 }
 
 /** The same for the heading of an answer: a text without visible characters is quoted. */
-export function visibleQuestion(text: string): string {
+export function visibleQuery(text: string): string {
   return text.trim() === '' ? JSON.stringify(text) : visible(text);
 }
 

@@ -321,8 +321,8 @@ export const SETTINGS = {
     read: readShare,
     accepts: 'a number from 0 to 1, such as 0.01',
   } satisfies Setting<number>,
-  accessLogQuestions: {
-    flag: 'access-log-questions',
+  accessLogQueries: {
+    flag: 'access-log-queries',
     meaning: 'log with such a request also the URL, host, address or domain that was asked for',
     ...SWITCH,
   } satisfies Setting<boolean>,

@@ -182,9 +182,9 @@ export function createListCopies(options: CopiesOptions): ListCopies {
     return { ...rendered, serial, count, leftOut, staleSinceTs: isStale ? builtTs : null };
   }
 
-  async function copy(...question: Parameters<ListCopies['copy']>): Promise<ListCopy> {
-    const found = (await copyOrNull(...question)) ?? (await copyOrNull(...question));
-    const [definition] = question;
+  async function copy(...wanted: Parameters<ListCopies['copy']>): Promise<ListCopy> {
+    const found = (await copyOrNull(...wanted)) ?? (await copyOrNull(...wanted));
+    const [definition] = wanted;
     if (found === null) throw new AppError('unavailable', `the list ${definition.name} could not be built`);
     return found;
   }

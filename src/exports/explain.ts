@@ -214,8 +214,8 @@ async function nameReasons(
 
 async function addressReasons(build: Build, network: KeyNetwork): Promise<ExplainedReason[]> {
   const { store, nowTs, options, exclusions } = build;
-  const question = { inside: true, covering: true, nowTs, allowReserved: options.allowReserved };
-  const listings = await describeListings(store, network, question);
+  const query = { inside: true, covering: true, nowTs, allowReserved: options.allowReserved };
+  const listings = await describeListings(store, network, query);
   const faults = listings.map((listing) => listingFaults(build, listing));
   const fitting = listings.filter((_, i) => faults[i]?.length === 0);
   const lists = await store.addressLists();

@@ -105,9 +105,9 @@ const nameParameter: Parameter = {
   description: 'The name of a list.',
 };
 
-type ExplainQuestion = { name: string; text: string };
+type ExplainQuery = { name: string; text: string };
 
-const explain = (services: ListServices): Endpoint<ExplainQuestion> => ({
+const explain = (services: ListServices): Endpoint<ExplainQuery> => ({
   method: 'POST',
   path: paths.portalListExplain,
   operationId: 'portalListExplain',
@@ -116,11 +116,11 @@ const explain = (services: ListServices): Endpoint<ExplainQuestion> => ({
   body: ExplainRequest,
   response: json(ExplainResponse),
   refusals: ['not_found'],
-  read: readQuestion,
-  answer: (question, exchange, _options, charging) => explained(services, question, exchange, charging),
+  read: readQuery,
+  answer: (query, exchange, _options, charging) => explained(services, query, exchange, charging),
 });
 
-function readQuestion({ params, body }: FastifyRequest): ExplainQuestion {
+function readQuery({ params, body }: FastifyRequest): ExplainQuery {
   const { text } = body as Static<typeof ExplainRequest>;
   if (!isExplainable(text)) {
     const examples = 'https://files.example/a, shop.example, 203.0.113.7 or 203.0.113.0/24';
@@ -131,7 +131,7 @@ function readQuestion({ params, body }: FastifyRequest): ExplainQuestion {
 
 async function explained(
   { definition: find, explain }: ListServices,
-  { name, text }: ExplainQuestion,
+  { name, text }: ExplainQuery,
   exchange: Exchange,
   charging: StepCharging,
 ): Promise<ExplainResponse> {
@@ -143,7 +143,7 @@ async function explained(
     if (isOurFault(error)) await charging.refund(charge);
     throw error;
   });
-  if (found === null) throw new Error('unreachable: readQuestion refuses what cannot be explained');
+  if (found === null) throw new Error('unreachable: readQuery refuses what cannot be explained');
   const { subject, isOnList, reasons } = found;
   return { subject, on_list: isOnList, reasons };
 }

@@ -37,7 +37,7 @@ export type ListServices = {
 };
 
 /** A list by name and format. */
-type ListQuestion = { name: string; variant: Variant };
+type ListQuery = { name: string; variant: Variant };
 
 const FORMAT_NAMES = FORMATS.map(({ name }) => name);
 /** Of most formats first. */
@@ -109,13 +109,13 @@ type ListPath = Pick<Endpoint, 'path' | 'operationId' | 'summary' | 'parameters'
 };
 
 function listRoute(services: ListServices, { keyOf, ...described }: ListPath): Route {
-  const endpoint: Endpoint<ListQuestion> = {
+  const endpoint: Endpoint<ListQuery> = {
     ...described,
     method: 'GET',
     response: { contentType: CONTENT_TYPE, otherTypes: OTHER_TYPES, hasEtag: true },
     refusals: ['not_found'],
-    read: readQuestion,
-    answer: (question, exchange, _options, charging) => answer(services, question, exchange, charging),
+    read: readQuery,
+    answer: (query, exchange, _options, charging) => answer(services, query, exchange, charging),
   };
   const findCaller = (request: FastifyRequest): Promise<Caller> | null => {
     const key = keyOf(request);
@@ -131,7 +131,7 @@ function fileOf(text: string): { name: string; format: string } | null {
   return name === undefined || format === undefined || !FORMAT_NAMES.includes(format) ? null : { name, format };
 }
 
-function readQuestion(request: FastifyRequest): ListQuestion {
+function readQuery(request: FastifyRequest): ListQuery {
   const file = fileOf(fileIn(request));
   if (file === null) throw new Error('unreachable: another path gets 404');
   const query = queryString(request);
@@ -142,7 +142,7 @@ function readQuestion(request: FastifyRequest): ListQuestion {
 
 async function answer(
   { definition: find, copy, keptCopy, fetched, now }: ListServices,
-  { name, variant }: ListQuestion,
+  { name, variant }: ListQuery,
   exchange: Exchange,
   charging: StepCharging,
 ): Promise<Buffer | FastifyReply> {

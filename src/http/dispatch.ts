@@ -15,25 +15,25 @@ export type Charging = StepCharging & {
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-/** The handler of a route: read the question, charge for it, answer it. */
+/** The handler of a route: read the query, charge for it, answer it. */
 export function createHandler({ endpoint, charge }: Route, charging: Charging, options: AnswerOptions): Handler {
   switch (charge) {
     case 'query':
       return endpoint.response.contentType === NDJSON
-        ? streamHandler(endpoint, charging, (question, exchange) =>
-            answerCharged(endpoint, question, exchange, charging, options),
+        ? streamHandler(endpoint, charging, (query, exchange) =>
+            answerCharged(endpoint, query, exchange, charging, options),
           )
         : queryHandler(endpoint, charging, options);
     case 'steps':
-      return streamHandler(endpoint, charging, (question, exchange) =>
-        endpoint.answer(question, exchange, options, charging),
+      return streamHandler(endpoint, charging, (query, exchange) =>
+        endpoint.answer(query, exchange, options, charging),
       );
     case 'call':
       return async (request, reply) => {
         const exchange = { request, reply };
-        const question = await endpoint.read(request);
+        const query = await endpoint.read(request);
         await charging.chargeCall(exchange);
-        return endpoint.answer(question, exchange, options, charging);
+        return endpoint.answer(query, exchange, options, charging);
       };
     case 'own':
     case 'none':
@@ -53,14 +53,14 @@ function queryHandler(endpoint: Endpoint, charging: Charging, options: AnswerOpt
 function streamHandler(
   endpoint: Endpoint,
   charging: Charging,
-  answer: (question: unknown, exchange: Exchange) => Promise<unknown>,
+  answer: (query: unknown, exchange: Exchange) => Promise<unknown>,
 ): Handler {
   return async (request, reply) => {
     const exchange = { request, reply };
-    const question = await endpoint.read(request);
+    const query = await endpoint.read(request);
     const release = await charging.openStream(exchange);
     try {
-      return await answer(question, exchange);
+      return await answer(query, exchange);
     } finally {
       release();
     }
@@ -70,14 +70,14 @@ function streamHandler(
 /** A query that fails on our side is refunded. */
 async function answerCharged(
   endpoint: Endpoint,
-  question: unknown,
+  query: unknown,
   exchange: Exchange,
   charging: Charging,
   options: AnswerOptions,
 ): Promise<unknown> {
-  const charge = await charging.chargeQuery(exchange, endpoint.weight?.(question) ?? 1);
+  const charge = await charging.chargeQuery(exchange, endpoint.weight?.(query) ?? 1);
   try {
-    return await endpoint.answer(question, exchange, options, charging);
+    return await endpoint.answer(query, exchange, options, charging);
   } catch (error) {
     if (isOurFault(error)) await charging.refund(charge);
     throw error;

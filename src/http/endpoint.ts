@@ -60,7 +60,7 @@ export type Parameter = {
  * One endpoint: its shapes, and its answer in two steps. A query is charged between `read` and `answer`, so that a bad
  * request costs nothing.
  */
-export type Endpoint<Question = unknown> = {
+export type Endpoint<Query = unknown> = {
   method: 'GET' | 'POST';
   path: string;
   operationId: string;
@@ -78,11 +78,11 @@ export type Endpoint<Question = unknown> = {
   response: { contentType: string; otherTypes?: readonly string[]; schema?: Schema; hasEtag?: true };
   /** Errors of this endpoint beyond those that every endpoint has. */
   refusals?: readonly ErrorCode[];
-  /** Reads the question from the request. Throws if the request is wrong; a promise if only the store shows that. */
-  read(request: FastifyRequest): Question | Promise<Question>;
+  /** Reads the query from the request. Throws if the request is wrong; a promise if only the store shows that. */
+  read(request: FastifyRequest): Query | Promise<Query>;
   /** How many queries it counts as. Default: 1. */
-  weight?(question: Question): number;
-  answer(question: Question, exchange: Exchange, options: AnswerOptions, charging: StepCharging): Promise<unknown>;
+  weight?(query: Query): number;
+  answer(query: Query, exchange: Exchange, options: AnswerOptions, charging: StepCharging): Promise<unknown>;
 };
 
 export type Route = {

@@ -47,7 +47,7 @@ export function openapiDocument(routes: readonly Route[]) {
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
 /**
- * `x-access` and `x-charge` are as in `Route`: OpenAPI has no words for them. `queries`: how many depends on the question.
+ * `x-access` and `x-charge` are as in `Route`: OpenAPI has no words for them. `queries`: how many depends on the query.
  */
 function operationOf({ access, charge, endpoint }: Route) {
   const { operationId, summary, body, bodyTypes, response } = endpoint;

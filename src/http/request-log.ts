@@ -22,7 +22,7 @@ export type AccessLogOptions = {
   /** The share of requests that are logged, from 0 to 1. Failures of the server are always logged, unless it is 0. */
   sample: number;
   /** Whether a line has what was asked for. */
-  hasQuestions: boolean;
+  hasQueries: boolean;
 };
 
 type AccessLog = {
@@ -35,16 +35,16 @@ type AccessLog = {
 export function createAccessLog(
   log: FastifyBaseLogger,
   routes: readonly Route[],
-  { sample, hasQuestions }: AccessLogOptions,
+  { sample, hasQueries }: AccessLogOptions,
 ): AccessLog | null {
   if (sample === 0) return null;
   // Whoever switches it on wants to see it: its lines do not depend on the level of the other lines.
   const lines = log.child({}, { level: 'info' });
   const isSampled = (status: number) => status >= 500 || Math.random() < sample;
   const asked = new Set(routes.filter(({ charge }) => charge === 'query').map(({ endpoint }) => endpoint.path));
-  const questionOf = (request: FastifyRequest, status: number) =>
-    hasQuestions && asked.has(`${request.routeOptions.url}`) && isUnderstood(request, status)
-      ? { question: { ...(request.params as object), ...(request.body as object | undefined) } }
+  const queryOf = (request: FastifyRequest, status: number) =>
+    hasQueries && asked.has(`${request.routeOptions.url}`) && isUnderstood(request, status)
+      ? { query: { ...(request.params as object), ...(request.body as object | undefined) } }
       : null;
   return {
     answered(request, reply, done) {
@@ -52,7 +52,7 @@ export function createAccessLog(
       if (isSampled(status)) {
         const ms = Number(reply.elapsedTime.toFixed(3));
         lines.info(
-          { ...requestFields(request, status), ms, ...bytesOf(request, reply), ...questionOf(request, status) },
+          { ...requestFields(request, status), ms, ...bytesOf(request, reply), ...queryOf(request, status) },
           'request',
         );
       }
@@ -64,7 +64,7 @@ export function createAccessLog(
   };
 }
 
-/** Only queries have a question: the body of a login is a password. A body that was refused may be anything. */
+/** Of queries alone: the body of a login is a password. A body that was refused may be anything. */
 const isUnderstood = ({ caller }: FastifyRequest, status: number): boolean =>
   caller !== null && status !== statusOf('bad_request');
 

@@ -17,8 +17,8 @@ const DOUBLED = /^(https?:\/\/[^/?]+)?\/\//i;
  */
 export function readableTarget(target: string): string {
   const single = target.startsWith('/') && target[1] !== '/' ? target : target.replace(DOUBLED, '$1/');
-  const question = single.indexOf('?');
-  const path = question === -1 ? single : single.slice(0, question);
+  const queryAt = single.indexOf('?');
+  const path = queryAt === -1 ? single : single.slice(0, queryAt);
   if (!path.includes('%') || isDecodable(path)) return single;
   const segments = path.split('/').map((segment) => (isDecodable(segment) ? segment : segment.replaceAll('%', '%25')));
   return segments.join('/') + single.slice(path.length);

@@ -59,7 +59,7 @@ export type ServerOptions = Partial<ConnectionTimes & AnswerTimes> & {
   accessLog?: AccessLogOptions;
 };
 
-const NO_ACCESS_LOG: AccessLogOptions = { sample: 0, hasQuestions: false };
+const NO_ACCESS_LOG: AccessLogOptions = { sample: 0, hasQueries: false };
 
 const DEFAULT_TIMES: ConnectionTimes & AnswerTimes = {
   ...DEFAULT_CONNECTION_TIMES,

@@ -93,7 +93,7 @@ export function readDays(request: FastifyRequest): number {
   return integerParameter(queryString(request), 'days', 1, DAYS_MAX) ?? DAYS_DEFAULT;
 }
 
-/** The days that a question of `days` up to `ts` is about, in days since 1970. */
+/** The days that a query of `days` up to `ts` is about, in days since 1970. */
 export function usageDays(ts: number, days: number): { fromDay: number; toDay: number } {
   const toDay = windowIndex('day', ts);
   return { fromDay: toDay - days + 1, toDay };

@@ -62,12 +62,10 @@ async function listingsOf(
 ): Promise<AddressRecord[]> {
   const asked = ADDRESS_DATASETS.filter((dataset) => datasets.includes(dataset));
   if (asked.length === 0) return [];
-  const question = { network, datasets: asked, type: 'history', sinceTs: null, untilTs: null } as const;
+  const query = { network, datasets: asked, type: 'history', sinceTs: null, untilTs: null } as const;
   // Those of a single address are all in the first answer.
   const modes = network.prefix === KEY_BITS ? (['listings'] as const) : (['listings', 'listed'] as const);
-  const found = await Promise.all(
-    modes.map((mode) => addresses.records({ ...question, mode, limit: LISTINGS_MAX + 1 })),
-  );
+  const found = await Promise.all(modes.map((mode) => addresses.records({ ...query, mode, limit: LISTINGS_MAX + 1 })));
   const distinct = new Map(found.flat().map((record) => [recordKey(record), record]));
   return [...distinct.values()];
 }

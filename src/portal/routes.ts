@@ -27,7 +27,7 @@ import {
   OverviewResponse,
   SearchLine,
   UrlPageResponse,
-  UrlQuestion,
+  UrlQuery,
 } from './schemas.ts';
 import type { PortalServices } from './services.ts';
 import { urlPage } from './url-page.ts';
@@ -47,23 +47,23 @@ export function portalRoutes(services: PortalServices): Route[] {
   ];
 }
 
-type Page<Question> = Pick<
-  Endpoint<Question>,
+type Page<Query> = Pick<
+  Endpoint<Query>,
   'method' | 'path' | 'operationId' | 'summary' | 'parameters' | 'body' | 'read' | 'weight'
 > & {
   schema: NonNullable<Endpoint['response']['schema']>;
-  find(question: Question): Promise<object>;
+  find(query: Query): Promise<object>;
 };
 
 /** An endpoint whose answer is one JSON object. */
-function pageEndpoint<Question>({ schema, find, ...page }: Page<Question>): Endpoint<Question> {
+function pageEndpoint<Query>({ schema, find, ...page }: Page<Query>): Endpoint<Query> {
   return {
     ...page,
     response: json(schema),
     // A path whose parameter is empty does not exist.
     refusals: page.path.includes(':') ? ['not_found'] : [],
-    async answer(question, { reply }, { queryBudgetMs }) {
-      const body = await withinBudget(find(question), queryBudgetMs);
+    async answer(query, { reply }, { queryBudgetMs }) {
+      const body = await withinBudget(find(query), queryBudgetMs);
       reply.type(JSON_TYPE);
       return JSON.stringify(body);
     },
@@ -135,10 +135,10 @@ const url = (services: PortalServices) =>
     path: paths.portalUrl,
     operationId: 'portalUrl',
     summary: 'Everything about one URL for one page; an unknown URL is answered with what is known about its host',
-    body: UrlQuestion,
+    body: UrlQuery,
     schema: UrlPageResponse,
     read(request) {
-      const { url: input } = request.body as UrlQuestion;
+      const { url: input } = request.body as UrlQuery;
       const normal = normalizeUrl(input);
       if (!normal.ok) throw badRequest(`url: ${URL_ERRORS[normal.error]}`);
       return { input, normal, datasets: datasetsOf(request) };
@@ -146,7 +146,7 @@ const url = (services: PortalServices) =>
     find: ({ input, normal, datasets }) => urlPage(services, input, normal, datasets),
   });
 
-type NetworkQuestion = WithDatasets & { network: KeyNetwork; cost: number };
+type NetworkQuery = WithDatasets & { network: KeyNetwork; cost: number };
 
 const PAGE_DATASETS = [...ADDRESS_DATASETS, URL_DATASET, DOMAIN_DATASET];
 
@@ -167,7 +167,7 @@ const maskParameter: Parameter = {
 };
 
 const address = (services: PortalServices) =>
-  pageEndpoint<NetworkQuestion>({
+  pageEndpoint<NetworkQuery>({
     method: 'GET',
     path: paths.portalAddress,
     operationId: 'portalAddress',
@@ -183,7 +183,7 @@ const address = (services: PortalServices) =>
   });
 
 const network = (services: PortalServices) =>
-  pageEndpoint<NetworkQuestion>({
+  pageEndpoint<NetworkQuery>({
     method: 'GET',
     path: paths.portalNetwork,
     operationId: 'portalNetwork',
@@ -237,9 +237,9 @@ const domain = (services: PortalServices) =>
     },
   });
 
-type SearchQuestion = { key: SearchKey; window: TimeWindow; limit: number };
+type SearchQuery = { key: SearchKey; window: TimeWindow; limit: number };
 
-const search = (services: PortalServices): Endpoint<SearchQuestion> => ({
+const search = (services: PortalServices): Endpoint<SearchQuery> => ({
   method: 'POST',
   path: paths.portalSearch,
   operationId: 'portalSearch',

@@ -52,10 +52,10 @@ export const OverviewResponse = Type.Closed({
 });
 export type OverviewResponse = Static<typeof OverviewResponse>;
 
-export const UrlQuestion = Type.Closed({
+export const UrlQuery = Type.Closed({
   url: Type.String({ maxLength: URL_MAX_LENGTH, description: 'Any spelling of the URL.' }),
 });
-export type UrlQuestion = Static<typeof UrlQuestion>;
+export type UrlQuery = Static<typeof UrlQuery>;
 
 /** The same as in the history of a URL. */
 const Payload = Type.Closed({

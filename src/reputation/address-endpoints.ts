@@ -17,7 +17,7 @@ import {
   untilParameter,
 } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
-import type { AddressQuestion, AddressReport } from './address-report.ts';
+import type { AddressQuery, AddressReport } from './address-report.ts';
 import { parseQueriedNetwork, type QueriedNetwork } from './queried-network.ts';
 import { MAX_RECORDS, RecordsResponse } from './schemas.ts';
 import { type AsnOf, recordsJson } from './wire.ts';
@@ -83,14 +83,14 @@ const QUERY_PARAMETERS: readonly Parameter[] = [
 const answerLookup = createLookupAnswer('Nothing is listed for this query');
 
 type Params = { dataset: string; mode: 'listed' | 'listings'; type: 'live' | 'history'; ip: string; mask?: string };
-type Question = AddressQuestion & Pick<QueriedNetwork, 'cost'>;
+type Query = AddressQuery & Pick<QueriedNetwork, 'cost'>;
 
-export function addressEndpoints({ addresses, asnOf, now }: Services): Endpoint<Question>[] {
+export function addressEndpoints({ addresses, asnOf, now }: Services): Endpoint<Query>[] {
   const endpoint = {
     method: 'GET',
     response: { contentType: 'application/json', schema: RecordsResponse },
     refusals: ['not_found'],
-    read(request): Question {
+    read(request): Query {
       const { dataset, mode, type, ip, mask } = request.params as Params;
       const datasets = readDatasets(request, dataset);
       const queried = parseQueriedNetwork(ip, mask);
@@ -102,12 +102,12 @@ export function addressEndpoints({ addresses, asnOf, now }: Services): Endpoint<
       return { network, asked, cost, datasets, mode, type, limit, sinceTs: since, untilTs: until };
     },
     weight: ({ cost }) => cost,
-    async answer(question, { reply }, { queryBudgetMs }) {
-      const found = addresses.records(question);
+    async answer(query, { reply }, { queryBudgetMs }) {
+      const found = addresses.records(query);
       const records = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
       return answerLookup(reply, records.length > 0 ? sent(recordsJson(records, asnOf)) : null);
     },
-  } as const satisfies Partial<Endpoint<Question>>;
+  } as const satisfies Partial<Endpoint<Query>>;
   const summary = 'Listings of an address or a small network, newest first';
   return [
     { ...endpoint, path: paths.cidr, operationId: 'cidr', summary, parameters: [...PARAMETERS, ...QUERY_PARAMETERS] },

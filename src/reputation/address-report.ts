@@ -20,12 +20,12 @@ import type { ListingRemoval, ReputationStore, StoredListing } from './store.ts'
  */
 export type AddressReport = {
   /** In the order of the answer; empty if nothing is found. */
-  records(question: AddressQuestion): Awaitable<AddressRecord[]>;
+  records(query: AddressQuery): Awaitable<AddressRecord[]>;
   /** The live listings of an address and of the networks around it, for scores. */
   liveListings(ip: Uint8Array, datasets: readonly AddressDataset[], nowTs: number): Awaitable<LiveListing[]>;
 };
 
-export type AddressQuestion = {
+export type AddressQuery = {
   network: KeyNetwork;
   /** The part of the network that the client named, if it did not name all of it: an IPv6 address stands for its /64. */
   asked?: KeyNetwork;
@@ -79,12 +79,12 @@ export function createAddressReport(options: ReportOptions): AddressReport {
   const { store, lists, now, allowReserved, listedExact = false } = options;
 
   function ask<T>(
-    question: Pick<AddressQuestion, 'network' | 'datasets' | 'type' | 'sinceTs'>,
+    query: Pick<AddressQuery, 'network' | 'datasets' | 'type' | 'sinceTs'>,
     { inside, covering }: { inside: boolean; covering: boolean },
     nowTs: number,
     answer: (rows: readonly StoredListing[], current: ListsInMemory) => T,
   ): Awaitable<T> {
-    const { network, datasets, type, sinceTs } = question;
+    const { network, datasets, type, sinceTs } = query;
     return then(lists.current(), (current) => {
       const liveSinceTs = type === 'live' ? nowTs - current.longestLifeSeconds : 0;
       const seenSinceTs = Math.max(0, liveSinceTs, sinceTs ?? 0);
@@ -94,20 +94,20 @@ export function createAddressReport(options: ReportOptions): AddressReport {
   }
 
   return {
-    records(question) {
+    records(query) {
       const nowTs = now();
-      const inside = question.mode === 'listed';
-      const covering = !inside || (!listedExact && countsAsOneAddress(question.network));
-      return ask(question, { inside, covering }, nowTs, (rows, current) =>
-        addressRecords(rows, question, current, { nowTs, allowReserved }),
+      const inside = query.mode === 'listed';
+      const covering = !inside || (!listedExact && countsAsOneAddress(query.network));
+      return ask(query, { inside, covering }, nowTs, (rows, current) =>
+        addressRecords(rows, query, current, { nowTs, allowReserved }),
       );
     },
 
     liveListings(ip, datasets, nowTs) {
       const network = { ip, prefix: KEY_BITS };
-      const question = { network, datasets, type: 'live', sinceTs: null } as const;
-      return ask(question, { inside: true, covering: true }, nowTs, (rows, current) =>
-        shownListings(rows, { ...question, untilTs: null }, current, { nowTs, allowReserved }).map(toLiveListing),
+      const query = { network, datasets, type: 'live', sinceTs: null } as const;
+      return ask(query, { inside: true, covering: true }, nowTs, (rows, current) =>
+        shownListings(rows, { ...query, untilTs: null }, current, { nowTs, allowReserved }).map(toLiveListing),
       );
     },
   };
@@ -121,17 +121,17 @@ export function countsAsOneAddress(network: KeyNetwork): boolean {
   return network.prefix >= (isIpv4Network(network) ? KEY_BITS : IPV6_CLIENT_PREFIX);
 }
 
-type Window = Pick<AddressQuestion, 'network' | 'asked' | 'type' | 'sinceTs' | 'untilTs'>;
+type Window = Pick<AddressQuery, 'network' | 'asked' | 'type' | 'sinceTs' | 'untilTs'>;
 type RecordOptions = { nowTs: number; allowReserved: boolean };
 
 /** The records of an answer, in their order. `rows` are in any order. */
 function addressRecords(
   rows: readonly StoredListing[],
-  question: Window & Pick<AddressQuestion, 'limit'>,
+  query: Window & Pick<AddressQuery, 'limit'>,
   lists: ListsInMemory,
   options: RecordOptions,
 ): AddressRecord[] {
-  return newestListings(shownListings(rows, question, lists, options), question.limit).map((listing) =>
+  return newestListings(shownListings(rows, query, lists, options), query.limit).map((listing) =>
     toRecord(listing, lists),
   );
 }
@@ -145,7 +145,7 @@ function newestListings(listings: StoredListing[], limit: number): StoredListing
   return newest.sort(compareListings).slice(0, limit);
 }
 
-/** The listings that the question is about, without allowed networks. */
+/** The listings that the query is about, without allowed networks. */
 function shownListings(
   rows: readonly StoredListing[],
   { network, asked = network, type, sinceTs, untilTs }: Window,

@@ -51,7 +51,7 @@ function catalogue(operationId: keyof typeof paths, summary: string, schema: Sch
     summary,
     response: { contentType: 'application/json', schema, hasEtag: true },
     read: () => undefined,
-    async answer(_question, exchange) {
+    async answer(_query, exchange) {
       exchange.reply.type(JSON_TYPE);
       return sendTagged(exchange, tagged());
     },

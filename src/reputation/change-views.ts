@@ -20,7 +20,7 @@ type Services = {
 /** `isShown`: false if the operator has removed the listing, or allowed its network. */
 type ListingView = { validUntilTs: number; isShown: boolean };
 
-/** Listings and domains as the change feed shows them: the state at the time of the question. */
+/** Listings and domains as the change feed shows them: the state at the time of the query. */
 export function createChangeViews({ store, lists, now, allowReserved }: Services): ChangeViews {
   const report = createAddressReport({ store, lists, now, allowReserved });
   const findListings: FindListings = (ip) => report.liveListings(ip, ADDRESS_DATASETS, now());
@@ -31,8 +31,8 @@ export function createChangeViews({ store, lists, now, allowReserved }: Services
     const [ip, prefix, dataset] = isDerived ? [subject, KEY_BITS, 0] : subject;
     const network: KeyNetwork = { ip: Buffer.from(ip, 'hex'), prefix };
     if (!allowReserved && isReserved(network)) return null;
-    const question = { network, inside: false, covering: false, datasets: [datasetOf(dataset)], seenSinceTs: 0 };
-    const found = await store.listings(question);
+    const query = { network, inside: false, covering: false, datasets: [datasetOf(dataset)], seenSinceTs: 0 };
+    const found = await store.listings(query);
     const newest = found
       .filter((listing) => (isDerived ? listing.source.id === URL_SOURCE.id : isListing(listing, subject)))
       .reduce<StoredListing | null>((a, b) => (a === null || b.seenTs > a.seenTs ? b : a), null);

@@ -57,7 +57,7 @@ type View = {
   | { rows(state: DomainState, limit: number): Promise<unknown> }
 );
 
-export function domainEndpoints({ store, addresses, now }: Services): Endpoint<Question>[] {
+export function domainEndpoints({ store, addresses, now }: Services): Endpoint<Query>[] {
   const parts: Parts = { store, now, findListings: (ip) => addresses.liveListings(ip, ADDRESS_DATASETS, now()) };
   return [
     ...scoreViews.map((view) => domainEndpoint(parts, view, false)),
@@ -173,10 +173,10 @@ const domainParameter: Parameter = {
 
 const answerLookup = createLookupAnswer('This domain is not known');
 
-type Question = { name: string; limit: number };
+type Query = { name: string; limit: number };
 
 /** `isArray`: the response is an array with a limit. */
-function domainEndpoint(parts: Parts, view: View, isArray: boolean): Endpoint<Question> {
+function domainEndpoint(parts: Parts, view: View, isArray: boolean): Endpoint<Query> {
   const { operationId, summary, schema } = view;
   return {
     method: 'GET',
@@ -190,8 +190,8 @@ function domainEndpoint(parts: Parts, view: View, isArray: boolean): Endpoint<Qu
       name: readDomain(request),
       limit: (isArray && readLimit(queryString(request), MAX_RECORDS)) || DEFAULT_RECORDS,
     }),
-    async answer(question, { reply }, { queryBudgetMs }) {
-      const found = bodyOf(parts, view, question);
+    async answer(query, { reply }, { queryBudgetMs }) {
+      const found = bodyOf(parts, view, query);
       const body = found instanceof Promise ? await withinBudget(found, queryBudgetMs) : found;
       return answerLookup(reply, body === null ? null : JSON.stringify(body));
     },
@@ -199,7 +199,7 @@ function domainEndpoint(parts: Parts, view: View, isArray: boolean): Endpoint<Qu
 }
 
 /** Null: the domain is unknown. Not a promise if the store answers without one. */
-function bodyOf({ store, findListings, now }: Parts, view: View, { name, limit }: Question): unknown {
+function bodyOf({ store, findListings, now }: Parts, view: View, { name, limit }: Query): unknown {
   if ('rows' in view) return rowsOf(store, view.rows, name, limit);
   return then(findDomain(store, findListings, name, now()), (report) =>
     report === null ? null : view.view(report, limit),

@@ -22,7 +22,7 @@ type Options = {
   nowTs: number;
   /** Reserved networks are listed like others. */
   allowReserved: boolean;
-  /** For several questions: the lists that were read before. */
+  /** For several queries: the lists that were read before. */
   lists?: ListsInMemory;
 };
 

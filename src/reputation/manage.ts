@@ -82,7 +82,7 @@ function currentListings(
 /** How long the same source does not bring a listing back, unless the operator says otherwise. */
 export const REMOVAL_DEFAULT_SECONDS = 24 * 3_600;
 
-type RemovalQuestion = { network: KeyNetwork; dataset: AddressDataset | null };
+type RemovalQuery = { network: KeyNetwork; dataset: AddressDataset | null };
 type Removal = Pick<ListingRemoval, 'removedTs' | 'untilTs' | 'reason'>;
 
 /** `removed`: the listings of exactly this network. `wider`: live listings of networks that contain it. */
@@ -91,7 +91,7 @@ type RemovedListings = { removed: DescribedListing[]; removals: ListingRemoval[]
 /** Throws `not_found` if there is no live listing of exactly this network. */
 export async function removeListing(
   store: ListingStore,
-  { network, dataset }: RemovalQuestion,
+  { network, dataset }: RemovalQuery,
   removal: Removal,
 ): Promise<RemovedListings> {
   const nowTs = removal.removedTs;

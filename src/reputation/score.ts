@@ -3,7 +3,7 @@ import { DAY_SECONDS } from '../core/time.ts';
 
 /**
  * The score of a domain: five dimensions and their sum. A pure function of what is stored and of the time of the
- * question; nothing is computed in advance.
+ * query; nothing is computed in advance.
  *
  *     one source, one dimension   x = Σ weight · 2^(−age / half-life), over its 64 largest pieces of evidence
  *                                 p = trust · (1 − e^(−x))

@@ -21,7 +21,7 @@ export const URL_SOURCE: Source & { id: number } = {
 };
 
 /** Which listings are asked for. */
-export type ListingQuestion = {
+export type ListingQuery = {
   network: KeyNetwork;
   /** Listings inside the network, the network itself included. */
   inside: boolean;
@@ -189,7 +189,7 @@ export type ReputationStore = {
 
   // SQLite returns the result itself: a promise would cost as much as half the lookup.
   /** In any order. */
-  listings(question: ListingQuestion): StoredListing[] | Promise<StoredListing[]>;
+  listings(query: ListingQuery): StoredListing[] | Promise<StoredListing[]>;
   /** Grows with every change of `addressLists`, and with every change of a source. */
   listVersion(): number | Promise<number>;
   addressLists(): Promise<AddressLists>;

@@ -123,9 +123,7 @@ function bytesOfLines(bytes: Buffer): Buffer[] {
 }
 
 /** A line of the request: a normalized URL, or why there is none. `ref` is JSON, null if none was sent. */
-export type BulkQuestion =
-  | { ref: Json | null; url: string; fault: null }
-  | { ref: Json | null; url: null; fault: string };
+export type BulkQuery = { ref: Json | null; url: string; fault: null } | { ref: Json | null; url: null; fault: string };
 
 export type BulkFormat = 'ndjson' | 'text';
 
@@ -137,14 +135,14 @@ export function formatOf(lines: readonly Line[]): BulkFormat | null {
 }
 
 /** Null: of lines that cannot be read. */
-export function parserOf(format: BulkFormat | null): (line: Line) => BulkQuestion {
-  const parse = format === 'ndjson' ? parseJsonLine : (text: string) => questionOf(text, null);
+export function parserOf(format: BulkFormat | null): (line: Line) => BulkQuery {
+  const parse = format === 'ndjson' ? parseJsonLine : (text: string) => queryOf(text, null);
   return (line) => (typeof line === 'string' ? parse(line) : refused(line.fault));
 }
 
-const refused = (fault: string, ref: Json | null = null): BulkQuestion => ({ ref, url: null, fault });
+const refused = (fault: string, ref: Json | null = null): BulkQuery => ({ ref, url: null, fault });
 
-function parseJsonLine(line: string): BulkQuestion {
+function parseJsonLine(line: string): BulkQuery {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -160,7 +158,7 @@ function parseJsonLine(line: string): BulkQuestion {
   if (unknown !== undefined) return refused(`Unknown key ${JSON.stringify(unknown)}`, sentRef);
   if (url === undefined) return refused('"url" is missing', sentRef);
   if (typeof url !== 'string') return refused('"url" must be a string', sentRef);
-  return questionOf(url, sentRef);
+  return queryOf(url, sentRef);
 }
 
 /** A greater integer would come back as another one. */
@@ -168,7 +166,7 @@ const isRef = (ref: unknown): boolean =>
   typeof ref === 'string' ||
   (typeof ref === 'number' && Number.isFinite(ref) && Math.abs(ref) <= Number.MAX_SAFE_INTEGER);
 
-function questionOf(text: string, ref: Json | null): BulkQuestion {
+function queryOf(text: string, ref: Json | null): BulkQuery {
   if (isPlainUrl(text)) return { ref, url: text, fault: null };
   const normal = normalizeUrl(text);
   return normal.ok ? { ref, url: normal.url, fault: null } : refused(`url: ${URL_ERRORS[normal.error]}`, ref);

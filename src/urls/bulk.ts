@@ -10,7 +10,7 @@ import { NDJSON, sendNdjson } from '../http/ndjson.ts';
 import { queryString, wordParameter } from '../http/query.ts';
 import { Type } from '../http/schema.ts';
 import { type BulkBody, readBulkBody } from './bulk-body.ts';
-import { type BulkFormat, type BulkQuestion, formatOf, MAX_BULK_BYTES, parserOf } from './bulk-lines.ts';
+import { type BulkFormat, type BulkQuery, formatOf, MAX_BULK_BYTES, parserOf } from './bulk-lines.ts';
 import { BulkLine, BulkRequestLine } from './schemas.ts';
 import type { LastView, UrlStore } from './store.ts';
 import { type BulkStop, type BulkTotals, bulkEndLine, bulkFaultLine, bulkLine, type Json } from './wire.ts';
@@ -129,7 +129,7 @@ async function* answerLines(parts: BulkParts): AsyncGenerator<string, void, void
 
 /** Returns why the request ends with this batch; null if it goes on. */
 async function* answerBatch(
-  batch: readonly BulkQuestion[],
+  batch: readonly BulkQuery[],
   parts: BulkParts,
   state: BulkState,
 ): AsyncGenerator<string, BulkStop | null, void> {
@@ -151,7 +151,7 @@ async function* answerBatch(
 }
 
 /** Adds URLs that were not charged yet, and returns them. One access to the set for each: hashing a text costs most here. */
-function addFreshUrls(batch: readonly BulkQuestion[], from: number, charged: Set<string>): string[] {
+function addFreshUrls(batch: readonly BulkQuery[], from: number, charged: Set<string>): string[] {
   const fresh: string[] = [];
   for (let i = from; i < batch.length; i++) {
     const url = batch[i]?.url ?? null;
@@ -176,7 +176,7 @@ async function takeStep(wanted: number, { chargeStep }: BulkParts): Promise<Step
 
 /** Looks up the lines that `charge` pays for. If that fails, none of them is answered, and the charge is given back. */
 async function answerPage(
-  page: readonly BulkQuestion[],
+  page: readonly BulkQuery[],
   charge: Charge | null,
   { lookUp, refund }: BulkParts,
   { totals, charged }: BulkState,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFeed, type FeedServices, type StreamQuestion } from '../../src/changes/feed.ts';
+import { createFeed, type FeedServices, type StreamQuery } from '../../src/changes/feed.ts';
 
-const ALL: StreamQuestion = { after: 0, asked: async () => ({ urls: true, datasets: [], domains: true }) };
+const ALL: StreamQuery = { after: 0, asked: async () => ({ urls: true, datasets: [], domains: true }) };
 
 /** A feed of a store without changes. */
 function quietFeed(times: Parameters<typeof createFeed>[1]) {

@@ -83,8 +83,8 @@ export async function assertComplete(store: Intelligence, lines: ReadonlyMap<str
   }
   for (const address of [...ADDRESSES, ...URLS.flatMap((url) => /192\.0\.2\.\d+/.exec(url) ?? [])]) {
     const network = parseKeyNetwork(address) ?? { ip: new Uint8Array(16), prefix: 0 };
-    const question = { network, inside: false, covering: false, datasets: ALL.datasets, seenSinceTs: 0 };
-    const newest = (await store.listings(question)).reduce((ts, { seenTs }) => Math.max(ts, seenTs), 0);
+    const query = { network, inside: false, covering: false, datasets: ALL.datasets, seenSinceTs: 0 };
+    const newest = (await store.listings(query)).reduce((ts, { seenTs }) => Math.max(ts, seenTs), 0);
     const isDerived = address.startsWith('192.');
     const key = isDerived ? `XBL|${address}|${URL_SOURCE.name}||` : `CSS|${address}|feed||`;
     const line = lines.get(`listing ${key}`);

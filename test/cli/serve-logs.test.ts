@@ -95,7 +95,7 @@ async function addOthers(dataDir: string): Promise<void> {
 }
 
 test('--access-log-sample writes a line for each request at every log level, without secrets', async (t) => {
-  const args = ['--demo', '--data', temporaryFolder(t), '--access-log-sample', '1', '--access-log-questions'];
+  const args = ['--demo', '--data', temporaryFolder(t), '--access-log-sample', '1', '--access-log-queries'];
   const server = await startReusedServer(t, args);
   const account = { username: 'demo@example.com', password: 'demo' };
   const authorization = `Bearer ${await tokenOf(server.url, account)}`;
@@ -107,9 +107,9 @@ test('--access-log-sample writes a line for each request at every log level, wit
   await server.stop('SIGTERM');
   const lines = server.stderr().split('\n').filter(Boolean);
   const [login, last, ...others] = lines.map((line) => JSON.parse(line));
-  assert.deepEqual([login.route, login.status, login.question, others], [paths.login, 200, undefined, []]);
-  const { sub, ms, bytes, question } = last;
-  assert.deepEqual([last.requestId, last.route, question], [requestId, paths.urlLast, { url }]);
+  assert.deepEqual([login.route, login.status, login.query, others], [paths.login, 200, undefined, []]);
+  const { sub, ms, bytes, query } = last;
+  assert.deepEqual([last.requestId, last.route, query], [requestId, paths.urlLast, { url }]);
   assert.ok(/^\d{8}$/.test(sub) && ms > 0 && bytes > 0);
   for (const secret of ['"demo"', 'Bearer', account.username]) assert.ok(!server.stderr().includes(secret), secret);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { createReadTogether } from '../../src/database/postgres/read-together.ts';
 
-test('questions of one iteration of the event loop are read together, each group in parts of at most 100', async () => {
+test('queries of one iteration of the event loop are read together, each group in parts of at most 100', async () => {
   const reads: number[][] = [];
   const double = createReadTogether(
     async (numbers: readonly number[]) => {
@@ -23,10 +23,10 @@ test('questions of one iteration of the event loop are read together, each group
   const first = double(1);
   await setImmediate();
   await Promise.all([first, double(1)]);
-  assert.equal(reads.length, 7, 'a later question is another read');
+  assert.equal(reads.length, 7, 'a later query is another read');
 });
 
-test('a read that fails rejects each of its questions, and the next read is not affected', async () => {
+test('a read that fails rejects each of its queries, and the next read is not affected', async () => {
   let isDown = true;
   const read = createReadTogether(async (texts: readonly string[]) => {
     if (isDown) throw new Error('down');

@@ -30,13 +30,13 @@ test('a time that is known counts if it is in the future, and the earliest', () 
 
 test('conditions that end together are searched once', () => {
   const end = createListEnd(NOW);
-  let questions = 0;
+  let queries = 0;
   const holds = (ts: number) => {
-    questions++;
+    queries++;
     return ts < NOW + 5_000;
   };
   end.whenNot(holds);
-  const first = questions;
+  const first = queries;
   for (let i = 0; i < 10; i++) end.whenNot(holds);
-  assert.equal(questions - first, 10);
+  assert.equal(queries - first, 10);
 });

@@ -41,7 +41,7 @@ const ALL: InjectOptions[] = [
 ];
 
 test('an access log has a line for each request, without what was asked for', async (t) => {
-  const { texts, lines, options } = logged({ sample: 1, hasQuestions: false });
+  const { texts, lines, options } = logged({ sample: 1, hasQueries: false });
   const { app, logIn, sub } = await withAccounts(t, {}, { options });
   const good = await logIn();
   for (const request of ALL) {
@@ -76,13 +76,13 @@ test('an access log has a line for each request, without what was asked for', as
     assert.ok(!texts.join('').includes(text), text);
 });
 
-test('an access log with questions has what was asked for, but no password and no query string', async (t) => {
-  const { texts, lines, options } = logged({ sample: 1, hasQuestions: true });
+test('an access log with queries has what was asked for, but no password and no query string', async (t) => {
+  const { texts, lines, options } = logged({ sample: 1, hasQueries: true });
   const { app, logIn } = await withAccounts(t, {}, { options });
   const good = await logIn();
   for (const request of ALL) await app.inject(authorized(request, good));
   assert.deepEqual(
-    lines().map(({ question }) => question),
+    lines().map(({ query }) => query),
     [
       undefined,
       { url: ASKED },
@@ -98,7 +98,7 @@ test('an access log with questions has what was asked for, but no password and n
 });
 
 test('a sampled access log has every failure of the server', async (t) => {
-  const { lines, options } = logged({ sample: 0.000_000_001, hasQuestions: false });
+  const { lines, options } = logged({ sample: 0.000_000_001, hasQueries: false });
   const { app, logIn, sub } = await withAccounts(t, {}, { services: { store: failing() }, options });
   const good = await logIn();
   for (const path of ['last', 'history']) {
@@ -129,7 +129,7 @@ test('without an access log only failures are logged, a broken stream too', asyn
 });
 
 test('an access log has requests that were refused before their path was known', async (t) => {
-  const { lines, options } = logged({ sample: 1, hasQuestions: true });
+  const { lines, options } = logged({ sample: 1, hasQueries: true });
   const { port } = await serve(t, { services: { store: stubStore({}) }, options });
   const { text } = await exchange(port, 'nonsense\r\n\r\n');
   const [line] = lines();
@@ -138,7 +138,7 @@ test('an access log has requests that were refused before their path was known',
 });
 
 test('every field of a line about a request is documented', async (t) => {
-  const { lines, options } = logged({ sample: 1, hasQuestions: true });
+  const { lines, options } = logged({ sample: 1, hasQueries: true });
   const { app, logIn } = await withAccounts(t, {}, { options });
   const [request] = ALL;
   assert.ok(request);

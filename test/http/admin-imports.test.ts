@@ -69,7 +69,7 @@ describe('imports of administrators', () => {
     assert.match(error, /gzip/);
   });
 
-  test('wrong questions are refused and start nothing', async (t) => {
+  test('wrong queries are refused and start nothing', async (t) => {
     const world = await asAdmin(t);
     assertError(await upload(world, '', LIST), 400, /^"format" must be one of/);
     assertError(await upload(world, 'format=nothing', LIST), 400, /^"format" must be one of/);

@@ -34,7 +34,7 @@ describe('a route without a response schema', () => {
   test('may choose another content type', async (t) => {
     const answer = customRoute({
       response: { contentType: HTML },
-      answer: async (_question, { reply }) => reply.type('image/svg+xml').send('<svg/>'),
+      answer: async (_query, { reply }) => reply.type('image/svg+xml').send('<svg/>'),
     });
     assert.equal((await (await serverWith(t, answer)).inject(CUSTOM_PATH)).headers['content-type'], 'image/svg+xml');
   });

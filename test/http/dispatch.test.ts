@@ -44,7 +44,7 @@ const SCENARIOS: Scenario[] = [
   { kind: 'none', status: 200, steps: 'read answer' },
 ];
 
-const QUESTION = { weight: 7 };
+const QUERY = { weight: 7 };
 const CHARGE = { sub: '10000000', weight: 7, ts: NOW };
 
 const errorOf = (code: ErrorCode | 'defect') => (code === 'defect' ? new Error(code) : new AppError(code, 'refused'));
@@ -85,11 +85,11 @@ describe('the order of reading, charging and answering', () => {
           response: { contentType: kind === 'stream' ? NDJSON : 'text/plain' },
           read() {
             step('read');
-            return QUESTION;
+            return QUERY;
           },
-          weight: (question) => (question as typeof QUESTION).weight,
-          async answer(question, exchange, _options, charging) {
-            assert.equal(question, QUESTION);
+          weight: (query) => (query as typeof QUERY).weight,
+          async answer(query, exchange, _options, charging) {
+            assert.equal(query, QUERY);
             if (kind === 'steps') await charging.chargeStep(exchange, 1);
             step('answer');
             return 'ok';

@@ -136,9 +136,9 @@ describe('the page of an address', () => {
     const built = await filled(t);
     const { listings } = built.store;
     let reads = 0;
-    built.store.listings = (question) => {
+    built.store.listings = (query) => {
       reads++;
-      return listings(question);
+      return listings(query);
     };
     const page = await read(built, addressPath('192.0.2.1'), AddressPageResponse);
     assert.equal(page.listings.length, 2);

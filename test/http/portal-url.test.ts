@@ -99,12 +99,12 @@ describe('the page of a URL', () => {
   test('has the datasets in which the address is listed, of those of the account', async (t) => {
     const world = await withAccounts(t, { ads: ['URL', 'BCL'] });
     const { app, logIn } = world;
-    const question = { method: 'POST', url: paths.portalUrl, payload: { url: 'http://192.0.2.1/y' } } as const;
-    const page = (await app.inject(authorized(question, await logIn()))).json();
+    const query = { method: 'POST', url: paths.portalUrl, payload: { url: 'http://192.0.2.1/y' } } as const;
+    const page = (await app.inject(authorized(query, await logIn()))).json();
     assert.deepEqual([page.address_listed, page.domain_listed, page.domain], [[], null, null]);
     await world.control.putTier({ ...(await world.control.tiers())[0], ads: ['URL', 'XBL'] } as never);
     await world.refresh();
-    const withXbl = (await app.inject(authorized(question, await logIn()))).json();
+    const withXbl = (await app.inject(authorized(query, await logIn()))).json();
     assert.deepEqual(withXbl.address_listed, ['XBL']);
   });
 

@@ -7,7 +7,7 @@ import type { AddressDataset, ListingEvidence } from '../../src/core/evidence.ts
 import { formatKeyNetwork, parseKeyNetwork } from '../../src/core/ip/key-network.ts';
 import type { Static } from '../../src/http/schema.ts';
 import { createAddressListCopy } from '../../src/reputation/address-lists.ts';
-import { type AddressQuestion, type AddressRecord, createAddressReport } from '../../src/reputation/address-report.ts';
+import { type AddressQuery, type AddressRecord, createAddressReport } from '../../src/reputation/address-report.ts';
 import { RecordsResponse } from '../../src/reputation/schemas.ts';
 import { URL_SOURCE } from '../../src/reputation/store.ts';
 import { OPERATOR } from './admit-all.ts';
@@ -31,24 +31,24 @@ const record = (rest: Partial<AddressRecord> = {}): AddressRecord => ({
   ...rest,
 });
 
-type Records = (question: AddressQuestion) => AddressRecord[] | Promise<AddressRecord[]>;
+type Records = (query: AddressQuery) => AddressRecord[] | Promise<AddressRecord[]>;
 
 const finding = (records: Records) => ({ addresses: { records, liveListings: () => [] } });
 
-/** A server that finds these records, and the questions that it was asked. */
+/** A server that finds these records, and the queries that it was asked. */
 async function serving(t: TestContext, records: AddressRecord[], asnOf: () => number | null = () => null) {
-  const questions: AddressQuestion[] = [];
-  const find = (question: AddressQuestion) => {
-    questions.push(question);
+  const queries: AddressQuery[] = [];
+  const find = (query: AddressQuery) => {
+    queries.push(query);
     return records;
   };
   const { app } = await build(t, { services: { reputation: { ...finding(find), asnOf } } });
-  return { app, questions };
+  return { app, queries };
 }
 
-type Asked = Partial<Omit<AddressQuestion, 'network'>> & { network: string; cost: number };
+type Asked = Partial<Omit<AddressQuery, 'network'>> & { network: string; cost: number };
 
-describe('the question', () => {
+describe('the query', () => {
   const SINGLE = { network: '192.0.2.1', mode: 'listed', type: 'live', cost: 1, limit: 500 } as const;
   const rows: [path: string, expected: Asked][] = [
     ['/ALL/listed/live/192.0.2.1', { ...SINGLE, datasets: ['XBL', 'CSS', 'BCL', 'DROP'] }],
@@ -75,20 +75,20 @@ describe('the question', () => {
   ];
   for (const [path, expected] of rows) {
     test(`of ${path}`, async (t) => {
-      const { app, questions } = await serving(t, [record()]);
+      const { app, queries } = await serving(t, [record()]);
       assert.equal((await app.inject(CIDR + path)).statusCode, 200);
-      const [question] = questions;
-      const asked = { ...question, network: formatKeyNetwork(question?.network ?? assert.fail()) };
+      const [query] = queries;
+      const asked = { ...query, network: formatKeyNetwork(query?.network ?? assert.fail()) };
       assert.deepEqual({ ...asked, ...expected }, asked);
     });
   }
 
   test('has the address as the client wrote it if there is no mask', async (t) => {
-    const { app, questions } = await serving(t, [record()]);
+    const { app, queries } = await serving(t, [record()]);
     for (const path of ['192.0.2.1', '2001:db8::1', '2001:db8::1/64', '192.0.2.77%2F24']) {
       await app.inject(`${CIDR}/XBL/listed/live/${path}`);
     }
-    const asked = questions.map((question) => formatKeyNetwork(question.asked ?? assert.fail()));
+    const asked = queries.map((query) => formatKeyNetwork(query.asked ?? assert.fail()));
     assert.deepEqual(asked, ['192.0.2.1', '2001:db8::1', '2001:db8::/64', '192.0.2.0/24']);
   });
 
@@ -105,9 +105,9 @@ describe('the question', () => {
     ['history', `?since=${NOW + DAY}`, NOW + DAY, NOW],
   ] as const) {
     test(`${type}${query} has its time window`, async (t) => {
-      const { app, questions } = await serving(t, [record()]);
+      const { app, queries } = await serving(t, [record()]);
       assert.equal((await app.inject(`${CIDR}/XBL/listed/${type}/192.0.2.1${query}`)).statusCode, 200);
-      assert.deepEqual([questions[0]?.sinceTs, questions[0]?.untilTs], [since, until]);
+      assert.deepEqual([queries[0]?.sinceTs, queries[0]?.untilTs], [since, until]);
     });
   }
 });
@@ -202,10 +202,10 @@ describe('the order of checks', () => {
     ['192.0.2.1?since=2&until=1', /must not be after/],
   ] as const) {
     test(`${path.slice(0, 40)} is 400`, async (t) => {
-      const { app, questions } = await serving(t, [record()]);
+      const { app, queries } = await serving(t, [record()]);
       for (const type of ['live', 'history'])
         assertError(await app.inject(`${CIDR}/ALL/listed/${type}/${path}`), 400, reason);
-      assert.equal(questions.length, 0);
+      assert.equal(queries.length, 0);
     });
   }
 

@@ -44,8 +44,8 @@ async function sourcesOf(store: Intelligence, ...networks: string[]): Promise<So
   for (const text of networks) {
     const network = parseKeyNetwork(text);
     assert.ok(network !== null);
-    const question = { network, inside: true, covering: false, datasets: ['XBL'], seenSinceTs: 0 } as const;
-    for (const { source } of await store.listings(question)) {
+    const query = { network, inside: true, covering: false, datasets: ['XBL'], seenSinceTs: 0 } as const;
+    for (const { source } of await store.listings(query)) {
       const { id: _, ...values } = source;
       sources.push(values);
     }

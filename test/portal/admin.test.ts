@@ -133,7 +133,7 @@ test('changes as texts', () => {
   ]);
 });
 
-test('the filter of the audit log: address and question', () => {
+test('the filter of the audit log: address and query', () => {
   const filter = readAuditFilter(new URLSearchParams('action=account&subject=a%26b&from=2026-11-01&until=2026-11-01'));
   assert.equal(auditPath(filter), '/admin/audit?action=account&subject=a%26b&from=2026-11-01&until=2026-11-01');
   assert.equal(

@@ -78,7 +78,7 @@ test('a text in a shell command stays one text', () => {
   assert.equal(shellQuoted("it's $(x)"), "'it'\\''s $(x)'");
 });
 
-test('a question by curl has a body only if there is one', () => {
+test('a query by curl has a body only if there is one', () => {
   const start = 'curl -H "Authorization: Bearer $TOKEN"';
   assert.equal(askLine('https://a.example/x'), `${start} 'https://a.example/x'`);
   assert.equal(askLine('https://a.example/x', { a: 1 }), `${start} --json '{"a":1}' 'https://a.example/x'`);

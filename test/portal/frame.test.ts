@@ -7,7 +7,7 @@ import { assertAccessible, assertFits, assertSoon, DEMO, LOOKS, openPortal, scre
 test('frame, login and start page', async (t) => {
   const portal = await openPortal(t);
 
-  await t.test('the page asks for the login and keeps the question', async () => {
+  await t.test('the page asks for the login and keeps the query', async () => {
     const { page, open, messages } = await portal.visit({ isLoggedIn: false });
     await open('/url?u=hxxp://203[.]0[.]113[.]7/bin.sh');
     assert.equal(await page.textContent('h1'), 'Log in');
@@ -101,7 +101,7 @@ test('frame, login and start page', async (t) => {
     assert.equal(await page.evaluate('getComputedStyle(document.body).color'), 'rgb(20, 23, 28)', 'on white paper');
   });
 
-  await t.test('a session that ended asks again and keeps the question; a server that is away says so', async () => {
+  await t.test('a session that ended asks again and keeps the query; a server that is away says so', async () => {
     const { page, open, context } = await portal.visit({ hasOwnSession: true });
     await open('/account');
     await context.clearCookies();
@@ -221,7 +221,7 @@ test('frame, login and start page', async (t) => {
     assert.equal(await first.locator('header a[href="/admin"]').count(), 0);
     await first.click('.brand');
     await first.waitForSelector('text=Newest URLs');
-    assert.equal(await first.getByText('Your last questions').count(), 0, 'of the other account');
+    assert.equal(await first.getByText('Your last queries').count(), 0, 'of the other account');
 
     // Without a logout: the session of the first account was only replaced.
     await context.clearCookies();

@@ -123,12 +123,12 @@ describe('the search page', () => {
 type Part = (t: TestContext, portal: Awaited<ReturnType<typeof openPortal>>) => Promise<void>;
 
 const PARTS: Record<string, Part> = {
-  async 'a search is among the last questions in its own words'(_, portal) {
+  async 'a search is among the last queries in its own words'(_, portal) {
     const visit = await portal.visit({ hasOwnSession: true });
     await searched(visit, '/search?host=files.example.com');
     await visit.open('/');
-    const question = visit.page.getByRole('listitem').filter({ hasText: 'files.example.com' });
-    assert.match(await question.innerText(), /^URLs on files\.example\.com\s+search, /);
+    const query = visit.page.getByRole('listitem').filter({ hasText: 'files.example.com' });
+    assert.match(await query.innerText(), /^URLs on files\.example\.com\s+search, /);
   },
 
   async 'a form builds a search and shows its cost before it is sent'(_, portal) {

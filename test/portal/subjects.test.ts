@@ -66,7 +66,7 @@ async function address(portal: Portal): Promise<void> {
   await page.getByText('Partly listed').waitFor();
   assert.equal(new URL(page.url()).pathname, '/network/203.0.113.0/24');
   await open('/');
-  assert.ok((await mainText(page)).includes('203.0.113.0/24'), 'it is among the last questions');
+  assert.ok((await mainText(page)).includes('203.0.113.0/24'), 'it is among the last queries');
   assert.deepEqual(messages, []);
 }
 
@@ -86,7 +86,7 @@ async function network(portal: Portal): Promise<void> {
   assert.equal(asked, 1);
   await assertFits(page);
   await screenshot(page, 'network');
-  // One query: no question.
+  // One query: no query.
   await open('/network/2001:db8:bc::/64');
   await page.getByText('Botnet controller (BCL)').waitFor();
   // The box shows the cost.

@@ -102,7 +102,7 @@ test('a network is on a list if one entry contains all of it', async () => {
   }
 });
 
-test('questions for fresh lists share one read, but not one that began before them', async () => {
+test('queries for fresh lists share one read, but not one that began before them', async () => {
   const { world, lists } = createWorld();
   const first = lists.current();
   world.version = 2;

@@ -4,13 +4,13 @@ import type { AddressDataset, NetworkListKind } from '../../src/core/evidence.ts
 import { formatKeyNetwork } from '../../src/core/ip/key-network.ts';
 import { createAddressListCopy } from '../../src/reputation/address-lists.ts';
 import {
-  type AddressQuestion,
+  type AddressQuery,
   type AddressRecord,
   compareListings,
   createAddressReport,
   type LiveListing,
 } from '../../src/reputation/address-report.ts';
-import type { AddressLists, ListingQuestion, StoredListing } from '../../src/reputation/store.ts';
+import type { AddressLists, ListingQuery, StoredListing } from '../../src/reputation/store.ts';
 import { DAY, networkOf, T } from './contract/evidence.ts';
 
 const SOURCE = { id: 1, name: 'feed', trustPermille: 700, lifeSeconds: null, intervalSeconds: null };
@@ -51,10 +51,10 @@ type World = { rows: StoredListing[]; lists?: Partial<AddressLists>; nowTs?: num
 
 /** A report on rows that a store would have found. `isReal`: reserved ranges are not answered, as on a real server. */
 function reportOf({ rows, lists = {}, nowTs = T, isReal = false }: World) {
-  const asked: ListingQuestion[] = [];
+  const asked: ListingQuery[] = [];
   const store = {
-    listings: (question: ListingQuestion) => {
-      asked.push(question);
+    listings: (query: ListingQuery) => {
+      asked.push(query);
       return rows;
     },
     listVersion: () => 1,
@@ -64,7 +64,7 @@ function reportOf({ rows, lists = {}, nowTs = T, isReal = false }: World) {
   return { asked, ...createAddressReport({ ...options, allowReserved: !isReal }) };
 }
 
-const QUESTION: Omit<AddressQuestion, 'network'> = {
+const QUERY: Omit<AddressQuery, 'network'> = {
   datasets: ['BCL'],
   mode: 'listed',
   type: 'live',
@@ -73,8 +73,8 @@ const QUESTION: Omit<AddressQuestion, 'network'> = {
   limit: 500,
 };
 
-async function find(world: World, cidr: string, given: Partial<AddressQuestion> = {}): Promise<string[]> {
-  const records = await reportOf(world).records({ ...QUESTION, network: networkOf(cidr), ...given });
+async function find(world: World, cidr: string, given: Partial<AddressQuery> = {}): Promise<string[]> {
+  const records = await reportOf(world).records({ ...QUERY, network: networkOf(cidr), ...given });
   return records.map(shown);
 }
 
@@ -114,7 +114,7 @@ suite('records of an address', () => {
       return Object.defineProperty(stored('192.0.2.1', { port: i }), 'seenTs', { get });
     });
     const world = reportOf({ rows });
-    const newest = await world.records({ ...QUESTION, network: networkOf('192.0.2.1'), limit: 5 });
+    const newest = await world.records({ ...QUERY, network: networkOf('192.0.2.1'), limit: 5 });
     assert.ok(reads < 10 * count, `${reads / count} for each`);
     const expected = rows.sort(compareListings).slice(0, 5);
     assert.deepEqual(
@@ -139,7 +139,7 @@ suite('records of an address', () => {
     });
     const lists = { entries: [entry('shared', '192.0.2.0/24')] };
     const rows = [row, stored('192.0.2.1', { family: 'Unnamed' })];
-    const [record, bare] = await reportOf({ rows, lists }).records({ ...QUESTION, network: row.network });
+    const [record, bare] = await reportOf({ rows, lists }).records({ ...QUERY, network: row.network });
     assert.deepEqual(record, {
       network: row.network,
       dataset: 'BCL',
@@ -158,7 +158,7 @@ suite('records of an address', () => {
   test('only controllers are shared', async () => {
     const rows = [stored('192.0.2.1', { dataset: 'XBL' }), stored('198.51.100.1')];
     const lists = { entries: [entry('shared', '192.0.2.0/24')] };
-    const records = await reportOf({ rows, lists }).records({ ...QUESTION, network: networkOf('192.0.2.1') });
+    const records = await reportOf({ rows, lists }).records({ ...QUERY, network: networkOf('192.0.2.1') });
     assert.deepEqual(
       records.map(({ isShared }) => isShared),
       [false, false],
@@ -266,8 +266,8 @@ suite('removed listings', () => {
 
 test('which listings the store is asked for', async () => {
   const { asked, records, liveListings } = reportOf({ rows: [], nowTs: T });
-  const ask = (cidr: string, given: Partial<AddressQuestion> = {}) =>
-    records({ ...QUESTION, network: networkOf(cidr), ...given });
+  const ask = (cidr: string, given: Partial<AddressQuery> = {}) =>
+    records({ ...QUERY, network: networkOf(cidr), ...given });
   await ask('192.0.2.1');
   await ask('192.0.2.0/24');
   await ask('2001:db8::/64');

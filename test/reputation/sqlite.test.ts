@@ -97,8 +97,8 @@ test('between pages of the lists of networks, other requests are answered', asyn
 
 function assertPages(store: Intelligence, dataset: AddressDataset): Promise<StoredListing[]> {
   const { network } = listed('192.0.2.1');
-  const question = { network, inside: true, covering: true, datasets: [dataset], seenSinceTs: 0 };
-  return assertIterations(async () => store.listings(question));
+  const query = { network, inside: true, covering: true, datasets: [dataset], seenSinceTs: 0 };
+  return assertIterations(async () => store.listings(query));
 }
 
 /** The event loop runs while three pages are read. */

@@ -85,9 +85,9 @@ describe('a line', () => {
   ];
   for (const [line, ref, found, fault = /^$/] of CASES) {
     test(line, () => {
-      const question = parserOf('ndjson')(line);
-      assert.deepEqual([question.ref, question.url], [ref, found]);
-      assert.match(question.fault ?? '', fault);
+      const query = parserOf('ndjson')(line);
+      assert.deepEqual([query.ref, query.url], [ref, found]);
+      assert.match(query.fault ?? '', fault);
     });
   }
 

@@ -20,7 +20,7 @@ const DOMAIN = '/api/intel/v2/byobject/domain/:domain';
 /** The generated addresses are private. */
 const ALLOW_RESERVED = ['--allow-reserved'];
 
-/** More than a round requests, so that no question is repeated in a round, unless there are fewer different ones. */
+/** More than a round requests, so that no query is repeated in a round, unless there are fewer different ones. */
 const SAMPLES = 200_000;
 const SEED = 7;
 
@@ -48,7 +48,7 @@ const Domain = Type.Object({
   score: Type.Number(),
 });
 
-type Question = {
+type Query = {
   name: string;
   /** Of the bare route. */
   path: string;
@@ -65,10 +65,10 @@ function sample(pathAt: (i: number) => string): string[] {
 }
 
 /** Compares our server with a bare Fastify route that always returns our first answer. */
-async function compare({ rounds, seconds }: Bench, dataDir: string, question: Question): Promise<Figure> {
+async function compare({ rounds, seconds }: Bench, dataDir: string, query: Query): Promise<Figure> {
   const ours = await startUrlwarden(dataDir, [], ALLOW_RESERVED);
   try {
-    const { name, path, response, pathAt, check, atLeast } = question;
+    const { name, path, response, pathAt, check, atLeast } = query;
     const headers = { authorization: ours.authorization };
     const requests: Requests = { method: 'GET', headers, paths: sample(pathAt), bodies: [], isRefused: false };
     const first = await fetch(ours.url + pathAt(0), { headers });
@@ -105,7 +105,7 @@ function checkResults(count: number) {
 export const address: Row = {
   name: 'address',
   async measure(bench) {
-    const question: Question = {
+    const query: Query = {
       name: `one listed address of ${LISTINGS.toLocaleString('en')} / bare Fastify`,
       path: CIDR,
       response: Listings,
@@ -113,14 +113,14 @@ export const address: Row = {
       check: checkResults(1),
       atLeast: 0.8,
     };
-    return [await compare(bench, await bench.listingsDir(), question)];
+    return [await compare(bench, await bench.listingsDir(), query)];
   },
 };
 
 export const network: Row = {
   name: 'network',
   async measure(bench) {
-    const question: Question = {
+    const query: Query = {
       name: 'a /24 with 50 listed addresses / bare Fastify',
       path: `${CIDR}/:mask`,
       response: Listings,
@@ -128,14 +128,14 @@ export const network: Row = {
       check: checkResults(50),
       atLeast: 0.5,
     };
-    return [await compare(bench, await bench.listingsDir(), question)];
+    return [await compare(bench, await bench.listingsDir(), query)];
   },
 };
 
 export const domain: Row = {
   name: 'domain',
   async measure(bench) {
-    const question: Question = {
+    const query: Query = {
       name: 'a domain with 2,000 URLs / bare Fastify',
       path: DOMAIN,
       response: Domain,
@@ -145,7 +145,7 @@ export const domain: Row = {
       },
       atLeast: 0.5,
     };
-    return [await compare(bench, await bench.domainsDir(), question)];
+    return [await compare(bench, await bench.domainsDir(), query)];
   },
 };
 

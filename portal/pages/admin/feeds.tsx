@@ -33,7 +33,7 @@ import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
 import { Folded } from '../../parts/subject.tsx';
 import { Table } from '../../parts/table.tsx';
 import { NoMatch, TableFilter } from '../../parts/table-filter.tsx';
-import { encoded } from '../../question.ts';
+import { encoded } from '../../query.ts';
 import { AddFeed, FEEDS, HeaderFields } from './add-feed.tsx';
 
 const feedApi = (name: string): string => `${FEEDS}/${encoded(name)}`;

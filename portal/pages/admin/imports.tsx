@@ -21,7 +21,7 @@ import { Check, Field, Form, type FormTexts } from '../../parts/forms.tsx';
 import { POLL_BUSY_MS, POLL_IDLE_MS, usePoll } from '../../parts/poll.ts';
 import { countColumn, Table } from '../../parts/table.tsx';
 import { upload } from '../../parts/upload.ts';
-import { encoded } from '../../question.ts';
+import { encoded } from '../../query.ts';
 import { go, place } from '../../router.ts';
 
 const IMPORTS = `${ADMIN_API}/imports`;

@@ -10,7 +10,7 @@ import { Ask } from '../../parts/ask.tsx';
 import { Badge, Card, Show, say } from '../../parts/basics.tsx';
 import { Check, Field, type FormTexts } from '../../parts/forms.tsx';
 import { countColumn, Table } from '../../parts/table.tsx';
-import { encoded } from '../../question.ts';
+import { encoded } from '../../query.ts';
 
 const TIERS = `${ADMIN_API}/tiers`;
 

@@ -1,10 +1,10 @@
 import { parseNetwork } from '../../core/ip/network.ts';
 import { refangHost } from '../../core/url/refang.ts';
-import { visibleQuestion } from '../output.ts';
+import { visibleQuery } from '../output.ts';
 import { counted } from '../progress.ts';
-import { questionsCommand, type TextAnswer } from '../questions.ts';
+import { queriesCommand, type TextAnswer } from '../queries.ts';
 
-export const cost = questionsCommand(
+export const cost = queriesCommand(
   {
     synopsis: 'cost [ADDRESS…]',
     about: `Shows the canonical form of each IPv4 or IPv6 address or network (address/prefix), and how many
@@ -26,11 +26,11 @@ function answerJson(value: unknown): object {
 
 function answerText(input: string): TextAnswer {
   const parsed = parseNetwork(refangHost(input));
-  const question = visibleQuestion(input);
-  if (!parsed.ok) return { text: `${question}\n  refused: ${parsed.reason}\n`, isRefused: true };
+  const query = visibleQuery(input);
+  if (!parsed.ok) return { text: `${query}\n  refused: ${parsed.reason}\n`, isRefused: true };
   const { canonical, cost } = parsed.network;
   return {
-    text: `${question}\n→ ${canonical} counts as ${counted(cost, 'query', 'queries')}\n`,
+    text: `${query}\n→ ${canonical} counts as ${counted(cost, 'query', 'queries')}\n`,
     isRefused: false,
   };
 }

@@ -9,8 +9,8 @@ import { HISTORY_LIMIT } from '../../urls/wire.ts';
 import { EXIT_FAILURE } from '../command.ts';
 import { dataCommand, openExisting } from '../data-command.ts';
 import { detailsJson, detailsText } from '../details-output.ts';
-import { print, quoted, visible, visibleQuestion } from '../output.ts';
-import { nonEmptyLines, UNREADABLE } from '../questions.ts';
+import { print, quoted, visible, visibleQuery } from '../output.ts';
+import { nonEmptyLines, UNREADABLE } from '../queries.ts';
 import { keyFlag } from '../search-advice.ts';
 import { currentTs } from '../time.ts';
 
@@ -158,5 +158,5 @@ async function firstKnown(
 
 /** The URL as it is stored, and how it was asked for if that differs. */
 function heading(url: string, asked: string): string {
-  return `${visibleQuestion(url)}\n${url === asked ? '' : `  asked for  ${visible(asked)}\n`}`;
+  return `${visibleQuery(url)}\n${url === asked ? '' : `  asked for  ${visible(asked)}\n`}`;
 }

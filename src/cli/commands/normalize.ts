@@ -2,10 +2,10 @@ import { URL_ERRORS } from '../../core/url/errors.ts';
 import { explainUrl } from '../../core/url/explain.ts';
 import { normalizeUrl } from '../../core/url/normalize.ts';
 import { refangUrl } from '../../core/url/refang.ts';
-import { visibleQuestion } from '../output.ts';
-import { questionsCommand, type TextAnswer } from '../questions.ts';
+import { visibleQuery } from '../output.ts';
+import { queriesCommand, type TextAnswer } from '../queries.ts';
 
-export const normalize = questionsCommand(
+export const normalize = queriesCommand(
   {
     synopsis: 'normalize [URL…]',
     about: `Shows the normalized form of each URL and the rules that changed it (docs/url-rules.md). Without
@@ -27,14 +27,14 @@ function answerJson(value: unknown): object {
 function answerText(input: string): TextAnswer {
   const url = refangUrl(input);
   const result = normalizeUrl(url);
-  const question = visibleQuestion(input);
+  const query = visibleQuery(input);
   if (!result.ok) {
-    return { text: `${question}\n  refused: ${URL_ERRORS[result.error]} (${result.error})\n`, isRefused: true };
+    return { text: `${query}\n  refused: ${URL_ERRORS[result.error]} (${result.error})\n`, isRefused: true };
   }
   const changes = [
     ...(url === input ? [] : ['  defanged form restored\n']),
     ...explainUrl(url, result).map(({ rule, text }) => `  ${text} (${rule})\n`),
   ];
   const answer = changes.length === 0 ? '  unchanged\n' : `→ ${result.url}\n${changes.join('')}`;
-  return { text: `${question}\n${answer}`, isRefused: false };
+  return { text: `${query}\n${answer}`, isRefused: false };
 }

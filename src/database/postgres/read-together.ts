@@ -1,42 +1,42 @@
-/** Questions of one statement, so that no answer waits long for the others. */
+/** Queries of one statement, so that no answer waits long for the others. */
 const MAX_TOGETHER = 100;
 
-type Waiting<Question, Answer> = {
-  question: Question;
+type Waiting<Query, Answer> = {
+  query: Query;
   resolve(answer: Answer | Promise<Answer>): void;
   reject(error: unknown): void;
 };
 
 /**
- * Reads what is asked for in one iteration of the event loop together: questions of one group, up to 100 at a time. `read`
- * returns the answers in the order of its questions.
+ * Reads what is asked for in one iteration of the event loop together: queries of one group, up to 100 at a time. `read`
+ * returns the answers in the order of its queries.
  */
-export function createReadTogether<Question, Answer>(
-  read: (questions: readonly Question[]) => Promise<(Answer | Promise<Answer>)[]>,
-  groupOf: (question: Question) => string = () => '',
-): (question: Question) => Promise<Answer> {
-  let waiting: Waiting<Question, Answer>[] = [];
+export function createReadTogether<Query, Answer>(
+  read: (queries: readonly Query[]) => Promise<(Answer | Promise<Answer>)[]>,
+  groupOf: (query: Query) => string = () => '',
+): (query: Query) => Promise<Answer> {
+  let waiting: Waiting<Query, Answer>[] = [];
 
   function readWaiting(): void {
-    const groups = Map.groupBy(waiting, ({ question }) => groupOf(question));
+    const groups = Map.groupBy(waiting, ({ query }) => groupOf(query));
     waiting = [];
     for (const group of groups.values()) {
       for (let at = 0; at < group.length; at += MAX_TOGETHER) void readBatch(group.slice(at, at + MAX_TOGETHER));
     }
   }
 
-  async function readBatch(batch: readonly Waiting<Question, Answer>[]): Promise<void> {
+  async function readBatch(batch: readonly Waiting<Query, Answer>[]): Promise<void> {
     try {
-      const answers = await read(batch.map(({ question }) => question));
+      const answers = await read(batch.map(({ query }) => query));
       for (const [i, { resolve }] of batch.entries()) resolve(answers[i] as Answer);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   }
 
-  return (question) =>
+  return (query) =>
     new Promise((resolve, reject) => {
       if (waiting.length === 0) setImmediate(readWaiting);
-      waiting.push({ question, resolve, reject });
+      waiting.push({ query, resolve, reject });
     });
 }

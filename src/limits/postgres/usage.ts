@@ -63,8 +63,8 @@ export function createUsageStore(db: Database): UsageStore {
       return { day: counts[0], month: counts[1] };
     },
 
-    async usageByDay(...question) {
-      const rows = await db.query<[day: number, count: number]>(BY_DAY, question);
+    async usageByDay(...params) {
+      const rows = await db.query<[day: number, count: number]>(BY_DAY, params);
       return rows.map(([day, count]) => ({ day, count }));
     },
 

@@ -50,7 +50,7 @@ export function createUsageStore({ db, write }: DatabaseFile<UsageWrites>): Usag
       const counts = read.get({ sub, day, month }) ?? [0, 0];
       return { day: counts[0], month: counts[1] };
     },
-    usageByDay: async (...question) => byDay.all(...question).map(([day, count]) => ({ day, count })),
+    usageByDay: async (...params) => byDay.all(...params).map(([day, count]) => ({ day, count })),
     addUsage: (usage) => write('addUsage', usage),
     async checkUsage(after) {
       const sub = nextSub.get(after)?.[0] ?? null;

@@ -89,10 +89,10 @@ export function createReadsForLists(
           const [urls, hosts, domains] = row ?? [0, 0, 0];
           return { urls, hosts, domains };
         },
-        onlineAddresses: (...question) => query<[Uint8Array]>(ONLINE_ADDRESSES, question),
-        addressesWithEvents: (...question) => query<[Uint8Array]>(ADDRESSES_WITH_EVENTS, question),
+        onlineAddresses: (...params) => query<[Uint8Array]>(ONLINE_ADDRESSES, params),
+        addressesWithEvents: (...params) => query<[Uint8Array]>(ADDRESSES_WITH_EVENTS, params),
         derived: createDerivedOf(query),
-        domains: (...question) => query<[string]>(DOMAINS, question),
+        domains: (...params) => query<[string]>(DOMAINS, params),
       },
       ROWS_PER_READ,
     ),

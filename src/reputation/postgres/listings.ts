@@ -16,7 +16,7 @@ import {
   isSingleAddress,
   toListing,
 } from '../listing-rows.ts';
-import type { ListingQuestion, ReputationStore, StoredListing } from '../store.ts';
+import type { ListingQuery, ReputationStore, StoredListing } from '../store.ts';
 import { createDerivedListings, createDerivedOfEach } from './derived.ts';
 import { createApplyListings } from './episodes.ts';
 
@@ -54,7 +54,7 @@ const IN_RANGE = `
   select ${COLUMNS} from episodes e ${EPISODE_JOINS} where e.ip >= $1 and e.ip <= $2 and e.prefix >= $5 and ${FILTER}`;
 
 /** The networks whose listings are read: the asked one, if `isOwnIncluded`, and wider ones. */
-function networksAround({ network, covering }: ListingQuestion, isOwnIncluded: boolean) {
+function networksAround({ network, covering }: ListingQuery, isOwnIncluded: boolean) {
   const { ip, prefix } = network;
   const blocks = covering ? blocksAround(network) : [];
   const widest = blocks[0]?.prefix ?? prefix;
@@ -73,20 +73,20 @@ function createReadListings(query: Query): ReputationStore['listings'] {
     return query<Row>(AROUND, [...toArrays(networks), ...filter, prefix, ...toArrays(blocks)]);
   }
 
-  async function readInside({ network }: ListingQuestion, filter: Param[]): Promise<Row[]> {
+  async function readInside({ network }: ListingQuery, filter: Param[]): Promise<Row[]> {
     const ranges = keyRanges(network).map((range) => query<Row>(IN_RANGE, [...range, ...filter, network.prefix]));
     return (await Promise.all(ranges)).flat();
   }
 
-  async function readOne(question: ListingQuestion): Promise<StoredListing[]> {
-    const { network, inside, covering, datasets, seenSinceTs } = question;
-    const filter = filterOf(question);
+  async function readOne(query: ListingQuery): Promise<StoredListing[]> {
+    const { network, inside, covering, datasets, seenSinceTs } = query;
+    const filter = filterOf(query);
     const isSingle = isSingleAddress(network);
     const isRange = inside && !isSingle;
     const isDerivable = datasets.includes('XBL') && (inside || isSingle);
     const [own, around, derived] = await Promise.all([
-      isRange ? readInside(question, filter) : [],
-      covering || !isRange ? readAround(networksAround(question, !isRange), network.prefix, filter) : [],
+      isRange ? readInside(query, filter) : [],
+      covering || !isRange ? readAround(networksAround(query, !isRange), network.prefix, filter) : [],
       isDerivable ? readDerived(network, seenSinceTs) : [],
     ]);
     return [...own.map(toStored), ...around.map(toStored), ...derived];
@@ -96,15 +96,15 @@ function createReadListings(query: Query): ReputationStore['listings'] {
    * Of single addresses with the same filter. Each has some thirty networks around it, and most of these are common to many.
    * An address with many URLs does not delay the others.
    */
-  function readMany(questions: readonly ListingQuestion[]): Promise<StoredListing[]>[] {
-    const first = questions[0] as ListingQuestion;
-    const around = questions.map((question) => networksAround(question, true));
+  function readMany(queries: readonly ListingQuery[]): Promise<StoredListing[]>[] {
+    const first = queries[0] as ListingQuery;
+    const around = queries.map((query) => networksAround(query, true));
     const networks = distinct(around.flatMap((one) => one.networks));
     const blocks = distinct(around.flatMap((one) => one.blocks));
     const stored = readAround({ networks, blocks }, KEY_BITS, filterOf(first)).then((rows) =>
       Map.groupBy(rows.map(toStored), ({ network }) => keyOf(network)),
     );
-    const ips = questions.map(({ network }) => network.ip);
+    const ips = queries.map(({ network }) => network.ip);
     const derived = first.datasets.includes('XBL') ? readDerivedOfEach(ips, first.seenSinceTs) : [];
     return around.map(async (one, i) => {
       const [byNetwork, ofUrls = []] = await Promise.all([stored, derived[i]]);
@@ -117,14 +117,13 @@ function createReadListings(query: Query): ReputationStore['listings'] {
    * than a query may take.
    */
   const readTogether = createReadTogether(
-    async (questions: readonly ListingQuestion[]) =>
-      questions.length === 1 ? questions.map(readOne) : readMany(questions),
+    async (queries: readonly ListingQuery[]) => (queries.length === 1 ? queries.map(readOne) : readMany(queries)),
     ({ covering, seenSinceTs, datasets }) => [covering, seenSinceTs, ...datasets].join(' '),
   );
-  return (question) => (isSingleAddress(question.network) ? readTogether(question) : readOne(question));
+  return (query) => (isSingleAddress(query.network) ? readTogether(query) : readOne(query));
 }
 
-const filterOf = ({ seenSinceTs, datasets }: ListingQuestion): Param[] => [seenSinceTs, datasetCodes(datasets)];
+const filterOf = ({ seenSinceTs, datasets }: ListingQuery): Param[] => [seenSinceTs, datasetCodes(datasets)];
 
 const keyOf = ({ ip, prefix }: KeyNetwork): string => `${prefix} ${toByteText(ip)}`;
 

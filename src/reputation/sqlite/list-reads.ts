@@ -101,10 +101,10 @@ export function createReadsForLists(
           const [urls, hosts, names] = lastIds.one();
           return { urls: urls ?? 0, hosts: hosts ?? 0, domains: names ?? 0 };
         },
-        onlineAddresses: (...question) => onlineAddresses.all(...question),
-        addressesWithEvents: (...question) => addressesWithEvents.all(...question),
+        onlineAddresses: (...params) => onlineAddresses.all(...params),
+        addressesWithEvents: (...params) => addressesWithEvents.all(...params),
         derived: (ips, sinceTs) => ips.flatMap((ip) => derivedOf(ip).filter(({ seenTs }) => seenTs >= sinceTs)),
-        domains: (...question) => domains.all(...question),
+        domains: (...params) => domains.all(...params),
       },
       ROWS_PER_READ,
     ),

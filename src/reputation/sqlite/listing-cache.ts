@@ -19,7 +19,7 @@ const CACHED_PREFIX = IPV4_OFFSET + 16;
 /** The lengths of listed networks in the blocks down to this size, and whether there are smaller blocks. */
 type Surroundings = { prefixes: readonly number[]; hasSmaller: boolean };
 
-/** What most listings and questions have in common, as of the current read transaction. A join would cost 1 µs a row. */
+/** What most listings and queries have in common, as of the current read transaction. A join would cost 1 µs a row. */
 export function createListingCache(db: Reader) {
   const findSource = db.prepare<SourceRow>(SOURCE);
   const findFamily = db.prepare<[string]>(FAMILY);

@@ -13,7 +13,7 @@ import {
   isSingleAddress,
   portOf,
 } from '../listing-rows.ts';
-import type { ListingQuestion, ReputationStore, StoredListing } from '../store.ts';
+import type { ListingQuery, ReputationStore, StoredListing } from '../store.ts';
 import { createDerivedListings } from './derived.ts';
 import { createListingCache } from './listing-cache.ts';
 import type { ReputationWrites } from './writes.ts';
@@ -87,10 +87,10 @@ function createReadListings(db: Reader): ReputationStore['listings'] {
   const derived = createDerivedListings(db);
 
   /** Adds a row to the result if it is asked for. */
-  function addRow(found: StoredListing[], question: Asked, network: KeyNetwork, row: PackedRow): void {
+  function addRow(found: StoredListing[], query: Asked, network: KeyNetwork, row: PackedRow): void {
     const [numbers, ids, listedTs, seenTs, ipAndDetails] = row;
     const dataset = datasetCodeOf(numbers);
-    if (seenTs < question.seenSinceTs || !question.codes.includes(dataset)) return;
+    if (seenTs < query.seenSinceTs || !query.codes.includes(dataset)) return;
     const familyId = familyIdOf(ids);
     found.push({
       network,
@@ -104,10 +104,10 @@ function createReadListings(db: Reader): ReputationStore['listings'] {
     });
   }
 
-  function* addNetwork(found: StoredListing[], question: Asked, network: KeyNetwork): Steps {
+  function* addNetwork(found: StoredListing[], query: Asked, network: KeyNetwork): Steps {
     let rows = ofNetwork.all(network.ip, network.prefix);
     for (;;) {
-      for (const row of rows) addRow(found, question, network, row);
+      for (const row of rows) addRow(found, query, network, row);
       const last = rows.length < PAGE_ROWS ? undefined : rows.at(-1);
       if (last === undefined) return;
       yield;
@@ -115,19 +115,19 @@ function createReadListings(db: Reader): ReputationStore['listings'] {
     }
   }
 
-  function* addWider(found: StoredListing[], question: Asked): Steps {
-    for (const prefix of cache.prefixesAround(question.network)) {
-      if (prefix < question.network.prefix) yield* addNetwork(found, question, networkAt(question.network.ip, prefix));
+  function* addWider(found: StoredListing[], query: Asked): Steps {
+    for (const prefix of cache.prefixesAround(query.network)) {
+      if (prefix < query.network.prefix) yield* addNetwork(found, query, networkAt(query.network.ip, prefix));
     }
   }
 
-  function* addInside(found: StoredListing[], question: Asked): Steps {
-    for (const [from, to] of keyRanges(question.network)) {
+  function* addInside(found: StoredListing[], query: Asked): Steps {
+    for (const [from, to] of keyRanges(query.network)) {
       for (let key: RangeKey | null = [from, ...FIRST_OF_ADDRESS]; key !== null; ) {
         const rows: PackedRow[] = inRange.all(...(key as never[]), to);
         for (const row of rows) {
           const prefix = prefixOf(row[0]);
-          if (prefix >= question.network.prefix) addRow(found, question, { ip: ipOf(row[4]), prefix }, row);
+          if (prefix >= query.network.prefix) addRow(found, query, { ip: ipOf(row[4]), prefix }, row);
         }
         const last = rows.length < PAGE_ROWS ? undefined : rows.at(-1);
         key = last === undefined ? null : rangeKey(last);
@@ -136,25 +136,25 @@ function createReadListings(db: Reader): ReputationStore['listings'] {
     }
   }
 
-  function* read(question: Asked): Generator<void, StoredListing[], void> {
-    const { network, inside, covering, datasets, seenSinceTs } = question;
+  function* read(query: Asked): Generator<void, StoredListing[], void> {
+    const { network, inside, covering, datasets, seenSinceTs } = query;
     const isSingle = isSingleAddress(network);
     const found: StoredListing[] = [];
     cache.renew();
-    if (covering) yield* addWider(found, question);
-    if (inside && !isSingle) yield* addInside(found, question);
-    else yield* addNetwork(found, question, network);
+    if (covering) yield* addWider(found, query);
+    if (inside && !isSingle) yield* addInside(found, query);
+    else yield* addNetwork(found, query, network);
     if (datasets.includes('XBL') && (isSingle ? derived.isHost(network.ip) : inside)) {
       for (const listing of yield* derived.read(network)) if (listing.seenTs >= seenSinceTs) found.push(listing);
     }
     return found;
   }
 
-  return (question) => runSteps(read({ ...question, codes: datasetCodes(question.datasets) }));
+  return (query) => runSteps(read({ ...query, codes: datasetCodes(query.datasets) }));
 }
 
 type Steps = Generator<void, void, void>;
-type Asked = ListingQuestion & { codes: readonly number[] };
+type Asked = ListingQuery & { codes: readonly number[] };
 
 /** The values of the primary key. */
 type RangeKey = (Uint8Array | number)[];

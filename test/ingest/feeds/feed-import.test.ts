@@ -87,8 +87,8 @@ describe('the import of a feed', () => {
     });
     const network = parseKeyNetwork('192.0.2.7');
     assert.ok(network !== null);
-    const question = { network, inside: true, covering: false, datasets: ['CSS'], seenSinceTs: 0 } as const;
-    const trusts = async () => (await store.listings(question)).map(({ source }) => source.trustPermille);
+    const query = { network, inside: true, covering: false, datasets: ['CSS'], seenSinceTs: 0 } as const;
+    const trusts = async () => (await store.listings(query)).map(({ source }) => source.trustPermille);
     const list = { ...feed, format: 'ndjson', trustPermille: 300 } as const;
     await control.addFeed(list);
     assert.equal((await run(list)).outcome, 'imported');
@@ -130,8 +130,8 @@ describe('the import of a feed', () => {
     const list = { ...feed, format: 'ip-list', dataset: 'XBL', etag: '"1"' } as const;
     await control.addFeed(list);
     for (; ts < NOW + 20 * 86_400; ts += 86_400) assert.equal((await run(list)).outcome, 'imported');
-    const question = { network, inside: true, covering: false, datasets: ['XBL'], seenSinceTs: 0 } as const;
-    const times = (await store.listings(question)).map(({ listedTs, seenTs }) => [listedTs, seenTs]);
+    const query = { network, inside: true, covering: false, datasets: ['XBL'], seenSinceTs: 0 } as const;
+    const times = (await store.listings(query)).map(({ listedTs, seenTs }) => [listedTs, seenTs]);
     assert.deepEqual(times, [[NOW, NOW + 19 * 86_400]]);
     assert.equal((await run({ ...list, dataset: null, listKind: 'shared' })).outcome, 'not_modified');
   });

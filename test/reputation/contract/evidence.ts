@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Intelligence } from '../../../src/app/stores.ts';
 import { ADDRESS_DATASETS, type ListingEvidence } from '../../../src/core/evidence.ts';
 import { formatKeyNetwork, type KeyNetwork, parseKeyNetwork } from '../../../src/core/ip/key-network.ts';
-import type { ListingQuestion, StoredListing } from '../../../src/reputation/store.ts';
+import type { ListingQuery, StoredListing } from '../../../src/reputation/store.ts';
 
 export const DAY = 86_400;
 /** 2026-01-01T00:00:00Z */
@@ -31,10 +31,10 @@ export function listed(cidr: string, given: Partial<ListingEvidence> = {}): List
 export async function ask(
   store: Intelligence,
   cidr: string,
-  given: Partial<ListingQuestion> = {},
+  given: Partial<ListingQuery> = {},
 ): Promise<StoredListing[]> {
-  const question = { inside: true, covering: true, datasets: ADDRESS_DATASETS, seenSinceTs: 0, ...given };
-  return store.listings({ network: networkOf(cidr), ...question });
+  const query = { inside: true, covering: true, datasets: ADDRESS_DATASETS, seenSinceTs: 0, ...given };
+  return store.listings({ network: networkOf(cidr), ...query });
 }
 
 /** Listings as sorted texts: network, dataset, days since `T` of the first and the newest evidence. */
@@ -53,6 +53,6 @@ export function shown(listings: readonly StoredListing[]): string[] {
     .sort();
 }
 
-export async function find(store: Intelligence, cidr: string, given: Partial<ListingQuestion> = {}): Promise<string[]> {
+export async function find(store: Intelligence, cidr: string, given: Partial<ListingQuery> = {}): Promise<string[]> {
   return shown(await ask(store, cidr, given));
 }

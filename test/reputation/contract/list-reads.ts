@@ -19,7 +19,7 @@ const offline = (url: string, day: number) => seen({ ts: T + day * DAY, url, sta
 /** The tests of reads for lists that every engine must pass. */
 export function listReadsSuite(open: OpenStore): void {
   suite('reads for lists', () => {
-    test('listings of sources and of URLs, as a question about the whole network finds them', async (t) => {
+    test('listings of sources and of URLs, as a query about the whole network finds them', async (t) => {
       const store = await open(t);
       await store.applyListings([
         listed('192.0.2.0/25'),
@@ -43,9 +43,9 @@ export function listReadsSuite(open: OpenStore): void {
       const ofList = async (datasets: readonly AddressDataset[], sinceTs: number) =>
         shown(await collect(store.listingsForList(datasets, sinceTs)));
       const asked = async (datasets: readonly AddressDataset[], sinceTs: number) => {
-        const question = { inside: true, covering: false, datasets, seenSinceTs: sinceTs };
+        const query = { inside: true, covering: false, datasets, seenSinceTs: sinceTs };
         const networks = ['192.0.2.0/24', '2001:db8::/32'].map((text) => networkOf(text));
-        return shown((await Promise.all(networks.map((network) => store.listings({ network, ...question })))).flat());
+        return shown((await Promise.all(networks.map((network) => store.listings({ network, ...query })))).flat());
       };
       const all = ['XBL', 'CSS', 'BCL', 'DROP'] as const;
       assert.equal((await asked(all, T - 30 * DAY)).length, 8);

@@ -188,7 +188,7 @@ export function listingsSuite(open: OpenStore): void {
   suite('networks', () => {
     const LISTED = ['192.0.2.0/24', '192.0.2.0/25', '192.0.2.0', '192.0.2.5', '192.0.2.128/25', '192.0.0.0/16'];
 
-    for (const [question, inside, covering] of [
+    for (const [query, inside, covering] of [
       ['192.0.2.5', ['192.0.2.5'], ['192.0.0.0/16', '192.0.2.0/24', '192.0.2.0/25', '192.0.2.5']],
       ['192.0.2.0', ['192.0.2.0'], ['192.0.0.0/16', '192.0.2.0', '192.0.2.0/24', '192.0.2.0/25']],
       ['192.0.2.129', [], ['192.0.0.0/16', '192.0.2.0/24', '192.0.2.128/25']],
@@ -202,15 +202,15 @@ export function listingsSuite(open: OpenStore): void {
       ['192.1.2.0/24', [], []],
       ['::ffff:192.0.2.5', ['192.0.2.5'], ['192.0.0.0/16', '192.0.2.0/24', '192.0.2.0/25', '192.0.2.5']],
     ] as const) {
-      test(`inside and around ${question}`, async (t) => {
+      test(`inside and around ${query}`, async (t) => {
         const store = await open(t);
         await store.applyListings(LISTED.map((cidr) => listed(cidr)));
         const networks = async (given: { inside: boolean; covering: boolean }) =>
-          (await find(store, question, given)).map((text) => text.split(' ')[0]);
+          (await find(store, query, given)).map((text) => text.split(' ')[0]);
         assert.deepEqual(await networks({ inside: true, covering: false }), inside);
         assert.deepEqual(await networks({ inside: false, covering: true }), covering);
         const both = [...new Set([...inside, ...covering])].map((cidr) => `${cidr} DROP feed 0…0`).sort();
-        assert.deepEqual(await find(store, question), both);
+        assert.deepEqual(await find(store, query), both);
       });
     }
 
@@ -255,7 +255,7 @@ export function listingsSuite(open: OpenStore): void {
         listed('192.0.2.1', { dataset: 'BCL', ts: T + DAY }),
         listed('192.0.2.0/24', { ts: T + 2 * DAY }),
       ]);
-      const asked: [question: Parameters<typeof find>[2], count: number][] = [
+      const asked: [query: Parameters<typeof find>[2], count: number][] = [
         [{ datasets: ['CSS', 'DROP'] }, 2],
         [{ seenSinceTs: T + DAY }, 2],
         [{ seenSinceTs: T + 2 * DAY }, 1],
@@ -264,9 +264,9 @@ export function listingsSuite(open: OpenStore): void {
         [{}, 3],
       ];
       const counts = asked.map(([, count]) => count);
-      const count = async (question: (typeof asked)[number][0]) => (await find(store, '192.0.2.1', question)).length;
-      assert.deepEqual(await Promise.all(asked.map(([question]) => count(question))), counts);
-      for (const [question, expected] of asked) assert.equal(await count(question), expected);
+      const count = async (query: (typeof asked)[number][0]) => (await find(store, '192.0.2.1', query)).length;
+      assert.deepEqual(await Promise.all(asked.map(([query]) => count(query))), counts);
+      for (const [query, expected] of asked) assert.equal(await count(query), expected);
     });
 
     test('with more listings than a page', async (t) => {

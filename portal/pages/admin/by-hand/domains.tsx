@@ -8,7 +8,7 @@ import { Ask } from '../../../parts/ask.tsx';
 import { Card, Show, say } from '../../../parts/basics.tsx';
 import { Field, type FormTexts, Select } from '../../../parts/forms.tsx';
 import { agoColumn, MANY, Table } from '../../../parts/table.tsx';
-import { domainPath } from '../../../question.ts';
+import { domainPath } from '../../../query.ts';
 import { REASON_HINT, Reason, Truncated } from './parts.tsx';
 
 const DOMAINS = `${ADMIN_API}/domains`;

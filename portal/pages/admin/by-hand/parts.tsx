@@ -1,5 +1,5 @@
 import { numberText, visible } from '../../../format.ts';
-import { networkPath } from '../../../question.ts';
+import { networkPath } from '../../../query.ts';
 
 // What the cards of the page "Lists by hand" share.
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { networkPath, networkTarget, readQuestion, refusalText, urlPath } from '../../portal/question.ts';
+import { networkPath, networkTarget, readQuery, refusalText, urlPath } from '../../portal/query.ts';
 import { cpuTimeMs } from '../cpu-time.ts';
 
 /** What is typed, and where Enter leads. */
@@ -61,7 +61,7 @@ const VECTORS: [typed: string, path: string | null, cost?: number][] = [
 
 test('the box recognizes what was typed', () => {
   for (const [typed, path, cost = 1] of VECTORS) {
-    const [first] = readQuestion(typed);
+    const [first] = readQuery(typed);
     assert.equal(first?.path ?? null, path, typed);
     if (first) assert.equal(first.cost, cost, typed);
   }
@@ -94,16 +94,16 @@ const OFFERS: [typed: string, first: string, second: string | null][] = [
 
 test('what a copied text has inside is offered', () => {
   for (const [typed, first, second] of OFFERS) {
-    const [a, b] = readQuestion(typed);
+    const [a, b] = readQuery(typed);
     assert.deepEqual([a?.text ?? '', b?.text ?? null], [first, second], typed);
   }
-  const [list] = readQuestion('http://a.example/b http://b.example/ http://a.example/b');
+  const [list] = readQuery('http://a.example/b http://b.example/ http://a.example/b');
   assert.equal(list?.lines, 'http://a.example/b\nhttp://b.example/');
 });
 
 test('a host name can mean its domain, the URLs on it, or a family', () => {
   for (const name of ['www.example.com', 'www.example.com.']) {
-    const kinds = readQuestion(name).map(({ kind }) => kind);
+    const kinds = readQuery(name).map(({ kind }) => kind);
     assert.deepEqual(kinds, ['domain', 'host', 'family'], name);
   }
 });
@@ -114,7 +114,7 @@ test('half a surrogate pair has a path too', () => {
 
 test('a long text with punctuation inside is read in time that grows with its length', () => {
   const start = cpuTimeMs();
-  readQuestion(`a${' .'.repeat(20_000)}a`);
+  readQuery(`a${' .'.repeat(20_000)}a`);
   const tookMs = cpuTimeMs() - start;
   assert.ok(tookMs < 1_000, `${tookMs} ms`); // if each character may begin its end: 5 s
 });

@@ -42,7 +42,7 @@ const FAMILY = /^[\p{L}\p{N}][\p{L}\p{N} ._+-]{0,127}$/u;
  * The best answer first; empty for a text that means nothing to us. A text that is valid keeps its meaning, and what it has
  * inside is offered after it. Two URLs with a blank between them are never one.
  */
-export function readQuestion(input: string): Answer[] {
+export function readQuery(input: string): Answer[] {
   const text = input.trim();
   const exact = readExact(text);
   const inside = readInside(text).filter(({ path }) => exact.every((answer) => answer.path !== path));

@@ -5,12 +5,12 @@ import { defineCommand } from './define-command.ts';
 import { print } from './output.ts';
 import type { Usage } from './usage.ts';
 
-/** How a command answers one question. */
+/** How a command answers one query. */
 type Answering = {
   /** For programs (`--json`): any JSON value in, one object out. */
   answerJson(value: unknown): object;
   /** For people: whole lines of text. */
-  answerText(question: string): TextAnswer;
+  answerText(query: string): TextAnswer;
   /** The real form of a defanged operand; JSON from a program is never defanged. */
   refang(operand: string): string;
 };
@@ -25,8 +25,8 @@ export const UNREADABLE = {
   invalid_unicode: 'The line is not valid UTF-8.',
 } as const;
 
-/** A command that answers one question per operand, or per line of standard input if there are no operands. */
-export function questionsCommand(
+/** A command that answers one query per operand, or per line of standard input if there are no operands. */
+export function queriesCommand(
   { jsonOutput, ...usage }: Omit<Usage, 'flags'> & { jsonOutput: string },
   answering: Answering,
 ): Command {
@@ -36,7 +36,7 @@ export function questionsCommand(
   );
 }
 
-/** Memory does not grow with the input. The exit code is 1 if a question was refused, but not with `--json`. */
+/** Memory does not grow with the input. The exit code is 1 if a query was refused, but not with `--json`. */
 async function answerAll(answering: Answering, operands: string[], isJson: boolean): Promise<number> {
   const lines = operands.length > 0 ? [operands.map(operandLine)] : isJson ? inputLines() : nonEmptyLines();
   let code = 0;
@@ -67,7 +67,7 @@ async function* inputLines(): AsyncGenerator<Line[]> {
   }
 }
 
-/** An empty line is no question, but an empty operand is one. */
+/** An empty line is no query, but an empty operand is one. */
 export async function* nonEmptyLines(): AsyncGenerator<Line[]> {
   for await (const lines of inputLines()) yield lines.filter(({ ok, text }) => !ok || text.trim() !== '');
 }
