@@ -49,19 +49,19 @@ export const IMPORT_WORDS: Record<ImportState, { tone: Tone; word: string; text:
   },
 };
 
-const isIll = ({ state }: Feed): boolean => state === 'failing' || state === 'late';
+const isUnhealthy = ({ state }: Feed): boolean => state === 'failing' || state === 'late';
 
 /** Failing ones first, then those that have had no success for the longest time. */
-export function illFeeds(feeds: readonly Feed[]): Feed[] {
+export function unhealthyFeeds(feeds: readonly Feed[]): Feed[] {
   const rank = ({ state, last_success_ts: ts }: Feed): number => (state === 'failing' ? 0 : 1e12) + (ts ?? 0);
-  return feeds.filter(isIll).toSorted((a, b) => rank(a) - rank(b));
+  return feeds.filter(isUnhealthy).toSorted((a, b) => rank(a) - rank(b));
 }
 
-export const ILL_FEEDS_PATH = '/admin/feeds?state=ill';
+export const UNHEALTHY_FEEDS_PATH = '/admin/feeds?state=unhealthy';
 
 export const FEED_STATE_OPTIONS: Option[] = [
   { value: '', text: 'all' },
-  { value: 'ill', text: 'failing or late' },
+  { value: 'unhealthy', text: 'failing or late' },
   ...Object.keys(FEED_TONES).map((state) => ({ value: state, text: state })),
 ];
 
@@ -72,7 +72,7 @@ export function filterFeeds(feeds: readonly Feed[], query: URLSearchParams): Fee
   const isKnown = state !== '' && FEED_STATE_OPTIONS.some(({ value }) => value === state);
   return feeds.filter(
     (feed) =>
-      (!isKnown || feed.state === state || (state === 'ill' && isIll(feed))) &&
+      (!isKnown || feed.state === state || (state === 'unhealthy' && isUnhealthy(feed))) &&
       (hasText(feed.name, find) || hasText(feed.url, find)),
   );
 }

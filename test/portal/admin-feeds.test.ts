@@ -28,10 +28,10 @@ test('page of feeds', async (t) => {
     }
   });
 
-  await t.test('feeds that are ill say since when, why, and what to do', async () => {
+  await t.test('unhealthy feeds say since when, why, and what to do', async () => {
     const { page, open } = await portal.visit();
     await open('/admin/feeds');
-    const cards = await page.locator('.ill-feed').allTextContents();
+    const cards = await page.locator('.unhealthy-feed').allTextContents();
     assert.equal(cards.length, 2);
     await page.waitForSelector('h2:text-is("Failing or late: 2 feeds")');
     const failing = cards.find((text) => text.startsWith('failing')) ?? '';
@@ -54,12 +54,12 @@ test('page of feeds', async (t) => {
       const more = Array.from({ length: 300 }, (_, i) => ({ ...failing, name: `list-${i}` }));
       await route.fulfill({ json: { items: [...items, ...more] } });
     });
-    await open('/admin/feeds?state=ill');
-    assert.equal(await page.locator('.ill-feed').count(), 3);
+    await open('/admin/feeds?state=unhealthy');
+    assert.equal(await page.locator('.unhealthy-feed').count(), 3);
     assert.equal(await page.locator('tbody tr').count(), 50);
-    await page.click('.card:has(.ill-feed) >> text=Show 299 more');
+    await page.click('.card:has(.unhealthy-feed) >> text=Show 299 more');
     await page.waitForSelector('.listings li:nth-child(4) a:focus');
-    assert.equal(await page.locator('.ill-feed').count(), 302);
+    assert.equal(await page.locator('.unhealthy-feed').count(), 302);
     await page.fill('input[type=search]', 'list-299');
     await page.waitForSelector('h2:text-is("Failing or late: 1 feed")');
     await page.waitForSelector('.table-filter [role=status]:has-text("1 of 30")');

@@ -30,7 +30,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     assert.deepEqual(messages, []);
   });
 
-  await t.test('overview: ill feeds, full accounts; or that all is well', async () => {
+  await t.test('overview: unhealthy feeds, full accounts; or that all is well', async () => {
     const { page, open, messages } = await portal.visit();
     const feed = { state: 'healthy', last_success_ts: 1_700_000_000, last_error: null };
     const feeds = [
@@ -40,11 +40,11 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     ];
     await page.route('**/api/admin/v1/feeds', (route) => route.fulfill({ json: { items: feeds } }));
     await open('/admin');
-    assert.deepEqual(await page.locator('.ill strong').allTextContents(), [HOSTILE[0], 'behind']);
-    await page.waitForSelector('.ill:has-text("HTTP 503 a\\\\u202eb")');
+    assert.deepEqual(await page.locator('.unhealthy strong').allTextContents(), [HOSTILE[0], 'behind']);
+    await page.waitForSelector('.unhealthy:has-text("HTTP 503 a\\\\u202eb")');
     await page.waitForSelector('.plain-list:has-text("customer@example.com") [role=meter]');
     await assertAccessible(page);
-    await screenshot(page, 'admin-overview-ill');
+    await screenshot(page, 'admin-overview-unhealthy');
     await page.unroute('**/api/admin/v1/feeds');
     await page.route('**/api/admin/v1/feeds', (route) => route.fulfill({ json: { items: [feeds[0]] } }));
     await page.route('**/api/admin/v1/accounts', (route) => route.fulfill({ json: { items: [] } }));
@@ -187,7 +187,7 @@ test('overview, tiers, keys, audit log and health, for administrators', async (t
     await page.waitForSelector('text=Start the server with --asn-db');
     await page.waitForSelector('tbody tr:has-text("second") .badge:text-is("away")');
     await assertAccessible(page);
-    await screenshot(page, 'admin-health-ill');
+    await screenshot(page, 'admin-health-unhealthy');
     assert.deepEqual(messages, []);
     await page.route('**/api/admin/v1/health', (route) => route.abort());
     await page.reload();

@@ -17,7 +17,6 @@ import {
   type Feed,
   filterFeeds,
   type Import,
-  illFeeds,
   intervalOptions,
   isBusy,
   nextText,
@@ -25,6 +24,7 @@ import {
   readHeader,
   runBars,
   sinceText,
+  unhealthyFeeds,
   uploadApi,
 } from '../../portal/feeds.ts';
 import { DATASET_WORDS, FORMATS, formatOf, KIND_OPTIONS, meaningOptions, readMeaning } from '../../portal/formats.ts';
@@ -79,7 +79,7 @@ test('the pages know the formats, datasets and kinds of the server', () => {
   assert.equal(REMOVAL_OPTIONS[0]?.value, String(REMOVAL_DEFAULT_SECONDS));
 });
 
-test('feeds are filtered by the address of the page, and ill ones are ordered by how bad it is', () => {
+test('feeds are filtered by the address of the page, and unhealthy ones are ordered by how bad it is', () => {
   const all: Feed[] = [
     { ...FEED, name: 'Good' },
     { ...FEED, name: 'late', state: 'late', last_success_ts: null },
@@ -90,8 +90,8 @@ test('feeds are filtered by the address of the page, and ill ones are ordered by
     ['find=GOOD', ['Good']],
     ['find=other.example', ['failing']],
     ['state=failing', ['failing', 'never']],
-    ['state=ill', ['late', 'failing', 'never']],
-    ['state=ill&find=lists.example', ['late', 'never']],
+    ['state=unhealthy', ['late', 'failing', 'never']],
+    ['state=unhealthy&find=lists.example', ['late', 'never']],
     ['state=nothing', ['Good', 'late', 'failing', 'never']],
   ];
   for (const [query, found] of cases) {
@@ -99,7 +99,7 @@ test('feeds are filtered by the address of the page, and ill ones are ordered by
     assert.deepEqual(names, found, query);
   }
   assert.deepEqual(
-    illFeeds(all).map(({ name }) => name),
+    unhealthyFeeds(all).map(({ name }) => name),
     ['never', 'failing', 'late'],
   );
 });
@@ -118,9 +118,15 @@ test('states of a feed in words', () => {
   assert.equal(nextText({ ...FEED, next_run_ts: NOW }, NOW), 'due now');
   assert.equal(nextText({ ...FEED, running: true }, NOW), 'running now');
   assert.equal(nextText({ ...FEED, next_run_ts: null }, NOW), 'when it is resumed');
-  const ill = { ...FEED, last_success_ts: NOW - 5 * 24 * HOUR, failures: 5 };
-  assert.match(sinceText(ill, NOW), /^No success since 2026-11-\d\d \d\d:\d\d, for 5 days\. 5 runs in a row failed\.$/);
-  assert.equal(sinceText({ ...ill, last_success_ts: null, failures: 1 }, NOW), 'It was never fetched with success.');
+  const unhealthy = { ...FEED, last_success_ts: NOW - 5 * 24 * HOUR, failures: 5 };
+  assert.match(
+    sinceText(unhealthy, NOW),
+    /^No success since 2026-11-\d\d \d\d:\d\d, for 5 days\. 5 runs in a row failed\.$/,
+  );
+  assert.equal(
+    sinceText({ ...unhealthy, last_success_ts: null, failures: 1 }, NOW),
+    'It was never fetched with success.',
+  );
   const advice = (last_error: string | null) => adviceText({ ...FEED, last_error });
   assert.match(advice('lists.example answered 403 Forbidden: check the key that is sent'), /access key/);
   assert.match(advice('lists.example answered 404 Not Found: check the URL'), /new address/);

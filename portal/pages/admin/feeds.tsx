@@ -9,7 +9,6 @@ import {
   type Feed,
   type FeedRun,
   filterFeeds,
-  illFeeds,
   importPath,
   importsOfPath,
   intervalOptions,
@@ -20,6 +19,7 @@ import {
   runBars,
   runningRun,
   sinceText,
+  unhealthyFeeds,
 } from '../../feeds.ts';
 import { counted, numberText, visible, withoutCommands } from '../../format.ts';
 import { formatOf } from '../../formats.ts';
@@ -68,12 +68,12 @@ export function FeedsAdmin({ query }: PageProps) {
 type FeedsProps = { feeds: Feed[]; abouts: Map<string, string>; reload(): void };
 
 /** In the document at first. */
-const MOST_ILL = 3;
+const MOST_UNHEALTHY = 3;
 const MOST_SHOWN = 50;
 
 function FeedCards({ feeds, query, ...more }: FeedsProps & { query: URLSearchParams }) {
   const found = filterFeeds(feeds, query);
-  const ill = illFeeds(found);
+  const unhealthy = unhealthyFeeds(found);
   return (
     <>
       <TableFilter
@@ -83,9 +83,9 @@ function FeedCards({ feeds, query, ...more }: FeedsProps & { query: URLSearchPar
         total={feeds.length}
         noun="feeds"
       />
-      {ill.length > 0 && (
-        <Card title={`Failing or late: ${counted(ill.length, 'feed')}`}>
-          <Folded rows={ill} class="listings" first={MOST_ILL}>
+      {unhealthy.length > 0 && (
+        <Card title={`Failing or late: ${counted(unhealthy.length, 'feed')}`}>
+          <Folded rows={unhealthy} class="listings" first={MOST_UNHEALTHY}>
             {(feed) => <IllFeed key={feed.name} feed={feed} />}
           </Folded>
         </Card>
@@ -103,9 +103,9 @@ function IllFeed({ feed }: { feed: Feed }) {
   const hasRejects = run?.outcome === 'failed' && run.rejected > 0;
   return (
     <li>
-      <div class="ill-feed">
+      <div class="unhealthy-feed">
         <Badge tone={FEED_TONES[feed.state]}>{feed.state}</Badge>
-        <div class="ill">
+        <div class="unhealthy">
           <p>
             <strong>{visible(feed.name)}</strong> {sinceText(feed)} Answers that depend on it get older.
           </p>

@@ -1,6 +1,6 @@
 import type { AccountItem } from '../../../src/admin/wire.ts';
 import { ADMIN_API, accountName, accountPath, NEAR_LIMIT_PATH, nearLimit } from '../../admin.ts';
-import { FEED_TONES, type Feed, ILL_FEEDS_PATH, illFeeds } from '../../feeds.ts';
+import { FEED_TONES, type Feed, UNHEALTHY_FEEDS_PATH, unhealthyFeeds } from '../../feeds.ts';
 import { counted, visible, withoutCommands } from '../../format.ts';
 import { useGet } from '../../load.ts';
 import type { PageProps } from '../../main.tsx';
@@ -22,7 +22,7 @@ export function OverviewAdmin(_: PageProps) {
           <Card title="Health" aside={<a href="/admin/health">Details</a>}>
             <Show loaded={health}>{(answer) => <HealthList health={answer} />}</Show>
           </Card>
-          <Card title="Feeds that are ill" aside={<a href="/admin/feeds">All feeds</a>}>
+          <Card title="Unhealthy feeds" aside={<a href="/admin/feeds">All feeds</a>}>
             <Show loaded={feeds}>{({ items }) => <IllFeeds feeds={items} />}</Show>
           </Card>
         </div>
@@ -43,14 +43,14 @@ const MOST_SHOWN = 10;
 
 function IllFeeds({ feeds }: { feeds: Feed[] }) {
   if (feeds.length === 0) return <Empty>No feed is fetched. Add one under Feeds.</Empty>;
-  const ill = illFeeds(feeds);
-  if (ill.length === 0) return <p>All is well: {counted(feeds.length, 'feed')}, none late or failing.</p>;
+  const unhealthy = unhealthyFeeds(feeds);
+  if (unhealthy.length === 0) return <p>All is well: {counted(feeds.length, 'feed')}, none late or failing.</p>;
   return (
     <>
       <ul class="plain-list">
-        {ill.slice(0, MOST_SHOWN).map(({ name, state, last_success_ts: ts, last_error: error }) => (
+        {unhealthy.slice(0, MOST_SHOWN).map(({ name, state, last_success_ts: ts, last_error: error }) => (
           <li key={name}>
-            <div class="ill">
+            <div class="unhealthy">
               <strong>{visible(name)}</strong>
               <p class="dim small">
                 Last success: <Ago ts={ts} />. {error !== null && visible(withoutCommands(error))}
@@ -60,7 +60,7 @@ function IllFeeds({ feeds }: { feeds: Feed[] }) {
           </li>
         ))}
       </ul>
-      <More of={ill.length} noun="feed" path={ILL_FEEDS_PATH} />
+      <More of={unhealthy.length} noun="feed" path={UNHEALTHY_FEEDS_PATH} />
     </>
   );
 }
