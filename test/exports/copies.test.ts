@@ -344,10 +344,12 @@ test('two changes of a definition in one second are two builds', async () => {
 test('the memory of variants that were dropped is freed', async () => {
   const { copies } = setUp({ isShared: true });
   const bytes: WeakRef<Uint8Array>[] = [];
-  for (let max = 1; max <= 60; max++) {
+  const countAlive = () => bytes.filter((one) => one.deref() !== undefined).length;
+  const isFreed = () => bytes.length >= 60 && countAlive() < bytes.length * 0.75;
+  // A busy process collects garbage later.
+  for (let max = 1; max <= 240 && !isFreed(); max++) {
     bytes.push(new WeakRef((await copies.copy(LIST, { ...TXT, max }, 'identity')).bytes));
     await setTimeout(2); // a collection takes several iterations of the event loop
   }
-  const alive = bytes.filter((one) => one.deref() !== undefined).length;
-  assert.ok(alive < 45, `${alive} of 60 are in memory, 16 of them are in use`);
+  assert.ok(isFreed(), `${countAlive()} of ${bytes.length} are in memory, 16 of them are in use`);
 });

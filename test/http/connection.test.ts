@@ -326,7 +326,7 @@ describe('a connection', () => {
 
   test('whose client has closed its side gets the response first', async (t) => {
     const authenticate = async () => {
-      await once(served, 'end');
+      if (!served.readableEnded) await once(served, 'end');
       throw new AppError('unauthorized', 'no token');
     };
     const { app, port } = await serve(t, { services: { store: stubStore({}), authenticate } });
