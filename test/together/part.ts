@@ -22,16 +22,20 @@ const grouped = new Set([...http, ...cli, ...portal]);
 /** Files that start servers, which then have two threads. */
 const SERVE = ['serve', 'serve-tls', 'serve-stop', 'serve-key-file', 'serve-soft-limit', 'export-list'];
 
-/** Files of the HTTP suite that use neither stores nor counters of `engine.ts`: on another engine they would repeat the same. */
+/**
+ * Files of the HTTP suite that use neither stores nor counters of `engine.ts`: on another engine they would repeat the same. One
+ * that begins to use them runs there all the same.
+ */
 const WITHOUT_ENGINE =
   /\/(close|connection|custom-route|dispatch|encoding|fuzz|request-id|schema-check|stall-timer|tls|trust-proxy)\.test\.ts$/;
+const USES_ENGINE = /observations:|with-accounts|as-admin|engine/;
 
 const SUITES: Record<string, string[]> = {
   http,
   cli,
   portal,
   others: all.filter((file) => !grouped.has(file)),
-  scaled: http.filter((file) => !WITHOUT_ENGINE.test(file)),
+  scaled: http.filter((file) => !WITHOUT_ENGINE.test(file) || USES_ENGINE.test(text(file))),
   // The others have neither data nor accounts: they would repeat the same.
   threads: [
     ...SERVE.map((name) => `cli/${name}.test.ts`),
